@@ -1,0 +1,145 @@
+"""What can go wrong, said so that the reader can fix it.
+
+Every error about a description names the place (`panda.urdf:212`), the element, the value, the rule and the fix.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """Where in a description something stands."""
+
+    file: str = ""
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        parts = [self.file or "<description>"]
+        parts += [str(n) for n in (self.line, self.column) if n is not None]
+        return ":".join(parts)
+
+
+class QddotError(Exception):
+    """Base class of every error qddot raises on purpose."""
+
+
+class ModelError(QddotError, ValueError):
+    """A description that cannot become a robot.
+
+    Attributes:
+        place: file, line and column, as far as known.
+        element: what is wrong, for example `joint 'elbow' > limit`.
+        attribute: the attribute or key, for example `lower`.
+        text: its value as written.
+    """
+
+    def __init__(
+        self, rule: str, *, place: Place | None = None, element: str = "", attribute: str = "", text: str | None = None, fix: str = ""
+    ) -> None:
+        self.place = place or Place()
+        self.file, self.line, self.column = self.place
+        self.element, self.attribute, self.text, self.rule, self.fix = element, attribute, text, rule, fix
+        super().__init__(describe(rule, place, element, attribute, text, fix))
+
+
+class ModelSyntaxError(ModelError):
+    """The file is not well-formed XML, TOML, JSON or YAML."""
+
+
+class ModelFormatError(ModelError):
+    """The file is well-formed but not a robot description we know."""
+
+
+class ModelValueError(ModelError):
+    """A number, name or type in the description breaks a rule."""
+
+
+class ModelStructureError(ModelError):
+    """Links and joints do not form one tree."""
+
+
+class ModelReferenceError(ModelError):
+    """A name refers to something that does not exist."""
+
+
+class ModelSecurityError(ModelError):
+    """The description asks for something no description may ask for (entities, absolute paths, code)."""
+
+
+class ModelLimitError(ModelError):
+    """The description is larger than the limit that protects the reader."""
+
+
+class UnboundSymbolError(QddotError, ValueError):
+    """A number is wanted, but the model still holds symbols."""
+
+
+class InputError(QddotError, ValueError):
+    """An array handed to a method has the wrong shape, type or value."""
+
+
+class ModelMismatchError(InputError):
+    """Data that belongs to another robot."""
+
+
+class UnknownNameError(QddotError, KeyError):
+    """No frame, joint, link or robot of that name."""
+
+    def __str__(self) -> str:  # KeyError would print the repr of the message
+        return str(self.args[0])
+
+
+class SingularityError(QddotError, ArithmeticError):
+    """The quantity does not exist here: a singular mass matrix, an orientation its coordinates cannot describe."""
+
+
+class MissingExtraError(QddotError, ImportError):
+    """An optional package is needed for this and is not installed."""
+
+
+class ModelWarning(UserWarning):
+    """Something unusual in a description that was kept as it is."""
+
+
+class InputWarning(UserWarning):
+    """An array that is legal but probably not meant."""
+
+
+def describe(
+    rule: str, place: Place | None = None, element: str = "", attribute: str = "", text: str | None = None, fix: str = ""
+) -> str:
+    """One sentence: place, element, attribute and value, rule, fix."""
+    subject = element
+    if attribute:
+        subject += f" {attribute}" if subject else attribute
+    if text is not None:
+        shown = text if len(text) <= 80 else text[:77] + "..."
+        subject += f"={shown!r}" if attribute else f" {shown!r}"
+    message = ": ".join(part for part in (str(place) if place else "", subject.strip(), rule) if part)
+    return f"{message} ({fix})" if fix else message
+
+
+def near_matches(name: str, known: Iterable[str]) -> str:
+    """`did you mean 'tool0'?`, or the names there are, for the end of an error message."""
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if close:
+        return "did you mean " + " or ".join(repr(c) for c in close) + "?"
+    if not names:
+        return "there are none"
+    shown = ", ".join(repr(n) for n in names[:12])
+    return f"known: {shown}" + (", ..." if len(names) > 12 else "")
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
+    """The error for a misspelt name of a frame, joint or robot."""
+    return UnknownNameError(f"no {kind} {name!r}: {near_matches(str(name), known)}")
+
+
+def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:
+    """The error for an optional package that is not installed."""
+    return MissingExtraError(f"{purpose} needs the package {package!r}: pip install 'qddot[{extra}]'")

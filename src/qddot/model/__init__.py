@@ -1,0 +1,1 @@
+"""What a robot is: immutable, validated, no algorithms."""

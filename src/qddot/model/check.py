@@ -1,0 +1,249 @@
+"""Is it a robot? Structure and names must be right; doubtful physics is kept and reported, or refused when strict."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+import warnings
+from collections.abc import Sequence
+
+from qddot.errors import (
+    ModelLimitError,
+    ModelReferenceError,
+    ModelStructureError,
+    ModelValueError,
+    ModelWarning,
+    Place,
+    describe,
+    near_matches,
+)
+from qddot.model.description import Frame, Joint, Link
+from qddot.model.joints import KINDS
+from qddot.model.scalar import is_symbolic
+
+MAX_LINKS = 10_000
+MAX_NAME = 1024
+HUGE_MASS = 1e9
+SINGLE = ("revolute", "continuous", "prismatic", "helical")
+
+
+def warn(rule: str, *, place: Place | None = None, element: str = "", text: str | None = None, fix: str = "") -> None:
+    """A `ModelWarning` that points at the caller outside qddot."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "qddot":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(describe(rule, place, element, text=text, fix=fix), ModelWarning, stacklevel=level - 1)
+
+
+def check_names(kind: str, things: Sequence[Link | Joint | Frame]) -> None:
+    """Each name is there, printable, short enough and unique; look-alikes are reported."""
+    seen: dict[str, Place | None] = {}
+    folded: dict[str, str] = {}
+    for thing in things:
+        name, place = thing.name, thing.place
+        if not name:
+            raise ModelValueError("the name is empty", place=place, element=kind, attribute="name", text=name, fix="give it a name")
+        if len(name) > MAX_NAME:
+            raise ModelLimitError(f"name length {len(name)} is over the limit of {MAX_NAME}", place=place, element=kind)
+        if any(unicodedata.category(c) == "Cc" for c in name):
+            raise ModelValueError(
+                "a name holds a control character", place=place, element=kind, attribute="name", text=name, fix="remove it"
+            )
+        if name in seen:
+            raise ModelStructureError(
+                f"two {kind}s have the name {name!r}: first at {seen[name] or 'an earlier place'}",
+                place=place,
+                element=f"{kind} {name!r}",
+                fix="rename one",
+            )
+        if name != name.strip():
+            warn("the name begins or ends with a space", place=place, element=kind, text=name)
+        if any(unicodedata.category(c) == "Cf" for c in name):
+            warn("the name holds an invisible character", place=place, element=kind, text=name)
+        look = unicodedata.normalize("NFKC", "".join(c for c in name if unicodedata.category(c) != "Cf"))
+        if folded.setdefault(look, name) != name:
+            warn(f"confusable names: it looks like {folded[look]!r}", place=place, element=kind, text=name)
+        seen[name] = place
+
+
+def check_tree(links: Sequence[Link], joints: Sequence[Joint]) -> str:
+    """The name of the root, if links and joints form one tree."""
+    if len(links) > MAX_LINKS:
+        raise ModelLimitError(f"{len(links)} links are over the limit of {MAX_LINKS}", place=links[MAX_LINKS].place)
+    if not links:
+        raise ModelStructureError("there is no link", fix="add one")
+    known = {link.name for link in links}
+    above: dict[str, Joint] = {}
+    for joint in joints:
+        element = f"joint {joint.name!r}"
+        for role, name in (("parent", joint.parent), ("child", joint.child)):
+            if name not in known:
+                raise ModelReferenceError(
+                    f"its {role} link {name!r} does not exist", place=joint.place, element=element, fix=near_matches(name, known)
+                )
+        if joint.parent == joint.child:
+            raise ModelStructureError(f"it connects link {joint.child!r} to itself", place=joint.place, element=element)
+        if joint.child in above:
+            _refuse_second_parent(joint, above)
+        above[joint.child] = joint
+    roots = [link for link in links if link.name not in above]
+    if not roots:
+        raise ModelStructureError(f"no root: every link is a child; {_loop(links[0].name, above)}", place=joints[0].place)
+    if len(roots) > 1:
+        names = ", ".join(repr(r.name) for r in roots[:6]) + (", ..." if len(roots) > 6 else "")
+        raise ModelStructureError(
+            f"{len(roots)} roots, one tree has one: {names}", place=roots[1].place, fix="connect them by joints"
+        )
+    _check_reach(roots[0].name, links, above)
+    return roots[0].name
+
+
+def _refuse_second_parent(joint: Joint, above: dict[str, Joint]) -> None:
+    """A link with two joints above it closes a loop, of the tree or of the mechanism."""
+    first = above[joint.child]
+    path, seen = joint.parent, {joint.child}
+    while path not in seen and path in above:
+        seen.add(path)
+        path = above[path].parent
+    loop = f": the loop {_loop_through(joint, above)}" if path == joint.child else ""
+    raise ModelStructureError(
+        f"link {joint.child!r} is already the child of joint {first.name!r} ({first.place or 'given before'}){loop}",
+        place=joint.place,
+        element=f"joint {joint.name!r}",
+        fix="a description is a tree; close loops with a constraint",
+    )
+
+
+def _loop_through(joint: Joint, above: dict[str, Joint]) -> str:
+    names = [joint.child, joint.parent]
+    while names[-1] != joint.child:
+        names.append(above[names[-1]].parent)
+    return "-".join(reversed(names))
+
+
+def _loop(start: str, above: dict[str, Joint]) -> str:
+    seen: list[str] = []
+    at = start
+    while at not in seen:
+        seen.append(at)
+        at = above[at].parent
+    return "the loop " + "-".join([*reversed(seen[seen.index(at) :]), seen[-1]])
+
+
+def _check_reach(root: str, links: Sequence[Link], above: dict[str, Joint]) -> None:
+    """Every link hangs on the root; with one joint above each link, what does not is a loop."""
+    reached = {root}
+    for link in links:
+        path, at = [], link.name
+        while at not in reached:
+            path.append(at)
+            at = above[at].parent
+            if at in path:
+                raise ModelStructureError(f"{_loop(at, above)} is not connected to the root {root!r}", place=above[at].place)
+        reached.update(path)
+
+
+def check_joint(joint: Joint) -> None:
+    """One joint on its own."""
+    element = f"joint {joint.name!r}"
+    if joint.kind not in KINDS:
+        raise ModelValueError(
+            f"unknown joint type; known: {', '.join(KINDS)}", place=joint.place, element=element, attribute="type", text=joint.kind
+        )
+    if joint.limits.lower > joint.limits.upper:
+        raise ModelValueError(
+            f"the lower limit {joint.limits.lower:g} is above the upper {joint.limits.upper:g}",
+            place=joint.place,
+            element=element,
+            fix="swap them",
+        )
+    for name in ("velocity", "effort"):
+        value = getattr(joint.limits, name)
+        if value < 0:
+            raise ModelValueError("a limit is not negative", place=joint.place, element=element, attribute=name, text=f"{value:g}")
+    if joint.mimic and joint.kind not in SINGLE:
+        raise ModelValueError(f"a {joint.kind} joint cannot follow another", place=joint.place, element=f"{element} > mimic")
+    side = joint.drive.at_joint if joint.drive else None
+    if side and joint.kind not in SINGLE and (side.armature != 0 or side.stiffness != 0):
+        raise ModelValueError(
+            f"rotor and spring need a joint with one coordinate, this one is {joint.kind}", place=joint.place, element=f"{element} > drive"
+        )
+
+
+def leaders(joints: Sequence[Joint]) -> dict[str, tuple[str, object, object]]:
+    """For each following joint, the joint with its own coordinate that it follows in the end, with multiplier and offset."""
+    by_name = {joint.name: joint for joint in joints}
+    found: dict[str, tuple[str, object, object]] = {}
+    for joint in joints:
+        at, multiplier, offset, path = joint, 1.0, 0.0, [joint.name]
+        while at.mimic:
+            element = f"joint {at.name!r} > mimic"
+            if at.mimic.joint not in by_name:
+                raise ModelReferenceError(
+                    f"there is no joint {at.mimic.joint!r}",
+                    place=at.place,
+                    element=element,
+                    fix=near_matches(at.mimic.joint, by_name),
+                )
+            offset = offset + multiplier * at.mimic.offset
+            multiplier = multiplier * at.mimic.multiplier
+            at = by_name[at.mimic.joint]
+            if at.name in path:
+                raise ModelStructureError(f"joints follow each other in a cycle: {'-'.join([*path, at.name])}", place=at.place)
+            path.append(at.name)
+        if at is not joint:
+            if at.kind not in SINGLE:
+                raise ModelValueError(
+                    f"it follows {at.name!r}, which is {at.kind} and has no single coordinate",
+                    place=joint.place,
+                    element=f"joint {joint.name!r} > mimic",
+                )
+            found[joint.name] = (at.name, multiplier, offset)
+    return found
+
+
+def check_physics(links: Sequence[Link], joints: Sequence[Joint], strict: bool) -> None:
+    """Inertias a real body could have, and no moving link without any: warnings, or `ModelValueError` when strict."""
+
+    def report(rule: str, link: Link, fix: str) -> None:
+        if strict:
+            raise ModelValueError(rule, place=link.place, element=f"link {link.name!r} > inertial", fix=fix)
+        warn(rule, place=link.place, element=f"link {link.name!r}", fix=f"kept; {fix}")
+
+    for link in links:
+        if link.inertia is None or link.inertia.is_symbolic:
+            continue
+        if reason := link.inertia.inconsistency():
+            report(reason, link, "correct the numbers")
+        mass = link.inertia.mass
+        if mass > HUGE_MASS or 0 < mass < sys.float_info.min:
+            warn(f"a mass of {mass:g} kg is hardly meant", place=link.place, element=f"link {link.name!r}")
+    for link in massless_tips(links, joints):
+        report(
+            "a massless moving leaf: nothing resists its joint, the mass matrix is singular", link, "give it mass, or fix the joint"
+        )
+
+
+def massless_tips(links: Sequence[Link], joints: Sequence[Joint]) -> list[Link]:
+    """Links whose moving joint carries no inertia at all, neither theirs nor of anything further out, nor a rotor."""
+    inert = {link.name: _has_inertia(link) for link in links}
+    child_joints = {joint.child: joint for joint in joints}
+    order = {link.name: link for link in links}
+    carries = dict(inert)
+    for name in order:  # push what a link has towards the root
+        at = name
+        while carries[name] and at in child_joints and not carries[child_joints[at].parent]:
+            at = child_joints[at].parent
+            carries[at] = True
+    return [
+        order[j.child]
+        for j in joints
+        if j.kind != "fixed" and not carries[j.child] and not (j.drive and j.drive.at_joint.armature != 0) and not j.mimic
+    ]
+
+
+def _has_inertia(link: Link) -> bool:
+    if link.inertia is None:
+        return False
+    numbers = (link.inertia.mass, *(x for row in link.inertia.tensor for x in row))
+    return any(is_symbolic(x) or x != 0 for x in numbers)

@@ -1,0 +1,111 @@
+"""What a description says: links, joints between them, frames on them. Plain values, not yet a mechanism."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from qddot.errors import Place
+from qddot.model.drive import Drive
+from qddot.model.inertia import Inertia
+from qddot.model.scalar import Scalar, is_symbolic
+from qddot.model.spatial import Transform, Vec, map_scalars
+
+
+@dataclass(frozen=True)
+class Link:
+    """A rigid body of the description. `inertia` None means: the description gives none."""
+
+    name: str
+    inertia: Inertia | None = None
+    place: Place | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one joint: position (rad or m), speed (rad/s or m/s), effort (N m or N)."""
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    velocity: float = math.inf
+    effort: float = math.inf
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """A joint that follows another: `q = multiplier * q_leader + offset`."""
+
+    joint: str
+    multiplier: Scalar = 1.0
+    offset: Scalar = 0.0
+
+
+@dataclass(frozen=True)
+class Joint:
+    """How the link `child` moves on the link `parent`.
+
+    The child's frame, seen from the parent's, is `origin @ motion(q) @ tip`.
+
+    Attributes:
+        kind: one of `qddot.model.joints.KINDS`.
+        origin: pose of the joint in the parent link's frame.
+        axis: unit vector in the joint frame: of rotation, of translation, or normal of the plane.
+        tip: pose of the child link's frame in the moved joint frame (a standard DH link; the identity in URDF).
+        pitch: of a helical joint, m/rad.
+        rate: joint motion per unit of its coordinate; differs from 1 only for a screw axis given with another length.
+    """
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    origin: Transform = Transform()
+    axis: Vec = Vec(0.0, 0.0, 1.0)
+    tip: Transform = Transform()
+    pitch: Scalar = 0.0
+    rate: Scalar = 1.0
+    limits: Limits = Limits()
+    mimic: Mimic | None = None
+    drive: Drive | None = None
+    place: Place | None = field(default=None, compare=False)
+
+    def map(self, f: Callable[[Scalar], Scalar]) -> Joint:
+        mimic = self.mimic and replace(self.mimic, multiplier=f(self.mimic.multiplier), offset=f(self.mimic.offset))
+        return replace(
+            self,
+            origin=map_scalars(f, self.origin),
+            axis=map_scalars(f, self.axis),
+            tip=map_scalars(f, self.tip),
+            pitch=f(self.pitch),
+            rate=f(self.rate),
+            mimic=mimic,
+            drive=self.drive and self.drive.map(f),
+        )
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named pose on a link: a tool, a sensor, a contact point."""
+
+    name: str
+    link: str
+    pose: Transform = Transform()
+    place: Place | None = field(default=None, compare=False)
+
+
+def symbols_in(*things) -> set:
+    """The free SymPy symbols anywhere in these scalars, tuples and drives."""
+    found: set = set()
+
+    def visit(x: Scalar) -> Scalar:
+        if is_symbolic(x):
+            found.update(x.free_symbols)
+        return x
+
+    for thing in things:
+        if hasattr(thing, "map"):
+            thing.map(visit)
+        else:
+            map_scalars(visit, thing)
+    return found

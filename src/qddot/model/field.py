@@ -1,0 +1,52 @@
+"""How a robot meets a scalar: a field lifts the model's numbers and evaluates the few functions joints need."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+from qddot.model.scalar import Scalar
+
+
+class Field(Protocol):
+    """A kind of scalar. Everything else the algorithms do is `+ - * /`."""
+
+    def constant(self, x: Scalar) -> Scalar:
+        """A number (or SymPy expression) of the model, as this kind of scalar; exact 0 and 1 stay exact."""
+        ...
+
+    def cos_sin(self, angle: Scalar) -> tuple[Scalar, Scalar]: ...
+
+    def sign(self, x: Scalar) -> Scalar:
+        """-1, 0 or 1."""
+        ...
+
+    def sqrt(self, x: Scalar) -> Scalar: ...
+
+    def atan2(self, y: Scalar, x: Scalar) -> Scalar: ...
+
+    def where_positive(self, x: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
+        """`then` where `x > 0`, else `otherwise`; both are evaluated."""
+        ...
+
+
+class Floats:
+    """Plain numbers: reference values and debugging."""
+
+    def constant(self, x: Scalar) -> float:
+        return x
+
+    def cos_sin(self, angle: float) -> tuple[float, float]:
+        return math.cos(angle), math.sin(angle)
+
+    def sign(self, x: float) -> float:
+        return (x > 0) - (x < 0)
+
+    def sqrt(self, x: float) -> float:
+        return math.sqrt(x)
+
+    def atan2(self, y: float, x: float) -> float:
+        return math.atan2(y, x)
+
+    def where_positive(self, x: float, then: float, otherwise: float) -> float:
+        return then if x > 0 else otherwise

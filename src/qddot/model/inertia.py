@@ -1,0 +1,203 @@
+"""Mass, centre of mass and inertia tensor of one rigid body; shapes; physical consistency."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qddot.model.scalar import Scalar, as_scalar, is_symbolic, is_zero
+from qddot.model.spatial import (
+    Mat,
+    RigidInertia,
+    Transform,
+    Vec,
+    diagonal,
+    map_scalars,
+    rotate,
+    symmetric,
+    upper,
+)
+
+AXES = "xyz"
+
+
+@dataclass(frozen=True, init=False)
+class Inertia:
+    """A rigid body's inertia, in the axes of its link frame. Any number may be a SymPy expression.
+
+    Args:
+        mass: in kg.
+        com: centre of mass in the link frame (3,), in m.
+        tensor: rotational inertia about the centre of mass, in kg m^2: a 3 x 3 matrix, the diagonal (3,), the six numbers
+            (Ixx, Ixy, Ixz, Iyy, Iyz, Izz), or 0.
+    """
+
+    mass: Scalar
+    com: Vec
+    tensor: Mat
+
+    def __init__(self, mass: Scalar = 0.0, com: Sequence[Scalar] = (0.0, 0.0, 0.0), tensor: object = 0) -> None:
+        set_field = object.__setattr__
+        set_field(self, "mass", as_scalar(mass))
+        set_field(self, "com", Vec(*map(as_scalar, com)))
+        set_field(self, "tensor", tensor if isinstance(tensor, Mat) else _tensor(tensor))
+
+    # shapes, centred on the origin ------------------------------------------------------------------------------------
+
+    @staticmethod
+    def point(mass: Scalar, com: Sequence[Scalar] = (0, 0, 0)) -> Inertia:
+        """A point mass."""
+        return Inertia(mass, com)
+
+    @staticmethod
+    def sphere(mass: Scalar, radius: Scalar) -> Inertia:
+        """A solid ball."""
+        i = 2 * mass * radius**2 / 5
+        return Inertia(mass, tensor=(i, i, i))
+
+    @staticmethod
+    def box(mass: Scalar, size: Sequence[Scalar]) -> Inertia:
+        """A solid box with edges `size` = (x, y, z)."""
+        xx, yy, zz = (s**2 for s in size)
+        return Inertia(mass, tensor=(mass * (yy + zz) / 12, mass * (xx + zz) / 12, mass * (xx + yy) / 12))
+
+    @staticmethod
+    def rod(mass: Scalar, length: Scalar, axis: str = "z") -> Inertia:
+        """A thin rod along `axis`."""
+        return Inertia.hollow_cylinder(mass, 0, 0, length, axis)
+
+    @staticmethod
+    def solid_cylinder(mass: Scalar, radius: Scalar, length: Scalar, axis: str = "z") -> Inertia:
+        """A solid cylinder along `axis`."""
+        return Inertia.hollow_cylinder(mass, radius, 0, length, axis)
+
+    @staticmethod
+    def hollow_cylinder(mass: Scalar, outer_radius: Scalar, inner_radius: Scalar, length: Scalar, axis: str = "z") -> Inertia:
+        """A tube along `axis`."""
+        if axis not in AXES:
+            raise ValueError(f"axis {axis!r} is not one of x, y, z")
+        r2 = outer_radius**2 + inner_radius**2
+        across = mass * (3 * r2 + length**2) / 12
+        moments = [across, across, across]
+        moments[AXES.index(axis)] = mass * r2 / 2
+        return Inertia(mass, tensor=moments)
+
+    # moving and adding ------------------------------------------------------------------------------------------------
+
+    def shifted(self, offset: Sequence[Scalar]) -> Inertia:
+        """The same body with its centre of mass moved by `offset` (3,), in m."""
+        return Inertia(self.mass, self.com + Vec(*map(as_scalar, offset)), self.tensor)
+
+    def moved(self, pose: Transform) -> Inertia:
+        """The same body seen from another frame, in which the present frame has this pose."""
+        return Inertia(self.mass, pose.point(self.com), rotate(pose.R, self.tensor))
+
+    def rotated(self, R: Mat) -> Inertia:
+        """The body turned about the origin by `R`."""
+        return self.moved(Transform(R, Vec(0.0, 0.0, 0.0)))
+
+    def about(self, point: Sequence[Scalar] = (0, 0, 0)) -> Mat:
+        """The tensor about another point (parallel-axis theorem), in kg m^2."""
+        return self.tensor + _steiner(self.mass, self.com - Vec(*point))
+
+    def __add__(self, other: Inertia) -> Inertia:
+        """Two bodies welded together."""
+        if is_zero(self.mass) and is_zero(other.mass):
+            return Inertia(0.0, self.com, self.tensor + other.tensor)
+        mass = self.mass + other.mass
+        com = (self.com * self.mass + other.com * other.mass) * (1 / mass)
+        return Inertia(mass, com, self.about(com) + other.about(com))
+
+    # other forms ------------------------------------------------------------------------------------------------------
+
+    @property
+    def rigid(self) -> RigidInertia:
+        """(m, h, I) about the frame's origin, as the algorithms use it."""
+        return RigidInertia(self.mass, self.com * self.mass, self.about())
+
+    def ten_vector(self) -> list[Scalar]:
+        """(m, m cx, m cy, m cz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz), the tensor about the frame's origin: torque is linear in these."""
+        m, h, I = self.rigid  # noqa: E741
+        return [m, *h, *upper(I)]
+
+    @staticmethod
+    def from_ten_vector(values: Sequence[Scalar]) -> Inertia:
+        """The inverse of `ten_vector`.
+
+        Raises:
+            ValueError: no mass but a first moment: there is no such body.
+        """
+        m, hx, hy, hz, *moments = map(as_scalar, values)
+        h, about_origin = Vec(hx, hy, hz), symmetric(*moments)
+        if is_zero(m):
+            if any(not is_zero(x) for x in h):
+                raise ValueError(f"a first moment {tuple(h)} without mass")
+            return Inertia(m, Vec(0.0, 0.0, 0.0), about_origin)
+        com = h * (1 / m)
+        return Inertia(m, com, about_origin - _steiner(m, com))
+
+    def pseudo_inertia(self) -> np.ndarray:
+        """The 4 x 4 matrix `[[Sigma, h], [h^T, m]]`, `Sigma` the second moment of mass: positive semi-definite for a real body."""
+        _, h, I = self.rigid  # noqa: E741
+        I = np.array(I, dtype=object if self.is_symbolic else float)  # noqa: E741
+        h = np.array(h, dtype=I.dtype)
+        sigma = I.trace() / 2 * np.eye(3, dtype=int) - I
+        return np.block([[sigma, h[:, None]], [h[None, :], np.array([[self.mass]], dtype=I.dtype)]])
+
+    def inconsistency(self, tolerance: float = 1e-9) -> str:
+        """Why no real body has these numbers; empty if one does (to `tolerance` of the largest moment)."""
+        if self.is_symbolic:
+            return ""
+        moments = np.linalg.eigvalsh(np.array(self.tensor, float))
+        scale = max(abs(moments).max(), abs(self.mass) * float(self.com.dot(self.com)), 1e-300)
+        shown = ", ".join(f"{x:.4g}" for x in moments)
+        if self.mass < 0:
+            return f"negative mass {self.mass:g} kg"
+        if self.mass == 0 and abs(moments).max() > 0:
+            return f"rotational inertia (principal moments {shown} kg m^2) without mass"
+        if moments[0] < -tolerance * scale:
+            return f"inertia tensor is not positive semi-definite: principal moments {shown} kg m^2"
+        if moments[0] + moments[1] < moments[2] - tolerance * scale:
+            return f"principal moments {shown} kg m^2 break the triangle inequality: the largest exceeds the sum of the others"
+        return ""
+
+    @property
+    def is_consistent(self) -> bool:
+        """True if a distribution of positive mass has exactly this inertia."""
+        return not self.inconsistency()
+
+    @property
+    def is_symbolic(self) -> bool:
+        return any(is_symbolic(x) for x in (self.mass, *self.com, *upper(self.tensor)))
+
+    def map(self, f) -> Inertia:
+        return Inertia(f(self.mass), map_scalars(f, self.com), map_scalars(f, self.tensor))
+
+
+def _steiner(mass: Scalar, d: Vec) -> Mat:
+    """`m (|d|^2 1 - d d^T)`."""
+    square = d.dot(d)
+    return (diagonal(square, square, square) - d.outer(d)) * mass
+
+
+def _tensor(values: object) -> Mat:
+    array = np.array(values, dtype=object)
+    if array.shape == () and is_zero(array.item()):
+        return diagonal(0.0, 0.0, 0.0)
+    numbers = [as_scalar(x) for x in array.ravel()]
+    if array.shape == (3,):
+        return diagonal(*numbers)
+    if array.shape == (6,):
+        return symmetric(*numbers)
+    if array.shape == (3, 3):
+        rows = [numbers[0:3], numbers[3:6], numbers[6:9]]
+        for i, j in ((0, 1), (0, 2), (1, 2)):
+            a, b = rows[i][j], rows[j][i]
+            if a != b and (is_symbolic(a - b) or abs(a - b) > 1e-9 * max(abs(a), abs(b))):
+                raise ValueError(f"an inertia tensor is symmetric, got {a} and {b} for {AXES[i]}{AXES[j]}")
+        return Mat(*(Vec(*row) for row in rows))
+    raise ValueError(f"an inertia tensor is a number triple, six numbers or 3 x 3, got shape {array.shape}")
+
+

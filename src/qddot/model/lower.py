@@ -1,0 +1,210 @@
+"""From links and joints to a mechanism: bodies in order, each frame on its joint with z along the axis, fixed joints lumped.
+
+This happens once per model. Algorithms see only `Body`: a parent, a constant placement, a joint type with constant motion
+subspace, an inertia, and which coordinates drive it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from qddot.model.description import Joint, Limits
+from qddot.model.drive import JointSide
+from qddot.model.field import Field
+from qddot.model.joints import Free, Helical, JointType, Prismatic, Revolute, Spherical, X, Y
+from qddot.model.pose import snapped, z_onto
+from qddot.model.scalar import Scalar
+from qddot.model.spatial import Motion, RigidInertia, Transform, Vec, map_scalars
+
+if TYPE_CHECKING:
+    from qddot.model.model import Model
+
+WORLD = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """One moving body.
+
+    Attributes:
+        name: of the link its joint moves; a planar joint also makes two massless bodies named after the joint.
+        parent: index of the parent body, or `WORLD`.
+        placement: pose of the joint in the parent's body frame.
+        joint: its type; the body frame is the moved joint frame, z along the axis.
+        inertia: of everything fixed to it, about the body frame's origin.
+        link: pose of the link's own frame in the body frame.
+        coordinates, columns: indices into q and qd.
+        rate, offset: joint position = rate * q + offset (1 and 0 unless it follows another joint or has a screw with raw length).
+        drive: what its joint adds, as felt at its coordinate.
+    """
+
+    index: int
+    name: str
+    joint_name: str
+    parent: int
+    placement: Transform
+    joint: JointType
+    link: Transform
+    is_link: bool = True
+    inertia: RigidInertia = RigidInertia()
+    coordinates: tuple[int, ...] = ()
+    columns: tuple[int, ...] = ()
+    rate: Scalar = 1.0
+    offset: Scalar = 0.0
+    drive: JointSide = JointSide()
+
+    def over(self, field: Field) -> LiftedBody:
+        lift = lambda thing: map_scalars(field.constant, thing)  # noqa: E731
+        rate = field.constant(self.rate)
+        return LiftedBody(
+            **{
+                **self.__dict__,
+                "placement": lift(self.placement),
+                "link": lift(self.link),
+                "inertia": lift(self.inertia),
+                "rate": rate,
+                "offset": field.constant(self.offset),
+                "drive": self.drive.map(field.constant),
+            },
+            subspace=tuple((c, lift(s) * rate) for c, s in zip(self.columns, self.joint.subspace, strict=True)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class LiftedBody(Body):
+    """A body over some field; `subspace` pairs each column of qd that moves it with the motion it causes."""
+
+    subspace: tuple[tuple[int, Motion], ...] = ()
+
+    def pose(self, field: Field, q) -> Transform:
+        """Pose of the body in its parent at q."""
+        values = [q[i] * self.rate + self.offset for i in self.coordinates]
+        return self.placement @ self.joint.transform(field, values)
+
+    def velocity(self, qd) -> Motion:
+        """`S qd`."""
+        return sum((s * qd[c] for c, s in self.subspace), Motion())
+
+
+class Coordinates(NamedTuple):
+    """One joint with coordinates of its own, and where they stand in q and qd."""
+
+    name: str
+    kind: str
+    parts: tuple[JointType, ...]
+    q: range
+    v: range
+    limits: Limits
+
+
+class Mechanism(NamedTuple):
+    bodies: tuple[Body, ...]
+    frames: dict[str, tuple[int, Transform]]
+    coordinates: tuple[Coordinates, ...]
+    nq: int
+    nv: int
+
+
+def lower(model: Model) -> Mechanism:
+    """Lump fixed joints, order bodies, hand out coordinates."""
+    bodies: list[Body] = []
+    frames: dict[str, tuple[int, Transform]] = {model.root: (WORLD, Transform())}
+    for joint in in_order(model.joints, model.root):
+        parent, pose = frames[joint.parent]
+        at = snapped(pose @ joint.origin)
+        if joint.kind == "fixed":
+            frames[joint.child] = parent, snapped(at @ joint.tip)
+            continue
+        bodies += chain_of(joint, parent, at, len(bodies))
+        frames[joint.child] = bodies[-1].index, bodies[-1].link
+    coordinates = hand_out(model, bodies)
+    weld(model, bodies, frames)
+    for frame in model.frames:
+        body, pose = frames[frame.link]
+        frames[frame.name] = body, snapped(pose @ frame.pose)
+    nq, nv = (sum(len(c[i]) for c in coordinates) for i in (3, 4))
+    return Mechanism(tuple(bodies), frames, coordinates, nq, nv)
+
+
+def in_order(joints: tuple[Joint, ...], root: str) -> list[Joint]:
+    """Parents before children; otherwise as given."""
+    below = defaultdict(list)
+    for rank, joint in enumerate(joints):
+        below[joint.parent].append((rank, joint))
+    ready, ordered = list(below[root]), []
+    heapq.heapify(ready)
+    while ready:
+        _, joint = heapq.heappop(ready)
+        ordered.append(joint)
+        for item in below[joint.child]:
+            heapq.heappush(ready, item)
+    return ordered
+
+
+def chain_of(joint: Joint, parent: int, at: Transform, index: int) -> list[Body]:
+    """The bodies a joint moves: one, or three for a planar joint (two sliders and a hinge)."""
+    if joint.kind in ("spherical", "free"):
+        kind = Spherical() if joint.kind == "spherical" else Free()
+        return [Body(index, joint.child, joint.name, parent, at, kind, joint.tip)]
+    axis = z_onto(joint.axis)
+    turned = Transform(axis, Vec())
+    link = snapped(turned.inverse @ joint.tip)
+    if joint.kind != "planar":
+        kind = {"prismatic": Prismatic(), "helical": Helical(joint.pitch)}.get(joint.kind, Revolute())
+        return [Body(index, joint.child, joint.name, parent, snapped(at @ turned), kind, link)]
+    along_x, along_y = Transform(z_onto(X), Vec()), Transform(z_onto(Y), Vec())
+    steps = [at @ turned @ along_x, along_x.inverse @ along_y, along_y.inverse]
+    sliders = [
+        Body(index + i, f"{joint.name}.{'xy'[i]}", joint.name, parent if i == 0 else index, snapped(steps[i]), Prismatic(), Transform(), False)
+        for i in range(2)
+    ]
+    return [*sliders, Body(index + 2, joint.child, joint.name, index + 1, snapped(steps[2]), Revolute(), link)]
+
+
+def hand_out(model: Model, bodies: list[Body]) -> tuple[Coordinates, ...]:
+    """Coordinates for every joint that owns some, in body order; followers then share those of their leader."""
+    by_name = {joint.name: joint for joint in model.joints}
+    chains = defaultdict(list)
+    for body in bodies:
+        chains[body.joint_name].append(body)
+    owners: dict[str, Coordinates] = {}
+    nq = nv = 0
+    for name, chain in chains.items():
+        if name in model.leaders:
+            continue
+        start = nq, nv
+        for body in chain:
+            take(bodies, body, by_name[name], range(nq, nq + body.joint.nq), range(nv, nv + body.joint.nv))
+            nq, nv = nq + body.joint.nq, nv + body.joint.nv
+        parts = tuple(body.joint for body in chain)
+        owners[name] = Coordinates(name, by_name[name].kind, parts, range(start[0], nq), range(start[1], nv), by_name[name].limits)
+    for name, (leader, multiplier, offset) in model.leaders.items():
+        if name not in chains:
+            continue
+        joint, own = by_name[name], owners[leader]
+        take(bodies, chains[name][0], joint, own.q, own.v, multiplier, offset)
+    return tuple(owners.values())
+
+
+def take(bodies: list[Body], body: Body, joint: Joint, q: range, v: range, multiplier: Scalar = 1.0, offset: Scalar = 0.0) -> None:
+    drive = joint.drive.at_joint if joint.drive else JointSide()
+    bodies[body.index] = replace(
+        body,
+        coordinates=tuple(q),
+        columns=tuple(v),
+        rate=multiplier * joint.rate,
+        offset=offset * joint.rate,
+        drive=drive.driven_by(multiplier, offset) if joint.mimic else drive,
+    )
+
+
+def weld(model: Model, bodies: list[Body], frames: dict[str, tuple[int, Transform]]) -> None:
+    """Each link's inertia goes to the body that carries it; what is fixed to the world never moves."""
+    for link in model.links:
+        index, pose = frames[link.name]
+        if link.inertia is not None and index != WORLD:
+            total = bodies[index].inertia + pose.out_inertia(link.inertia.rigid)
+            bodies[index] = replace(bodies[index], inertia=total)

@@ -1,0 +1,119 @@
+"""Constant poses: from angles, axes, quaternions and matrices, with exact zeros and ones where they belong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from qddot.model.scalar import Scalar, as_scalar, cos_sin, is_symbolic, snap, sqrt
+from qddot.model.spatial import Mat, Transform, Vec, map_scalars, mat, skew
+
+
+def about_x(angle: Scalar) -> Mat:
+    c, s = cos_sin(angle)
+    return Mat(Vec(1.0, 0.0, 0.0), Vec(0.0, c, -s), Vec(0.0, s, c))
+
+
+def about_y(angle: Scalar) -> Mat:
+    c, s = cos_sin(angle)
+    return Mat(Vec(c, 0.0, s), Vec(0.0, 1.0, 0.0), Vec(-s, 0.0, c))
+
+
+def about_z(angle: Scalar) -> Mat:
+    c, s = cos_sin(angle)
+    return rotation_z(c, s)
+
+
+def rotation_z(c: Scalar, s: Scalar) -> Mat:
+    """Rotation about z by the angle with this cosine and sine."""
+    return Mat(Vec(c, -s, 0), Vec(s, c, 0), Vec(0, 0, 1))
+
+
+def from_rpy(roll: Scalar, pitch: Scalar, yaw: Scalar) -> Mat:
+    """Roll, pitch, yaw about the fixed axes x, y, z (URDF): `Rz(yaw) Ry(pitch) Rx(roll)`."""
+    return snapped(about_z(yaw) @ about_y(pitch) @ about_x(roll))
+
+
+def from_quaternion(w: Scalar, x: Scalar, y: Scalar, z: Scalar) -> Mat:
+    """Rotation of a unit quaternion `wxyz`; polynomial, so it holds for any scalar."""
+    xx, yy, zz = x * x, y * y, z * z
+    xy, xz, yz, wx, wy, wz = x * y, x * z, y * z, w * x, w * y, w * z
+    return Mat(
+        Vec(1 - (yy + zz) * 2, (xy - wz) * 2, (xz + wy) * 2),
+        Vec((xy + wz) * 2, 1 - (xx + zz) * 2, (yz - wx) * 2),
+        Vec((xz - wy) * 2, (yz + wx) * 2, 1 - (xx + yy) * 2),
+    )
+
+
+def from_axis_angle(axis: Vec, angle: Scalar) -> Mat:
+    """Rotation about a unit axis (Rodrigues)."""
+    c, s = cos_sin(angle)
+    K = skew(axis)
+    return snapped(Mat() + K * s + K @ K * (1 - c))
+
+
+def z_onto(axis: Vec) -> Mat:
+    """A rotation that takes z to the unit vector `axis`: exact where the axis is one of the coordinate axes."""
+    if not is_symbolic(axis.z) and axis.z == -1:
+        return Mat(Vec(1.0, 0.0, 0.0), Vec(0.0, -1.0, 0.0), Vec(0.0, 0.0, -1.0))
+    K = skew(Vec(-axis.y, axis.x, 0.0))  # z cross axis
+    return snapped(Mat() + K + K @ K * (1 / (1 + axis.z)))
+
+
+def unit(axis: Vec) -> tuple[Vec, Scalar]:
+    """The unit vector along `axis`, and its length. Zero stays zero."""
+    scale = max((abs(a) for a in axis if not is_symbolic(a)), default=0)
+    if any(is_symbolic(a) for a in axis):
+        return axis, sqrt(axis.dot(axis))
+    if scale == 0:
+        return axis, 0.0
+    small = axis * (1 / scale)  # guards the squares against underflow
+    length = sqrt(small.dot(small))
+    return Vec(*(snap(a / length) for a in small)), length * scale
+
+
+def snapped(thing):
+    return map_scalars(snap, thing)
+
+
+def from_matrix(matrix: Sequence[Sequence[Scalar]] | np.ndarray, tolerance: float = 1e-6) -> Transform:
+    """A pose from a 4 x 4 homogeneous matrix.
+
+    Raises:
+        ValueError: not a rigid motion: `|R^T R - I|` above the tolerance, a reflection, or a wrong last row.
+    """
+    rows = [[as_scalar(x) for x in row] for row in matrix]
+    if len(rows) != 4 or any(len(row) != 4 for row in rows):
+        raise ValueError(f"a pose is a 4 x 4 matrix, got {len(rows)} rows")
+    pose = Transform(mat(row[:3] for row in rows[:3]), Vec(*(row[3] for row in rows[:3])))
+    if any(is_symbolic(x) for row in rows for x in row):
+        return snapped(pose)
+    if rows[3] != [0, 0, 0, 1]:
+        raise ValueError(f"the last row of a pose is 0 0 0 1, got {rows[3]}")
+    R = np.array(pose.R, float)
+    deviation = float(np.abs(R.T @ R - np.eye(3)).max())
+    if deviation > tolerance:
+        raise ValueError(f"not a rotation: |R^T R - I| = {deviation:.3g}")
+    if np.linalg.det(R) < 0:
+        raise ValueError("not a rotation but a reflection: det R = -1")
+    return snapped(pose)
+
+
+def to_matrix(pose: Transform) -> np.ndarray:
+    """The 4 x 4 homogeneous matrix of a numeric pose."""
+    T = np.eye(4)
+    T[:3, :3] = np.array(pose.R, float)
+    T[:3, 3] = np.array(pose.p, float)
+    return T
+
+
+def to_rpy(R: Mat) -> tuple[float, float, float]:
+    """Roll, pitch, yaw of a numeric rotation; yaw is 0 where pitch is +-90 degrees."""
+    from math import atan2, hypot
+
+    r = np.array(R, float)
+    pitch = atan2(-r[2, 0], hypot(r[0, 0], r[1, 0]))
+    if hypot(r[0, 0], r[1, 0]) < 1e-9:
+        return atan2(-r[1, 2], r[1, 1]), pitch, 0.0
+    return atan2(r[2, 1], r[2, 2]), pitch, atan2(r[1, 0], r[0, 0])

@@ -1,0 +1,73 @@
+"""The numbers of a model: floats, or SymPy expressions where the user left something open.
+
+SymPy is never imported here unless an expression already came in, so numeric work does not pay for it.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+Scalar = Any  # float, SymPy expression, traced node, exact polynomial, interval: whatever adds and multiplies
+
+SNAP = 1e-15
+"""Numbers this close to 0, 1 or -1 are rounding noise of a rotation: made exact, they disappear from traced code."""
+
+
+def is_symbolic(x: object) -> bool:
+    """True for a SymPy expression that is not a plain number type."""
+    return type(x).__module__.partition(".")[0] == "sympy"
+
+
+def as_scalar(x: Any) -> Scalar:
+    """A float, or the SymPy expression itself (its value, if it has no free symbol).
+
+    Raises:
+        TypeError: neither a real number nor a SymPy expression (strings and booleans are not numbers).
+        ValueError: not finite.
+    """
+    if is_symbolic(x):
+        if x.free_symbols:
+            return x
+        if not x.is_real:
+            raise ValueError(f"{x} is not a finite real number")
+        x = float(x)
+    if isinstance(x, bool) or not isinstance(x, numbers.Real):
+        raise TypeError(f"{x!r} is neither a number nor a SymPy expression")
+    x = float(x)
+    if not math.isfinite(x):
+        raise ValueError(f"{x!r} is not a finite number")
+    return x
+
+
+def snap(x: Scalar) -> Scalar:
+    """0, 1 and -1 exactly, where a float is that but for rounding."""
+    if isinstance(x, float):
+        nearest = round(x)
+        if -1 <= nearest <= 1 and abs(x - nearest) <= SNAP:
+            return float(nearest)
+    return x
+
+
+def cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
+    """(cos, sin) of an angle in radians; exact at multiples of pi/2."""
+    if is_symbolic(angle):
+        import sympy
+
+        return sympy.cos(angle), sympy.sin(angle)
+    return snap(math.cos(angle)), snap(math.sin(angle))
+
+
+def is_zero(x: Scalar) -> bool:
+    """True for an exact zero; a symbol is not zero."""
+    return not is_symbolic(x) and x == 0
+
+
+def sqrt(x: Scalar) -> Scalar:
+    """Square root of a float or a SymPy expression."""
+    if is_symbolic(x):
+        import sympy
+
+        return sympy.sqrt(x)
+    return math.sqrt(x)

@@ -1,0 +1,271 @@
+"""Spatial algebra over any scalar: floats, traced nodes, exact polynomials, SymPy expressions.
+
+Six-vectors are pairs of three-vectors, angular part first; inertias are kept in blocks, never as 6 x 6 matrices. Nothing
+here knows what a scalar is: it only adds, subtracts and multiplies. Plain 0 and 1 are legal scalars, so structure (a planar
+arm, an axis along z) disappears from whatever the scalars record.
+
+Notation follows Featherstone, *Rigid Body Dynamics Algorithms* (2008), chapter 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from qddot.model.scalar import Scalar
+
+
+class Vec(NamedTuple):
+    """A three-vector."""
+
+    x: Scalar = 0
+    y: Scalar = 0
+    z: Scalar = 0
+
+    def __add__(self, o: Vec) -> Vec:  # type: ignore[override]
+        return Vec(self.x + o.x, self.y + o.y, self.z + o.z)
+
+    def __sub__(self, o: Vec) -> Vec:
+        return Vec(self.x - o.x, self.y - o.y, self.z - o.z)
+
+    def __neg__(self) -> Vec:
+        return Vec(-self.x, -self.y, -self.z)
+
+    def __mul__(self, s: Scalar) -> Vec:  # type: ignore[override]
+        return Vec(self.x * s, self.y * s, self.z * s)
+
+    def __matmul__(self, m: Mat) -> Vec:
+        """Row vector times matrix: `v @ R` is `R^T v`."""
+        a, b, c = m
+        return a * self.x + b * self.y + c * self.z
+
+    def dot(self, o: Vec) -> Scalar:
+        return self.x * o.x + self.y * o.y + self.z * o.z
+
+    def cross(self, o: Vec) -> Vec:
+        return Vec(self.y * o.z - self.z * o.y, self.z * o.x - self.x * o.z, self.x * o.y - self.y * o.x)
+
+    def outer(self, o: Vec) -> Mat:
+        return Mat(o * self.x, o * self.y, o * self.z)
+
+
+class Mat(NamedTuple):
+    """A 3 x 3 matrix, by rows."""
+
+    a: Vec = Vec(1, 0, 0)
+    b: Vec = Vec(0, 1, 0)
+    c: Vec = Vec(0, 0, 1)
+
+    @property
+    def T(self) -> Mat:
+        a, b, c = self
+        return Mat(Vec(a.x, b.x, c.x), Vec(a.y, b.y, c.y), Vec(a.z, b.z, c.z))
+
+    def __add__(self, o: Mat) -> Mat:  # type: ignore[override]
+        return Mat(self.a + o.a, self.b + o.b, self.c + o.c)
+
+    def __sub__(self, o: Mat) -> Mat:
+        return Mat(self.a - o.a, self.b - o.b, self.c - o.c)
+
+    def __mul__(self, s: Scalar) -> Mat:  # type: ignore[override]
+        return Mat(self.a * s, self.b * s, self.c * s)
+
+    def __matmul__(self, o):
+        """Times a vector or a matrix."""
+        if isinstance(o, Vec):
+            return Vec(self.a.dot(o), self.b.dot(o), self.c.dot(o))
+        return Mat(self.a @ o, self.b @ o, self.c @ o)
+
+    @property
+    def trace(self) -> Scalar:
+        return self.a.x + self.b.y + self.c.z
+
+
+ZERO = Mat(Vec(), Vec(), Vec())
+
+
+def skew(v: Vec) -> Mat:
+    """`skew(v) @ u` is `v x u`."""
+    return Mat(Vec(0, -v.z, v.y), Vec(v.z, 0, -v.x), Vec(-v.y, v.x, 0))
+
+
+def diagonal(x: Scalar, y: Scalar, z: Scalar) -> Mat:
+    return Mat(Vec(x, 0, 0), Vec(0, y, 0), Vec(0, 0, z))
+
+
+def symmetric(xx: Scalar, xy: Scalar, xz: Scalar, yy: Scalar, yz: Scalar, zz: Scalar) -> Mat:
+    """From the upper triangle, row by row."""
+    return Mat(Vec(xx, xy, xz), Vec(xy, yy, yz), Vec(xz, yz, zz))
+
+
+def upper(m: Mat) -> tuple[Scalar, ...]:
+    """The upper triangle of a symmetric matrix, row by row."""
+    return m.a.x, m.a.y, m.a.z, m.b.y, m.b.z, m.c.z
+
+
+class Motion(NamedTuple):
+    """Velocity or acceleration of a body: rotation `w`, and translation `v` of the point at the frame's origin."""
+
+    w: Vec = Vec()
+    v: Vec = Vec()
+
+    def __add__(self, o: Motion) -> Motion:  # type: ignore[override]
+        return Motion(self.w + o.w, self.v + o.v)
+
+    def __sub__(self, o: Motion) -> Motion:
+        return Motion(self.w - o.w, self.v - o.v)
+
+    def __neg__(self) -> Motion:
+        return Motion(-self.w, -self.v)
+
+    def __mul__(self, s: Scalar) -> Motion:  # type: ignore[override]
+        return Motion(self.w * s, self.v * s)
+
+    def cross(self, o: Motion) -> Motion:
+        """`v x m`: the rate of a motion vector `m` that moves with velocity `v` (the Lie bracket, `ad_v m`)."""
+        return Motion(self.w.cross(o.w), self.w.cross(o.v) + self.v.cross(o.w))
+
+    def cross_force(self, f: Force) -> Force:
+        """`v x* f`: the same for a force vector."""
+        return Force(self.w.cross(f.n) + self.v.cross(f.f), self.w.cross(f.f))
+
+    def components(self) -> tuple[Scalar, ...]:
+        return (*self.w, *self.v)
+
+
+class Force(NamedTuple):
+    """Wrench or momentum: moment `n` about the frame's origin, force `f`."""
+
+    n: Vec = Vec()
+    f: Vec = Vec()
+
+    def __add__(self, o: Force) -> Force:  # type: ignore[override]
+        return Force(self.n + o.n, self.f + o.f)
+
+    def __sub__(self, o: Force) -> Force:
+        return Force(self.n - o.n, self.f - o.f)
+
+    def __neg__(self) -> Force:
+        return Force(-self.n, -self.f)
+
+    def __mul__(self, s: Scalar) -> Force:  # type: ignore[override]
+        return Force(self.n * s, self.f * s)
+
+    def dot(self, m: Motion) -> Scalar:
+        return self.n.dot(m.w) + self.f.dot(m.v)
+
+    def components(self) -> tuple[Scalar, ...]:
+        return (*self.n, *self.f)
+
+
+class RigidInertia(NamedTuple):
+    """Inertia of a rigid body about the frame's origin: mass `m`, first moment `h = m c`, tensor `I`."""
+
+    m: Scalar = 0
+    h: Vec = Vec()
+    I: Mat = ZERO  # noqa: E741
+
+    def __add__(self, o: RigidInertia) -> RigidInertia:  # type: ignore[override]
+        return RigidInertia(self.m + o.m, self.h + o.h, self.I + o.I)
+
+    def __matmul__(self, u: Motion) -> Force:
+        return Force(self.I @ u.w + self.h.cross(u.v), u.v * self.m - self.h.cross(u.w))
+
+
+class ArticulatedInertia(NamedTuple):
+    """A general symmetric map from motions to forces, `[[I, H], [H^T, M]]`: what a body with moving children feels like."""
+
+    I: Mat = ZERO  # noqa: E741
+    H: Mat = ZERO
+    M: Mat = ZERO
+
+    @staticmethod
+    def of(rigid: RigidInertia) -> ArticulatedInertia:
+        return ArticulatedInertia(rigid.I, skew(rigid.h), diagonal(rigid.m, rigid.m, rigid.m))
+
+    def __add__(self, o: ArticulatedInertia) -> ArticulatedInertia:  # type: ignore[override]
+        return ArticulatedInertia(self.I + o.I, self.H + o.H, self.M + o.M)
+
+    def __matmul__(self, u: Motion) -> Force:
+        return Force(self.I @ u.w + self.H @ u.v, u.w @ self.H + self.M @ u.v)
+
+    def minus_outer(self, u: Force, k: Force) -> ArticulatedInertia:
+        """`self - u k^T`, for a `k` that is a multiple of `u` or part of a symmetric sum."""
+        return ArticulatedInertia(self.I - u.n.outer(k.n), self.H - u.n.outer(k.f), self.M - u.f.outer(k.f))
+
+
+class Transform(NamedTuple):
+    """Pose of a child frame in its parent: `R` maps child axes to parent axes, `p` is the child's origin."""
+
+    R: Mat = Mat()
+    p: Vec = Vec()
+
+    def __matmul__(self, o: Transform) -> Transform:
+        return Transform(self.R @ o.R, self.p + self.R @ o.p)
+
+    @property
+    def inverse(self) -> Transform:
+        return Transform(self.R.T, -(self.p @ self.R))
+
+    def point(self, p: Vec) -> Vec:
+        """A point of the child, in parent coordinates."""
+        return self.p + self.R @ p
+
+    def into(self, m: Motion) -> Motion:
+        """A motion known in the parent frame, seen from the child."""
+        return Motion(m.w @ self.R, (m.v - self.p.cross(m.w)) @ self.R)
+
+    def out(self, m: Motion) -> Motion:
+        """A motion known in the child frame, seen from the parent."""
+        w = self.R @ m.w
+        return Motion(w, self.R @ m.v + self.p.cross(w))
+
+    def into_force(self, f: Force) -> Force:
+        """A wrench known in the parent frame, seen from the child."""
+        return Force((f.n - self.p.cross(f.f)) @ self.R, f.f @ self.R)
+
+    def out_force(self, f: Force) -> Force:
+        """A wrench on the child, seen from the parent."""
+        force = self.R @ f.f
+        return Force(self.R @ f.n + self.p.cross(force), force)
+
+    def out_inertia(self, i: RigidInertia) -> RigidInertia:
+        """The child's inertia about the parent's origin, in parent axes (rotation and parallel-axis theorem)."""
+        h = self.R @ i.h
+        first = h + self.p * i.m
+        d = self.p.dot(h) + first.dot(self.p)
+        shift = self.p.outer(first) + h.outer(self.p)
+        return RigidInertia(i.m, first, rotate(self.R, i.I) + diagonal(d, d, d) - shift)
+
+    def out_articulated(self, a: ArticulatedInertia) -> ArticulatedInertia:
+        """An articulated inertia of the child, seen from the parent."""
+        M = rotate(self.R, a.M)
+        H = self.R @ a.H @ self.R.T
+        px = skew(self.p)
+        top = H + px @ M
+        return ArticulatedInertia(mirror(rotate(self.R, a.I) - top @ px + px @ H.T), top, M)
+
+
+def rotate(R: Mat, I: Mat) -> Mat:  # noqa: E741
+    """`R I R^T` of a symmetric `I`, computing each off-diagonal entry once."""
+    return mirror(R @ I @ R.T)
+
+
+def mirror(m: Mat) -> Mat:
+    """The symmetric matrix with the upper triangle of `m`."""
+    return symmetric(*upper(m))
+
+
+def map_scalars(f: Callable[[Scalar], Scalar], thing):
+    """Apply `f` to every scalar inside a (nested) tuple type of this module."""
+    if isinstance(thing, tuple):
+        return type(thing)(*(map_scalars(f, part) for part in thing))
+    return f(thing)
+
+
+def vec(values: Iterable[Scalar]) -> Vec:
+    return Vec(*values)
+
+
+def mat(rows: Iterable[Iterable[Scalar]]) -> Mat:
+    return Mat(*(Vec(*row) for row in rows))
