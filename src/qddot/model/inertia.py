@@ -119,7 +119,7 @@ class Inertia:
 
     def ten_vector(self) -> list[Scalar]:
         """(m, m cx, m cy, m cz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz), the tensor about the frame's origin: torque is linear in these."""
-        m, h, I = self.rigid  # noqa: E741
+        m, h, I = self.rigid
         return [m, *h, *upper(I)]
 
     @staticmethod
@@ -140,8 +140,8 @@ class Inertia:
 
     def pseudo_inertia(self) -> np.ndarray:
         """The 4 x 4 matrix `[[Sigma, h], [h^T, m]]`, `Sigma` the second moment of mass: positive semi-definite for a real body."""
-        _, h, I = self.rigid  # noqa: E741
-        I = np.array(I, dtype=object if self.is_symbolic else float)  # noqa: E741
+        _, h, I = self.rigid
+        I = np.array(I, dtype=object if self.is_symbolic else float)
         h = np.array(h, dtype=I.dtype)
         sigma = I.trace() / 2 * np.eye(3, dtype=int) - I
         return np.block([[sigma, h[:, None]], [h[None, :], np.array([[self.mass]], dtype=I.dtype)]])

@@ -163,7 +163,7 @@ class RigidInertia(NamedTuple):
 
     m: Scalar = 0
     h: Vec = Vec()
-    I: Mat = ZERO  # noqa: E741
+    I: Mat = ZERO
 
     def __add__(self, o: RigidInertia) -> RigidInertia:  # type: ignore[override]
         return RigidInertia(self.m + o.m, self.h + o.h, self.I + o.I)
@@ -175,7 +175,7 @@ class RigidInertia(NamedTuple):
 class ArticulatedInertia(NamedTuple):
     """A general symmetric map from motions to forces, `[[I, H], [H^T, M]]`: what a body with moving children feels like."""
 
-    I: Mat = ZERO  # noqa: E741
+    I: Mat = ZERO
     H: Mat = ZERO
     M: Mat = ZERO
 
@@ -246,7 +246,7 @@ class Transform(NamedTuple):
         return ArticulatedInertia(mirror(rotate(self.R, a.I) - top @ px + px @ H.T), top, M)
 
 
-def rotate(R: Mat, I: Mat) -> Mat:  # noqa: E741
+def rotate(R: Mat, I: Mat) -> Mat:
     """`R I R^T` of a symmetric `I`, computing each off-diagonal entry once."""
     return mirror(R @ I @ R.T)
 
