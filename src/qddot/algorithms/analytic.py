@@ -1,0 +1,87 @@
+"""The analytic Jacobian: rates of chosen orientation coordinates, and of position, instead of a twist.
+
+Rows are orientation first, then the velocity of the frame's origin in world axes.
+"""
+
+from __future__ import annotations
+
+from qddot.algorithms.jacobian import jacobian
+from qddot.algorithms.kinematics import Scalars, frame_pose
+from qddot.model.field import Field
+from qddot.model.model import LiftedModel
+from qddot.model.scalar import Scalar
+from qddot.model.spatial import Mat, Vec
+
+COORDINATES = ("rpy", "zyx", "quaternion", "rotation_vector")
+
+Matrix = list[list[Scalar]]
+
+
+def analytic_jacobian(model: LiftedModel, q: Scalars, frame: str, coordinates: str = "rpy") -> Matrix:
+    """6 x n (7 x n for quaternions): `[orientation rates; linear velocity] = J_a qd`."""
+    rates = {"rpy": rpy_rates, "zyx": zyx_rates, "quaternion": quaternion_rates, "rotation_vector": rotation_vector_rates}[coordinates]
+    E = rates(model.field, frame_pose(model, q, frame).R)
+    J = jacobian(model, q, frame, "world_aligned")
+    angular = [[row.dot(column.w) for column in J] for row in E]
+    return angular + [[column.v[k] for column in J] for k in range(3)]
+
+
+def rpy_rates(field: Field, R: Mat) -> list[Vec]:
+    """Rates of (roll, pitch, yaw), about fixed x, y, z, from the angular velocity; singular where pitch is +-90 degrees."""
+    cos_pitch = field.sqrt(R.a.x * R.a.x + R.b.x * R.b.x)
+    cos_yaw, sin_yaw = R.a.x / cos_pitch, R.b.x / cos_pitch
+    tan_pitch = -R.c.x / cos_pitch
+    roll = Vec(cos_yaw / cos_pitch, sin_yaw / cos_pitch, 0)
+    return [roll, Vec(-sin_yaw, cos_yaw, 0), Vec(cos_yaw * tan_pitch, sin_yaw * tan_pitch, 1)]
+
+
+def zyx_rates(field: Field, R: Mat) -> list[Vec]:
+    """Rates of the Euler angles (yaw, pitch, roll) about z, y', x'': the same angles in the other order."""
+    return rpy_rates(field, R)[::-1]
+
+
+def quaternion_rates(field: Field, R: Mat) -> list[Vec]:
+    """Rates of wxyz, w >= 0."""
+    w, x, y, z = (c / 2 for c in quaternion(field, R))
+    return [Vec(-x, -y, -z), Vec(w, z, -y), Vec(-z, w, x), Vec(y, -x, w)]
+
+
+def rotation_vector_rates(field: Field, R: Mat) -> list[Vec]:
+    """Rates of the rotation vector r (length below pi), by the inverse of the left Jacobian of the exponential."""
+    w, x, y, z = quaternion(field, R)
+    square = x * x + y * y + z * z
+    tiny = square - 1e-10  # below it sine and angle agree to rounding, and 0/0 threatens
+    sine = field.sqrt(field.where_positive(tiny, square, 1.0))
+    half = field.atan2(sine, w)
+    stretch = field.where_positive(tiny, half / sine, 1 + square / 6)  # half / sin(half)
+    r = Vec(x, y, z) * (2 * stretch)
+    cot = stretch * w  # half * cot(half)
+    gain = field.where_positive(tiny, (1 - cot) / (4 * half * half), 1 / 12 + square / 180)
+    K = r.outer(r) * gain
+    return list(
+        Mat(
+            Vec(cot + K.a.x, K.a.y + r.z / 2, K.a.z - r.y / 2),
+            Vec(K.b.x - r.z / 2, cot + K.b.y, K.b.z + r.x / 2),
+            Vec(K.c.x + r.y / 2, K.c.y - r.x / 2, cot + K.c.z),
+        )
+    )
+
+
+def quaternion(field: Field, R: Mat) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+    """wxyz with w >= 0 of a rotation, from its largest component, so that nothing cancels."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R
+    by = [
+        (1 + xx + yy + zz, zy - yz, xz - zx, yx - xy),
+        (zy - yz, 1 + xx - yy - zz, xy + yx, xz + zx),
+        (xz - zx, xy + yx, 1 - xx + yy - zz, yz + zy),
+        (yx - xy, xz + zx, yz + zy, 1 - xx - yy + zz),
+    ]  # row k is 4 * q_k * (w, x, y, z)
+    best, size = by[0], by[0][0]
+    for k in (1, 2, 3):
+        larger = by[k][k] - size
+        best = tuple(field.where_positive(larger, new, old) for new, old in zip(by[k], best))
+        size = field.where_positive(larger, by[k][k], size)
+    length = field.sqrt(size) * 2  # 4 |q_k|
+    flip = field.where_positive(best[0], 1.0, -1.0)
+    w, x, y, z = (component * flip / length for component in best)
+    return w, x, y, z

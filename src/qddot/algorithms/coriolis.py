@@ -1,0 +1,118 @@
+"""The Coriolis matrix, its Christoffel symbols, and the other ways to write the velocity-product forces.
+
+The recursion is that of Echeandia and Wensing (2021): composite inertias and composite Coriolis maps in world coordinates give
+the one C for which Mdot - 2 C is skew and which, in ordinary coordinates, is built from Christoffel symbols.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from qddot.algorithms.kinematics import Scalars, path_to_root, world_columns, world_poses, world_velocities, zeros
+from qddot.model.lower import WORLD
+from qddot.model.model import LiftedModel
+from qddot.model.scalar import Scalar
+from qddot.model.spatial import ZERO, Force, Mat, Motion, RigidInertia, Vec, diagonal, skew
+
+Matrix = list[list[Scalar]]
+
+
+class CoriolisMap(NamedTuple):
+    """B with `B v = v x* I v` and `B + B^T = dI/dt`: of its 6 x 6 blocks only `[[N, 0], [-l x, 0]]` remain, `l` the linear momentum."""
+
+    N: Mat = ZERO
+    l: Vec = Vec()
+
+    @staticmethod
+    def of(I: RigidInertia, v: Motion) -> CoriolisMap:
+        momentum = I @ v
+        turning = skew(v.w) @ I.I - I.I @ skew(v.w) - skew(momentum.n) - I.h.outer(v.v) - v.v.outer(I.h)
+        along = v.v.dot(I.h)
+        return CoriolisMap(half(turning) + diagonal(along, along, along), momentum.f)
+
+    def __add__(self, o: CoriolisMap) -> CoriolisMap:  # type: ignore[override]
+        return CoriolisMap(self.N + o.N, self.l + o.l)
+
+    def __matmul__(self, u: Motion) -> Force:
+        return Force(self.N @ u.w, -self.l.cross(u.w))
+
+    def transposed(self, u: Motion) -> Force:
+        return Force(u.w @ self.N + self.l.cross(u.v), Vec())
+
+
+def half(m: Mat) -> Mat:
+    return Mat(*(Vec(row.x / 2, row.y / 2, row.z / 2) for row in m))
+
+
+def composites(model: LiftedModel, X0, v) -> tuple[list[RigidInertia], list[CoriolisMap]]:
+    """Inertia and Coriolis map of each body with everything beyond it, in world coordinates."""
+    I = [X0[body.index].out_inertia(body.inertia) for body in model.bodies]
+    B = [CoriolisMap.of(I[body.index], v[body.index]) for body in model.bodies]
+    for body in reversed(model.bodies):
+        if body.parent != WORLD:
+            I[body.parent] = I[body.parent] + I[body.index]
+            B[body.parent] = B[body.parent] + B[body.index]
+    return I, B
+
+
+def coriolis_matrix(model: LiftedModel, q: Scalars, qd: Scalars) -> Matrix:
+    """C(q, qd), the standard one."""
+    X0 = world_poses(model, q)
+    S = world_columns(model, X0)
+    v = world_velocities(model, S, qd)
+    Sdot = {i: [(c, v[i].cross(s)) for c, s in S[i]] for i in S}
+    I, B = composites(model, X0, v)
+    C = [zeros(model.nv) for _ in range(model.nv)]
+    for body in model.bodies:
+        j = body.index
+        for (c, s), (_, sdot) in zip(S[j], Sdot[j]):
+            column, inertial, turning = I[j] @ sdot + B[j] @ s, I[j] @ s, B[j].transposed(s)
+            for i in path_to_root(model, j):
+                for (d, t), (_, tdot) in zip(S[i], Sdot[i]):
+                    C[d][c] = C[d][c] + column.dot(t)
+                    if i != j:
+                        C[c][d] = C[c][d] + inertial.dot(tdot) + turning.dot(t)
+    return C
+
+
+def mass_matrix_rate(model: LiftedModel, q: Scalars, qd: Scalars) -> Matrix:
+    """dM/dt = C + C^T."""
+    C = coriolis_matrix(model, q, qd)
+    return [[C[i][j] + C[j][i] for j in range(model.nv)] for i in range(model.nv)]
+
+
+def christoffel(model: LiftedModel, q: Scalars) -> list[Matrix]:
+    """Gamma[i][j][k], of the first kind, with c_k = sum_ij Gamma_ijk qd_i qd_j: C is linear in qd, so C(e_i) holds Gamma_i."""
+    n = model.nv
+    at_unit_speed = [coriolis_matrix(model, q, [1 if j == i else 0 for j in range(n)]) for i in range(n)]
+    return [[[at_unit_speed[i][k][j] for k in range(n)] for j in range(n)] for i in range(n)]
+
+
+def mass_matrix_gradient_product(model: LiftedModel, q: Scalars, qd: Scalars) -> Matrix:
+    """U, with U_ij = sum_k dM_jk/dq_i qd_k: the Kronecker product (1 x qd^T) dM/dq of the lecture notes."""
+    G, n = christoffel(model, q), model.nv
+    return [[sum(((G[i][k][j] + G[i][j][k]) * qd[k] for k in range(n)), 0) for j in range(n)] for i in range(n)]
+
+
+def coriolis_matrix_from_rate(model: LiftedModel, q: Scalars, qd: Scalars) -> Matrix:
+    """C = Mdot - U/2: another factor of the same C qd; Mdot - 2 C is not skew."""
+    R, U = mass_matrix_rate(model, q, qd), mass_matrix_gradient_product(model, q, qd)
+    return [[r - u / 2 for r, u in zip(*row)] for row in zip(R, U)]
+
+
+def coriolis_matrix_from_gradient(model: LiftedModel, q: Scalars, qd: Scalars) -> Matrix:
+    """C = U^T - U/2: the third."""
+    U, n = mass_matrix_gradient_product(model, q, qd), model.nv
+    return [[U[j][i] - U[i][j] / 2 for j in range(n)] for i in range(n)]
+
+
+def centrifugal_matrix(model: LiftedModel, q: Scalars) -> Matrix:
+    """Craig's C(q), n x n, that multiplies [qd_j^2]: its entry (i, j) is Gamma_jji."""
+    G, n = christoffel(model, q), model.nv
+    return [[G[j][j][i] for j in range(n)] for i in range(n)]
+
+
+def coriolis_products_matrix(model: LiftedModel, q: Scalars) -> Matrix:
+    """Craig's B(q), n x n(n-1)/2, that multiplies [qd_1 qd_2, qd_1 qd_3, ..., qd_(n-1) qd_n]: 2 Gamma_jki."""
+    G, n = christoffel(model, q), model.nv
+    return [[G[j][k][i] * 2 for j in range(n) for k in range(j + 1, n)] for i in range(n)]

@@ -1,0 +1,99 @@
+"""First derivatives of inverse and forward dynamics, in closed form.
+
+With S, composite inertia I, Coriolis map B and force f of each subtree in world coordinates, the derivatives are dot products
+(Singh, Russell and Wensing 2022, after Carpentier and Mansard 2018). For joints with a quaternion, the derivative with respect
+to q is along the tangent: of a change `integrate(q, dq)`.
+"""
+
+from __future__ import annotations
+
+from qddot.algorithms.coriolis import composites
+from qddot.algorithms.drives import armatures, stiffnesses, viscosities
+from qddot.algorithms.factor import factor
+from qddot.algorithms.forward_dynamics import Accelerations, articulated_bodies, composite_bodies
+from qddot.algorithms.kinematics import Scalars, combine, path_to_root, world_columns, world_poses, world_velocities, zeros
+from qddot.model.lower import WORLD
+from qddot.model.model import LiftedModel
+from qddot.model.scalar import Scalar
+from qddot.model.spatial import Motion
+
+Matrix = list[list[Scalar]]
+
+
+def inverse_dynamics_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) -> tuple[Matrix, Matrix, Matrix]:
+    """d tau / dq, d tau / d qd, d tau / d qdd (which is M)."""
+    X0 = world_poses(model, q)
+    S = world_columns(model, X0)
+    v = world_velocities(model, S, qd)
+    a, f = {WORLD: Motion(v=-model.gravity)}, {}
+    I, B = composites(model, X0, v)
+    for body in model.bodies:
+        i = body.index
+        vJ = combine(S[i], qd)
+        a[i] = a[body.parent] + combine(S[i], qdd) + v[i].cross(vJ)
+        own = X0[i].out_inertia(body.inertia)
+        f[i] = own @ a[i] + v[i].cross_force(own @ v[i])
+    for body in reversed(model.bodies):
+        if body.parent != WORLD:
+            f[body.parent] = f[body.parent] + f[body.index]
+
+    # how a column changes what its subtree's velocity and acceleration do: first and second rate as seen from the parent
+    rate, rate2, swing = {}, {}, {}
+    for body in model.bodies:
+        i, p = body.index, body.parent
+        rate[i] = [v[p].cross(s) for _, s in S[i]]
+        rate2[i] = [a[p].cross(s) + v[p].cross(r) for (_, s), r in zip(S[i], rate[i])]
+        swing[i] = [r + v[i].cross(s) for (_, s), r in zip(S[i], rate[i])]
+
+    n = model.nv
+    dq, dqd, dqdd = ([zeros(n) for _ in range(n)] for _ in range(3))
+    for c in range(n):
+        dq[c][c], dqd[c][c], dqdd[c][c] = (terms(model)[c] for terms in (stiffnesses, viscosities, armatures))
+    for body in model.bodies:
+        j = body.index
+        for (c, s), r, r2, w in zip(S[j], rate[j], rate2[j], swing[j]):
+            by_q = (B[j] @ r) * 2 + I[j] @ r2
+            by_qd = (B[j] @ s) * 2 + I[j] @ w
+            by_qdd, turning = I[j] @ s, B[j].transposed(s) * 2
+            carried = s.cross_force(f[j])  # the force of the subtree turns with it; an ancestor's column does not
+            for i in path_to_root(model, j):
+                for (d, t), t1, t2, tw in zip(S[i], rate[i], rate2[i], swing[i]):
+                    dq[d][c] = dq[d][c] + by_q.dot(t)
+                    dqd[d][c] = dqd[d][c] + by_qd.dot(t)
+                    dqdd[d][c] = dqdd[d][c] + by_qdd.dot(t)
+                    if i != j:
+                        dq[d][c] = dq[d][c] + carried.dot(t)
+                        dq[c][d] = dq[c][d] + turning.dot(t1) + by_qdd.dot(t2)
+                        dqd[c][d] = dqd[c][d] + turning.dot(t) + by_qdd.dot(tw)
+                        dqdd[c][d] = dqdd[c][d] + by_qdd.dot(t)
+    return dq, dqd, dqdd
+
+
+def forward_dynamics_derivatives(
+    model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars
+) -> tuple[Matrix, Matrix, Matrix, list[Scalar]]:
+    """d qdd / dq, d qdd / d qd, d qdd / d tau (which is the inverse of M), and the margins of forward dynamics.
+
+    tau(q, qd, qdd) is constant along the solution, so d qdd = -M^-1 (d tau/dq dq + d tau/d qd d qd) + M^-1 d tau.
+    """
+    qdd, margins = accelerations(model, q, qd, tau)
+    dq, dqd, M = inverse_dynamics_derivatives(model, q, qd, qdd)
+    solved, n = factor(M), model.nv
+    minus = [transposed([solved.solve([-x for x in column]) for column in transposed(A)]) for A in (dq, dqd)]
+    inverse = [solved.solve([1 if i == j else 0 for i in range(n)]) for j in range(n)]
+    return minus[0], minus[1], inverse, margins
+
+
+def accelerations(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars) -> Accelerations:
+    """Forward dynamics by whichever way suits the mechanism."""
+    return (composite_bodies if shares_coordinates(model) else articulated_bodies)(model, q, qd, tau)
+
+
+def shares_coordinates(model: LiftedModel) -> bool:
+    """True if some joint follows another."""
+    columns = [c for body in model.bodies for c in body.columns]
+    return len(columns) != len(set(columns))
+
+
+def transposed(A: Matrix) -> Matrix:
+    return [list(column) for column in zip(*A)]

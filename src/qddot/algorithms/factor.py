@@ -1,0 +1,54 @@
+"""Solving with a symmetric matrix without square roots or branches: `A = L^T D L` from the last row up (section 6.5).
+
+Eliminating leaves before their parents keeps the zeros of a branched mass matrix: no fill-in.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from qddot.algorithms.kinematics import Scalars
+from qddot.model.scalar import Scalar
+
+Matrix = list[list[Scalar]]
+
+
+class Factor(NamedTuple):
+    """`L` has a unit diagonal and stands below it in `rows`; `pivots` is D, `inverse` its reciprocal."""
+
+    rows: Matrix
+    pivots: list[Scalar]
+    inverse: list[Scalar]
+
+    def solve(self, b: Scalars) -> list[Scalar]:
+        """x with A x = b."""
+        n, L = len(b), self.rows
+        x = list(b)
+        for i in reversed(range(n)):
+            for j in range(i):
+                x[j] = x[j] - L[i][j] * x[i]
+        x = [value * scale for value, scale in zip(x, self.inverse)]
+        for i in range(n):
+            for j in range(i):
+                x[i] = x[i] - L[i][j] * x[j]
+        return x
+
+
+def factor(A: Matrix) -> Factor:
+    """Factor a symmetric positive-definite matrix."""
+    n = len(A)
+    rows = [list(row) for row in A]
+    inverse: list[Scalar] = [0] * n
+    for k in reversed(range(n)):
+        inverse[k] = reciprocal(rows[k][k])
+        for i in reversed(range(k)):
+            ratio = rows[k][i] * inverse[k]
+            for j in range(i + 1):
+                rows[i][j] = rows[i][j] - ratio * rows[k][j]
+            rows[k][i] = ratio
+    return Factor(rows, [rows[k][k] for k in range(n)], inverse)
+
+
+def reciprocal(x: Scalar) -> Scalar:
+    """1/x; an exact zero (a joint that moves nothing) gives 0, and the pivot reports it."""
+    return 0 if isinstance(x, (int, float)) and x == 0 else 1 / x

@@ -1,0 +1,90 @@
+"""Forward dynamics: the acceleration that joint forces cause (articulated bodies, section 7.3; or by the mass matrix).
+
+Both return the accelerations and, for each column, a margin that is positive where the result means something: the pivot of the
+elimination less its rounding noise. A joint that moves no inertia has a zero pivot.
+"""
+
+from __future__ import annotations
+
+from qddot.algorithms.drives import friction_torque, spring_torque
+from qddot.algorithms.factor import Factor, factor
+from qddot.algorithms.inverse_dynamics import Wrenches, bias_torque
+from qddot.algorithms.kinematics import Scalars, joint_poses, world_poses, zeros
+from qddot.algorithms.mass_matrix import mass_matrix
+from qddot.model.lower import WORLD
+from qddot.model.model import LiftedModel
+from qddot.model.scalar import Scalar
+from qddot.model.spatial import ArticulatedInertia, Force, Motion
+
+NOISE = 1e-13
+"""A pivot below this part of the inertia it was computed from is rounding."""
+
+Accelerations = tuple[list[Scalar], list[Scalar]]
+
+
+def articulated_bodies(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars, f_ext: Wrenches | None = None) -> Accelerations:
+    """qdd and margins, in one pass out, one in, one out. Joints that share a coordinate need `composite_bodies`."""
+    X = joint_poses(model, q)
+    lost = [sum(parts) for parts in zip(friction_torque(model, qd), spring_torque(model, q))]
+    v, c, IA, pA = {WORLD: Motion()}, {}, {}, {}
+    for body in model.bodies:
+        i = body.index
+        vJ = body.velocity(qd)
+        v[i] = X[i].into(v[body.parent]) + vJ
+        c[i] = v[i].cross(vJ)
+        IA[i] = ArticulatedInertia.of(body.inertia)
+        pA[i] = v[i].cross_force(body.inertia @ v[i])
+    if f_ext:
+        X0 = world_poses(model, q)
+        for i, wrench in f_ext.items():
+            pA[i] = pA[i] - X0[i].into_force(wrench)
+
+    U: dict[int, list[Force]] = {}
+    D: dict[int, Factor] = {}
+    u: dict[int, list[Scalar]] = {}
+    margins = zeros(model.nv)
+    for body in reversed(model.bodies):
+        i, S = body.index, [s for _, s in body.subspace]
+        U[i] = [IA[i] @ s for s in S]
+        inertia = [[U_j.dot(s) for U_j in U[i]] for s in S]
+        for k in range(len(S)):
+            inertia[k][k] = inertia[k][k] + body.drive.armature
+        D[i] = factor(inertia)
+        u[i] = [tau[col] - lost[col] - pA[i].dot(s) for col, s in body.subspace]
+        for (col, s), pivot in zip(body.subspace, D[i].pivots):
+            scale = IA[i].I.trace * s.w.dot(s.w) + IA[i].M.trace * s.v.dot(s.v) + body.drive.armature
+            margins[col] = pivot - scale * NOISE
+        if body.parent != WORLD:
+            Ia, pa = IA[i], pA[i] + sum((f * x for f, x in zip(U[i], D[i].solve(u[i]))), Force())
+            for k, gain in enumerate(gains(D[i], U[i])):
+                Ia = Ia.minus_outer(U[i][k], gain)
+            pa = pa + Ia @ c[i]
+            IA[body.parent] = IA[body.parent] + X[i].out_articulated(Ia)
+            pA[body.parent] = pA[body.parent] + X[i].out_force(pa)
+
+    a, qdd = {WORLD: Motion(v=-model.gravity)}, zeros(model.nv)
+    for body in model.bodies:
+        i = body.index
+        carried = X[i].into(a[body.parent]) + c[i]
+        rates = D[i].solve([x - f.dot(carried) for x, f in zip(u[i], U[i])])
+        for (col, s), x in zip(body.subspace, rates):
+            qdd[col] = x
+            carried = carried + s * x
+        a[i] = carried
+    return qdd, margins
+
+
+def gains(D: Factor, U: list[Force]) -> list[Force]:
+    """`U D^-1`, column by column."""
+    n = len(U)
+    columns = [D.solve([1 if j == k else 0 for j in range(n)]) for k in range(n)]
+    return [sum((U[j] * columns[k][j] for j in range(n)), Force()) for k in range(n)]
+
+
+def composite_bodies(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars, f_ext: Wrenches | None = None) -> Accelerations:
+    """qdd and margins from M qdd = tau - bias."""
+    M = mass_matrix(model, q)
+    solved = factor(M)
+    bias = bias_torque(model, q, qd, f_ext)
+    margins = [pivot - M[c][c] * NOISE for c, pivot in enumerate(solved.pivots)]
+    return solved.solve([t - b for t, b in zip(tau, bias)]), margins

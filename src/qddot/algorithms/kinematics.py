@@ -1,0 +1,60 @@
+"""Where the bodies are and how they move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from qddot.model.lower import WORLD
+from qddot.model.model import LiftedModel
+from qddot.model.scalar import Scalar
+from qddot.model.spatial import Motion, Transform
+
+Scalars = Sequence[Scalar]
+
+
+def joint_poses(model: LiftedModel, q: Scalars) -> list[Transform]:
+    """X: each body's pose in its parent."""
+    return [body.pose(model.field, q) for body in model.bodies]
+
+
+def world_poses(model: LiftedModel, q: Scalars) -> dict[int, Transform]:
+    """X0: each body's pose in the world."""
+    X0 = {WORLD: Transform()}
+    for body, X in zip(model.bodies, joint_poses(model, q)):
+        X0[body.index] = X if body.parent == WORLD else X0[body.parent] @ X
+    return X0
+
+
+def frame_pose(model: LiftedModel, q: Scalars, frame: str) -> Transform:
+    """A named frame's pose in the world."""
+    body, pose = model.frame(frame)
+    return world_poses(model, q)[body] @ pose
+
+
+def world_columns(model: LiftedModel, X0: dict[int, Transform]) -> dict[int, list[tuple[int, Motion]]]:
+    """S0: each body's motion subspace in world coordinates (the space Jacobian, body by body)."""
+    return {body.index: [(c, X0[body.index].out(s)) for c, s in body.subspace] for body in model.bodies}
+
+
+def world_velocities(model: LiftedModel, S0: dict[int, list[tuple[int, Motion]]], qd: Scalars) -> dict[int, Motion]:
+    """v: each body's twist in world coordinates."""
+    v = {WORLD: Motion()}
+    for body in model.bodies:
+        v[body.index] = v[body.parent] + combine(S0[body.index], qd)
+    return v
+
+
+def combine(columns: Sequence[tuple[int, Motion]], rates: Scalars) -> Motion:
+    """`S qd`."""
+    return sum((s * rates[c] for c, s in columns), Motion())
+
+
+def path_to_root(model: LiftedModel, index: int) -> Iterator[int]:
+    """The body itself, its parent, and so on."""
+    while index != WORLD:
+        yield index
+        index = model.bodies[index].parent
+
+
+def zeros(n: int) -> list[Scalar]:
+    return [0] * n

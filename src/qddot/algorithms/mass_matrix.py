@@ -1,0 +1,33 @@
+"""The mass matrix (composite rigid bodies, section 6.2)."""
+
+from __future__ import annotations
+
+from qddot.algorithms.drives import armatures
+from qddot.algorithms.kinematics import Scalars, joint_poses, path_to_root, zeros
+from qddot.model.lower import WORLD
+from qddot.model.model import LiftedModel
+from qddot.model.scalar import Scalar
+
+Matrix = list[list[Scalar]]
+
+
+def mass_matrix(model: LiftedModel, q: Scalars) -> Matrix:
+    """M(q): column by column, the forces that accelerate everything beyond a joint as one rigid body."""
+    X = joint_poses(model, q)
+    composite = [body.inertia for body in model.bodies]
+    M = [zeros(model.nv) for _ in range(model.nv)]
+    for c, armature in enumerate(armatures(model)):
+        M[c][c] = armature
+    for body in reversed(model.bodies):
+        i = body.index
+        if body.parent != WORLD:
+            composite[body.parent] = composite[body.parent] + X[i].out_inertia(composite[i])
+        for c, s in body.subspace:
+            force = composite[i] @ s
+            for at in path_to_root(model, i):
+                for d, t in model.bodies[at].subspace:
+                    M[c][d] = M[c][d] + force.dot(t)
+                    if at != i:
+                        M[d][c] = M[d][c] + force.dot(t)
+                force = X[at].out_force(force)
+    return M
