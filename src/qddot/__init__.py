@@ -1,0 +1,78 @@
+"""qddot: from a robot's description to its equations of motion, and to the code that computes them.
+
+>>> import qddot
+>>> robot = qddot.load("two_link")
+>>> robot.mass_matrix([1.0471975511965976, 1.5707963267948966]).round(4)
+array([[0.3315, 0.1146],
+       [0.1146, 0.1146]])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+from qddot.errors import (
+    InputError,
+    InputWarning,
+    ModelError,
+    ModelFormatError,
+    ModelLimitError,
+    ModelMismatchError,
+    ModelReferenceError,
+    ModelSecurityError,
+    ModelStructureError,
+    ModelSyntaxError,
+    ModelValueError,
+    ModelWarning,
+    QddotError,
+    SingularityError,
+    UnboundSymbolError,
+    UnknownNameError,
+)
+from qddot.formats import catalog_names, load_model
+from qddot.formats.builder import Builder as _Builder
+from qddot.formats.tables import dh_model, screws_model
+from qddot.model.drive import Drive
+from qddot.model.inertia import Inertia
+from qddot.robot import Robot
+
+__version__ = "0.1.0"
+
+
+def load(
+    source: str | PathLike[str], *, strict: bool = False, floating: bool = False, gravity: Sequence[float] | None = None
+) -> Robot:
+    """A robot from a file (`.urdf`, `.toml`, `.json`, `.yaml`) or from the bundled catalog by name (`catalog_names()`).
+
+    Args:
+        source: path, or a catalog name such as `"puma560"`.
+        strict: refuse what is otherwise kept with a `ModelWarning`: inertias no real body has, massless moving links.
+        floating: let the root link move freely instead of fixing it to the world.
+        gravity: acceleration (3,) in m/s^2, instead of the file's own or the default (0, 0, -9.81).
+
+    Raises:
+        ModelError: the description is wrong; the message names file, line, element, value, rule and fix.
+        UnknownNameError: no catalog robot of that name.
+        FileNotFoundError: no such file.
+    """
+    return Robot(load_model(source, strict=strict, floating=floating, gravity=gravity))
+
+
+def from_dh(rows: Sequence[Any], **options: Any) -> Robot:
+    """A robot from a Denavit-Hartenberg table; see `qddot.formats.tables.dh_model` for the arguments."""
+    return Robot(dh_model(rows, **options))
+
+
+def from_screws(screws: Sequence[Any], *arguments: Any, **options: Any) -> Robot:
+    """A robot from screw axes and home poses (product of exponentials); see `qddot.formats.tables.screws_model`."""
+    return Robot(screws_model(screws, *arguments, **options))
+
+
+class Builder(_Builder):
+    __doc__ = _Builder.__doc__
+
+    def robot(self) -> Robot:
+        """The robot built so far."""
+        return Robot(self.build())

@@ -1,0 +1,99 @@
+"""What may be handed to a kernel: real, finite numbers of the right shape. Everything else is an `InputError` that says what and where."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from qddot.errors import InputError, InputWarning
+from qddot.model.lower import Mechanism
+
+FAR = 1e6
+"""Angles beyond this have lost their meaning to rounding: worth a warning."""
+
+QUATERNION_TOLERANCE = 1e-6
+
+
+def as_array(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype, *, check: bool = True) -> np.ndarray:
+    """An array (..., *shape) of the wanted type.
+
+    Raises:
+        InputError: not real numbers, masked, the wrong shape, or (unless `check` is off) not finite.
+    """
+    wanted = f"(..., {', '.join(map(str, shape))})"
+    if value is None:
+        raise InputError(f"{name} is None: an array {wanted} is needed")
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise InputError(f"{name} has masked elements, first at {first_index(np.ma.getmaskarray(value))}: fill them")
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise InputError(f"{name} is not an array {wanted}: {error}") from None
+    if array.dtype.kind not in "fiu":
+        raise InputError(f"{name} holds {array.dtype} elements, real numbers are needed")
+    if array.dtype.itemsize > 8 and array.dtype.kind == "f":
+        warnings.warn(f"{name} is {array.dtype}: computed in {dtype}", InputWarning, stacklevel=caller())
+    if array.ndim == 0 and shape == (1,):
+        array = array[None]
+    if array.ndim < len(shape) or array.shape[array.ndim - len(shape) :] != shape:
+        raise InputError(f"{name} has shape {array.shape}, expected {wanted}")
+    array = array.astype(dtype, copy=False)
+    if check and array.size:
+        largest = np.abs(array).max()
+        if not largest < np.inf:
+            index = first_index(~np.isfinite(array))
+            raise InputError(f"{name}{list(index)} is {array[index]}: inputs must be finite (check=False lets it through)")
+    return array
+
+
+def first_index(mask: np.ndarray) -> tuple[int, ...]:
+    """Where the first true element stands."""
+    return tuple(int(i) for i in np.argwhere(mask)[0])
+
+
+def check_configuration(q: np.ndarray, mechanism: Mechanism) -> np.ndarray:
+    """q with its quaternions normalised.
+
+    Raises:
+        InputError: a quaternion whose length is not 1 to 1e-6.
+    """
+    if q.size and np.abs(q).max() > FAR:
+        warn_far(q, mechanism)
+    for joint in mechanism.coordinates if mechanism.nq != mechanism.nv else ():
+        if joint.kind in ("spherical", "free"):
+            q = with_unit_quaternion(q, joint.name, joint.q.start)
+    return q
+
+
+def warn_far(q: np.ndarray, mechanism: Mechanism) -> None:
+    """Name the joints whose angle is out of all proportion."""
+    turning = [c for c in mechanism.coordinates if c.kind in ("revolute", "continuous", "helical", "planar")]
+    far = [c.name for c in turning if np.abs(q[..., c.q.stop - 1]).max() > FAR]
+    if far:
+        text = f"q of joint {', '.join(map(repr, far))} exceeds {FAR:g} rad: precision is lost; are these degrees or counts?"
+        warnings.warn(text, InputWarning, stacklevel=caller())
+
+
+def with_unit_quaternion(q: np.ndarray, name: str, start: int) -> np.ndarray:
+    part = q[..., start : start + 4]
+    length = np.linalg.norm(part, axis=-1, keepdims=True)
+    wrong = np.abs(length - 1) > QUATERNION_TOLERANCE
+    if wrong.any():
+        index = first_index(wrong[..., 0])
+        raise InputError(
+            f"q{[*index, slice(start, start + 4)]} of joint {name!r} is a quaternion wxyz of length {length[index][0]:.6g}, not 1: normalise it"
+        )
+    q = q.copy()
+    q[..., start : start + 4] = part / length
+    return q
+
+
+def caller() -> int:
+    """The `stacklevel` of the first frame outside qddot."""
+    import sys
+
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "qddot":
+        frame, level = frame.f_back, level + 1
+    return level - 1

@@ -1,0 +1,44 @@
+"""A compiled loop as a real NumPy generalised ufunc, from pure Python: broadcasting, `out=` and overlap handling are NumPy's own.
+
+NumPy exports its C API as a table of function pointers for extension modules; `PyUFunc_FromFuncAndDataAndSignature` is entry 31.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+from numpy._core import _multiarray_umath
+
+from qddot.graph.program import Program
+
+MAKE = 31
+NO_IDENTITY = -1
+
+
+def signature(program: Program) -> str:
+    """`(9),(9)->(9,9)`."""
+    core = lambda parts: ",".join(f"({','.join(map(str, p.shape))})" for p in parts)  # noqa: E731
+    return f"{core(program.inputs)}->{core(program.outputs)}"
+
+
+def make_gufunc(program: Program, address: int, dtype: np.dtype) -> tuple[np.ufunc, object]:
+    """The gufunc that runs the loop at `address`, and what must stay alive with it."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = ctypes.cast(pointer(_multiarray_umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
+    c = ctypes
+    prototype = c.PYFUNCTYPE(
+        c.py_object, c.c_void_p, c.c_void_p, c.c_char_p, c.c_int, c.c_int, c.c_int, c.c_int, c.c_char_p, c.c_char_p, c.c_int, c.c_char_p
+    )
+    n_in, n_out = len(program.inputs), len(program.outputs)
+    loops, data = (c.c_void_p * 1)(address), (c.c_void_p * 1)(None)
+    types = c.create_string_buffer(bytes([dtype.num]) * (n_in + n_out), n_in + n_out)
+    name, text = program.name.encode(), signature(program).encode()
+    keep = (loops, data, types, name, text)
+    ufunc = prototype(table[MAKE])(
+        c.addressof(loops), c.addressof(data), c.cast(types, c.c_char_p), 1, n_in, n_out, NO_IDENTITY, name, b"", 0, text
+    )
+    if not isinstance(ufunc, np.ufunc) or ufunc.signature is None:
+        raise RuntimeError(f"NumPy {np.__version__} has another C API table than qddot expects")
+    return ufunc, keep

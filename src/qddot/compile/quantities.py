@@ -1,0 +1,172 @@
+"""What a robot can compute: for each quantity its inputs, and the algorithm that gives its outputs.
+
+A new quantity is one algorithm, one entry here and one method of `Robot`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from qddot.algorithms import analytic, coriolis, derivatives, energy, forward_dynamics, inverse_dynamics, jacobian, kinematics
+from qddot.algorithms.drives import friction_torque, spring_torque
+from qddot.algorithms.mass_matrix import mass_matrix
+from qddot.algorithms.regressor import regressor
+from qddot.algorithms.stacked import stacked_newton_euler
+from qddot.errors import InputError, unknown_name
+from qddot.graph.expr import Trace
+from qddot.graph.program import Input, Output, Program, output
+from qddot.model.model import LiftedModel, Model
+from qddot.model.scalar import Scalar
+from qddot.model.spatial import Force, Transform, Vec
+
+
+class Quantity(NamedTuple):
+    """`compute(model, *inputs, **options)` returns one value, or a tuple with one value for each name in `outputs`."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    compute: Callable
+
+
+def trace(model: Model, quantity: str, *, wrench: bool = False, **options: str) -> Program:
+    """Record a quantity of a robot.
+
+    Args:
+        quantity: a key of `QUANTITIES`.
+        wrench: add a last input (bodies, 6): external forces on the links, about the world's origin in world axes.
+        options: of the algorithm, such as `frame="tool0"`.
+    """
+    if quantity not in QUANTITIES:
+        raise unknown_name("quantity", quantity, QUANTITIES)
+    entry, recorder = QUANTITIES[quantity], Trace()
+    sizes = {"q": model.mechanism.nq}
+    inputs = [Input(name, (sizes.get(name, model.mechanism.nv),)) for name in entry.inputs]
+    links = [body.index for body in model.bodies if body.is_link]
+    if wrench:
+        inputs.append(Input("wrench", (len(links), 6)))
+    variables = [[recorder.variable(k, i) for i in range(x.size)] for k, x in enumerate(inputs)]
+    lifted = model.over(recorder)
+    if wrench:
+        options["f_ext"] = forces(links, variables.pop())  # type: ignore[assignment]
+    values = entry.compute(lifted, *variables, **options)
+    if len(entry.outputs) == 1:
+        values = (values,)
+    outputs: list[Output] = [output(name, value) for name, value in zip(entry.outputs, values, strict=True)]
+    return Program(quantity, tuple(inputs), tuple(outputs))
+
+
+def forces(links: Sequence[int], values: Sequence[Scalar]) -> dict[int, Force]:
+    """One force a body, from the flat input."""
+    six = [values[k : k + 6] for k in range(0, len(values), 6)]
+    return {i: Force(Vec(*x[:3]), Vec(*x[3:])) for i, x in zip(links, six, strict=True)}
+
+
+def homogeneous(T: Transform) -> list[list[Scalar]]:
+    return [[*row, x] for row, x in zip(T.R, T.p)] + [[0, 0, 0, 1]]
+
+
+def frame_transform(model: LiftedModel, q, frame: str):
+    return homogeneous(kinematics.frame_pose(model, q, frame))
+
+
+def geometric_jacobian(model: LiftedModel, q, frame: str, reference: str):
+    return jacobian.rows(jacobian.jacobian(model, q, frame, reference))
+
+
+def geometric_jacobian_dot(model: LiftedModel, q, qd, frame: str, reference: str):
+    return jacobian.rows(jacobian.jacobian_rate(model, q, qd, frame, reference))
+
+
+CORIOLIS_FORMS = {
+    "christoffel": coriolis.coriolis_matrix,
+    "rate": coriolis.coriolis_matrix_from_rate,
+    "gradient": coriolis.coriolis_matrix_from_gradient,
+}
+
+
+def coriolis_matrix(model: LiftedModel, q, qd, form: str):
+    if form != "christoffel":
+        needs_coordinates(model, f'form="{form}"')
+    return CORIOLIS_FORMS[form](model, q, qd)
+
+
+FORWARD_METHODS = {"aba": forward_dynamics.articulated_bodies, "crba": forward_dynamics.composite_bodies}
+
+
+def accelerations(model: LiftedModel, q, qd, tau, method: str, f_ext=None):
+    if method == "aba" and derivatives.shares_coordinates(model):
+        raise InputError('method="aba" cannot couple joints that follow each other; use method="crba", or leave the choice to "auto"')
+    if method == "auto":
+        method = "crba" if derivatives.shares_coordinates(model) else "aba"
+    return FORWARD_METHODS[method](model, q, qd, tau, f_ext)
+
+
+def in_coordinates(algorithm: Callable) -> Callable:
+    """For what is defined by derivatives with respect to q: only where qd is the rate of q."""
+
+    def checked(model: LiftedModel, *inputs):
+        needs_coordinates(model, algorithm.__name__)
+        return algorithm(model, *inputs)
+
+    return checked
+
+
+def needs_coordinates(model: LiftedModel, what: str) -> None:
+    if model.nq != model.nv:
+        raise InputError(f"{what} needs joints whose qd is the rate of q; spherical and free joints have none such (Christoffel symbols)")
+
+
+def lagrangian(model: LiftedModel, q, qd):
+    return energy.kinetic_energy(model, q, qd) - energy.potential_energy(model, q)
+
+
+def hamiltonian(model: LiftedModel, q, qd):
+    return energy.kinetic_energy(model, q, qd) + energy.potential_energy(model, q)
+
+
+def centre_of_mass(model: LiftedModel, q):
+    return list(energy.center_of_mass(model, q))
+
+
+def momentum(model: LiftedModel, q, qd):
+    return list(energy.momentum(model, q, qd).components())
+
+
+def stacked(model: LiftedModel, q, qd):
+    return tuple(part.tolist() for part in stacked_newton_euler(model, q, qd))
+
+
+QUANTITIES: dict[str, Quantity] = {
+    "mass_matrix": Quantity(("q",), ("M",), mass_matrix),
+    "coriolis_matrix": Quantity(("q", "qd"), ("C",), coriolis_matrix),
+    "coriolis_torque": Quantity(("q", "qd"), ("c",), inverse_dynamics.coriolis_torque),
+    "gravity_torque": Quantity(("q",), ("g",), inverse_dynamics.gravity_torque),
+    "friction_torque": Quantity(("qd",), ("friction",), friction_torque),
+    "spring_torque": Quantity(("q",), ("spring",), spring_torque),
+    "bias_torque": Quantity(("q", "qd"), ("bias",), inverse_dynamics.bias_torque),
+    "inverse_dynamics": Quantity(("q", "qd", "qdd"), ("tau",), inverse_dynamics.inverse_dynamics),
+    "forward_dynamics": Quantity(("q", "qd", "tau"), ("qdd", "margins"), accelerations),
+    "inverse_dynamics_derivatives": Quantity(
+        ("q", "qd", "qdd"), ("dtau_dq", "dtau_dqd", "dtau_dqdd"), derivatives.inverse_dynamics_derivatives
+    ),
+    "forward_dynamics_derivatives": Quantity(
+        ("q", "qd", "tau"), ("dqdd_dq", "dqdd_dqd", "dqdd_dtau", "margins"), derivatives.forward_dynamics_derivatives
+    ),
+    "transform": Quantity(("q",), ("T",), frame_transform),
+    "jacobian": Quantity(("q",), ("J",), geometric_jacobian),
+    "jacobian_dot": Quantity(("q", "qd"), ("Jdot",), geometric_jacobian_dot),
+    "analytic_jacobian": Quantity(("q",), ("Ja",), analytic.analytic_jacobian),
+    "christoffel": Quantity(("q",), ("Gamma",), in_coordinates(coriolis.christoffel)),
+    "centrifugal_matrix": Quantity(("q",), ("C",), in_coordinates(coriolis.centrifugal_matrix)),
+    "coriolis_products_matrix": Quantity(("q",), ("B",), in_coordinates(coriolis.coriolis_products_matrix)),
+    "mass_matrix_rate": Quantity(("q", "qd"), ("Mdot",), coriolis.mass_matrix_rate),
+    "kinetic_energy": Quantity(("q", "qd"), ("T",), energy.kinetic_energy),
+    "potential_energy": Quantity(("q",), ("V",), energy.potential_energy),
+    "lagrangian": Quantity(("q", "qd"), ("L",), lagrangian),
+    "hamiltonian": Quantity(("q", "qd"), ("H",), hamiltonian),
+    "center_of_mass": Quantity(("q",), ("p",), centre_of_mass),
+    "momentum": Quantity(("q", "qd"), ("h",), momentum),
+    "regressor": Quantity(("q", "qd", "qdd"), ("Y",), regressor),
+    "newton_euler_matrices": Quantity(("q", "qd"), ("M", "c", "g", "Mdot"), stacked),
+}

@@ -1,0 +1,171 @@
+"""An expression graph that builds itself: a scalar that records what is done to it.
+
+Nodes are interned, so a sub-expression computed twice is one node; arithmetic with exact 0, 1 and numbers folds on the spot. A
+node cannot be used as a truth value: an algorithm that branches on a scalar is not traceable, and says so.
+
+An operand is another node or a plain float. Operations: `+ - * /` (binary), `neg sin cos sqrt sign` (unary), `atan2`, and
+`select` (x, a, b: a where x > 0, else b); `var` is a leaf with (input, element).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from qddot.model.scalar import Scalar
+
+
+class Expr:
+    """One node. `number` counts the nodes of a trace; `table` is the trace's table of nodes, and ends with it."""
+
+    __slots__ = ("args", "number", "op", "table")
+
+    op: str
+    args: tuple
+    number: int
+    table: dict
+
+    def __bool__(self) -> bool:
+        raise TypeError("a traced scalar has no truth value: algorithms must not branch on it")
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"#{a.number}" if a.__class__ is Expr else repr(a) for a in self.args)
+        return f"#{self.number} = {self.op}({inner})"
+
+    def __add__(self, b):
+        if b.__class__ is not Expr:
+            return self if b == 0 else make(self.table, "+", self, float(b))
+        if b.op == "neg":
+            return self - b.args[0]
+        if self.op == "neg":
+            return b - self.args[0]
+        if self is b:
+            return self * 2.0
+        return make(self.table, "+", self, b) if self.number < b.number else make(self.table, "+", b, self)
+
+    __radd__ = __add__
+
+    def __sub__(self, b):
+        if b.__class__ is not Expr:
+            return self if b == 0 else make(self.table, "+", self, -float(b))
+        if self is b:
+            return 0.0
+        if b.op == "neg":
+            return self + b.args[0]
+        if self.op == "neg":
+            return -(self.args[0] + b)
+        return make(self.table, "-", self, b)
+
+    def __rsub__(self, a):
+        return -self if a == 0 else make(self.table, "-", float(a), self)
+
+    def __neg__(self):
+        if self.op == "neg":
+            return self.args[0]
+        if self.op == "-" and self.args[0].__class__ is Expr:
+            return make(self.table, "-", self.args[1], self.args[0])
+        if self.op == "*" and self.args[1].__class__ is not Expr:
+            return self.args[0] * -self.args[1]
+        return make(self.table, "neg", self)
+
+    def __mul__(self, b):
+        if b.__class__ is not Expr:
+            if b == 0:
+                return 0.0
+            if b == 1:
+                return self
+            if b == -1:
+                return -self
+            if self.op == "neg":
+                return self.args[0] * -b
+            if self.op == "*" and self.args[1].__class__ is not Expr:
+                return self.args[0] * (self.args[1] * b)
+            return make(self.table, "*", self, float(b))
+        if self.op == "neg":
+            return -(self.args[0] * b)
+        if b.op == "neg":
+            return -(self * b.args[0])
+        return make(self.table, "*", self, b) if self.number <= b.number else make(self.table, "*", b, self)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, b):
+        if b.__class__ is not Expr:
+            return self * (1.0 / b)
+        if self.op == "neg":
+            return -(self.args[0] / b)
+        return make(self.table, "/", self, b)
+
+    def __rtruediv__(self, a):
+        return 0.0 if a == 0 else make(self.table, "/", float(a), self)
+
+
+def make(table: dict, op: str, *args: Any) -> Expr:
+    """The node for an operation: the one already there, or a new one."""
+    key = (op, *args)
+    node = table.get(key)
+    if node is None:
+        node = object.__new__(Expr)
+        node.op, node.args, node.number, node.table = op, args, len(table), table
+        table[key] = node
+    return node
+
+
+class Trace:
+    """One recording: makes the variables, and is the field (see `qddot.model.field`) whose scalars are nodes."""
+
+    def __init__(self) -> None:
+        self.table: dict = {}
+
+    def variable(self, source: int, element: int) -> Expr:
+        """Element `element` of input `source`."""
+        return make(self.table, "var", source, element)
+
+    def constant(self, x: Scalar) -> float:
+        return float(x)
+
+    def cos_sin(self, angle: Scalar) -> tuple[Scalar, Scalar]:
+        if angle.__class__ is not Expr:
+            return math.cos(angle), math.sin(angle)
+        if angle.op == "neg":
+            c, s = self.cos_sin(angle.args[0])
+            return c, -s
+        return make(self.table, "cos", angle), make(self.table, "sin", angle)
+
+    def sign(self, x: Scalar) -> Scalar:
+        return make(self.table, "sign", x) if x.__class__ is Expr else (x > 0) - (x < 0)
+
+    def sqrt(self, x: Scalar) -> Scalar:
+        return make(self.table, "sqrt", x) if x.__class__ is Expr else math.sqrt(x)
+
+    def atan2(self, y: Scalar, x: Scalar) -> Scalar:
+        if y.__class__ is not Expr and x.__class__ is not Expr:
+            return math.atan2(y, x)
+        return make(self.table, "atan2", plain(y), plain(x))
+
+    def where_positive(self, x: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
+        if x.__class__ is not Expr:
+            return then if x > 0 else otherwise
+        return make(self.table, "select", x, plain(then), plain(otherwise))
+
+
+def plain(x: Scalar) -> Scalar:
+    """An operand: a node, or a float."""
+    return x if x.__class__ is Expr else float(x)
+
+
+def schedule(outputs: Iterable[Scalar]) -> list[Expr]:
+    """The nodes the outputs need, operands first, each close to its first use."""
+    order: list[Expr] = []
+    seen: set[int] = set()
+    stack = [(o, False) for o in reversed(list(outputs)) if o.__class__ is Expr]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            order.append(node)
+        elif node.number not in seen:
+            seen.add(node.number)
+            stack.append((node, True))
+            stack.extend((a, False) for a in node.args if a.__class__ is Expr and a.number not in seen)
+    return order

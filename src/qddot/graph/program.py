@@ -1,0 +1,59 @@
+"""A traced function: named inputs, named outputs, and the nodes between. What every backend takes."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from qddot.graph.expr import Expr, schedule
+from qddot.model.scalar import Scalar
+
+
+class Input(NamedTuple):
+    name: str
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+class Output(NamedTuple):
+    """`values`: one scalar an element, row-major; a node or a plain number."""
+
+    name: str
+    shape: tuple[int, ...]
+    values: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function of arrays, element by element."""
+
+    name: str
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+
+    @cached_property
+    def nodes(self) -> list[Expr]:
+        """Every node needed, operands first."""
+        return schedule(value for output in self.outputs for value in output.values)
+
+    def operations(self) -> Counter[str]:
+        """How often each operation occurs; leaves are not operations."""
+        return Counter(node.op for node in self.nodes if node.op != "var")
+
+
+def output(name: str, value) -> Output:
+    """An output from a scalar or a nested sequence of scalars (all rows of one length)."""
+    shape: list[int] = []
+    flat = [value]
+    while flat and isinstance(flat[0], (list, tuple)):
+        shape.append(len(flat[0]))
+        flat = [x for row in flat for x in row]
+    if not flat:  # an empty vector or matrix
+        shape = shape or [0]
+    return Output(name, tuple(shape), tuple(flat))

@@ -1,0 +1,613 @@
+"""Robot: arrays in, arrays out, compiled kernels underneath."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+
+import numpy as np
+
+from qddot.errors import InputError, SingularityError, unknown_name
+from qddot.model.drive import Drive
+from qddot.model.lower import WORLD
+from qddot.model.model import Model
+
+if TYPE_CHECKING:
+    import casadi
+    from typing import Unpack
+
+    from numpy.typing import ArrayLike
+
+    from qddot.compile.kernel import Kernel
+
+REFERENCES = ("space", "body", "world_aligned")
+COORDINATES = ("rpy", "zyx", "quaternion", "rotation_vector")
+FORMS = ("christoffel", "rate", "gradient")
+METHODS = ("auto", "aba", "crba")
+SHOWN = 12
+
+Wrenches = "Mapping[str, ArrayLike] | ArrayLike | None"
+
+
+class Options(TypedDict, total=False):
+    """Keywords every computing method takes.
+
+    out: array (or tuple of arrays, for several results) that receives the result.
+    dtype: of the computation and the result, float64 (default) or float32; inputs of any real type are cast to it.
+    check: False skips the test that inputs and results are finite (and the normalisation of quaternions).
+    """
+
+    out: Any
+    dtype: Any
+    check: bool
+
+
+class Limits(NamedTuple):
+    """Joint limits: positions (nq,) in rad or m, speeds (nv,) in rad/s or m/s, efforts (nv,) in N m or N; inf where there is none."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity: np.ndarray
+    effort: np.ndarray
+
+
+class NewtonEuler(NamedTuple):
+    """The stacked closed form: `M` (..., nv, nv), `c` (..., nv), `g` (..., nv), `Mdot` (..., nv, nv)."""
+
+    M: np.ndarray
+    c: np.ndarray
+    g: np.ndarray
+    Mdot: np.ndarray
+
+
+class InverseDerivatives(NamedTuple):
+    """Of inverse dynamics, each (..., nv, nv)."""
+
+    dtau_dq: np.ndarray
+    dtau_dqd: np.ndarray
+    dtau_dqdd: np.ndarray
+
+
+class ForwardDerivatives(NamedTuple):
+    """Of forward dynamics, each (..., nv, nv)."""
+
+    dqdd_dq: np.ndarray
+    dqdd_dqd: np.ndarray
+    dqdd_dtau: np.ndarray
+
+
+class Robot:
+    """A robot's dynamics, `tau = M(q) qdd + C(q, qd) qd + g(q) + friction(qd) + springs(q) - J^T f_ext + J^T f_tip`.
+
+    Make one with `qddot.load`, `qddot.from_dh`, `qddot.from_screws` or `qddot.Builder`. A robot is immutable and may be shared
+    between threads. SI units, radians. Arrays have any leading shape: `q` is (..., nq), `qd, qdd, tau` are (..., nv). Six-vectors
+    are angular first. Each method is compiled for this robot when first called.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._kernels: dict[tuple, Kernel] = {}
+        self._lock = threading.Lock()
+
+    # what it is -------------------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @property
+    def nq(self) -> int:
+        """Numbers in a configuration q."""
+        return self.model.mechanism.nq
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom: numbers in qd, qdd and tau."""
+        return self.model.mechanism.nv
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Joints with coordinates of their own, in the order of q."""
+        return tuple(c.name for c in self.model.mechanism.coordinates)
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """Every link of the description."""
+        return tuple(link.name for link in self.model.links)
+
+    @property
+    def body_names(self) -> tuple[str, ...]:
+        """Links that move on a joint of their own; what is fixed to them is part of them. The order of `external_wrench`."""
+        return tuple(body.name for body in self.model.bodies if body.is_link)
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Everything `frame=` accepts: links and named frames."""
+        return tuple(self.model.mechanism.frames)
+
+    @property
+    def mimics(self) -> dict[str, tuple[str, Any, Any]]:
+        """Joints that follow another: name -> (leader, multiplier, offset)."""
+        return dict(self.model.leaders)  # type: ignore[arg-type]
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """Acceleration of gravity (3,), m/s^2; an object array where it is symbolic."""
+        return np.array(self.model.gravity)
+
+    @property
+    def drives(self) -> dict[str, Drive]:
+        """Drives by joint name, for joints that have one."""
+        return {joint.name: joint.drive for joint in self.model.joints if joint.drive is not None}
+
+    @property
+    def limits(self) -> Limits:
+        """Joint limits as arrays."""
+        found = Limits(*(np.full(n, x) for n, x in ((self.nq, -np.inf), (self.nq, np.inf), (self.nv, np.inf), (self.nv, np.inf))))
+        for c in self.model.mechanism.coordinates:
+            if c.kind not in ("spherical", "free", "planar"):
+                found.lower[c.q.start], found.upper[c.q.start] = c.limits.lower, c.limits.upper
+            found.velocity[c.v.start : c.v.stop] = c.limits.velocity
+            found.effort[c.v.start : c.v.stop] = c.limits.effort
+        return found
+
+    @property
+    def tip(self) -> str:
+        """The frame meant when a method is given none: the only frame at the end of the only chain.
+
+        Raises:
+            InputError: the robot has several ends.
+        """
+        parents = {joint.parent for joint in self.model.joints} | {frame.link for frame in self.model.frames}
+        ends = [name for name in self.frame_names if name not in parents]
+        if len(ends) != 1:
+            raise InputError(f"{self.name} has {len(ends)} ends ({', '.join(map(repr, ends[:SHOWN]))}): say which with frame=")
+        return ends[0]
+
+    @property
+    def symbols(self) -> frozenset:
+        """SymPy symbols the description left open."""
+        return self.model.symbols
+
+    def subs(self, values: Mapping) -> Robot:
+        """The robot with symbols replaced by numbers (or by other expressions).
+
+        Args:
+            values: SymPy symbol, or its name -> number or expression.
+        """
+        by_name = {str(s): s for s in self.symbols}
+        pairs = {}
+        for key, value in values.items():
+            if str(key) not in by_name:
+                raise unknown_name("symbol", str(key), by_name)
+            pairs[by_name[str(key)]] = value
+        return Robot(self.model.subs(pairs))
+
+    def with_gravity(self, gravity: Sequence[float]) -> Robot:
+        """The same robot under another gravity (3,), m/s^2."""
+        return Robot(self.model.with_gravity(gravity))
+
+    def __repr__(self) -> str:
+        head = f"Robot {self.name!r}: {self.nv} dof, {len(self.link_names)} links"
+        g = ", ".join(f"{x:g}" if isinstance(x, float) else str(x) for x in self.model.gravity)
+        lines = [f"{head}, gravity ({g})"]
+        joints = {joint.name: joint for joint in self.model.joints}
+        for c in self.model.mechanism.coordinates[:SHOWN]:
+            joint = joints[c.name]
+            low, high = c.limits.lower, c.limits.upper
+            reach = f"  [{low:.4g}, {high:.4g}]" if np.isfinite(low) or np.isfinite(high) else ""
+            lines.append(f"  q{span(c.q)}  {c.name}  {c.kind}  {joint.parent} -> {joint.child}{reach}")
+        if len(self.joint_names) > SHOWN:
+            lines.append(f"  ... and {len(self.joint_names) - SHOWN} more joints")
+        for name, (leader, multiplier, offset) in list(self.mimics.items())[:SHOWN]:
+            lines.append(f"  {name} follows {leader}: {multiplier:g} q + {offset:g}")
+        if self.symbols:
+            lines.append(f"  symbols: {', '.join(sorted(map(str, self.symbols)))}")
+        return "\n".join(lines)
+
+    # configurations ---------------------------------------------------------------------------------------------------
+
+    def neutral(self) -> np.ndarray:
+        """The zero configuration (nq,): zeros, and identity quaternions."""
+        return self._joint_by_joint(lambda part, q, v: part.neutral())
+
+    def random_configuration(self, seed: int | np.random.Generator | None = None) -> np.ndarray:
+        """A configuration (nq,) within the limits; rotations without limits are uniform."""
+        rng, limits = np.random.default_rng(seed), self.limits
+        return self._joint_by_joint(lambda part, q, v: part.random(rng, limits.lower[q], limits.upper[q]))
+
+    def integrate(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
+        """The configuration reached from q by the displacement v (..., nv): `q + v` where q are coordinates, on the manifold else."""
+        q, v = self._input("q", q, self.nq), self._input("v", v, self.nv)
+        q, v = together(q, v)
+        return self._joint_by_joint(lambda part, i, k: part.integrate(q[..., i], v[..., k]))
+
+    def difference(self, start: ArrayLike, end: ArrayLike) -> np.ndarray:
+        """The displacement (..., nv) with `integrate(start, difference(start, end)) == end`."""
+        start, end = together(self._input("start", start, self.nq), self._input("end", end, self.nq))
+        return self._joint_by_joint(lambda part, i, k: part.difference(start[..., i], end[..., i]))
+
+    def _joint_by_joint(self, f) -> np.ndarray:
+        pieces = []
+        for c in self.model.mechanism.coordinates:
+            i, k = c.q.start, c.v.start
+            for part in c.parts:
+                pieces.append(f(part, slice(i, i + part.nq), slice(k, k + part.nv)))
+                i, k = i + part.nq, k + part.nv
+        return np.concatenate(pieces, axis=-1) if pieces else np.zeros(0)
+
+    # dynamics ---------------------------------------------------------------------------------------------------------
+
+    def inverse_dynamics(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, f_ext: Wrenches = None, f_tip: Wrenches = None, **options: Unpack[Options]
+    ) -> np.ndarray:
+        """Joint forces tau (..., nv) for a motion: `M qdd + C qd + g + friction + springs - J^T f_ext + J^T f_tip`.
+
+        Args:
+            q, qd, qdd: the motion.
+            f_ext: forces of the environment on the robot: `{frame: wrench (..., 6)}` at the frame's origin in world axes, or the
+                stack (..., bodies, 6) that `external_wrench` returns.
+            f_tip: forces of the robot on the environment, in the same forms.
+        """
+        return self._forced("inverse_dynamics", {"q": q, "qd": qd, "qdd": qdd}, f_ext, f_tip, options)
+
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        *,
+        method: str = "auto",
+        f_ext: Wrenches = None,
+        f_tip: Wrenches = None,
+        **options: Unpack[Options],
+    ) -> np.ndarray:
+        """Accelerations qdd (..., nv) that joint forces cause.
+
+        Args:
+            q, qd, tau: state and joint forces.
+            method: `"aba"` (articulated bodies), `"crba"` (solve with the mass matrix), or `"auto"`: aba, unless joints follow others.
+            f_ext, f_tip: as in `inverse_dynamics`.
+
+        Raises:
+            SingularityError: the mass matrix is not positive definite at this q, as with a massless moving link.
+        """
+        choose("method", method, METHODS)
+        return self._forced("forward_dynamics", {"q": q, "qd": qd, "tau": tau}, f_ext, f_tip, options, method=method)
+
+    def mass_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """M(q) (..., nv, nv), rotors included."""
+        return self._call("mass_matrix", {"q": q}, options)
+
+    def mass_matrix_rate(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """dM/dt (..., nv, nv) along the motion."""
+        return self._call("mass_matrix_rate", {"q": q, "qd": qd}, options)
+
+    def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike, form: str = "christoffel", **options: Unpack[Options]) -> np.ndarray:
+        """C(q, qd) (..., nv, nv) with `C qd = coriolis_torque`.
+
+        Args:
+            form: `"christoffel"`, the standard one, for which `Mdot - 2 C` is skew: `(Mdot + U^T - U) / 2`; `"rate"`: `Mdot - U/2`;
+                `"gradient"`: `U^T - U/2`; where `U_ij = sum_k dM_jk/dq_i qd_k`.
+        """
+        choose("form", form, FORMS)
+        return self._call("coriolis_matrix", {"q": q, "qd": qd}, options, form=form)
+
+    def coriolis_torque(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """c(q, qd) = C qd (..., nv): Coriolis and centripetal forces."""
+        return self._call("coriolis_torque", {"q": q, "qd": qd}, options)
+
+    def gravity_torque(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """g(q) (..., nv): the joint forces that hold the arm still against gravity."""
+        return self._call("gravity_torque", {"q": q}, options)
+
+    def friction_torque(self, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """Viscous and Coulomb friction and dampers (..., nv): the joint forces that overcome them, so positive for positive qd."""
+        return self._call("friction_torque", {"qd": qd}, options)
+
+    def spring_torque(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """The joint forces (..., nv) that hold the joints against their springs."""
+        return self._call("spring_torque", {"q": q}, options)
+
+    def bias_torque(
+        self, q: ArrayLike, qd: ArrayLike, *, f_ext: Wrenches = None, f_tip: Wrenches = None, **options: Unpack[Options]
+    ) -> np.ndarray:
+        """Everything in inverse dynamics but `M qdd` (..., nv)."""
+        return self._forced("bias_torque", {"q": q, "qd": qd}, f_ext, f_tip, options)
+
+    def christoffel(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """Christoffel symbols of the first kind (..., nv, nv, nv): `c_k = sum_ij Gamma[i, j, k] qd_i qd_j`."""
+        return self._call("christoffel", {"q": q}, options)
+
+    def centrifugal_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """Craig's C(q) (..., nv, nv) in `c = C(q) [qd_i^2] + B(q) [qd_i qd_j]`."""
+        return self._call("centrifugal_matrix", {"q": q}, options)
+
+    def coriolis_products_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """Craig's B(q) (..., nv, nv (nv - 1) / 2); its columns belong to `qd_1 qd_2, qd_1 qd_3, ..., qd_(n-1) qd_n`."""
+        return self._call("coriolis_products_matrix", {"q": q}, options)
+
+    def newton_euler_matrices(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> NewtonEuler:
+        """M, c, g and Mdot from the stacked closed form `M = A^T L^T G L A` of Newton-Euler; links only, without drives."""
+        return NewtonEuler(*self._call("newton_euler_matrices", {"q": q, "qd": qd}, options))
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, **options: Unpack[Options]
+    ) -> InverseDerivatives:
+        """Exact derivatives of tau with respect to q (along the tangent), qd and qdd, each (..., nv, nv)."""
+        return InverseDerivatives(*self._call("inverse_dynamics_derivatives", {"q": q, "qd": qd, "qdd": qdd}, options))
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, **options: Unpack[Options]
+    ) -> ForwardDerivatives:
+        """Exact derivatives of qdd with respect to q (along the tangent), qd and tau, each (..., nv, nv)."""
+        return ForwardDerivatives(*self._solve("forward_dynamics_derivatives", {"q": q, "qd": qd, "tau": tau}, options))
+
+    # energy -----------------------------------------------------------------------------------------------------------
+
+    def kinetic_energy(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """Of links and rotors (...), J."""
+        return self._call("kinetic_energy", {"q": q, "qd": qd}, options)
+
+    def potential_energy(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """Of gravity (zero with all mass at the world's origin) and springs (...), J."""
+        return self._call("potential_energy", {"q": q}, options)
+
+    def lagrangian(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """Kinetic less potential energy (...), J."""
+        return self._call("lagrangian", {"q": q, "qd": qd}, options)
+
+    def hamiltonian(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """Kinetic plus potential energy (...), J."""
+        return self._call("hamiltonian", {"q": q, "qd": qd}, options)
+
+    def momentum(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """Angular momentum about the centre of mass and linear momentum (..., 6), world axes; links only, without rotors."""
+        self._needs_mass()
+        return self._call("momentum", {"q": q, "qd": qd}, options)
+
+    def center_of_mass(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """Of all moving links (..., 3), in the world, m."""
+        self._needs_mass()
+        return self._call("center_of_mass", {"q": q}, options)
+
+    def _needs_mass(self) -> None:
+        if sum(body.inertia.m for body in self.model.bodies) == 0:
+            raise SingularityError(f"{self.name} has no moving mass, so no centre of mass")
+
+    # kinematics -------------------------------------------------------------------------------------------------------
+
+    def transform(self, q: ArrayLike, frame: str | None = None, **options: Unpack[Options]) -> np.ndarray:
+        """Pose (..., 4, 4) of a frame in the world."""
+        return self._call("transform", {"q": q}, options, frame=self._frame(frame))
+
+    def jacobian(
+        self, q: ArrayLike, frame: str | None = None, reference: str = "space", **options: Unpack[Options]
+    ) -> np.ndarray:
+        """Geometric Jacobian (..., 6, nv) of a frame, angular rows first.
+
+        Args:
+            frame: name; the tip of the only chain if None.
+            reference: `"space"` (twist at the world's origin, world axes), `"body"` (at the frame's origin, its axes) or
+                `"world_aligned"` (at the frame's origin, world axes).
+        """
+        choose("reference", reference, REFERENCES)
+        return self._call("jacobian", {"q": q}, options, frame=self._frame(frame), reference=reference)
+
+    def jacobian_dot(
+        self, q: ArrayLike, qd: ArrayLike, frame: str | None = None, reference: str = "space", **options: Unpack[Options]
+    ) -> np.ndarray:
+        """Rate of the Jacobian (..., 6, nv), in closed form."""
+        choose("reference", reference, REFERENCES)
+        return self._call("jacobian_dot", {"q": q, "qd": qd}, options, frame=self._frame(frame), reference=reference)
+
+    def analytic_jacobian(
+        self, q: ArrayLike, frame: str | None = None, coordinates: str = "rpy", **options: Unpack[Options]
+    ) -> np.ndarray:
+        """Jacobian of orientation coordinates and position: rows are their rates, then the velocity of the origin in world axes.
+
+        Args:
+            coordinates: `"rpy"` (roll, pitch, yaw about fixed x, y, z), `"zyx"` (the Euler angles yaw, pitch, roll),
+                `"quaternion"` (wxyz with w >= 0; 7 rows) or `"rotation_vector"`.
+
+        Raises:
+            SingularityError: the coordinates are singular here: pitch of +-90 degrees.
+        """
+        choose("coordinates", coordinates, COORDINATES)
+        return self._call("analytic_jacobian", {"q": q}, options, frame=self._frame(frame), coordinates=coordinates)
+
+    def external_wrench(self, q: ArrayLike, wrenches: Mapping[str, ArrayLike], expressed: str = "body") -> np.ndarray:
+        """Forces on links as one stack (..., bodies, 6) of space wrenches: about the world's origin, world axes.
+
+        Args:
+            wrenches: `{frame: wrench (..., 6)}`, moment first, acting at the frame's origin.
+            expressed: axes of the wrenches: `"body"` (the frame's) or `"world"`.
+        """
+        choose("expressed", expressed, ("body", "world"))
+        rows = {body.index: row for row, body in enumerate(b for b in self.model.bodies if b.is_link)}
+        stack: Any = np.zeros((len(rows), 6))
+        for frame, wrench in wrenches.items():
+            body, _ = self.model.frame(frame)
+            if body == WORLD:
+                raise InputError(f"frame {frame!r} is fixed to the world: a force on it moves nothing")
+            T, w = self.transform(q, frame), self._input(f"wrench on {frame!r}", wrench, 6)
+            moment, force = w[..., :3], w[..., 3:]
+            if expressed == "body":
+                moment, force = (np.einsum("...ij,...j->...i", T[..., :3, :3], x) for x in (moment, force))
+            space = np.concatenate(np.broadcast_arrays(moment + np.cross(T[..., :3, 3], force), force), axis=-1)
+            one = np.zeros((*space.shape[:-1], len(rows), 6))
+            one[..., rows[body], :] = space
+            stack = stack + one
+        return stack
+
+    # parameters -------------------------------------------------------------------------------------------------------
+
+    def regressor(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """Y (..., nv, p) with `inverse_dynamics = Y @ parameters()`: ten columns a moving link, then one for each drive constant."""
+        return self._call("regressor", {"q": q, "qd": qd, "qdd": qdd}, options)
+
+    def parameters(self) -> np.ndarray:
+        """The parameters (p,) that `regressor` multiplies, named by `parameter_names`."""
+        return np.array([value for _, value in self._named_parameters()], dtype=float)
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """`link.m, link.mcx, ..., link.Izz` for each moving link (about its frame's origin), then `joint.viscous` and the like."""
+        return tuple(name for name, _ in self._named_parameters())
+
+    def _named_parameters(self) -> list[tuple[str, Any]]:
+        from qddot.algorithms.regressor import named_parameters
+        from qddot.model.field import Floats
+
+        return named_parameters(self.model.over(Floats()))
+
+    # code -------------------------------------------------------------------------------------------------------------
+
+    def kernel(self, quantity: str, *, dtype: Any = np.float64, wrench: bool = False, **options: str) -> Kernel:
+        """The compiled kernel of a quantity: its `ufunc` is a NumPy gufunc without any checks, its `program` the expression graph."""
+        dtype = np.dtype(dtype)
+        if dtype not in (np.float64, np.float32):
+            raise InputError(f"dtype {dtype} is neither float64 nor float32")
+        key = (quantity, dtype.char, wrench, *sorted(options.items()))
+        if key not in self._kernels:
+            from qddot.compile.kernel import Kernel
+
+            program = self.program(quantity, wrench=wrench, **options)
+            with self._lock:
+                self._kernels.setdefault(key, Kernel(program, dtype))
+        return self._kernels[key]
+
+    def program(self, quantity: str, *, wrench: bool = False, **options: str):
+        """The expression graph of a quantity, for example to count its operations."""
+        from qddot.compile.quantities import trace
+
+        return trace(self.model, quantity, wrench=wrench, **self._defaults(quantity, options))
+
+    def casadi(self, quantity: str, **options: str) -> casadi.Function:
+        """A quantity as a `casadi.Function` (needs the extra `casadi`), for example `robot.casadi("inverse_dynamics")`."""
+        from qddot.compile.casadi import to_casadi
+
+        return to_casadi(self.program(quantity, **options))
+
+    def _defaults(self, quantity: str, options: dict[str, str]) -> dict[str, str]:
+        if quantity in ("transform", "jacobian", "jacobian_dot", "analytic_jacobian"):
+            options = {"frame": self.tip, **options} if "frame" not in options else options
+        defaults = {
+            "coriolis_matrix": {"form": "christoffel"},
+            "forward_dynamics": {"method": "auto"},
+            "jacobian": {"reference": "space"},
+            "jacobian_dot": {"reference": "space"},
+            "analytic_jacobian": {"coordinates": "rpy"},
+        }
+        return {**defaults.get(quantity, {}), **options}
+
+    def to_urdf(self, path: str | Path) -> None:
+        """Write a URDF that reads back to the same dynamics."""
+        from qddot.formats.urdf_writer import write_urdf
+
+        write_urdf(self.model, path)
+
+    # calling ----------------------------------------------------------------------------------------------------------
+
+    def _call(self, quantity: str, inputs: dict[str, Any], options: Options, **fixed: str):
+        """Run a kernel and refuse a result that is not finite."""
+        names, results = self._run(quantity, inputs, options, **fixed)
+        if options.get("check", True):
+            check_finite(quantity, names, results)
+        return results[0] if len(results) == 1 else results
+
+    def _solve(self, quantity: str, inputs: dict[str, Any], options: Options, **fixed: str):
+        """For what divides by the mass matrix: the last output holds the margins by which it is positive definite."""
+        given = options.get("out")
+        if given is not None:
+            options = {**options, "out": (*given, None) if isinstance(given, tuple) else (given, None)}
+        names, (*results, margins) = self._run(quantity, inputs, options, **fixed)
+        if options.get("check", True):
+            self._check_margins(margins)
+            check_finite(quantity, names, results)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _run(self, quantity: str, inputs: dict[str, Any], options: Options, **fixed: str) -> tuple[list[str], tuple]:
+        """Check the inputs and evaluate: names of the outputs, and the arrays."""
+        dtype, check = np.dtype(options.get("dtype") or np.float64), options.get("check", True)
+        kernel = self.kernel(quantity, dtype=dtype, wrench="wrench" in inputs, **fixed)
+        arrays = [self._prepared(x.name, inputs[x.name], x.shape, dtype, check) for x in kernel.program.inputs]
+        try:
+            with np.errstate(all="ignore"):
+                results = kernel(*arrays, out=options.get("out"))
+        except ValueError as error:
+            shapes = ", ".join(f"{x.name} {a.shape}" for x, a in zip(kernel.program.inputs, arrays))
+            raise InputError(f"{quantity}: {error} (got {shapes})") from None
+        return [x.name for x in kernel.program.outputs], results if isinstance(results, tuple) else (results,)
+
+    def _prepared(self, name: str, value: Any, shape: tuple[int, ...], dtype: np.dtype, check: bool) -> np.ndarray:
+        from qddot.compile.arrays import as_array, check_configuration
+
+        array = as_array(name, value, shape, dtype, check=check)
+        return check_configuration(array, self.model.mechanism) if name == "q" and check else array
+
+    def _input(self, name: str, value: Any, size: int) -> np.ndarray:
+        return self._prepared(name, value, (size,), np.dtype(np.float64), True)
+
+    def _check_margins(self, margins: np.ndarray) -> None:
+        """Refuse accelerations where a joint moves no inertia."""
+        if (margins > 0).all():
+            return
+        *state, column = (int(i) for i in np.argwhere(~(margins > 0))[0])
+        joint = next(c.name for c in self.model.mechanism.coordinates if column in c.v)
+        where = f" in state {state}" if state else ""
+        raise SingularityError(
+            f"the mass matrix of {self.name} is not positive definite{where}: nothing resists joint {joint!r}. "
+            "Give the links beyond it mass, or its drive a rotor inertia, or fix the joint."
+        )
+
+    def _forced(self, quantity: str, inputs: dict[str, Any], f_ext: Any, f_tip: Any, options: Options, **fixed: str):
+        """With external forces, if any."""
+        if f_ext is not None or f_tip is not None:
+            inputs["wrench"] = self._stack(inputs["q"], "f_ext", f_ext) - self._stack(inputs["q"], "f_tip", f_tip)
+        run = self._solve if quantity == "forward_dynamics" else self._call
+        return run(quantity, inputs, options, **fixed)
+
+    def _stack(self, q: ArrayLike, name: str, forces: Any) -> Any:
+        if forces is None:
+            return 0.0
+        if isinstance(forces, Mapping):
+            return self.external_wrench(q, forces, expressed="world")
+        return self._prepared(name, forces, (len(self.body_names), 6), np.dtype(np.float64), True)
+
+    def _frame(self, name: str | None) -> str:
+        frame = self.tip if name is None else name
+        self.model.frame(frame)
+        return frame
+
+    # the names some people look for -----------------------------------------------------------------------------------
+
+    rnea = inverse_dynamics
+    crba = mass_matrix
+    aba = forward_dynamics
+
+
+def choose(what: str, value: str, known: Sequence[str]) -> None:
+    """Refuse an option that does not exist."""
+    if value not in known:
+        raise InputError(f"{what}={value!r} is not one of {', '.join(map(repr, known))}")
+
+
+def check_finite(quantity: str, names: Sequence[str], results: Sequence[np.ndarray]) -> None:
+    """No result without a number in every place."""
+    for name, values in zip(names, results):
+        if not np.isfinite(values).all():
+            index = [int(i) for i in np.argwhere(~np.isfinite(values))[0]]
+            raise SingularityError(f"{quantity} does not exist here: {name}{index} is not finite")
+
+
+def span(indices: range) -> str:
+    return f"[{indices.start}]" if len(indices) == 1 else f"[{indices.start}:{indices.stop}]"
+
+
+def together(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Broadcast the leading dimensions."""
+    batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    return np.broadcast_to(a, (*batch, a.shape[-1])), np.broadcast_to(b, (*batch, b.shape[-1]))
