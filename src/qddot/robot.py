@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
 
-from qddot.errors import InputError, SingularityError, unknown_name
+from qddot.errors import InputError, ModelValueError, SingularityError, unknown_name
 from qddot.model.drive import Drive
 from qddot.model.lower import WORLD
 from qddot.model.model import Model
@@ -88,6 +88,8 @@ class Robot:
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        if model.doubtful and not model.symbols:
+            refuse_indefinite(model)
         self._kernels: dict[tuple, Kernel] = {}
         self._lock = threading.Lock()
 
@@ -593,6 +595,23 @@ def choose(what: str, value: str, known: Sequence[str]) -> None:
     """Refuse an option that does not exist."""
     if value not in known:
         raise InputError(f"{what}={value!r} is not one of {', '.join(map(repr, known))}")
+
+
+def refuse_indefinite(model: Model) -> None:
+    """Inertias no real body has are kept, unless they make the mass matrix indefinite already at the zero configuration."""
+    from qddot.algorithms.mass_matrix import mass_matrix
+    from qddot.model.field import Floats
+
+    neutral = [float(x) for c in model.mechanism.coordinates for part in c.parts for x in part.neutral()]
+    moments = np.linalg.eigvalsh(np.array(mass_matrix(model.over(Floats()), neutral), dtype=float)) if neutral else np.zeros(1)
+    if moments[0] < -1e-12 * abs(moments).max():
+        link = model.doubtful[0]
+        raise ModelValueError(
+            f"the mass matrix is not positive definite at the zero configuration: its least eigenvalue is {moments[0]:.4g}",
+            place=link.place,
+            element=f"link {link.name!r} > inertial",
+            fix=link.inertia.inconsistency() if link.inertia else "",
+        )
 
 
 def check_finite(quantity: str, names: Sequence[str], results: Sequence[np.ndarray]) -> None:

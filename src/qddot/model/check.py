@@ -17,7 +17,7 @@ from qddot.errors import (
     describe,
     near_matches,
 )
-from qddot.model.description import Frame, Joint, Link
+from qddot.model.description import Frame, Joint, Link, Mimic
 from qddot.model.joints import KINDS
 from qddot.model.scalar import is_symbolic
 
@@ -32,7 +32,7 @@ def warn(rule: str, *, place: Place | None = None, element: str = "", text: str 
     level, frame = 2, sys._getframe(1)
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "qddot":
         frame, level = frame.f_back, level + 1
-    warnings.warn(describe(rule, place, element, text=text, fix=fix), ModelWarning, stacklevel=level - 1)
+    warnings.warn(describe(rule, place, element, text=text, fix=fix), ModelWarning, stacklevel=level)
 
 
 def check_names(kind: str, things: Sequence[Link | Joint | Frame]) -> None:
@@ -122,25 +122,39 @@ def _loop_through(joint: Joint, above: dict[str, Joint]) -> str:
 
 
 def _loop(start: str, above: dict[str, Joint]) -> str:
-    seen: list[str] = []
+    seen: dict[str, None] = {}
     at = start
     while at not in seen:
-        seen.append(at)
+        seen[at] = None
         at = above[at].parent
-    return "the loop " + "-".join([*reversed(seen[seen.index(at) :]), seen[-1]])
+    path = list(seen)
+    return "the loop " + "-".join([*reversed(path[path.index(at) :]), path[-1]])
 
 
 def _check_reach(root: str, links: Sequence[Link], above: dict[str, Joint]) -> None:
     """Every link hangs on the root; with one joint above each link, what does not is a loop."""
     reached = {root}
     for link in links:
-        path, at = [], link.name
+        path, at = set(), link.name
         while at not in reached:
-            path.append(at)
+            path.add(at)
             at = above[at].parent
             if at in path:
                 raise ModelStructureError(f"{_loop(at, above)} is not connected to the root {root!r}", place=above[at].place)
         reached.update(path)
+
+
+def check_frames(frames: Sequence[Frame], links: Sequence[Link]) -> None:
+    """Every frame is on a link there is."""
+    known = {link.name for link in links}
+    for frame in frames:
+        if frame.link not in known:
+            raise ModelReferenceError(
+                f"its link {frame.link!r} does not exist",
+                place=frame.place,
+                element=f"frame {frame.name!r}",
+                fix=near_matches(frame.link, known),
+            )
 
 
 def check_joint(joint: Joint) -> None:
@@ -166,7 +180,9 @@ def check_joint(joint: Joint) -> None:
     side = joint.drive.at_joint if joint.drive else None
     if side and joint.kind not in SINGLE and (side.armature != 0 or side.stiffness != 0):
         raise ModelValueError(
-            f"rotor and spring need a joint with one coordinate, this one is {joint.kind}", place=joint.place, element=f"{element} > drive"
+            f"rotor and spring need a joint with one coordinate, this one is {joint.kind}",
+            place=joint.place,
+            element=f"{element} > drive",
         )
 
 
@@ -175,35 +191,39 @@ def leaders(joints: Sequence[Joint]) -> dict[str, tuple[str, object, object]]:
     by_name = {joint.name: joint for joint in joints}
     found: dict[str, tuple[str, object, object]] = {}
     for joint in joints:
-        at, multiplier, offset, path = joint, 1.0, 0.0, [joint.name]
-        while at.mimic:
-            element = f"joint {at.name!r} > mimic"
+        path: dict[str, Mimic] = {}  # each follower on the way, until one already settled
+        at = joint
+        while at.mimic and at.name not in found:
+            path[at.name] = at.mimic
             if at.mimic.joint not in by_name:
                 raise ModelReferenceError(
                     f"there is no joint {at.mimic.joint!r}",
                     place=at.place,
-                    element=element,
+                    element=f"joint {at.name!r} > mimic",
                     fix=near_matches(at.mimic.joint, by_name),
                 )
-            offset = offset + multiplier * at.mimic.offset
-            multiplier = multiplier * at.mimic.multiplier
             at = by_name[at.mimic.joint]
             if at.name in path:
                 raise ModelStructureError(f"joints follow each other in a cycle: {'-'.join([*path, at.name])}", place=at.place)
-            path.append(at.name)
-        if at is not joint:
-            if at.kind not in SINGLE:
-                raise ModelValueError(
-                    f"it follows {at.name!r}, which is {at.kind} and has no single coordinate",
-                    place=joint.place,
-                    element=f"joint {joint.name!r} > mimic",
-                )
-            found[joint.name] = (at.name, multiplier, offset)
+        if path and at.kind not in SINGLE:
+            raise ModelValueError(
+                f"it follows {at.name!r}, which is {at.kind} and has no single coordinate",
+                place=joint.place,
+                element=f"joint {joint.name!r} > mimic",
+            )
+        leader, multiplier, offset = found.get(at.name, (at.name, 1.0, 0.0))
+        for name, mimic in reversed(path.items()):
+            multiplier, offset = mimic.multiplier * multiplier, mimic.multiplier * offset + mimic.offset
+            found[name] = leader, multiplier, offset
     return found
 
 
-def check_physics(links: Sequence[Link], joints: Sequence[Joint], strict: bool) -> None:
-    """Inertias a real body could have, and no moving link without any: warnings, or `ModelValueError` when strict."""
+def check_physics(links: Sequence[Link], joints: Sequence[Joint], strict: bool) -> list[Link]:
+    """Inertias a real body could have, and no moving link without any: warnings, or `ModelValueError` when strict.
+
+    Returns the links whose numbers no real body has. A negative mass is always refused.
+    """
+    doubtful = []
 
     def report(rule: str, link: Link, fix: str) -> None:
         if strict:
@@ -213,15 +233,21 @@ def check_physics(links: Sequence[Link], joints: Sequence[Joint], strict: bool) 
     for link in links:
         if link.inertia is None or link.inertia.is_symbolic:
             continue
-        if reason := link.inertia.inconsistency():
-            report(reason, link, "correct the numbers")
         mass = link.inertia.mass
+        if mass < 0:
+            raise ModelValueError(
+                "a mass is not negative", place=link.place, element=f"link {link.name!r} > inertial", attribute="mass", text=f"{mass:g}"
+            )
+        if reason := link.inertia.inconsistency():
+            doubtful.append(link)
+            report(reason, link, "correct the numbers")
         if mass > HUGE_MASS or 0 < mass < sys.float_info.min:
             warn(f"a mass of {mass:g} kg is hardly meant", place=link.place, element=f"link {link.name!r}")
     for link in massless_tips(links, joints):
         report(
             "a massless moving leaf: nothing resists its joint, the mass matrix is singular", link, "give it mass, or fix the joint"
         )
+    return doubtful
 
 
 def massless_tips(links: Sequence[Link], joints: Sequence[Joint]) -> list[Link]:

@@ -96,7 +96,7 @@ class JointSide:
             viscous=self.viscous * square,
             coulomb=(coulomb[0] * linear, coulomb[1] * linear),
             stiffness=self.stiffness * square,
-            rest=(self.rest - offset) / multiplier if not is_zero(self.stiffness) else 0.0,
+            rest=0.0 if is_zero(self.stiffness) or is_zero(multiplier) else (self.rest - offset) / multiplier,
         )
 
     def map(self, f: Callable[[Scalar], Scalar]) -> JointSide:

@@ -40,7 +40,7 @@ class Floats:
         return math.cos(angle), math.sin(angle)
 
     def sign(self, x: float) -> float:
-        return (x > 0) - (x < 0)
+        return float(x > 0) - float(x < 0)
 
     def sqrt(self, x: float) -> float:
         return math.sqrt(x)

@@ -130,14 +130,14 @@ def lower(model: Model) -> Mechanism:
 
 
 def in_order(joints: tuple[Joint, ...], root: str) -> list[Joint]:
-    """Parents before children; otherwise as given."""
+    """Parents before children; otherwise as given. Fixed joints come as soon as they can, so they never change the order of q."""
     below = defaultdict(list)
     for rank, joint in enumerate(joints):
-        below[joint.parent].append((rank, joint))
+        below[joint.parent].append((joint.kind != "fixed", rank, joint))
     ready, ordered = list(below[root]), []
     heapq.heapify(ready)
     while ready:
-        _, joint = heapq.heappop(ready)
+        *_, joint = heapq.heappop(ready)
         ordered.append(joint)
         for item in below[joint.child]:
             heapq.heappush(ready, item)

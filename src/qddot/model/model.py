@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from qddot.errors import UnboundSymbolError, unknown_name
-from qddot.model.check import check_joint, check_names, check_physics, check_tree, leaders
+from qddot.model.check import check_frames, check_joint, check_names, check_physics, check_tree, leaders
 from qddot.model.description import Frame, Joint, Link, symbols_in
 from qddot.model.field import Field
 from qddot.model.lower import Body, LiftedBody, Mechanism, lower
@@ -46,12 +46,10 @@ class Model:
             check_names("frame", (*self.links, *self.frames))
             for joint in self.joints:
                 check_joint(joint)
-            check_physics(self.links, self.joints, strict)
         self.root = check_tree(self.links, self.joints)
+        self.doubtful = [] if checked else check_physics(self.links, self.joints, strict)  # links no real body has the inertia of
         self.leaders = leaders(self.joints)
-        for frame in self.frames:
-            if frame.link not in {link.name for link in self.links}:
-                raise unknown_name("link", frame.link, (link.name for link in self.links))
+        check_frames(self.frames, self.links)
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -79,8 +77,10 @@ class Model:
         return Model(self.name, self.links, self.joints, self.frames, gravity, checked=True)
 
     def subs(self, values: dict) -> Model:
-        """Symbols replaced by numbers or expressions."""
-        return self.map(lambda x: as_scalar(x.subs(values)) if is_symbolic(x) else x)
+        """Symbols replaced by numbers or expressions; numbers that are new are checked."""
+        model = self.map(lambda x: as_scalar(x.subs(values)) if is_symbolic(x) else x)
+        model.doubtful = check_physics(model.links, model.joints, strict=False)
+        return model
 
     def frame(self, name: str) -> tuple[int, Transform]:
         """The body (index, -1 for the world) that carries a frame, and the frame's pose on it."""

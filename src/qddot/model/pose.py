@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import atan2, cos, sin
 
 import numpy as np
 
@@ -110,10 +111,9 @@ def to_matrix(pose: Transform) -> np.ndarray:
 
 def to_rpy(R: Mat) -> tuple[float, float, float]:
     """Roll, pitch, yaw of a numeric rotation; yaw is 0 where pitch is +-90 degrees."""
-    from math import atan2, hypot
-
     r = np.array(R, float)
-    pitch = atan2(-r[2, 0], hypot(r[0, 0], r[1, 0]))
-    if hypot(r[0, 0], r[1, 0]) < 1e-9:
-        return atan2(-r[1, 2], r[1, 1]), pitch, 0.0
-    return atan2(r[2, 1], r[2, 2]), pitch, atan2(r[1, 0], r[0, 0])
+    yaw = atan2(r[1, 0], r[0, 0])
+    c, s = cos(yaw), sin(yaw)
+    # What is left after undoing yaw is Ry(pitch) Rx(roll): near +-90 degrees roll so makes up for the rounding of yaw.
+    left = np.array([c * r[0] + s * r[1], c * r[1] - s * r[0]])
+    return atan2(-left[1, 2], left[1, 1]), atan2(-r[2, 0], left[0, 0]), yaw

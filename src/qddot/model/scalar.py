@@ -43,9 +43,9 @@ def as_scalar(x: Any) -> Scalar:
 
 def snap(x: Scalar) -> Scalar:
     """0, 1 and -1 exactly, where a float is that but for rounding."""
-    if isinstance(x, float):
+    if isinstance(x, float) and abs(x) < 2:  # an overflow upstream must not fail here
         nearest = round(x)
-        if -1 <= nearest <= 1 and abs(x - nearest) <= SNAP:
+        if abs(x - nearest) <= SNAP:
             return float(nearest)
     return x
 

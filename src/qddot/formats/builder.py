@@ -1,0 +1,150 @@
+"""A robot put together body by body, in Python.
+
+from qddot.formats.builder import Builder
+
+pendulum = (
+    Builder("pendulum")
+    .body("rod", axis="y", mass=1.2, com=(0, 0, -0.5), tensor=(0.1, 0.1, 0))
+    .frame("tip", "rod", xyz=(0, 0, -1))
+    .build()
+)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qddot.errors import Place
+from qddot.formats.subject import Subject
+from qddot.model.description import Frame, Joint, Limits, Link, Mimic
+from qddot.model.drive import Drive
+from qddot.model.inertia import Inertia
+from qddot.model.model import GRAVITY, Model
+from qddot.model.pose import from_rpy
+from qddot.model.scalar import Scalar
+from qddot.model.spatial import Transform, Vec
+
+AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+AXES |= {f"-{name}": (-x, -y, -z) for name, (x, y, z) in AXES.items()}
+
+
+class Builder:
+    """Collects bodies and frames, in any order; `build` checks that they form one tree.
+
+    Args:
+        name: of the robot.
+        base: name of the link that stands still.
+        base_inertia: of that link; matters only if the base is made to float.
+        gravity: acceleration (3,) in base axes, m/s^2.
+    """
+
+    def __init__(
+        self, name: str = "robot", *, base: str = "base", base_inertia: Inertia | None = None, gravity: Sequence[Scalar] = GRAVITY
+    ) -> None:
+        self.name, self.base = name, base
+        self.gravity = Subject(f"robot {name!r}").vector("gravity", gravity)
+        self._links, self._joints, self._frames = [Link(base, base_inertia)], [], []
+
+    def body(
+        self,
+        name: str,
+        parent: str | None = None,
+        joint: str = "revolute",
+        *,
+        joint_name: str | None = None,
+        axis: str | Sequence[Scalar] = "z",
+        xyz: Sequence[Scalar] = (0.0, 0.0, 0.0),
+        rpy: Sequence[Scalar] = (0.0, 0.0, 0.0),
+        pitch: Scalar = 0.0,
+        inertia: Inertia | None = None,
+        mass: Scalar | None = None,
+        com: Sequence[Scalar] | None = None,
+        tensor: object = None,
+        limits: Limits | tuple[float, float] | None = None,
+        drive: Drive | None = None,
+        mimic: Mimic | str | None = None,
+        place: Place | None = None,
+    ) -> Builder:
+        """Add a body and the joint that moves it; returns the builder.
+
+        Args:
+            name: of the link.
+            parent: the link it moves on, added before or after; the base by default.
+            joint: kind of joint, one of `qddot.model.joints.KINDS`.
+            joint_name: `<name>_joint` by default.
+            axis: of the joint, a vector (3,) or `"x"`, `"-x"`, ...; in the axes that `rpy` gives.
+            xyz, rpy: where the joint stands in the parent's frame, m and rad (roll, pitch, yaw about fixed axes).
+            pitch: of a helical joint, m/rad.
+            inertia: of the link; or give `mass` (kg), `com` (3,) in m and `tensor` about it in kg m^2.
+            limits: `Limits`, or (lower, upper) in rad or m.
+            mimic: `Mimic`, or the name of the joint to follow.
+
+        Raises:
+            ModelValueError: a number that is not finite, an axis without direction, both `inertia` and `mass`.
+        """
+        subject = Subject(f"body {name!r}", place)
+        if isinstance(axis, str) and axis not in AXES:
+            raise subject.error("unknown axis", "axis", axis, f"use a vector or one of {', '.join(AXES)}")
+        self._joints.append(
+            Joint(
+                f"{name}_joint" if joint_name is None else joint_name,
+                joint,
+                self.base if parent is None else parent,
+                name,
+                origin=pose(subject, xyz, rpy),
+                axis=subject.direction("axis", AXES[axis] if isinstance(axis, str) else axis),
+                pitch=subject.number("pitch", pitch),
+                limits=limits if isinstance(limits, Limits) else Limits(*(limits or ())),
+                mimic=Mimic(mimic) if isinstance(mimic, str) else mimic,
+                drive=drive,
+                place=place,
+            )
+        )
+        self._links.append(Link(name, _inertia(subject, inertia, mass, com, tensor), place))
+        return self
+
+    def frame(
+        self,
+        name: str,
+        link: str,
+        xyz: Sequence[Scalar] = (0.0, 0.0, 0.0),
+        rpy: Sequence[Scalar] = (0.0, 0.0, 0.0),
+        place: Place | None = None,
+    ) -> Builder:
+        """Name a pose on a link: a tool, a sensor; returns the builder."""
+        self._frames.append(Frame(name, link, pose(Subject(f"frame {name!r}", place), xyz, rpy), place))
+        return self
+
+    def add(self, frame: Frame) -> Builder:
+        """Add a frame that is already one."""
+        self._frames.append(frame)
+        return self
+
+    def build(self, *, strict: bool = False) -> Model:
+        """The robot.
+
+        Raises:
+            ModelStructureError: bodies that do not form one tree, a name given twice.
+            ModelReferenceError: a parent, a frame's link or a leading joint that does not exist.
+            ModelValueError: doubtful physics, when `strict`.
+        """
+        return Model(self.name, self._links, self._joints, self._frames, self.gravity, strict=strict)
+
+
+def pose(subject: Subject, xyz: object, rpy: object) -> Transform:
+    """A pose from a position (m) and roll, pitch, yaw (rad)."""
+    return Transform(from_rpy(*subject.vector("rpy", rpy)), Vec(*subject.vector("xyz", xyz)))
+
+
+def _inertia(subject: Subject, inertia: Inertia | None, mass: object, com: object, tensor: object) -> Inertia | None:
+    if mass is None and com is None and tensor is None:
+        return inertia
+    if inertia is not None:
+        raise subject.error("both an inertia and mass, com or tensor", "inertia", fix="give one of them")
+    if mass is None:
+        raise subject.error("a centre of mass or tensor without a mass", "mass", fix="give the mass")
+    centre = (0.0, 0.0, 0.0) if com is None else subject.vector("com", com)
+    try:
+        return Inertia(subject.number("mass", mass), centre, 0 if tensor is None else tensor)
+    except (TypeError, ValueError) as error:
+        raise subject.error(str(error), "tensor", tensor) from None

@@ -1,0 +1,244 @@
+"""A TOML, JSON or YAML file as one tree of values that know their place."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tomllib
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from qddot.errors import ModelLimitError, ModelSyntaxError, Place
+from qddot.formats.expression import NUMBER
+from qddot.formats.positions import MAX_DEPTH, Spot, json_positions, toml_positions
+
+MAX_BYTES = 64 * 2**20
+MAX_VALUES = 1_000_000
+PLAIN_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null")}
+PLAIN_WORDS = {
+    "": None,
+    "~": None,
+    "null": None,
+    "true": True,
+    "false": False,
+    ".nan": math.nan,
+    ".inf": math.inf,
+    "-.inf": -math.inf,
+}
+
+
+@dataclass(frozen=True)
+class Node:
+    """A value: a dict or list of nodes, a text, a number, a bool or None; with its place, and as written (scalars)."""
+
+    value: Any
+    place: Place
+    text: str = ""
+    size: int = 1  # how many values it holds, aliases followed
+
+    @property
+    def shown(self) -> str:
+        """For an error message."""
+        if isinstance(self.value, dict):
+            return "{" + ", ".join(f"{key}: ..." for key in self.value) + "}"
+        return "[" + ", ".join(node.shown for node in self.value) + "]" if isinstance(self.value, list) else self.text
+
+
+def read_document(path: Path) -> Node:
+    """The tree of a file, by its suffix.
+
+    Raises:
+        ModelSyntaxError: not UTF-8, not well-formed, a key given twice, a YAML tag.
+        ModelLimitError: over the limits on size, depth or YAML alias expansion.
+    """
+    file = str(path)
+    size = path.stat().st_size
+    if size > MAX_BYTES:
+        raise ModelLimitError(f"file size {size} bytes is over the limit of {MAX_BYTES}", place=Place(file))
+    text = _decoded(path.read_bytes(), file)
+    if not text.strip():
+        raise ModelSyntaxError("the file is empty", place=Place(file, 1, 1))
+    reader = {".json": _read_json, ".toml": _read_toml}.get(path.suffix.lower(), _read_yaml)
+    try:
+        return reader(text, file)
+    except RecursionError:
+        raise ModelLimitError(f"nesting depth is over the limit of {MAX_DEPTH}", place=Place(file)) from None
+
+
+def _decoded(data: bytes, file: str) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        raise ModelSyntaxError(
+            f"not UTF-8: {error.reason}", place=Place(file, line, column), fix="save the file as UTF-8"
+        ) from None
+    if "\0" in text:
+        raise ModelSyntaxError("the file holds a NUL character", place=Place(file, text.count("\n", 0, text.index("\0")) + 1))
+    return text.replace("\r\n", "\n")
+
+
+# JSON and TOML: values from the standard parsers, places from our scanner ------------------------------------------------------
+
+
+def _read_json(text: str, file: str) -> Node:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                hit = [m.start() for m in re.finditer(re.escape(json.dumps(key, ensure_ascii=False)), text)]
+                line = text.count("\n", 0, hit[-1]) + 1 if hit else None
+                raise ModelSyntaxError("the key is given twice", place=Place(file, line), attribute=key, fix="keep one")
+            found[key] = value
+        return found
+
+    try:
+        values = json.loads(text, object_pairs_hook=unique, parse_int=float)
+    except json.JSONDecodeError as error:
+        raise ModelSyntaxError(f"not JSON: {error.msg}", place=Place(file, error.lineno, error.colno)) from None
+    return _joined(values, json_positions(text, file), text, file)
+
+
+def _read_toml(text: str, file: str) -> Node:
+    try:
+        values = tomllib.loads(text)
+    except ValueError as error:  # TOMLDecodeError, or a number too long to convert
+        at = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)", str(error))
+        line, column = (int(at[1]), int(at[2])) if at and at[1] else (text.count("\n") + 1, None)
+        message = str(error)[: at.start()] if at else str(error)
+        raise ModelSyntaxError(f"not TOML: {message}", place=Place(file, line, column)) from None
+    return _joined(values, toml_positions(text, file), text, file)
+
+
+def _joined(value: Any, spot: Spot, text: str, file: str) -> Node:
+    lines = [0, *(m.end() for m in re.finditer("\n", text))]
+
+    def join(value: Any, spot: Spot) -> Node:
+        line = bisect_right(lines, spot.start)
+        place = Place(file, line, spot.start - lines[line - 1] + 1)
+        if isinstance(value, dict):
+            return Node({key: join(item, spot.get(key)) for key, item in value.items()}, place)
+        if isinstance(value, list):
+            return Node([join(item, spot.get(i)) for i, item in enumerate(value)], place)
+        written = value if isinstance(value, str) else text[spot.start : spot.end]
+        return Node(_as_float(value) if type(value) is int else value, place, written)
+
+    return join(value, spot)
+
+
+def _as_float(number: int) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
+
+
+# YAML: built from parser events, so that no tag, alias or depth gets through unseen --------------------------------------------
+
+
+def _read_yaml(text: str, file: str) -> Node:
+    try:
+        return _Yaml(file).document(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
+        raise ModelSyntaxError(f"not YAML: {error.problem or error.context}", place=place) from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1 if isinstance(error.position, int) else None
+        raise ModelSyntaxError(f"not YAML: {error.reason}", place=Place(file, line)) from None
+
+
+class _Yaml:
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.anchors: dict[str, Node | None] = {}
+
+    def document(self, events: Iterator[yaml.Event]) -> Node:
+        """The one document, without recursion: `stack` holds the collections that are still open."""
+        stack: list[tuple[yaml.Event, list[Node]]] = []
+        done: list[Node] = []
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent) and done:
+                raise ModelSyntaxError("a second YAML document begins", place=self.place(event), fix="one robot a file")
+            if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
+                self.open(event, len(stack))
+                stack.append((event, []))
+            elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+                node = self.close(*stack.pop())
+                (stack[-1][1] if stack else done).append(node)
+            elif isinstance(event, (yaml.ScalarEvent, yaml.AliasEvent)):
+                node = self.scalar(event) if isinstance(event, yaml.ScalarEvent) else self.alias(event)
+                (stack[-1][1] if stack else done).append(node)
+        if not done:
+            raise ModelSyntaxError("the file is empty", place=Place(self.file, 1, 1))
+        return done[0]
+
+    def place(self, event: yaml.Event) -> Place:
+        return Place(self.file, event.start_mark.line + 1, event.start_mark.column + 1)
+
+    def open(self, event: Any, depth: int) -> None:
+        if depth >= MAX_DEPTH:
+            raise ModelLimitError(f"nesting depth is over the limit of {MAX_DEPTH}", place=self.place(event))
+        self.check_tag(event)
+        if event.anchor:
+            self.anchors[event.anchor] = None  # not complete yet
+
+    def close(self, start: Any, items: list[Node]) -> Node:
+        value = self.mapping(items) if isinstance(start, yaml.MappingStartEvent) else items
+        node = Node(value, self.place(start), size=1 + sum(item.size for item in items))
+        if node.size > MAX_VALUES:
+            cause = "alias expansion: " if self.anchors else ""
+            raise ModelLimitError(f"{cause}{node.size} values are over the limit of {MAX_VALUES}", place=node.place)
+        return self.anchored(start.anchor, node)
+
+    def mapping(self, items: list[Node]) -> dict[str, Node]:
+        found: dict[str, Node] = {}
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            if isinstance(key.value, (dict, list)):
+                raise ModelSyntaxError("a key is a name, not a collection", place=key.place)
+            if key.text in found:
+                raise ModelSyntaxError("the key is given twice", place=key.place, attribute=key.text, fix="keep one")
+            found[key.text] = value
+        return found
+
+    def scalar(self, event: Any) -> Node:
+        self.check_tag(event)
+        written = event.tag or ("plain" if event.implicit[0] else "quoted")
+        value = event.value if written == "quoted" or written.endswith(("!", ":str")) else _plain(event.value)
+        return self.anchored(event.anchor, Node(value, self.place(event), event.value))
+
+    def alias(self, event: Any) -> Node:
+        if event.anchor not in self.anchors:
+            raise ModelSyntaxError(f"no anchor &{event.anchor} before this alias", place=self.place(event))
+        node = self.anchors[event.anchor]
+        if node is None:
+            raise ModelLimitError(f"alias expansion: *{event.anchor} holds itself, without end", place=self.place(event))
+        return node
+
+    def anchored(self, anchor: str | None, node: Node) -> Node:
+        if anchor:
+            self.anchors[anchor] = node
+        return node
+
+    def check_tag(self, event: Any) -> None:
+        if event.tag not in (None, "!") and event.tag not in PLAIN_TAGS:
+            raise ModelSyntaxError(
+                "YAML tags are not read: a description holds plain values",
+                place=self.place(event),
+                text=event.tag,
+                fix="remove the tag",
+            )
+
+
+def _plain(text: str) -> Any:
+    """An unquoted YAML scalar: YAML 1.2's core rules, so that `1e-3` is a number and `no` a word."""
+    if text.lower() in PLAIN_WORDS:
+        return PLAIN_WORDS[text.lower()]
+    return float(text) if re.fullmatch(f"[-+]?{NUMBER}", text) else text

@@ -1,0 +1,186 @@
+"""Arithmetic as a student writes it in a file: `pi/2`, `m1*l1**2/12`. A small grammar of our own; nothing is ever executed.
+
+sum     = product (("+" | "-") product)*
+product = sign (("*" | "/") sign)*
+sign    = ("+" | "-") sign | power
+power   = atom ("**" sign)?
+atom    = number | name | function "(" sum ")" | "(" sum ")"
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Mapping
+
+from qddot.errors import near_matches
+from qddot.model.scalar import Scalar, as_scalar
+
+MAX_LENGTH = 500
+MAX_DEPTH = 50
+MAX_EXPONENT = 16
+FUNCTIONS = ("sin", "cos", "tan", "sqrt")
+NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+TOKEN = re.compile(rf"\s*(?:(?P<number>{NUMBER})(?!\w)|(?P<name>[^\W\d]\w*)|(?P<sign>\*\*|[-+*/()]))")
+NOT_NAMES = ("nan", "inf", "infinity")
+
+
+class Scope:
+    """What names mean: the values a file gives to symbols; every other name is a real SymPy symbol.
+
+    Args:
+        values: of symbols, as numbers.
+        symbols: the names allowed besides; None allows any.
+    """
+
+    def __init__(self, values: Mapping[str, float] | None = None, symbols: Collection[str] | None = None) -> None:
+        self.values = dict(values or {})
+        self.symbols = symbols
+
+    def evaluate(self, text: str) -> Scalar:
+        """A float, or an exact SymPy expression where the text holds symbols.
+
+        Raises:
+            ValueError: not an expression of this grammar, an unknown name, or a value that is not finite.
+        """
+        tokens = _tokens(text)
+        names = {word for kind, word in tokens if kind == "name" and word not in (*FUNCTIONS, "pi")}
+        free = {name for name in names if name not in self.values}
+        self._check_names(free)
+        try:
+            value = _Parser(tokens, _exact(free, self.values) if free else _floats(self.values)).whole()
+            return as_scalar(_finite(value) if free else value)
+        except (OverflowError, ZeroDivisionError, TypeError):
+            raise ValueError("its value is not a finite real number") from None
+
+    def _check_names(self, names: Collection[str]) -> None:
+        for name in sorted(names):
+            if name.lower() in NOT_NAMES:
+                raise ValueError("not a finite number")
+            if self.symbols is not None and name not in self.symbols:
+                raise ValueError(f"unknown symbol {name!r}, {near_matches(name, [*self.symbols, *self.values])}")
+
+
+def _finite(value: Scalar) -> Scalar:
+    """The SymPy expression itself, unless it divides by zero or is complex."""
+    import sympy
+
+    if value.has(sympy.I, sympy.zoo, sympy.oo, sympy.nan):
+        raise OverflowError
+    return value
+
+
+def _tokens(text: str) -> list[tuple[str, str]]:
+    if len(text) > MAX_LENGTH:
+        raise ValueError(f"{len(text)} characters are over the limit of {MAX_LENGTH} for an expression")
+    tokens, at, text = [], 0, text.rstrip()
+    while at < len(text):
+        found = TOKEN.match(text, at)
+        if not found:
+            hint = "; a power is written **" if "^" in text[at:] else ""
+            raise ValueError(f"neither a number nor an expression: unexpected {text[at:].strip()[:10]!r}{hint}")
+        tokens.append((found.lastgroup or "", found[found.lastgroup or 0]))
+        at = found.end()
+    if not tokens:
+        raise ValueError("neither a number nor an expression: it is empty")
+    return tokens
+
+
+class _Arithmetic:
+    """Leaves and functions of an expression, over floats or over exact SymPy numbers."""
+
+    def __init__(self, number: Callable, names: Mapping[str, Scalar], functions: Mapping[str, Callable], power: Callable) -> None:
+        self.number, self.names, self.functions, self.power = number, names, functions, power
+
+
+def _floats(values: Mapping[str, float]) -> _Arithmetic:
+    return _Arithmetic(float, {"pi": math.pi, **values}, {name: getattr(math, name) for name in FUNCTIONS}, pow)
+
+
+def _exact(free: Collection[str], values: Mapping[str, float]) -> _Arithmetic:
+    import sympy
+
+    def number(text: str) -> Scalar:
+        value = float(text)
+        if not math.isfinite(value):
+            raise ValueError("a number is too large")
+        return sympy.Rational(text) if 1e-30 < value < 1e30 else sympy.Float(value) if value else sympy.Integer(0)
+
+    def power(base: Scalar, exponent: Scalar) -> Scalar:
+        if not exponent.is_number or abs(float(exponent)) > MAX_EXPONENT:
+            raise ValueError(f"an exponent is a number of at most {MAX_EXPONENT}")
+        if base.is_number and max(map(abs, sympy.fraction(base))) > 2**64:  # exact powers of powers would grow without end
+            return sympy.Float(float(base) ** float(exponent))
+        return base**exponent
+
+    names = {name: sympy.Symbol(name, real=True) for name in free} | {
+        "pi": sympy.pi,
+        **{k: sympy.Float(v) for k, v in values.items()},
+    }
+    return _Arithmetic(number, names, {name: getattr(sympy, name) for name in FUNCTIONS}, power)
+
+
+class _Parser:
+    def __init__(self, tokens: list[tuple[str, str]], arithmetic: _Arithmetic) -> None:
+        self.tokens, self.arithmetic, self.at, self.depth = tokens, arithmetic, 0, 0
+
+    def whole(self) -> Scalar:
+        value = self.sum()
+        if self.at < len(self.tokens):
+            raise ValueError(f"neither a number nor an expression: unexpected {self.tokens[self.at][1]!r}")
+        return value
+
+    def taken(self, *signs: str) -> str:
+        """The next token, if it is one of these signs."""
+        if self.at < len(self.tokens) and self.tokens[self.at] in [("sign", sign) for sign in signs]:
+            self.at += 1
+            return self.tokens[self.at - 1][1]
+        return ""
+
+    def sum(self) -> Scalar:
+        value = self.product()
+        while sign := self.taken("+", "-"):
+            value = value + self.product() if sign == "+" else value - self.product()
+        return value
+
+    def product(self) -> Scalar:
+        value = self.sign()
+        while sign := self.taken("*", "/"):
+            value = value * self.sign() if sign == "*" else value / self.sign()
+        return value
+
+    def sign(self) -> Scalar:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise ValueError("the expression is nested too deeply")
+        sign = self.taken("+", "-")
+        value = -self.sign() if sign == "-" else self.sign() if sign else self.power()
+        self.depth -= 1
+        return value
+
+    def power(self) -> Scalar:
+        base = self.atom()
+        return self.arithmetic.power(base, self.sign()) if self.taken("**") else base
+
+    def atom(self) -> Scalar:
+        if self.taken("("):
+            return self.closed()
+        kind, word = self.tokens[self.at] if self.at < len(self.tokens) else ("end", "")
+        self.at += 1
+        if kind == "number":
+            return self.arithmetic.number(word)
+        if kind == "name" and word in FUNCTIONS:
+            if not self.taken("("):
+                raise ValueError(f"the function {word} needs parentheses")
+            return self.arithmetic.functions[word](self.closed())
+        if kind == "name":
+            if self.taken("("):
+                raise ValueError(f"unknown function {word!r}; known: {', '.join(FUNCTIONS)}")
+            return self.arithmetic.names[word]
+        raise ValueError("neither a number nor an expression: " + (f"unexpected {word!r}" if word else "it ends too early"))
+
+    def closed(self) -> Scalar:
+        value = self.sum()
+        if not self.taken(")"):
+            raise ValueError("neither a number nor an expression: a parenthesis is not closed")
+        return value

@@ -1,0 +1,142 @@
+"""The keys of one table in a file, taken by type; every refusal names the table, the key, the text and its place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+from qddot.errors import ModelValueError, near_matches
+from qddot.formats.document import Node
+from qddot.formats.expression import Scope
+from qddot.formats.subject import Subject
+from qddot.model.pose import from_rpy
+from qddot.model.scalar import Scalar, is_symbolic
+from qddot.model.spatial import Transform, Vec
+
+POSE = ("xyz", "rpy", "rpy_deg")
+ORIGIN = (0.0, 0.0, 0.0)
+
+
+class Keys:
+    """A table `{key: value}` that may hold the `known` keys and no others.
+
+    Raises:
+        ModelValueError: not a table, or a key that is not known.
+    """
+
+    def __init__(self, node: Node, element: str, known: Collection[str], scope: Scope) -> None:
+        self.node, self.element, self.scope = node, element, scope
+        if not isinstance(node.value, dict):
+            raise self.subject().error(f"a table with some of the keys {', '.join(known)} is needed", value=node.shown)
+        for key, value in node.value.items():
+            if key not in known:
+                raise Subject(element, value.place).error("unknown key", key, value.shown, near_matches(key, known))
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.node.value
+
+    def subject(self, node: Node | None = None) -> Subject:
+        return Subject(self.element, (node or self.node).place)
+
+    def error(self, rule: str, key: str, fix: str = "") -> ModelValueError:
+        """About the value of a key, or about its absence."""
+        node = self.node.value.get(key)
+        return self.subject(node).error(rule, key, node and node.shown, fix)
+
+    def get(self, key: str) -> Node:
+        if key not in self:
+            raise self.error("it is missing", key, f"add {key}")
+        return self.node.value[key]
+
+    # what a value may be ------------------------------------------------------------------------------------------------------
+
+    def number(self, key: str, default: Scalar | None = None) -> Scalar:
+        return default if default is not None and key not in self else self.scalar(self.get(key), key)
+
+    def real(self, key: str, default: float) -> float:
+        return self.subject(self.node.value.get(key)).real(key, self.number(key, default))
+
+    def length(self, key: str) -> Scalar:
+        value = self.number(key)
+        if not is_symbolic(value) and value < 0:
+            raise self.error("a length is not negative", key)
+        return value
+
+    def vector(self, key: str, default: tuple[Scalar, ...] | None = None, size: int = 3) -> tuple[Scalar, ...]:
+        if default is not None and key not in self:
+            return default
+        node = self.get(key)
+        return self.subject(node).vector(key, self.array(node, key), size)
+
+    def text(self, key: str, default: str | None = None) -> str:
+        if default is not None and key not in self:
+            return default
+        if not isinstance(self.get(key).value, str):
+            raise self.error("a text is needed", key, "put it in quotes")
+        return self.get(key).value
+
+    def flag(self, key: str) -> bool:
+        if key not in self:
+            return False
+        if not isinstance(self.get(key).value, bool):
+            raise self.error("true or false is needed", key)
+        return self.get(key).value
+
+    def items(self, key: str) -> list[Node]:
+        """The nodes of a list; none if the key is absent."""
+        if key not in self:
+            return []
+        if not isinstance(self.get(key).value, list):
+            raise self.error("a list is needed", key)
+        return self.get(key).value
+
+    def pose(self, key: str) -> Transform | None:
+        """A pose: 4 x 4, or a table of xyz and rpy; None if the key is absent."""
+        if key not in self:
+            return None
+        node = self.get(key)
+        if isinstance(node.value, dict):
+            return Keys(node, f"{self.element} > {key}", POSE, self.scope).placement()
+        return self.subject(node).pose(key, self.array(node, key))
+
+    def placement(self) -> Transform:
+        """The pose given by `xyz` (m) and `rpy` (rad) or `rpy_deg`."""
+        return Transform(from_rpy(*self.rpy()), Vec(*self.vector("xyz", ORIGIN)))
+
+    def rpy(self) -> tuple[Scalar, ...]:
+        if "rpy_deg" not in self:
+            return self.vector("rpy", ORIGIN)
+        if "rpy" in self:
+            raise self.error("rpy is given too", "rpy_deg", "keep one")
+        return tuple(map(_radians, self.vector("rpy_deg")))
+
+    # nodes to numbers ---------------------------------------------------------------------------------------------------------
+
+    def scalar(self, node: Node, attribute: str) -> Scalar:
+        """A number, or the value of an expression."""
+        subject = self.subject(node)
+        if isinstance(node.value, str):
+            try:
+                return self.scope.evaluate(node.value)
+            except ValueError as error:
+                raise subject.error(str(error), attribute, node.text) from None
+        if isinstance(node.value, bool) or not isinstance(node.value, float):
+            raise subject.error("a number is needed", attribute, node.shown)
+        if not math.isfinite(node.value):
+            raise subject.error("not a finite number", attribute, node.text)
+        return node.value
+
+    def array(self, node: Node, attribute: str) -> Any:
+        """Nested lists of numbers."""
+        if not isinstance(node.value, list):
+            return self.scalar(node, attribute)
+        return [self.array(item, f"{attribute}[{i}]") for i, item in enumerate(node.value)]
+
+
+def _radians(degrees: Scalar) -> Scalar:
+    if not is_symbolic(degrees):
+        return math.radians(degrees)
+    import sympy
+
+    return degrees * sympy.pi / 180

@@ -1,0 +1,86 @@
+"""What a value in a description belongs to, so that a bad one is refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from qddot.errors import ModelValueError, Place
+from qddot.model.check import warn
+from qddot.model.pose import from_matrix, unit
+from qddot.model.scalar import Scalar, as_scalar, is_symbolic
+from qddot.model.spatial import Transform, Vec
+
+UNIT_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An element of a description, such as `dh row 2` at `arm.toml:14`.
+
+    Each method returns a sound value or raises `ModelValueError`.
+    """
+
+    element: str
+    place: Place | None = None
+
+    def at(self, place: Place | None) -> Subject:
+        return replace(self, place=place or self.place)
+
+    def error(self, rule: str, attribute: str = "", value: object = None, fix: str = "") -> ModelValueError:
+        text = None if value is None else str(value)
+        return ModelValueError(rule, place=self.place, element=self.element, attribute=attribute, text=text, fix=fix)
+
+    def number(self, attribute: str, value: object) -> Scalar:
+        """A finite number or an expression."""
+        try:
+            return as_scalar(value)
+        except (TypeError, ValueError):
+            raise self.error("not a finite number", attribute, value, "write a number or an expression") from None
+
+    def real(self, attribute: str, value: object) -> float:
+        """A finite number, no symbols."""
+        number = self.number(attribute, value)
+        if is_symbolic(number):
+            raise self.error("a plain number is needed here", attribute, value, "give its symbols values")
+        return number
+
+    def vector(self, attribute: str, values: object, size: int = 3) -> tuple[Scalar, ...]:
+        """So many finite numbers or expressions."""
+        if isinstance(values, (str, dict)) or not isinstance(values, (Sequence, np.ndarray)):
+            raise self.error(f"{size} numbers are needed", attribute, values)
+        if len(values) != size:
+            raise self.error(f"{size} numbers are needed, there are {len(values)}", attribute, list(values))
+        return tuple(self.number(f"{attribute}[{i}]", x) for i, x in enumerate(values))
+
+    def pose(self, attribute: str, matrix: object) -> Transform:
+        """A pose, given as such or as a 4 x 4 homogeneous matrix."""
+        if isinstance(matrix, Transform):
+            return matrix
+        if isinstance(matrix, (str, dict)) or not isinstance(matrix, (Sequence, np.ndarray)) or len(matrix) != 4:
+            raise self.error("a pose is a 4 x 4 matrix", attribute, matrix)
+        rows = []
+        for i, row in enumerate(matrix, 1):
+            named = replace(self, element=" ".join(filter(None, (self.element, attribute, f"row {i}"))))
+            if isinstance(row, str) or not isinstance(row, (Sequence, np.ndarray)) or len(row) != 4:
+                raise named.error("a row of a 4 x 4 matrix has four numbers", value=row)
+            rows.append([named.number(f"column {j}", x) for j, x in enumerate(row, 1)])
+        try:
+            return from_matrix(rows)
+        except ValueError as error:
+            raise self.error(
+                str(error), attribute, np.array(rows).tolist(), "a pose is in SE(3): rotation and translation"
+            ) from None
+
+    def direction(self, attribute: str, values: object) -> Vec:
+        """A unit vector; another length is reported and scaled, zero is refused."""
+        axis, length = unit(Vec(*self.vector(attribute, values)))
+        if is_symbolic(length):
+            return axis
+        if length == 0:
+            raise self.error("it has no direction", attribute, values, "give a vector that is not zero")
+        if abs(length - 1) > UNIT_TOLERANCE:
+            warn(f"{attribute} has length {length:.6g}; made unit", place=self.place, element=self.element, text=str(tuple(values)))
+        return axis

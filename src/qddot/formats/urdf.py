@@ -1,0 +1,302 @@
+"""URDF, as far as dynamics goes: links, inertias, joints, limits, friction, mimics. Nothing outside the file is opened.
+
+What the file says is taken by the specification (http://wiki.ros.org/urdf/XML); where real files leave it, the reading is
+tolerant and reports itself. Elements the dynamics do not need (visuals, transmissions, plugins) are skipped. Three elements of
+ours, which other readers skip, carry what URDF cannot say: `qddot_drive`, `qddot_screw` and `qddot_gravity`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import sys
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from qddot.errors import ModelError, ModelFormatError, ModelSecurityError, ModelStructureError, ModelValueError, near_matches
+from qddot.formats.mesh_paths import check_mesh_paths
+from qddot.formats.xml_tree import Element, parse_xml, read_bytes
+from qddot.model.check import MAX_LINKS, warn
+from qddot.model.description import Joint, Limits, Link, Mimic
+from qddot.model.drive import Drive
+from qddot.model.inertia import Inertia
+from qddot.model.model import GRAVITY, Model
+from qddot.model.pose import from_quaternion, from_rpy, snapped, unit
+from qddot.model.scalar import Scalar
+from qddot.model.spatial import Mat, Transform, Vec
+
+KINDS = {
+    "revolute": "revolute",
+    "continuous": "continuous",
+    "prismatic": "prismatic",
+    "fixed": "fixed",
+    "floating": "free",
+    "planar": "planar",
+    "spherical": "spherical",
+}
+BOUNDED = ("revolute", "prismatic", "helical")  # continuous joints turn without end, the others have no single position
+MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+DRIVE_NUMBERS = ("viscous", "damping", "stiffness", "rest", "gear_ratio", "rotor_inertia")
+BELONG = {  # what each element is made of; anywhere else these tags would be lost without a word
+    "robot": ("link", "joint"),
+    "link": ("inertial",),
+    "inertial": ("origin", "mass", "inertia"),
+    "joint": ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic"),
+}
+UNLIMITED = sys.float_info.max  # how limits say infinity in a format without one
+ROUNDING = 4 * sys.float_info.epsilon
+TINY_AXIS = 1e-9
+HUGE_ANGLE = 1e6
+HUGE_LENGTH = 1e9
+
+
+def read_urdf(path: str | Path, *, strict: bool = False, gravity: Sequence[Scalar] | None = None) -> Model:
+    """The robot in a URDF file.
+
+    Args:
+        path: of the file; error messages show it as given.
+        strict: refuse inertias no real body has, instead of warning.
+        gravity: acceleration (3,) in the root link's axes, m/s^2; by default what the file says, or (0, 0, -9.81).
+
+    Raises:
+        OSError: the file cannot be read.
+        ModelError: a subclass says what is wrong, with file and line.
+    """
+    return parse_urdf(read_bytes(path), str(path), strict=strict, gravity=gravity)
+
+
+def parse_urdf(data: bytes, file: str, *, strict: bool = False, gravity: Sequence[Scalar] | None = None) -> Model:
+    """The robot in the content of a URDF file; `file` names it in messages and is where relative mesh names start.
+
+    Raises:
+        ModelError: a subclass says what is wrong, with file and line.
+    """
+    root = parse_xml(data, file, {"link": MAX_LINKS, "joint": MAX_LINKS})
+    _refuse_xacro(root)
+    if root.tag != "robot":
+        raise ModelFormatError(
+            f"the root is <{root.tag}>, expected <robot>",
+            place=root.place,
+            fix="this reads URDF; a file with root <mujoco> is MJCF and has its own reader",
+        )
+    _check_places(root)
+    name = _robot_name(root, file)
+    links = [Link(link.text("name"), _inertia(link), link.place) for link in root.all("link")]
+    joints = [_joint(joint) for joint in root.all("joint")]
+    if not links:
+        raise ModelStructureError("there is no <link>", place=root.place, element=root.path, fix="add one")
+    _report_unlimited([joint for joint in root.all("joint") if _lacks_limits(joint)])
+    drawn = (e for part in root.children if part.tag in ("link", "material") for e in part.walk())
+    check_mesh_paths((e for e in drawn if e.tag in ("mesh", "texture")), file)
+    return Model(name, links, joints, gravity=_gravity(root) if gravity is None else gravity, strict=strict)
+
+
+# the file as a whole --------------------------------------------------------------------------------------------------
+
+
+def _refuse_xacro(root: Element) -> None:
+    """A xacro file is a program that writes a URDF; running it is not a reader's business."""
+    prefixes: set[str] = set()
+    for element in root.walk():
+        for key, value in element.attributes.items():
+            if key.startswith("xmlns:") and value.rstrip("/").endswith("xacro"):
+                prefixes.add(key.removeprefix("xmlns:"))
+        code = next((v for v in element.attributes.values() if "${" in v or "$(" in v), None) if prefixes else None
+        if element.tag.startswith("xacro:") or element.tag.rpartition(":")[0] in prefixes or code is not None:
+            raise ModelSecurityError(
+                "this is xacro, which can run code and include files: it is not evaluated here",
+                place=element.place,
+                element=f"<{element.tag}>",
+                text=code,
+                fix="expand it first: xacro robot.xacro > robot.urdf",
+            )
+
+
+def _check_places(root: Element) -> None:
+    """Links and joints stand under the root and their parts in them: elsewhere, or misspelt, they would be lost."""
+    structural = {tag for tags in BELONG.values() for tag in tags} | {"robot"}
+    for parent in (root, *(e for e in root.children if e.tag in BELONG), *(i for e in root.all("link") for i in e.all("inertial"))):
+        for child in parent.children:
+            if child.tag in BELONG[parent.tag]:
+                continue
+            if child.tag in ("robot", "link", "joint"):
+                raise ModelStructureError(
+                    f"a <{child.tag}> stands inside <{parent.tag}>",
+                    place=child.place,
+                    element=child.path,
+                    fix="move it under <robot>",
+                )
+            if child.tag in structural:
+                warn(f"<{child.tag}> has no meaning in <{parent.tag}> and is ignored", place=child.place, element=child.path)
+            elif close := difflib.get_close_matches(child.tag.lower(), BELONG[parent.tag], n=1, cutoff=0.8):
+                warn(
+                    f"unknown element <{child.tag}> is ignored",
+                    place=child.place,
+                    element=child.path,
+                    fix=f"did you mean <{close[0]}>?",
+                )
+
+
+def _robot_name(root: Element, file: str) -> str:
+    name = root.attributes.get("name", "")
+    if not name:
+        name = Path(file).stem
+        warn(f"the robot has no name; it is called {name!r} after the file", place=root.place, element="robot")
+    if any(unicodedata.category(c) == "Cc" for c in name):
+        raise root.wrong("name", "a name holds a control character", fix="remove it")
+    return name
+
+
+def _gravity(root: Element) -> Sequence[float]:
+    element = root.one("qddot_gravity")
+    return element.numbers("xyz", 3) if element else GRAVITY
+
+
+# links ----------------------------------------------------------------------------------------------------------------
+
+
+def _inertia(link: Element) -> Inertia | None:
+    """In the link's axes about the centre of mass: the inertial frame may be turned."""
+    inertial = link.one("inertial")
+    if inertial is None:
+        return None
+    mass, inertia = inertial.need("mass"), inertial.need("inertia")
+    mass.report_unknown_attributes(("value",))
+    inertia.report_unknown_attributes(MOMENTS)
+    body = Inertia(mass.number("value"), tensor=[inertia.number(key) for key in MOMENTS])
+    return body.moved(_origin(inertial))
+
+
+def _origin(element: Element) -> Transform:
+    """The pose in `<origin>`, the identity without one."""
+    origin = element.one("origin")
+    if origin is None:
+        return Transform(Mat(Vec(1.0, 0.0, 0.0), Vec(0.0, 1.0, 0.0), Vec(0.0, 0.0, 1.0)), Vec(0.0, 0.0, 0.0))
+    origin.report_unknown_attributes(("xyz", "rpy", "quat_xyzw"))
+    position = origin.numbers("xyz", 3) if "xyz" in origin.attributes else (0.0, 0.0, 0.0)
+    if max(map(abs, position)) > HUGE_LENGTH:
+        warn("a distance this large is hardly meant", place=origin.place, element=origin.path, text=origin.attributes["xyz"])
+    return Transform(_rotation(origin), Vec(*position))
+
+
+def _rotation(origin: Element) -> Mat:
+    if "quat_xyzw" in origin.attributes:
+        if "rpy" in origin.attributes:
+            raise origin.wrong("quat_xyzw", "rpy and quat_xyzw both give the orientation", fix="keep one")
+        x, y, z, w = origin.numbers("quat_xyzw", 4)
+        length = math.hypot(x, y, z, w)
+        if abs(length - 1) > 1e-3:
+            raise origin.wrong("quat_xyzw", f"a rotation is a unit quaternion, its length is {length:g}", fix="normalise it")
+        return Mat(*snapped(from_quaternion(w / length, x / length, y / length, z / length)))
+    angles = origin.numbers("rpy", 3) if "rpy" in origin.attributes else (0.0, 0.0, 0.0)
+    if max(map(abs, angles)) > HUGE_ANGLE:
+        text = origin.attributes["rpy"]
+        warn("angles this large have lost their meaning in double precision", place=origin.place, element=origin.path, text=text)
+    return from_rpy(*angles)
+
+
+# joints ---------------------------------------------------------------------------------------------------------------
+
+
+def _joint(element: Element) -> Joint:
+    name, kind = element.text("name"), _kind(element)
+    parent, child = (element.need(role, ModelStructureError).text("link") for role in ("parent", "child"))
+    joint = Joint(name, kind, parent, child, _origin(element), place=element.place)
+    if kind == "fixed":
+        return joint  # axis, limits and friction of a joint that does not move: real files carry leftovers
+    if kind not in ("free", "spherical"):
+        joint = replace(joint, axis=_axis(element))
+    if screw := element.one("qddot_screw"):
+        joint = replace(joint, pitch=screw.number("pitch") if kind == "helical" else 0.0, rate=screw.number("rate", 1.0))
+    return replace(joint, limits=_limits(element, kind), mimic=_mimic(element), drive=_drive(element))
+
+
+def _kind(element: Element) -> str:
+    text = element.text("type")
+    if text == "helical" and element.one("qddot_screw"):
+        return "helical"
+    if text not in KINDS:
+        fix = near_matches(text.lower(), KINDS) if text.lower() in KINDS else ""
+        raise element.wrong("type", f"unknown joint type; known: {', '.join(KINDS)}", fix=fix)
+    return KINDS[text]
+
+
+def _axis(element: Element) -> Vec:
+    """A unit vector; x, by the specification, where none is given."""
+    axis = element.one("axis")
+    if axis is None:
+        return Vec(1.0, 0.0, 0.0)
+    axis.report_unknown_attributes(("xyz",))
+    given = Vec(*axis.numbers("xyz", 3))
+    direction, length = unit(given)
+    if length < TINY_AXIS:
+        raise axis.wrong("xyz", f"the axis has length {length:g}, so no direction", fix="give a unit vector such as 0 0 1")
+    if abs(length - 1) > 1e-6:
+        warn(f"the axis has length {length:g}; it is normalised", place=axis.place, element=axis.path, text=axis.text("xyz"))
+    return given if abs(length - 1) <= ROUNDING else direction  # an axis that is unit reads back as it was written
+
+
+def _limits(element: Element, kind: str) -> Limits:
+    """Limits of position, speed and effort; infinite where the file is silent."""
+    limit = element.one("limit")
+    if limit is None:
+        return Limits()
+    bounds = {key: _bound(limit, key) for key in ("lower", "upper", "velocity", "effort")}
+    for key in ("velocity", "effort"):
+        if (bounds[key] or 0) < 0:
+            raise limit.wrong(key, "a limit is not negative", fix="give its magnitude")
+    lower, upper = bounds.pop("lower"), bounds.pop("upper")
+    if kind in BOUNDED and (lower, upper) != (None, None):
+        lower, upper = lower or 0.0, upper or 0.0  # the specification's default for one that is missing
+        if lower > upper:
+            raise limit.wrong("lower", f"the lower limit {lower:g} is above the upper {upper:g}", fix="swap them")
+        bounds |= {"lower": lower, "upper": upper}
+    return Limits(**{key: value for key, value in bounds.items() if value is not None})
+
+
+def _bound(limit: Element, key: str) -> float | None:
+    if key not in limit.attributes:
+        return None
+    value = limit.number(key)
+    return math.copysign(math.inf, value) if abs(value) >= UNLIMITED else value
+
+
+def _lacks_limits(joint: Element) -> bool:
+    """A joint the specification wants limited, with nothing on its position."""
+    limit = joint.one("limit")
+    return _kind(joint) in BOUNDED and not (limit and {"lower", "upper"} & limit.attributes.keys())
+
+
+def _report_unlimited(joints: list[Element]) -> None:
+    if joints:
+        more = f", nor have {len(joints) - 1} more" if len(joints) > 1 else ""
+        warn(f"it has no limits of position{more}; they are taken as infinite", place=joints[0].place, element=joints[0].path)
+
+
+def _mimic(element: Element) -> Mimic | None:
+    mimic = element.one("mimic")
+    return mimic and Mimic(mimic.text("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0))
+
+
+def _drive(element: Element) -> Drive | None:
+    """From `<dynamics>`, or from our own element, which can say more and then says all."""
+    own = element.one("qddot_drive")
+    dynamics = own or element.one("dynamics")
+    if dynamics is None:
+        return None
+    try:
+        if own is None:
+            drive = Drive(viscous=dynamics.number("damping", 0.0), coulomb=dynamics.number("friction", 0.0))
+            return drive if drive != Drive() else None
+        own.report_unknown_attributes((*DRIVE_NUMBERS, "coulomb", "side"))
+        numbers = {key: own.number(key) for key in DRIVE_NUMBERS if key in own.attributes}
+        coulomb = own.numbers("coulomb", 1, 2) if "coulomb" in own.attributes else [0.0]
+        return Drive(
+            **numbers, coulomb=tuple(coulomb) if len(coulomb) == 2 else coulomb[0], side=own.attributes.get("side", "joint")
+        )
+    except ModelError:
+        raise
+    except ValueError as error:
+        raise ModelValueError(str(error), place=dynamics.place, element=dynamics.path) from None

@@ -1,0 +1,182 @@
+"""A model as a URDF file that reads back to the same robot: dynamics, joint order, limits, mimics, frames, drives, gravity.
+
+Numbers are written so that they read back bit for bit; only rotations pass through roll, pitch and yaw (about 1e-15). What URDF
+cannot say goes into elements other readers skip: `qddot_drive`, `qddot_screw` and `qddot_gravity`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import secrets
+from collections.abc import Collection
+from dataclasses import fields
+from pathlib import Path
+from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
+
+from qddot.errors import ModelValueError, UnboundSymbolError
+from qddot.formats.urdf import BOUNDED, DRIVE_NUMBERS, KINDS, MOMENTS, UNLIMITED
+from qddot.model.check import warn
+from qddot.model.description import Joint, Limits, Link
+from qddot.model.drive import Drive
+from qddot.model.inertia import Inertia
+from qddot.model.model import GRAVITY, Model
+from qddot.model.pose import to_rpy
+from qddot.model.scalar import Scalar
+from qddot.model.spatial import Transform, upper
+
+TYPES = {kind: name for name, kind in KINDS.items()} | {"helical": "helical"}
+ONLY_OURS = ("helical", "spherical")
+OPEN = (-math.inf, math.inf)
+NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def write_urdf(model: Model, path: str | Path) -> None:
+    """Write a model as URDF; the file appears whole or not at all.
+
+    A link whose frame is not its joint's frame (`Joint.tip`, as in standard DH) becomes two: `<name>__body`, which moves and has
+    the inertia, and a massless link of the original name fixed to it. A frame becomes a massless link of its name.
+
+    Raises:
+        UnboundSymbolError: the model still holds symbols.
+        ModelValueError: a name holds a character XML cannot.
+        OSError: the file cannot be written.
+    """
+    tree = ElementTree(to_element(model))
+    indent(tree)
+    path = Path(path)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with draft.open("xb") as stream:
+            tree.write(stream, encoding="utf-8", xml_declaration=True)
+            stream.write(b"\n")
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def to_element(model: Model) -> Element:
+    """The `<robot>` element.
+
+    Raises:
+        UnboundSymbolError, ModelValueError: as `write_urdf`.
+    """
+    _check_writable(model)
+    robot = Element("robot", name=model.name)
+    if model.gravity != GRAVITY:
+        SubElement(robot, "qddot_gravity", xyz=_numbers(*model.gravity))
+    links, joints = {link.name for link in model.links} | {f.name for f in model.frames}, {joint.name for joint in model.joints}
+    tips = {j.child: j for j in model.joints if j.kind != "fixed" and j.tip != Transform()}
+    bodies = {name: _fresh(f"{name}__body", links) for name in tips}
+    for link in model.links:
+        _add_link(robot, link, tips.get(link.name), bodies.get(link.name, ""))
+    for joint in model.joints:
+        _add_joint(robot, joint, bodies.get(joint.child, joint.child))
+        if joint.child in bodies:  # right after its joint, or the joints further out would change their order
+            _add_fixed(robot, _fresh(f"{joint.child}__tip", joints), bodies[joint.child], joint.child, joint.tip)
+    for frame in model.frames:
+        SubElement(robot, "link", name=frame.name)
+        _add_fixed(robot, _fresh(f"{frame.name}__frame", joints), frame.link, frame.name, frame.pose)
+    return robot
+
+
+def _check_writable(model: Model) -> None:
+    if model.symbols:
+        names = ", ".join(sorted(map(str, model.symbols)))
+        raise UnboundSymbolError(f"{model.name} still holds the symbols {names}: give them values before it is written")
+    for name in (model.name, *(thing.name for thing in (*model.links, *model.joints, *model.frames))):
+        if NOT_XML.search(name):
+            raise ModelValueError("a name holds a character XML cannot", attribute="name", text=name, fix="rename it")
+    ours = [j.name for j in model.joints if j.kind in ONLY_OURS or j.rate != 1]
+    if ours:
+        warn(f"only qddot reads the joints {', '.join(map(repr, ours))}: URDF has no screws, scaled coordinates or ball joints")
+    lost = [j.name for j in model.joints if j.kind in ("planar", "spherical", "free") and (j.limits.lower, j.limits.upper) != OPEN]
+    if lost:
+        warn(f"position limits of the joints {', '.join(map(repr, lost))} are not written: URDF has none for their types")
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    """The name, with underscores until nothing else has it."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+# parts ----------------------------------------------------------------------------------------------------------------
+
+
+def _add_link(robot: Element, link: Link, above: Joint | None, body: str) -> None:
+    if above is None:
+        _add_inertia(SubElement(robot, "link", name=link.name), link.inertia)
+        return
+    _add_inertia(SubElement(robot, "link", name=body), link.inertia and link.inertia.moved(above.tip))
+    SubElement(robot, "link", name=link.name)
+
+
+def _add_inertia(link: Element, inertia: Inertia | None) -> None:
+    if inertia is None:
+        return
+    inertial = SubElement(link, "inertial")
+    SubElement(inertial, "origin", xyz=_numbers(*inertia.com), rpy="0 0 0")
+    SubElement(inertial, "mass", value=_numbers(inertia.mass))
+    SubElement(inertial, "inertia", {key: _numbers(x) for key, x in zip(MOMENTS, upper(inertia.tensor), strict=True)})
+
+
+def _add_joint(robot: Element, joint: Joint, child: str) -> None:
+    if joint.kind == "fixed":
+        _add_fixed(robot, joint.name, joint.parent, child, joint.origin @ joint.tip)
+        return
+    bounded = (joint.limits.lower, joint.limits.upper) != OPEN
+    kind = "revolute" if joint.kind == "continuous" and bounded else joint.kind  # the same hinge, and the limits are kept
+    element = _add_frame(robot, joint.name, TYPES[kind], joint.parent, child, joint.origin)
+    if kind not in ("free", "spherical"):
+        SubElement(element, "axis", xyz=_numbers(*joint.axis))
+    _add_limits(element, joint.limits, kind)
+    if joint.mimic:
+        multiplier, offset = _numbers(joint.mimic.multiplier), _numbers(joint.mimic.offset)
+        SubElement(element, "mimic", joint=joint.mimic.joint, multiplier=multiplier, offset=offset)
+    if kind == "helical" or joint.rate != 1:
+        SubElement(element, "qddot_screw", pitch=_numbers(joint.pitch), rate=_numbers(joint.rate))
+    if joint.drive and joint.drive != Drive():
+        _add_drive(element, joint.drive)
+
+
+def _add_fixed(robot: Element, name: str, parent: str, child: str, pose: Transform) -> None:
+    _add_frame(robot, name, "fixed", parent, child, pose)
+
+
+def _add_frame(robot: Element, name: str, kind: str, parent: str, child: str, pose: Transform) -> Element:
+    joint = SubElement(robot, "joint", name=name, type=kind)
+    SubElement(joint, "parent", link=parent)
+    SubElement(joint, "child", link=child)
+    SubElement(joint, "origin", xyz=_numbers(*pose.p), rpy=_numbers(*to_rpy(pose.R)))
+    return joint
+
+
+def _add_limits(joint: Element, limits: Limits, kind: str) -> None:
+    """The specification wants speed and effort wherever there is a `<limit>`, and positions where the type is bounded."""
+    keys: Collection[str] = ("lower", "upper", "velocity", "effort") if kind in BOUNDED else ("velocity", "effort")
+    values = {key: getattr(limits, key) for key in keys}
+    if kind in BOUNDED or any(map(math.isfinite, values.values())):
+        SubElement(joint, "limit", {key: _numbers(min(max(x, -UNLIMITED), UNLIMITED)) for key, x in values.items()})
+
+
+def _add_drive(joint: Element, drive: Drive) -> None:
+    """As others understand it, and in full where that is less than the whole."""
+    side = drive.at_joint
+    friction = sum(side.coulomb) / 2
+    SubElement(joint, "dynamics", damping=_numbers(side.viscous), friction=_numbers(friction))
+    if drive == Drive(viscous=side.viscous, coulomb=friction):
+        return
+    changed = {f.name: getattr(drive, f.name) for f in fields(drive) if getattr(drive, f.name) != f.default}
+    own = SubElement(joint, "qddot_drive", {key: _numbers(changed[key]) for key in DRIVE_NUMBERS if key in changed})
+    if "coulomb" in changed:
+        own.set("coulomb", _numbers(*drive.coulomb) if isinstance(drive.coulomb, tuple) else _numbers(drive.coulomb))
+    own.set("side", drive.side)
+
+
+def _numbers(*values: Scalar) -> str:
+    """The shortest text that reads back to the same doubles."""
+    return " ".join(repr(float(x) + 0.0) for x in values)  # + 0.0: no -0.0

@@ -1,0 +1,229 @@
+"""An XML file as a tree whose elements know their line: what error messages point at.
+
+Expat does the parsing and refuses what is not well-formed. Nothing here follows a reference out of the file: a document type,
+and with it every entity, is refused. Size is bounded before anything is built from it, and nothing recurses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from xml.parsers import expat
+
+from qddot.errors import ModelError, ModelLimitError, ModelSecurityError, ModelSyntaxError, ModelValueError, Place, near_matches
+from qddot.model.check import MAX_NAME, warn
+
+MAX_BYTES = 64 * 2**20
+MAX_DEPTH = 256
+MAX_ELEMENTS = 1_000_000
+MAX_ATTRIBUTES = 256
+MAX_TEXT = 65_536
+
+NAMES = ("name", "link", "joint", "type")
+NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+WORD = re.compile(r"[^ \t\r\n]+")  # what XML calls white space, not what Unicode does
+
+
+class Element:
+    """One element: its attributes as text, its children, its place. Comments and text between tags are dropped."""
+
+    __slots__ = ("attributes", "children", "parent", "place", "tag")
+
+    def __init__(self, tag: str, attributes: dict[str, str], place: Place, parent: Element | None) -> None:
+        self.tag, self.attributes, self.place, self.parent = tag, attributes, place, parent
+        self.children: list[Element] = []
+
+    @property
+    def path(self) -> str:
+        """Where it stands below the root: `joint 'elbow' > limit`."""
+        labels, at = [], self
+        while at is not None and (at.parent is not None or not labels):
+            name = at.attributes.get("name")
+            labels.append(at.tag if name is None else f"{at.tag} {name!r}")
+            at = at.parent
+        return " > ".join(reversed(labels))
+
+    def walk(self) -> Iterator[Element]:
+        """This element and everything in it, in file order."""
+        stack: list[Element] = [self]
+        while stack:
+            element = stack.pop()
+            yield element
+            stack.extend(reversed(element.children))
+
+    def all(self, tag: str) -> list[Element]:
+        return [child for child in self.children if child.tag == tag]
+
+    def one(self, tag: str, error: type[ModelError] = ModelValueError) -> Element | None:
+        """The only child of that tag, None if there is none.
+
+        Raises:
+            error: there are two.
+        """
+        found = self.all(tag)
+        if len(found) > 1:
+            first = found[0].place.line
+            raise error(
+                f"duplicate <{tag}>: the first is on line {first}", place=found[1].place, element=found[1].path, fix="keep one"
+            )
+        return found[0] if found else None
+
+    def need(self, tag: str, error: type[ModelError] = ModelValueError) -> Element:
+        """The only child of that tag.
+
+        Raises:
+            error: there is none, or there are two.
+        """
+        found = self.one(tag, error)
+        if found is None:
+            raise error(f"<{tag}> is missing", place=self.place, element=self.path, fix=f"add <{tag} .../>")
+        return found
+
+    def text(self, attribute: str) -> str:
+        """An attribute as it is written.
+
+        Raises:
+            ModelValueError: it is missing.
+        """
+        try:
+            return self.attributes[attribute]
+        except KeyError:
+            rule = f"the attribute {attribute!r} is missing"
+            raise ModelValueError(rule, place=self.place, element=self.path, attribute=attribute, fix="add it") from None
+
+    def number(self, attribute: str, default: float | None = None) -> float:
+        """An attribute that is one finite decimal number.
+
+        Raises:
+            ModelValueError: it is not, or it is missing and there is no default.
+        """
+        if default is not None and attribute not in self.attributes:
+            return default
+        return self.numbers(attribute, 1)[0]
+
+    def numbers(self, attribute: str, *counts: int) -> list[float]:
+        """An attribute that is a list of finite decimal numbers, as many as one of `counts` says.
+
+        Raises:
+            ModelValueError: it is missing, has another count, or a word is not such a number.
+        """
+        text = self.text(attribute)
+        words = WORD.findall(text)
+        if len(words) not in counts:
+            wanted = " or ".join(map(str, counts)) + (" number" if counts == (1,) else " numbers")
+            raise self.wrong(attribute, f"{wanted} wanted, {len(words)} found", fix="separate numbers by spaces")
+        for word in words:
+            if not NUMBER.fullmatch(word):
+                raise self.wrong(attribute, f"{word[:40]!r} is not a decimal number", fix="write it like 0.25 or -1e-3")
+        values = [float(word) for word in words]
+        for word, value in zip(words, values, strict=True):
+            if abs(value) == float("inf"):
+                raise self.wrong(attribute, f"{word[:40]!r} is not finite in double precision", fix="write a finite number")
+        return values
+
+    def wrong(self, attribute: str, rule: str, fix: str = "") -> ModelValueError:
+        """The error for an attribute's value."""
+        text = self.attributes.get(attribute)
+        return ModelValueError(rule, place=self.place, element=self.path, attribute=attribute, text=text, fix=fix)
+
+    def report_unknown_attributes(self, known: tuple[str, ...]) -> None:
+        """A misspelt attribute would be lost without a word: warn."""
+        for attribute in self.attributes:
+            if attribute not in known and ":" not in attribute and attribute != "xmlns":
+                rule = f"unknown attribute {attribute!r} is ignored"
+                warn(rule, place=self.place, element=self.path, fix=near_matches(attribute, known))
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """The content of a description.
+
+    Raises:
+        OSError: it cannot be read.
+        ModelLimitError: it is larger than any description.
+    """
+    with Path(path).open("rb") as stream:
+        data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ModelLimitError(f"file size is over the limit of {MAX_BYTES} bytes", place=Place(str(path)))
+    return data
+
+
+def parse_xml(data: bytes, file: str, limits: dict[str, int] | None = None) -> Element:
+    """The root element.
+
+    Args:
+        data: the file's content, in any encoding expat reads.
+        file: its name in error messages.
+        limits: how many elements of a tag may stand directly under the root; the reader stops at the first one too many.
+
+    Raises:
+        ModelSyntaxError: not well-formed.
+        ModelSecurityError: it declares a document type or entities.
+        ModelLimitError: too large, too deep, too many.
+    """
+    builder = _Builder(file, limits or {})
+    parser = builder.parser
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        rule = f"not well-formed XML: {expat.ErrorString(error.code)}"
+        raise ModelSyntaxError(rule, place=Place(file, error.lineno, error.offset + 1)) from None
+    except ModelError:
+        raise
+    except (LookupError, ValueError) as error:  # an encoding Python does not know, or not one that expat can use
+        raise ModelSyntaxError(f"the encoding cannot be read: {error}", place=Place(file, 1, 1), fix="save it as UTF-8") from None
+    assert builder.root is not None  # expat refuses a file without a root
+    return builder.root
+
+
+class _Builder:
+    """Builds the tree from expat's events, within the limits."""
+
+    def __init__(self, file: str, limits: dict[str, int]) -> None:
+        self.file, self.limits = file, limits
+        self.root: Element | None = None
+        self.open: list[Element] = []
+        self.count = 0
+        self.under_root = dict.fromkeys(limits, 0)
+        self.parser = expat.ParserCreate()
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = lambda tag: self.open.pop()
+        self.parser.StartDoctypeDeclHandler = self.refuse_doctype
+        self.parser.EntityDeclHandler = self.refuse_doctype
+
+    @property
+    def place(self) -> Place:
+        return Place(self.file, self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1)
+
+    def refuse_doctype(self, name: str, *_: object) -> None:
+        raise ModelSecurityError(
+            f"it declares a document type or an entity ({name[:40]!r}), which may pull in files or grow without bound",
+            place=Place(self.file, self.parser.CurrentLineNumber),
+            fix="remove the <!DOCTYPE ...> declaration",
+        )
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        place = self.place
+        parent = self.open[-1] if self.open else None
+        self.count += 1
+        self._limit("number of elements", self.count, MAX_ELEMENTS, place)
+        self._limit("nesting depth", len(self.open) + 1, MAX_DEPTH, place)
+        self._limit("tag length", len(tag), MAX_NAME, place)
+        self._limit("number of attributes", len(attributes), MAX_ATTRIBUTES, place, f"<{tag}>")
+        for key, value in attributes.items():
+            what, most = ("name length", MAX_NAME) if key in NAMES else ("attribute length", MAX_TEXT)
+            self._limit(what, max(len(key), len(value)), most, place, f"<{tag}>")
+        if len(self.open) == 1 and tag in self.limits:
+            self.under_root[tag] += 1
+            self._limit(f"number of {tag}s", self.under_root[tag], self.limits[tag], place)
+        element = Element(tag, attributes, place, parent)
+        if parent is None:
+            self.root = element
+        else:
+            parent.children.append(element)
+        self.open.append(element)
+
+    def _limit(self, what: str, value: int, most: int, place: Place, element: str = "") -> None:
+        if value > most:
+            raise ModelLimitError(f"{what} {value} is over the limit of {most}", place=place, element=element)
