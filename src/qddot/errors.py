@@ -6,6 +6,7 @@ Every error about a description names the place (`panda.urdf:212`), the element,
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -38,7 +39,14 @@ class ModelError(QddotError, ValueError):
     """
 
     def __init__(
-        self, rule: str, *, place: Place | None = None, element: str = "", attribute: str = "", text: str | None = None, fix: str = ""
+        self,
+        rule: str,
+        *,
+        place: Place | None = None,
+        element: str = "",
+        attribute: str = "",
+        text: str | None = None,
+        fix: str = "",
     ) -> None:
         self.place = place or Place()
         self.file, self.line, self.column = self.place
@@ -143,3 +151,11 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameEr
 def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:
     """The error for an optional package that is not installed."""
     return MissingExtraError(f"{purpose} needs the package {package!r}: pip install 'qddot[{extra}]'")
+
+
+def stacklevel_outside() -> int:
+    """The `stacklevel` for `warnings.warn` that points at the first caller outside qddot."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "qddot":
+        frame, level = frame.f_back, level + 1
+    return level

@@ -88,7 +88,7 @@ class Robot:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        if model.doubtful and not model.symbols:
+        if any(link.place for link in model.doubtful) and not model.symbols:  # a file's claim; numbers given in Python are kept
             refuse_indefinite(model)
         self._kernels: dict[tuple, Kernel] = {}
         self._lock = threading.Lock()
@@ -243,7 +243,14 @@ class Robot:
     # dynamics ---------------------------------------------------------------------------------------------------------
 
     def inverse_dynamics(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, f_ext: Wrenches = None, f_tip: Wrenches = None, **options: Unpack[Options]
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        *,
+        f_ext: Wrenches = None,
+        f_tip: Wrenches = None,
+        **options: Unpack[Options],
     ) -> np.ndarray:
         """Joint forces tau (..., nv) for a motion: `M qdd + C qd + g + friction + springs - J^T f_ext + J^T f_tip`.
 
@@ -345,7 +352,7 @@ class Robot:
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, **options: Unpack[Options]
     ) -> ForwardDerivatives:
         """Exact derivatives of qdd with respect to q (along the tangent), qd and tau, each (..., nv, nv)."""
-        return ForwardDerivatives(*self._solve("forward_dynamics_derivatives", {"q": q, "qd": qd, "tau": tau}, options))
+        return ForwardDerivatives(*self._call("forward_dynamics_derivatives", {"q": q, "qd": qd, "tau": tau}, options))
 
     # energy -----------------------------------------------------------------------------------------------------------
 
@@ -385,9 +392,7 @@ class Robot:
         """Pose (..., 4, 4) of a frame in the world."""
         return self._call("transform", {"q": q}, options, frame=self._frame(frame))
 
-    def jacobian(
-        self, q: ArrayLike, frame: str | None = None, reference: str = "space", **options: Unpack[Options]
-    ) -> np.ndarray:
+    def jacobian(self, q: ArrayLike, frame: str | None = None, reference: str = "space", **options: Unpack[Options]) -> np.ndarray:
         """Geometric Jacobian (..., 6, nv) of a frame, angular rows first.
 
         Args:
@@ -514,35 +519,27 @@ class Robot:
     # calling ----------------------------------------------------------------------------------------------------------
 
     def _call(self, quantity: str, inputs: dict[str, Any], options: Options, **fixed: str):
-        """Run a kernel and refuse a result that is not finite."""
-        names, results = self._run(quantity, inputs, options, **fixed)
-        if options.get("check", True):
-            check_finite(quantity, names, results)
-        return results[0] if len(results) == 1 else results
-
-    def _solve(self, quantity: str, inputs: dict[str, Any], options: Options, **fixed: str):
-        """For what divides by the mass matrix: the last output holds the margins by which it is positive definite."""
-        given = options.get("out")
-        if given is not None:
-            options = {**options, "out": (*given, None) if isinstance(given, tuple) else (given, None)}
-        names, (*results, margins) = self._run(quantity, inputs, options, **fixed)
-        if options.get("check", True):
-            self._check_margins(margins)
-            check_finite(quantity, names, results)
-        return results[0] if len(results) == 1 else tuple(results)
-
-    def _run(self, quantity: str, inputs: dict[str, Any], options: Options, **fixed: str) -> tuple[list[str], tuple]:
-        """Check the inputs and evaluate: names of the outputs, and the arrays."""
+        """Check the inputs, run the kernel, and refuse a result that does not exist."""
         dtype, check = np.dtype(options.get("dtype") or np.float64), options.get("check", True)
         kernel = self.kernel(quantity, dtype=dtype, wrench="wrench" in inputs, **fixed)
         arrays = [self._prepared(x.name, inputs[x.name], x.shape, dtype, check) for x in kernel.program.inputs]
+        names, out = [x.name for x in kernel.program.outputs], options.get("out")
+        if out is not None and names[-1] == "margins":
+            out = (*out, None) if isinstance(out, tuple) else (out, None)
         try:
             with np.errstate(all="ignore"):
-                results = kernel(*arrays, out=options.get("out"))
+                results = kernel(*arrays, out=out)
         except ValueError as error:
             shapes = ", ".join(f"{x.name} {a.shape}" for x, a in zip(kernel.program.inputs, arrays))
             raise InputError(f"{quantity}: {error} (got {shapes})") from None
-        return [x.name for x in kernel.program.outputs], results if isinstance(results, tuple) else (results,)
+        results = results if isinstance(results, tuple) else (results,)
+        if names[-1] == "margins":
+            *results, margins = results
+            if check and not (margins > 0).all():
+                raise self._singular(quantity, margins)
+        if check:
+            check_finite(quantity, names, results)
+        return results[0] if len(results) == 1 else tuple(results)
 
     def _prepared(self, name: str, value: Any, shape: tuple[int, ...], dtype: np.dtype, check: bool) -> np.ndarray:
         from qddot.compile.arrays import as_array, check_configuration
@@ -553,14 +550,17 @@ class Robot:
     def _input(self, name: str, value: Any, size: int) -> np.ndarray:
         return self._prepared(name, value, (size,), np.dtype(np.float64), True)
 
-    def _check_margins(self, margins: np.ndarray) -> None:
-        """Refuse accelerations where a joint moves no inertia."""
-        if (margins > 0).all():
-            return
+    def _singular(self, quantity: str, margins: np.ndarray) -> SingularityError:
+        """Why a quantity does not exist where a margin is not positive."""
         *state, column = (int(i) for i in np.argwhere(~(margins > 0))[0])
-        joint = next(c.name for c in self.model.mechanism.coordinates if column in c.v)
         where = f" in state {state}" if state else ""
-        raise SingularityError(
+        if quantity == "analytic_jacobian":
+            return SingularityError(
+                f"{quantity} does not exist{where}: pitch is +-90 degrees, where roll and yaw turn about one axis. "
+                'Use coordinates="quaternion" or "rotation_vector".'
+            )
+        joint = next(c.name for c in self.model.mechanism.coordinates if column in c.v)
+        return SingularityError(
             f"the mass matrix of {self.name} is not positive definite{where}: nothing resists joint {joint!r}. "
             "Give the links beyond it mass, or its drive a rotor inertia, or fix the joint."
         )
@@ -569,8 +569,7 @@ class Robot:
         """With external forces, if any."""
         if f_ext is not None or f_tip is not None:
             inputs["wrench"] = self._stack(inputs["q"], "f_ext", f_ext) - self._stack(inputs["q"], "f_tip", f_tip)
-        run = self._solve if quantity == "forward_dynamics" else self._call
-        return run(quantity, inputs, options, **fixed)
+        return self._call(quantity, inputs, options, **fixed)
 
     def _stack(self, q: ArrayLike, name: str, forces: Any) -> Any:
         if forces is None:

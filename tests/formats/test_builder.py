@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 import sympy
-from kinematics import rot, trans, world_pose
 
 from qddot.errors import ModelReferenceError, ModelStructureError, ModelValueError, ModelWarning
 from qddot.formats.builder import Builder
 from qddot.model.description import Limits, Mimic
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
+from tests.formats.kinematics import rot, trans, world_pose
 
 BALL = Inertia.sphere(1.0, 0.1)
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kinematics import world_pose
 
 from qddot.errors import InputError, ModelFormatError, ModelStructureError, ModelWarning, UnknownNameError
 from qddot.formats import catalog_names, load_model
 from qddot.formats.tables import dh_model
 from qddot.model.inertia import Inertia
+from tests.formats.kinematics import world_pose
 
 NAMES = ["acrobot", "arm7", "cart_pole", "four_bar", "point_mass_2r", "puma560", "rp_arm", "two_link"]
 REFERENCE = Path(__file__).parents[2].parent / "shared" / "reference"

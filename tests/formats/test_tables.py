@@ -4,13 +4,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sympy
-from kinematics import bracket, rot, trans, world_pose
 from scipy.linalg import expm
 
 from qddot.errors import ModelStructureError, ModelValueError, ModelWarning
 from qddot.formats.tables import DHRow, dh_model, inertia_from_spatial_matrix, screws_model
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
+from tests.formats.kinematics import bracket, rot, trans, world_pose
 
 PEERS = Path(__file__).parents[2].parent / "shared" / "reference" / "peer_vectors.json"
 

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import sympy
 import yaml
-from kinematics import rot, trans, world_pose
 
 from qddot.errors import (
     ModelError,
@@ -22,6 +21,7 @@ from qddot.formats.text import read_text
 from qddot.model.description import Limits, Mimic
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
+from tests.formats.kinematics import rot, trans, world_pose
 
 ARM = {
     "name": "arm",

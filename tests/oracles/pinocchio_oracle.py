@@ -132,14 +132,14 @@ class Oracle:
     def jacobian(self, q, link: str, reference: str) -> np.ndarray:
         id = self._frame_ids[link]
         J = pin.computeFrameJacobian(self.model, self.data, self.q(q), id, REFERENCES[reference])
-        return J[ANGULAR_FIRST] @ self.G
+        return np.reshape(J, (6, -1))[ANGULAR_FIRST] @ self.G
 
     def jacobian_dot(self, q, qd, link: str, reference: str) -> np.ndarray:
         id = self._frame_ids[link]
         pin.computeJointJacobiansTimeVariation(self.model, self.data, self.q(q), self.v(qd))
         pin.updateFramePlacements(self.model, self.data)
         J = pin.getFrameJacobianTimeVariation(self.model, self.data, id, REFERENCES[reference])
-        return J[ANGULAR_FIRST] @ self.G
+        return np.reshape(J, (6, -1))[ANGULAR_FIRST] @ self.G
 
     def transform(self, q, link: str) -> np.ndarray:
         id = self._frame_ids[link]
@@ -211,7 +211,9 @@ def parsed(path: Path | str, model: Model, *, floating: bool = False) -> Oracle:
     driven = []
     for body in model.bodies:
         id = there.getJointId("root_joint" if body.joint_name == "floating_base" else body.joint_name)
-        driven.append(Driven(id, body.coordinates, body.columns, body.rate, body.offset))
+        row = there.joints[id].idx_v  # one-dof joints only: no other has friction in a URDF
+        friction = JointSide(viscous=there.damping[row], coulomb=(there.friction[row],) * 2)
+        driven.append(Driven(id, body.coordinates, body.columns, body.rate, body.offset, friction))
     frames = {}
     for frame in there.frames:
         if frame.type == pin.FrameType.BODY:
@@ -277,7 +279,9 @@ def joint_models(joint: Joint) -> list:
 
 
 def z_onto(axis: np.ndarray) -> np.ndarray:
-    """The least rotation that takes z to the axis; a planar joint moves along its first two columns."""
+    """The least rotation that takes z to the axis (about x to -z); a planar joint moves along its first two columns."""
+    if axis[2] == -1:
+        return np.diag([1.0, -1.0, -1.0])
     return pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), axis).matrix()
 
 

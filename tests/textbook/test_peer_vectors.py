@@ -51,7 +51,9 @@ def known_keys(given, *known):
 
 
 def from_dh(spec, friction):
-    known_keys(spec, "kind", "convention", "links", "rows_alpha_a_d", "joints", "dynparams", "dynparams_per_link", "gravity", "note")
+    known_keys(
+        spec, "kind", "convention", "links", "rows_alpha_a_d", "joints", "dynparams", "dynparams_per_link", "gravity", "note"
+    )
     links = [dict(link) for link in spec.get("links", [{} for _ in spec.get("rows_alpha_a_d", ())])]
     for i, (alpha, a, d) in enumerate(spec.get("rows_alpha_a_d", ())):
         links[i] |= {"alpha": alpha, "a": a, "d": d}

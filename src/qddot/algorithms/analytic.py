@@ -17,13 +17,21 @@ COORDINATES = ("rpy", "zyx", "quaternion", "rotation_vector")
 Matrix = list[list[Scalar]]
 
 
-def analytic_jacobian(model: LiftedModel, q: Scalars, frame: str, coordinates: str = "rpy") -> Matrix:
-    """6 x n (7 x n for quaternions): `[orientation rates; linear velocity] = J_a qd`."""
-    rates = {"rpy": rpy_rates, "zyx": zyx_rates, "quaternion": quaternion_rates, "rotation_vector": rotation_vector_rates}[coordinates]
-    E = rates(model.field, frame_pose(model, q, frame).R)
+LOCK = 1e-8
+"""A pitch this close to +-90 degrees leaves roll and yaw without meaning."""
+
+
+def analytic_jacobian(model: LiftedModel, q: Scalars, frame: str, coordinates: str = "rpy") -> tuple[Matrix, list[Scalar]]:
+    """6 x n (7 x n for quaternions): `[orientation rates; linear velocity] = J_a qd`; and a margin, positive where it exists."""
+    rates = {"rpy": rpy_rates, "zyx": zyx_rates, "quaternion": quaternion_rates, "rotation_vector": rotation_vector_rates}[
+        coordinates
+    ]
+    R = frame_pose(model, q, frame).R
+    E = rates(model.field, R)
+    margin = R.a.x * R.a.x + R.b.x * R.b.x - LOCK * LOCK if coordinates in ("rpy", "zyx") else 1
     J = jacobian(model, q, frame, "world_aligned")
     angular = [[row.dot(column.w) for column in J] for row in E]
-    return angular + [[column.v[k] for column in J] for k in range(3)]
+    return angular + [[column.v[k] for column in J] for k in range(3)], [margin]
 
 
 def rpy_rates(field: Field, R: Mat) -> list[Vec]:

@@ -10,7 +10,7 @@ from qddot.algorithms.drives import friction_torque, spring_torque
 from qddot.algorithms.factor import Factor, factor
 from qddot.algorithms.inverse_dynamics import Wrenches, bias_torque
 from qddot.algorithms.kinematics import Scalars, joint_poses, world_poses, zeros
-from qddot.algorithms.mass_matrix import mass_matrix
+from qddot.algorithms.mass_matrix import composite_inertias, mass_matrix
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
@@ -52,8 +52,7 @@ def articulated_bodies(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars
         D[i] = factor(inertia)
         u[i] = [tau[col] - lost[col] - pA[i].dot(s) for col, s in body.subspace]
         for (col, s), pivot in zip(body.subspace, D[i].pivots):
-            scale = IA[i].I.trace * s.w.dot(s.w) + IA[i].M.trace * s.v.dot(s.v) + body.drive.armature
-            margins[col] = pivot - scale * NOISE
+            margins[col] = pivot - size(IA[i], s) * NOISE
         if body.parent != WORLD:
             Ia, pa = IA[i], pA[i] + sum((f * x for f, x in zip(U[i], D[i].solve(u[i]))), Force())
             for k, gain in enumerate(gains(D[i], U[i])):
@@ -83,8 +82,16 @@ def gains(D: Factor, U: list[Force]) -> list[Force]:
 
 def composite_bodies(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars, f_ext: Wrenches | None = None) -> Accelerations:
     """qdd and margins from M qdd = tau - bias."""
-    M = mass_matrix(model, q)
-    solved = factor(M)
+    composite = composite_inertias(model, joint_poses(model, q))
+    solved = factor(mass_matrix(model, q))
     bias = bias_torque(model, q, qd, f_ext)
-    margins = [pivot - M[c][c] * NOISE for c, pivot in enumerate(solved.pivots)]
+    margins = list(solved.pivots)
+    for body in model.bodies:
+        for c, s in body.subspace:
+            margins[c] = margins[c] - size(ArticulatedInertia.of(composite[body.index]), s) * NOISE
     return solved.solve([t - b for t, b in zip(tau, bias)]), margins
+
+
+def size(inertia: ArticulatedInertia, s: Motion) -> Scalar:
+    """How large the numbers are from which `s . inertia s` is computed, whatever remains of them."""
+    return inertia.I.trace * s.w.dot(s.w) + inertia.M.trace * s.v.dot(s.v)

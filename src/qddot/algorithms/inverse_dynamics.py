@@ -15,7 +15,9 @@ Wrenches = Mapping[int, Force]
 """External forces on bodies, each about the world's origin in world axes."""
 
 
-def newton_euler(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, gravity: Vec, f_ext: Wrenches | None = None) -> list[Scalar]:
+def newton_euler(
+    model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, gravity: Vec, f_ext: Wrenches | None = None
+) -> list[Scalar]:
     """Forces of the links alone: velocities and accelerations outward, forces inward.
 
     The base accelerates upward by -gravity, which is how gravity enters every body at once.

@@ -7,6 +7,7 @@ from qddot.algorithms.kinematics import Scalars, joint_poses, path_to_root, zero
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
+from qddot.model.spatial import RigidInertia, Transform
 
 Matrix = list[list[Scalar]]
 
@@ -14,14 +15,12 @@ Matrix = list[list[Scalar]]
 def mass_matrix(model: LiftedModel, q: Scalars) -> Matrix:
     """M(q): column by column, the forces that accelerate everything beyond a joint as one rigid body."""
     X = joint_poses(model, q)
-    composite = [body.inertia for body in model.bodies]
+    composite = composite_inertias(model, X)
     M = [zeros(model.nv) for _ in range(model.nv)]
     for c, armature in enumerate(armatures(model)):
         M[c][c] = armature
-    for body in reversed(model.bodies):
+    for body in model.bodies:
         i = body.index
-        if body.parent != WORLD:
-            composite[body.parent] = composite[body.parent] + X[i].out_inertia(composite[i])
         for c, s in body.subspace:
             force = composite[i] @ s
             for at in path_to_root(model, i):
@@ -31,3 +30,12 @@ def mass_matrix(model: LiftedModel, q: Scalars) -> Matrix:
                         M[d][c] = M[d][c] + force.dot(t)
                 force = X[at].out_force(force)
     return M
+
+
+def composite_inertias(model: LiftedModel, X: list[Transform]) -> list[RigidInertia]:
+    """Each body with everything beyond it, frozen into one rigid body."""
+    composite = [body.inertia for body in model.bodies]
+    for body in reversed(model.bodies):
+        if body.parent != WORLD:
+            composite[body.parent] = composite[body.parent] + X[body.index].out_inertia(composite[body.index])
+    return composite

@@ -1,6 +1,6 @@
 """The regressor: torque is linear in each link's ten numbers (m, m c, I about the link frame) and in its drive's constants.
 
-    tau = Y(q, qd, qdd) pi
+tau = Y(q, qd, qdd) pi
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from qddot.errors import InputError, InputWarning
+from qddot.errors import InputError, InputWarning, stacklevel_outside
 from qddot.model.lower import Mechanism
 
 FAR = 1e6
@@ -33,7 +33,7 @@ def as_array(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype, 
     if array.dtype.kind not in "fiu":
         raise InputError(f"{name} holds {array.dtype} elements, real numbers are needed")
     if array.dtype.itemsize > 8 and array.dtype.kind == "f":
-        warnings.warn(f"{name} is {array.dtype}: computed in {dtype}", InputWarning, stacklevel=caller())
+        warnings.warn(f"{name} is {array.dtype}: computed in {dtype}", InputWarning, stacklevel=stacklevel_outside())
     if array.ndim == 0 and shape == (1,):
         array = array[None]
     if array.ndim < len(shape) or array.shape[array.ndim - len(shape) :] != shape:
@@ -72,7 +72,7 @@ def warn_far(q: np.ndarray, mechanism: Mechanism) -> None:
     far = [c.name for c in turning if np.abs(q[..., c.q.stop - 1]).max() > FAR]
     if far:
         text = f"q of joint {', '.join(map(repr, far))} exceeds {FAR:g} rad: precision is lost; are these degrees or counts?"
-        warnings.warn(text, InputWarning, stacklevel=caller())
+        warnings.warn(text, InputWarning, stacklevel=stacklevel_outside())
 
 
 def with_unit_quaternion(q: np.ndarray, name: str, start: int) -> np.ndarray:
@@ -87,13 +87,3 @@ def with_unit_quaternion(q: np.ndarray, name: str, start: int) -> np.ndarray:
     q = q.copy()
     q[..., start : start + 4] = part / length
     return q
-
-
-def caller() -> int:
-    """The `stacklevel` of the first frame outside qddot."""
-    import sys
-
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "qddot":
-        frame, level = frame.f_back, level + 1
-    return level - 1

@@ -29,7 +29,18 @@ def make_gufunc(program: Program, address: int, dtype: np.dtype) -> tuple[np.ufu
     table = ctypes.cast(pointer(_multiarray_umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
     c = ctypes
     prototype = c.PYFUNCTYPE(
-        c.py_object, c.c_void_p, c.c_void_p, c.c_char_p, c.c_int, c.c_int, c.c_int, c.c_int, c.c_char_p, c.c_char_p, c.c_int, c.c_char_p
+        c.py_object,
+        c.c_void_p,
+        c.c_void_p,
+        c.c_char_p,
+        c.c_int,
+        c.c_int,
+        c.c_int,
+        c.c_int,
+        c.c_char_p,
+        c.c_char_p,
+        c.c_int,
+        c.c_char_p,
     )
     n_in, n_out = len(program.inputs), len(program.outputs)
     loops, data = (c.c_void_p * 1)(address), (c.c_void_p * 1)(None)

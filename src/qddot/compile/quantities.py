@@ -22,10 +22,13 @@ from qddot.model.spatial import Force, Transform, Vec
 
 
 class Quantity(NamedTuple):
-    """`compute(model, *inputs, **options)` returns one value, or a tuple with one value for each name in `outputs`."""
+    """`compute(model, *inputs, **options)` returns one value, or a tuple with one value for each of `outputs` (name: dimensions).
+
+    A last output `margins` is not for the user: where one of its elements is not positive, the quantity does not exist.
+    """
 
     inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
+    outputs: dict[str, int]
     compute: Callable
 
 
@@ -52,7 +55,7 @@ def trace(model: Model, quantity: str, *, wrench: bool = False, **options: str) 
     values = entry.compute(lifted, *variables, **options)
     if len(entry.outputs) == 1:
         values = (values,)
-    outputs: list[Output] = [output(name, value) for name, value in zip(entry.outputs, values, strict=True)]
+    outputs: list[Output] = [output(name, value, rank) for (name, rank), value in zip(entry.outputs.items(), values, strict=True)]
     return Program(quantity, tuple(inputs), tuple(outputs))
 
 
@@ -96,7 +99,9 @@ FORWARD_METHODS = {"aba": forward_dynamics.articulated_bodies, "crba": forward_d
 
 def accelerations(model: LiftedModel, q, qd, tau, method: str, f_ext=None):
     if method == "aba" and derivatives.shares_coordinates(model):
-        raise InputError('method="aba" cannot couple joints that follow each other; use method="crba", or leave the choice to "auto"')
+        raise InputError(
+            'method="aba" cannot couple joints that follow each other; use method="crba", or leave the choice to "auto"'
+        )
     if method == "auto":
         method = "crba" if derivatives.shares_coordinates(model) else "aba"
     return FORWARD_METHODS[method](model, q, qd, tau, f_ext)
@@ -114,7 +119,9 @@ def in_coordinates(algorithm: Callable) -> Callable:
 
 def needs_coordinates(model: LiftedModel, what: str) -> None:
     if model.nq != model.nv:
-        raise InputError(f"{what} needs joints whose qd is the rate of q; spherical and free joints have none such (Christoffel symbols)")
+        raise InputError(
+            f"{what} needs joints whose qd is the rate of q; spherical and free joints have none such (Christoffel symbols)"
+        )
 
 
 def lagrangian(model: LiftedModel, q, qd):
@@ -138,35 +145,35 @@ def stacked(model: LiftedModel, q, qd):
 
 
 QUANTITIES: dict[str, Quantity] = {
-    "mass_matrix": Quantity(("q",), ("M",), mass_matrix),
-    "coriolis_matrix": Quantity(("q", "qd"), ("C",), coriolis_matrix),
-    "coriolis_torque": Quantity(("q", "qd"), ("c",), inverse_dynamics.coriolis_torque),
-    "gravity_torque": Quantity(("q",), ("g",), inverse_dynamics.gravity_torque),
-    "friction_torque": Quantity(("qd",), ("friction",), friction_torque),
-    "spring_torque": Quantity(("q",), ("spring",), spring_torque),
-    "bias_torque": Quantity(("q", "qd"), ("bias",), inverse_dynamics.bias_torque),
-    "inverse_dynamics": Quantity(("q", "qd", "qdd"), ("tau",), inverse_dynamics.inverse_dynamics),
-    "forward_dynamics": Quantity(("q", "qd", "tau"), ("qdd", "margins"), accelerations),
+    "mass_matrix": Quantity(("q",), {"M": 2}, mass_matrix),
+    "coriolis_matrix": Quantity(("q", "qd"), {"C": 2}, coriolis_matrix),
+    "coriolis_torque": Quantity(("q", "qd"), {"c": 1}, inverse_dynamics.coriolis_torque),
+    "gravity_torque": Quantity(("q",), {"g": 1}, inverse_dynamics.gravity_torque),
+    "friction_torque": Quantity(("qd",), {"friction": 1}, friction_torque),
+    "spring_torque": Quantity(("q",), {"spring": 1}, spring_torque),
+    "bias_torque": Quantity(("q", "qd"), {"bias": 1}, inverse_dynamics.bias_torque),
+    "inverse_dynamics": Quantity(("q", "qd", "qdd"), {"tau": 1}, inverse_dynamics.inverse_dynamics),
+    "forward_dynamics": Quantity(("q", "qd", "tau"), {"qdd": 1, "margins": 1}, accelerations),
     "inverse_dynamics_derivatives": Quantity(
-        ("q", "qd", "qdd"), ("dtau_dq", "dtau_dqd", "dtau_dqdd"), derivatives.inverse_dynamics_derivatives
+        ("q", "qd", "qdd"), {"dtau_dq": 2, "dtau_dqd": 2, "dtau_dqdd": 2}, derivatives.inverse_dynamics_derivatives
     ),
     "forward_dynamics_derivatives": Quantity(
-        ("q", "qd", "tau"), ("dqdd_dq", "dqdd_dqd", "dqdd_dtau", "margins"), derivatives.forward_dynamics_derivatives
+        ("q", "qd", "tau"), {"dqdd_dq": 2, "dqdd_dqd": 2, "dqdd_dtau": 2, "margins": 1}, derivatives.forward_dynamics_derivatives
     ),
-    "transform": Quantity(("q",), ("T",), frame_transform),
-    "jacobian": Quantity(("q",), ("J",), geometric_jacobian),
-    "jacobian_dot": Quantity(("q", "qd"), ("Jdot",), geometric_jacobian_dot),
-    "analytic_jacobian": Quantity(("q",), ("Ja",), analytic.analytic_jacobian),
-    "christoffel": Quantity(("q",), ("Gamma",), in_coordinates(coriolis.christoffel)),
-    "centrifugal_matrix": Quantity(("q",), ("C",), in_coordinates(coriolis.centrifugal_matrix)),
-    "coriolis_products_matrix": Quantity(("q",), ("B",), in_coordinates(coriolis.coriolis_products_matrix)),
-    "mass_matrix_rate": Quantity(("q", "qd"), ("Mdot",), coriolis.mass_matrix_rate),
-    "kinetic_energy": Quantity(("q", "qd"), ("T",), energy.kinetic_energy),
-    "potential_energy": Quantity(("q",), ("V",), energy.potential_energy),
-    "lagrangian": Quantity(("q", "qd"), ("L",), lagrangian),
-    "hamiltonian": Quantity(("q", "qd"), ("H",), hamiltonian),
-    "center_of_mass": Quantity(("q",), ("p",), centre_of_mass),
-    "momentum": Quantity(("q", "qd"), ("h",), momentum),
-    "regressor": Quantity(("q", "qd", "qdd"), ("Y",), regressor),
-    "newton_euler_matrices": Quantity(("q", "qd"), ("M", "c", "g", "Mdot"), stacked),
+    "transform": Quantity(("q",), {"T": 2}, frame_transform),
+    "jacobian": Quantity(("q",), {"J": 2}, geometric_jacobian),
+    "jacobian_dot": Quantity(("q", "qd"), {"Jdot": 2}, geometric_jacobian_dot),
+    "analytic_jacobian": Quantity(("q",), {"Ja": 2, "margins": 1}, analytic.analytic_jacobian),
+    "christoffel": Quantity(("q",), {"Gamma": 3}, in_coordinates(coriolis.christoffel)),
+    "centrifugal_matrix": Quantity(("q",), {"C": 2}, in_coordinates(coriolis.centrifugal_matrix)),
+    "coriolis_products_matrix": Quantity(("q",), {"B": 2}, in_coordinates(coriolis.coriolis_products_matrix)),
+    "mass_matrix_rate": Quantity(("q", "qd"), {"Mdot": 2}, coriolis.mass_matrix_rate),
+    "kinetic_energy": Quantity(("q", "qd"), {"T": 0}, energy.kinetic_energy),
+    "potential_energy": Quantity(("q",), {"V": 0}, energy.potential_energy),
+    "lagrangian": Quantity(("q", "qd"), {"L": 0}, lagrangian),
+    "hamiltonian": Quantity(("q", "qd"), {"H": 0}, hamiltonian),
+    "center_of_mass": Quantity(("q",), {"p": 1}, centre_of_mass),
+    "momentum": Quantity(("q", "qd"), {"h": 1}, momentum),
+    "regressor": Quantity(("q", "qd", "qdd"), {"Y": 2}, regressor),
+    "newton_euler_matrices": Quantity(("q", "qd"), {"M": 2, "c": 1, "g": 1, "Mdot": 2}, stacked),
 }

@@ -76,11 +76,12 @@ class Subject:
 
     def direction(self, attribute: str, values: object) -> Vec:
         """A unit vector; another length is reported and scaled, zero is refused."""
-        axis, length = unit(Vec(*self.vector(attribute, values)))
+        numbers = self.vector(attribute, values)
+        axis, length = unit(Vec(*numbers))
         if is_symbolic(length):
             return axis
         if length == 0:
             raise self.error("it has no direction", attribute, values, "give a vector that is not zero")
         if abs(length - 1) > UNIT_TOLERANCE:
-            warn(f"{attribute} has length {length:.6g}; made unit", place=self.place, element=self.element, text=str(tuple(values)))
+            warn(f"{attribute} has length {length:.6g}; made unit", place=self.place, element=self.element, text=str(numbers))
         return axis

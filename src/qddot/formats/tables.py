@@ -258,7 +258,7 @@ def _screw_step(twist: Motion, subject: Subject, before: Transform, home: Transf
     if turning == 0 and sliding == 0:
         raise subject.error("the screw is zero: it has no direction", value=twist.components())
     hinge = turning > NO_TURN * (sliding or 0.0)
-    rate = turning if hinge else sliding
+    rate = turning if hinge or sliding is None else sliding
     if abs(rate - 1) > UNIT_TOLERANCE:
         rule = f"the screw has length {rate:.6g}, not 1: its joint moves {rate:.6g} per unit of its coordinate"
         warn(rule, place=subject.place, element=subject.element, text=str(twist.components()))
@@ -268,7 +268,7 @@ def _screw_step(twist: Motion, subject: Subject, before: Transform, home: Transf
         point, pitch = w.cross(v) * (1 / turning**2), _pitch(w, v, turning, sliding)
         kind, axis = ("revolute" if is_zero(pitch) else "helical"), w * (1 / turning)
     else:  # any line will do: the one through the link's own origin
-        point, pitch, kind, axis = (home or before).p, 0.0, "prismatic", v * (1 / sliding)
+        point, pitch, kind, axis = (home or before).p, 0.0, "prismatic", v * (1 / rate)
     joint = Transform(Transform().R, snapped(point))
     home = joint if home is None else home
     origin, tip = snapped(before.inverse @ joint), snapped(joint.inverse @ home)

@@ -117,7 +117,7 @@ def _form(root: Node) -> tuple[str, Node]:
         raise ModelFormatError("a robot is a table of keys at the top", place=root.place, text=root.shown)
     long: dict[str, Node] = {}
     for key, node in root.value.items():
-        name = SHORT.get(key, key)
+        name = SHORT[key] if key in SHORT else key
         if name in long:
             raise ModelFormatError(
                 f"{name} is given twice, also by its short name", place=node.place, attribute=key, fix="keep one"
@@ -183,7 +183,8 @@ def _dh(top: Keys, **given: Any) -> Model:
         else:
             keys = Keys(node, element, (*DH, "type", *ROW), top.scope)
             extras.append(_extras(keys))
-            rows.append(DHRow(*(keys.number(key, 0.0) for key in DH), keys.text("type", "revolute"), node.place))
+            numbers = {key: keys.number(key, 0.0) for key in DH}
+            rows.append(DHRow(**numbers, type=keys.text("type", "revolute"), place=node.place))
     return dh_model(rows, convention=convention, frames=_frames(top), **_columns(extras), **given)
 
 

@@ -47,13 +47,11 @@ class Program:
         return Counter(node.op for node in self.nodes if node.op != "var")
 
 
-def output(name: str, value) -> Output:
-    """An output from a scalar or a nested sequence of scalars (all rows of one length)."""
+def output(name: str, value, rank: int) -> Output:
+    """An output of `rank` dimensions from a scalar or a nested sequence of scalars (all rows of one length)."""
     shape: list[int] = []
     flat = [value]
-    while flat and isinstance(flat[0], (list, tuple)):
-        shape.append(len(flat[0]))
+    for _ in range(rank):
+        shape.append(len(flat[0]) if flat else 0)
         flat = [x for row in flat for x in row]
-    if not flat:  # an empty vector or matrix
-        shape = shape or [0]
     return Output(name, tuple(shape), tuple(flat))

@@ -16,6 +16,7 @@ from qddot.errors import (
     Place,
     describe,
     near_matches,
+    stacklevel_outside,
 )
 from qddot.model.description import Frame, Joint, Link, Mimic
 from qddot.model.joints import KINDS
@@ -29,10 +30,7 @@ SINGLE = ("revolute", "continuous", "prismatic", "helical")
 
 def warn(rule: str, *, place: Place | None = None, element: str = "", text: str | None = None, fix: str = "") -> None:
     """A `ModelWarning` that points at the caller outside qddot."""
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "qddot":
-        frame, level = frame.f_back, level + 1
-    warnings.warn(describe(rule, place, element, text=text, fix=fix), ModelWarning, stacklevel=level)
+    warnings.warn(describe(rule, place, element, text=text, fix=fix), ModelWarning, stacklevel=stacklevel_outside())
 
 
 def check_names(kind: str, things: Sequence[Link | Joint | Frame]) -> None:
@@ -236,7 +234,11 @@ def check_physics(links: Sequence[Link], joints: Sequence[Joint], strict: bool) 
         mass = link.inertia.mass
         if mass < 0:
             raise ModelValueError(
-                "a mass is not negative", place=link.place, element=f"link {link.name!r} > inertial", attribute="mass", text=f"{mass:g}"
+                "a mass is not negative",
+                place=link.place,
+                element=f"link {link.name!r} > inertial",
+                attribute="mass",
+                text=f"{mass:g}",
             )
         if reason := link.inertia.inconsistency():
             doubtful.append(link)

@@ -199,5 +199,3 @@ def _tensor(values: object) -> Mat:
                 raise ValueError(f"an inertia tensor is symmetric, got {a} and {b} for {AXES[i]}{AXES[j]}")
         return Mat(*(Vec(*row) for row in rows))
     raise ValueError(f"an inertia tensor is a number triple, six numbers or 3 x 3, got shape {array.shape}")
-
-

@@ -158,7 +158,16 @@ def chain_of(joint: Joint, parent: int, at: Transform, index: int) -> list[Body]
     along_x, along_y = Transform(z_onto(X), Vec()), Transform(z_onto(Y), Vec())
     steps = [at @ turned @ along_x, along_x.inverse @ along_y, along_y.inverse]
     sliders = [
-        Body(index + i, f"{joint.name}.{'xy'[i]}", joint.name, parent if i == 0 else index, snapped(steps[i]), Prismatic(), Transform(), False)
+        Body(
+            index + i,
+            f"{joint.name}.{'xy'[i]}",
+            joint.name,
+            parent if i == 0 else index,
+            snapped(steps[i]),
+            Prismatic(),
+            Transform(),
+            False,
+        )
         for i in range(2)
     ]
     return [*sliders, Body(index + 2, joint.child, joint.name, index + 1, snapped(steps[2]), Revolute(), link)]
