@@ -28,7 +28,9 @@ def random_pose(rng: np.random.Generator) -> Transform:
     return Transform(from_rpy(*rng.uniform(-np.pi, np.pi, 3)), Vec(*rng.normal(size=3) * 0.5))
 
 
-def random_model(rng: np.random.Generator, joints: int, kinds=ALL, mimic: float = 0.0, chain: bool = False, name: str = "random") -> Model:
+def random_model(
+    rng: np.random.Generator, joints: int, kinds=ALL, mimic: float = 0.0, chain: bool = False, name: str = "random"
+) -> Model:
     """A tree with this many joints, links and joints in any order. The joint named `j0` always moves with one coordinate."""
     links, made = [Link("base")], []
     for i in range(joints):

@@ -172,7 +172,9 @@ def arm_with_tip(**last) -> Robot:
 
 
 @pytest.mark.parametrize("method", ["aba", "crba"])
-@pytest.mark.parametrize("last", [{}, {"mass": 0.0}, {"mass": 1.0, "com": np.array([1, 2, 3]) / 7}], ids=["nothing", "zero", "on the axis"])
+@pytest.mark.parametrize(
+    "last", [{}, {"mass": 0.0}, {"mass": 1.0, "com": np.array([1, 2, 3]) / 7}], ids=["nothing", "zero", "on the axis"]
+)
 def test_forward_dynamics_refuses_a_joint_without_inertia(last, method):
     robot = arm_with_tip(**last)
     with pytest.raises(SingularityError, match="nothing resists joint 'tip"):

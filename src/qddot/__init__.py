@@ -40,9 +40,41 @@ from qddot.robot import Robot
 
 __version__ = "0.1.0"
 
+__all__ = [
+    "Builder",
+    "Drive",
+    "Inertia",
+    "InputError",
+    "InputWarning",
+    "ModelError",
+    "ModelFormatError",
+    "ModelLimitError",
+    "ModelMismatchError",
+    "ModelReferenceError",
+    "ModelSecurityError",
+    "ModelStructureError",
+    "ModelSyntaxError",
+    "ModelValueError",
+    "ModelWarning",
+    "QddotError",
+    "Robot",
+    "SingularityError",
+    "UnboundSymbolError",
+    "UnknownNameError",
+    "catalog_names",
+    "from_dh",
+    "from_screws",
+    "load",
+]
+
 
 def load(
-    source: str | PathLike[str], *, strict: bool = False, floating: bool = False, gravity: Sequence[float] | None = None
+    source: str | PathLike[str],
+    *,
+    strict: bool = False,
+    floating: bool = False,
+    gravity: Sequence[float] | None = None,
+    symbolic: bool = False,
 ) -> Robot:
     """A robot from a file (`.urdf`, `.toml`, `.json`, `.yaml`) or from the bundled catalog by name (`catalog_names()`).
 
@@ -51,13 +83,14 @@ def load(
         strict: refuse what is otherwise kept with a `ModelWarning`: inertias no real body has, massless moving links.
         floating: let the root link move freely instead of fixing it to the world.
         gravity: acceleration (3,) in m/s^2, instead of the file's own or the default (0, 0, -9.81).
+        symbolic: leave symbols open for which the file gives values.
 
     Raises:
         ModelError: the description is wrong; the message names file, line, element, value, rule and fix.
         UnknownNameError: no catalog robot of that name.
         FileNotFoundError: no such file.
     """
-    return Robot(load_model(source, strict=strict, floating=floating, gravity=gravity))
+    return Robot(load_model(source, strict=strict, floating=floating, gravity=gravity, symbolic=symbolic))
 
 
 def from_dh(rows: Sequence[Any], **options: Any) -> Robot:

@@ -2,50 +2,37 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qddot.algorithms.mass_matrix import mass_matrix
+from qddot.algorithms.regressor import named_parameters
+from qddot.compile.evaluate import Evaluator, Options
 from qddot.errors import InputError, ModelValueError, SingularityError, unknown_name
 from qddot.model.drive import Drive
+from qddot.model.field import Floats
 from qddot.model.lower import WORLD
 from qddot.model.model import Model
 
 if TYPE_CHECKING:
-    import casadi
     from typing import Unpack
 
+    import casadi
     from numpy.typing import ArrayLike
 
     from qddot.compile.kernel import Kernel
+    from qddot.graph.program import Program
 
-REFERENCES = ("space", "body", "world_aligned")
-COORDINATES = ("rpy", "zyx", "quaternion", "rotation_vector")
-FORMS = ("christoffel", "rate", "gradient")
-METHODS = ("auto", "aba", "crba")
 SHOWN = 12
 
-Wrenches = "Mapping[str, ArrayLike] | ArrayLike | None"
-
-
-class Options(TypedDict, total=False):
-    """Keywords every computing method takes.
-
-    out: array (or tuple of arrays, for several results) that receives the result.
-    dtype: of the computation and the result, float64 (default) or float32; inputs of any real type are cast to it.
-    check: False skips the test that inputs and results are finite (and the normalisation of quaternions).
-    """
-
-    out: Any
-    dtype: Any
-    check: bool
+Wrenches = Any  # {frame: wrench (..., 6)}, the stack (..., bodies, 6), or None
 
 
 class Limits(NamedTuple):
-    """Joint limits: positions (nq,) in rad or m, speeds (nv,) in rad/s or m/s, efforts (nv,) in N m or N; inf where there is none."""
+    """Of the joints: positions (nq,) in rad or m, speeds (nv,) in rad/s or m/s, efforts (nv,) in N m or N; inf where there is none."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -90,8 +77,7 @@ class Robot:
         self.model = model
         if any(link.place for link in model.doubtful) and not model.symbols:  # a file's claim; numbers given in Python are kept
             refuse_indefinite(model)
-        self._kernels: dict[tuple, Kernel] = {}
-        self._lock = threading.Lock()
+        self._evaluate = Evaluator(model)
 
     # what it is -------------------------------------------------------------------------------------------------------
 
@@ -162,11 +148,7 @@ class Robot:
         Raises:
             InputError: the robot has several ends.
         """
-        parents = {joint.parent for joint in self.model.joints} | {frame.link for frame in self.model.frames}
-        ends = [name for name in self.frame_names if name not in parents]
-        if len(ends) != 1:
-            raise InputError(f"{self.name} has {len(ends)} ends ({', '.join(map(repr, ends[:SHOWN]))}): say which with frame=")
-        return ends[0]
+        return self.model.tip
 
     @property
     def symbols(self) -> frozenset:
@@ -221,7 +203,7 @@ class Robot:
         return self._joint_by_joint(lambda part, q, v: part.random(rng, limits.lower[q], limits.upper[q]))
 
     def integrate(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """The configuration reached from q by the displacement v (..., nv): `q + v` where q are coordinates, on the manifold else."""
+        """The configuration reached from q by the displacement v (..., nv): `q + v`, on the manifold for quaternions."""
         q, v = self._input("q", q, self.nq), self._input("v", v, self.nv)
         q, v = together(q, v)
         return self._joint_by_joint(lambda part, i, k: part.integrate(q[..., i], v[..., k]))
@@ -277,22 +259,21 @@ class Robot:
 
         Args:
             q, qd, tau: state and joint forces.
-            method: `"aba"` (articulated bodies), `"crba"` (solve with the mass matrix), or `"auto"`: aba, unless joints follow others.
+            method: `"aba"` (articulated bodies), `"crba"` (by the mass matrix), or `"auto"`: aba, unless joints follow others.
             f_ext, f_tip: as in `inverse_dynamics`.
 
         Raises:
             SingularityError: the mass matrix is not positive definite at this q, as with a massless moving link.
         """
-        choose("method", method, METHODS)
         return self._forced("forward_dynamics", {"q": q, "qd": qd, "tau": tau}, f_ext, f_tip, options, method=method)
 
     def mass_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """M(q) (..., nv, nv), rotors included."""
-        return self._call("mass_matrix", {"q": q}, options)
+        return self._evaluate("mass_matrix", {"q": q}, options)
 
     def mass_matrix_rate(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """dM/dt (..., nv, nv) along the motion."""
-        return self._call("mass_matrix_rate", {"q": q, "qd": qd}, options)
+        return self._evaluate("mass_matrix_rate", {"q": q, "qd": qd}, options)
 
     def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike, form: str = "christoffel", **options: Unpack[Options]) -> np.ndarray:
         """C(q, qd) (..., nv, nv) with `C qd = coriolis_torque`.
@@ -301,24 +282,23 @@ class Robot:
             form: `"christoffel"`, the standard one, for which `Mdot - 2 C` is skew: `(Mdot + U^T - U) / 2`; `"rate"`: `Mdot - U/2`;
                 `"gradient"`: `U^T - U/2`; where `U_ij = sum_k dM_jk/dq_i qd_k`.
         """
-        choose("form", form, FORMS)
-        return self._call("coriolis_matrix", {"q": q, "qd": qd}, options, form=form)
+        return self._evaluate("coriolis_matrix", {"q": q, "qd": qd}, options, form=form)
 
     def coriolis_torque(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """c(q, qd) = C qd (..., nv): Coriolis and centripetal forces."""
-        return self._call("coriolis_torque", {"q": q, "qd": qd}, options)
+        return self._evaluate("coriolis_torque", {"q": q, "qd": qd}, options)
 
     def gravity_torque(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """g(q) (..., nv): the joint forces that hold the arm still against gravity."""
-        return self._call("gravity_torque", {"q": q}, options)
+        return self._evaluate("gravity_torque", {"q": q}, options)
 
     def friction_torque(self, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Viscous and Coulomb friction and dampers (..., nv): the joint forces that overcome them, so positive for positive qd."""
-        return self._call("friction_torque", {"qd": qd}, options)
+        return self._evaluate("friction_torque", {"qd": qd}, options)
 
     def spring_torque(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """The joint forces (..., nv) that hold the joints against their springs."""
-        return self._call("spring_torque", {"q": q}, options)
+        return self._evaluate("spring_torque", {"q": q}, options)
 
     def bias_torque(
         self, q: ArrayLike, qd: ArrayLike, *, f_ext: Wrenches = None, f_tip: Wrenches = None, **options: Unpack[Options]
@@ -328,59 +308,59 @@ class Robot:
 
     def christoffel(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Christoffel symbols of the first kind (..., nv, nv, nv): `c_k = sum_ij Gamma[i, j, k] qd_i qd_j`."""
-        return self._call("christoffel", {"q": q}, options)
+        return self._evaluate("christoffel", {"q": q}, options)
 
     def centrifugal_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Craig's C(q) (..., nv, nv) in `c = C(q) [qd_i^2] + B(q) [qd_i qd_j]`."""
-        return self._call("centrifugal_matrix", {"q": q}, options)
+        return self._evaluate("centrifugal_matrix", {"q": q}, options)
 
     def coriolis_products_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Craig's B(q) (..., nv, nv (nv - 1) / 2); its columns belong to `qd_1 qd_2, qd_1 qd_3, ..., qd_(n-1) qd_n`."""
-        return self._call("coriolis_products_matrix", {"q": q}, options)
+        return self._evaluate("coriolis_products_matrix", {"q": q}, options)
 
     def newton_euler_matrices(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> NewtonEuler:
         """M, c, g and Mdot from the stacked closed form `M = A^T L^T G L A` of Newton-Euler; links only, without drives."""
-        return NewtonEuler(*self._call("newton_euler_matrices", {"q": q, "qd": qd}, options))
+        return NewtonEuler(*self._evaluate("newton_euler_matrices", {"q": q, "qd": qd}, options))
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, **options: Unpack[Options]
     ) -> InverseDerivatives:
         """Exact derivatives of tau with respect to q (along the tangent), qd and qdd, each (..., nv, nv)."""
-        return InverseDerivatives(*self._call("inverse_dynamics_derivatives", {"q": q, "qd": qd, "qdd": qdd}, options))
+        return InverseDerivatives(*self._evaluate("inverse_dynamics_derivatives", {"q": q, "qd": qd, "qdd": qdd}, options))
 
     def forward_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, **options: Unpack[Options]
     ) -> ForwardDerivatives:
         """Exact derivatives of qdd with respect to q (along the tangent), qd and tau, each (..., nv, nv)."""
-        return ForwardDerivatives(*self._call("forward_dynamics_derivatives", {"q": q, "qd": qd, "tau": tau}, options))
+        return ForwardDerivatives(*self._evaluate("forward_dynamics_derivatives", {"q": q, "qd": qd, "tau": tau}, options))
 
     # energy -----------------------------------------------------------------------------------------------------------
 
     def kinetic_energy(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Of links and rotors (...), J."""
-        return self._call("kinetic_energy", {"q": q, "qd": qd}, options)
+        return self._evaluate("kinetic_energy", {"q": q, "qd": qd}, options)
 
     def potential_energy(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Of gravity (zero with all mass at the world's origin) and springs (...), J."""
-        return self._call("potential_energy", {"q": q}, options)
+        return self._evaluate("potential_energy", {"q": q}, options)
 
     def lagrangian(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Kinetic less potential energy (...), J."""
-        return self._call("lagrangian", {"q": q, "qd": qd}, options)
+        return self._evaluate("lagrangian", {"q": q, "qd": qd}, options)
 
     def hamiltonian(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Kinetic plus potential energy (...), J."""
-        return self._call("hamiltonian", {"q": q, "qd": qd}, options)
+        return self._evaluate("hamiltonian", {"q": q, "qd": qd}, options)
 
     def momentum(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Angular momentum about the centre of mass and linear momentum (..., 6), world axes; links only, without rotors."""
         self._needs_mass()
-        return self._call("momentum", {"q": q, "qd": qd}, options)
+        return self._evaluate("momentum", {"q": q, "qd": qd}, options)
 
     def center_of_mass(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Of all moving links (..., 3), in the world, m."""
         self._needs_mass()
-        return self._call("center_of_mass", {"q": q}, options)
+        return self._evaluate("center_of_mass", {"q": q}, options)
 
     def _needs_mass(self) -> None:
         if sum(body.inertia.m for body in self.model.bodies) == 0:
@@ -390,7 +370,7 @@ class Robot:
 
     def transform(self, q: ArrayLike, frame: str | None = None, **options: Unpack[Options]) -> np.ndarray:
         """Pose (..., 4, 4) of a frame in the world."""
-        return self._call("transform", {"q": q}, options, frame=self._frame(frame))
+        return self._evaluate("transform", {"q": q}, options, **framed(frame))
 
     def jacobian(self, q: ArrayLike, frame: str | None = None, reference: str = "space", **options: Unpack[Options]) -> np.ndarray:
         """Geometric Jacobian (..., 6, nv) of a frame, angular rows first.
@@ -400,15 +380,13 @@ class Robot:
             reference: `"space"` (twist at the world's origin, world axes), `"body"` (at the frame's origin, its axes) or
                 `"world_aligned"` (at the frame's origin, world axes).
         """
-        choose("reference", reference, REFERENCES)
-        return self._call("jacobian", {"q": q}, options, frame=self._frame(frame), reference=reference)
+        return self._evaluate("jacobian", {"q": q}, options, **framed(frame), reference=reference)
 
     def jacobian_dot(
         self, q: ArrayLike, qd: ArrayLike, frame: str | None = None, reference: str = "space", **options: Unpack[Options]
     ) -> np.ndarray:
         """Rate of the Jacobian (..., 6, nv), in closed form."""
-        choose("reference", reference, REFERENCES)
-        return self._call("jacobian_dot", {"q": q, "qd": qd}, options, frame=self._frame(frame), reference=reference)
+        return self._evaluate("jacobian_dot", {"q": q, "qd": qd}, options, **framed(frame), reference=reference)
 
     def analytic_jacobian(
         self, q: ArrayLike, frame: str | None = None, coordinates: str = "rpy", **options: Unpack[Options]
@@ -422,8 +400,7 @@ class Robot:
         Raises:
             SingularityError: the coordinates are singular here: pitch of +-90 degrees.
         """
-        choose("coordinates", coordinates, COORDINATES)
-        return self._call("analytic_jacobian", {"q": q}, options, frame=self._frame(frame), coordinates=coordinates)
+        return self._evaluate("analytic_jacobian", {"q": q}, options, **framed(frame), coordinates=coordinates)
 
     def external_wrench(self, q: ArrayLike, wrenches: Mapping[str, ArrayLike], expressed: str = "body") -> np.ndarray:
         """Forces on links as one stack (..., bodies, 6) of space wrenches: about the world's origin, world axes.
@@ -432,7 +409,8 @@ class Robot:
             wrenches: `{frame: wrench (..., 6)}`, moment first, acting at the frame's origin.
             expressed: axes of the wrenches: `"body"` (the frame's) or `"world"`.
         """
-        choose("expressed", expressed, ("body", "world"))
+        if expressed not in ("body", "world"):
+            raise InputError(f"expressed={expressed!r} is not one of 'body', 'world'")
         rows = {body.index: row for row, body in enumerate(b for b in self.model.bodies if b.is_link)}
         stack: Any = np.zeros((len(rows), 6))
         for frame, wrench in wrenches.items():
@@ -452,8 +430,8 @@ class Robot:
     # parameters -------------------------------------------------------------------------------------------------------
 
     def regressor(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Y (..., nv, p) with `inverse_dynamics = Y @ parameters()`: ten columns a moving link, then one for each drive constant."""
-        return self._call("regressor", {"q": q, "qd": qd, "qdd": qdd}, options)
+        """Y (..., nv, p) with `inverse_dynamics = Y @ parameters()`: ten columns a moving link, then one a drive constant."""
+        return self._evaluate("regressor", {"q": q, "qd": qd, "qdd": qdd}, options)
 
     def parameters(self) -> np.ndarray:
         """The parameters (p,) that `regressor` multiplies, named by `parameter_names`."""
@@ -465,50 +443,23 @@ class Robot:
         return tuple(name for name, _ in self._named_parameters())
 
     def _named_parameters(self) -> list[tuple[str, Any]]:
-        from qddot.algorithms.regressor import named_parameters
-        from qddot.model.field import Floats
-
         return named_parameters(self.model.over(Floats()))
 
     # code -------------------------------------------------------------------------------------------------------------
 
     def kernel(self, quantity: str, *, dtype: Any = np.float64, wrench: bool = False, **options: str) -> Kernel:
-        """The compiled kernel of a quantity: its `ufunc` is a NumPy gufunc without any checks, its `program` the expression graph."""
-        dtype = np.dtype(dtype)
-        if dtype not in (np.float64, np.float32):
-            raise InputError(f"dtype {dtype} is neither float64 nor float32")
-        key = (quantity, dtype.char, wrench, *sorted(options.items()))
-        if key not in self._kernels:
-            from qddot.compile.kernel import Kernel
+        """The compiled kernel of a quantity: its `ufunc` is a NumPy gufunc without any checks, its `program` the graph."""
+        return self._evaluate.kernel(quantity, np.dtype(dtype), wrench=wrench, **options)
 
-            program = self.program(quantity, wrench=wrench, **options)
-            with self._lock:
-                self._kernels.setdefault(key, Kernel(program, dtype))
-        return self._kernels[key]
-
-    def program(self, quantity: str, *, wrench: bool = False, **options: str):
+    def program(self, quantity: str, *, wrench: bool = False, **options: str) -> Program:
         """The expression graph of a quantity, for example to count its operations."""
-        from qddot.compile.quantities import trace
-
-        return trace(self.model, quantity, wrench=wrench, **self._defaults(quantity, options))
+        return self._evaluate.program(quantity, wrench=wrench, **options)
 
     def casadi(self, quantity: str, **options: str) -> casadi.Function:
         """A quantity as a `casadi.Function` (needs the extra `casadi`), for example `robot.casadi("inverse_dynamics")`."""
         from qddot.compile.casadi import to_casadi
 
-        return to_casadi(self.program(quantity, **options))
-
-    def _defaults(self, quantity: str, options: dict[str, str]) -> dict[str, str]:
-        if quantity in ("transform", "jacobian", "jacobian_dot", "analytic_jacobian"):
-            options = {"frame": self.tip, **options} if "frame" not in options else options
-        defaults = {
-            "coriolis_matrix": {"form": "christoffel"},
-            "forward_dynamics": {"method": "auto"},
-            "jacobian": {"reference": "space"},
-            "jacobian_dot": {"reference": "space"},
-            "analytic_jacobian": {"coordinates": "rpy"},
-        }
-        return {**defaults.get(quantity, {}), **options}
+        return to_casadi(self._evaluate.program(quantity, **options))
 
     def to_urdf(self, path: str | Path) -> None:
         """Write a URDF that reads back to the same dynamics."""
@@ -518,70 +469,21 @@ class Robot:
 
     # calling ----------------------------------------------------------------------------------------------------------
 
-    def _call(self, quantity: str, inputs: dict[str, Any], options: Options, **fixed: str):
-        """Check the inputs, run the kernel, and refuse a result that does not exist."""
-        dtype, check = np.dtype(options.get("dtype") or np.float64), options.get("check", True)
-        kernel = self.kernel(quantity, dtype=dtype, wrench="wrench" in inputs, **fixed)
-        arrays = [self._prepared(x.name, inputs[x.name], x.shape, dtype, check) for x in kernel.program.inputs]
-        names, out = [x.name for x in kernel.program.outputs], options.get("out")
-        if out is not None and names[-1] == "margins":
-            out = (*out, None) if isinstance(out, tuple) else (out, None)
-        try:
-            with np.errstate(all="ignore"):
-                results = kernel(*arrays, out=out)
-        except ValueError as error:
-            shapes = ", ".join(f"{x.name} {a.shape}" for x, a in zip(kernel.program.inputs, arrays))
-            raise InputError(f"{quantity}: {error} (got {shapes})") from None
-        results = results if isinstance(results, tuple) else (results,)
-        if names[-1] == "margins":
-            *results, margins = results
-            if check and not (margins > 0).all():
-                raise self._singular(quantity, margins)
-        if check:
-            check_finite(quantity, names, results)
-        return results[0] if len(results) == 1 else tuple(results)
-
-    def _prepared(self, name: str, value: Any, shape: tuple[int, ...], dtype: np.dtype, check: bool) -> np.ndarray:
-        from qddot.compile.arrays import as_array, check_configuration
-
-        array = as_array(name, value, shape, dtype, check=check)
-        return check_configuration(array, self.model.mechanism) if name == "q" and check else array
-
     def _input(self, name: str, value: Any, size: int) -> np.ndarray:
-        return self._prepared(name, value, (size,), np.dtype(np.float64), True)
-
-    def _singular(self, quantity: str, margins: np.ndarray) -> SingularityError:
-        """Why a quantity does not exist where a margin is not positive."""
-        *state, column = (int(i) for i in np.argwhere(~(margins > 0))[0])
-        where = f" in state {state}" if state else ""
-        if quantity == "analytic_jacobian":
-            return SingularityError(
-                f"{quantity} does not exist{where}: pitch is +-90 degrees, where roll and yaw turn about one axis. "
-                'Use coordinates="quaternion" or "rotation_vector".'
-            )
-        joint = next(c.name for c in self.model.mechanism.coordinates if column in c.v)
-        return SingularityError(
-            f"the mass matrix of {self.name} is not positive definite{where}: nothing resists joint {joint!r}. "
-            "Give the links beyond it mass, or its drive a rotor inertia, or fix the joint."
-        )
+        return self._evaluate.prepared(name, value, (size,))
 
     def _forced(self, quantity: str, inputs: dict[str, Any], f_ext: Any, f_tip: Any, options: Options, **fixed: str):
         """With external forces, if any."""
         if f_ext is not None or f_tip is not None:
             inputs["wrench"] = self._stack(inputs["q"], "f_ext", f_ext) - self._stack(inputs["q"], "f_tip", f_tip)
-        return self._call(quantity, inputs, options, **fixed)
+        return self._evaluate(quantity, inputs, options, **fixed)
 
     def _stack(self, q: ArrayLike, name: str, forces: Any) -> Any:
         if forces is None:
             return 0.0
         if isinstance(forces, Mapping):
             return self.external_wrench(q, forces, expressed="world")
-        return self._prepared(name, forces, (len(self.body_names), 6), np.dtype(np.float64), True)
-
-    def _frame(self, name: str | None) -> str:
-        frame = self.tip if name is None else name
-        self.model.frame(frame)
-        return frame
+        return self._evaluate.prepared(name, forces, (len(self.body_names), 6))
 
     # the names some people look for -----------------------------------------------------------------------------------
 
@@ -590,17 +492,13 @@ class Robot:
     aba = forward_dynamics
 
 
-def choose(what: str, value: str, known: Sequence[str]) -> None:
-    """Refuse an option that does not exist."""
-    if value not in known:
-        raise InputError(f"{what}={value!r} is not one of {', '.join(map(repr, known))}")
+def framed(frame: str | None) -> dict[str, str]:
+    """The option, if there is one; without it the tip is meant."""
+    return {} if frame is None else {"frame": frame}
 
 
 def refuse_indefinite(model: Model) -> None:
     """Inertias no real body has are kept, unless they make the mass matrix indefinite already at the zero configuration."""
-    from qddot.algorithms.mass_matrix import mass_matrix
-    from qddot.model.field import Floats
-
     neutral = [float(x) for c in model.mechanism.coordinates for part in c.parts for x in part.neutral()]
     moments = np.linalg.eigvalsh(np.array(mass_matrix(model.over(Floats()), neutral), dtype=float)) if neutral else np.zeros(1)
     if moments[0] < -1e-12 * abs(moments).max():
@@ -611,14 +509,6 @@ def refuse_indefinite(model: Model) -> None:
             element=f"link {link.name!r} > inertial",
             fix=link.inertia.inconsistency() if link.inertia else "",
         )
-
-
-def check_finite(quantity: str, names: Sequence[str], results: Sequence[np.ndarray]) -> None:
-    """No result without a number in every place."""
-    for name, values in zip(names, results):
-        if not np.isfinite(values).all():
-            index = [int(i) for i in np.argwhere(~np.isfinite(values))[0]]
-            raise SingularityError(f"{quantity} does not exist here: {name}{index} is not finite")
 
 
 def span(indices: range) -> str:

@@ -51,18 +51,24 @@ def test_every_quantity_of_every_catalog_robot(name, quantity):
     arrays = state(robot, QUANTITIES[quantity].inputs, rng)
     kernel = robot.kernel(quantity, **options(robot, quantity))
     results = kernel(*arrays)
-    for value, wanted in zip(results if isinstance(results, tuple) else (results,), over_floats(robot, quantity, arrays), strict=True):
+    for value, wanted in zip(
+        results if isinstance(results, tuple) else (results,), over_floats(robot, quantity, arrays), strict=True
+    ):
         close(value, wanted)
 
 
-@pytest.mark.parametrize("quantity", [q for q in QUANTITIES if "christoffel" not in q and q not in ("centrifugal_matrix", "coriolis_products_matrix")])
+@pytest.mark.parametrize(
+    "quantity", [q for q in QUANTITIES if "christoffel" not in q and q not in ("centrifugal_matrix", "coriolis_products_matrix")]
+)
 def test_every_quantity_with_every_joint_type(quantity):
     rng = np.random.default_rng(3)
     robot = Robot(random_model(rng, 8, mimic=0.3))
     assert robot.nq != robot.nv
     arrays = state(robot, QUANTITIES[quantity].inputs, rng)
     results = robot.kernel(quantity, **options(robot, quantity))(*arrays)
-    for value, wanted in zip(results if isinstance(results, tuple) else (results,), over_floats(robot, quantity, arrays), strict=True):
+    for value, wanted in zip(
+        results if isinstance(results, tuple) else (results,), over_floats(robot, quantity, arrays), strict=True
+    ):
         close(value, wanted)
 
 
@@ -171,7 +177,7 @@ def test_methods_share_compiled_kernels_and_threads_agree(robot, motion):
         results = list(pool.map(lambda _: fresh.forward_dynamics(*motion), range(64)))
     for result in results:
         np.testing.assert_array_equal(result, expected)
-    assert len(fresh._kernels) == 1
+    assert len(fresh._evaluate.kernels) == 1
 
 
 def test_casadi_replays_the_graph(robot, motion):

@@ -111,7 +111,12 @@ def test_newton_euler_stacked_agrees_with_the_recursions(seed):
     s = State(seed, joints=4, mimic=0.3)
     stacked = stacked_newton_euler(s.model, list(s.q), list(s.qd))
     C = s(coriolis.coriolis_matrix, s.q, s.qd)
-    expected = (s(mass_matrix, s.q), s(inverse_dynamics.coriolis_torque, s.q, s.qd), s(inverse_dynamics.gravity_torque, s.q), C + C.T)
+    expected = (
+        s(mass_matrix, s.q),
+        s(inverse_dynamics.coriolis_torque, s.q, s.qd),
+        s(inverse_dynamics.gravity_torque, s.q),
+        C + C.T,
+    )
     for value, wanted in zip(stacked, expected):
         np.testing.assert_allclose(value.astype(float), wanted, atol=1e-10 * max(1, abs(wanted).max()))
 
@@ -167,7 +172,9 @@ def test_a_turned_world_changes_nothing(seed):
     m = s.robot.model
     turn = from_rpy(*s.rng.uniform(-3, 3, 3))
     joints = [
-        Joint(j.name, j.kind, j.parent, j.child, Transform(turn, Vec()) @ j.origin, j.axis, j.tip, j.pitch) if j.parent == m.root else j
+        Joint(j.name, j.kind, j.parent, j.child, Transform(turn, Vec()) @ j.origin, j.axis, j.tip, j.pitch)
+        if j.parent == m.root
+        else j
         for j in m.joints
     ]
     assert_same_dynamics(s.robot, Robot(Model("turned", m.links, joints, gravity=turn @ m.gravity)), (s.q, s.qd, s.qdd))
@@ -177,7 +184,11 @@ def test_a_turned_world_changes_nothing(seed):
 def test_the_order_of_the_description_changes_nothing(seed):
     s = State(seed)
     m, rng = s.robot.model, s.rng
-    other = Robot(Model("shuffled", [m.links[i] for i in rng.permutation(len(m.links))], [m.joints[i] for i in rng.permutation(len(m.joints))]))
+    other = Robot(
+        Model(
+            "shuffled", [m.links[i] for i in rng.permutation(len(m.links))], [m.joints[i] for i in rng.permutation(len(m.joints))]
+        )
+    )
     at = {c.name: c for c in other.model.mechanism.coordinates}
     q_map = np.concatenate([np.array(at[c.name].q) for c in m.mechanism.coordinates])
     v_map = np.concatenate([np.array(at[c.name].v) for c in m.mechanism.coordinates])

@@ -92,13 +92,15 @@ def check_dynamics(ours, oracle, state: State, tolerance: float = 1e-12, **optio
 
 
 def check_forward_dynamics(ours, oracle, state: State, **options) -> None:
-    """The acceleration for the forces of the motion, to what the condition of M allows."""
+    """The acceleration for the forces of a motion, to what the condition of M allows: of its size, or of what gravity, friction
+    and velocities alone would cause where the forces nearly cancel that."""
     q, qd, qdd = state
+    M, drive = oracle.mass_matrix(q), oracle.drive_torque(q, qd)
     tau = oracle.inverse_dynamics(q, qd, qdd) + 0.1 * np.abs(qdd)
     reference = oracle.forward_dynamics(q, qd, tau)
-    condition = np.linalg.cond(oracle.mass_matrix(q))
-    found = ours.forward_dynamics(q, qd, tau + oracle.drive_torque(q, qd), **options)
-    assert_close(found, reference, 50 * condition * EPS, what="forward dynamics")
+    alone = np.linalg.solve(M, oracle.inverse_dynamics(q, qd, 0 * qdd) + drive)
+    found = ours.forward_dynamics(q, qd, tau + drive, **options)
+    assert_close(found, reference, 50 * np.linalg.cond(M) * EPS, what="forward dynamics", floor=np.abs(alone).max())
 
 
 def check_jacobians(ours, oracle, state: State, frame: str, tolerance: float = 1e-12, **options) -> None:

@@ -147,10 +147,17 @@ class Oracle:
         return self.data.oMf[id].homogeneous.copy()
 
     def kinetic_energy(self, q, qd) -> float:
-        return pin.computeKineticEnergy(self.model, self.data, self.q(q), self.v(qd)) + self.model.armature @ self.v(qd) ** 2 / 2
+        return pin.computeKineticEnergy(self.model, self.data, self.q(q), self.v(qd))
 
     def gravity_energy(self, q) -> float:
         return pin.computePotentialEnergy(self.model, self.data, self.q(q))
+
+    def spring_energy(self, q) -> float:
+        """Each spring stretched at its own joint."""
+        stretches = [
+            (d.drive.stiffness, d.rate * q[d.coordinates[0]] + d.offset - d.drive.rest) for d in self.driven if len(d.columns) == 1
+        ]
+        return sum(stiffness * stretch**2 / 2 for stiffness, stretch in stretches)
 
     def center_of_mass(self, q) -> np.ndarray:
         return pin.centerOfMass(self.model, self.data, self.q(q)).copy()
@@ -161,20 +168,27 @@ class Oracle:
     # derivatives and parameters ---------------------------------------------------------------------------------------
 
     def inverse_dynamics_derivatives(self, q, qd, qdd) -> list[np.ndarray]:
-        """Of links and rotors."""
+        """With respect to q along the tangent, qd and qdd."""
         parts = pin.computeRNEADerivatives(self.model, self.data, self.q(q), self.v(qd), self.v(qdd))
         dq, dqd, M = (np.array(part) for part in parts)
         M = np.triu(M) + np.triu(M, 1).T
-        return [self.G.T @ part @ self.G for part in (dq, dqd, M)]
+        return [self.G.T @ part @ self.G for part in (dq + self._on_diagonal("stiffness"), dqd + self._on_diagonal("viscous"), M)]
 
     def forward_dynamics_derivatives(self, q, qd, tau) -> list[np.ndarray]:
-        """Of links and rotors; for robots in which no joint follows another."""
-        full = np.linalg.solve(self.G.T, tau)
-        parts = pin.computeABADerivatives(self.model, self.data, self.q(q), self.v(qd), full)
+        """With respect to q along the tangent, qd and tau; `tau` without what friction and springs take. No joint follows another."""
+        parts = pin.computeABADerivatives(self.model, self.data, self.q(q), self.v(qd), np.linalg.solve(self.G.T, tau))
         dq, dqd, inverse = (np.array(part) for part in parts)
         inverse = np.triu(inverse) + np.triu(inverse, 1).T
+        dq, dqd = dq - inverse @ self._on_diagonal("stiffness"), dqd - inverse @ self._on_diagonal("viscous")
         back = np.linalg.inv(self.G)
         return [back @ dq @ self.G, back @ dqd @ self.G, back @ inverse @ back.T]
+
+    def _on_diagonal(self, name: str) -> np.ndarray:
+        """A constant of each drive, at its joint."""
+        values = np.zeros(self.model.nv)
+        for d in self.driven:
+            values[self.rows(d)] = getattr(d.drive, name)
+        return np.diag(values)
 
     def coriolis_matrix(self, q, qd) -> np.ndarray:
         return self.G.T @ pin.computeCoriolisMatrix(self.model, self.data, self.q(q), self.v(qd)) @ self.G
@@ -183,6 +197,10 @@ class Oracle:
         """Ten columns a joint, in the order of `driven` and of the parameters here."""
         Y = self.G.T @ pin.computeJointTorqueRegressor(self.model, self.data, self.q(q), self.v(qd), self.v(qdd))
         return np.hstack([Y[:, 10 * (d.id - 1) : 10 * d.id][:, REGRESSOR_COLUMNS] for d in self.driven])
+
+    def parameters(self, d: Driven) -> np.ndarray:
+        """The ten inertial parameters of a joint's body, in the order here."""
+        return self.model.inertias[d.id].toDynamicParameters()[REGRESSOR_COLUMNS]
 
     @cached_property
     def _weightless(self) -> tuple[pin.Model, pin.Data]:
@@ -280,9 +298,9 @@ def joint_models(joint: Joint) -> list:
 
 def z_onto(axis: np.ndarray) -> np.ndarray:
     """The least rotation that takes z to the axis (about x to -z); a planar joint moves along its first two columns."""
-    if axis[2] == -1:
-        return np.diag([1.0, -1.0, -1.0])
-    return pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), axis).matrix()
+    x, y, z = axis
+    angle = np.arctan2(np.hypot(x, y), z)
+    return pin.exp3(angle * np.array([-y, x, 0.0]) / np.hypot(x, y)) if np.hypot(x, y) else np.diag([1.0, np.sign(z), np.sign(z)])
 
 
 def match(model: Model, ids: dict[str, list[int]]) -> list[Driven]:

@@ -12,7 +12,16 @@ from qddot.model.spatial import Transform, Vec
 from tests.robots import ONE_DOF, random_inertia, random_pose
 
 FREEDOMS = {**dict.fromkeys(ONE_DOF, 1), "planar": 3, "spherical": 3, "free": 6, "fixed": 0}
-LIKELY = {"revolute": 0.3, "continuous": 0.15, "prismatic": 0.12, "helical": 0.1, "planar": 0.08, "spherical": 0.1, "free": 0.05, "fixed": 0.1}
+LIKELY = {
+    "revolute": 0.3,
+    "continuous": 0.15,
+    "prismatic": 0.12,
+    "helical": 0.1,
+    "planar": 0.08,
+    "spherical": 0.1,
+    "free": 0.05,
+    "fixed": 0.1,
+}
 FRAME = "a frame"
 
 

@@ -7,11 +7,15 @@ pin = pytest.importorskip("pinocchio")
 
 from qddot.algorithms.coriolis import composites  # noqa: E402
 from qddot.algorithms.kinematics import world_columns, world_poses, world_velocities  # noqa: E402
+from qddot.model.description import Joint, Link  # noqa: E402
 from qddot.model.lower import WORLD  # noqa: E402
+from qddot.model.model import Model  # noqa: E402
+from qddot.model.spatial import Vec  # noqa: E402
 from qddot.robot import Robot  # noqa: E402
 from tests.oracles.comparison import Plain, State, assert_close, check_dynamics, check_forward_dynamics, check_jacobians  # noqa: E402
 from tests.oracles.pinocchio_oracle import ANGULAR_FIRST, described  # noqa: E402
 from tests.oracles.random_trees import FRAME, random_tree  # noqa: E402
+from tests.robots import random_inertia, random_pose  # noqa: E402
 
 TREES, CHUNK, LARGEST = 1000, 50, 40
 
@@ -48,6 +52,21 @@ def test_the_trees_have_everything():
     assert any(j.drive for j in joints)
     assert any(j.rate != 1 for j in joints)
     assert any(len({j.parent for j in model.joints}) < len(model.joints) for model in models)
+
+
+@pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic", "helical"])
+def test_axes_close_to_minus_z(kind):
+    """Where the least rotation that takes z to the axis is nearly undetermined, nothing is lost."""
+    rng = np.random.default_rng(0)
+    for tilt in 10.0 ** -np.arange(1, 17):
+        turn = rng.uniform(-np.pi, np.pi)
+        axis = Vec(np.sin(tilt) * np.cos(turn), np.sin(tilt) * np.sin(turn), -np.cos(tilt))
+        links = [Link("base"), Link("first", random_inertia(rng)), Link("second", random_inertia(rng))]
+        joints = [
+            Joint(f"to {b}", kind, a, b, random_pose(rng), axis, pitch=0.1) for a, b in (("base", "first"), ("first", "second"))
+        ]
+        model = Model("tilted", links, joints)
+        check_dynamics(Plain(model), described(model), State.random(model, rng))
 
 
 @pytest.mark.parametrize("seed", range(0, 30))
@@ -99,7 +118,9 @@ def test_intermediates(seed):
         assert_close(T.p, placed.translation, what="position")
         twist = data.oMi[id].act(data.v[id]).vector[ANGULAR_FIRST]
         assert_close(velocities[body.index].components(), twist, what="velocity")
-        J, Jdot = (f(q, *rate, frame=body.name, reference="body") for f, rate in ((plain.jacobian, ()), (plain.jacobian_dot, (qd,))))
+        J, Jdot = (
+            f(q, *rate, frame=body.name, reference="body") for f, rate in ((plain.jacobian, ()), (plain.jacobian_dot, (qd,)))
+        )
         acceleration = pose.actInv(data.a[id]).vector[ANGULAR_FIRST]
         assert_close(J @ qdd + Jdot @ qd, acceleration, what="acceleration")
 

@@ -9,6 +9,7 @@ from numpy import array, cos, pi, sin
 from numpy.testing import assert_allclose
 
 import qddot
+from qddot.model.pose import from_rpy
 
 G = 9.81
 CASES = range(5)
@@ -343,8 +344,6 @@ def spatial_arm():
 
 
 def turned(rng):
-    from qddot.model.pose import from_rpy
-
     return from_rpy(*rng.uniform(-1, 1, 3))
 
 

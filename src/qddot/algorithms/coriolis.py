@@ -18,7 +18,7 @@ Matrix = list[list[Scalar]]
 
 
 class CoriolisMap(NamedTuple):
-    """B with `B v = v x* I v` and `B + B^T = dI/dt`: of its 6 x 6 blocks only `[[N, 0], [-l x, 0]]` remain, `l` the linear momentum."""
+    """B with `B v = v x* I v` and `B + B^T = dI/dt`. Of its blocks `[[N, 0], [-l x, 0]]` remain, `l` the linear momentum."""
 
     N: Mat = ZERO
     l: Vec = Vec()

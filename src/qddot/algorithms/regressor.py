@@ -35,7 +35,7 @@ def regressor(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) -> Matr
 
 
 def link_columns(model: LiftedModel, body: LiftedBody, X, v: Motion, a: Motion) -> Matrix:
-    """What each of a link's ten numbers costs each joint: power of its inertial force along the joint's motion J, in the link frame."""
+    """What each of a link's ten numbers costs each joint: its inertial force along the joint's motion J, in the link frame."""
     w, dw = v.w, a.w
     acceleration = a.v + w.cross(v.v)  # of the point at the frame's origin, in the ordinary sense
     cost = [zeros(model.nv) for _ in range(10)]

@@ -1,4 +1,4 @@
-"""What may be handed to a kernel: real, finite numbers of the right shape. Everything else is an `InputError` that says what and where."""
+"""What may be handed to a kernel: real, finite numbers of the right shape. Anything else is an `InputError` that says where."""
 
 from __future__ import annotations
 
@@ -81,9 +81,8 @@ def with_unit_quaternion(q: np.ndarray, name: str, start: int) -> np.ndarray:
     wrong = np.abs(length - 1) > QUATERNION_TOLERANCE
     if wrong.any():
         index = first_index(wrong[..., 0])
-        raise InputError(
-            f"q{[*index, slice(start, start + 4)]} of joint {name!r} is a quaternion wxyz of length {length[index][0]:.6g}, not 1: normalise it"
-        )
+        where = "".join(f"{i}, " for i in index) + f"{start}:{start + 4}"
+        raise InputError(f"q[{where}] of joint {name!r} is a quaternion wxyz of length {length[index][0]:.6g}, not 1: normalise it")
     q = q.copy()
     q[..., start : start + 4] = part / length
     return q

@@ -5,7 +5,7 @@ A new quantity is one algorithm, one entry here and one method of `Robot`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from qddot.algorithms import analytic, coriolis, derivatives, energy, forward_dynamics, inverse_dynamics, jacobian, kinematics
@@ -13,7 +13,7 @@ from qddot.algorithms.drives import friction_torque, spring_torque
 from qddot.algorithms.mass_matrix import mass_matrix
 from qddot.algorithms.regressor import regressor
 from qddot.algorithms.stacked import stacked_newton_euler
-from qddot.errors import InputError, unknown_name
+from qddot.errors import InputError, near_matches, unknown_name
 from qddot.graph.expr import Trace
 from qddot.graph.program import Input, Output, Program, output
 from qddot.model.model import LiftedModel, Model
@@ -30,6 +30,25 @@ class Quantity(NamedTuple):
     inputs: tuple[str, ...]
     outputs: dict[str, int]
     compute: Callable
+    options: dict[str, tuple[str, ...]] = {}
+
+
+def complete(quantity: str, options: Mapping[str, str], tip: Callable[[], str]) -> dict[str, str]:
+    """A quantity's options, checked, with defaults filled in.
+
+    Raises:
+        UnknownNameError: no such quantity.
+        InputError: no such option, or none of its choices.
+    """
+    if quantity not in QUANTITIES:
+        raise unknown_name("quantity", quantity, QUANTITIES)
+    known = QUANTITIES[quantity].options
+    for name, value in options.items():
+        if name not in known:
+            raise InputError(f"{quantity} has no option {name!r}: {near_matches(name, known)}")
+        if known[name] and value not in known[name]:
+            raise InputError(f"{name}={value!r} is not one of {', '.join(map(repr, known[name]))}")
+    return {name: options.get(name) or (choices[0] if choices else tip()) for name, choices in known.items()}
 
 
 def trace(model: Model, quantity: str, *, wrench: bool = False, **options: str) -> Program:
@@ -38,10 +57,8 @@ def trace(model: Model, quantity: str, *, wrench: bool = False, **options: str) 
     Args:
         quantity: a key of `QUANTITIES`.
         wrench: add a last input (bodies, 6): external forces on the links, about the world's origin in world axes.
-        options: of the algorithm, such as `frame="tool0"`.
+        options: all of the quantity's (see `complete`).
     """
-    if quantity not in QUANTITIES:
-        raise unknown_name("quantity", quantity, QUANTITIES)
     entry, recorder = QUANTITIES[quantity], Trace()
     sizes = {"q": model.mechanism.nq}
     inputs = [Input(name, (sizes.get(name, model.mechanism.nv),)) for name in entry.inputs]
@@ -144,26 +161,32 @@ def stacked(model: LiftedModel, q, qd):
     return tuple(part.tolist() for part in stacked_newton_euler(model, q, qd))
 
 
+FRAME: dict[str, tuple[str, ...]] = {"frame": ()}
+
 QUANTITIES: dict[str, Quantity] = {
     "mass_matrix": Quantity(("q",), {"M": 2}, mass_matrix),
-    "coriolis_matrix": Quantity(("q", "qd"), {"C": 2}, coriolis_matrix),
+    "coriolis_matrix": Quantity(("q", "qd"), {"C": 2}, coriolis_matrix, {"form": tuple(CORIOLIS_FORMS)}),
     "coriolis_torque": Quantity(("q", "qd"), {"c": 1}, inverse_dynamics.coriolis_torque),
     "gravity_torque": Quantity(("q",), {"g": 1}, inverse_dynamics.gravity_torque),
     "friction_torque": Quantity(("qd",), {"friction": 1}, friction_torque),
     "spring_torque": Quantity(("q",), {"spring": 1}, spring_torque),
     "bias_torque": Quantity(("q", "qd"), {"bias": 1}, inverse_dynamics.bias_torque),
     "inverse_dynamics": Quantity(("q", "qd", "qdd"), {"tau": 1}, inverse_dynamics.inverse_dynamics),
-    "forward_dynamics": Quantity(("q", "qd", "tau"), {"qdd": 1, "margins": 1}, accelerations),
+    "forward_dynamics": Quantity(
+        ("q", "qd", "tau"), {"qdd": 1, "margins": 1}, accelerations, {"method": ("auto", *FORWARD_METHODS)}
+    ),
     "inverse_dynamics_derivatives": Quantity(
         ("q", "qd", "qdd"), {"dtau_dq": 2, "dtau_dqd": 2, "dtau_dqdd": 2}, derivatives.inverse_dynamics_derivatives
     ),
     "forward_dynamics_derivatives": Quantity(
         ("q", "qd", "tau"), {"dqdd_dq": 2, "dqdd_dqd": 2, "dqdd_dtau": 2, "margins": 1}, derivatives.forward_dynamics_derivatives
     ),
-    "transform": Quantity(("q",), {"T": 2}, frame_transform),
-    "jacobian": Quantity(("q",), {"J": 2}, geometric_jacobian),
-    "jacobian_dot": Quantity(("q", "qd"), {"Jdot": 2}, geometric_jacobian_dot),
-    "analytic_jacobian": Quantity(("q",), {"Ja": 2, "margins": 1}, analytic.analytic_jacobian),
+    "transform": Quantity(("q",), {"T": 2}, frame_transform, FRAME),
+    "jacobian": Quantity(("q",), {"J": 2}, geometric_jacobian, {**FRAME, "reference": jacobian.REFERENCES}),
+    "jacobian_dot": Quantity(("q", "qd"), {"Jdot": 2}, geometric_jacobian_dot, {**FRAME, "reference": jacobian.REFERENCES}),
+    "analytic_jacobian": Quantity(
+        ("q",), {"Ja": 2, "margins": 1}, analytic.analytic_jacobian, {**FRAME, "coordinates": analytic.COORDINATES}
+    ),
     "christoffel": Quantity(("q",), {"Gamma": 3}, in_coordinates(coriolis.christoffel)),
     "centrifugal_matrix": Quantity(("q",), {"C": 2}, in_coordinates(coriolis.centrifugal_matrix)),
     "coriolis_products_matrix": Quantity(("q",), {"B": 2}, in_coordinates(coriolis.coriolis_products_matrix)),

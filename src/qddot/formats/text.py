@@ -117,7 +117,7 @@ def _form(root: Node) -> tuple[str, Node]:
         raise ModelFormatError("a robot is a table of keys at the top", place=root.place, text=root.shown)
     long: dict[str, Node] = {}
     for key, node in root.value.items():
-        name = SHORT[key] if key in SHORT else key
+        name = str(SHORT.get(key, key))
         if name in long:
             raise ModelFormatError(
                 f"{name} is given twice, also by its short name", place=node.place, attribute=key, fix="keep one"
@@ -288,7 +288,7 @@ def _inertia(parent: Keys, key: str) -> Inertia | None:
             inertia = getattr(Inertia, shape.value)(keys.number("mass"), *(_size(keys, size) for size in sizes))
     except ModelError:
         raise
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise keys.error(str(error), "axis" if "axis" in keys else "tensor") from None
     if "rpy" in keys or "rpy_deg" in keys:
         inertia = inertia.rotated(from_rpy(*keys.rpy()))

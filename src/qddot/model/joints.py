@@ -22,7 +22,7 @@ X, Y, Z = Vec(1, 0, 0), Vec(0, 1, 0), Vec(0, 0, 1)
 
 
 class JointType(Protocol):
-    """What a joint is to the algorithms (`transform`, `subspace`) and to an integrator (the rest, on arrays (..., nq) and (..., nv))."""
+    """What a joint is to the algorithms (`transform`, `subspace`) and to an integrator (the rest, on arrays (..., nq), (..., nv))."""
 
     nq: ClassVar[int]
     nv: ClassVar[int]

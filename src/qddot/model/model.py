@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from qddot.errors import UnboundSymbolError, unknown_name
+from qddot.errors import InputError, UnboundSymbolError, unknown_name
 from qddot.model.check import check_frames, check_joint, check_names, check_physics, check_tree, leaders
 from qddot.model.description import Frame, Joint, Link, symbols_in
 from qddot.model.field import Field
@@ -88,6 +88,20 @@ class Model:
             return self.mechanism.frames[name]
         except KeyError:
             raise unknown_name("frame", name, self.mechanism.frames) from None
+
+    @property
+    def tip(self) -> str:
+        """The frame meant where none is named: the only frame at the end of the only chain.
+
+        Raises:
+            InputError: there are several ends.
+        """
+        inner = {joint.parent for joint in self.joints} | {frame.link for frame in self.frames}
+        ends = [name for name in self.mechanism.frames if name not in inner]
+        if len(ends) != 1:
+            shown = ", ".join(map(repr, ends[:12])) + (", ..." if len(ends) > 12 else "")
+            raise InputError(f"{self.name} has {len(ends)} ends ({shown}): say which with frame=")
+        return ends[0]
 
     def over(self, field: Field) -> LiftedModel:
         """The mechanism with every constant lifted into `field`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import atan2, cos, sin
+from typing import TypeVar
 
 import numpy as np
 
@@ -56,10 +57,15 @@ def from_axis_angle(axis: Vec, angle: Scalar) -> Mat:
 
 def z_onto(axis: Vec) -> Mat:
     """A rotation that takes z to the unit vector `axis`: exact where the axis is one of the coordinate axes."""
-    if not is_symbolic(axis.z) and axis.z == -1:
+    axis = snapped(axis)
+    if axis == (0, 0, -1):
         return Mat(Vec(1.0, 0.0, 0.0), Vec(0.0, -1.0, 0.0), Vec(0.0, 0.0, -1.0))
     K = skew(Vec(-axis.y, axis.x, 0.0))  # z cross axis
-    return snapped(Mat() + K + K @ K * (1 / (1 + axis.z)))
+    if is_symbolic(axis.z) or axis.z > -0.5:
+        gain = 1 / (1 + axis.z)
+    else:  # the same number; 1 + z would lose its digits near -z
+        gain = (1 - axis.z) / (axis.x * axis.x + axis.y * axis.y)
+    return snapped(Mat() + K + K @ K * gain)
 
 
 def unit(axis: Vec) -> tuple[Vec, Scalar]:
@@ -74,7 +80,11 @@ def unit(axis: Vec) -> tuple[Vec, Scalar]:
     return Vec(*(snap(a / length) for a in small)), length * scale
 
 
-def snapped(thing):
+Thing = TypeVar("Thing", Vec, Mat, Transform)
+
+
+def snapped(thing: Thing) -> Thing:
+    """With 0, 1 and -1 exact where only rounding kept them from it."""
     return map_scalars(snap, thing)
 
 

@@ -1,0 +1,115 @@
+"""From a quantity's name and arrays to a checked result: traces, compiles and keeps one robot's kernels."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+from qddot.compile.arrays import as_array, check_configuration
+from qddot.compile.quantities import complete, trace
+from qddot.errors import InputError, SingularityError
+from qddot.graph.program import Program
+from qddot.model.model import Model
+
+if TYPE_CHECKING:
+    from qddot.compile.kernel import Kernel
+
+
+class Options(TypedDict, total=False):
+    """Keywords every computing method takes.
+
+    out: array (or tuple of arrays, for several results) that receives the result.
+    dtype: of the computation and the result, float64 (default) or float32; inputs of any real type are cast to it.
+    check: False skips the test that inputs and results are finite (and the normalisation of quaternions).
+    """
+
+    out: Any
+    dtype: Any
+    check: bool
+
+
+class Evaluator:
+    """The kernels of one robot, made when first asked for. Safe to share between threads."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.kernels: dict[tuple, Kernel] = {}
+        self._lock = threading.Lock()
+
+    def program(self, quantity: str, *, wrench: bool = False, **fixed: str) -> Program:
+        """The expression graph of a quantity."""
+        return trace(self.model, quantity, wrench=wrench, **complete(quantity, fixed, lambda: self.model.tip))
+
+    def kernel(self, quantity: str, dtype: np.dtype, *, wrench: bool = False, **fixed: str) -> Kernel:
+        """The compiled quantity."""
+        fixed = complete(quantity, fixed, lambda: self.model.tip)
+        key = (quantity, dtype.char, wrench, *fixed.values())
+        kernel = self.kernels.get(key)
+        if kernel is None:
+            from qddot.compile.kernel import Kernel  # LLVM is loaded when first needed
+
+            if dtype not in (np.float64, np.float32):
+                raise InputError(f"dtype {dtype} is neither float64 nor float32")
+            program = self.program(quantity, wrench=wrench, **fixed)
+            with self._lock:
+                kernel = self.kernels.get(key) or self.kernels.setdefault(key, Kernel(program, dtype))
+        return kernel
+
+    def __call__(self, quantity: str, inputs: Mapping[str, Any], options: Options, **fixed: str) -> Any:
+        """Check the inputs, run the kernel, and refuse a result that does not exist.
+
+        Raises:
+            InputError: an input is not a real, finite array of the right shape.
+            SingularityError: the quantity does not exist in this state.
+        """
+        dtype, check = np.dtype(options.get("dtype") or np.float64), options.get("check", True)
+        kernel = self.kernel(quantity, dtype, wrench="wrench" in inputs, **fixed)
+        arrays = [self.prepared(x.name, inputs[x.name], x.shape, dtype, check) for x in kernel.program.inputs]
+        names, out = [x.name for x in kernel.program.outputs], options.get("out")
+        if out is not None and names[-1] == "margins":
+            out = (*out, None) if isinstance(out, tuple) else (out, None)
+        try:
+            with np.errstate(all="ignore"):
+                results = kernel(*arrays, out=out)
+        except ValueError as error:
+            shapes = ", ".join(f"{x.name} {a.shape}" for x, a in zip(kernel.program.inputs, arrays))
+            raise InputError(f"{quantity}: {error} (got {shapes})") from None
+        results = results if isinstance(results, tuple) else (results,)
+        if names[-1] == "margins":
+            *results, margins = results
+            if check and not (margins > 0).all():
+                raise self.singular(quantity, margins)
+        if check:
+            refuse_non_finite(quantity, names, results)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def prepared(self, name: str, value: Any, shape: tuple[int, ...], dtype: Any = np.float64, check: bool = True) -> np.ndarray:
+        """An input as a checked array; the quaternions in q are normalised."""
+        array = as_array(name, value, shape, np.dtype(dtype), check=check)
+        return check_configuration(array, self.model.mechanism) if name == "q" and check else array
+
+    def singular(self, quantity: str, margins: np.ndarray) -> SingularityError:
+        """Why a quantity does not exist where a margin is not positive."""
+        *state, column = (int(i) for i in np.argwhere(~(margins > 0))[0])
+        where = f" in state {state}" if state else ""
+        if quantity == "analytic_jacobian":
+            return SingularityError(
+                f"{quantity} does not exist{where}: pitch is +-90 degrees, where roll and yaw turn about one axis. "
+                'Use coordinates="quaternion" or "rotation_vector".'
+            )
+        joint = next(c.name for c in self.model.mechanism.coordinates if column in c.v)
+        return SingularityError(
+            f"the mass matrix of {self.model.name} is not positive definite{where}: nothing resists joint {joint!r}. "
+            "Give the links beyond it mass, or its drive a rotor inertia, or fix the joint."
+        )
+
+
+def refuse_non_finite(quantity: str, names: Sequence[str], results: Sequence[np.ndarray]) -> None:
+    """No result without a number in every place."""
+    for name, values in zip(names, results):
+        if not np.isfinite(values).all():
+            index = [int(i) for i in np.argwhere(~np.isfinite(values))[0]]
+            raise SingularityError(f"{quantity} does not exist here: {name}{index} is not finite")

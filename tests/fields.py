@@ -1,0 +1,45 @@
+"""Other kinds of scalars, to run the same algorithms over: complex numbers and 50 digits."""
+
+from __future__ import annotations
+
+import cmath
+
+import mpmath
+
+
+class Complex:
+    """For derivatives without cancellation: f'(x) = Im f(x + ih) / h."""
+
+    def constant(self, x):
+        return x
+
+    def cos_sin(self, angle):
+        return cmath.cos(angle), cmath.sin(angle)
+
+    def sign(self, x):
+        return (x.real > 0) - (x.real < 0)
+
+
+class FiftyDigits:
+    """Floats of the model are exact; everything computed from them carries 50 digits."""
+
+    context = mpmath.mp.clone()
+    context.dps = 50
+
+    def constant(self, x):
+        return self.context.mpf(x)
+
+    def cos_sin(self, angle):
+        return self.context.cos(angle), self.context.sin(angle)
+
+    def sign(self, x):
+        return self.context.sign(x)
+
+    def sqrt(self, x):
+        return self.context.sqrt(x)
+
+    def atan2(self, y, x):
+        return self.context.atan2(y, x)
+
+    def where_positive(self, x, then, otherwise):
+        return then if x > 0 else otherwise
