@@ -55,18 +55,15 @@ def seven_joints(states: int = 4096) -> None:
     again = time.perf_counter()
     robot.inverse_dynamics(q, qd, qdd, out=tau)
     again = time.perf_counter() - again
-    print(
-        f"  inverse dynamics of {states} states: first call {first * 1e3:.0f} ms with compilation, then {again / states * 1e9:.0f} ns a state"
-    )
+    each = again / states * 1e9
+    print(f"  inverse dynamics of {states} states: {first * 1e3:.0f} ms with compilation, then {each:.0f} ns a state")
     M, C, g = robot.mass_matrix(q), robot.coriolis_matrix(q, qd), robot.gravity_torque(q)
     closed = (M @ qdd[..., None])[..., 0] + (C @ qd[..., None])[..., 0] + g + robot.friction_torque(qd)
     print(f"  |tau - (M qdd + C qd + g + friction)|      at most {np.abs(tau - closed).max():.1e} N m")
-    print(
-        f"  |qdd - forward_dynamics(tau)|              at most {np.abs(qdd - robot.forward_dynamics(q, qd, tau)).max():.1e} rad/s^2"
-    )
-    print(
-        f"  |tau - Y pi|                               at most {np.abs(tau - robot.regressor(q, qd, qdd) @ robot.parameters()).max():.1e} N m"
-    )
+    back = robot.forward_dynamics(q, qd, tau)
+    print(f"  |qdd - forward_dynamics(tau)|              at most {np.abs(qdd - back).max():.1e} rad/s^2")
+    linear = robot.regressor(q, qd, qdd) @ robot.parameters()
+    print(f"  |tau - Y pi|                               at most {np.abs(tau - linear).max():.1e} N m")
     Mdot = robot.mass_matrix_rate(q, qd)
     S = Mdot - 2 * C
     print(f"  |S + S^T|, S = Mdot - 2 C                  at most {np.abs(S + S.swapaxes(-1, -2)).max():.1e}")

@@ -32,7 +32,7 @@ Wrenches = Any  # {frame: wrench (..., 6)}, the stack (..., bodies, 6), or None
 
 
 class Limits(NamedTuple):
-    """Of the joints: positions (nq,) in rad or m, speeds (nv,) in rad/s or m/s, efforts (nv,) in N m or N; inf where there is none."""
+    """Positions (nq,) in rad or m, speeds (nv,) in rad/s or m/s, efforts (nv,) in N m or N; inf where there is none."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -455,11 +455,11 @@ class Robot:
         """The expression graph of a quantity, for example to count its operations."""
         return self._evaluate.program(quantity, wrench=wrench, **options)
 
-    def casadi(self, quantity: str, **options: str) -> casadi.Function:
+    def casadi(self, quantity: str, *, wrench: bool = False, **options: str) -> casadi.Function:
         """A quantity as a `casadi.Function` (needs the extra `casadi`), for example `robot.casadi("inverse_dynamics")`."""
         from qddot.compile.casadi import to_casadi
 
-        return to_casadi(self._evaluate.program(quantity, **options))
+        return to_casadi(self._evaluate.program(quantity, wrench=wrench, **options))
 
     def to_urdf(self, path: str | Path) -> None:
         """Write a URDF that reads back to the same dynamics."""

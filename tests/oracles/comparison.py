@@ -66,7 +66,7 @@ def error(ours, reference, floor: float = 1e-9) -> float:
     assert ours.shape == reference.shape
     if reference.size == 0:
         return 0.0
-    return float(np.abs(ours - reference).max() / max(np.abs(reference).max(), floor))
+    return float(np.abs(ours - reference).max() / max(np.abs(reference).max(), floor, 1e-9))
 
 
 def assert_close(ours, reference, tolerance: float = 1e-12, *, what: str = "", floor: float = 1e-9) -> None:

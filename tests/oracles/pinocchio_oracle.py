@@ -147,7 +147,9 @@ class Oracle:
         return self.data.oMf[id].homogeneous.copy()
 
     def kinetic_energy(self, q, qd) -> float:
-        return pin.computeKineticEnergy(self.model, self.data, self.q(q), self.v(qd))
+        """With the rotors added here: Pinocchio counts those of some joint types only."""
+        model, data = self._without_rotors
+        return pin.computeKineticEnergy(model, data, self.q(q), self.v(qd)) + self.model.armature @ self.v(qd) ** 2 / 2
 
     def gravity_energy(self, q) -> float:
         return pin.computePotentialEnergy(self.model, self.data, self.q(q))
@@ -175,7 +177,7 @@ class Oracle:
         return [self.G.T @ part @ self.G for part in (dq + self._on_diagonal("stiffness"), dqd + self._on_diagonal("viscous"), M)]
 
     def forward_dynamics_derivatives(self, q, qd, tau) -> list[np.ndarray]:
-        """With respect to q along the tangent, qd and tau; `tau` without what friction and springs take. No joint follows another."""
+        """With respect to q along the tangent, qd and tau; `tau` without what friction and springs take. Not for mimics."""
         parts = pin.computeABADerivatives(self.model, self.data, self.q(q), self.v(qd), np.linalg.solve(self.G.T, tau))
         dq, dqd, inverse = (np.array(part) for part in parts)
         inverse = np.triu(inverse) + np.triu(inverse, 1).T
@@ -206,6 +208,12 @@ class Oracle:
     def _weightless(self) -> tuple[pin.Model, pin.Data]:
         model = self.model.copy()
         model.gravity = pin.Motion.Zero()
+        return model, model.createData()
+
+    @cached_property
+    def _without_rotors(self) -> tuple[pin.Model, pin.Data]:
+        model = self.model.copy()
+        model.armature[:] = 0
         return model, model.createData()
 
     @cached_property
@@ -285,7 +293,7 @@ def joint_models(joint: Joint) -> list:
         x, y, _ = z_onto(axis).T
         return [pin.JointModelPrismaticUnaligned(x), pin.JointModelPrismaticUnaligned(y), pin.JointModelRevoluteUnaligned(axis)]
     makers = {
-        "fixed": lambda: [],
+        "fixed": list,
         "revolute": lambda: [pin.JointModelRevoluteUnaligned(axis)],
         "continuous": lambda: [pin.JointModelRUBZ()],
         "prismatic": lambda: [pin.JointModelPrismaticUnaligned(axis)],

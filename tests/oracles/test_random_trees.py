@@ -69,7 +69,7 @@ def test_axes_close_to_minus_z(kind):
         check_dynamics(Plain(model), described(model), State.random(model, rng))
 
 
-@pytest.mark.parametrize("seed", range(0, 30))
+@pytest.mark.parametrize("seed", range(30))
 def test_compiled(seed):
     model, oracle, state = case(seed, dof=1 + seed % 20)
     robot = Robot(model)

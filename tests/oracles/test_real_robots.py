@@ -8,11 +8,10 @@ import pytest
 
 pin = pytest.importorskip("pinocchio")
 
-from tests.oracles.comparison import Plain, State, check_dynamics, check_forward_dynamics, check_jacobians, error, is_singular  # noqa: E402
-from tests.oracles.pinocchio_oracle import parsed  # noqa: E402
-
 import qddot  # noqa: E402
 from qddot.errors import ModelReferenceError, ModelSecurityError, ModelStructureError, SingularityError  # noqa: E402
+from tests.oracles.comparison import Plain, State, check_dynamics, check_forward_dynamics, check_jacobians, error, is_singular  # noqa: E402
+from tests.oracles.pinocchio_oracle import parsed  # noqa: E402
 
 ROBOTS = next((p for p in (Path(s) / "cmeel.prefix/share/example-robot-data/robots" for s in sys.path) if p.exists()), None)
 if ROBOTS is None:

@@ -6,7 +6,6 @@ import sympy
 from numpy.testing import assert_allclose, assert_array_equal
 
 import qddot
-from qddot.formats import load_model
 
 VALUES = {"m1": 0.9, "m2": 1.7, "L1": 0.6, "L2": 0.8}
 m1, m2, L1, L2 = sympy.symbols("m1 m2 L1 L2", positive=True)
@@ -148,14 +147,14 @@ def test_a_file_may_give_some_values(tmp_path):
 
 @pytest.mark.parametrize("name", ["two_link", "point_mass_2r", "rp_arm", "four_bar", "cart_pole", "acrobot"])
 def test_catalog_robot_with_open_symbols(name):
-    numeric, symbolic = qddot.load(name), qddot.Robot(load_model(name, symbolic=True))
+    numeric, symbolic = qddot.load(name), qddot.load(name, symbolic=True)
     assert symbolic.symbols
     assert not numeric.symbols
     assert symbolic.joint_names == numeric.joint_names
 
 
 def test_catalog_symbols_take_values():
-    symbolic = qddot.Robot(load_model("point_mass_2r", symbolic=True))
+    symbolic = qddot.load("point_mass_2r", symbolic=True)
     q = [0.3, 1.1]
     m1, m2, L1, L2 = VALUES.values()
     M12 = m2 * (L1 * L2 * np.cos(q[1]) + L2**2)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 
 import numpy as np
-from numpy._core import _multiarray_umath
+from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
 from qddot.graph.program import Program
 

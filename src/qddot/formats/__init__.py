@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from qddot.errors import InputError, ModelFormatError, ModelStructureError, Place, unknown_name
+from qddot.errors import InputError, ModelFormatError, ModelStructureError, ModelWarning, Place, unknown_name
 from qddot.model.description import Joint, Link
 from qddot.model.model import Model
 from qddot.model.scalar import Scalar, as_scalar
@@ -49,7 +50,11 @@ def load_model(
     """
     if gravity is not None:
         gravity = _gravity(gravity)
-    model = _read(_path(source), strict, gravity, symbolic)
+    path = _path(source)
+    with warnings.catch_warnings():
+        if path.parent == CATALOG:  # published numbers that no real body has are explained in the file itself
+            warnings.simplefilter("ignore", ModelWarning)
+        model = _read(path, strict, gravity, symbolic)
     return _floating(model) if floating else model
 
 

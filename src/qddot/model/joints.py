@@ -22,10 +22,10 @@ X, Y, Z = Vec(1, 0, 0), Vec(0, 1, 0), Vec(0, 0, 1)
 
 
 class JointType(Protocol):
-    """What a joint is to the algorithms (`transform`, `subspace`) and to an integrator (the rest, on arrays (..., nq), (..., nv))."""
+    """What a joint is to the algorithms (`transform`, `subspace`) and to an integrator (the rest, on arrays (..., nq or nv))."""
 
-    nq: ClassVar[int]
-    nv: ClassVar[int]
+    nq: int
+    nv: int
 
     @property
     def subspace(self) -> tuple[Motion, ...]: ...

@@ -125,7 +125,7 @@ def lower(model: Model) -> Mechanism:
     for frame in model.frames:
         body, pose = frames[frame.link]
         frames[frame.name] = body, snapped(pose @ frame.pose)
-    nq, nv = (sum(len(c[i]) for c in coordinates) for i in (3, 4))
+    nq, nv = sum(len(c.q) for c in coordinates), sum(len(c.v) for c in coordinates)
     return Mechanism(tuple(bodies), frames, coordinates, nq, nv)
 
 

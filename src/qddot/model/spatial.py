@@ -10,7 +10,7 @@ Notation follows Featherstone, *Rigid Body Dynamics Algorithms* (2008), chapter 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple, overload
 
 from qddot.model.scalar import Scalar
 
@@ -70,7 +70,11 @@ class Mat(NamedTuple):
     def __mul__(self, s: Scalar) -> Mat:  # type: ignore[override]
         return Mat(self.a * s, self.b * s, self.c * s)
 
-    def __matmul__(self, o):
+    @overload
+    def __matmul__(self, o: Vec) -> Vec: ...
+    @overload
+    def __matmul__(self, o: Mat) -> Mat: ...
+    def __matmul__(self, o: Vec | Mat) -> Vec | Mat:
         """Times a vector or a matrix."""
         if isinstance(o, Vec):
             return Vec(self.a.dot(o), self.b.dot(o), self.c.dot(o))
@@ -256,7 +260,7 @@ def mirror(m: Mat) -> Mat:
     return symmetric(*upper(m))
 
 
-def map_scalars(f: Callable[[Scalar], Scalar], thing):
+def map_scalars(f: Callable[[Scalar], Scalar], thing: Any) -> Any:
     """Apply `f` to every scalar inside a (nested) tuple type of this module."""
     if isinstance(thing, tuple):
         return type(thing)(*(map_scalars(f, part) for part in thing))
