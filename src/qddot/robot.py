@@ -173,6 +173,10 @@ class Robot:
         """The same robot under another gravity (3,), m/s^2."""
         return Robot(self.model.with_gravity(gravity))
 
+    def __reduce__(self) -> tuple:
+        """Pickled as its model; kernels are compiled again where they are needed."""
+        return Robot, (self.model,)
+
     def __repr__(self) -> str:
         head = f"Robot {self.name!r}: {self.nv} dof, {len(self.link_names)} links"
         g = ", ".join(f"{x:g}" if isinstance(x, float) else str(x) for x in self.model.gravity)

@@ -1,6 +1,6 @@
 """A few mechanisms against MuJoCo: hinges, sliders, ball and free joints, with rotors, dampers and springs.
 
-A free joint there has q = (position, quaternion wxyz) and v = (linear in world axes, angular in body axes). A ball joint is as here.
+A free joint there has q = (position, quaternion wxyz), v = (linear in world axes, angular in body axes). Ball joints are as here.
 """
 
 import numpy as np
