@@ -10,6 +10,8 @@ import mpmath
 class Complex:
     """For derivatives without cancellation: f'(x) = Im f(x + ih) / h."""
 
+    rounding = 2.0**-52
+
     def constant(self, x):
         return x
 
@@ -23,6 +25,7 @@ class Complex:
 class FiftyDigits:
     """Floats of the model are exact; everything computed from them carries 50 digits."""
 
+    rounding = 0.0
     context = mpmath.mp.clone()
     context.dps = 50
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qddot.algorithms.mass_matrix import mass_matrix
-from qddot.algorithms.regressor import named_parameters
 from qddot.compile.evaluate import Evaluator, Options
 from qddot.errors import InputError, ModelValueError, SingularityError, unknown_name
 from qddot.model.drive import Drive
@@ -447,6 +445,8 @@ class Robot:
         return tuple(name for name, _ in self._named_parameters())
 
     def _named_parameters(self) -> list[tuple[str, Any]]:
+        from qddot.algorithms.regressor import named_parameters
+
         return named_parameters(self.model.over(Floats()))
 
     # code -------------------------------------------------------------------------------------------------------------
@@ -503,6 +503,8 @@ def framed(frame: str | None) -> dict[str, str]:
 
 def refuse_indefinite(model: Model) -> None:
     """Inertias no real body has are kept, unless they make the mass matrix indefinite already at the zero configuration."""
+    from qddot.algorithms.mass_matrix import mass_matrix
+
     neutral = [float(x) for c in model.mechanism.coordinates for part in c.parts for x in part.neutral()]
     moments = np.linalg.eigvalsh(np.array(mass_matrix(model.over(Floats()), neutral), dtype=float)) if neutral else np.zeros(1)
     if moments[0] < -1e-12 * abs(moments).max():

@@ -107,9 +107,7 @@ def arm() -> Builder:
             tensor=(0.01, 0.01, 0.005),
             drive=slid,
         )
-        .body(
-            "d", "a", axis="x", xyz=(-0.2, 0, 0.1), mass=0.7, com=(0, 0, -0.3), tensor=(0.02, 0.02, 0.001), drive=Drive(stiffness=3)
-        )
+        .body("d", "a", axis="x", xyz=(-0.2, 0, 0.1), mass=0.7, com=(0, 0, -0.3), tensor=(0.02, 0.02, 0.001), drive=sprung)
     )
 
 

@@ -17,8 +17,8 @@ COORDINATES = ("rpy", "zyx", "quaternion", "rotation_vector")
 Matrix = list[list[Scalar]]
 
 
-LOCK = 1e-8
-"""A pitch this close to +-90 degrees leaves roll and yaw without meaning."""
+LOCK = 100
+"""Where the square of cos(pitch) is this many rounding errors, roll and yaw have no meaning."""
 
 
 def analytic_jacobian(model: LiftedModel, q: Scalars, frame: str, coordinates: str = "rpy") -> tuple[Matrix, list[Scalar]]:
@@ -28,7 +28,7 @@ def analytic_jacobian(model: LiftedModel, q: Scalars, frame: str, coordinates: s
     ]
     R = frame_pose(model, q, frame).R
     E = rates(model.field, R)
-    margin = R.a.x * R.a.x + R.b.x * R.b.x - LOCK * LOCK if coordinates in ("rpy", "zyx") else 1
+    margin = R.a.x * R.a.x + R.b.x * R.b.x - LOCK * model.field.rounding if coordinates in ("rpy", "zyx") else 1
     J = jacobian(model, q, frame, "world_aligned")
     angular = [[row.dot(column.w) for column in J] for row in E]
     return angular + [[column.v[k] for column in J] for k in range(3)], [margin]

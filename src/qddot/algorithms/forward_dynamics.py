@@ -16,8 +16,8 @@ from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import ArticulatedInertia, Force, Motion
 
-NOISE = 1e-13
-"""A pivot below this part of the inertia it was computed from is rounding."""
+NOISE = 500
+"""A pivot below this many rounding errors of the inertia it was computed from means nothing."""
 
 Accelerations = tuple[list[Scalar], list[Scalar]]
 
@@ -52,7 +52,7 @@ def articulated_bodies(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars
         D[i] = factor(inertia)
         u[i] = [tau[col] - lost[col] - pA[i].dot(s) for col, s in body.subspace]
         for (col, s), pivot in zip(body.subspace, D[i].pivots):
-            margins[col] = pivot - size(IA[i], s) * NOISE
+            margins[col] = pivot - size(IA[i], s) * (NOISE * model.field.rounding)
         if body.parent != WORLD:
             Ia, pa = IA[i], pA[i] + sum((f * x for f, x in zip(U[i], D[i].solve(u[i]))), Force())
             for k, gain in enumerate(gains(D[i], U[i])):
@@ -88,7 +88,7 @@ def composite_bodies(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars, 
     margins = list(solved.pivots)
     for body in model.bodies:
         for c, s in body.subspace:
-            margins[c] = margins[c] - size(ArticulatedInertia.of(composite[body.index]), s) * NOISE
+            margins[c] = margins[c] - size(ArticulatedInertia.of(composite[body.index]), s) * (NOISE * model.field.rounding)
     return solved.solve([t - b for t, b in zip(tau, bias)]), margins
 
 

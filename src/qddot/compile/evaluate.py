@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from qddot.compile.arrays import as_array, check_configuration
-from qddot.compile.quantities import complete, trace
 from qddot.errors import InputError, SingularityError
-from qddot.graph.program import Program
 from qddot.model.model import Model
 
 if TYPE_CHECKING:
     from qddot.compile.kernel import Kernel
+    from qddot.graph.program import Program
 
 
 class Options(TypedDict, total=False):
@@ -39,24 +38,34 @@ class Evaluator:
         self.kernels: dict[tuple, Kernel] = {}
         self._lock = threading.Lock()
 
-    def program(self, quantity: str, *, wrench: bool = False, **fixed: str) -> Program:
+    def program(self, quantity: str, dtype: Any = np.float64, *, wrench: bool = False, **fixed: str) -> Program:
         """The expression graph of a quantity."""
-        return trace(self.model, quantity, wrench=wrench, **complete(quantity, fixed, lambda: self.model.tip))
+        from qddot.compile.quantities import complete, trace  # every algorithm: loaded when first needed
+
+        return trace(self.model, quantity, dtype, wrench=wrench, **complete(quantity, fixed, lambda: self.model.tip))
 
     def kernel(self, quantity: str, dtype: np.dtype, *, wrench: bool = False, **fixed: str) -> Kernel:
         """The compiled quantity."""
-        fixed = complete(quantity, fixed, lambda: self.model.tip)
-        key = (quantity, dtype.char, wrench, *fixed.values())
+        key = (quantity, dtype.char, wrench, *fixed.items())
         kernel = self.kernels.get(key)
-        if kernel is None:
-            from qddot.compile.kernel import Kernel  # LLVM is loaded when first needed
+        return self._compile(key, dtype) if kernel is None else kernel
 
-            if dtype not in (np.float64, np.float32):
-                raise InputError(f"dtype {dtype} is neither float64 nor float32")
-            program = self.program(quantity, wrench=wrench, **fixed)
+    def _compile(self, key: tuple, dtype: np.dtype) -> Kernel:
+        """Trace and compile, once for every way to ask for the same."""
+        from qddot.compile.kernel import Kernel  # LLVM: likewise
+        from qddot.compile.quantities import complete
+
+        if dtype not in (np.float64, np.float32):
+            raise InputError(f"dtype {dtype} is neither float64 nor float32")
+        quantity, _, wrench, *given = key
+        fixed = complete(quantity, dict(given), lambda: self.model.tip)
+        full = (quantity, dtype.char, wrench, *fixed.items())
+        if full not in self.kernels:
+            program = self.program(quantity, dtype, wrench=wrench, **fixed)
             with self._lock:
-                kernel = self.kernels.get(key) or self.kernels.setdefault(key, Kernel(program, dtype))
-        return kernel
+                if full not in self.kernels:
+                    self.kernels[full] = Kernel(program, dtype)
+        return self.kernels.setdefault(key, self.kernels[full])
 
     def __call__(self, quantity: str, inputs: Mapping[str, Any], options: Options, **fixed: str) -> Any:
         """Check the inputs, run the kernel, and refuse a result that does not exist.

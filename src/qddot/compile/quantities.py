@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import DTypeLike
+
 from qddot.algorithms import analytic, coriolis, derivatives, energy, forward_dynamics, inverse_dynamics, jacobian, kinematics
 from qddot.algorithms.drives import friction_torque, spring_torque
 from qddot.algorithms.mass_matrix import mass_matrix
@@ -51,15 +54,16 @@ def complete(quantity: str, options: Mapping[str, str], tip: Callable[[], str]) 
     return {name: options.get(name) or (choices[0] if choices else tip()) for name, choices in known.items()}
 
 
-def trace(model: Model, quantity: str, *, wrench: bool = False, **options: str) -> Program:
+def trace(model: Model, quantity: str, dtype: DTypeLike = float, *, wrench: bool = False, **options: str) -> Program:
     """Record a quantity of a robot.
 
     Args:
         quantity: a key of `QUANTITIES`.
+        dtype: float64 or float32, of the arithmetic the program will run in.
         wrench: add a last input (bodies, 6): external forces on the links, about the world's origin in world axes.
         options: all of the quantity's (see `complete`).
     """
-    entry, recorder = QUANTITIES[quantity], Trace()
+    entry, recorder = QUANTITIES[quantity], Trace(float(np.finfo(dtype).eps))
     sizes = {"q": model.mechanism.nq}
     inputs = [Input(name, (sizes.get(name, model.mechanism.nv),)) for name in entry.inputs]
     links = [body.index for body in model.bodies if body.is_link]

@@ -10,6 +10,7 @@ An operand is another node or a plain float. Operations: `+ - * /` (binary), `ne
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -115,8 +116,9 @@ def make(table: dict, op: str, *args: Any) -> Expr:
 class Trace:
     """One recording: makes the variables, and is the field (see `qddot.model.field`) whose scalars are nodes."""
 
-    def __init__(self) -> None:
+    def __init__(self, rounding: float = sys.float_info.epsilon) -> None:
         self.table: dict = {}
+        self.rounding = rounding
 
     def variable(self, source: int, element: int) -> Expr:
         """Element `element` of input `source`."""

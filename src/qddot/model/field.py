@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Protocol
 
 from qddot.model.scalar import Scalar
 
 
 class Field(Protocol):
-    """A kind of scalar. Everything else the algorithms do is `+ - * /`."""
+    """A kind of scalar. Everything else the algorithms do is `+ - * /`.
+
+    Attributes:
+        rounding: relative rounding error of one operation; 0 for exact scalars.
+    """
+
+    rounding: float
 
     def constant(self, x: Scalar) -> Scalar:
         """A number (or SymPy expression) of the model, as this kind of scalar; exact 0 and 1 stay exact."""
@@ -32,6 +39,8 @@ class Field(Protocol):
 
 class Floats:
     """Plain numbers: reference values and debugging."""
+
+    rounding = sys.float_info.epsilon
 
     def constant(self, x: Scalar) -> float:
         return x
