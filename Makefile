@@ -33,5 +33,8 @@ lint: setup
 docs: setup
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build/html
 
+bench: setup
+	$(BIN)/python benchmarks/core.py
+
 clean:
 	rm -rf .venv build dist docs/_build .pytest_cache .ruff_cache .hypothesis

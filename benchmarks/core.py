@@ -40,7 +40,10 @@ def seconds(f: Callable[[], object], repeat: int = 5) -> float:
 
 def import_times() -> tuple[float, float]:
     """NumPy's import, and what qddot's adds, each in fresh interpreters."""
-    code = "import time; t = time.perf_counter(); import numpy; u = time.perf_counter(); import qddot; print(u - t, time.perf_counter() - u)"
+    code = (
+        "import time; t = time.perf_counter(); import numpy; u = time.perf_counter(); import qddot; "
+        "print(u - t, time.perf_counter() - u)"
+    )
     runs = [
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() for _ in range(7)
     ]
@@ -49,8 +52,9 @@ def import_times() -> tuple[float, float]:
 
 def chain(n: int, folder: Path) -> Path:
     """A URDF with n links in a row."""
-    link = '<link name="l{0}"><inertial><mass value="1"/><inertia ixx=".01" iyy=".01" izz=".01" ixy="0" ixz="0" iyz="0"/></inertial></link>'
-    joint = '<joint name="j{0}" type="continuous"><parent link="l{1}"/><child link="l{0}"/><origin xyz="0 0 .1"/><axis xyz="0 1 0"/></joint>'
+    inertia = '<inertial><mass value="1"/><inertia ixx=".01" iyy=".01" izz=".01" ixy="0" ixz="0" iyz="0"/></inertial>'
+    link = '<link name="l{0}">' + inertia + "</link>"
+    joint = '<joint name="j{0}" type="continuous"><parent link="l{1}"/><child link="l{0}"/><origin xyz="0 0 .1"/></joint>'
     body = "".join(link.format(i) + (joint.format(i, i - 1) if i else "") for i in range(n))
     path = folder / "chain.urdf"
     path.write_text(f'<robot name="chain">{body}</robot>')

@@ -1,10 +1,46 @@
-"""Fixtures and settings shared by all tests."""
+"""Settings shared by all tests; and after them, for each quantity the worst relative error found against the oracles."""
 
 from __future__ import annotations
 
 import os
+import sys
 
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("qddot", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "qddot"))
+
+worst: dict[str, float] = {}
+
+
+def merge(found: dict[str, float]) -> None:
+    for what, value in found.items():
+        worst[what] = max(value, worst.get(what, 0.0))
+
+
+def pytest_sessionfinish(session) -> None:
+    comparison = sys.modules.get("tests.oracles.comparison")
+    found = comparison.worst if comparison else {}
+    if hasattr(session.config, "workeroutput"):  # in a worker of xdist: hand over
+        session.config.workeroutput["worst"] = found
+    else:
+        merge(found)
+
+
+def pytest_configure(config) -> None:
+    if config.pluginmanager.hasplugin("xdist"):
+        config.pluginmanager.register(Collector())
+
+
+class Collector:
+    """Beside xdist's workers: takes what each of them found."""
+
+    def pytest_testnodedown(self, node) -> None:
+        merge(getattr(node, "workeroutput", {}).get("worst", {}))
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    if worst:
+        terminalreporter.section("worst relative error against Pinocchio and MuJoCo")
+        for what, value in sorted(worst.items()):
+            terminalreporter.write_line(f"{what:<36} {value:.1e}")

@@ -15,6 +15,9 @@ from qddot.robot import Robot
 
 EPS = np.finfo(float).eps
 
+worst: dict[str, float] = {}
+"""The largest error found so far of each kind of quantity."""
+
 
 class Plain:
     """The algorithms as they stand, over plain floats: the methods of `Robot` without a compiler."""
@@ -71,6 +74,8 @@ def error(ours, reference, floor: float = 1e-9) -> float:
 
 def assert_close(ours, reference, tolerance: float = 1e-12, *, what: str = "", floor: float = 1e-9) -> None:
     found = error(ours, reference, floor)
+    kind = what.partition(" of ")[0] + ("" if tolerance < 1e-5 else " (float32)")
+    worst[kind] = max(found, worst.get(kind, 0.0))
     assert found <= tolerance, f"{what}: relative error {found:.2e} is above {tolerance:.1e}"
 
 

@@ -149,5 +149,5 @@ def test_every_link_pose(name):
     plain = Plain(robot.model)
     for link in robot.link_names:
         if link in oracle.frames:
-            assert_close(plain.transform(state.q, frame=link), oracle.transform(state.q, link), what=link)
+            assert_close(plain.transform(state.q, frame=link), oracle.transform(state.q, link), what=f"pose of {link}")
     assert len(set(robot.link_names) & set(oracle.frames)) >= len(robot.link_names) - 1
