@@ -149,6 +149,42 @@ def test_options_that_do_not_exist(robot, call, message):
         call(robot)
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda r: r.jacobian(Z, ref="body"), "jacobian has no option 'ref': did you mean 'reference'"),
+        (lambda r: r.inverse_dynamics(Z, Z, Z, fext={}), "no option 'fext': did you mean 'f_ext'"),
+        (lambda r: r.mass_matrix(Z, chek=False), "no option 'chek': did you mean 'check'"),
+        (lambda r: r.inverse_dynamics_derivatives(Z, Z, Z, f_ext={}), "no option 'f_ext'"),
+        (lambda r: r.program("mass_matrix", wrench=True), "does not depend on external forces"),
+        (lambda r: r.mass_matrix(Z, dtype="quux"), "neither float64 nor float32"),
+        (lambda r: r.mass_matrix(Z, out=[1, 2]), "mass_matrix: "),
+        (lambda r: r.mass_matrix(Z, out=np.zeros((2, 2), dtype=int)), "mass_matrix: "),
+        (lambda r: r.integrate(np.zeros((3, 2)), np.zeros((4, 2))), r"leading dimensions \(3,\) and \(4,\) do not fit"),
+        (lambda r: r.inverse_dynamics(np.zeros((4, 2)), Z, Z, f_ext={"body_1": np.zeros((9, 6))}), r"leading dimensions \(9,\)"),
+    ],
+)
+def test_keywords_and_shapes_that_do_not_fit(robot, call, message):
+    with pytest.raises(InputError, match=message):
+        call(robot)
+
+
+def test_an_empty_frame_name_is_not_the_tip(robot):
+    with pytest.raises(UnknownNameError, match="no frame ''"):
+        robot.transform(Z, "")
+
+
+def test_difference_checks_quaternions(ball):
+    q = ball.random_configuration(2)
+    with pytest.raises(InputError, match="quaternion wxyz of length 2"):
+        ball.difference(q, np.where(np.arange(len(q)) < 1, q, 2 * q))
+
+
+def test_check_off_also_reaches_the_forces(robot):
+    result = robot.inverse_dynamics([np.nan, 0.0], Z, Z, f_ext={"body_2": np.ones(6)}, check=False)
+    assert np.isnan(result).any()
+
+
 def test_christoffel_symbols_need_coordinates(ball):
     with pytest.raises(InputError, match="spherical and free"):
         ball.christoffel(ball.neutral())
@@ -191,6 +227,43 @@ def test_the_singular_state_of_a_batch_is_named():
     assert robot.forward_dynamics(q[0], Z, [1.0, 0.0])[0] == pytest.approx(1.0)
     with pytest.raises(SingularityError, match=r"in state \[2\]: nothing resists joint 'turn"):
         robot.forward_dynamics(q, Z, Z)
+
+
+def test_without_the_check_a_singular_state_is_not_finite():
+    robot = arm_with_tip(mass=0.0)
+    assert not np.isfinite(robot.forward_dynamics([0.3, 0.4], Z, [0.0, 1.0], check=False)).all()
+
+
+@pytest.mark.parametrize("method", ["aba", "crba"])
+def test_a_point_mass_on_four_hinges_is_singular_everywhere(method):
+    """Rank 3 of 4. The zero pivot is rounding, which other small pivots can blow up: hardly any state may slip through."""
+    rng = np.random.default_rng(0)
+    builder = qddot.Builder("redundant")
+    for i in range(4):
+        parent = f"l{i - 1}" if i else None
+        builder.body(
+            f"l{i}",
+            parent,
+            axis=rng.normal(size=3),
+            xyz=rng.normal(size=3),
+            **({"mass": 1.0, "com": (0.3, 0.1, 0.2)} if i == 3 else {}),
+        )
+    robot = builder.robot()
+    accepted = 0
+    for seed in range(200):
+        try:
+            robot.forward_dynamics(robot.random_configuration(seed), np.zeros(4), np.ones(4), method=method)
+            accepted += 1
+        except SingularityError:
+            pass
+    assert accepted <= 1
+
+
+def test_a_frame_always_in_gimbal_lock():
+    robot = qddot.Builder("tilted").body("hand", mass=1.0).frame("tool", "hand", rpy=(0, np.pi / 2, 0)).robot()
+    with pytest.raises(SingularityError, match="roll and yaw turn about one axis"):
+        robot.analytic_jacobian([0.3], "tool")
+    assert robot.analytic_jacobian([0.3], "tool", coordinates="quaternion").shape == (7, 1)
 
 
 def test_analytic_jacobian_refuses_gimbal_lock():

@@ -10,16 +10,17 @@ array([[0.3315, 0.1146],
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import wraps
 from os import PathLike
 from typing import Any
 
 from qddot.errors import (
     InputError,
     InputWarning,
+    MissingExtraError,
     ModelError,
     ModelFormatError,
     ModelLimitError,
-    ModelMismatchError,
     ModelReferenceError,
     ModelSecurityError,
     ModelStructureError,
@@ -34,6 +35,7 @@ from qddot.errors import (
 from qddot.formats import catalog_names, load_model
 from qddot.formats.builder import Builder as _Builder
 from qddot.formats.tables import dh_model, screws_model
+from qddot.model.description import Frame, Limits, Mimic
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
 from qddot.robot import Robot
@@ -43,13 +45,16 @@ __version__ = "0.1.0"
 __all__ = [
     "Builder",
     "Drive",
+    "Frame",
     "Inertia",
     "InputError",
     "InputWarning",
+    "Limits",
+    "Mimic",
+    "MissingExtraError",
     "ModelError",
     "ModelFormatError",
     "ModelLimitError",
-    "ModelMismatchError",
     "ModelReferenceError",
     "ModelSecurityError",
     "ModelStructureError",
@@ -93,19 +98,19 @@ def load(
     return Robot(load_model(source, strict=strict, floating=floating, gravity=gravity, symbolic=symbolic))
 
 
+@wraps(dh_model)
 def from_dh(rows: Sequence[Any], **options: Any) -> Robot:
-    """A robot from a Denavit-Hartenberg table; see `qddot.formats.tables.dh_model` for the arguments."""
     return Robot(dh_model(rows, **options))
 
 
+@wraps(screws_model)
 def from_screws(screws: Sequence[Any], *arguments: Any, **options: Any) -> Robot:
-    """A robot from screw axes and home poses (product of exponentials); see `qddot.formats.tables.screws_model`."""
     return Robot(screws_model(screws, *arguments, **options))
 
 
 class Builder(_Builder):
     __doc__ = _Builder.__doc__
 
-    def robot(self) -> Robot:
-        """The robot built so far."""
-        return Robot(self.build())
+    def robot(self, *, strict: bool = False) -> Robot:
+        """The robot built so far; see `build` for what is checked."""
+        return Robot(self.build(strict=strict))

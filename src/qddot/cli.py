@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import click
+import numpy as np
 
 import qddot
-from qddot.errors import ModelWarning, QddotError
+from qddot.compile.quantities import QUANTITIES
+from qddot.errors import QddotError, near_matches, unknown_name
+from qddot.formats.expression import Scope
+
+WHOLE: dict[str, Any] = {"threshold": sys.maxsize, "linewidth": sys.maxsize, "precision": 10, "suppress": True}
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -16,8 +24,11 @@ from qddot.errors import ModelWarning, QddotError
 def main() -> None:
     """Equations of motion of a robot, from its description.
 
-    ROBOT is a file (.urdf, .toml, .json, .yaml) or a name from `qddot catalog`.
+    ROBOT is a file (.urdf, .toml, .json, .yaml) or a name from `qddot catalog`. SI units and radians.
     """
+
+
+# what the arguments are -----------------------------------------------------------------------------------------------
 
 
 class RobotName(click.ParamType):
@@ -31,12 +42,25 @@ class RobotName(click.ParamType):
     def shell_complete(self, ctx, param, incomplete):
         from click.shell_completion import CompletionItem
 
-        names = [CompletionItem(n) for n in qddot.catalog_names() if n.startswith(incomplete)]
-        return [*names, CompletionItem(incomplete, type="file")]
+        return [*completed(qddot.catalog_names(), incomplete), CompletionItem(incomplete, type="file")]
+
+
+class QuantityName(click.ParamType):
+    """A key of `QUANTITIES`, completed by the shell."""
+
+    name = "quantity"
+
+    def convert(self, value, param, ctx):
+        if value not in QUANTITIES:
+            self.fail(str(unknown_name("quantity", value, QUANTITIES)), param, ctx)
+        return value
+
+    def shell_complete(self, ctx, param, incomplete):
+        return completed(QUANTITIES, incomplete)
 
 
 class Numbers(click.ParamType):
-    """`0.1,0.2,0.3`."""
+    """`0.1,pi/2,-3`."""
 
     name = "numbers"
 
@@ -44,26 +68,64 @@ class Numbers(click.ParamType):
         if isinstance(value, list):
             return value
         try:
-            return [float(x) for x in value.replace(",", " ").split()]
-        except ValueError:
-            self.fail(f"{value!r} is not a list of numbers such as 0.1,0.2,0.3", param, ctx)
+            return [Scope(symbols=()).evaluate(x) for x in (value.split(",") if "," in value else value.split())]
+        except ValueError as error:
+            self.fail(f"{value!r} is not a list of numbers such as 0.1,pi/2,-3: {error}", param, ctx)
 
 
-def load(robot: str, strict: bool = False, floating: bool = False) -> qddot.Robot:
-    """Load, with warnings and errors as plain lines."""
+class Option(click.ParamType):
+    """`name=value`, completed by the shell."""
+
+    name = "name=value"
+
+    def convert(self, value, param, ctx):
+        if isinstance(value, tuple):
+            return value
+        name, sign, chosen = value.partition("=")
+        if not (name and sign and chosen):
+            self.fail(f"{value!r} is not of the form name=value", param, ctx)
+        return name, chosen
+
+    def shell_complete(self, ctx, param, incomplete):
+        options = {(name, x) for entry in QUANTITIES.values() for name, choices in entry.options.items() for x in choices or ("",)}
+        return completed(sorted(f"{name}={x}" for name, x in options), incomplete)
+
+
+def completed(names: Iterable[str], incomplete: str) -> list:
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+strict_option = click.option("--strict", is_flag=True, help="Refuse inertias no real body has and massless moving leaves.")
+floating_option = click.option("--floating", is_flag=True, help="Let the root link move freely.")
+gravity_option = click.option(
+    "--gravity", type=Numbers(), metavar="X,Y,Z", help="Acceleration in the root's axes, m/s^2, instead of the file's."
+)
+
+
+def robot_options(command: Callable) -> Callable:
+    """The robot, and how to load it."""
+    for option in (gravity_option, floating_option, strict_option):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """Warnings and errors as plain lines on standard error."""
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ModelWarning)
+        warnings.simplefilter("always")
         try:
-            found = qddot.load(robot, strict=strict, floating=floating)
+            yield
         except (QddotError, OSError) as error:
             raise click.ClickException(str(error)) from None
-    for warning in caught:
-        click.echo(f"warning: {warning.message}", err=True)
-    return found
+        finally:
+            for warning in caught:
+                click.echo(f"warning: {warning.message}", err=True)
 
 
-strict_option = click.option("--strict", is_flag=True, help="Refuse inertias no real body has.")
-floating_option = click.option("--floating", is_flag=True, help="Let the root link move freely.")
+# commands -------------------------------------------------------------------------------------------------------------
 
 
 @main.command()
@@ -76,11 +138,11 @@ def catalog() -> None:
 
 @main.command()
 @click.argument("robot", type=RobotName())
-@strict_option
-@floating_option
-def info(robot: str, strict: bool, floating: bool) -> None:
-    """Joints, links, mass and frames of a robot; problems with its description go to standard error."""
-    found = load(robot, strict, floating)
+@robot_options
+def info(robot: str, **how: Any) -> None:
+    """Joints, links, mass and frames of ROBOT; problems with its description go to standard error."""
+    with plainly():
+        found = qddot.load(robot, **how)
     click.echo(repr(found))
     if not found.symbols:
         click.echo(f"  moving mass: {sum(body.inertia.m for body in found.model.bodies):.6g} kg")
@@ -91,50 +153,77 @@ def info(robot: str, strict: bool, floating: bool) -> None:
 
 @main.command()
 @click.argument("robot", type=RobotName())
-@click.argument("quantity")
-@click.option("--q", type=Numbers(), help="Configuration; neutral if not given.")
+@robot_options
+def parameters(robot: str, **how: Any) -> None:
+    """Names and values of ROBOT's dynamic parameters, in the order of the regressor's columns."""
+    with plainly():
+        found = qddot.load(robot, **how)
+        names, values = found.parameter_names, found.parameters()
+    width = max(map(len, names), default=0)
+    for name, value in zip(names, values, strict=True):
+        click.echo(f"{name:<{width}}  {value:.12g}")
+
+
+@main.command(epilog=f"Quantities: {', '.join(QUANTITIES)}.")
+@click.argument("robot", type=RobotName())
+@click.argument("quantity", type=QuantityName())
+@click.option("--q", type=Numbers(), help="Configuration, such as 0,pi/2; neutral if not given.")
 @click.option("--qd", type=Numbers(), help="Velocity; zero if not given.")
 @click.option("--qdd", type=Numbers(), help="Acceleration; zero if not given.")
 @click.option("--tau", type=Numbers(), help="Joint forces; zero if not given.")
-@click.option("--frame", help="Frame of a pose or Jacobian.")
-@floating_option
-def compute(robot: str, quantity: str, q, qd, qdd, tau, frame: str | None, floating: bool) -> None:
-    """Evaluate QUANTITY (mass_matrix, inverse_dynamics, jacobian, ...) in one state.
+@click.option("--frame", help="Frame of a pose or Jacobian; the only tip if not given.")
+@click.option(
+    "--option", "-o", "options", type=Option(), multiple=True,
+    help="Option of the quantity: reference=body, form=rate, coordinates=quaternion, method=crba. May be repeated.",
+)  # fmt: skip
+@robot_options
+def compute(
+    robot: str, quantity: str, q, qd, qdd, tau, frame: str | None, options: tuple[tuple[str, str], ...], **how: Any
+) -> None:
+    """Evaluate QUANTITY of ROBOT (mass_matrix, inverse_dynamics, jacobian, ...) in one state.
 
     \b
-    qddot compute two_link mass_matrix --q 1.0472,1.5708
+    qddot compute two_link mass_matrix --q pi/3,pi/2
     qddot compute puma560 forward_dynamics --tau 0,5,0,0,0,0
+    qddot compute puma560 jacobian -o reference=body
     """
-    from qddot.compile.quantities import QUANTITIES
-    from qddot.errors import unknown_name
+    given = {name: x for name, x in (("q", q), ("qd", qd), ("qdd", qdd), ("tau", tau)) if x is not None}
+    chosen = dict([*options, *([("frame", frame)] if frame is not None else [])])
+    refuse_unused(quantity, given, chosen)
+    with plainly():
+        found = qddot.load(robot, **how)
+        state = {"q": found.neutral(), **dict.fromkeys(("qd", "qdd", "tau"), np.zeros(found.nv)), **given}
+        result = getattr(found, quantity)(*(state[name] for name in QUANTITIES[quantity].inputs), **chosen)
+    with np.printoptions(**WHOLE):
+        if not isinstance(result, tuple):
+            click.echo(str(result))
+            return
+        for name, part in zip(QUANTITIES[quantity].outputs, result):
+            click.echo(f"{name}:\n{part}")
 
-    found = load(robot, floating=floating)
-    given = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
-    try:
-        if quantity not in QUANTITIES:
-            raise unknown_name("quantity", quantity, QUANTITIES)
-        default = {"q": found.neutral(), **dict.fromkeys(("qd", "qdd", "tau"), [0.0] * found.nv)}
-        arrays = [default[name] if given[name] is None else given[name] for name in QUANTITIES[quantity].inputs]
-        options = {"frame": frame} if frame is not None else {}
-        result = getattr(found, quantity)(*arrays, **options)
-    except (QddotError, TypeError) as error:
-        raise click.ClickException(str(error)) from None
-    for part in result if isinstance(result, tuple) else (result,):
-        click.echo(str(part))
+
+def refuse_unused(quantity: str, inputs: Iterable[str], options: Iterable[str]) -> None:
+    """An argument the quantity does not depend on is a mistake, not a wish."""
+    entry = QUANTITIES[quantity]
+    for name in inputs:
+        if name not in entry.inputs:
+            raise click.UsageError(f"{quantity} does not depend on --{name}, only on {', '.join(f'--{x}' for x in entry.inputs)}")
+    for name in options:
+        if name == "frame" and name not in entry.options:
+            raise click.UsageError(f"{quantity} does not depend on --frame")
+        if name not in entry.options:
+            raise click.UsageError(f"{quantity} has no option {name!r}: {near_matches(name, entry.options)}")
 
 
 @main.command()
 @click.argument("robot", type=RobotName())
 @click.argument("output", type=click.Path(dir_okay=False))
-@floating_option
-def convert(robot: str, output: str, floating: bool) -> None:
+@robot_options
+def convert(robot: str, output: str, **how: Any) -> None:
     """Write ROBOT as a URDF file OUTPUT."""
-    found = load(robot, floating=floating)
-    try:
-        found.to_urdf(output)
-    except (QddotError, OSError) as error:
-        raise click.ClickException(str(error)) from None
+    with plainly():
+        qddot.load(robot, **how).to_urdf(output)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

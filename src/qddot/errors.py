@@ -90,10 +90,6 @@ class InputError(QddotError, ValueError):
     """An array handed to a method has the wrong shape, type or value."""
 
 
-class ModelMismatchError(InputError):
-    """Data that belongs to another robot."""
-
-
 class UnknownNameError(QddotError, KeyError):
     """No frame, joint, link or robot of that name."""
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qddot.compile.evaluate import Evaluator, Options
-from qddot.errors import InputError, ModelValueError, SingularityError, unknown_name
+from qddot.compile.evaluate import Evaluator, Options, as_dtype
+from qddot.compile.wrenches import net_stack, stack_wrenches
+from qddot.errors import ModelValueError, unknown_name
+from qddot.model import configuration
 from qddot.model.drive import Drive
 from qddot.model.field import Floats
-from qddot.model.lower import WORLD
 from qddot.model.model import Model
 
 if TYPE_CHECKING:
@@ -69,6 +70,10 @@ class Robot:
     Make one with `qddot.load`, `qddot.from_dh`, `qddot.from_screws` or `qddot.Builder`. A robot is immutable and may be shared
     between threads. SI units, radians. Arrays have any leading shape: `q` is (..., nq), `qd, qdd, tau` are (..., nv). Six-vectors
     are angular first. Each method is compiled for this robot when first called.
+
+    Every computing method also takes the keywords `out` (an array for the result, a tuple of them for several), `dtype` (float64,
+    or float32 to compute in single precision) and `check` (False skips the tests that inputs and results are finite and that the
+    state is not singular).
     """
 
     def __init__(self, model: Model) -> None:
@@ -133,7 +138,7 @@ class Robot:
         """Joint limits as arrays."""
         found = Limits(*(np.full(n, x) for n, x in ((self.nq, -np.inf), (self.nq, np.inf), (self.nv, np.inf), (self.nv, np.inf))))
         for c in self.model.mechanism.coordinates:
-            if c.kind not in ("spherical", "free", "planar"):
+            if c.single:
                 found.lower[c.q.start], found.upper[c.q.start] = c.limits.lower, c.limits.upper
             found.velocity[c.v.start : c.v.stop] = c.limits.velocity
             found.effort[c.v.start : c.v.stop] = c.limits.effort
@@ -158,18 +163,26 @@ class Robot:
 
         Args:
             values: SymPy symbol, or its name -> number or expression.
+
+        Raises:
+            UnknownNameError: no such symbol in this robot.
+            ModelValueError: a value that is not a number or expression, or that makes the robot impossible.
         """
-        by_name = {str(s): s for s in self.symbols}
-        pairs = {}
+        pairs: dict[Any, Any] = {}
         for key, value in values.items():
-            if str(key) not in by_name:
-                raise unknown_name("symbol", str(key), by_name)
-            pairs[by_name[str(key)]] = value
+            named = [s for s in self.symbols if s == key or (isinstance(key, str) and str(s) == key)]
+            if not named:
+                raise unknown_name("symbol", str(key), map(str, self.symbols))
+            pairs.update(dict.fromkeys(named, value))
         return Robot(self.model.subs(pairs))
 
     def with_gravity(self, gravity: Sequence[float]) -> Robot:
         """The same robot under another gravity (3,), m/s^2."""
         return Robot(self.model.with_gravity(gravity))
+
+    def with_floating_base(self) -> Robot:
+        """The same robot with its root link free to move; the coordinates of the root come first."""
+        return Robot(self.model.with_floating_base())
 
     def __reduce__(self) -> tuple:
         """Pickled as its model; kernels are compiled again where they are needed."""
@@ -177,18 +190,18 @@ class Robot:
 
     def __repr__(self) -> str:
         head = f"Robot {self.name!r}: {self.nv} dof, {len(self.link_names)} links"
-        g = ", ".join(f"{x:g}" if isinstance(x, float) else str(x) for x in self.model.gravity)
-        lines = [f"{head}, gravity ({g})"]
+        lines = [f"{head}, gravity ({', '.join(map(short, self.model.gravity))})"]
         joints = {joint.name: joint for joint in self.model.joints}
         for c in self.model.mechanism.coordinates[:SHOWN]:
             joint = joints[c.name]
             low, high = c.limits.lower, c.limits.upper
-            reach = f"  [{low:.4g}, {high:.4g}]" if np.isfinite(low) or np.isfinite(high) else ""
+            bounded = c.single and (np.isfinite(low) or np.isfinite(high))
+            reach = f"  [{low:.4g}, {high:.4g}]" if bounded else ""
             lines.append(f"  q{span(c.q)}  {c.name}  {c.kind}  {joint.parent} -> {joint.child}{reach}")
         if len(self.joint_names) > SHOWN:
             lines.append(f"  ... and {len(self.joint_names) - SHOWN} more joints")
         for name, (leader, multiplier, offset) in list(self.mimics.items())[:SHOWN]:
-            lines.append(f"  {name} follows {leader}: {multiplier:g} q + {offset:g}")
+            lines.append(f"  {name} follows {leader}: {short(multiplier)} q + {short(offset)}")
         if self.symbols:
             lines.append(f"  symbols: {', '.join(sorted(map(str, self.symbols)))}")
         return "\n".join(lines)
@@ -197,32 +210,22 @@ class Robot:
 
     def neutral(self) -> np.ndarray:
         """The zero configuration (nq,): zeros, and identity quaternions."""
-        return self._joint_by_joint(lambda part, q, v: part.neutral())
+        return configuration.neutral(self.model.mechanism)
 
     def random_configuration(self, seed: int | np.random.Generator | None = None) -> np.ndarray:
         """A configuration (nq,) within the limits; rotations without limits are uniform."""
-        rng, limits = np.random.default_rng(seed), self.limits
-        return self._joint_by_joint(lambda part, q, v: part.random(rng, limits.lower[q], limits.upper[q]))
+        rng = np.random.default_rng(seed)
+        return configuration.random_configuration(self.model.mechanism, rng, self.limits.lower, self.limits.upper)
 
     def integrate(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """The configuration reached from q by the displacement v (..., nv): `q + v`, on the manifold for quaternions."""
-        q, v = self._input("q", q, self.nq), self._input("v", v, self.nv)
-        q, v = together(q, v)
-        return self._joint_by_joint(lambda part, i, k: part.integrate(q[..., i], v[..., k]))
+        read = self._evaluate.prepared
+        return configuration.integrate(self.model.mechanism, read("q", q, (self.nq,)), read("v", v, (self.nv,)))
 
     def difference(self, start: ArrayLike, end: ArrayLike) -> np.ndarray:
         """The displacement (..., nv) with `integrate(start, difference(start, end)) == end`."""
-        start, end = together(self._input("start", start, self.nq), self._input("end", end, self.nq))
-        return self._joint_by_joint(lambda part, i, k: part.difference(start[..., i], end[..., i]))
-
-    def _joint_by_joint(self, f) -> np.ndarray:
-        pieces = []
-        for c in self.model.mechanism.coordinates:
-            i, k = c.q.start, c.v.start
-            for part in c.parts:
-                pieces.append(f(part, slice(i, i + part.nq), slice(k, k + part.nv)))
-                i, k = i + part.nq, k + part.nv
-        return np.concatenate(pieces, axis=-1) if pieces else np.zeros(0)
+        start, end = (self._evaluate.configuration(name, x) for name, x in (("start", start), ("end", end)))
+        return configuration.difference(self.model.mechanism, start, end)
 
     # dynamics ---------------------------------------------------------------------------------------------------------
 
@@ -355,18 +358,12 @@ class Robot:
         return self._evaluate("hamiltonian", {"q": q, "qd": qd}, options)
 
     def momentum(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Angular momentum about the centre of mass and linear momentum (..., 6), world axes; links only, without rotors."""
-        self._needs_mass()
+        """Angular momentum about the centre of mass, and linear momentum (..., 6), world axes; of the links, not of rotors."""
         return self._evaluate("momentum", {"q": q, "qd": qd}, options)
 
     def center_of_mass(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Of all moving links (..., 3), in the world, m."""
-        self._needs_mass()
         return self._evaluate("center_of_mass", {"q": q}, options)
-
-    def _needs_mass(self) -> None:
-        if sum(body.inertia.m for body in self.model.bodies) == 0:
-            raise SingularityError(f"{self.name} has no moving mass, so no centre of mass")
 
     # kinematics -------------------------------------------------------------------------------------------------------
 
@@ -411,23 +408,7 @@ class Robot:
             wrenches: `{frame: wrench (..., 6)}`, moment first, acting at the frame's origin.
             expressed: axes of the wrenches: `"body"` (the frame's) or `"world"`.
         """
-        if expressed not in ("body", "world"):
-            raise InputError(f"expressed={expressed!r} is not one of 'body', 'world'")
-        rows = {body.index: row for row, body in enumerate(b for b in self.model.bodies if b.is_link)}
-        stack: Any = np.zeros((len(rows), 6))
-        for frame, wrench in wrenches.items():
-            body, _ = self.model.frame(frame)
-            if body == WORLD:
-                raise InputError(f"frame {frame!r} is fixed to the world: a force on it moves nothing")
-            T, w = self.transform(q, frame), self._input(f"wrench on {frame!r}", wrench, 6)
-            moment, force = w[..., :3], w[..., 3:]
-            if expressed == "body":
-                moment, force = (np.einsum("...ij,...j->...i", T[..., :3, :3], x) for x in (moment, force))
-            space = np.concatenate(np.broadcast_arrays(moment + np.cross(T[..., :3, 3], force), force), axis=-1)
-            one = np.zeros((*space.shape[:-1], len(rows), 6))
-            one[..., rows[body], :] = space
-            stack = stack + one
-        return stack
+        return stack_wrenches(self._evaluate, q, wrenches, expressed)
 
     # parameters -------------------------------------------------------------------------------------------------------
 
@@ -453,7 +434,7 @@ class Robot:
 
     def kernel(self, quantity: str, *, dtype: Any = np.float64, wrench: bool = False, **options: str) -> Kernel:
         """The compiled kernel of a quantity: its `ufunc` is a NumPy gufunc without any checks, its `program` the graph."""
-        return self._evaluate.kernel(quantity, np.dtype(dtype), wrench=wrench, **options)
+        return self._evaluate.kernel(quantity, as_dtype(dtype), wrench=wrench, **options)
 
     def program(self, quantity: str, *, wrench: bool = False, **options: str) -> Program:
         """The expression graph of a quantity, for example to count its operations."""
@@ -473,21 +454,11 @@ class Robot:
 
     # calling ----------------------------------------------------------------------------------------------------------
 
-    def _input(self, name: str, value: Any, size: int) -> np.ndarray:
-        return self._evaluate.prepared(name, value, (size,))
-
     def _forced(self, quantity: str, inputs: dict[str, Any], f_ext: Any, f_tip: Any, options: Options, **fixed: str):
         """With external forces, if any."""
         if f_ext is not None or f_tip is not None:
-            inputs["wrench"] = self._stack(inputs["q"], "f_ext", f_ext) - self._stack(inputs["q"], "f_tip", f_tip)
+            inputs["wrench"] = net_stack(self._evaluate, inputs["q"], f_ext, f_tip, options.get("check", True))
         return self._evaluate(quantity, inputs, options, **fixed)
-
-    def _stack(self, q: ArrayLike, name: str, forces: Any) -> Any:
-        if forces is None:
-            return 0.0
-        if isinstance(forces, Mapping):
-            return self.external_wrench(q, forces, expressed="world")
-        return self._evaluate.prepared(name, forces, (len(self.body_names), 6))
 
     # the names some people look for -----------------------------------------------------------------------------------
 
@@ -521,7 +492,6 @@ def span(indices: range) -> str:
     return f"[{indices.start}]" if len(indices) == 1 else f"[{indices.start}:{indices.stop}]"
 
 
-def together(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Broadcast the leading dimensions."""
-    batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
-    return np.broadcast_to(a, (*batch, a.shape[-1])), np.broadcast_to(b, (*batch, b.shape[-1]))
+def short(x: Any) -> str:
+    """A number or an expression."""
+    return f"{x:g}" if isinstance(x, float) else str(x)

@@ -204,3 +204,28 @@ def test_structure_disappears_from_the_graph():
     variables = {node.args for node in program.nodes if node.op == "var"}
     assert variables == {(0, 1)}
     assert sum(program.operations().values()) < 20
+
+
+def test_a_ufunc_outlives_its_robot():
+    """The machine code belongs to the gufunc, which may be all that is kept."""
+    import gc
+
+    kept = [qddot.load("two_link").kernel("mass_matrix").ufunc for _ in range(20)]
+    gc.collect()
+    expected = qddot.load("two_link").mass_matrix([0.1, 0.2])
+    for ufunc in kept:
+        np.testing.assert_array_equal(ufunc(np.array([0.1, 0.2])), expected)
+        assert ufunc.__name__ == "mass_matrix"
+
+
+def test_out_of_a_robot_without_joints():
+    stone, out = qddot.Builder("stone").robot(), np.zeros((4, 4))
+    stone.transform([], "base", out=out)
+    np.testing.assert_array_equal(out, np.eye(4))
+    assert stone.integrate(np.zeros((5, 0)), np.zeros((5, 0))).shape == (5, 0)
+    assert stone.casadi("mass_matrix").size_out(0) == (0, 0)
+
+
+def test_casadi_has_no_margins(robot):
+    pytest.importorskip("casadi")
+    assert robot.casadi("forward_dynamics").name_out() == ["qdd"]

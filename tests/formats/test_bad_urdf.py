@@ -224,12 +224,14 @@ def test_decimal_numbers(word, value):
         (' name="j1"', "", ModelValueError, 9, "joint name: the attribute 'name' is missing"),
         (' type="revolute"', "", ModelValueError, 9, "type: the attribute 'type' is missing"),
         ('name="r"', 'name="r&#10;x"', ModelValueError, 2, "control character"),
+        ('<mass value="1"/>', '<mass value="-1"/>', ModelValueError, 6, "mass value='-1': a mass is not negative"),
+        ('<link name="base"/>', '<link name="l1"/>', ModelStructureError, 4, "two links have the name 'l1': first at a.urdf:3"),
         ('<mass value="1"/>', "<mass/>", ModelValueError, 6, "mass value: the attribute 'value' is missing"),
         (' iyz="0"', "", ModelValueError, 7, "inertia iyz: the attribute 'iyz' is missing"),
         ('xyz="0 0 1"', 'xyz="0,0,1"', ModelValueError, 13, "separate numbers by spaces"),
         ('xyz="0 0 1"', "", ModelValueError, 13, "axis xyz: the attribute 'xyz' is missing"),
-        ('damping="1"', 'damping="-1"', ModelValueError, 15, "joint 'j1' > dynamics: viscous is negative"),
-        ('friction="1"', 'friction="-1"', ModelValueError, 15, "coulomb is negative"),
+        ('damping="1"', 'damping="-1"', ModelValueError, 15, "joint 'j1' > dynamics damping='-1': friction is not negative"),
+        ('friction="1"', 'friction="-1"', ModelValueError, 15, "dynamics friction='-1': friction is not negative"),
         ('velocity="5"', 'velocity="-5"', ModelValueError, 14, "limit velocity='-5': a limit is not negative"),
         ('lower="-1"', 'lower="1.5"', ModelValueError, 14, "the lower limit 1.5 is above the upper 1"),
         ("</joint>", '<mimic joint="j1"/></joint>', ModelStructureError, 9, "cycle: j1-j1"),
@@ -248,6 +250,20 @@ def test_one_thing_wrong(old, new, error, line, words):
         parse_urdf(GOOD.replace(old, new, 1).encode(), "a.urdf")
     assert type(info.value) is error
     assert (info.value.file, info.value.line) == ("a.urdf", line)
+
+
+def test_a_doubtful_inertia_is_reported_where_it_stands():
+    data = GOOD.replace('<link name="l1">', '<link name="l1">\n').replace('izz="0.01"', 'izz="0.03"').encode()
+    with pytest.warns(errors.ModelWarning, match=r"a\.urdf:5:1: link 'l1': .*triangle inequality"):
+        parse_urdf(data, "a.urdf")
+    with pytest.raises(ModelValueError, match=r"a\.urdf:5:1: link 'l1' > inertial: .*triangle inequality"):
+        parse_urdf(data, "a.urdf", strict=True)
+
+
+@pytest.mark.parametrize("data", [b"", b" \n"])
+def test_an_empty_file_says_so(data):
+    with pytest.raises(ModelSyntaxError, match=r"a\.urdf:1:1: the file is empty"):
+        parse_urdf(data, "a.urdf")
 
 
 @pytest.mark.parametrize(

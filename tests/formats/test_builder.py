@@ -53,6 +53,23 @@ def test_limits_drive_mimic_pitch_and_symbols():
     assert model.symbols == {m}
 
 
+def test_limits_as_array_and_mimic_as_tuple():
+    model = (
+        Builder()
+        .body("a", joint_name="j", inertia=BALL, limits=np.array([0, 1.0]))
+        .body("b", "a", inertia=BALL, mimic=("j", 2, 0.5))
+        .body("c", "a", inertia=BALL, mimic="j")
+        .build()
+    )
+    assert model.joints[0].limits == Limits(0, 1)
+    assert [joint.mimic for joint in model.joints[1:]] == [Mimic("j", 2.0, 0.5), Mimic("j")]
+
+
+def test_angles_that_look_like_degrees_are_reported():
+    with pytest.warns(ModelWarning, match=r"body 'a' '0 0 90': rpy is in radians .*are these degrees\?"):
+        Builder().body("a", rpy=(0, 0, 90), inertia=BALL)
+
+
 def test_an_axis_is_made_unit_and_reported():
     with pytest.warns(ModelWarning, match="body 'a' .*axis has length 2"):
         model = Builder().body("a", axis=(0, 0, 2), inertia=BALL).build()
@@ -70,6 +87,15 @@ def test_an_axis_is_made_unit_and_reported():
         ({"com": (0, 0, 0)}, "without a mass"),
         ({"mass": 1, "tensor": (1, 2)}, "tensor"),
         ({"joint": "hinge"}, "unknown joint type"),
+        ({"mass": "1"}, r"^body 'a' mass='1': not a finite number \(write a number or an expression\)$"),
+        ({"mass": 1, "com": (0, 0)}, "body 'a' com=.*3 numbers are needed"),
+        ({"inertia": 1.0}, "body 'a' inertia='1.0': an Inertia is needed"),
+        ({"inertia": BALL, "drive": 0.1}, "body 'a' drive='0.1': a Drive is needed"),
+        ({"mimic": 3}, "body 'a' mimic='3': a Mimic, the name of a joint"),
+        ({"mimic": ("j", "x")}, "body 'a' multiplier='x'"),
+        ({"limits": 1}, "body 'a' limits='1': Limits or a pair"),
+        ({"limits": (0, "x")}, "body 'a' upper='x'"),
+        ({"parent": 1}, "body 'a' parent='1': a text is needed"),
     ],
 )
 def test_bad_values_are_refused_by_name(arguments, message):

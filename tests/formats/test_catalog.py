@@ -1,11 +1,12 @@
 import json
+import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from qddot.errors import InputError, ModelFormatError, ModelStructureError, ModelValueError, UnknownNameError
+from qddot.errors import InputError, ModelFormatError, ModelSyntaxError, ModelValueError, UnknownNameError
 from qddot.formats import catalog_names, load_model
 from qddot.formats.tables import dh_model
 from qddot.model.inertia import Inertia
@@ -113,11 +114,20 @@ def test_floating_puts_a_free_joint_first():
     assert model.mechanism.coordinates[0].name == "floating_base"
 
 
-def test_floating_needs_its_names(tmp_path):
+def test_floating_finds_free_names(tmp_path):
     path = tmp_path / "arm.toml"
-    path.write_text('base = "world"\ndh = [{inertia = {mass = 1, com = [1, 0, 0]}}]')
-    with pytest.raises(ModelStructureError, match="'world' is taken"):
-        load_model(path, floating=True)
+    path.write_text('base = "world"\ndh = [{joint_name = "floating_base", inertia = {mass = 1, com = [1, 0, 0]}}]')
+    model = load_model(path, floating=True)
+    assert model.root == "world_2"
+    assert [joint.name for joint in model.joints] == ["floating_base_2", "floating_base"]
+
+
+def test_a_floating_table_may_have_a_heavy_base(tmp_path):
+    path = tmp_path / "arm.toml"
+    path.write_text("base_inertia = {mass = 5, tensor = [1, 1, 1]}\ndh = [{inertia = {mass = 1, tensor = [1, 1, 1]}}]")
+    model = load_model(path, floating=True)
+    assert model.links[1].inertia == Inertia(5.0, tensor=(1, 1, 1))
+    assert model.bodies[-2].inertia.m == 5
 
 
 def test_gravity_is_replaced_or_refused():
@@ -138,6 +148,18 @@ def test_unknown_sources(tmp_path):
     (tmp_path / "robot.xml").write_text("<?xml version='1.0'?><!-- <robot> --><mujoco/>")
     with pytest.raises(ModelFormatError, match="MJCF is not read yet"):
         load_model(tmp_path / "robot.xml")
+    with pytest.raises(ModelFormatError, match="it is a directory"):
+        load_model(tmp_path)
+    with pytest.raises(UnknownNameError, match="no file or catalog robot ''"):
+        load_model("")
+
+
+def test_comments_without_end_take_no_time(tmp_path):
+    (tmp_path / "robot.xml").write_bytes(b"<!--" * 16384)
+    start = time.perf_counter()
+    with pytest.raises(ModelSyntaxError):
+        load_model(tmp_path / "robot.xml")
+    assert time.perf_counter() - start < 0.5
 
 
 def test_urdf_by_either_suffix(tmp_path):

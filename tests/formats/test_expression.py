@@ -3,6 +3,7 @@ import math
 import pytest
 import sympy
 
+from qddot.errors import ModelLimitError
 from qddot.formats.expression import Scope
 
 l, m = sympy.symbols("l m", real=True)
@@ -95,6 +96,17 @@ def test_declared_symbols_are_the_only_ones():
 def test_everything_else_is_refused(text):
     with pytest.raises(ValueError):
         Scope().evaluate(text)
+
+
+@pytest.mark.parametrize("text", ["((l+m)**16)**16", "(l*(l+m)**16)**4", "*".join(["(l+m)**16"] * 5)])
+def test_powers_of_powers_are_limited(text):
+    with pytest.raises(ModelLimitError, match="over the limit of 64"):
+        Scope().evaluate(text)
+
+
+def test_powers_within_the_limit():
+    assert Scope().evaluate("((l+m)**8)**8") == (l + m) ** 64
+    assert Scope().evaluate("sqrt(l**2 + m**2)/sin(l)**3") == sympy.sqrt(l**2 + m**2) / sympy.sin(l) ** 3
 
 
 def test_towers_of_powers_cost_nothing():

@@ -1,4 +1,5 @@
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ from scipy.linalg import expm
 
 from qddot.errors import ModelStructureError, ModelValueError, ModelWarning
 from qddot.formats.tables import DHRow, dh_model, inertia_from_spatial_matrix, screws_model
+from qddot.model.description import Limits, Mimic
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
 from tests.formats.kinematics import bracket, rot, trans, world_pose
@@ -112,6 +114,64 @@ def test_dh_refuses_wrong_rows():
         dh_model([])
     with pytest.raises(ModelStructureError, match="1 inertias for 2 joints"):
         dh_model([(0, 0, 0, 0)] * 2, inertias=[Inertia(1.0)])
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"inertias": [1, 2, 3]}, r"inertias \[0\]='1': an Inertia is needed"),
+        ({"drives": [None, 2, 3]}, r"drives \[1\]='2': a Drive is needed"),
+        ({"joint_names": [1, 2, 3]}, r"joint_names \[0\]='1': a text is needed"),
+        ({"link_names": [1, 2, 3]}, r"link_names \[0\]='1': a text is needed"),
+        ({"limits": 1}, "limits '1': a list with one entry a joint"),
+        ({"limits": [1, 2, 3]}, "joint 1 limits='1': Limits or a pair"),
+        ({"limits": [(0, 1, 2)] * 3}, "Limits or a pair"),
+        ({"limits": [("a", 1)] * 3}, "joint 1 lower='a'"),
+        ({"mimics": [None, 3, None]}, "joint 2 mimic='3': a Mimic, the name of a joint"),
+        ({"base_inertia": 3}, "base_inertia='3': an Inertia is needed"),
+        ({"base": 3}, "base='3': a text is needed"),
+        ({"name": 3}, "name='3': a text is needed"),
+        ({"frames": [3]}, "frames='3': a Frame is needed"),
+    ],
+)
+def test_parts_of_the_wrong_type_are_refused_by_name(parts, message):
+    with pytest.raises(ModelValueError, match=message):
+        dh_model([(1, 0, 0, 0)] * 3, **parts)
+
+
+def test_limits_and_mimics_in_every_form():
+    limits = [np.array([0, 1.0]), Limits(velocity=2), (-1, 1)]
+    model = dh_model([(1, 0, 0, 0)] * 3, limits=limits, mimics=[None, "joint1", ("joint1", 2, 0.5)])
+    assert [joint.limits for joint in model.joints] == [Limits(0, 1), Limits(velocity=2), Limits(-1, 1)]
+    assert [joint.mimic for joint in model.joints] == [None, Mimic("joint1"), Mimic("joint1", 2, 0.5)]
+    model = dh_model([(1, 0, 0, 0)] * 2, limits=np.array([[0, 1.0], [2, 3]]))
+    assert [joint.limits for joint in model.joints] == [Limits(0, 1), Limits(2, 3)]
+
+
+def test_the_base_may_have_inertia():
+    assert dh_model([(1, 0, 0, 0)], base_inertia=Inertia(2.0)).links[0].inertia.mass == 2
+    assert screws_model([[0, 0, 1, 0, 0, 0]], base_inertia=Inertia(2.0)).links[0].inertia.mass == 2
+
+
+@pytest.mark.parametrize("row", [{"alpha": 90}, {"theta": -180}])
+def test_angles_that_look_like_degrees_are_reported(row):
+    with pytest.warns(ModelWarning, match=r"dh row 1 .*are these degrees\?"):
+        dh_model([row])
+
+
+def test_the_pitch_of_a_huge_expression_takes_no_time():
+    a = sympy.symbols("a:9", real=True)
+    power = sympy.Pow(sum(a), 64)
+    start = time.perf_counter()
+    turning, screw = screws_model([[0, 0, 1, 0, power, 0], [0, 0, 1, 0, 0, power]]).joints
+    assert (turning.kind, screw.kind) == ("revolute", "helical")
+    assert time.perf_counter() - start < 5
+
+
+def test_a_pitch_that_cancels_is_none():
+    l = sympy.Symbol("l", real=True)
+    (joint,) = screws_model([[0.6, 0, 0.8, 4 * l * (l + 1), 0, -3 * l**2 - 3 * l]]).joints
+    assert joint.kind == "revolute"
 
 
 def test_a_bare_table_is_kinematics_even_when_strict():

@@ -1,5 +1,7 @@
 import json
 import math
+import time
+import warnings
 
 import numpy as np
 import pytest
@@ -212,10 +214,11 @@ BAD_VALUES = [
     ("limits = [1, -1]", "mass = 1", 2, "", "above the upper"),
     ("limits = {lower = 'q'}", "", 5, "lower", "plain number"),
     ("limits = {efort = 1}", "", 5, "efort", "did you mean 'effort'"),
-    ("drive = {viscous = -1}", "", 5, "", "viscous is negative"),
-    ("drive = {side = 'left'}", "", 5, "", "side 'left'"),
-    ("drive = {coulomb = [1, 2, 3]}", "", 5, "", "a pair"),
+    ("drive = {viscous = -1}", "", 5, "viscous", "not negative"),
+    ("drive = {side = 'left'}", "", 5, "side", "not one of joint, motor"),
+    ("drive = {coulomb = [1, 2, 3]}", "", 5, "coulomb", "a pair"),
     ("mimic = {multiplier = 2}", "", 5, "joint", "it is missing"),
+    ("", "mass = -1", 10, "mass", "a mass is not negative"),
     ("", "tensor = [1, 1, 1]", 9, "mass", "it is missing"),
     ("", "mass = 1\ntensor = [1, 1]", 11, "tensor", "shape"),
     ("", "mass = 1\ntensor = [[1, 2, 0], [0, 1, 0], [0, 0, 1]]", 11, "tensor", "symmetric"),
@@ -240,7 +243,8 @@ def test_bad_values_name_their_line_element_and_attribute(read, body, inertia, l
         ("[1, 2]", ModelFormatError, "a table of keys"),
         ('"robot"', ModelFormatError, "a table of keys"),
         ("{}", ModelFormatError, "no robot in it"),
-        ('{"bodie": []}', ModelFormatError, "did you mean 'bodie'"),
+        ('{"bodie": []}', ModelFormatError, "did you mean 'bodies' by 'bodie'"),
+        ('{"DH": []}', ModelFormatError, "did you mean 'dh' by 'DH'"),
         ('{"dh": [], "bodies": []}', ModelFormatError, "exclude each other"),
         ('{"S": [], "screws": []}', ModelFormatError, "given twice"),
         ('{"dh": []}', ModelStructureError, "no rows"),
@@ -258,6 +262,17 @@ def test_bad_values_name_their_line_element_and_attribute(read, body, inertia, l
         ('{"dh": [["l1", 2, 3, 4]], "symbols": ["l2"]}', ModelValueError, "did you mean 'l2'"),
         ('{"dh": [["l1", 2, 3, 4]], "values": {"l1": "x"}}', ModelValueError, "values l1='x': unknown symbol"),
         ('{"dh": [["l1", 2, 3, 4]], "values": [1]}', ModelValueError, "a table"),
+        ('{"dh": [["l1", 2, 3, 4]], "values": {"pi": 3}}', ModelValueError, "values name='pi': this name has a meaning of its own"),
+        ('{"dh": [["l1", 2, 3, 4]], "values": {"sin": 3}}', ModelValueError, "a meaning of its own"),
+        ('{"dh": [["l1", 2, 3, 4]], "values": {"a b": 3}}', ModelValueError, "a symbol is a name"),
+        (
+            '{"dh": [["l1", 2, 3, 4]], "values": {"a": "b", "b": "2*a"}}',
+            ModelValueError,
+            "in a circle: (a needs b needs a|b needs a needs b)",
+        ),
+        ('{"dh": [["l1", 2, 3, 4]], "values": {"a": "a"}}', ModelValueError, "in a circle: a needs a"),
+        ('{"dh": [["((a+b+c+d)**16)**16", 2, 3, 4]]}', ModelLimitError, "dh row 1 a=.*over the limit of 64"),
+        ('{"dh": [[1, 2, 3, 4]], "symbols": ["pi"]}', ModelValueError, "a meaning of its own"),
         ('{"S": [[0, 0, 1, 0, 0]]}', ModelValueError, "6 numbers are needed, there are 5"),
         ('{"S": [[0, 0, 0, 0, 0, 0]]}', ModelValueError, "no direction"),
         ('{"S": [[0, 0, 1, 0, 0, 0]], "M": [[1, 0], [0, 1]]}', ModelValueError, "4 x 4"),
@@ -273,6 +288,8 @@ def test_wrong_descriptions_are_refused(read, text, error, message):
     with pytest.raises(error, match=message) as caught:
         read(text, "json")
     assert type(caught.value) is error
+    assert caught.value.line == 1
+    assert caught.value.file.endswith("robot.json")
 
 
 @pytest.mark.parametrize(
@@ -319,7 +336,46 @@ name = 'it''s' """.replace("it''s", "x # y")
 
 def test_doubtful_physics_is_reported_with_its_place(read):
     text = "dh = [\n[0, 0, 0, 0],\n{inertia = {mass = 1, tensor = [1, 1, 3]}}]"
-    with pytest.warns(ModelWarning, match=r"robot.toml:3:1: link 'link2': .*triangle inequality"):
+    with pytest.warns(ModelWarning, match=r"robot.toml:3:12: link 'link2': .*triangle inequality"):
         read(text)
-    with pytest.raises(ModelError, match=r"robot.toml:3:1: .*triangle inequality"):
+    with pytest.raises(ModelError, match=r"robot.toml:3:12: link 'link2' > inertia: .*triangle inequality"):
         read(text, strict=True)
+
+
+def test_errors_of_the_whole_point_at_its_list(read):
+    with pytest.raises(ModelStructureError, match=r"robot.toml:2:6: dh: the table has no rows"):
+        read("name = 'x'\ndh = []")
+    with pytest.raises(ModelValueError, match=r"robot.toml:2:5: robot tool: body screws .*add tool"):
+        read("name = 'x'\nB = [[0, 0, 1, 0, 0, 0]]")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_long_chains_of_values_are_read_in_time(read, order):
+    values = {"v0": 1, **{f"v{i}": f"v{i - 1} + 1" for i in range(1, 2000)}}
+    start = time.perf_counter()
+    model = read(json.dumps({"values": dict(list(values.items())[::order]), "dh": [["v1999", 0, 0, 0]]}), "json")
+    assert model.joints[0].tip.p.x == 2000
+    assert time.perf_counter() - start < 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dh = [[0, 90, 0, 0]]",
+        "dh = [{theta = -180}]",
+        "bodies = [{name = 'a', rpy = [0, 0, 90]}]",
+        "dh = [[0, 0, 0, 0]]\nframes = [{name = 't', link = 'link1', rpy = [0, 0, 90]}]",
+        "dh = [{inertia = {mass = 1, tensor = [1, 1, 1], rpy = [0, 0, 90]}}]",
+    ],
+)
+def test_angles_that_look_like_degrees_are_reported_once(read, text):
+    with pytest.warns(ModelWarning) as record:
+        read(text)
+    assert ["robot.toml:" in str(w.message) for w in record if "are these degrees?" in str(w.message)] == [True]
+
+
+def test_degrees_beyond_a_turn_are_fine(read):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = read("bodies = [{name = 'a', rpy_deg = [0, 0, 450], inertia = {mass = 1, tensor = [1, 1, 1]}}]")
+    assert model.joints[0].origin.R.a.y == -1

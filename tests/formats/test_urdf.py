@@ -69,7 +69,8 @@ def test_no_inertial_is_none_not_zero():
 
 def test_places_point_at_lines():
     model = parse()
-    assert str(model.links[1].place) == "arm.urdf:3:1"
+    assert str(model.links[0].place) == "arm.urdf:2:1"
+    assert str(model.links[1].place) == "arm.urdf:3:17"  # of its inertia
     assert model.joints[0].place.line == 4
 
 
@@ -190,7 +191,7 @@ def test_gravity_argument_wins():
 
 
 def test_bad_own_drive_points_at_it():
-    with pytest.raises(ModelValueError, match=r"arm\.urdf:4:\d+: joint 'j1' > qddot_drive: gear_ratio is 0"):
+    with pytest.raises(ModelValueError, match=r"arm\.urdf:4:\d+: joint 'j1' > qddot_drive gear_ratio='0.0'"):
         parse(joint=LIMIT + '<qddot_drive gear_ratio="0"/>')
 
 
@@ -242,10 +243,15 @@ def test_xacro_is_refused_only_where_it_is_used(declaration):
             parse_urdf(data.replace(b"</robot>", use.encode() + b"</robot>"), "arm.urdf")
 
 
-@pytest.mark.parametrize("tag", ["mujoco", "sdf", "Robot"])
+@pytest.mark.parametrize("tag", ["sdf", "Robot"])
 def test_wrong_root(tag):
-    with pytest.raises(ModelFormatError, match=rf"a\.xml:1:1: the root is <{tag}>, expected <robot> .*<mujoco>"):
+    with pytest.raises(ModelFormatError, match=rf"a\.xml:1:1: the root is <{tag}>, expected <robot> \(this reads URDF\)"):
         parse_urdf(f"<{tag}/>".encode(), "a.xml")
+
+
+def test_mjcf_is_not_read_yet():
+    with pytest.raises(ModelFormatError, match=r"a\.urdf:1:1: <mujoco>: MJCF is not read yet"):
+        parse_urdf(b"<mujoco/>", "a.urdf")
 
 
 def test_no_link():
@@ -263,12 +269,38 @@ def test_no_link():
         ("joint", '<axis xyz="1 0 0" rpy="0 0 0"/>' + LIMIT, "joint 'j1' > axis: unknown attribute 'rpy'"),
         ("joint", '<Axis xyz="0 0 1"/>' + LIMIT, r"unknown element <Axis> is ignored \(did you mean <axis>\?\)"),
         ("link", INERTIAL.replace("inertial>", "inertail>"), "unknown element <inertail> .*<inertial>"),
+        ("joint", '<axes xyz="0 0 1"/>' + LIMIT, r"joint 'j1' > axes: unknown element <axes> .*did you mean <axis>"),
+        ("joint", LIMIT.replace("lower", "lowr"), r"joint 'j1' > limit: unknown attribute 'lowr' .*did you mean 'lower'"),
+        ("joint", LIMIT.replace("effort", "Effort"), "unknown attribute 'Effort' .*did you mean 'effort'"),
+        ("joint", LIMIT + '<dynamics fiction="1"/>', "dynamics: unknown attribute 'fiction' .*did you mean 'friction'"),
+        ("joint", LIMIT + '<dynamics dampening="1"/>', "dynamics: unknown attribute 'dampening' .*did you mean 'damping'"),
         ("link", '<mass value="1"/>' + INERTIAL, "<mass> has no meaning in <link>"),
     ],
 )
 def test_misspelt_parts_are_reported(part, text, message):
     with pytest.warns(ModelWarning, match=message):
         parse(**{part: text})
+
+
+def test_a_misspelt_multiplier_is_reported():
+    after = '<link name="l2"/><joint name="j2" type="revolute"><parent link="l1"/><child link="l2"/>' + LIMIT
+    with pytest.warns(ModelWarning, match="mimic: unknown attribute 'multiplyer' .*did you mean 'multiplier'"):
+        parse(after=after + '<mimic joint="j1" multiplyer="-2"/></joint>')
+
+
+def test_attributes_of_others_are_silent():
+    extra = '<dynamics D="1" K="2" mu_viscous="3" mu_coulomb="4" damping="0" friction="0"/>'
+    silently(robot(joint=LIMIT.replace("/>", ' acceleration="3" jerk="1"/>') + extra))
+
+
+@pytest.mark.parametrize(("angle", "said"), [("90", True), ("-180", True), ("6.2832", False), ("-3.15", False)])
+def test_angles_that_look_like_degrees_are_reported(angle, said):
+    data = robot(joint=f'<origin rpy="0 0 {angle}"/>' + LIMIT)
+    if not said:
+        silently(data)
+        return
+    with pytest.warns(ModelWarning, match=r"arm\.urdf:4:\d+: joint 'j1' > origin .*are these degrees\?"):
+        parse_urdf(data, "arm.urdf")
 
 
 @pytest.mark.parametrize("inner", ["joint", "link", "robot"])

@@ -38,7 +38,7 @@ def assert_same_robot(a: Model, b: Model) -> None:
     """Bodies, coordinates, drives, gravity, and where every frame of `a` is."""
     A, B = a.mechanism, b.mechanism
     assert (a.name, a.gravity) == (b.name, b.gravity)
-    assert A.coordinates == B.coordinates or [c[:2] + c[3:] for c in A.coordinates] == [c[:2] + c[3:] for c in B.coordinates]
+    assert list(map(hinged, A.coordinates)) == list(map(hinged, B.coordinates))
     for x, y in zip(A.bodies, B.bodies, strict=True):
         assert (x.joint_name, x.parent, type(x.joint)) == (y.joint_name, y.parent, type(y.joint))
         assert (x.coordinates, x.columns, x.rate, x.offset, x.drive) == (y.coordinates, y.columns, y.rate, y.offset, y.drive)
@@ -48,6 +48,12 @@ def assert_same_robot(a: Model, b: Model) -> None:
     for name, (body, pose) in A.frames.items():
         assert B.frames[name][0] == body
         same_numbers(pose, B.frames[name][1])
+
+
+def hinged(coordinates):
+    """All but the parts, which compare by identity; a hinge without limits of position is written as continuous."""
+    free = coordinates.kind == "revolute" and (coordinates.limits.lower, coordinates.limits.upper) == (-math.inf, math.inf)
+    return coordinates._replace(kind="continuous" if free else coordinates.kind, parts=())
 
 
 def same_numbers(a, b) -> None:
@@ -64,7 +70,7 @@ def test_every_type_of_urdf(kind, tmp_path):
         warnings.simplefilter("error")
         back = round_trip(model, tmp_path)
     assert_same_robot(model, back)
-    assert [j.kind for j in back.joints] == [kind, "revolute"]
+    assert [j.kind for j in back.joints] == [kind, "continuous"]
     assert back.joints[0].limits == limits
 
 
@@ -86,8 +92,36 @@ def test_numbers_are_exact(tmp_path):
 
 
 def test_unlimited_reads_back_as_unlimited(tmp_path):
-    back = round_trip(chain(Joint("j", "revolute", "base", "l1", limits=Limits(lower=-1))), tmp_path)
-    assert back.joints[0].limits == Limits(-1, math.inf, math.inf, math.inf)
+    half = Joint("j", "revolute", "base", "l1", limits=Limits(lower=-1))
+    slider = Joint("s", "prismatic", "l1", "l2", limits=Limits(effort=3))
+    wheel = Joint("w", "continuous", "l2", "l3", limits=Limits(velocity=3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        back = round_trip(chain(half, slider, wheel), tmp_path)
+    assert [(j.kind, j.limits) for j in back.joints] == [(j.kind, j.limits) for j in (half, slider, wheel)]
+
+
+def test_other_readers_find_finite_limits(tmp_path):
+    write_urdf(chain(Joint("s", "prismatic", "base", "l1", limits=Limits(effort=3))), tmp_path / "r")
+    limit = ElementTree.parse(tmp_path / "r").find("joint/limit").attrib
+    numbers = {"lower": "-1000000000.0", "upper": "1000000000.0", "velocity": "1000000000.0", "effort": "3.0"}
+    assert limit == {**numbers, "qddot_unlimited": "lower upper velocity"}
+
+
+def test_a_hinge_without_limits_is_continuous(tmp_path):
+    write_urdf(chain(Joint("j", "revolute", "base", "l1")), tmp_path / "r")
+    joint = ElementTree.parse(tmp_path / "r").find("joint")
+    assert joint.get("type") == "continuous"
+    assert joint.find("limit") is None
+
+
+@pytest.mark.parametrize(("place", "error"), [(".", IsADirectoryError), ("no/such/folder/r.urdf", FileNotFoundError)])
+def test_where_nothing_can_be_written_the_path_is_named(place, error, tmp_path):
+    path = tmp_path / place
+    with pytest.raises(error) as info:
+        write_urdf(chain(Joint("j", "revolute", "base", "l1")), path)
+    assert info.value.filename == str(path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_bounded_continuous_joint_keeps_its_limits(tmp_path):

@@ -63,7 +63,8 @@ def test_axes_close_to_minus_z(kind):
         axis = Vec(np.sin(tilt) * np.cos(turn), np.sin(tilt) * np.sin(turn), -np.cos(tilt))
         links = [Link("base"), Link("first", random_inertia(rng)), Link("second", random_inertia(rng))]
         joints = [
-            Joint(f"to {b}", kind, a, b, random_pose(rng), axis, pitch=0.1) for a, b in (("base", "first"), ("first", "second"))
+            Joint(f"to {b}", kind, a, b, random_pose(rng), axis, pitch=0.1 if kind == "helical" else 0.0)
+            for a, b in (("base", "first"), ("first", "second"))
         ]
         model = Model("tilted", links, joints)
         check_dynamics(Plain(model), described(model), State.random(model, rng))

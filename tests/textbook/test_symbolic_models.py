@@ -208,3 +208,39 @@ def test_robot_shows_its_symbols():
 def test_values_are_finite(value):
     with pytest.raises(ValueError, match="finite"):
         by_table(m1, m2, L1, L2).subs({m1: value})
+
+
+# values that arrive later are checked like those of a new description ---------------------------------------------------------
+
+
+def test_a_symbolic_axis_is_made_unit_when_it_gets_values():
+    a = sympy.Symbol("a", real=True)
+    arm = qddot.Builder("arm").body("l", axis=(a, 0, 0), mass=1, com=(0, 1, 0)).robot()
+    assert arm.subs({a: 2}).mass_matrix([0.3]) == pytest.approx(1.0)
+    np.testing.assert_allclose(
+        arm.subs({a: 2}).transform([0.3])[:3, :3] @ arm.subs({a: 2}).transform([0.3])[:3, :3].T, np.eye(3), atol=1e-15
+    )
+    with pytest.raises(qddot.ModelValueError):
+        arm.subs({a: 0})
+
+
+def test_substitution_is_simultaneous():
+    a, b = sympy.symbols("a b", positive=True)
+    arm = qddot.Builder("arm").body("l", mass=a, com=(0, b, 0)).robot()
+    swapped = arm.subs({a: b, b: a}).subs({a: 2.0, b: 3.0})
+    assert swapped.mass_matrix([0]) == pytest.approx(3.0 * 2.0**2)
+
+
+@pytest.mark.parametrize("value", ["__import__('os').getcwd()", None, float("nan"), [1.0]])
+def test_only_numbers_and_expressions_are_substituted(value):
+    a = sympy.Symbol("a", real=True)
+    arm = qddot.Builder("arm").body("l", mass=a).robot()
+    with pytest.raises(qddot.ModelValueError):
+        arm.subs({a: value})
+
+
+def test_a_symbolic_follower_is_printed():
+    k = sympy.Symbol("k", real=True)
+    builder = qddot.Builder("pair").body("a", mass=1, com=(1, 0, 0))
+    robot = builder.body("b", "a", mass=1, com=(1, 0, 0), mimic=qddot.Mimic("a_joint", k)).robot()
+    assert "b_joint follows a_joint: k q + 0" in repr(robot)

@@ -5,6 +5,7 @@ Rows are orientation first, then the velocity of the frame's origin in world axe
 
 from __future__ import annotations
 
+from qddot.algorithms.factor import reciprocal
 from qddot.algorithms.jacobian import jacobian
 from qddot.algorithms.kinematics import Scalars, frame_pose
 from qddot.model.field import Field
@@ -36,10 +37,10 @@ def analytic_jacobian(model: LiftedModel, q: Scalars, frame: str, coordinates: s
 
 def rpy_rates(field: Field, R: Mat) -> list[Vec]:
     """Rates of (roll, pitch, yaw), about fixed x, y, z, from the angular velocity; singular where pitch is +-90 degrees."""
-    cos_pitch = field.sqrt(R.a.x * R.a.x + R.b.x * R.b.x)
-    cos_yaw, sin_yaw = R.a.x / cos_pitch, R.b.x / cos_pitch
-    tan_pitch = -R.c.x / cos_pitch
-    roll = Vec(cos_yaw / cos_pitch, sin_yaw / cos_pitch, 0)
+    secant = reciprocal(field.sqrt(R.a.x * R.a.x + R.b.x * R.b.x))  # of the pitch
+    cos_yaw, sin_yaw = R.a.x * secant, R.b.x * secant
+    tan_pitch = -R.c.x * secant
+    roll = Vec(cos_yaw * secant, sin_yaw * secant, 0)
     return [roll, Vec(-sin_yaw, cos_yaw, 0), Vec(cos_yaw * tan_pitch, sin_yaw * tan_pitch, 1)]
 
 

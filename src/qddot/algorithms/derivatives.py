@@ -8,9 +8,9 @@ to q is along the tangent: of a change `integrate(q, dq)`.
 from __future__ import annotations
 
 from qddot.algorithms.coriolis import composites
-from qddot.algorithms.drives import armatures, stiffnesses, viscosities
+from qddot.algorithms.drives import coefficients
 from qddot.algorithms.factor import factor
-from qddot.algorithms.forward_dynamics import Accelerations, articulated_bodies, composite_bodies
+from qddot.algorithms.forward_dynamics import forward_dynamics
 from qddot.algorithms.kinematics import Scalars, combine, path_to_root, world_columns, world_poses, world_velocities, zeros
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
@@ -47,8 +47,9 @@ def inverse_dynamics_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qd
 
     n = model.nv
     dq, dqd, dqdd = ([zeros(n) for _ in range(n)] for _ in range(3))
-    for c in range(n):
-        dq[c][c], dqd[c][c], dqdd[c][c] = (terms(model)[c] for terms in (stiffnesses, viscosities, armatures))
+    for matrix, name in ((dq, "stiffness"), (dqd, "viscous"), (dqdd, "armature")):
+        for c, value in enumerate(coefficients(model, name)):
+            matrix[c][c] = value
     for body in model.bodies:
         j = body.index
         for (c, s), r, r2, w in zip(S[j], rate[j], rate2[j], swing[j]):
@@ -76,23 +77,12 @@ def forward_dynamics_derivatives(
 
     tau(q, qd, qdd) is constant along the solution, so d qdd = -M^-1 (d tau/dq dq + d tau/d qd d qd) + M^-1 d tau.
     """
-    qdd, margins = accelerations(model, q, qd, tau)
+    qdd, margins = forward_dynamics(model, q, qd, tau)
     dq, dqd, M = inverse_dynamics_derivatives(model, q, qd, qdd)
     solved, n = factor(M), model.nv
     minus = [transposed([solved.solve([-x for x in column]) for column in transposed(A)]) for A in (dq, dqd)]
     inverse = [solved.solve([1 if i == j else 0 for i in range(n)]) for j in range(n)]
     return minus[0], minus[1], inverse, margins
-
-
-def accelerations(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars) -> Accelerations:
-    """Forward dynamics by whichever way suits the mechanism."""
-    return (composite_bodies if shares_coordinates(model) else articulated_bodies)(model, q, qd, tau)
-
-
-def shares_coordinates(model: LiftedModel) -> bool:
-    """True if some joint follows another."""
-    columns = [c for body in model.bodies for c in body.columns]
-    return len(columns) != len(set(columns))
 
 
 def transposed(A: Matrix) -> Matrix:

@@ -7,18 +7,22 @@ from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
 
 
-def armature_torque(model: LiftedModel, qdd: Scalars) -> list[Scalar]:
-    """Reflected rotor inertia times acceleration."""
-    return [armature * x for armature, x in zip(armatures(model), qdd)]
+def coefficients(model: LiftedModel, name: str) -> list[Scalar]:
+    """One constant of the drives, column by column.
 
-
-def armatures(model: LiftedModel) -> list[Scalar]:
-    """`N^2 Jm` of each column: what rotors add to the diagonal of M."""
+    `"armature"` is what rotors add to the diagonal of M, `"viscous"` the derivative of friction with respect to qd (Coulomb
+    friction has none, except where it jumps), `"stiffness"` that of the springs with respect to q.
+    """
     total = zeros(model.nv)
     for body in model.bodies:
         for c in body.columns:
-            total[c] = total[c] + body.drive.armature
+            total[c] = total[c] + getattr(body.drive, name)
     return total
+
+
+def armature_torque(model: LiftedModel, qdd: Scalars) -> list[Scalar]:
+    """Reflected rotor inertia times acceleration."""
+    return [armature * x for armature, x in zip(coefficients(model, "armature"), qdd)]
 
 
 def friction_torque(model: LiftedModel, qd: Scalars) -> list[Scalar]:
@@ -34,15 +38,6 @@ def friction_torque(model: LiftedModel, qd: Scalars) -> list[Scalar]:
     return tau
 
 
-def viscosities(model: LiftedModel) -> list[Scalar]:
-    """The derivative of friction with respect to qd (Coulomb friction has none, except where it jumps)."""
-    total = zeros(model.nv)
-    for body in model.bodies:
-        for c in body.columns:
-            total[c] = total[c] + body.drive.viscous
-    return total
-
-
 def spring_torque(model: LiftedModel, q: Scalars) -> list[Scalar]:
     """What holds the joints against their springs."""
     tau = zeros(model.nv)
@@ -51,15 +46,6 @@ def spring_torque(model: LiftedModel, q: Scalars) -> list[Scalar]:
             (c,), (i,) = body.columns, body.coordinates
             tau[c] = tau[c] + body.drive.stiffness * (q[i] - body.drive.rest)
     return tau
-
-
-def stiffnesses(model: LiftedModel) -> list[Scalar]:
-    """The derivative of the spring torque with respect to q."""
-    total = zeros(model.nv)
-    for body in model.bodies:
-        for c in body.columns:
-            total[c] = total[c] + body.drive.stiffness
-    return total
 
 
 def spring_energy(model: LiftedModel, q: Scalars) -> Scalar:

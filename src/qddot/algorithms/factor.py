@@ -5,6 +5,7 @@ Eliminating leaves before their parents keeps the zeros of a branched mass matri
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from qddot.algorithms.kinematics import Scalars
@@ -50,5 +51,5 @@ def factor(A: Matrix) -> Factor:
 
 
 def reciprocal(x: Scalar) -> Scalar:
-    """1/x; an exact zero (a joint that moves nothing) gives 0, and the pivot reports it."""
-    return 0 if isinstance(x, (int, float)) and x == 0 else 1 / x
+    """1/x; infinite for an exact zero, the pivot of a joint that moves nothing."""
+    return math.inf if isinstance(x, (int, float)) and x == 0 else 1 / x

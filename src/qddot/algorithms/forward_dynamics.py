@@ -10,13 +10,14 @@ from qddot.algorithms.drives import friction_torque, spring_torque
 from qddot.algorithms.factor import Factor, factor
 from qddot.algorithms.inverse_dynamics import Wrenches, bias_torque
 from qddot.algorithms.kinematics import Scalars, joint_poses, world_poses, zeros
-from qddot.algorithms.mass_matrix import composite_inertias, mass_matrix
+from qddot.algorithms.mass_matrix import mass_matrix
+from qddot.errors import InputError
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import ArticulatedInertia, Force, Motion
 
-NOISE = 500
+NOISE = 2000
 """A pivot below this many rounding errors of the inertia it was computed from means nothing."""
 
 Accelerations = tuple[list[Scalar], list[Scalar]]
@@ -42,7 +43,7 @@ def articulated_bodies(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars
     U: dict[int, list[Force]] = {}
     D: dict[int, Factor] = {}
     u: dict[int, list[Scalar]] = {}
-    margins = zeros(model.nv)
+    margins, noise = zeros(model.nv), pivot_noise(model)
     for body in reversed(model.bodies):
         i, S = body.index, [s for _, s in body.subspace]
         U[i] = [IA[i] @ s for s in S]
@@ -51,8 +52,8 @@ def articulated_bodies(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars
             inertia[k][k] = inertia[k][k] + body.drive.armature
         D[i] = factor(inertia)
         u[i] = [tau[col] - lost[col] - pA[i].dot(s) for col, s in body.subspace]
-        for (col, s), pivot in zip(body.subspace, D[i].pivots):
-            margins[col] = pivot - size(IA[i], s) * (NOISE * model.field.rounding)
+        for (col, _), pivot, rounding in zip(body.subspace, D[i].pivots, noise[i]):
+            margins[col] = pivot - rounding
         if body.parent != WORLD:
             Ia, pa = IA[i], pA[i] + sum((f * x for f, x in zip(U[i], D[i].solve(u[i]))), Force())
             for k, gain in enumerate(gains(D[i], U[i])):
@@ -82,16 +83,58 @@ def gains(D: Factor, U: list[Force]) -> list[Force]:
 
 def composite_bodies(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars, f_ext: Wrenches | None = None) -> Accelerations:
     """qdd and margins from M qdd = tau - bias."""
-    composite = composite_inertias(model, joint_poses(model, q))
     solved = factor(mass_matrix(model, q))
     bias = bias_torque(model, q, qd, f_ext)
     margins = list(solved.pivots)
-    for body in model.bodies:
-        for c, s in body.subspace:
-            margins[c] = margins[c] - size(ArticulatedInertia.of(composite[body.index]), s) * (NOISE * model.field.rounding)
+    for body, noise in zip(model.bodies, pivot_noise(model)):
+        for c, rounding in zip(body.columns, noise):
+            margins[c] = margins[c] - rounding
     return solved.solve([t - b for t, b in zip(tau, bias)]), margins
 
 
-def size(inertia: ArticulatedInertia, s: Motion) -> Scalar:
-    """How large the numbers are from which `s . inertia s` is computed, whatever remains of them."""
-    return inertia.I.trace * s.w.dot(s.w) + inertia.M.trace * s.v.dot(s.v)
+def pivot_noise(model: LiftedModel) -> list[list[float]]:
+    """For each body and column, the rounding error of a pivot: of numbers as large as the inertia beyond the joint can get.
+
+    The bounds follow from the nominal constants: mass, first and second moment of everything beyond, as far out as it can be.
+    """
+    bodies = model.source.bodies
+    mass, first, second = ([0.0] * len(bodies) for _ in range(3))
+    if model.source.symbols:
+        return [[0.0] * len(body.columns) for body in bodies]
+    for body in reversed(bodies):
+        i, p, (m, h, I) = body.index, body.parent, body.inertia
+        mass[i] += abs(m)
+        first[i] += sum(map(abs, h))
+        second[i] += sum(abs(x) for row in I for x in row)
+        if p != WORLD:
+            d = sum(map(abs, body.placement.p)) + body.reach
+            second[p] += second[i] + 4 * d * first[i] + 2 * d * d * mass[i]
+            first[p] += first[i] + d * mass[i]
+            mass[p] += mass[i]
+    unit = NOISE * model.field.rounding
+    squares = [[(s.w.dot(s.w), s.v.dot(s.v)) for _, s in body.subspace] for body in model.bodies]
+    return [[unit * (second[i] * w + mass[i] * v) for w, v in rows] for i, rows in enumerate(squares)]
+
+
+METHODS = {"auto": None, "aba": articulated_bodies, "crba": composite_bodies}
+
+
+def forward_dynamics(
+    model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars, method: str = "auto", f_ext: Wrenches | None = None
+) -> Accelerations:
+    """qdd and margins by the method named, or by the one that suits the mechanism.
+
+    Raises:
+        InputError: articulated bodies are asked for, but joints follow each other.
+    """
+    coupled = shares_coordinates(model)
+    if method == "aba" and coupled:
+        raise InputError('method="aba" cannot couple joints that follow each other; use method="crba" or "auto"')
+    compute = METHODS[method] or (composite_bodies if coupled else articulated_bodies)
+    return compute(model, q, qd, tau, f_ext)
+
+
+def shares_coordinates(model: LiftedModel) -> bool:
+    """True if some joint follows another."""
+    columns = [c for body in model.bodies for c in body.columns]
+    return len(columns) != len(set(columns))

@@ -9,7 +9,7 @@ from qddot.algorithms.kinematics import Scalars, joint_poses, world_poses, zeros
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
-from qddot.model.spatial import Force, Motion, Vec
+from qddot.model.spatial import ZERO, Force, Mat, Vec
 
 Wrenches = Mapping[int, Force]
 """External forces on bodies, each about the world's origin in world axes."""
@@ -18,30 +18,45 @@ Wrenches = Mapping[int, Force]
 def newton_euler(
     model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, gravity: Vec, f_ext: Wrenches | None = None
 ) -> list[Scalar]:
-    """Forces of the links alone: velocities and accelerations outward, forces inward.
+    """Forces of the links alone: motion outward, forces inward (Luh, Walker and Paul 1980).
 
-    The base accelerates upward by -gravity, which is how gravity enters every body at once.
+    Of each body: angular velocity w and acceleration dw, the acceleration a of the point at its origin, and U, with which other
+    points at r accelerate by a + U r. Linear velocities never appear. The base accelerates upward by -gravity, which is how
+    gravity enters every body at once.
     """
     X = joint_poses(model, q)
-    v, a, f = {WORLD: Motion()}, {WORLD: Motion(v=-gravity)}, {}
+    w, dw, a, U, f = {WORLD: Vec()}, {WORLD: Vec()}, {WORLD: -gravity}, {WORLD: ZERO}, {}
     for body in model.bodies:
-        i, parent, I = body.index, body.parent, body.inertia
-        vJ, aJ = body.velocity(qd), body.velocity(qdd)
-        v[i] = X[i].into(v[parent]) + vJ
-        a[i] = X[i].into(a[parent]) + aJ + v[i].cross(vJ)
-        f[i] = I @ a[i] + v[i].cross_force(I @ v[i])
+        i, p = body.index, body.parent
+        vJ, aJ, R = body.velocity(qd), body.velocity(qdd), X[i].R
+        carried = w[p] @ R
+        w[i] = carried + vJ.w
+        dw[i] = dw[p] @ R + aJ.w + carried.cross(vJ.w)
+        a[i] = (a[p] + U[p] @ X[i].p) @ R + aJ.v + (carried + w[i]).cross(vJ.v)
+        U[i] = spin(w[i], dw[i])
+        f[i] = body.moments.wrench(a[i], U[i])
     if f_ext:
         X0 = world_poses(model, q)
         for i, wrench in f_ext.items():
             f[i] = f[i] - X0[i].into_force(wrench)
     tau = zeros(model.nv)
     for body in reversed(model.bodies):
-        i, parent = body.index, body.parent
+        i, p = body.index, body.parent
         for c, s in body.subspace:
             tau[c] = tau[c] + f[i].dot(s)
-        if parent != WORLD:
-            f[parent] = f[parent] + X[i].out_force(f[i])
+        if p != WORLD:
+            f[p] = f[p] + X[i].out_force(f[i])
     return tau
+
+
+def spin(w: Vec, dw: Vec) -> Mat:
+    """U = [dw] + [w][w]: points at r of a turning body accelerate by U r."""
+    xx, yy, zz, xy, xz, yz = w.x * w.x, w.y * w.y, w.z * w.z, w.x * w.y, w.x * w.z, w.y * w.z
+    return Mat(
+        Vec(-(yy + zz), xy - dw.z, xz + dw.y),
+        Vec(xy + dw.z, -(xx + zz), yz - dw.x),
+        Vec(xz - dw.y, yz + dw.x, -(xx + yy)),
+    )
 
 
 def inverse_dynamics(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, f_ext: Wrenches | None = None) -> list[Scalar]:

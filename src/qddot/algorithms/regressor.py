@@ -89,5 +89,5 @@ def named_parameters(model: LiftedModel) -> list[tuple[str, Scalar]]:
             m, h, I = body.link.inverse.out_inertia(body.inertia)
             found += [(f"{body.name}.{name}", value) for name, value in zip(INERTIAL, (m, *h, *upper(I)))]
     for body in model.bodies:
-        found += [(f"{body.joint_name}.{name}", value) for name, value, _ in drive_terms(model, body, nothing, nothing, nothing)]
+        found += [(f"{body.drive_name}.{name}", value) for name, value, _ in drive_terms(model, body, nothing, nothing, nothing)]
     return found

@@ -43,7 +43,7 @@ def as_array(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype, 
         largest = np.abs(array).max()
         if not largest < np.inf:
             index = first_index(~np.isfinite(array))
-            raise InputError(f"{name}{list(index)} is {array[index]}: inputs must be finite (check=False lets it through)")
+            raise InputError(f"{name}{list(index)} is {array[index]}: inputs must be finite")
     return array
 
 
@@ -61,15 +61,14 @@ def check_configuration(q: np.ndarray, mechanism: Mechanism) -> np.ndarray:
     if q.size and np.abs(q).max() > FAR:
         warn_far(q, mechanism)
     for joint in mechanism.coordinates if mechanism.nq != mechanism.nv else ():
-        if joint.kind in ("spherical", "free"):
+        if joint.parts[0].quaternion:
             q = with_unit_quaternion(q, joint.name, joint.q.start)
     return q
 
 
 def warn_far(q: np.ndarray, mechanism: Mechanism) -> None:
-    """Name the joints whose angle is out of all proportion."""
-    turning = [c for c in mechanism.coordinates if c.kind in ("revolute", "continuous", "helical", "planar")]
-    far = [c.name for c in turning if np.abs(q[..., c.q.stop - 1]).max() > FAR]
+    """Name the joints whose angle is out of all proportion; in a planar joint it is the last coordinate."""
+    far = [c.name for c in mechanism.coordinates if c.parts[-1].angle and np.abs(q[..., c.q.stop - 1]).max() > FAR]
     if far:
         text = f"q of joint {', '.join(map(repr, far))} exceeds {FAR:g} rad: precision is lost; are these degrees or counts?"
         warnings.warn(text, InputWarning, stacklevel=stacklevel_outside())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from qddot.errors import missing_extra
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def to_casadi(program: Program) -> casadi.Function:
-    """The same function over `casadi.SX`; a matrix output keeps its shape, a vector is a column."""
+    """The same function over `casadi.SX`; a matrix output keeps its shape, a vector is a column. Margins are left out."""
     try:
         import casadi as ca
     except ImportError:
@@ -22,7 +23,7 @@ def to_casadi(program: Program) -> casadi.Function:
     rows = [(x.shape[0] if x.shape else 1, x.shape[1] if len(x.shape) > 1 else 1) for x in program.inputs]
     symbols = [ca.SX.sym(x.name, *shape) for x, shape in zip(program.inputs, rows)]
     flat = [ca.vertsplit(ca.vec(s.T)) for s in symbols]  # row-major, like the program
-    binary = {
+    operation = {
         "+": lambda a, b: a + b,
         "-": lambda a, b: a - b,
         "*": lambda a, b: a * b,
@@ -42,13 +43,16 @@ def to_casadi(program: Program) -> casadi.Function:
             source, element = node.args
             value[node] = flat[source][element]
         else:
-            value[node] = binary[node.op](*(get(a) for a in node.args))
-    outputs = [shaped(ca, [get(v) for v in x.values], x.shape) for x in program.outputs]
-    return ca.Function(program.name, symbols, outputs, [x.name for x in program.inputs], [x.name for x in program.outputs])
+            value[node] = operation[node.op](*(get(a) for a in node.args))
+    shown = [x for x in program.outputs if x.name != "margins"]
+    outputs = [shaped(ca, [get(v) for v in x.values], x.shape) for x in shown]
+    return ca.Function(program.name, symbols, outputs, [x.name for x in program.inputs], [x.name for x in shown])
 
 
 def shaped(ca, values: list, shape: tuple[int, ...]):
     """A column, a matrix, or for more dimensions the matrix with the leading ones flattened."""
+    if 0 in shape:
+        return ca.SX(math.prod(shape[:-1]), shape[-1])
     column = ca.vertcat(*values)
     if len(shape) < 2:
         return column

@@ -14,6 +14,10 @@ from qddot.graph.program import Program
 
 MAKE = 31
 NO_IDENTITY = -1
+OWNED = object.__basicsize__ + 4 * 4 + 2 * 8 + 2 * 4 + 4 * 8
+"""Offset of `obj` in PyUFuncObject: after nin, nout, nargs, identity; functions, data; ntypes, reserved; name, types, doc, ptr."""
+
+immortal: list[object] = []
 
 
 def signature(program: Program) -> str:
@@ -22,8 +26,8 @@ def signature(program: Program) -> str:
     return f"{core(program.inputs)}->{core(program.outputs)}"
 
 
-def make_gufunc(program: Program, address: int, dtype: np.dtype) -> tuple[np.ufunc, object]:
-    """The gufunc that runs the loop at `address`, and what must stay alive with it."""
+def make_gufunc(program: Program, address: int, dtype: np.dtype, engine: object) -> np.ufunc:
+    """The gufunc that runs the loop at `address`; `engine`, which owns the code, lives as long as it does."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     table = ctypes.cast(pointer(_multiarray_umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
@@ -46,10 +50,21 @@ def make_gufunc(program: Program, address: int, dtype: np.dtype) -> tuple[np.ufu
     loops, data = (c.c_void_p * 1)(address), (c.c_void_p * 1)(None)
     types = c.create_string_buffer(bytes([dtype.num]) * (n_in + n_out), n_in + n_out)
     name, text = program.name.encode(), signature(program).encode()
-    keep = (loops, data, types, name, text)
+    keep = (loops, data, types, name, text, engine)
     ufunc = prototype(table[MAKE])(
         c.addressof(loops), c.addressof(data), c.cast(types, c.c_char_p), 1, n_in, n_out, NO_IDENTITY, name, b"", 0, text
     )
     if not isinstance(ufunc, np.ufunc) or ufunc.signature is None:
         raise RuntimeError(f"NumPy {np.__version__} has another C API table than qddot expects")
-    return ufunc, keep
+    hold(ufunc, keep)
+    return ufunc
+
+
+def hold(ufunc: np.ufunc, keep: object) -> None:
+    """Let the ufunc own a reference to `keep`, in the field NumPy has for that (`PyUFuncObject.obj`, released with the ufunc)."""
+    slot = ctypes.c_void_p.from_address(id(ufunc) + OWNED)
+    if slot.value is None:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(keep))
+        slot.value = id(keep)
+    else:  # not the layout we know: never free it
+        immortal.append(keep)

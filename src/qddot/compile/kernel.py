@@ -23,16 +23,21 @@ class Kernel:
         self.ufunc: np.ufunc | None = None
         if all(0 not in x.shape for x in (*program.inputs, *program.outputs)):
             address, engine = compile_loop(program, dtype)
-            self.ufunc, keep = make_gufunc(program, address, dtype)
-            self._alive = (engine, keep)
+            self.ufunc = make_gufunc(program, address, dtype, engine)
 
     def __call__(self, *arrays: np.ndarray, out=None):
         """Evaluate; `out` is an array, or a tuple of arrays for several outputs."""
         if self.ufunc is not None:
             return self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
-        return self._empty(arrays)
+        results = self._empty(arrays)
+        if out is None:
+            return results[0] if len(results) == 1 else results
+        for room, values in zip(out if isinstance(out, tuple) else (out,), results):
+            if room is not None:
+                room[...] = values
+        return out
 
-    def _empty(self, arrays: tuple[np.ndarray, ...]):
+    def _empty(self, arrays: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
         """A robot without joints: what does not depend on q is constant, the rest is empty."""
         cores = zip(arrays, self.program.inputs)
         batch = np.broadcast_shapes(*(a.shape[: a.ndim - len(x.shape)] for a, x in cores))
@@ -40,4 +45,4 @@ class Kernel:
         for output in self.program.outputs:
             constant = np.array([float(v) for v in output.values], self.dtype).reshape(output.shape)
             results.append(np.broadcast_to(constant, (*batch, *output.shape)).copy())
-        return results[0] if len(results) == 1 else tuple(results)
+        return tuple(results)

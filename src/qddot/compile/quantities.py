@@ -51,7 +51,7 @@ def complete(quantity: str, options: Mapping[str, str], tip: Callable[[], str]) 
             raise InputError(f"{quantity} has no option {name!r}: {near_matches(name, known)}")
         if known[name] and value not in known[name]:
             raise InputError(f"{name}={value!r} is not one of {', '.join(map(repr, known[name]))}")
-    return {name: options.get(name) or (choices[0] if choices else tip()) for name, choices in known.items()}
+    return {name: options[name] if name in options else choices[0] if choices else tip() for name, choices in known.items()}
 
 
 def trace(model: Model, quantity: str, dtype: DTypeLike = float, *, wrench: bool = False, **options: str) -> Program:
@@ -70,7 +70,7 @@ def trace(model: Model, quantity: str, dtype: DTypeLike = float, *, wrench: bool
     if wrench:
         inputs.append(Input("wrench", (len(links), 6)))
     variables = [[recorder.variable(k, i) for i in range(x.size)] for k, x in enumerate(inputs)]
-    lifted = model.over(recorder)
+    lifted = model.over(recorder, regrouped=quantity not in NEEDS_ALL_PARAMETERS)
     if wrench:
         options["f_ext"] = forces(links, variables.pop())  # type: ignore[assignment]
     values = entry.compute(lifted, *variables, **options)
@@ -115,19 +115,6 @@ def coriolis_matrix(model: LiftedModel, q, qd, form: str):
     return CORIOLIS_FORMS[form](model, q, qd)
 
 
-FORWARD_METHODS = {"aba": forward_dynamics.articulated_bodies, "crba": forward_dynamics.composite_bodies}
-
-
-def accelerations(model: LiftedModel, q, qd, tau, method: str, f_ext=None):
-    if method == "aba" and derivatives.shares_coordinates(model):
-        raise InputError(
-            'method="aba" cannot couple joints that follow each other; use method="crba", or leave the choice to "auto"'
-        )
-    if method == "auto":
-        method = "crba" if derivatives.shares_coordinates(model) else "aba"
-    return FORWARD_METHODS[method](model, q, qd, tau, f_ext)
-
-
 def in_coordinates(algorithm: Callable) -> Callable:
     """For what is defined by derivatives with respect to q: only where qd is the rate of q."""
 
@@ -167,6 +154,11 @@ def stacked(model: LiftedModel, q, qd):
 
 FRAME: dict[str, tuple[str, ...]] = {"frame": ()}
 
+NEEDS_ALL_PARAMETERS = frozenset(
+    ("potential_energy", "lagrangian", "hamiltonian", "center_of_mass", "momentum", "regressor", "newton_euler_matrices")
+)
+"""What does not follow from the joint forces alone; everything else may use base parameters."""
+
 QUANTITIES: dict[str, Quantity] = {
     "mass_matrix": Quantity(("q",), {"M": 2}, mass_matrix),
     "coriolis_matrix": Quantity(("q", "qd"), {"C": 2}, coriolis_matrix, {"form": tuple(CORIOLIS_FORMS)}),
@@ -177,7 +169,7 @@ QUANTITIES: dict[str, Quantity] = {
     "bias_torque": Quantity(("q", "qd"), {"bias": 1}, inverse_dynamics.bias_torque),
     "inverse_dynamics": Quantity(("q", "qd", "qdd"), {"tau": 1}, inverse_dynamics.inverse_dynamics),
     "forward_dynamics": Quantity(
-        ("q", "qd", "tau"), {"qdd": 1, "margins": 1}, accelerations, {"method": ("auto", *FORWARD_METHODS)}
+        ("q", "qd", "tau"), {"qdd": 1, "margins": 1}, forward_dynamics.forward_dynamics, {"method": tuple(forward_dynamics.METHODS)}
     ),
     "inverse_dynamics_derivatives": Quantity(
         ("q", "qd", "qdd"), {"dtau_dq": 2, "dtau_dqd": 2, "dtau_dqdd": 2}, derivatives.inverse_dynamics_derivatives

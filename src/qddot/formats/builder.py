@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from qddot.errors import Place
 from qddot.formats.subject import Subject
 from qddot.model.description import Frame, Joint, Limits, Link, Mimic
@@ -41,8 +43,11 @@ class Builder:
     def __init__(
         self, name: str = "robot", *, base: str = "base", base_inertia: Inertia | None = None, gravity: Sequence[Scalar] = GRAVITY
     ) -> None:
-        self.name, self.base = name, base
-        self.gravity = Subject(f"robot {name!r}").vector("gravity", gravity)
+        robot = Subject(f"robot {name!r}")
+        self.name, self.base = robot.instance("name", name, str), robot.instance("base", base, str)
+        self.gravity = robot.vector("gravity", gravity)
+        if base_inertia is not None:
+            robot.instance("base_inertia", base_inertia, Inertia)
         self._links, self._joints, self._frames = [Link(base, base_inertia)], [], []
 
     def body(
@@ -60,10 +65,11 @@ class Builder:
         mass: Scalar | None = None,
         com: Sequence[Scalar] | None = None,
         tensor: object = None,
-        limits: Limits | tuple[float, float] | None = None,
+        limits: Limits | Sequence[float] | np.ndarray | None = None,
         drive: Drive | None = None,
-        mimic: Mimic | str | None = None,
+        mimic: Mimic | tuple[str, Scalar, Scalar] | str | None = None,
         place: Place | None = None,
+        inertia_place: Place | None = None,
     ) -> Builder:
         """Add a body and the joint that moves it; returns the builder.
 
@@ -77,12 +83,16 @@ class Builder:
             pitch: of a helical joint, m/rad.
             inertia: of the link; or give `mass` (kg), `com` (3,) in m and `tensor` about it in kg m^2.
             limits: `Limits`, or (lower, upper) in rad or m.
-            mimic: `Mimic`, or the name of the joint to follow.
+            mimic: `Mimic`, or the name of the joint to follow, or (joint, multiplier, offset).
+            place, inertia_place: where the body and its inertia stand in a file, for messages.
 
         Raises:
-            ModelValueError: a number that is not finite, an axis without direction, both `inertia` and `mass`.
+            ModelValueError: a number that is not finite, an axis without direction, both `inertia` and `mass`, a wrong type.
         """
         subject = Subject(f"body {name!r}", place)
+        for key, text in (("name", name), ("joint", joint), ("parent", parent), ("joint_name", joint_name)):
+            if text is not None:
+                subject.instance(key, text, str)
         if isinstance(axis, str) and axis not in AXES:
             raise subject.error("unknown axis", "axis", axis, f"use a vector or one of {', '.join(AXES)}")
         self._joints.append(
@@ -94,13 +104,13 @@ class Builder:
                 origin=pose(subject, xyz, rpy),
                 axis=subject.direction("axis", AXES[axis] if isinstance(axis, str) else axis),
                 pitch=subject.number("pitch", pitch),
-                limits=limits if isinstance(limits, Limits) else Limits(*(limits or ())),
-                mimic=Mimic(mimic) if isinstance(mimic, str) else mimic,
-                drive=drive,
+                limits=subject.limits(limits),
+                mimic=subject.mimic(mimic),
+                drive=drive if drive is None else subject.instance("drive", drive, Drive),
                 place=place,
             )
         )
-        self._links.append(Link(name, _inertia(subject, inertia, mass, com, tensor), place))
+        self._links.append(Link(name, _inertia(subject, inertia, mass, com, tensor), inertia_place or place))
         return self
 
     def frame(
@@ -133,10 +143,13 @@ class Builder:
 
 def pose(subject: Subject, xyz: object, rpy: object) -> Transform:
     """A pose from a position (m) and roll, pitch, yaw (rad)."""
-    return Transform(from_rpy(*subject.vector("rpy", rpy)), Vec(*subject.vector("xyz", xyz)))
+    angles = subject.angles("rpy", subject.vector("rpy", rpy))
+    return Transform(from_rpy(*angles), Vec(*subject.vector("xyz", xyz)))
 
 
 def _inertia(subject: Subject, inertia: Inertia | None, mass: object, com: object, tensor: object) -> Inertia | None:
+    if inertia is not None:
+        subject.instance("inertia", inertia, Inertia)
     if mass is None and com is None and tensor is None:
         return inertia
     if inertia is not None:
@@ -144,7 +157,4 @@ def _inertia(subject: Subject, inertia: Inertia | None, mass: object, com: objec
     if mass is None:
         raise subject.error("a centre of mass or tensor without a mass", "mass", fix="give the mass")
     centre = (0.0, 0.0, 0.0) if com is None else subject.vector("com", com)
-    try:
-        return Inertia(subject.number("mass", mass), centre, 0 if tensor is None else tensor)
-    except (TypeError, ValueError) as error:
-        raise subject.error(str(error), "tensor", tensor) from None
+    return subject.made(Inertia, subject.number("mass", mass), centre, 0 if tensor is None else tensor)

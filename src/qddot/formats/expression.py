@@ -13,13 +13,15 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping
 
-from qddot.errors import near_matches
+from qddot.errors import ModelLimitError, near_matches
 from qddot.model.scalar import Scalar, as_scalar
 
 MAX_LENGTH = 500
 MAX_DEPTH = 50
 MAX_EXPONENT = 16
+MAX_DEGREE = 64
 FUNCTIONS = ("sin", "cos", "tan", "sqrt")
+RESERVED = (*FUNCTIONS, "pi")
 NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 TOKEN = re.compile(rf"\s*(?:(?P<number>{NUMBER})(?!\w)|(?P<name>[^\W\d]\w*)|(?P<sign>\*\*|[-+*/()]))")
 NOT_NAMES = ("nan", "inf", "infinity")
@@ -42,13 +44,15 @@ class Scope:
 
         Raises:
             ValueError: not an expression of this grammar, an unknown name, or a value that is not finite.
+            ModelLimitError: powers of powers, which would be huge written out.
         """
         tokens = _tokens(text)
-        names = {word for kind, word in tokens if kind == "name" and word not in (*FUNCTIONS, "pi")}
+        names = _names(tokens)
         free = {name for name in names if name not in self.values}
         self._check_names(free)
+        values = {name: self.values[name] for name in names - free}
         try:
-            value = _Parser(tokens, _exact(free, self.values) if free else _floats(self.values)).whole()
+            value = _Parser(tokens, _exact(free, values) if free else _floats(values)).whole()
             return as_scalar(_finite(value) if free else value)
         except (OverflowError, ZeroDivisionError, TypeError):
             raise ValueError("its value is not a finite real number") from None
@@ -61,13 +65,38 @@ class Scope:
                 raise ValueError(f"unknown symbol {name!r}, {near_matches(name, [*self.symbols, *self.values])}")
 
 
+def names_in(text: str) -> set[str]:
+    """The symbols an expression uses.
+
+    Raises:
+        ValueError: not made of numbers, names and signs.
+    """
+    return _names(_tokens(text))
+
+
 def _finite(value: Scalar) -> Scalar:
-    """The SymPy expression itself, unless it divides by zero or is complex."""
+    """The SymPy expression itself, unless it divides by zero, is complex or of a degree that would be huge written out."""
     import sympy
 
     if value.has(sympy.I, sympy.zoo, sympy.oo, sympy.nan):
         raise OverflowError
+    if _degree(value) > MAX_DEGREE:
+        raise ModelLimitError(f"powers multiply to a degree over the limit of {MAX_DEGREE}")
     return value
+
+
+def _degree(value: Scalar) -> float:
+    """Of a SymPy expression in its symbols, functions taken as symbols of their argument's degree."""
+    inner = [_degree(x) for x in value.args]
+    if value.is_Pow:
+        return inner[0] * abs(float(value.exp)) if value.exp.is_number else math.inf
+    if value.is_Mul:
+        return sum(inner)
+    return max(inner, default=1 if value.is_Symbol else 0)
+
+
+def _names(tokens: list[tuple[str, str]]) -> set[str]:
+    return {word for kind, word in tokens if kind == "name" and word not in RESERVED}
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
-from qddot.errors import ModelValueError, near_matches
+from qddot.errors import ModelError, ModelLimitError, ModelValueError, near_matches
 from qddot.formats.document import Node
 from qddot.formats.expression import Scope
 from qddot.formats.subject import Subject
 from qddot.model.pose import from_rpy
 from qddot.model.scalar import Scalar, is_symbolic
-from qddot.model.spatial import Transform, Vec
+from qddot.model.spatial import Mat, Transform, Vec
 
 POSE = ("xyz", "rpy", "rpy_deg")
 ORIGIN = (0.0, 0.0, 0.0)
@@ -43,6 +43,17 @@ class Keys:
         """About the value of a key, or about its absence."""
         node = self.node.value.get(key)
         return self.subject(node).error(rule, key, node and node.shown, fix)
+
+    def made(self, make: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """What `make` returns; what it refuses is refused at the key it names, as it is written there."""
+        try:
+            return make(*arguments, **named)
+        except ModelError as error:
+            if error.attribute in self:
+                raise self.error(error.rule, error.attribute, error.fix) from None
+            raise self.subject().error(error.rule, error.attribute, error.text, error.fix) from None
+        except (TypeError, ValueError, OverflowError) as error:
+            raise self.subject().error(str(error)) from None
 
     def get(self, key: str) -> Node:
         if key not in self:
@@ -102,9 +113,13 @@ class Keys:
 
     def placement(self) -> Transform:
         """The pose given by `xyz` (m) and `rpy` (rad) or `rpy_deg`."""
-        return Transform(from_rpy(*self.rpy()), Vec(*self.vector("xyz", ORIGIN)))
+        return Transform(self.rotation(), Vec(*self.vector("xyz", ORIGIN)))
+
+    def rotation(self) -> Mat:
+        return from_rpy(*self.subject(self.node.value.get("rpy")).angles("rpy", self.rpy()))
 
     def rpy(self) -> tuple[Scalar, ...]:
+        """Roll, pitch and yaw, rad."""
         if "rpy_deg" not in self:
             return self.vector("rpy", ORIGIN)
         if "rpy" in self:
@@ -119,6 +134,10 @@ class Keys:
         if isinstance(node.value, str):
             try:
                 return self.scope.evaluate(node.value)
+            except ModelLimitError as error:
+                raise ModelLimitError(
+                    error.rule, place=node.place, element=self.element, attribute=attribute, text=node.text
+                ) from None
             except ValueError as error:
                 raise subject.error(str(error), attribute, node.text) from None
         if isinstance(node.value, bool) or not isinstance(node.value, float):
@@ -135,8 +154,9 @@ class Keys:
 
 
 def _radians(degrees: Scalar) -> Scalar:
+    """Of an angle in degrees, less its full turns."""
     if not is_symbolic(degrees):
-        return math.radians(degrees)
+        return math.radians(math.remainder(degrees, 360.0) if abs(degrees) > 360 else degrees)
     import sympy
 
     return degrees * sympy.pi / 180

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from qddot.errors import ModelValueError, Place
+from qddot.errors import ModelError, ModelValueError, Place
 from qddot.model.check import warn
+from qddot.model.description import Limits, Mimic
 from qddot.model.pose import from_matrix, unit
 from qddot.model.scalar import Scalar, as_scalar, is_symbolic
 from qddot.model.spatial import Transform, Vec
 
 UNIT_TOLERANCE = 1e-6
+FULL_TURN = 2 * math.pi + 0.01  # the slack is for angles that were rounded
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,47 @@ class Subject:
         if len(values) != size:
             raise self.error(f"{size} numbers are needed, there are {len(values)}", attribute, list(values))
         return tuple(self.number(f"{attribute}[{i}]", x) for i, x in enumerate(values))
+
+    def angles(self, attribute: str, values: Sequence[Scalar]) -> Sequence[Scalar]:
+        """The angles as they are; one beyond a full turn is reported, since it is probably meant in degrees."""
+        if any(not is_symbolic(x) and abs(x) > FULL_TURN for x in values):
+            shown = " ".join(f"{x:g}" if isinstance(x, float) else str(x) for x in values)
+            rule = f"{attribute} is in radians and this is more than a full turn: are these degrees?"
+            warn(rule, place=self.place, element=self.element, text=shown)
+        return values
+
+    def instance(self, attribute: str, value: Any, kind: type) -> Any:
+        """A value of that type."""
+        if not isinstance(value, kind):
+            wanted = "a text" if kind is str else f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
+            raise self.error(f"{wanted} is needed", attribute, value)
+        return value
+
+    def made(self, make: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """What `make` returns; what it refuses is refused by the name it has here."""
+        try:
+            return make(*arguments, **named)
+        except ModelError as error:
+            raise self.error(error.rule, error.attribute, error.text, error.fix) from None
+        except (TypeError, ValueError, OverflowError) as error:
+            raise self.error(str(error)) from None
+
+    def limits(self, value: Any) -> Limits:
+        """Limits, given as such or as (lower, upper); none if None."""
+        if value is None or isinstance(value, Limits):
+            return value or Limits()
+        if isinstance(value, str) or not isinstance(value, (Sequence, np.ndarray)) or np.shape(value) != (2,):
+            raise self.error("Limits or a pair (lower, upper) is needed", "limits", value)
+        return self.made(Limits, *value)
+
+    def mimic(self, value: Any) -> Mimic | None:
+        """A Mimic, given as such, as the name of the joint to follow, or as (joint, multiplier, offset); None if None."""
+        if value is None or isinstance(value, Mimic):
+            return value
+        parts = (value,) if isinstance(value, str) else value
+        if not isinstance(parts, (tuple, list)) or not 1 <= len(parts) <= 3 or not isinstance(parts[0], str):
+            raise self.error("a Mimic, the name of a joint or (joint, multiplier, offset) is needed", "mimic", value)
+        return self.made(Mimic, *parts)
 
     def pose(self, attribute: str, matrix: object) -> Transform:
         """A pose, given as such or as a 4 x 4 homogeneous matrix."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from qddot.errors import ModelStructureError, ModelValueError, Place, near_matches
 from qddot.formats.subject import UNIT_TOLERANCE, Subject
 from qddot.model.check import warn
-from qddot.model.description import Frame, Joint, Limits, Link, Mimic
+from qddot.model.description import Frame, Joint, Limits, Link, Mimic, symbols_in
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
 from qddot.model.model import GRAVITY, Model
@@ -56,18 +57,28 @@ class Parts:
 
     inertias: Sequence[Inertia | None] | None = None
     drives: Sequence[Drive | None] | None = None
-    limits: Sequence[Limits | tuple[float, float] | None] | None = None
-    mimics: Sequence[Mimic | None] | None = None
+    limits: Sequence[Limits | Sequence[float] | np.ndarray | None] | np.ndarray | None = None
+    mimics: Sequence[Mimic | str | tuple[str, Scalar, Scalar] | None] | None = None
     link_names: Sequence[str] | None = None
     joint_names: Sequence[str] | None = None
+    places: Sequence[Place | None] | None = None
 
     def check(self, count: int) -> None:
         for field in fields(self):
             given = getattr(self, field.name)
-            if given is not None and len(given) != count:
+            if given is None:
+                continue
+            if isinstance(given, str) or not isinstance(given, (Sequence, np.ndarray)):
+                raise Subject(field.name).error("a list with one entry a joint is needed", value=given)
+            if len(given) != count:
                 raise ModelStructureError(
                     f"{len(given)} {field.name} for {count} joints", element=field.name, fix="give one a joint, or none at all"
                 )
+
+    def part(self, name: str, index: int, kind: type, default: Any = None) -> Any:
+        """An entry of that type, or the default."""
+        value = self.get(name, index)
+        return default if value is None else Subject(name).instance(f"[{index}]", value, kind)
 
     def get(self, name: str, index: int, default: Any = None) -> Any:
         given = getattr(self, name)
@@ -81,14 +92,16 @@ def dh_model(
     name: str = "robot",
     inertias: Sequence[Inertia | None] | None = None,
     drives: Sequence[Drive | None] | None = None,
-    limits: Sequence[Limits | tuple[float, float] | None] | None = None,
-    mimics: Sequence[Mimic | None] | None = None,
+    limits: Sequence[Limits | Sequence[float] | np.ndarray | None] | np.ndarray | None = None,
+    mimics: Sequence[Mimic | str | tuple[str, Scalar, Scalar] | None] | None = None,
     link_names: Sequence[str] | None = None,
     joint_names: Sequence[str] | None = None,
     frames: Sequence[Frame] = (),
     base: str = "base",
+    base_inertia: Inertia | None = None,
     gravity: Sequence[Scalar] = GRAVITY,
     strict: bool = False,
+    places: Sequence[Place | None] | None = None,
 ) -> Model:
     """A serial arm from its Denavit-Hartenberg table.
 
@@ -98,9 +111,13 @@ def dh_model(
         convention: `"standard"`: link frame i is `Rz(theta) Tz(d) Tx(a) Rx(alpha)` from frame i-1, at the far end of its link;
             `"modified"` (Craig): `Rx(alpha) Tx(a) Rz(theta) Tz(d)`, at the near end.
         inertias: of each link in its DH frame.
+        limits: of each joint: `Limits`, or (lower, upper) in rad or m.
+        mimics: of each joint: `Mimic`, or the name of the joint to follow, or (joint, multiplier, offset).
+        base_inertia: of the link that stands still, in its frame; matters only if the base is made to float.
+        places: where the inertias stand in a file, for messages.
 
     Raises:
-        ModelValueError: a number that is not finite, an unknown convention or joint type, a row of the wrong length.
+        ModelValueError: a number that is not finite, an unknown convention or joint type, a row of the wrong length, a wrong type.
         ModelStructureError: no rows, or a list whose length is not that of the table.
     """
     if convention not in CONVENTIONS:
@@ -112,9 +129,9 @@ def dh_model(
             fix=near_matches(str(convention), CONVENTIONS),
         )
     steps = [_dh_step(_dh_row(row, Subject(f"dh row {i}")), Subject(f"dh row {i}"), convention) for i, row in enumerate(rows, 1)]
-    parts = Parts(inertias, drives, limits, mimics, link_names, joint_names)
+    parts = Parts(inertias, drives, limits, mimics, link_names, joint_names, places)
     parts.check(len(steps))
-    return _serial(name, steps, parts, frames, base, gravity, strict)
+    return _serial(name, steps, parts, frames, Link(base, base_inertia), gravity, strict)
 
 
 def screws_model(
@@ -127,14 +144,16 @@ def screws_model(
     name: str = "robot",
     inertias: Sequence[Inertia | None] | None = None,
     drives: Sequence[Drive | None] | None = None,
-    limits: Sequence[Limits | tuple[float, float] | None] | None = None,
-    mimics: Sequence[Mimic | None] | None = None,
+    limits: Sequence[Limits | Sequence[float] | np.ndarray | None] | np.ndarray | None = None,
+    mimics: Sequence[Mimic | str | tuple[str, Scalar, Scalar] | None] | None = None,
     link_names: Sequence[str] | None = None,
     joint_names: Sequence[str] | None = None,
     frames: Sequence[Frame] = (),
     base: str = "base",
+    base_inertia: Inertia | None = None,
     gravity: Sequence[Scalar] = GRAVITY,
     strict: bool = False,
+    places: Sequence[Place | None] | None = None,
 ) -> Model:
     """A serial arm from its screw axes: link i stands at `exp(S_1 q_1) ... exp(S_i q_i) M_i`.
 
@@ -147,9 +166,10 @@ def screws_model(
             of `home_poses` (Modern Robotics' `Mlist`).
         body_screws: the screws are given in the tool's frame (`Blist`).
         inertias: of each link in its frame.
+        limits, mimics, base_inertia, places: as in `dh_model`.
 
     Raises:
-        ModelValueError: a number that is not finite, a screw without direction, a pose not in SE(3).
+        ModelValueError: a number that is not finite, a screw without direction, a pose not in SE(3), a wrong type.
         ModelStructureError: no screws, or a list whose length is not that of the table.
     """
     homes, tool_pose = _homes(home_poses, tool, len(screws), relative)
@@ -160,7 +180,7 @@ def screws_model(
                 "body screws are given in the tool's frame", element="tool", fix="give the pose of the tool at q = 0"
             )
         axes = [(tool_pose.out(twist), subject) for twist, subject in axes]
-    parts = Parts(inertias, drives, limits, mimics, link_names, joint_names)
+    parts = Parts(inertias, drives, limits, mimics, link_names, joint_names, places)
     parts.check(len(screws))
     steps, before = [], Transform()
     for i, (twist, subject) in enumerate(axes):
@@ -169,7 +189,7 @@ def screws_model(
     if tool_pose is not None and steps:
         last = parts.get("link_names", -1, f"link{len(steps)}")
         frames = [*frames, Frame("tool", last, snapped(before.inverse @ tool_pose))]
-    return _serial(name, steps, parts, frames, base, gravity, strict)
+    return _serial(name, steps, parts, frames, Link(base, base_inertia), gravity, strict)
 
 
 def inertia_from_spatial_matrix(G: Sequence[Sequence[float]] | Sequence[float] | np.ndarray) -> Inertia:
@@ -212,6 +232,8 @@ def _dh_step(row: DHRow, subject: Subject, convention: str) -> Joint:
     """Rotation and translation about one axis commute, so both joint types share one pair of constant poses."""
     subject = subject.at(row.place)
     a, alpha, d, theta = (subject.number(key, getattr(row, key)) for key in ("a", "alpha", "d", "theta"))
+    for key, angle in (("alpha", alpha), ("theta", theta)):
+        subject.angles(key, (angle,))
     if row.type not in TYPES:
         raise subject.error("unknown joint type in a DH table", "type", row.type, "use revolute or prismatic")
     turn, along = Transform(about_z(theta), Vec(0.0, 0.0, 0.0)), Vec(0.0, 0.0, d)
@@ -283,9 +305,19 @@ def _pitch(w: Vec, v: Vec, turning: float, sliding: float | None) -> Scalar:
     """Metres a radian along the axis; what is rounding noise beside the lever arm is none."""
     along = w.dot(v)
     if is_symbolic(along):
-        along = along.expand()
-        return 0.0 if along.is_zero else along / turning**2
+        return 0.0 if _vanishes(along, v) else along / turning**2
     return 0.0 if abs(along) <= NO_PITCH * turning * (sliding or 1.0) else along / turning**2
+
+
+def _vanishes(along: Scalar, v: Vec) -> bool:
+    """Whether it is zero beside `v` whatever its symbols are, judged at a few points: expanding it might take forever."""
+    rng, symbols = random.Random(0), sorted(symbols_in(along, v), key=str)
+    for _ in range(3):
+        point = {symbol: rng.uniform(0.5, 1.5) for symbol in symbols}
+        value, *lever = (abs(complex(x.evalf(30, subs=point))) if is_symbolic(x) else abs(x) for x in (along, *v))
+        if not value <= NO_PITCH * max(lever):
+            return False
+    return True
 
 
 def _joint(kind: str, origin: Transform, tip: Transform = Transform(), **rest: Any) -> Joint:  # noqa: B008
@@ -294,23 +326,34 @@ def _joint(kind: str, origin: Transform, tip: Transform = Transform(), **rest: A
 
 
 def _serial(
-    name: str, steps: list[Joint], parts: Parts, frames: Sequence[Frame], base: str, gravity: Sequence[Scalar], strict: bool
+    name: str, steps: list[Joint], parts: Parts, frames: Sequence[Frame], base: Link, gravity: Sequence[Scalar], strict: bool
 ) -> Model:
+    robot = Subject(f"robot {name!r}")
+    robot.instance("name", name, str)
+    robot.instance("base", base.name, str)
+    if base.inertia is not None:
+        robot.instance("base_inertia", base.inertia, Inertia)
+    for frame in frames:
+        robot.instance("frames", frame, Frame)
     if not steps:
         raise ModelStructureError("the table has no rows", element=f"robot {name!r}", fix="give one row for each joint")
-    links, joints = [Link(base)], []
+    links, joints = [base], []
     for i, step in enumerate(steps):
-        link = Link(parts.get("link_names", i, f"link{i + 1}"), parts.get("inertias", i), step.place)
-        limits = parts.get("limits", i, Limits())
+        link = Link(
+            parts.part("link_names", i, str, f"link{i + 1}"),
+            parts.part("inertias", i, Inertia),
+            parts.get("places", i, step.place),
+        )
+        subject = Subject(f"joint {i + 1}", step.place)
         joints.append(
             replace(
                 step,
-                name=parts.get("joint_names", i, f"joint{i + 1}"),
+                name=parts.part("joint_names", i, str, f"joint{i + 1}"),
                 parent=links[-1].name,
                 child=link.name,
-                limits=limits if isinstance(limits, Limits) else Limits(*limits),
-                mimic=parts.get("mimics", i),
-                drive=parts.get("drives", i),
+                limits=subject.limits(parts.get("limits", i)),
+                mimic=subject.mimic(parts.get("mimics", i)),
+                drive=parts.part("drives", i, Drive),
             )
         )
         links.append(link)

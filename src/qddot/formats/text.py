@@ -25,49 +25,52 @@ A file describes the robot in one of three ways:
     before it.
 `bodies`
     A list of tables: `name`, `parent` (the base by default), `type` (any joint, `"revolute"` by default), `axis` (`"z"`),
-    `xyz` and `rpy` or `rpy_deg` (where the joint stands in the parent's frame), `pitch`. Beside it `base_inertia`.
+    `xyz` and `rpy` or `rpy_deg` (where the joint stands in the parent's frame), `pitch`.
 
 Each table may also hold
     name, joint_name
-    inertia     mass, com, tensor (3, 6 or 3 x 3 numbers, about com); or shape ("point", "sphere", "box", "rod",
-                "solid_cylinder", "hollow_cylinder"), mass, com and the shape's radius, length, size, outer_radius,
-                inner_radius, axis; rpy or rpy_deg turn either
+    inertia     mass, com, tensor (about com: the diagonal, 3 x 3 numbers, or the six Ixx, Ixy, Ixz, Iyy, Iyz, Izz); or
+                shape ("point", "sphere", "box", "rod", "solid_cylinder", "hollow_cylinder"), mass, com and the shape's
+                radius, length, size, outer_radius, inner_radius, axis; rpy or rpy_deg turn either
     limits      lower, upper, velocity, effort; or [lower, upper]
     drive       viscous, coulomb (a number, or [positive, negative]), damping, stiffness, rest, gear_ratio, rotor_inertia,
                 side ("joint" or "motor")
     mimic       joint, multiplier, offset; or the name of the joint
 
-At the top: `name`, `gravity`, `base` (name of the link that stands still), `symbols`, `values`, and `frames`, a list of tables
-`name`, `link`, `xyz`, `rpy` or `rpy_deg`. A pose is a 4 x 4 matrix or a table `{xyz, rpy}`.
+At the top: `name`, `gravity`, `base` (name of the link that stands still), `base_inertia` (of that link, for a base that is
+made to float), `symbols`, `values`, and `frames`, a list of tables `name`, `link`, `xyz`, `rpy` or `rpy_deg`. A pose is a 4 x 4
+matrix or a table `{xyz, rpy}`.
 """
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import fields
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
-from qddot.errors import ModelError, ModelFormatError, near_matches
+from qddot.errors import ModelError, ModelFormatError, ModelStructureError, near_matches
 from qddot.formats.builder import AXES, Builder
 from qddot.formats.document import Node, read_document
-from qddot.formats.expression import TOKEN, Scope
+from qddot.formats.expression import NOT_NAMES, RESERVED, TOKEN, Scope, names_in
 from qddot.formats.keys import ORIGIN, POSE, Keys
+from qddot.formats.subject import Subject
 from qddot.formats.tables import CONVENTIONS, DHRow, Screw, dh_model, screws_model
 from qddot.model.description import Frame, Limits, Mimic
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
 from qddot.model.model import GRAVITY, Model
-from qddot.model.pose import from_rpy
-from qddot.model.scalar import Scalar
+from qddot.model.scalar import Scalar, is_symbolic
 
 SHORT = {"S": "screws", "B": "body_screws", "M": "tool"}
-TOP = ("name", "gravity", "base", "symbols", "values", "frames")
+TOP = ("name", "gravity", "base", "base_inertia", "symbols", "values", "frames")
 FORMS = {
     "dh": ("dh", "convention"),
     "screws": ("screws", "tool", "relative"),
     "body_screws": ("body_screws", "tool", "relative"),
-    "bodies": ("bodies", "base_inertia"),
+    "bodies": ("bodies",),
 }
 ROW = ("name", "joint_name", "inertia", "limits", "drive", "mimic")
 DH = ("a", "alpha", "d", "theta")
@@ -99,16 +102,36 @@ def read_text(path: str | Path, *, strict: bool = False, gravity: Sequence[Scala
     path = Path(path)
     form, root = _form(read_document(path))
     top = Keys(root, "robot", (*TOP, *FORMS[form]), _scope(root, symbolic))
+    if not top.items(form) and form != "bodies":  # without bodies there is still the base
+        raise ModelStructureError("the table has no rows", place=top.get(form).place, element=form, fix="give one for each joint")
     given: dict[str, Any] = {
         "name": top.text("name", path.stem),
         "base": top.text("base", "base"),
+        "base_inertia": _inertia(top, "base_inertia"),
         "gravity": top.vector("gravity", GRAVITY) if gravity is None else gravity,
     }
-    if form == "dh":
-        return _dh(top, strict=strict, **given)
-    if form == "bodies":
-        return _bodies(top, strict, given)
-    return _screws(top, form, strict=strict, **given)
+    try:
+        if form == "dh":
+            return _dh(top, strict=strict, **given)
+        if form == "bodies":
+            return _bodies(top, strict, given)
+        return _screws(top, form, strict=strict, **given)
+    except ModelError as error:
+        if error.file and "> inertial" not in error.element:
+            raise
+        raise _as_written(error, top.get(form)) from None
+
+
+def _as_written(error: ModelError, node: Node) -> ModelError:
+    """An error of the model in the words of this format, and with a place."""
+    return type(error)(
+        error.rule,
+        place=error.place if error.file else node.place,
+        element=error.element.replace("> inertial", "> inertia"),
+        attribute=error.attribute,
+        text=error.text,
+        fix=error.fix,
+    )
 
 
 def _form(root: Node) -> tuple[str, Node]:
@@ -126,11 +149,12 @@ def _form(root: Node) -> tuple[str, Node]:
     forms = [form for form in FORMS if form in long]
     if len(forms) != 1:
         rule = f"{' and '.join(forms)} exclude each other" if forms else "no robot in it"
-        hint = next((near_matches(form, long) for form in FORMS if "mean" in near_matches(form, long)), "")
-        place = long[forms[1]].place if forms else root.place
-        raise ModelFormatError(
-            rule, place=place, fix=f"give one of {', '.join(FORMS)}" + (f"; {hint}" if hint and not forms else "")
-        )
+        place, fix = (long[forms[1]].place if forms else root.place), f"give one of {', '.join(FORMS)}"
+        for key in () if forms else long:
+            if close := difflib.get_close_matches(key.lower(), FORMS, n=1, cutoff=0.5):
+                place, fix = long[key].place, f"{fix}; did you mean {close[0]!r} by {key!r}?"
+                break
+        raise ModelFormatError(rule, place=place, fix=fix)
     return forms[0], Node(long, root.place)
 
 
@@ -141,8 +165,7 @@ def _scope(root: Node, symbolic: bool) -> Scope:
     if "symbols" in keys:
         declared = [node.value for node in keys.items("symbols")]
         for node in keys.items("symbols"):
-            if not isinstance(node.value, str) or not (match := TOKEN.fullmatch(node.value)) or match.lastgroup != "name":
-                raise keys.subject(node).error("a symbol is a name: a letter, then letters, digits and _", "symbols", node.shown)
+            _check_symbol(keys.subject(node), "symbols", node.value)
     values = _values(keys) if "values" in keys else {}
     if not symbolic:
         return Scope(values, declared)
@@ -152,19 +175,33 @@ def _scope(root: Node, symbolic: bool) -> Scope:
 def _values(top: Keys) -> dict[str, float]:
     """Numbers for symbols, each of which may use the others, in whatever order they stand."""
     node, scope = top.get("values"), Scope(symbols=())
-    pending = list(node.value) if isinstance(node.value, dict) else ["name"]
-    table = Keys(node, "values", pending, scope)
-    while pending:
-        failure, before, pending = None, pending, []
-        for name in before:
-            try:
-                scope.values[name] = table.number(name)
-            except ModelError as error:
-                failure = failure or error
-                pending.append(name)
-        if failure and len(pending) == len(before):
-            raise failure
+    given = node.value if isinstance(node.value, dict) else {}
+    table = Keys(node, "values", tuple(given) or ("name",), scope)
+    for name, item in given.items():
+        _check_symbol(Subject("values", item.place), "name", name)
+    uses = {name: [other for other in _names_in(item) if other in given] for name, item in given.items()}
+    try:
+        for name in TopologicalSorter(uses).static_order():
+            scope.values[name] = table.number(name)
+    except CycleError as error:
+        cycle = " needs ".join(reversed(error.args[1]))
+        raise table.error(f"values that need each other in a circle: {cycle}", error.args[1][-1], "give one a number") from None
     return scope.values
+
+
+def _names_in(node: Node) -> list[str]:
+    """The symbols in a value, none if it is no expression: its evaluation will say why."""
+    try:
+        return sorted(names_in(node.value)) if isinstance(node.value, str) else []
+    except ValueError:
+        return []
+
+
+def _check_symbol(subject: Subject, attribute: str, name: Any) -> None:
+    if not isinstance(name, str) or not (match := TOKEN.fullmatch(name)) or match.lastgroup != "name" or name != name.strip():
+        raise subject.error("a symbol is a name: a letter, then letters, digits and _", attribute, name)
+    if name in RESERVED or name.lower() in NOT_NAMES:
+        raise subject.error("this name has a meaning of its own", attribute, name, "choose another")
 
 
 # the three ways to describe a robot -------------------------------------------------------------------------------------------
@@ -206,6 +243,9 @@ def _screws(top: Keys, form: str, **given: Any) -> Model:
         extras.append(_extras(keys))
         if (homes[-1] is None) != (homes[0] is None):
             raise keys.error("some links have a home pose and some have none", "home", "give one to each, or to none")
+    if form == "body_screws" and "tool" not in top:
+        subject = top.subject(top.get(form))
+        raise subject.error("body screws are given in the tool's frame", "tool", fix="add tool, its pose at q = 0")
     return screws_model(
         screws,
         homes if homes and homes[0] is not None else None,
@@ -219,7 +259,7 @@ def _screws(top: Keys, form: str, **given: Any) -> Model:
 
 
 def _bodies(top: Keys, strict: bool, given: dict[str, Any]) -> Model:
-    builder = Builder(**given, base_inertia=_inertia(top, "base_inertia"))
+    builder = Builder(**given)
     for i, node in enumerate(top.items("bodies"), 1):
         given_name = node.value.get("name") if isinstance(node.value, dict) else None
         keys = Keys(node, f"body {given_name.shown!r}" if given_name else f"body {i}", (*ROW, *BODY), top.scope)
@@ -253,6 +293,7 @@ def _extras(keys: Keys) -> dict[str, Any]:
         "name": keys.text("name") if "name" in keys else None,
         "joint_name": keys.text("joint_name") if "joint_name" in keys else None,
         "inertia": _inertia(keys, "inertia"),
+        "inertia_place": keys.get("inertia").place if "inertia" in keys else None,
         "limits": _limits(keys),
         "drive": _drive(keys),
         "mimic": _mimic(keys),
@@ -265,6 +306,7 @@ def _columns(extras: list[dict[str, Any]]) -> dict[str, list]:
         "name": "link_names",
         "joint_name": "joint_names",
         "inertia": "inertias",
+        "inertia_place": "places",
         "limits": "limits",
         "drive": "drives",
         "mimic": "mimics",
@@ -281,18 +323,16 @@ def _inertia(parent: Keys, key: str) -> Inertia | None:
         raise parent.subject(shape).error("unknown shape", f"{key} shape", shape.shown, near_matches(shape.shown, SHAPES))
     sizes = SHAPES[shape.value] if shape else ("tensor",)
     keys = Keys(node, element, ("shape", "mass", "com", "rpy", "rpy_deg", *sizes), parent.scope)
-    try:
-        if shape is None:
-            inertia = Inertia(keys.number("mass"), tensor=keys.array(keys.get("tensor"), "tensor") if "tensor" in keys else 0)
-        else:
-            inertia = getattr(Inertia, shape.value)(keys.number("mass"), *(_size(keys, size) for size in sizes))
-    except ModelError:
-        raise
-    except (TypeError, ValueError) as error:
-        raise keys.error(str(error), "axis" if "axis" in keys else "tensor") from None
+    mass = keys.number("mass")
+    if not is_symbolic(mass) and mass < 0:
+        raise keys.error("a mass is not negative", "mass")
+    if shape is None:
+        inertia = keys.made(Inertia, mass, tensor=keys.array(keys.get("tensor"), "tensor") if "tensor" in keys else 0)
+    else:
+        inertia = keys.made(getattr(Inertia, shape.value), mass, *(_size(keys, size) for size in sizes))
     if "rpy" in keys or "rpy_deg" in keys:
-        inertia = inertia.rotated(from_rpy(*keys.rpy()))
-    return inertia.shifted(keys.vector("com", ORIGIN))
+        inertia = keys.made(inertia.rotated, keys.rotation())
+    return keys.made(inertia.shifted, keys.vector("com", ORIGIN))
 
 
 def _size(keys: Keys, size: str) -> Any:
@@ -321,10 +361,7 @@ def _drive(keys: Keys) -> Drive | None:
     values: dict[str, Any] = {name: table.array(table.get(name), name) for name in names if name in table and name != "side"}
     if "side" in table:
         values["side"] = table.text("side")
-    try:
-        return Drive(**values)
-    except (TypeError, ValueError) as error:
-        raise table.subject().error(str(error)) from None
+    return table.made(Drive, **values)
 
 
 def _mimic(keys: Keys) -> Mimic | None:

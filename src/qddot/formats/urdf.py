@@ -2,7 +2,8 @@
 
 What the file says is taken by the specification (http://wiki.ros.org/urdf/XML); where real files leave it, the reading is
 tolerant and reports itself. Elements the dynamics do not need (visuals, transmissions, plugins) are skipped. Three elements of
-ours, which other readers skip, carry what URDF cannot say: `qddot_drive`, `qddot_screw` and `qddot_gravity`.
+ours, which other readers skip, carry what URDF cannot say: `qddot_drive`, `qddot_screw` and `qddot_gravity`; and so does an
+attribute of `<limit>`, `qddot_unlimited`, which names the limits that are infinite.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ import difflib
 import math
 import sys
 import unicodedata
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from qddot.errors import ModelError, ModelFormatError, ModelSecurityError, ModelStructureError, ModelValueError, near_matches
+from qddot.errors import ModelFormatError, ModelSecurityError, ModelStructureError, ModelWarning, near_matches
 from qddot.formats.mesh_paths import check_mesh_paths
+from qddot.formats.subject import Subject
 from qddot.formats.xml_tree import Element, parse_xml, read_bytes
-from qddot.model.check import MAX_LINKS, warn
+from qddot.model.check import MAX_LINKS, check_names, warn
 from qddot.model.description import Joint, Limits, Link, Mimic
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
@@ -45,10 +48,10 @@ BELONG = {  # what each element is made of; anywhere else these tags would be lo
     "inertial": ("origin", "mass", "inertia"),
     "joint": ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic"),
 }
+LIMITS = ("lower", "upper", "velocity", "effort")
 UNLIMITED = sys.float_info.max  # how limits say infinity in a format without one
 ROUNDING = 4 * sys.float_info.epsilon
 TINY_AXIS = 1e-9
-HUGE_ANGLE = 1e6
 HUGE_LENGTH = 1e9
 
 
@@ -76,17 +79,13 @@ def parse_urdf(data: bytes, file: str, *, strict: bool = False, gravity: Sequenc
     root = parse_xml(data, file, {"link": MAX_LINKS, "joint": MAX_LINKS})
     _refuse_xacro(root)
     if root.tag != "robot":
-        raise ModelFormatError(
-            f"the root is <{root.tag}>, expected <robot>",
-            place=root.place,
-            fix="this reads URDF; a file with root <mujoco> is MJCF and has its own reader",
-        )
+        if root.tag == "mujoco":
+            raise ModelFormatError("MJCF is not read yet", place=root.place, element="<mujoco>", fix="convert it to URDF")
+        raise ModelFormatError(f"the root is <{root.tag}>, expected <robot>", place=root.place, fix="this reads URDF")
     _check_places(root)
     name = _robot_name(root, file)
-    links = [Link(link.text("name"), _inertia(link), link.place) for link in root.all("link")]
+    links = _links(root)
     joints = [_joint(joint) for joint in root.all("joint")]
-    if not links:
-        raise ModelStructureError("there is no <link>", place=root.place, element=root.path, fix="add one")
     _report_unlimited([joint for joint in root.all("joint") if _lacks_limits(joint)])
     drawn = (e for part in root.children if part.tag in ("link", "material") for e in part.walk())
     check_mesh_paths((e for e in drawn if e.tag in ("mesh", "texture")), file)
@@ -130,7 +129,7 @@ def _check_places(root: Element) -> None:
                 )
             if child.tag in structural:
                 warn(f"<{child.tag}> has no meaning in <{parent.tag}> and is ignored", place=child.place, element=child.path)
-            elif close := difflib.get_close_matches(child.tag.lower(), BELONG[parent.tag], n=1, cutoff=0.8):
+            elif close := difflib.get_close_matches(child.tag.lower(), BELONG[parent.tag], n=1, cutoff=0.6):
                 warn(
                     f"unknown element <{child.tag}> is ignored",
                     place=child.place,
@@ -157,16 +156,30 @@ def _gravity(root: Element) -> Sequence[float]:
 # links ----------------------------------------------------------------------------------------------------------------
 
 
-def _inertia(link: Element) -> Inertia | None:
+def _links(root: Element) -> list[Link]:
+    """The links; what is wrong with one is mostly its inertia, so that is its place, but a bad name is where the link begins."""
+    elements = root.all("link")
+    if not elements:
+        raise ModelStructureError("there is no <link>", place=root.place, element=root.path, fix="add one")
+    links, found = [], [(link, link.text("name"), link.one("inertial")) for link in elements]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # the model checks names again, and warns
+        check_names("link", [Link(name, place=link.place) for link, name, _ in found])
+    for link, name, inertial in found:
+        links.append(Link(name, inertial and _inertia(inertial), (inertial or link).place))
+    return links
+
+
+def _inertia(inertial: Element) -> Inertia:
     """In the link's axes about the centre of mass: the inertial frame may be turned."""
-    inertial = link.one("inertial")
-    if inertial is None:
-        return None
     mass, inertia = inertial.need("mass"), inertial.need("inertia")
     mass.report_unknown_attributes(("value",))
     inertia.report_unknown_attributes(MOMENTS)
-    body = Inertia(mass.number("value"), tensor=[inertia.number(key) for key in MOMENTS])
-    return body.moved(_origin(inertial))
+    value = mass.number("value")
+    if value < 0:
+        raise mass.wrong("value", "a mass is not negative", fix="give its magnitude")
+    body = Inertia(value, tensor=[inertia.number(key) for key in MOMENTS])
+    return Subject(inertial.path, inertial.place).made(body.moved, _origin(inertial))  # in which numbers may overflow
 
 
 def _origin(element: Element) -> Transform:
@@ -191,10 +204,7 @@ def _rotation(origin: Element) -> Mat:
             raise origin.wrong("quat_xyzw", f"a rotation is a unit quaternion, its length is {length:g}", fix="normalise it")
         return Mat(*snapped(from_quaternion(w / length, x / length, y / length, z / length)))
     angles = origin.numbers("rpy", 3) if "rpy" in origin.attributes else (0.0, 0.0, 0.0)
-    if max(map(abs, angles)) > HUGE_ANGLE:
-        text = origin.attributes["rpy"]
-        warn("angles this large have lost their meaning in double precision", place=origin.place, element=origin.path, text=text)
-    return from_rpy(*angles)
+    return from_rpy(*Subject(origin.path, origin.place).angles("rpy", angles))
 
 
 # joints ---------------------------------------------------------------------------------------------------------------
@@ -243,7 +253,8 @@ def _limits(element: Element, kind: str) -> Limits:
     limit = element.one("limit")
     if limit is None:
         return Limits()
-    bounds = {key: _bound(limit, key) for key in ("lower", "upper", "velocity", "effort")}
+    limit.report_near_misses((*LIMITS, "qddot_unlimited"))
+    bounds = {key: _bound(limit, key) for key in LIMITS}
     for key in ("velocity", "effort"):
         if (bounds[key] or 0) < 0:
             raise limit.wrong(key, "a limit is not negative", fix="give its magnitude")
@@ -260,7 +271,8 @@ def _bound(limit: Element, key: str) -> float | None:
     if key not in limit.attributes:
         return None
     value = limit.number(key)
-    return math.copysign(math.inf, value) if abs(value) >= UNLIMITED else value
+    unlimited = key in limit.attributes.get("qddot_unlimited", "").split()
+    return math.copysign(math.inf, value) if unlimited or abs(value) >= UNLIMITED else value
 
 
 def _lacks_limits(joint: Element) -> bool:
@@ -277,26 +289,29 @@ def _report_unlimited(joints: list[Element]) -> None:
 
 def _mimic(element: Element) -> Mimic | None:
     mimic = element.one("mimic")
-    return mimic and Mimic(mimic.text("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0))
+    if mimic is None:
+        return None
+    mimic.report_near_misses(("joint", "multiplier", "offset"))
+    return Mimic(mimic.text("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0))
 
 
 def _drive(element: Element) -> Drive | None:
     """From `<dynamics>`, or from our own element, which can say more and then says all."""
     own = element.one("qddot_drive")
-    dynamics = own or element.one("dynamics")
-    if dynamics is None:
-        return None
-    try:
-        if own is None:
-            drive = Drive(viscous=dynamics.number("damping", 0.0), coulomb=dynamics.number("friction", 0.0))
-            return drive if drive != Drive() else None
-        own.report_unknown_attributes((*DRIVE_NUMBERS, "coulomb", "side"))
-        numbers = {key: own.number(key) for key in DRIVE_NUMBERS if key in own.attributes}
-        coulomb = own.numbers("coulomb", 1, 2) if "coulomb" in own.attributes else [0.0]
-        return Drive(
-            **numbers, coulomb=tuple(coulomb) if len(coulomb) == 2 else coulomb[0], side=own.attributes.get("side", "joint")
-        )
-    except ModelError:
-        raise
-    except ValueError as error:
-        raise ModelValueError(str(error), place=dynamics.place, element=dynamics.path) from None
+    if own is None:
+        dynamics = element.one("dynamics")
+        return dynamics and _friction(dynamics)
+    own.report_unknown_attributes((*DRIVE_NUMBERS, "coulomb", "side"))
+    numbers = {key: own.number(key) for key in DRIVE_NUMBERS if key in own.attributes}
+    coulomb = own.numbers("coulomb", 1, 2) if "coulomb" in own.attributes else [0.0]
+    pair = tuple(coulomb) if len(coulomb) == 2 else coulomb[0]
+    return Subject(own.path, own.place).made(Drive, **numbers, coulomb=pair, side=own.attributes.get("side", "joint"))
+
+
+def _friction(dynamics: Element) -> Drive | None:
+    dynamics.report_near_misses(("damping", "friction"))
+    damping, friction = (dynamics.number(key, 0.0) for key in ("damping", "friction"))
+    for key, value in (("damping", damping), ("friction", friction)):
+        if value < 0:
+            raise dynamics.wrong(key, "friction is not negative", fix="give its magnitude")
+    return Drive(viscous=damping, coulomb=friction) if damping or friction else None

@@ -1,11 +1,13 @@
 """A model as a URDF file that reads back to the same robot: dynamics, joint order, limits, mimics, frames, drives, gravity.
 
 Numbers are written so that they read back bit for bit; only rotations pass through roll, pitch and yaw (about 1e-15). What URDF
-cannot say goes into elements other readers skip: `qddot_drive`, `qddot_screw` and `qddot_gravity`.
+cannot say goes into elements other readers skip: `qddot_drive`, `qddot_screw` and `qddot_gravity`. A hinge without limits of
+position is written as `continuous`; any other infinite limit as a large number, beside which `qddot_unlimited` names it.
 """
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import re
@@ -16,7 +18,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
 from qddot.errors import ModelValueError, UnboundSymbolError
-from qddot.formats.urdf import BOUNDED, DRIVE_NUMBERS, KINDS, MOMENTS, UNLIMITED
+from qddot.formats.urdf import BOUNDED, DRIVE_NUMBERS, KINDS, LIMITS, MOMENTS
 from qddot.model.check import warn
 from qddot.model.description import Joint, Limits, Link
 from qddot.model.drive import Drive
@@ -29,6 +31,7 @@ from qddot.model.spatial import Transform, upper
 TYPES = {kind: name for name, kind in KINDS.items()} | {"helical": "helical"}
 ONLY_OURS = ("helical", "spherical")
 OPEN = (-math.inf, math.inf)
+STAND_IN = 1e9  # for a limit there is not: other readers fail on infinity and on the largest double
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -41,17 +44,23 @@ def write_urdf(model: Model, path: str | Path) -> None:
     Raises:
         UnboundSymbolError: the model still holds symbols.
         ModelValueError: a name holds a character XML cannot.
-        OSError: the file cannot be written.
+        OSError: the file cannot be written; it names the path given.
     """
     tree = ElementTree(to_element(model))
     indent(tree)
     path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         with draft.open("xb") as stream:
             tree.write(stream, encoding="utf-8", xml_declaration=True)
             stream.write(b"\n")
         os.replace(draft, path)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None  # not the draft's name
     finally:
         draft.unlink(missing_ok=True)
 
@@ -129,7 +138,9 @@ def _add_joint(robot: Element, joint: Joint, child: str) -> None:
         _add_fixed(robot, joint.name, joint.parent, child, joint.origin @ joint.tip)
         return
     bounded = (joint.limits.lower, joint.limits.upper) != OPEN
-    kind = "revolute" if joint.kind == "continuous" and bounded else joint.kind  # the same hinge, and the limits are kept
+    kind = joint.kind
+    if kind in ("revolute", "continuous"):  # the same hinge: limits of position decide what others call it
+        kind = "revolute" if bounded else "continuous"
     element = _add_frame(robot, joint.name, TYPES[kind], joint.parent, child, joint.origin)
     if kind not in ("free", "spherical"):
         SubElement(element, "axis", xyz=_numbers(*joint.axis))
@@ -157,10 +168,13 @@ def _add_frame(robot: Element, name: str, kind: str, parent: str, child: str, po
 
 def _add_limits(joint: Element, limits: Limits, kind: str) -> None:
     """The specification wants speed and effort wherever there is a `<limit>`, and positions where the type is bounded."""
-    keys: Collection[str] = ("lower", "upper", "velocity", "effort") if kind in BOUNDED else ("velocity", "effort")
+    keys: Collection[str] = LIMITS if kind in BOUNDED else ("velocity", "effort")
     values = {key: getattr(limits, key) for key in keys}
     if kind in BOUNDED or any(map(math.isfinite, values.values())):
-        SubElement(joint, "limit", {key: _numbers(min(max(x, -UNLIMITED), UNLIMITED)) for key, x in values.items()})
+        finite = {key: x if math.isfinite(x) else math.copysign(STAND_IN, x) for key, x in values.items()}
+        limit = SubElement(joint, "limit", {key: _numbers(x) for key, x in finite.items()})
+        if finite != values:
+            limit.set("qddot_unlimited", " ".join(key for key, x in values.items() if math.isinf(x)))
 
 
 def _add_drive(joint: Element, drive: Drive) -> None:

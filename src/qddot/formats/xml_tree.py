@@ -6,6 +6,7 @@ and with it every entity, is refused. Size is bounded before anything is built f
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -134,6 +135,15 @@ class Element:
                 rule = f"unknown attribute {attribute!r} is ignored"
                 warn(rule, place=self.place, element=self.path, fix=near_matches(attribute, known))
 
+    def report_near_misses(self, known: tuple[str, ...]) -> None:
+        """Where others put attributes of their own, only what looks like a known one that is absent: warn."""
+        absent = [name for name in known if name not in self.attributes]
+        for attribute in self.attributes:
+            close = difflib.get_close_matches(attribute.lower(), absent, n=1, cutoff=0.7) if attribute not in known else ()
+            if close:
+                rule = f"unknown attribute {attribute!r} is ignored"
+                warn(rule, place=self.place, element=self.path, fix=f"did you mean {close[0]!r}?")
+
 
 def read_bytes(path: str | Path) -> bytes:
     """The content of a description.
@@ -162,6 +172,8 @@ def parse_xml(data: bytes, file: str, limits: dict[str, int] | None = None) -> E
         ModelSecurityError: it declares a document type or entities.
         ModelLimitError: too large, too deep, too many.
     """
+    if not data.strip():
+        raise ModelSyntaxError("the file is empty", place=Place(file, 1, 1))
     builder = _Builder(file, limits or {})
     parser = builder.parser
     try:

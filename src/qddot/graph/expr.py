@@ -80,7 +80,7 @@ class Expr:
                 return -self
             if self.op == "neg":
                 return self.args[0] * -b
-            if self.op == "*" and self.args[1].__class__ is not Expr:
+            if self.op == "*" and self.args[1].__class__ is not Expr and is_normal(self.args[1] * b):
                 return self.args[0] * (self.args[1] * b)
             return make(self.table, "*", self, float(b))
         if self.op == "neg":
@@ -93,13 +93,19 @@ class Expr:
 
     def __truediv__(self, b):
         if b.__class__ is not Expr:
-            return self * (1.0 / b)
+            b = float(b)
+            return self * (1.0 / b) if is_normal(b) and is_normal(1.0 / b) else make(self.table, "/", self, b)
         if self.op == "neg":
             return -(self.args[0] / b)
         return make(self.table, "/", self, b)
 
     def __rtruediv__(self, a):
         return 0.0 if a == 0 else make(self.table, "/", float(a), self)
+
+
+def is_normal(x: float) -> bool:
+    """Neither zero nor so small or large that folding it into another number would lose something."""
+    return 1e-300 < abs(x) < 1e300
 
 
 def make(table: dict, op: str, *args: Any) -> Expr:

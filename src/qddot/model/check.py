@@ -19,13 +19,13 @@ from qddot.errors import (
     stacklevel_outside,
 )
 from qddot.model.description import Frame, Joint, Link, Mimic
-from qddot.model.joints import KINDS
-from qddot.model.scalar import is_symbolic
+from qddot.model.joints import KINDS, SINGLE
+from qddot.model.pose import ROTATION_TOLERANCE, rotation_error
+from qddot.model.scalar import is_symbolic, is_zero
 
 MAX_LINKS = 10_000
 MAX_NAME = 1024
 HUGE_MASS = 1e9
-SINGLE = ("revolute", "continuous", "prismatic", "helical")
 
 
 def warn(rule: str, *, place: Place | None = None, element: str = "", text: str | None = None, fix: str = "") -> None:
@@ -173,6 +173,9 @@ def check_joint(joint: Joint) -> None:
         value = getattr(joint.limits, name)
         if value < 0:
             raise ModelValueError("a limit is not negative", place=joint.place, element=element, attribute=name, text=f"{value:g}")
+    if (joint.kind == "helical") != (not is_zero(joint.pitch)):
+        rule = "a helical joint needs a pitch" if joint.kind == "helical" else f"a {joint.kind} joint has no pitch"
+        raise ModelValueError(rule, place=joint.place, element=element, attribute="pitch", text=str(joint.pitch))
     if joint.mimic and joint.kind not in SINGLE:
         raise ModelValueError(f"a {joint.kind} joint cannot follow another", place=joint.place, element=f"{element} > mimic")
     side = joint.drive.at_joint if joint.drive else None
@@ -209,7 +212,7 @@ def leaders(joints: Sequence[Joint]) -> dict[str, tuple[str, object, object]]:
                 place=joint.place,
                 element=f"joint {joint.name!r} > mimic",
             )
-        leader, multiplier, offset = found.get(at.name, (at.name, 1.0, 0.0))
+        leader, multiplier, offset = found.get(at.name, (at.name, 1, 0))
         for name, mimic in reversed(path.items()):
             multiplier, offset = mimic.multiplier * multiplier, mimic.multiplier * offset + mimic.offset
             found[name] = leader, multiplier, offset
@@ -245,7 +248,11 @@ def check_physics(links: Sequence[Link], joints: Sequence[Joint], strict: bool) 
             report(reason, link, "correct the numbers")
         if mass > HUGE_MASS or 0 < mass < sys.float_info.min:
             warn(f"a mass of {mass:g} kg is hardly meant", place=link.place, element=f"link {link.name!r}")
-    for link in massless_tips(links, joints):
+    tips = massless_tips(links, joints)
+    if len(tips) > 1 and not any(map(_has_inertia, links)):
+        report(f"no link has inertia: the robot's {len(tips)} joints move nothing, only kinematics exists", tips[0], "give it mass")
+        tips = []
+    for link in tips:
         report(
             "a massless moving leaf: nothing resists its joint, the mass matrix is singular", link, "give it mass, or fix the joint"
         )
@@ -275,3 +282,14 @@ def _has_inertia(link: Link) -> bool:
         return False
     numbers = (link.inertia.mass, *(x for row in link.inertia.tensor for x in row))
     return any(is_symbolic(x) or x != 0 for x in numbers)
+
+
+def check_rotations(joints: Sequence[Joint], frames: Sequence[Frame]) -> None:
+    """After symbols got values: every pose is still a rigid motion, every axis still has a direction."""
+    poses = [(f"joint {j.name!r}", j.place, pose) for j in joints for pose in (j.origin, j.tip)]
+    poses += [(f"frame {f.name!r}", f.place, f.pose) for f in frames]
+    for element, place, pose in poses:
+        if not any(is_symbolic(x) for row in pose.R for x in row):
+            deviation = rotation_error(pose.R)
+            if deviation > ROTATION_TOLERANCE:
+                raise ModelValueError(f"not a rotation: |R^T R - 1| = {deviation:.3g}", place=place, element=element)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from qddot.errors import Place
+from qddot.errors import ModelValueError, Place
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
-from qddot.model.scalar import Scalar, is_symbolic
+from qddot.model.scalar import Scalar, as_scalar, is_symbolic
 from qddot.model.spatial import Transform, Vec, map_scalars
 
 
@@ -31,6 +32,12 @@ class Limits:
     velocity: float = math.inf
     effort: float = math.inf
 
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
+                raise ModelValueError("a limit is a plain number", element="limits", attribute=name, text=str(value))
+            object.__setattr__(self, name, float(value))
+
 
 @dataclass(frozen=True)
 class Mimic:
@@ -39,6 +46,14 @@ class Mimic:
     joint: str
     multiplier: Scalar = 1.0
     offset: Scalar = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("multiplier", "offset"):
+            value = getattr(self, name)
+            try:
+                object.__setattr__(self, name, as_scalar(value))
+            except (TypeError, ValueError) as error:
+                raise ModelValueError(str(error), element="mimic", attribute=name, text=str(value)) from None
 
 
 @dataclass(frozen=True)
@@ -53,7 +68,8 @@ class Joint:
         axis: unit vector in the joint frame: of rotation, of translation, or normal of the plane.
         tip: pose of the child link's frame in the moved joint frame (a standard DH link; the identity in URDF).
         pitch: of a helical joint, m/rad.
-        rate: joint motion per unit of its coordinate; differs from 1 only for a screw axis given with another length.
+        rate: joint motion per unit of its coordinate; differs from 1 only for a screw axis given with another length. Drive and
+            limits belong to the coordinate.
     """
 
     name: str

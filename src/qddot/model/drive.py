@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 
+from qddot.errors import ModelValueError
 from qddot.model.scalar import Scalar, as_scalar, is_symbolic, is_zero
 
 SIDES = ("joint", "motor")
@@ -30,7 +31,7 @@ class Drive:
             stiffness scale with `N^2`, Coulomb friction with `|N|`.
 
     Raises:
-        ValueError: a negative friction, stiffness or inertia, a zero gear ratio, an unknown side.
+        ModelValueError: a negative friction, stiffness or inertia, a zero gear ratio, an unknown side.
     """
 
     viscous: Scalar = 0.0
@@ -44,16 +45,16 @@ class Drive:
 
     def __post_init__(self) -> None:
         if self.side not in SIDES:
-            raise ValueError(f"side {self.side!r} is not one of {SIDES}")
+            raise refuse("side", self.side, f"not one of {', '.join(SIDES)}")
         for field in fields(self):
             if field.name in ("side", "coulomb"):
                 continue
-            value = as_scalar(getattr(self, field.name))
+            value = _number(field.name, getattr(self, field.name))
             object.__setattr__(self, field.name, value)
             if field.name not in ("rest", "gear_ratio"):
                 _not_negative(field.name, value)
         if is_zero(self.gear_ratio):
-            raise ValueError("gear_ratio is 0: the motor would not turn the joint")
+            raise refuse("gear_ratio", self.gear_ratio, "the motor would not turn the joint")
         object.__setattr__(self, "coulomb", _coulomb(self.coulomb))
 
     @property
@@ -106,15 +107,26 @@ class JointSide:
 
 def _coulomb(value: Scalar | Sequence[Scalar]) -> Scalar | tuple[Scalar, Scalar]:
     if not isinstance(value, Sequence):
-        value = as_scalar(value)
+        value = _number("coulomb", value)
         _not_negative("coulomb", value)
         return value
     if len(value) != 2:
-        raise ValueError(f"coulomb takes one number or a pair, got {len(value)} numbers")
-    positive, negative = (abs(as_scalar(c)) for c in value)
+        raise refuse("coulomb", value, "one number or a pair is needed")
+    positive, negative = (abs(_number("coulomb", c)) for c in value)
     return positive, negative
 
 
 def _not_negative(name: str, value: Scalar) -> None:
     if not is_symbolic(value) and value < 0:
-        raise ValueError(f"{name} is negative: {value:g}")
+        raise refuse(name, value, "friction, stiffness and inertia are not negative")
+
+
+def _number(name: str, value: object) -> Scalar:
+    try:
+        return as_scalar(value)
+    except (TypeError, ValueError) as error:
+        raise refuse(name, value, str(error)) from None
+
+
+def refuse(name: str, value: object, rule: str) -> ModelValueError:
+    return ModelValueError(rule, element="drive", attribute=name, text=str(value))

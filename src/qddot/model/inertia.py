@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qddot.errors import ModelValueError
 from qddot.model.scalar import Scalar, as_scalar, is_symbolic, is_zero
 from qddot.model.spatial import (
     Mat,
@@ -18,6 +19,7 @@ from qddot.model.spatial import (
     rotate,
     symmetric,
     upper,
+    vec,
 )
 
 AXES = "xyz"
@@ -32,6 +34,9 @@ class Inertia:
         com: centre of mass in the link frame (3,), in m.
         tensor: rotational inertia about the centre of mass, in kg m^2: a 3 x 3 matrix, the diagonal (3,), the six numbers
             (Ixx, Ixy, Ixz, Iyy, Iyz, Izz), or 0.
+
+    Raises:
+        ModelValueError: not numbers, not finite, or a tensor that is not symmetric.
     """
 
     mass: Scalar
@@ -39,10 +44,15 @@ class Inertia:
     tensor: Mat
 
     def __init__(self, mass: Scalar = 0.0, com: Sequence[Scalar] = (0.0, 0.0, 0.0), tensor: object = 0) -> None:
-        set_field = object.__setattr__
-        set_field(self, "mass", as_scalar(mass))
-        set_field(self, "com", Vec(*map(as_scalar, com)))
-        set_field(self, "tensor", tensor if isinstance(tensor, Mat) else _tensor(tensor))
+        readers = {"mass": (as_scalar, mass), "com": (vec, com), "tensor": (_tensor, tensor)}
+        for name, (read, value) in readers.items():
+            try:
+                object.__setattr__(self, name, read(value))
+            except (TypeError, ValueError) as error:
+                raise ModelValueError(str(error), element="inertia", attribute=name, text=str(value)) from None
+
+    def __repr__(self) -> str:
+        return f"Inertia(mass={self.mass}, com={tuple(self.com)}, tensor={[list(row) for row in self.tensor]})"
 
     # shapes, centred on the origin ------------------------------------------------------------------------------------
 
@@ -54,13 +64,16 @@ class Inertia:
     @staticmethod
     def sphere(mass: Scalar, radius: Scalar) -> Inertia:
         """A solid ball."""
+        positive(radius=radius)
         i = 2 * mass * radius**2 / 5
         return Inertia(mass, tensor=(i, i, i))
 
     @staticmethod
     def box(mass: Scalar, size: Sequence[Scalar]) -> Inertia:
         """A solid box with edges `size` = (x, y, z)."""
-        xx, yy, zz = (s**2 for s in size)
+        x, y, z = size
+        positive(x=x, y=y, z=z)
+        xx, yy, zz = x**2, y**2, z**2
         return Inertia(mass, tensor=(mass * (yy + zz) / 12, mass * (xx + zz) / 12, mass * (xx + yy) / 12))
 
     @staticmethod
@@ -76,8 +89,13 @@ class Inertia:
     @staticmethod
     def hollow_cylinder(mass: Scalar, outer_radius: Scalar, inner_radius: Scalar, length: Scalar, axis: str = "z") -> Inertia:
         """A tube along `axis`."""
-        if axis not in AXES:
-            raise ValueError(f"axis {axis!r} is not one of x, y, z")
+        if axis not in tuple(AXES):
+            raise ModelValueError("not one of x, y, z", element="inertia", attribute="axis", text=str(axis))
+        positive(outer_radius=outer_radius, inner_radius=inner_radius, length=length)
+        if not is_symbolic(outer_radius - inner_radius) and inner_radius > outer_radius:
+            raise ModelValueError(
+                f"larger than the outer radius {outer_radius}", element="inertia", attribute="inner_radius", text=str(inner_radius)
+            )
         r2 = outer_radius**2 + inner_radius**2
         across = mass * (3 * r2 + length**2) / 12
         moments = [across, across, across]
@@ -88,7 +106,7 @@ class Inertia:
 
     def shifted(self, offset: Sequence[Scalar]) -> Inertia:
         """The same body with its centre of mass moved by `offset` (3,), in m."""
-        return Inertia(self.mass, self.com + Vec(*map(as_scalar, offset)), self.tensor)
+        return Inertia(self.mass, self.com + vec(offset), self.tensor)
 
     def moved(self, pose: Transform) -> Inertia:
         """The same body seen from another frame, in which the present frame has this pose."""
@@ -176,6 +194,13 @@ class Inertia:
         return Inertia(f(self.mass), map_scalars(f, self.com), map_scalars(f, self.tensor))
 
 
+def positive(**lengths: Scalar) -> None:
+    """Refuse a negative length of a shape."""
+    for name, value in lengths.items():
+        if not is_symbolic(value) and value < 0:
+            raise ModelValueError("a length is not negative", element="inertia", attribute=name, text=str(value))
+
+
 def _steiner(mass: Scalar, d: Vec) -> Mat:
     """`m (|d|^2 1 - d d^T)`."""
     square = d.dot(d)
@@ -183,6 +208,8 @@ def _steiner(mass: Scalar, d: Vec) -> Mat:
 
 
 def _tensor(values: object) -> Mat:
+    if isinstance(values, Mat):
+        return values
     array = np.array(values, dtype=object)
     if array.shape == () and is_zero(array.item()):
         return diagonal(0.0, 0.0, 0.0)

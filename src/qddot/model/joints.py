@@ -18,6 +18,11 @@ from qddot.model.spatial import Mat, Motion, Transform, Vec
 
 KINDS = ("revolute", "continuous", "prismatic", "helical", "planar", "spherical", "free", "fixed")
 
+SINGLE = ("revolute", "continuous", "prismatic", "helical")
+"""Kinds with one coordinate: they may follow another joint, and carry a rotor or a spring."""
+
+FAR = 1e9  # a limit beyond it is none
+
 X, Y, Z = Vec(1, 0, 0), Vec(0, 1, 0), Vec(0, 0, 1)
 
 
@@ -26,6 +31,8 @@ class JointType(Protocol):
 
     nq: int
     nv: int
+    quaternion: bool  # q begins with one
+    angle: bool  # q is an angle
 
     @property
     def subspace(self) -> tuple[Motion, ...]: ...
@@ -45,6 +52,7 @@ class Coordinate:
     """A joint with one ordinary coordinate."""
 
     nq = nv = 1
+    quaternion, angle = False, True
 
     def neutral(self) -> np.ndarray:
         return np.zeros(1)
@@ -58,8 +66,9 @@ class Coordinate:
     def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         """Uniform within the limits; an open side reaches pi (or 1 m) from zero or beyond the other limit."""
         reach = self.reach
-        low = np.where(np.isfinite(lower), lower, np.minimum(-reach, np.where(np.isfinite(upper), upper - 2 * reach, -reach)))
-        high = np.where(np.isfinite(upper), upper, np.maximum(reach, low + 2 * reach))
+        bounded_below, bounded_above = lower > -FAR, upper < FAR
+        low = np.where(bounded_below, lower, np.minimum(-reach, np.where(bounded_above, upper - 2 * reach, -reach)))
+        high = np.where(bounded_above, upper, np.maximum(reach, low + 2 * reach))
         return rng.uniform(low, high)
 
     reach: ClassVar[float] = np.pi
@@ -78,6 +87,7 @@ class Prismatic(Coordinate):
     """A slider along z."""
 
     subspace = (Motion(v=Z),)
+    angle = False
     reach = 1.0
 
     def transform(self, field, q: list[Scalar]) -> Transform:
@@ -102,6 +112,7 @@ class Spherical:
     """A ball joint: q is the quaternion of the body in the joint frame, qd the angular velocity in body axes."""
 
     nq, nv = 4, 3
+    quaternion, angle = True, False
     subspace = (Motion(w=X), Motion(w=Y), Motion(w=Z))
 
     def transform(self, field, q: list[Scalar]) -> Transform:
@@ -124,6 +135,7 @@ class Free:
     """Six freedoms: q is (quaternion wxyz, position xyz), qd the twist (omega, v) of the body in body axes."""
 
     nq, nv = 7, 6
+    quaternion, angle = True, False
     subspace = (Motion(w=X), Motion(w=Y), Motion(w=Z), Motion(v=X), Motion(v=Y), Motion(v=Z))
 
     def transform(self, field, q: list[Scalar]) -> Transform:

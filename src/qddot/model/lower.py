@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from qddot.model.description import Joint, Limits
 from qddot.model.drive import JointSide
 from qddot.model.field import Field
-from qddot.model.joints import Free, Helical, JointType, Prismatic, Revolute, Spherical, X, Y
+from qddot.model.joints import FAR, SINGLE, Free, Helical, JointType, Prismatic, Revolute, Spherical, X, Y
 from qddot.model.pose import snapped, z_onto
 from qddot.model.scalar import Scalar
-from qddot.model.spatial import Motion, RigidInertia, Transform, Vec, map_scalars
+from qddot.model.spatial import Motion, PseudoInertia, RigidInertia, Transform, Vec, map_scalars
 
 if TYPE_CHECKING:
     from qddot.model.model import Model
@@ -39,6 +39,7 @@ class Body:
         coordinates, columns: indices into q and qd.
         rate, offset: joint position = rate * q + offset (1 and 0 unless it follows another joint or has a screw with raw length).
         drive: what its joint adds, as felt at its coordinate.
+        reach: how far a slider carries it, m; 1 where there is no limit.
     """
 
     index: int
@@ -55,29 +56,40 @@ class Body:
     rate: Scalar = 1.0
     offset: Scalar = 0.0
     drive: JointSide = JointSide()
+    reach: float = 0.0
 
-    def over(self, field: Field) -> LiftedBody:
+    @property
+    def drive_name(self) -> str:
+        """The joint, or for the sliders of a planar joint `joint.x`, `joint.y`."""
+        return self.joint_name if self.is_link else self.name
+
+    def over(self, field: Field, moments: PseudoInertia | None = None) -> LiftedBody:
+        """With constants lifted into `field`, and other moments of mass than the link's own, if given."""
         lift = lambda thing: map_scalars(field.constant, thing)  # noqa: E731
+        own = PseudoInertia.of(self.inertia) if moments is None else moments
         rate = field.constant(self.rate)
         return LiftedBody(
             **{
                 **self.__dict__,
                 "placement": lift(self.placement),
                 "link": lift(self.link),
-                "inertia": lift(self.inertia),
+                "inertia": lift(self.inertia if moments is None else moments.rigid),
                 "rate": rate,
                 "offset": field.constant(self.offset),
                 "drive": self.drive.map(field.constant),
             },
             subspace=tuple((c, lift(s) * rate) for c, s in zip(self.columns, self.joint.subspace, strict=True)),
+            moments=lift(own),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class LiftedBody(Body):
-    """A body over some field; `subspace` pairs each column of qd that moves it with the motion it causes."""
+    """A body over some field; `subspace` pairs each column of qd that moves it with the motion it causes, `moments` is its inertia
+    by moments of mass."""
 
     subspace: tuple[tuple[int, Motion], ...] = ()
+    moments: PseudoInertia = PseudoInertia()
 
     def pose(self, field: Field, q) -> Transform:
         """Pose of the body in its parent at q."""
@@ -98,6 +110,11 @@ class Coordinates(NamedTuple):
     q: range
     v: range
     limits: Limits
+
+    @property
+    def single(self) -> bool:
+        """One ordinary coordinate, to which the limits of position belong."""
+        return self.kind in SINGLE
 
 
 class Mechanism(NamedTuple):
@@ -207,7 +224,14 @@ def take(bodies: list[Body], body: Body, joint: Joint, q: range, v: range, multi
         rate=multiplier * joint.rate,
         offset=offset * joint.rate,
         drive=drive.driven_by(multiplier, offset) if joint.mimic else drive,
+        reach=reach_of(body.joint, joint.limits),
     )
+
+
+def reach_of(joint: JointType, limits: Limits) -> float:
+    if not any(s.v != (0, 0, 0) for s in joint.subspace):
+        return 0.0
+    return max((abs(x) for x in (limits.lower, limits.upper) if abs(x) < FAR), default=1.0)
 
 
 def weld(model: Model, bodies: list[Body], frames: dict[str, tuple[int, Transform]]) -> None:

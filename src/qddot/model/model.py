@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from qddot.errors import InputError, UnboundSymbolError, unknown_name
-from qddot.model.check import check_frames, check_joint, check_names, check_physics, check_tree, leaders
+from qddot.errors import InputError, ModelValueError, UnboundSymbolError, unknown_name
+from qddot.model.check import check_frames, check_joint, check_names, check_physics, check_rotations, check_tree, leaders
 from qddot.model.description import Frame, Joint, Link, symbols_in
 from qddot.model.field import Field
 from qddot.model.lower import Body, LiftedBody, Mechanism, lower
+from qddot.model.regroup import base_moments
 from qddot.model.scalar import Scalar, as_scalar, is_symbolic
-from qddot.model.spatial import Transform, Vec, map_scalars
+from qddot.model.spatial import Transform, Vec, map_scalars, vec
 
 GRAVITY = Vec(0.0, 0.0, -9.81)
 
@@ -24,6 +26,7 @@ class Model:
         links, joints, frames: the description, in any order; q follows the order of the joints wherever a parent comes first.
         gravity: acceleration (3,) in the root link's axes, m/s^2.
         strict: refuse inertias no real body has, instead of warning.
+        doubtful: of a copy of a checked model, its links with such inertias; it is not checked again.
     """
 
     def __init__(
@@ -35,19 +38,23 @@ class Model:
         gravity: Sequence[Scalar] = GRAVITY,
         *,
         strict: bool = False,
-        checked: bool = False,
+        doubtful: Sequence[Link] | None = None,
     ) -> None:
         self.name = name
         self.links, self.joints, self.frames = tuple(links), tuple(joints), tuple(frames)
-        self.gravity = Vec(*map(as_scalar, gravity))
-        if not checked:  # a copy of a checked model does not warn again
+        try:
+            self.gravity = vec(gravity)
+        except (TypeError, ValueError) as error:
+            raise ModelValueError(str(error), element=f"robot {name!r}", attribute="gravity", text=str(gravity)) from None
+        checked = doubtful is not None  # a copy of a checked model does not warn again
+        if not checked:
             check_names("link", self.links)
             check_names("joint", self.joints)
             check_names("frame", (*self.links, *self.frames))
             for joint in self.joints:
                 check_joint(joint)
         self.root = check_tree(self.links, self.joints)
-        self.doubtful = [] if checked else check_physics(self.links, self.joints, strict)  # links no real body has the inertia of
+        self.doubtful = tuple(doubtful) if doubtful is not None else check_physics(self.links, self.joints, strict)
         self.leaders = leaders(self.joints)
         check_frames(self.frames, self.links)
 
@@ -71,16 +78,34 @@ class Model:
         links = [Link(x.name, x.inertia and x.inertia.map(f), x.place) for x in self.links]
         frames = [Frame(x.name, x.link, map_scalars(f, x.pose), x.place) for x in self.frames]
         joints = [joint.map(f) for joint in self.joints]
-        return Model(self.name, links, joints, frames, map_scalars(f, self.gravity), checked=True)
+        return Model(self.name, links, joints, frames, map_scalars(f, self.gravity), doubtful=())
 
     def with_gravity(self, gravity: Sequence[Scalar]) -> Model:
-        return Model(self.name, self.links, self.joints, self.frames, gravity, checked=True)
+        return Model(self.name, self.links, self.joints, self.frames, gravity, doubtful=self.doubtful)
+
+    def with_floating_base(self) -> Model:
+        """The model with its root free: a link `world` and a free joint `floating_base` (or such names with a number) above it."""
+        world = unused("world", {x.name for x in (*self.links, *self.frames)})
+        joint = Joint(unused("floating_base", {x.name for x in self.joints}), "free", world, self.root)
+        links = (Link(world), *self.links)
+        return Model(self.name, links, (joint, *self.joints), self.frames, self.gravity, doubtful=self.doubtful)
 
     def subs(self, values: dict) -> Model:
-        """Symbols replaced by numbers or expressions; numbers that are new are checked."""
-        model = self.map(lambda x: as_scalar(x.subs(values)) if is_symbolic(x) else x)
-        model.doubtful = check_physics(model.links, model.joints, strict=False)
-        return model
+        """Symbols replaced by numbers or expressions, all at once; the result is checked like a new description.
+
+        Raises:
+            ModelValueError: a value that is no number or expression, or that makes the robot impossible.
+        """
+        try:
+            numbers = {symbol: as_scalar(value) for symbol, value in values.items()}
+            model = self.map(lambda x: as_scalar(x.subs(numbers, simultaneous=True)) if is_symbolic(x) else x)
+        except (TypeError, ValueError) as error:
+            raise error if isinstance(error, ModelValueError) else ModelValueError(str(error), element=self.name) from None
+        for joint in model.joints:
+            check_joint(joint)
+        check_rotations(model.joints, model.frames)
+        doubtful = check_physics(model.links, model.joints, strict=False)
+        return Model(model.name, model.links, model.joints, model.frames, model.gravity, doubtful=doubtful)
 
     def frame(self, name: str) -> tuple[int, Transform]:
         """The body (index, -1 for the world) that carries a frame, and the frame's pose on it."""
@@ -103,22 +128,29 @@ class Model:
             raise InputError(f"{self.name} has {len(ends)} ends ({shown}): say which with frame=")
         return ends[0]
 
-    def over(self, field: Field) -> LiftedModel:
-        """The mechanism with every constant lifted into `field`."""
-        return LiftedModel(self, field)
+    def over(self, field: Field, *, regrouped: bool = False) -> LiftedModel:
+        """The mechanism with every constant lifted into `field`; `regrouped`: with base parameters (see `qddot.model.regroup`)."""
+        return LiftedModel(self, field, regrouped)
+
+
+def unused(name: str, taken: set[str]) -> str:
+    """The name, with a number behind it if it is taken."""
+    candidates = itertools.chain([name], (f"{name}_{i}" for i in itertools.count(2)))
+    return next(n for n in candidates if n not in taken)
 
 
 class LiftedModel:
     """The mechanism over one kind of scalar: what every algorithm takes as `model`."""
 
-    def __init__(self, model: Model, field: Field) -> None:
+    def __init__(self, model: Model, field: Field, regrouped: bool = False) -> None:
         if model.symbols and not getattr(field, "symbolic", False):
             names = ", ".join(sorted(map(str, model.symbols)))
             raise UnboundSymbolError(f"{model.name} still holds the symbols {names}: give them values with robot.subs({{...}})")
         self.source, self.field = model, field
         self.nq, self.nv = model.mechanism.nq, model.mechanism.nv
         self.gravity = map_scalars(field.constant, model.gravity)
-        self.bodies: list[LiftedBody] = [body.over(field) for body in model.bodies]
+        moments = base_moments(model.bodies) if regrouped else [None] * len(model.bodies)
+        self.bodies: list[LiftedBody] = [body.over(field, own) for body, own in zip(model.bodies, moments)]
 
     def frame(self, name: str) -> tuple[int, Transform]:
         body, pose = self.source.frame(name)

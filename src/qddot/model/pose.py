@@ -11,6 +11,8 @@ import numpy as np
 from qddot.model.scalar import Scalar, as_scalar, cos_sin, is_symbolic, snap, sqrt
 from qddot.model.spatial import Mat, Transform, Vec, map_scalars, mat, skew
 
+ROTATION_TOLERANCE = 1e-6
+
 
 def about_x(angle: Scalar) -> Mat:
     c, s = cos_sin(angle)
@@ -70,9 +72,12 @@ def z_onto(axis: Vec) -> Mat:
 
 def unit(axis: Vec) -> tuple[Vec, Scalar]:
     """The unit vector along `axis`, and its length. Zero stays zero."""
-    scale = max((abs(a) for a in axis if not is_symbolic(a)), default=0)
     if any(is_symbolic(a) for a in axis):
-        return axis, sqrt(axis.dot(axis))
+        import sympy
+
+        length = sympy.sqrt(sympy.simplify(axis.dot(axis)))
+        return (axis if length == 1 else axis * (1 / length)), length
+    scale = max(abs(a) for a in axis)
     if scale == 0:
         return axis, 0.0
     small = axis * (1 / scale)  # guards the squares against underflow
@@ -88,7 +93,7 @@ def snapped(thing: Thing) -> Thing:
     return map_scalars(snap, thing)
 
 
-def from_matrix(matrix: Sequence[Sequence[Scalar]] | np.ndarray, tolerance: float = 1e-6) -> Transform:
+def from_matrix(matrix: Sequence[Sequence[Scalar]] | np.ndarray) -> Transform:
     """A pose from a 4 x 4 homogeneous matrix.
 
     Raises:
@@ -102,13 +107,17 @@ def from_matrix(matrix: Sequence[Sequence[Scalar]] | np.ndarray, tolerance: floa
         return snapped(pose)
     if rows[3] != [0, 0, 0, 1]:
         raise ValueError(f"the last row of a pose is 0 0 0 1, got {rows[3]}")
-    R = np.array(pose.R, float)
-    deviation = float(np.abs(R.T @ R - np.eye(3)).max())
-    if deviation > tolerance:
-        raise ValueError(f"not a rotation: |R^T R - I| = {deviation:.3g}")
-    if np.linalg.det(R) < 0:
+    if rotation_error(pose.R) > ROTATION_TOLERANCE:
+        raise ValueError(f"not a rotation: |R^T R - I| = {rotation_error(pose.R):.3g}")
+    if np.linalg.det(np.array(pose.R, float)) < 0:
         raise ValueError("not a rotation but a reflection: det R = -1")
     return snapped(pose)
+
+
+def rotation_error(R: Mat) -> float:
+    """How far a numeric matrix is from orthogonal: `|R^T R - 1|`."""
+    values = np.array(R, float)
+    return float(np.abs(values.T @ values - np.eye(3)).max())
 
 
 def to_matrix(pose: Transform) -> np.ndarray:

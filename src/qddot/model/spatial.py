@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, overload
 
-from qddot.model.scalar import Scalar
+from qddot.model.scalar import Scalar, as_scalar
 
 
 class Vec(NamedTuple):
@@ -176,6 +176,41 @@ class RigidInertia(NamedTuple):
         return Force(self.I @ u.w + self.h.cross(u.v), u.v * self.m - self.h.cross(u.w))
 
 
+class PseudoInertia(NamedTuple):
+    """The same body by the moments of its mass: `m`, first `h = m c`, second `S` (the integral of r r^T): `I = tr(S) 1 - S`.
+
+    Moments of mass add and move more simply than moments of inertia, and turn accelerations into a wrench with fewer products.
+    """
+
+    m: Scalar = 0
+    h: Vec = Vec()
+    S: Mat = ZERO
+
+    @staticmethod
+    def of(rigid: RigidInertia) -> PseudoInertia:
+        I = rigid.I
+        half = I.trace / 2
+        return PseudoInertia(rigid.m, rigid.h, diagonal(half, half, half) - I)
+
+    @property
+    def rigid(self) -> RigidInertia:
+        trace = self.S.trace
+        return RigidInertia(self.m, self.h, diagonal(trace, trace, trace) - self.S)
+
+    def __add__(self, o: PseudoInertia) -> PseudoInertia:  # type: ignore[override]
+        return PseudoInertia(self.m + o.m, self.h + o.h, self.S + o.S)
+
+    def wrench(self, a: Vec, U: Mat) -> Force:
+        """What moves the body when the point at its origin accelerates by `a` and the others, at r, by `a + U r`."""
+        (xx, xy, xz), (_, yy, yz), (_, _, zz) = self.S
+        turning = Vec(  # the integral of r x U r
+            xy * U.c.x - xz * U.b.x + yz * (U.c.z - U.b.y) + yy * U.c.y - zz * U.b.z,
+            xz * (U.a.x - U.c.z) + yz * U.a.y - xx * U.c.x - xy * U.c.y + zz * U.a.z,
+            xx * U.b.x + xy * (U.b.y - U.a.x) + xz * U.b.z - yy * U.a.y - yz * U.a.z,
+        )
+        return Force(turning + self.h.cross(a), a * self.m + U @ self.h)
+
+
 class ArticulatedInertia(NamedTuple):
     """A general symmetric map from motions to forces, `[[I, H], [H^T, M]]`: what a body with moving children feels like."""
 
@@ -241,6 +276,13 @@ class Transform(NamedTuple):
         shift = self.p.outer(first) + h.outer(self.p)
         return RigidInertia(i.m, first, rotate(self.R, i.I) + diagonal(d, d, d) - shift)
 
+    def out_pseudo(self, i: PseudoInertia) -> PseudoInertia:
+        """The child's moments of mass about the parent's origin, in parent axes."""
+        h = self.R @ i.h
+        cross = self.p.outer(h)
+        S = rotate(self.R, i.S) + cross + cross.T + self.p.outer(self.p) * i.m
+        return PseudoInertia(i.m, h + self.p * i.m, S)
+
     def out_articulated(self, a: ArticulatedInertia) -> ArticulatedInertia:
         """An articulated inertia of the child, seen from the parent."""
         M = rotate(self.R, a.M)
@@ -268,7 +310,15 @@ def map_scalars(f: Callable[[Scalar], Scalar], thing: Any) -> Any:
 
 
 def vec(values: Iterable[Scalar]) -> Vec:
-    return Vec(*values)
+    """A vector from three numbers.
+
+    Raises:
+        ValueError: not three finite numbers or expressions.
+    """
+    numbers = [as_scalar(x) for x in values]
+    if len(numbers) != 3:
+        raise ValueError(f"three numbers are needed, there are {len(numbers)}")
+    return Vec(*numbers)
 
 
 def mat(rows: Iterable[Iterable[Scalar]]) -> Mat:

@@ -1,0 +1,53 @@
+"""Arithmetic of whole configurations, joint by joint: plain sums for coordinates, on the manifold for quaternions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from qddot.errors import InputError
+from qddot.model.joints import JointType
+from qddot.model.lower import Mechanism
+
+
+def neutral(mechanism: Mechanism) -> np.ndarray:
+    """Zeros, and identity quaternions (nq,)."""
+    return joint_by_joint(mechanism, (), lambda part, q, v: part.neutral())
+
+
+def random_configuration(mechanism: Mechanism, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Within the limits (nq,); rotations without limits are uniform."""
+    return joint_by_joint(mechanism, (), lambda part, q, v: part.random(rng, lower[q], upper[q]))
+
+
+def integrate(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """The configuration (..., nq) reached from q by the displacement v (..., nv)."""
+    q, v = together(q, v)
+    return joint_by_joint(mechanism, q.shape[:-1], lambda part, i, k: part.integrate(q[..., i], v[..., k]))
+
+
+def difference(mechanism: Mechanism, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """The displacement (..., nv) from one configuration to another."""
+    start, end = together(start, end)
+    return joint_by_joint(mechanism, start.shape[:-1], lambda part, i, k: part.difference(start[..., i], end[..., i]))
+
+
+def joint_by_joint(mechanism: Mechanism, batch: tuple[int, ...], f: Callable[[JointType, slice, slice], np.ndarray]) -> np.ndarray:
+    """`f(joint, its slice of q, its slice of qd)`, put together along the last axis."""
+    pieces = [np.zeros((*batch, 0))]
+    for c in mechanism.coordinates:
+        i, k = c.q.start, c.v.start
+        for part in c.parts:
+            pieces.append(f(part, slice(i, i + part.nq), slice(k, k + part.nv)))
+            i, k = i + part.nq, k + part.nv
+    return np.concatenate(pieces, axis=-1)
+
+
+def together(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """With their leading dimensions broadcast."""
+    try:
+        batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    except ValueError:
+        raise InputError(f"leading dimensions {a.shape[:-1]} and {b.shape[:-1]} do not fit") from None
+    return np.broadcast_to(a, (*batch, a.shape[-1])), np.broadcast_to(b, (*batch, b.shape[-1]))

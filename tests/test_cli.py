@@ -1,0 +1,198 @@
+"""The command line: what it prints, how it fails, what the shell completes."""
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from click.shell_completion import ShellComplete
+from click.testing import CliRunner
+
+import qddot
+from qddot.cli import main
+from qddot.compile.quantities import QUANTITIES
+
+DOUBTFUL = """
+[[dh]]
+a = 1
+inertia = {mass = 1, com = [1, 0, 0], tensor = [1, 1, 3]}
+"""
+
+
+def call(*arguments: str):
+    return CliRunner().invoke(main, arguments)
+
+
+def printed(*arguments: str) -> np.ndarray:
+    result = call(*arguments)
+    assert result.exit_code == 0, result.stderr
+    return np.array([[float(x) for x in line.replace("[", " ").replace("]", " ").split()] for line in result.stdout.splitlines()])
+
+
+@pytest.fixture
+def doubtful(tmp_path):
+    path = tmp_path / "doubtful.toml"
+    path.write_text(DOUBTFUL)
+    return str(path)
+
+
+# commands -------------------------------------------------------------------------------------------------------------
+
+
+def test_help_names_every_command():
+    result = call("--help")
+    assert result.exit_code == 0
+    assert all(name in result.stdout for name in ("catalog", "info", "compute", "convert", "parameters"))
+    for name in main.commands:
+        assert call(name, "-h").exit_code == 0
+    assert "forward_dynamics_derivatives" in call("compute", "-h").stdout.replace("\n  ", " ")
+
+
+def test_version():
+    assert qddot.__version__ in call("--version").stdout
+
+
+def test_runs_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "qddot", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"qddot, version {qddot.__version__}\n"
+
+
+def test_catalog_lists_every_robot():
+    lines = call("catalog").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == qddot.catalog_names()
+    assert "6 dof" in next(line for line in lines if line.startswith("puma560"))
+
+
+def test_info():
+    result = call("info", "puma560")
+    assert result.exit_code == 0
+    assert "6 dof" in result.stdout
+    assert "moving mass" in result.stdout
+    assert "drive of" in result.stdout
+    assert "frames: " in result.stdout
+    assert "gravity (0, 0, -1.62)" in call("info", "two_link", "--gravity", "0,0,-1.62").stdout
+    assert "8 dof" in call("info", "two_link", "--floating").stdout
+
+
+def test_parameters_have_names_and_values():
+    robot = qddot.load("puma560")
+    rows = [line.split() for line in call("parameters", "puma560").stdout.splitlines()]
+    assert [name for name, _ in rows] == list(robot.parameter_names)
+    np.testing.assert_allclose([float(value) for _, value in rows], robot.parameters(), rtol=1e-11)
+
+
+def test_compute_takes_arithmetic_and_negative_numbers():
+    robot = qddot.load("two_link")
+    expected = robot.mass_matrix([math.pi / 3, -math.pi / 2])
+    np.testing.assert_allclose(printed("compute", "two_link", "mass_matrix", "--q", "pi/3,-pi/2"), expected, atol=1e-9)
+    np.testing.assert_allclose(printed("compute", "two_link", "mass_matrix", "--q", "pi/3 -pi/2"), expected, atol=1e-9)
+    np.testing.assert_allclose(printed("compute", "two_link", "gravity_torque", "--q", "-1, 2")[0], robot.gravity_torque([-1, 2]))
+
+
+def test_compute_has_defaults_and_gravity():
+    robot = qddot.load("two_link")
+    np.testing.assert_allclose(
+        printed("compute", "two_link", "forward_dynamics", "--tau", "1,2")[0],
+        robot.forward_dynamics([0, 0], [0, 0], [1, 2]),
+        rtol=1e-7,
+    )
+    assert not printed("compute", "two_link", "gravity_torque", "--gravity", "0,0,0").any()
+
+
+def test_compute_options():
+    robot, q = qddot.load("puma560"), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+    at = ("--q", ",".join(map(str, q)))
+    J = printed("compute", "puma560", "jacobian", *at, "--frame", "link3", "-o", "reference=body")
+    np.testing.assert_allclose(J, robot.jacobian(q, "link3", "body"), atol=1e-9)
+    J = printed("compute", "puma560", "analytic_jacobian", *at, "--option", "coordinates=quaternion")
+    np.testing.assert_allclose(J, robot.analytic_jacobian(q, coordinates="quaternion"), atol=1e-9)
+
+
+def test_whole_arrays_are_printed_one_row_a_line():
+    Y = printed("compute", "puma560", "regressor", "--qdd", "1,1,1,1,1,1")
+    assert Y.shape == (6, len(qddot.load("puma560").parameter_names))
+
+
+def test_several_results_have_names():
+    lines = call("compute", "two_link", "inverse_dynamics_derivatives").stdout.splitlines()
+    assert [line for line in lines if line.endswith(":")] == ["dtau_dq:", "dtau_dqd:", "dtau_dqdd:"]
+    lines = call("compute", "two_link", "forward_dynamics_derivatives").stdout.splitlines()
+    assert [line for line in lines if line.endswith(":")] == ["dqdd_dq:", "dqdd_dqd:", "dqdd_dtau:"]
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_every_quantity(quantity):
+    result = call("compute", "two_link", quantity, *(("--q", "0.1,0.2") if "q" in QUANTITIES[quantity].inputs else ()))
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout
+
+
+def test_convert(tmp_path):
+    path = tmp_path / "arm.urdf"
+    result = call("convert", "two_link", str(path), "--gravity", "0,0,-1.62")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert list(qddot.load(path).gravity) == [0, 0, -1.62]
+
+
+# failures -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("info", "puma56"), 1, "Error: no file or catalog robot 'puma56': did you mean 'puma560'"),
+        (("info", "nowhere.toml"), 1, "nowhere.toml"),
+        (("info", "."), 1, "it is a directory"),
+        (("info", ""), 1, "no file or catalog robot ''"),
+        (("info", "two_link", "--gravity", "0,0"), 1, "3 numbers"),
+        (("info", "two_link", "--gravity", "0,0,g"), 2, "unknown symbol 'g'"),
+        (("compute", "two_link", "mas_matrix"), 2, "did you mean 'mass_matrix'"),
+        (("compute", "two_link", "mass_matrix", "--q", "1"), 1, "q"),
+        (("compute", "two_link", "mass_matrix", "--q", "1,x"), 2, "not a list of numbers such as 0.1,pi/2,-3: unknown symbol"),
+        (("compute", "two_link", "mass_matrix", "--tau", "1,2"), 2, "mass_matrix does not depend on --tau, only on --q"),
+        (("compute", "two_link", "inverse_dynamics", "--tau", "1,2"), 2, "only on --q, --qd, --qdd"),
+        (("compute", "two_link", "mass_matrix", "--frame", "tip"), 2, "mass_matrix does not depend on --frame"),
+        (("compute", "two_link", "jacobian", "--frame", "tipp"), 1, "no frame 'tipp'"),
+        (("compute", "two_link", "jacobian", "-o", "reference=boddy"), 1, "reference='boddy' is not one of 'space', 'body'"),
+        (("compute", "two_link", "jacobian", "-o", "refrence=body"), 2, "did you mean 'reference'"),
+        (("compute", "two_link", "jacobian", "-o", "body"), 2, "not of the form name=value"),
+        (("convert", "two_link", "no/such/folder/arm.urdf"), 1, "no/such/folder/arm.urdf"),
+    ],
+)
+def test_failures_say_what_is_wrong(arguments, code, message):
+    result = call(*arguments)
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert message in " ".join(result.stderr.split())
+
+
+def test_description_warnings_are_plain_lines(doubtful):
+    result = call("info", doubtful)
+    assert result.exit_code == 0
+    assert result.stderr.startswith(f"warning: {doubtful}:4:")
+    assert "triangle inequality" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    result = call("info", doubtful, "--strict")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"Error: {doubtful}:4:")
+
+
+def test_input_warnings_are_plain_lines():
+    result = call("compute", "two_link", "mass_matrix", "--q", "1e7,0")
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.startswith("warning: q of joint")
+    assert len(result.stderr.splitlines()) == 1
+
+
+# completion -----------------------------------------------------------------------------------------------------------
+
+
+def completions(*arguments: str) -> list[str]:
+    *before, incomplete = arguments
+    return [item.value for item in ShellComplete(main, {}, "qddot", "_QDDOT_COMPLETE").get_completions(before, incomplete)]
+
+
+def test_shell_completion():
+    assert completions("info", "pum")[0] == "puma560"
+    assert completions("compute", "two_link", "mass_") == ["mass_matrix", "mass_matrix_rate"]
+    assert completions("compute", "two_link", "coriolis_matrix", "-o", "form=r") == ["form=rate"]
