@@ -353,7 +353,7 @@ def test_unreal_inertia_warns_and_is_refused_when_strict():
 def test_indefinite_mass_matrix_of_a_file_is_refused_and_of_numbers_kept(tmp_path):
     path = tmp_path / "arm.toml"
     path.write_text(INDEFINITE)
-    with pytest.raises(qddot.ModelValueError, match=r"arm\.toml:2.*mass matrix is not positive definite at the zero configuration"):
+    with pytest.raises(qddot.ModelValueError, match=r"arm\.toml:4.*mass matrix is not positive definite at the zero configuration"):
         qddot.load(path)
     kept = qddot.from_dh([(0.5, 0, 0, 0)], inertias=[Inertia(1.0, tensor=(0.1, 0.1, -0.9))])
     assert kept.mass_matrix([0.0])[0, 0] == pytest.approx(-0.65)

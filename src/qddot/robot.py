@@ -483,7 +483,7 @@ def refuse_indefinite(model: Model) -> None:
         raise ModelValueError(
             f"the mass matrix is not positive definite at the zero configuration: its least eigenvalue is {moments[0]:.4g}",
             place=link.place,
-            element=f"link {link.name!r} > inertial",
+            element=f"link {link.name!r} > inertia",
             fix=link.inertia.inconsistency() if link.inertia else "",
         )
 

@@ -139,6 +139,14 @@ def test_parts_of_the_wrong_type_are_refused_by_name(parts, message):
         dh_model([(1, 0, 0, 0)] * 3, **parts)
 
 
+@pytest.mark.parametrize("rows", [3, "abc", {"a": 1}, None])
+def test_a_table_is_a_list(rows):
+    with pytest.raises(ModelValueError, match=r"rows.*a list is needed"):
+        dh_model(rows)
+    with pytest.raises(ModelValueError, match=r"screws.*a list is needed"):
+        screws_model(rows)
+
+
 def test_limits_and_mimics_in_every_form():
     limits = [np.array([0, 1.0]), Limits(velocity=2), (-1, 1)]
     model = dh_model([(1, 0, 0, 0)] * 3, limits=limits, mimics=[None, "joint1", ("joint1", 2, 0.5)])
@@ -163,8 +171,8 @@ def test_the_pitch_of_a_huge_expression_takes_no_time():
     a = sympy.symbols("a:9", real=True)
     power = sympy.Pow(sum(a), 64)
     start = time.perf_counter()
-    turning, screw = screws_model([[0, 0, 1, 0, power, 0], [0, 0, 1, 0, 0, power]]).joints
-    assert (turning.kind, screw.kind) == ("revolute", "helical")
+    screws = [[0, 0, 1, 0, power, 0], [0, 0, 1, 0, 0, power], [0, 0, 1, power, 0, a[0]]]
+    assert [joint.kind for joint in screws_model(screws).joints] == ["revolute", "helical", "helical"]
     assert time.perf_counter() - start < 5
 
 

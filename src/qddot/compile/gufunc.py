@@ -26,8 +26,8 @@ def signature(program: Program) -> str:
     return f"{core(program.inputs)}->{core(program.outputs)}"
 
 
-def make_gufunc(program: Program, address: int, dtype: np.dtype, engine: object) -> np.ufunc:
-    """The gufunc that runs the loop at `address`; `engine`, which owns the code, lives as long as it does."""
+def make_gufunc(program: Program, loop: int, single: int, dtype: np.dtype, owner: object) -> np.ufunc:
+    """The gufunc that runs the code at `loop`, which gets the address `single`; `owner` of both lives as long as it does."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     table = ctypes.cast(pointer(_multiarray_umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
@@ -47,10 +47,10 @@ def make_gufunc(program: Program, address: int, dtype: np.dtype, engine: object)
         c.c_char_p,
     )
     n_in, n_out = len(program.inputs), len(program.outputs)
-    loops, data = (c.c_void_p * 1)(address), (c.c_void_p * 1)(None)
+    loops, data = (c.c_void_p * 1)(loop), (c.c_void_p * 1)(single)
     types = c.create_string_buffer(bytes([dtype.num]) * (n_in + n_out), n_in + n_out)
     name, text = program.name.encode(), signature(program).encode()
-    keep = (loops, data, types, name, text, engine)
+    keep = (loops, data, types, name, text, owner)
     ufunc = prototype(table[MAKE])(
         c.addressof(loops), c.addressof(data), c.cast(types, c.c_char_p), 1, n_in, n_out, NO_IDENTITY, name, b"", 0, text
     )

@@ -128,6 +128,7 @@ def dh_model(
             text=str(convention),
             fix=near_matches(str(convention), CONVENTIONS),
         )
+    _check_lists(rows=rows, frames=frames)
     steps = [_dh_step(_dh_row(row, Subject(f"dh row {i}")), Subject(f"dh row {i}"), convention) for i, row in enumerate(rows, 1)]
     parts = Parts(inertias, drives, limits, mimics, link_names, joint_names, places)
     parts.check(len(steps))
@@ -172,6 +173,7 @@ def screws_model(
         ModelValueError: a number that is not finite, a screw without direction, a pose not in SE(3), a wrong type.
         ModelStructureError: no screws, or a list whose length is not that of the table.
     """
+    _check_lists(screws=screws, home_poses=() if home_poses is None else home_poses, frames=frames)
     homes, tool_pose = _homes(home_poses, tool, len(screws), relative)
     axes = [_twist(screw, Subject(f"screw {i}")) for i, screw in enumerate(screws, 1)]
     if body_screws:
@@ -209,6 +211,12 @@ def inertia_from_spatial_matrix(G: Sequence[Sequence[float]] | Sequence[float] |
         raise subject.error("no rigid body has this matrix", fix="angular part first: [[I, m[c]], [m[c]^T, m 1]]")
     h = (H[2, 1], H[0, 2], H[1, 0])
     return Inertia.from_ten_vector([mass, *h, *I[np.triu_indices(3)]])
+
+
+def _check_lists(**lists: Any) -> None:
+    for name, value in lists.items():
+        if isinstance(value, (str, Mapping)) or not isinstance(value, (Sequence, np.ndarray)):
+            raise Subject(name).error("a list is needed", value=value)
 
 
 # rows -----------------------------------------------------------------------------------------------------------------------
@@ -305,17 +313,17 @@ def _pitch(w: Vec, v: Vec, turning: float, sliding: float | None) -> Scalar:
     """Metres a radian along the axis; what is rounding noise beside the lever arm is none."""
     along = w.dot(v)
     if is_symbolic(along):
-        return 0.0 if _vanishes(along, v) else along / turning**2
+        return 0.0 if _vanishes([x * y for x, y in zip(w, v)]) else along / turning**2
     return 0.0 if abs(along) <= NO_PITCH * turning * (sliding or 1.0) else along / turning**2
 
 
-def _vanishes(along: Scalar, v: Vec) -> bool:
-    """Whether it is zero beside `v` whatever its symbols are, judged at a few points: expanding it might take forever."""
-    rng, symbols = random.Random(0), sorted(symbols_in(along, v), key=str)
+def _vanishes(terms: list[Scalar]) -> bool:
+    """Whether the terms cancel whatever their symbols are, judged at a few points: expanding them might take forever."""
+    rng, symbols = random.Random(0), sorted(symbols_in(Vec(*terms)), key=str)
     for _ in range(3):
         point = {symbol: rng.uniform(0.5, 1.5) for symbol in symbols}
-        value, *lever = (abs(complex(x.evalf(30, subs=point))) if is_symbolic(x) else abs(x) for x in (along, *v))
-        if not value <= NO_PITCH * max(lever):
+        values = [complex(x.evalf(30, subs=point)) if is_symbolic(x) else x for x in terms]
+        if not abs(sum(values)) <= NO_PITCH * max(map(abs, values)):
             return False
     return True
 

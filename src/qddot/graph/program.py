@@ -28,6 +28,10 @@ class Output(NamedTuple):
     shape: tuple[int, ...]
     values: tuple[Scalar, ...]
 
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
 
 @dataclass(frozen=True)
 class Program:

@@ -1,0 +1,200 @@
+"""A program as straight-line LLVM IR over W states at once: `void kernel(ptr in..., ptr out...)`.
+
+Inputs and outputs are contiguous; element k of all W states stands in one vector. The emitter itself decides where a product and
+a sum become one fused multiply-add, and no flag lets LLVM reassociate or contract, so every W computes the same bits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from qddot.compile import sincos
+from qddot.compile.lanes import Lanes
+from qddot.graph.expr import Expr
+from qddot.graph.program import Program
+
+PART = 2_000
+"""Instructions in one function: LLVM's effort grows faster than a function's length, so long kernels are cut."""
+
+BINARY = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
+
+
+def kernel_name(lanes: Lanes) -> str:
+    return f"@kernel.{lanes.suffix}"
+
+
+def define_kernel(program: Program, lanes: Lanes) -> Iterable[str]:
+    """The function, external so that its address can be asked for. A long one calls its parts in turn."""
+    names = [f"%in{i}" for i in range(len(program.inputs))] + [f"%out{i}" for i in range(len(program.outputs))]
+    parameters = [f"ptr noalias {'readonly ' if name.startswith('%in') else ''}{name}" for name in names]
+    emit = Emitter(program, lanes)
+    if len(emit.parts) == 1:
+        yield f"define void {kernel_name(lanes)}({', '.join(parameters)}) noinline nounwind {{"
+        yield from emit.part(0)
+        return
+    for k in range(len(emit.parts)):
+        given = ", ".join([*parameters, "ptr noalias %carry"])
+        yield f"define internal void {kernel_name(lanes)}.{k}({given}) noinline nounwind {{"
+        yield from emit.part(k)
+    yield f"define void {kernel_name(lanes)}({', '.join(parameters)}) noinline nounwind {{"
+    yield f"%carry = alloca {lanes.number}, i64 {max(len(emit.carried), 1)}, align 64"
+    for k in range(len(emit.parts)):
+        yield f"call void {kernel_name(lanes)}.{k}({', '.join(f'ptr {name}' for name in (*names, '%carry'))})"
+    yield "ret void\n}"
+
+
+class Emitter:
+    """Instructions for nodes.
+
+    Attributes:
+        waiting: for each node the outputs (output, element) it is.
+        fused: products that are only used in one sum, and become part of it.
+        parts: the other nodes in order, cut into functions; `carried` crosses from one to another through memory.
+    """
+
+    def __init__(self, program: Program, lanes: Lanes) -> None:
+        self.program, self.lanes = program, lanes
+        self.waiting: dict[Expr, list[tuple[int, int]]] = defaultdict(list)
+        for i, output in enumerate(program.outputs):
+            for k, x in enumerate(output.values):
+                if x.__class__ is Expr:
+                    self.waiting[x].append((i, k))
+        self.fused = fused_products(program.nodes, self.waiting) if lanes.fma else set()
+        kept = [node for node in program.nodes if node not in self.fused]
+        self.parts = [kept[k : k + PART] for k in range(0, len(kept), PART)] or [[]]
+        self.carried = self.across_parts()
+        self.here: set[Expr] = set()
+        self.angles: set[Expr] = set()
+
+    def operands(self, node: Expr) -> Iterable[Expr]:
+        """The nodes an instruction reads: through a fused product, its factors."""
+        for a in node.args:
+            if a.__class__ is Expr:
+                yield from self.operands(a) if a in self.fused else (a,)
+
+    def across_parts(self) -> dict[Expr, int]:
+        """Values that a later part needs, each with its place in memory."""
+        home = {node: k for k, part in enumerate(self.parts) for node in part}
+        later = (a for k, part in enumerate(self.parts) for node in part for a in self.operands(node) if home[a] != k)
+        return {node: place for place, node in enumerate(dict.fromkeys(later))}
+
+    def part(self, k: int) -> Iterable[str]:
+        """The body of a function: the whole kernel, or one of its parts."""
+        self.here, self.angles = set(), set()
+        if k == 0:
+            for i, output in enumerate(self.program.outputs):
+                for element, x in enumerate(output.values):
+                    if x.__class__ is not Expr:
+                        yield from self.store(self.lanes.literal(x), i, element)
+        for node in self.parts[k]:
+            for a in self.operands(node):
+                if a not in self.here:
+                    yield from self.carry(a, "load")
+            yield from self.instruction(node)
+            self.here.add(node)
+            for i, element in self.waiting.get(node, ()):  # at once, so that no register waits for the end
+                yield from self.store(self.value(node), i, element)
+            if node in self.carried:
+                yield from self.carry(node, "store")
+        yield "ret void\n}"
+
+    def carry(self, node: Expr, direction: str) -> Iterable[str]:
+        """Between a value and its place in memory."""
+        V, place, align = self.lanes.number, f"%c{node.number}_{direction}", self.lanes.bits // 8
+        yield f"{place} = getelementptr inbounds {V}, ptr %carry, i64 {self.carried[node]}"
+        if direction == "store":
+            yield f"store {V} {self.value(node)}, ptr {place}, align {align}"
+        else:
+            self.here.add(node)
+            yield f"{self.value(node)} = load {V}, ptr {place}, align {align}"
+
+    def value(self, x) -> str:
+        return f"%v{x.number}" if x.__class__ is Expr else self.lanes.literal(x)
+
+    def store(self, value: str, output: int, element: int) -> Iterable[str]:
+        V = self.lanes.number
+        yield f"%p{output}_{element} = getelementptr inbounds {V}, ptr %out{output}, i64 {element}"
+        yield f"store {V} {value}, ptr %p{output}_{element}, align {self.lanes.bits // 8}"
+
+    def instruction(self, node: Expr) -> Iterable[str]:
+        """One node."""
+        lanes, V, op = self.lanes, self.lanes.number, node.op
+        out, args = self.value(node), node.args
+        if op == "var":
+            source, element = args
+            yield f"%a{node.number} = getelementptr inbounds {V}, ptr %in{source}, i64 {element}"
+            yield f"{out} = load {V}, ptr %a{node.number}, align {lanes.bits // 8}"
+        elif op in "+-" and any(x in self.fused for x in args if x.__class__ is Expr):
+            yield from self.multiply_add(node)
+        elif op in BINARY:
+            yield f"{out} = {BINARY[op]} {V} {self.value(args[0])}, {self.value(args[1])}"
+        elif op == "neg":
+            yield f"{out} = fneg {V} {self.value(args[0])}"
+        elif op in ("sin", "cos"):
+            yield from self.sine_or_cosine(node)
+        elif op == "sqrt":
+            yield f"{out} = {lanes.call('sqrt', self.value(args[0]))}"
+        elif op == "atan2":
+            yield from self.lane_by_lane(node, "atan2" + ("f" if lanes.real == "float" else ""))
+        elif op == "sign":
+            x, zero = self.value(args[0]), lanes.literal(0.0)
+            yield f"%up{node.number} = fcmp ogt {V} {x}, {zero}"
+            yield f"%down{node.number} = fcmp olt {V} {x}, {zero}"
+            yield f"%low{node.number} = select {lanes.truth} %down{node.number}, {V} {lanes.literal(-1.0)}, {V} {zero}"
+            yield f"{out} = select {lanes.truth} %up{node.number}, {V} {lanes.literal(1.0)}, {V} %low{node.number}"
+        elif op == "select":
+            yield f"%up{node.number} = fcmp ogt {V} {self.value(args[0])}, {lanes.literal(0.0)}"
+            yield f"{out} = select {lanes.truth} %up{node.number}, {V} {self.value(args[1])}, {V} {self.value(args[2])}"
+        else:
+            raise ValueError(f"no LLVM instruction for {op!r}")
+
+    def multiply_add(self, node: Expr) -> Iterable[str]:
+        """a b + c, a b - c or c - a b, in one rounding."""
+        V, out, (left, right) = self.lanes.number, self.value(node), node.args
+        first = left.__class__ is Expr and left in self.fused
+        product, other = (left, right) if first else (right, left)
+        a, b, c = self.value(product.args[0]), self.value(product.args[1]), self.value(other)
+        if node.op == "-":
+            minus = f"%m{node.number}"
+            yield f"{minus} = fneg {V} {c if first else a}"
+            a, c = (a, minus) if first else (minus, c)
+        yield f"{out} = {self.lanes.call('fma', a, b, c)}"
+
+    def sine_or_cosine(self, node: Expr) -> Iterable[str]:
+        """Both are computed where the first of them is needed."""
+        lanes, angle = self.lanes, node.args[0]
+        both = f"%both{angle.number}"
+        if angle not in self.angles:
+            self.angles.add(angle)
+            yield f"{both} = call {sincos.pair(lanes)} {sincos.name(lanes)}({lanes.number} {self.value(angle)})"
+        yield f"{self.value(node)} = extractvalue {sincos.pair(lanes)} {both}, {0 if node.op == 'sin' else 1}"
+
+    def lane_by_lane(self, node: Expr, function: str) -> Iterable[str]:
+        """A function of the C library."""
+        lanes, args = self.lanes, [self.value(x) for x in node.args]
+        if lanes.width == 1:
+            yield f"{self.value(node)} = call {lanes.real} @{function}({', '.join(f'{lanes.real} {x}' for x in args)})"
+            return
+        built, n = "poison", node.number
+        for k in range(lanes.width):
+            for j, x in enumerate(args):
+                yield f"%e{n}_{k}_{j} = extractelement {lanes.number} {x}, i64 {k}"
+            given = ", ".join(f"{lanes.real} %e{n}_{k}_{j}" for j in range(len(args)))
+            yield f"%y{n}_{k} = call {lanes.real} @{function}({given})"
+            out = self.value(node) if k == lanes.width - 1 else f"%w{n}_{k}"
+            yield f"{out} = insertelement {lanes.number} {built}, {lanes.real} %y{n}_{k}, i64 {k}"
+            built = out
+
+
+def fused_products(nodes: Sequence[Expr], outputs: dict[Expr, list]) -> set[Expr]:
+    """Products used once, in a sum or difference: at most one of each sum."""
+    uses = Counter(a for node in nodes for a in node.args if a.__class__ is Expr)
+    found: set[Expr] = set()
+    for node in nodes:
+        if node.op in "+-":
+            for a in node.args:
+                if a.__class__ is Expr and a.op == "*" and uses[a] == 1 and a not in outputs:
+                    found.add(a)
+                    break
+    return found

@@ -1,0 +1,79 @@
+"""What LLVM IR calls a vector of W states: types, literals, names of intrinsics. W = 1 is a plain number."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """W numbers of one type side by side, one a state.
+
+    Attributes:
+        width: W.
+        real: `double` or `float`.
+        fma: the computer has a fused multiply-add; without one it is never used, so results still do not depend on W.
+    """
+
+    width: int
+    real: str
+    fma: bool = True
+
+    @property
+    def bits(self) -> int:
+        return 64 if self.real == "double" else 32
+
+    @property
+    def suffix(self) -> str:
+        """Of the name of an intrinsic: `v8f64`."""
+        return f"v{self.width}f{self.bits}" if self.width > 1 else f"f{self.bits}"
+
+    @property
+    def number(self) -> str:
+        return self._of(self.real)
+
+    @property
+    def integer(self) -> str:
+        return self._of(f"i{self.bits}")
+
+    @property
+    def truth(self) -> str:
+        return self._of("i1")
+
+    def _of(self, scalar: str) -> str:
+        return f"<{self.width} x {scalar}>" if self.width > 1 else scalar
+
+    def literal(self, x: float) -> str:
+        """Every bit of a number, in every lane; a float is written as the double that equals it."""
+        x = float(np.float32(x)) if self.real == "float" else float(x)
+        text = f"0x{struct.pack('>d', x).hex().upper()}"
+        return f"splat ({self.real} {text})" if self.width > 1 else text
+
+    def whole(self, n: int) -> str:
+        return f"splat (i{self.bits} {n})" if self.width > 1 else str(n)
+
+    def call(self, intrinsic: str, *values: str) -> str:
+        """A call of `llvm.<intrinsic>` on numbers."""
+        return f"call {self.number} @llvm.{intrinsic}.{self.suffix}({', '.join(f'{self.number} {v}' for v in values)})"
+
+    def declarations(self) -> list[str]:
+        one = {"rint": 1, "sqrt": 1, "fabs": 1, "fma": 3}
+        found = [f"declare {self.number} @llvm.{name}.{self.suffix}({', '.join([self.number] * n)})" for name, n in one.items()]
+        if self.width > 1:
+            mask = self.truth
+            found += [
+                f"declare {self.number} @llvm.masked.load.{self.suffix}.p0(ptr, {mask}, {self.number})",
+                f"declare void @llvm.masked.store.{self.suffix}.p0({self.number}, ptr, {mask})",
+                f"declare i1 @llvm.vector.reduce.or.v{self.width}i1({mask})",
+            ]
+        return found
+
+
+def library(real: str) -> list[str]:
+    """Functions of the C library that kernels may call."""
+    end = "f" if real == "float" else ""
+    found = [f"declare {real} @{name}{end}({', '.join([real] * n)})" for name, n in {"sin": 1, "cos": 1, "atan2": 2}.items()]
+    return [*found, "declare ptr @malloc(i64)", "declare void @free(ptr)"]

@@ -1,0 +1,233 @@
+"""The loop that NumPy calls: `void loop(char **args, intp *dimensions, intp *steps, void *single)`.
+
+`single` is the address of the kernel for one state. Where every core is contiguous, W states at a time are transposed in
+registers, computed together and transposed back; what remains, and arrays with other strides, go through `single`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from qddot.compile.kernel_ir import kernel_name
+from qddot.compile.lanes import Lanes
+from qddot.graph.program import Program
+
+LOOP = "loop"
+
+
+def define_loop(program: Program, lanes: Lanes) -> Iterable[str]:
+    """With lanes of width 1, everything goes through `single`."""
+    arguments = (*program.inputs, *program.outputs)
+    shapes, n_in, n = [x.shape for x in arguments], len(program.inputs), len(arguments)
+    itemsize = lanes.bits // 8
+    yield f"define void @{LOOP}(ptr %args, ptr %dimensions, ptr %steps, ptr %single) nounwind {{"
+    yield "entry:\n%count = load i64, ptr %dimensions"
+    for i in range(n):
+        yield f"%ap{i} = getelementptr ptr, ptr %args, i64 {i}\n%base{i} = load ptr, ptr %ap{i}"
+        yield f"%sp{i} = getelementptr i64, ptr %steps, i64 {i}\n%step{i} = load i64, ptr %sp{i}"
+    yield from strides(shapes, itemsize)
+    yield "%some = icmp sgt i64 %count, 0\nbr i1 %some, label %choose, label %done"
+    yield f"choose:\nbr i1 %dense, label %{'wide' if lanes.width > 1 else 'fast_entry'}, label %slow_entry"
+    if lanes.width > 1:
+        yield from wide(program, lanes)
+    start = "[ 0, %choose ]" if lanes.width == 1 else "[ %whole, %wide_exit ]"
+    yield "fast_entry:" if lanes.width == 1 else ""
+    yield from walk("fast", n, start.replace("%choose", "%fast_entry"), [call_single("fast_at", n)], "done")
+    yield from slow(shapes, n_in, lanes)
+    yield "done:\nret void\n}"
+
+
+def call_single(prefix: str, n: int) -> str:
+    return f"call void %single({', '.join(f'ptr %{prefix}{i}' for i in range(n))})"
+
+
+def strides(shapes: Sequence[tuple[int, ...]], itemsize: int) -> Iterable[str]:
+    """Load the core strides (they follow the outer ones in `steps`), and tell whether every core is contiguous."""
+    at, dense = len(shapes), "true"
+    for i, shape in enumerate(shapes):
+        expected = itemsize
+        for d in reversed(range(len(shape))):
+            yield f"%cp{i}_{d} = getelementptr i64, ptr %steps, i64 {at + d}\n%core{i}_{d} = load i64, ptr %cp{i}_{d}"
+            if shape[d] > 1:
+                yield f"%eq{i}_{d} = icmp eq i64 %core{i}_{d}, {expected}"
+                yield f"%all{i}_{d} = and i1 {dense}, %eq{i}_{d}"
+                dense = f"%all{i}_{d}"
+            expected *= shape[d]
+        at += len(shape)
+    yield f"%dense = and i1 {dense}, true"
+
+
+def walk(label: str, n: int, start: str, body: Sequence[str], leave: str) -> Iterable[str]:
+    """A loop over the states from `start` on; `%<label>_at<i>` is the address of argument i in the present one."""
+    yield f"br label %{label}\n{label}:"
+    yield f"%{label}_k = phi i64 {start}, [ %{label}_next, %{label}_end ]"
+    yield f"%{label}_left = icmp slt i64 %{label}_k, %count\nbr i1 %{label}_left, label %{label}_body, label %{leave}"
+    yield f"{label}_body:"
+    for i in range(n):
+        yield f"%{label}_o{i} = mul i64 %{label}_k, %step{i}"
+        yield f"%{label}_at{i} = getelementptr i8, ptr %base{i}, i64 %{label}_o{i}"
+    yield from body
+    yield f"br label %{label}_end\n{label}_end:\n%{label}_next = add i64 %{label}_k, 1\nbr label %{label}"
+
+
+# W states at a time ---------------------------------------------------------------------------------------------------------
+
+
+def wide(program: Program, lanes: Lanes) -> Iterable[str]:
+    """The part of the batch that fills whole vectors; %whole states are then done."""
+    W, n_in = lanes.width, len(program.inputs)
+    arguments = (*program.inputs, *program.outputs)
+    yield f"wide:\n%whole = and i64 %count, {-W}"
+    yield from rooms([x.size for x in arguments], lanes)
+    yield "br label %wide_head\nwide_head:\n%k = phi i64 [ 0, %wide ], [ %k_next, %wide_body ]"
+    yield "%more = icmp slt i64 %k, %whole\nbr i1 %more, label %wide_body, label %wide_exit"
+    yield "wide_body:"
+    for i in range(len(arguments)):
+        yield f"%o{i} = mul i64 %k, %step{i}\n%row{i}_0 = getelementptr i8, ptr %base{i}, i64 %o{i}"
+        for r in range(1, W):
+            yield f"%row{i}_{r} = getelementptr i8, ptr %row{i}_{r - 1}, i64 %step{i}"
+    for i, x in enumerate(program.inputs):
+        yield from gather(i, x.size, lanes)
+    yield f"call void {kernel_name(lanes)}({', '.join(f'ptr %room{i}' for i in range(len(arguments)))})"
+    for i, x in enumerate(program.outputs, n_in):
+        yield from scatter(i, x.size, lanes)
+    yield f"%k_next = add i64 %k, {W}\nbr label %wide_head\nwide_exit:"
+    if on_heap([x.size for x in arguments], lanes):
+        yield "call void @free(ptr %rooms)"
+
+
+def on_heap(sizes: Sequence[int], lanes: Lanes) -> bool:
+    """Large arguments do not go on the stack, which is small in some threads."""
+    return sum(sizes) * lanes.width * lanes.bits // 8 > 1 << 16
+
+
+def rooms(sizes: Sequence[int], lanes: Lanes) -> Iterable[str]:
+    """Memory for W states of every argument, as vectors."""
+    vector = lanes.width * lanes.bits // 8
+    if on_heap(sizes, lanes):
+        yield f"%rooms = call ptr @malloc(i64 {sum(sizes) * vector})"
+    else:
+        yield f"%rooms = alloca i8, i64 {sum(sizes) * vector}, align 64"
+    for i in range(len(sizes)):
+        yield f"%room{i} = getelementptr i8, ptr %rooms, i64 {sum(sizes[:i]) * vector}"
+
+
+def gather(i: int, size: int, lanes: Lanes) -> Iterable[str]:
+    """W rows of argument i to `size` vectors in its room."""
+    W, V = lanes.width, lanes.number
+    for b in range(0, size, W):
+        count, rows = min(W, size - b), []
+        for r in range(W):
+            name = f"%g{i}_{b}_{r}"
+            yield f"{name}p = getelementptr {lanes.real}, ptr %row{i}_{r}, i64 {b}"
+            yield load_part(name, count, lanes)
+            rows.append(name)
+        columns, lines = transpose(rows, lanes, f"%gt{i}_{b}")
+        yield from lines
+        for k in range(count):
+            yield f"%gs{i}_{b + k} = getelementptr {V}, ptr %room{i}, i64 {b + k}"
+            yield f"store {V} {columns[k]}, ptr %gs{i}_{b + k}, align {lanes.bits // 8}"
+
+
+def scatter(i: int, size: int, lanes: Lanes) -> Iterable[str]:
+    """The vectors in the room of argument i to W rows."""
+    W, V = lanes.width, lanes.number
+    for b in range(0, size, W):
+        count, columns = min(W, size - b), []
+        for k in range(W):
+            if k >= count:
+                columns.append("poison")
+                continue
+            yield f"%sp{i}_{b + k} = getelementptr {V}, ptr %room{i}, i64 {b + k}"
+            yield f"%sv{i}_{b + k} = load {V}, ptr %sp{i}_{b + k}, align {lanes.bits // 8}"
+            columns.append(f"%sv{i}_{b + k}")
+        rows, lines = transpose(columns, lanes, f"%st{i}_{b}")
+        yield from lines
+        for r in range(W):
+            yield f"%s{i}_{b}_{r}p = getelementptr {lanes.real}, ptr %row{i}_{r}, i64 {b}"
+            yield store_part(rows[r], f"%s{i}_{b}_{r}p", count, lanes)
+
+
+def load_part(name: str, count: int, lanes: Lanes) -> str:
+    """The first `count` elements at `<name>p`; no byte beyond them is touched."""
+    V, align = lanes.number, lanes.bits // 8
+    if count == lanes.width:
+        return f"{name} = load {V}, ptr {name}p, align {align}"
+    return f"{name} = call {V} @llvm.masked.load.{lanes.suffix}.p0(ptr align {align} {name}p, {mask(count, lanes)}, {V} poison)"
+
+
+def store_part(value: str, place: str, count: int, lanes: Lanes) -> str:
+    V, align = lanes.number, lanes.bits // 8
+    if count == lanes.width:
+        return f"store {V} {value}, ptr {place}, align {align}"
+    return f"call void @llvm.masked.store.{lanes.suffix}.p0({V} {value}, ptr align {align} {place}, {mask(count, lanes)})"
+
+
+def mask(count: int, lanes: Lanes) -> str:
+    bits = ", ".join(f"i1 {'true' if k < count else 'false'}" for k in range(lanes.width))
+    return f"{lanes.truth} <{bits}>"
+
+
+def transpose(rows: Sequence[str], lanes: Lanes, tag: str) -> tuple[list[str], list[str]]:
+    """W vectors of W elements, rows to columns: log2 W rounds of exchanges between pairs."""
+    W, V, values, lines, half = lanes.width, lanes.number, list(rows), [], 1
+    while half < W:
+        new = list(values)
+        for i in range(W):
+            if i & half:
+                continue
+            a, b = values[i], values[i + half]
+            low = [j if not j & half else j - half + W for j in range(W)]
+            high = [j + half if not j & half else j + W for j in range(W)]
+            for place, indices in ((i, low), (i + half, high)):
+                name = f"{tag}_{half}_{place}"
+                lines.append(f"{name} = shufflevector {V} {a}, {V} {b}, <{W} x i32> <{', '.join(f'i32 {x}' for x in indices)}>")
+                new[place] = name
+        values, half = new, 2 * half
+    return values, lines
+
+
+# any strides ----------------------------------------------------------------------------------------------------------------
+
+
+def slow(shapes: Sequence[tuple[int, ...]], n_in: int, lanes: Lanes) -> Iterable[str]:
+    """One state at a time through contiguous copies, for which room is made once."""
+    n, itemsize = len(shapes), lanes.bits // 8
+    sizes = [itemsize * elements(shape) for shape in shapes]
+    yield f"slow_entry:\n%copies = call ptr @malloc(i64 {max(sum(sizes), 1)})"
+    for i in range(n):
+        yield f"%copy{i} = getelementptr i8, ptr %copies, i64 {sum(sizes[:i])}"
+    body = [line for i in range(n_in) for line in copy_elements(i, shapes[i], lanes.real, gather=True)]
+    body.append(call_single("copy", n))
+    body += [line for i in range(n_in, n) for line in copy_elements(i, shapes[i], lanes.real, gather=False)]
+    yield from walk("slow", n, "[ 0, %slow_entry ]", body, "slow_done")
+    yield "slow_done:\ncall void @free(ptr %copies)\nbr label %done"
+
+
+def elements(shape: tuple[int, ...]) -> int:
+    count = 1
+    for size in shape:
+        count *= size
+    return count
+
+
+def copy_elements(i: int, shape: tuple[int, ...], real: str, *, gather: bool) -> Iterable[str]:
+    """Element by element between a strided core and its contiguous copy: nested loops, one for each core dimension."""
+    there, here = f"%slow_at{i}", f"%copy{i}"
+    if shape:
+        for d in range(len(shape)):
+            yield f"br label %b{i}_{d}\nb{i}_{d}:\nbr label %h{i}_{d}\nh{i}_{d}:"
+            yield f"%x{i}_{d} = phi i64 [ 0, %b{i}_{d} ], [ %y{i}_{d}, %t{i}_{d} ]"
+        offset, flat = "0", "0"
+        for d, size in enumerate(shape):
+            yield f"%m{i}_{d} = mul i64 %x{i}_{d}, %core{i}_{d}\n%n{i}_{d} = add i64 {offset}, %m{i}_{d}"
+            yield f"%f{i}_{d} = mul i64 {flat}, {size}\n%u{i}_{d} = add i64 %f{i}_{d}, %x{i}_{d}"
+            offset, flat = f"%n{i}_{d}", f"%u{i}_{d}"
+        yield f"%there{i} = getelementptr i8, ptr %slow_at{i}, i64 {offset}"
+        yield f"%here{i} = getelementptr {real}, ptr %copy{i}, i64 {flat}"
+        there, here = f"%there{i}", f"%here{i}"
+    source, target = (there, here) if gather else (here, there)
+    yield f"%e{i} = load {real}, ptr {source}, align 1\nstore {real} %e{i}, ptr {target}, align 1"
+    for d in reversed(range(len(shape))):
+        yield f"br label %t{i}_{d}\nt{i}_{d}:\n%y{i}_{d} = add i64 %x{i}_{d}, 1"
+        yield f"%z{i}_{d} = icmp slt i64 %y{i}_{d}, {shape[d]}\nbr i1 %z{i}_{d}, label %h{i}_{d}, label %l{i}_{d}\nl{i}_{d}:"
