@@ -264,7 +264,7 @@ class Robot:
 
         Args:
             q, qd, tau: state and joint forces.
-            method: `"aba"` (articulated bodies), `"crba"` (by the mass matrix), or `"auto"`: aba, unless joints follow others.
+            method: `"aba"` (articulated bodies), `"crba"` (by the mass matrix), or `"auto"`: the one with fewer operations.
             f_ext, f_tip: as in `inverse_dynamics`.
 
         Raises:

@@ -17,7 +17,7 @@ def options(robot: Robot, quantity: str) -> dict[str, str]:
     frame = robot.frame_names[-1]
     return {
         "coriolis_matrix": {"form": "christoffel"},
-        "forward_dynamics": {"method": "auto"},
+        "forward_dynamics": {"method": "crba"},
         "transform": {"frame": frame},
         "jacobian": {"frame": frame, "reference": "body"},
         "jacobian_dot": {"frame": frame, "reference": "world_aligned"},

@@ -94,7 +94,7 @@ def test_jacobian_rate_equals_the_complex_step(seed, reference):
 
 OPTIONS = {
     "coriolis_matrix": {"form": "christoffel"},
-    "forward_dynamics": {"method": "auto"},
+    "forward_dynamics": {"method": "crba"},
     "jacobian": {"reference": "world_aligned"},
     "jacobian_dot": {"reference": "body"},
     "analytic_jacobian": {"coordinates": "rotation_vector"},

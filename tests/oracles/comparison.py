@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from qddot.algorithms.forward_dynamics import shares_coordinates
 from qddot.compile.quantities import QUANTITIES
 from qddot.errors import SingularityError
 from qddot.model.field import Floats
@@ -41,7 +42,9 @@ class Plain:
 
         return compute
 
-    def forward_dynamics(self, q, qd, tau, method: str = "auto") -> np.ndarray:
+    def forward_dynamics(self, q, qd, tau) -> np.ndarray:
+        """By articulated bodies wherever that is possible; compiled robots mostly take the other way."""
+        method = "crba" if shares_coordinates(self.lifted) else "aba"
         return self.__getattr__("forward_dynamics")(q, qd, tau, method=method)
 
     def coriolis_matrix(self, q, qd, form: str = "christoffel") -> np.ndarray:

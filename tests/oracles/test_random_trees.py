@@ -5,7 +5,7 @@ import pytest
 
 pin = pytest.importorskip("pinocchio")
 
-from qddot.algorithms.coriolis import composites  # noqa: E402
+from qddot.algorithms.coriolis import composites, world_moments  # noqa: E402
 from qddot.algorithms.kinematics import world_columns, world_poses, world_velocities  # noqa: E402
 from qddot.model.description import Joint, Link  # noqa: E402
 from qddot.model.lower import WORLD  # noqa: E402
@@ -134,7 +134,7 @@ def test_composite_inertias(seed):
     pin.crba(there, data, oracle.q(q), pin.Convention.LOCAL)
     poses = world_poses(plain.lifted, q)
     rest = dict.fromkeys([WORLD, *poses], world_velocities(plain.lifted, world_columns(plain.lifted, poses), 0 * qd)[WORLD])
-    ours, _ = composites(plain.lifted, poses, rest)
+    ours, _ = composites(plain.lifted, world_moments(plain.lifted, poses), rest)
     for driven, (m, h, I) in zip(oracle.driven, ours, strict=True):
         theirs = data.oMi[driven.id].act(data.Ycrb[driven.id])
         matrix = theirs.matrix()

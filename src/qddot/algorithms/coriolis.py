@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from qddot.algorithms.kinematics import Scalars, path_to_root, world_columns, world_poses, world_velocities, zeros
+from qddot.algorithms.kinematics import Scalars, column_rates, path_to_root, world_columns, world_poses, world_velocities, zeros
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
-from qddot.model.spatial import ZERO, Force, Mat, Motion, RigidInertia, Vec, diagonal, skew
+from qddot.model.spatial import ZERO, Force, Mat, Motion, PseudoInertia, RigidInertia, Transform, Vec, skew
 
 Matrix = list[list[Scalar]]
 
@@ -24,11 +24,9 @@ class CoriolisMap(NamedTuple):
     l: Vec = Vec()
 
     @staticmethod
-    def of(I: RigidInertia, v: Motion) -> CoriolisMap:
-        momentum = I @ v
-        turning = skew(v.w) @ I.I - I.I @ skew(v.w) - skew(momentum.n) - I.h.outer(v.v) - v.v.outer(I.h)
-        along = v.v.dot(I.h)
-        return CoriolisMap(half(turning) + diagonal(along, along, along), momentum.f)
+    def of(moments: PseudoInertia, v: Motion) -> CoriolisMap:
+        m, h, S = moments
+        return CoriolisMap(ZERO - skew(v.w) @ S - skew(h) @ skew(v.v), v.v * m - h.cross(v.w))
 
     def __add__(self, o: CoriolisMap) -> CoriolisMap:  # type: ignore[override]
         return CoriolisMap(self.N + o.N, self.l + o.l)
@@ -40,19 +38,22 @@ class CoriolisMap(NamedTuple):
         return Force(u.w @ self.N + self.l.cross(u.v), Vec())
 
 
-def half(m: Mat) -> Mat:
-    return Mat(*(Vec(row.x / 2, row.y / 2, row.z / 2) for row in m))
+def world_moments(model: LiftedModel, X0: dict[int, Transform]) -> list[PseudoInertia]:
+    """Each body's moments of mass in world coordinates."""
+    return [X0[body.index].out_pseudo(body.moments) for body in model.bodies]
 
 
-def composites(model: LiftedModel, X0, v) -> tuple[list[RigidInertia], list[CoriolisMap]]:
+def composites(
+    model: LiftedModel, moments: list[PseudoInertia], v: dict[int, Motion]
+) -> tuple[list[RigidInertia], list[CoriolisMap]]:
     """Inertia and Coriolis map of each body with everything beyond it, in world coordinates."""
-    I = [X0[body.index].out_inertia(body.inertia) for body in model.bodies]
-    B = [CoriolisMap.of(I[body.index], v[body.index]) for body in model.bodies]
+    total = list(moments)
+    B = [CoriolisMap.of(moments[body.index], v[body.index]) for body in model.bodies]
     for body in reversed(model.bodies):
         if body.parent != WORLD:
-            I[body.parent] = I[body.parent] + I[body.index]
+            total[body.parent] = total[body.parent] + total[body.index]
             B[body.parent] = B[body.parent] + B[body.index]
-    return I, B
+    return [x.rigid for x in total], B
 
 
 def coriolis_matrix(model: LiftedModel, q: Scalars, qd: Scalars) -> Matrix:
@@ -60,15 +61,15 @@ def coriolis_matrix(model: LiftedModel, q: Scalars, qd: Scalars) -> Matrix:
     X0 = world_poses(model, q)
     S = world_columns(model, X0)
     v = world_velocities(model, S, qd)
-    Sdot = {i: [(c, v[i].cross(s)) for c, s in S[i]] for i in S}
-    I, B = composites(model, X0, v)
+    Sdot = column_rates(model, S, v, qd)
+    I, B = composites(model, world_moments(model, X0), v)
     C = [zeros(model.nv) for _ in range(model.nv)]
     for body in model.bodies:
         j = body.index
-        for (c, s), (_, sdot) in zip(S[j], Sdot[j]):
+        for (c, s), sdot in zip(S[j], Sdot[j]):
             column, inertial, turning = I[j] @ sdot + B[j] @ s, I[j] @ s, B[j].transposed(s)
             for i in path_to_root(model, j):
-                for (d, t), (_, tdot) in zip(S[i], Sdot[i]):
+                for (d, t), tdot in zip(S[i], Sdot[i]):
                     C[d][c] = C[d][c] + column.dot(t)
                     if i != j:
                         C[c][d] = C[c][d] + inertial.dot(tdot) + turning.dot(t)

@@ -7,11 +7,20 @@ to q is along the tangent: of a change `integrate(q, dq)`.
 
 from __future__ import annotations
 
-from qddot.algorithms.coriolis import composites
+from qddot.algorithms.coriolis import composites, world_moments
 from qddot.algorithms.drives import coefficients
-from qddot.algorithms.factor import factor
-from qddot.algorithms.forward_dynamics import forward_dynamics
-from qddot.algorithms.kinematics import Scalars, combine, path_to_root, world_columns, world_poses, world_velocities, zeros
+from qddot.algorithms.forward_dynamics import factored_mass_matrix
+from qddot.algorithms.inverse_dynamics import bias_torque
+from qddot.algorithms.kinematics import (
+    Scalars,
+    column_rates,
+    combine,
+    path_to_root,
+    world_columns,
+    world_poses,
+    world_velocities,
+    zeros,
+)
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
@@ -26,24 +35,25 @@ def inverse_dynamics_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qd
     S = world_columns(model, X0)
     v = world_velocities(model, S, qd)
     a, f = {WORLD: Motion(v=-model.gravity)}, {}
-    I, B = composites(model, X0, v)
+    moments = world_moments(model, X0)
+    I, B = composites(model, moments, v)
     for body in model.bodies:
         i = body.index
         vJ = combine(S[i], qd)
         a[i] = a[body.parent] + combine(S[i], qdd) + v[i].cross(vJ)
-        own = X0[i].out_inertia(body.inertia)
+        own = moments[i].rigid
         f[i] = own @ a[i] + v[i].cross_force(own @ v[i])
     for body in reversed(model.bodies):
         if body.parent != WORLD:
             f[body.parent] = f[body.parent] + f[body.index]
 
     # how a column changes what its subtree's velocity and acceleration do: first and second rate as seen from the parent
-    rate, rate2, swing = {}, {}, {}
+    moving, rate, rate2, swing = column_rates(model, S, v, qd), {}, {}, {}
     for body in model.bodies:
         i, p = body.index, body.parent
         rate[i] = [v[p].cross(s) for _, s in S[i]]
         rate2[i] = [a[p].cross(s) + v[p].cross(r) for (_, s), r in zip(S[i], rate[i])]
-        swing[i] = [r + v[i].cross(s) for (_, s), r in zip(S[i], rate[i])]
+        swing[i] = [r + m for r, m in zip(rate[i], moving[i])]
 
     n = model.nv
     dq, dqd, dqdd = ([zeros(n) for _ in range(n)] for _ in range(3))
@@ -77,9 +87,10 @@ def forward_dynamics_derivatives(
 
     tau(q, qd, qdd) is constant along the solution, so d qdd = -M^-1 (d tau/dq dq + d tau/d qd d qd) + M^-1 d tau.
     """
-    qdd, margins = forward_dynamics(model, q, qd, tau)
-    dq, dqd, M = inverse_dynamics_derivatives(model, q, qd, qdd)
-    solved, n = factor(M), model.nv
+    solved, margins = factored_mass_matrix(model, q)
+    qdd = solved.solve([t - b for t, b in zip(tau, bias_torque(model, q, qd))])
+    dq, dqd, _ = inverse_dynamics_derivatives(model, q, qd, qdd)
+    n = model.nv
     minus = [transposed([solved.solve([-x for x in column]) for column in transposed(A)]) for A in (dq, dqd)]
     inverse = [solved.solve([1 if i == j else 0 for i in range(n)]) for j in range(n)]
     return minus[0], minus[1], inverse, margins

@@ -50,5 +50,5 @@ def momentum(model: LiftedModel, q: Scalars, qd: Scalars) -> Force:
     total = Force()
     for body in model.bodies:
         i = body.index
-        total = total + X0[i].out_inertia(body.inertia) @ v[i]
+        total = total + X0[i].out_force(body.inertia @ X0[i].into(v[i]))
     return Force(total.n - center_of_mass(model, q).cross(total.f), total.f)

@@ -10,6 +10,8 @@ from qddot.model.scalar import Scalar
 from qddot.model.spatial import Motion, Transform
 
 Scalars = Sequence[Scalar]
+Columns = dict[int, list[tuple[int, Motion]]]
+"""For each body its columns of qd, and the motion each causes."""
 
 
 def joint_poses(model: LiftedModel, q: Scalars) -> list[Transform]:
@@ -31,17 +33,27 @@ def frame_pose(model: LiftedModel, q: Scalars, frame: str) -> Transform:
     return world_poses(model, q)[body] @ pose
 
 
-def world_columns(model: LiftedModel, X0: dict[int, Transform]) -> dict[int, list[tuple[int, Motion]]]:
+def world_columns(model: LiftedModel, X0: dict[int, Transform]) -> Columns:
     """S0: each body's motion subspace in world coordinates (the space Jacobian, body by body)."""
     return {body.index: [(c, X0[body.index].out(s)) for c, s in body.subspace] for body in model.bodies}
 
 
-def world_velocities(model: LiftedModel, S0: dict[int, list[tuple[int, Motion]]], qd: Scalars) -> dict[int, Motion]:
+def world_velocities(model: LiftedModel, S0: Columns, qd: Scalars) -> dict[int, Motion]:
     """v: each body's twist in world coordinates."""
     v = {WORLD: Motion()}
     for body in model.bodies:
         v[body.index] = v[body.parent] + combine(S0[body.index], qd)
     return v
+
+
+def column_rates(model: LiftedModel, S0: Columns, v: dict[int, Motion], qd: Scalars) -> dict[int, list[Motion]]:
+    """dS0/dt = v x S0: a column is fixed to the body it moves, and does not turn itself, so a lone one follows its parent."""
+    rates = {}
+    for body in model.bodies:
+        i = body.index
+        others = [combine([x for x in S0[i] if x[0] != c], qd) for c, _ in S0[i]]
+        rates[i] = [v[body.parent].cross(s) + other.cross(s) for (_, s), other in zip(S0[i], others)]
+    return rates
 
 
 def combine(columns: Sequence[tuple[int, Motion]], rates: Scalars) -> Motion:

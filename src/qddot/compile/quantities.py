@@ -63,6 +63,8 @@ def trace(model: Model, quantity: str, dtype: DTypeLike = float, *, wrench: bool
         wrench: add a last input (bodies, 6): external forces on the links, about the world's origin in world axes.
         options: all of the quantity's (see `complete`).
     """
+    if options.get("method") == "auto":
+        return shortest_forward_dynamics(model, dtype, wrench)
     entry, recorder = QUANTITIES[quantity], Trace(float(np.finfo(dtype).eps))
     sizes = {"q": model.mechanism.nq}
     inputs = [Input(name, (sizes.get(name, model.mechanism.nv),)) for name in entry.inputs]
@@ -78,6 +80,23 @@ def trace(model: Model, quantity: str, dtype: DTypeLike = float, *, wrench: bool
         values = (values,)
     outputs: list[Output] = [output(name, value, rank) for (name, rank), value in zip(entry.outputs.items(), values, strict=True)]
     return Program(quantity, tuple(inputs), tuple(outputs))
+
+
+FEW = 64
+"""Up to this many degrees of freedom the mass matrix may be the shorter way to forward dynamics."""
+
+
+def shortest_forward_dynamics(model: Model, dtype: DTypeLike, wrench: bool) -> Program:
+    """By articulated bodies or by the mass matrix, whichever takes fewer operations."""
+    methods = ["crba"] if forward_dynamics.shares_coordinates(model) else ["aba", "crba"] if model.mechanism.nv <= FEW else ["aba"]
+    found = [trace(model, "forward_dynamics", dtype, wrench=wrench, method=method) for method in methods]
+    return min(found, key=lambda program: program.operations().total())
+
+
+def accelerations(model: LiftedModel, q, qd, tau, method: str, f_ext=None):
+    if method == "aba" and forward_dynamics.shares_coordinates(model):
+        raise InputError('method="aba" cannot couple joints that follow each other; use method="crba" or "auto"')
+    return forward_dynamics.METHODS[method](model, q, qd, tau, f_ext)
 
 
 def forces(links: Sequence[int], values: Sequence[Scalar]) -> dict[int, Force]:
@@ -169,7 +188,7 @@ QUANTITIES: dict[str, Quantity] = {
     "bias_torque": Quantity(("q", "qd"), {"bias": 1}, inverse_dynamics.bias_torque),
     "inverse_dynamics": Quantity(("q", "qd", "qdd"), {"tau": 1}, inverse_dynamics.inverse_dynamics),
     "forward_dynamics": Quantity(
-        ("q", "qd", "tau"), {"qdd": 1, "margins": 1}, forward_dynamics.forward_dynamics, {"method": tuple(forward_dynamics.METHODS)}
+        ("q", "qd", "tau"), {"qdd": 1, "margins": 1}, accelerations, {"method": ("auto", *forward_dynamics.METHODS)}
     ),
     "inverse_dynamics_derivatives": Quantity(
         ("q", "qd", "qdd"), {"dtau_dq": 2, "dtau_dqd": 2, "dtau_dqdd": 2}, derivatives.inverse_dynamics_derivatives
