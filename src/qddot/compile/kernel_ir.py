@@ -14,8 +14,10 @@ from qddot.compile.lanes import Lanes
 from qddot.graph.expr import Expr
 from qddot.graph.program import Program
 
-PART = 2_000
-"""Instructions in one function: LLVM's effort grows faster than a function's length, so long kernels are cut."""
+WHOLE = 1_000
+PART = 200
+"""A kernel longer than WHOLE instructions is cut into functions of PART, in the order in which the algorithm made them: LLVM then
+neither works longer for each than for a short one, nor keeps more values alive than registers hold (it would spill most of them)."""
 
 BINARY = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
 
@@ -61,8 +63,11 @@ class Emitter:
                 if x.__class__ is Expr:
                     self.waiting[x].append((i, k))
         self.fused = fused_products(program.nodes, self.waiting) if lanes.fma else set()
-        kept = [node for node in program.nodes if node not in self.fused]
-        self.parts = [kept[k : k + PART] for k in range(0, len(kept), PART)] or [[]]
+        kept = [node for node in angles_first(program.nodes) if node not in self.fused]
+        if len(kept) > WHOLE:
+            kept = angles_first(sorted(kept, key=lambda node: node.number))
+        length = PART if len(kept) > WHOLE else WHOLE
+        self.parts = [kept[k : k + length] for k in range(0, len(kept), length)] or [[]]
         self.carried = self.across_parts()
         self.here: set[Expr] = set()
         self.angles: set[Expr] = set()
@@ -185,6 +190,16 @@ class Emitter:
             out = self.value(node) if k == lanes.width - 1 else f"%w{n}_{k}"
             yield f"{out} = insertelement {lanes.number} {built}, {lanes.real} %y{n}_{k}, i64 {k}"
             built = out
+
+
+def angles_first(nodes: Sequence[Expr]) -> list[Expr]:
+    """Sines, cosines and what they need before the rest: a call leaves no vector register as it was, so nothing should be in one."""
+    early: set[Expr] = set()
+    for node in reversed(nodes):
+        if node.op in ("sin", "cos") or node in early:
+            early.add(node)
+            early.update(a for a in node.args if a.__class__ is Expr)
+    return [n for n in nodes if n in early] + [n for n in nodes if n not in early]
 
 
 def fused_products(nodes: Sequence[Expr], outputs: dict[Expr, list]) -> set[Expr]:

@@ -7,12 +7,14 @@ registers, computed together and transposed back; what remains, and arrays with 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from qddot.compile.kernel_ir import kernel_name
 from qddot.compile.lanes import Lanes
 from qddot.graph.program import Program
 
 LOOP = "loop"
+UNROLLED = 8  # more blocks of columns than this are moved in a loop
 
 
 def define_loop(program: Program, lanes: Lanes) -> Iterable[str]:
@@ -79,7 +81,7 @@ def wide(program: Program, lanes: Lanes) -> Iterable[str]:
     arguments = (*program.inputs, *program.outputs)
     yield f"wide:\n%whole = and i64 %count, {-W}"
     yield from rooms([x.size for x in arguments], lanes)
-    yield "br label %wide_head\nwide_head:\n%k = phi i64 [ 0, %wide ], [ %k_next, %wide_body ]"
+    yield "br label %wide_head\nwide_head:\n%k = phi i64 [ 0, %wide ], [ %k_next, %wide_end ]"
     yield "%more = icmp slt i64 %k, %whole\nbr i1 %more, label %wide_body, label %wide_exit"
     yield "wide_body:"
     for i in range(len(arguments)):
@@ -91,7 +93,7 @@ def wide(program: Program, lanes: Lanes) -> Iterable[str]:
     yield f"call void {kernel_name(lanes)}({', '.join(f'ptr %room{i}' for i in range(len(arguments)))})"
     for i, x in enumerate(program.outputs, n_in):
         yield from scatter(i, x.size, lanes)
-    yield f"%k_next = add i64 %k, {W}\nbr label %wide_head\nwide_exit:"
+    yield f"br label %wide_end\nwide_end:\n%k_next = add i64 %k, {W}\nbr label %wide_head\nwide_exit:"
     if on_heap([x.size for x in arguments], lanes):
         yield "call void @free(ptr %rooms)"
 
@@ -114,38 +116,72 @@ def rooms(sizes: Sequence[int], lanes: Lanes) -> Iterable[str]:
 
 def gather(i: int, size: int, lanes: Lanes) -> Iterable[str]:
     """W rows of argument i to `size` vectors in its room."""
-    W, V = lanes.width, lanes.number
-    for b in range(0, size, W):
-        count, rows = min(W, size - b), []
-        for r in range(W):
-            name = f"%g{i}_{b}_{r}"
-            yield f"{name}p = getelementptr {lanes.real}, ptr %row{i}_{r}, i64 {b}"
+    for at, count, tag in blocks(i, size, lanes.width):
+        yield from at.before
+        rows = []
+        for r in range(lanes.width):
+            name = f"%g{tag}_{r}"
+            yield f"{name}p = getelementptr {lanes.real}, ptr %row{i}_{r}, i64 {at.index}"
             yield load_part(name, count, lanes)
             rows.append(name)
-        columns, lines = transpose(rows, lanes, f"%gt{i}_{b}")
+        columns, lines = transpose(rows, lanes, f"%gt{tag}")
         yield from lines
+        yield from room_vectors(i, at.index, count, tag, lanes)
         for k in range(count):
-            yield f"%gs{i}_{b + k} = getelementptr {V}, ptr %room{i}, i64 {b + k}"
-            yield f"store {V} {columns[k]}, ptr %gs{i}_{b + k}, align {lanes.bits // 8}"
+            yield f"store {lanes.number} {columns[k]}, ptr %r{tag}_{k}, align {lanes.bits // 8}"
+        yield from at.after
 
 
 def scatter(i: int, size: int, lanes: Lanes) -> Iterable[str]:
     """The vectors in the room of argument i to W rows."""
-    W, V = lanes.width, lanes.number
-    for b in range(0, size, W):
-        count, columns = min(W, size - b), []
-        for k in range(W):
-            if k >= count:
-                columns.append("poison")
-                continue
-            yield f"%sp{i}_{b + k} = getelementptr {V}, ptr %room{i}, i64 {b + k}"
-            yield f"%sv{i}_{b + k} = load {V}, ptr %sp{i}_{b + k}, align {lanes.bits // 8}"
-            columns.append(f"%sv{i}_{b + k}")
-        rows, lines = transpose(columns, lanes, f"%st{i}_{b}")
+    for at, count, tag in blocks(i, size, lanes.width):
+        yield from at.before
+        yield from room_vectors(i, at.index, count, tag, lanes)
+        for k in range(count):
+            yield f"%sv{tag}_{k} = load {lanes.number}, ptr %r{tag}_{k}, align {lanes.bits // 8}"
+        columns = [f"%sv{tag}_{k}" if k < count else "poison" for k in range(lanes.width)]
+        rows, lines = transpose(columns, lanes, f"%st{tag}")
         yield from lines
-        for r in range(W):
-            yield f"%s{i}_{b}_{r}p = getelementptr {lanes.real}, ptr %row{i}_{r}, i64 {b}"
-            yield store_part(rows[r], f"%s{i}_{b}_{r}p", count, lanes)
+        for r in range(lanes.width):
+            yield f"%s{tag}_{r}p = getelementptr {lanes.real}, ptr %row{i}_{r}, i64 {at.index}"
+            yield store_part(rows[r], f"%s{tag}_{r}p", count, lanes)
+        yield from at.after
+
+
+class Block(NamedTuple):
+    """Where a block of columns begins, and the lines around its code: empty, or a loop over many blocks."""
+
+    index: str
+    before: Sequence[str] = ()
+    after: Sequence[str] = ()
+
+
+def blocks(i: int, size: int, W: int) -> Iterable[tuple[Block, int, str]]:
+    """The columns of argument i, W at a time: a few one after the other, many in a loop; then the rest."""
+    whole = size - size % W
+    if whole > UNROLLED * W:
+        label, index = f"blocks{i}", f"%b{i}"
+        before = [
+            f"br label %{label}_entry\n{label}_entry:\nbr label %{label}\n{label}:",
+            f"{index} = phi i64 [ 0, %{label}_entry ], [ {index}_next, %{label} ]",
+        ]
+        after = [
+            f"{index}_next = add i64 {index}, {W}\n{index}_more = icmp slt i64 {index}_next, {whole}",
+            f"br i1 {index}_more, label %{label}, label %{label}_exit\n{label}_exit:",
+        ]
+        yield Block(index, before, after), W, f"{i}_many"
+    else:
+        for b in range(0, whole, W):
+            yield Block(str(b)), W, f"{i}_{b}"
+    if whole < size:
+        yield Block(str(whole)), size - whole, f"{i}_{whole}"
+
+
+def room_vectors(i: int, index: str, count: int, tag: str, lanes: Lanes) -> Iterable[str]:
+    """Addresses of `count` vectors in the room of argument i."""
+    yield f"%r{tag}_0 = getelementptr {lanes.number}, ptr %room{i}, i64 {index}"
+    for k in range(1, count):
+        yield f"%r{tag}_{k} = getelementptr {lanes.number}, ptr %r{tag}_0, i64 {k}"
 
 
 def load_part(name: str, count: int, lanes: Lanes) -> str:
