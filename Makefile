@@ -33,8 +33,10 @@ lint: setup
 docs: setup
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build/html
 
-bench: setup
-	$(BIN)/python benchmarks/core.py
+bench:
+	benchmarks/setup.sh
+	.venv-bench/bin/python benchmarks/speed.py
+	.venv-bench/bin/python benchmarks/operations.py
 
 clean:
 	rm -rf .venv build dist docs/_build .pytest_cache .ruff_cache .hypothesis

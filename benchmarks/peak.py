@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -64,11 +65,23 @@ def compiled() -> tuple[llvm.ExecutionEngine, Callable]:
     return engine, ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(address)
 
 
+def two_thread_gain(seconds: float = 0.5) -> float:
+    """What two threads of pure arithmetic gain here: 2 on two idle cores, 1 where others keep the second one busy."""
+    engine, spin = compiled()
+    rooms = [np.ones(2 * WIDTH), np.ones(2 * WIDTH)]
+    with ThreadPoolExecutor(2) as pool:
+        one = Job(lambda: [spin(50 * ROUNDS, room.ctypes.data) for room in rooms], 1, list)
+        two = Job(lambda: list(pool.map(lambda room: spin(50 * ROUNDS, room.ctypes.data), rooms)), 1, list)
+        samples = interleave({"1": one, "2": two}, seconds)
+    del engine
+    return float(np.median(samples["1"] / samples["2"]))
+
+
 def measured_peak(seconds: float = 0.5) -> float:
     """Floating-point operations a second of one core; a fused multiply-add counts as two."""
     engine, spin = compiled()
     room = np.concatenate([np.full(WIDTH, 0.5), np.full(WIDTH, 1.0)])
-    job = Job(lambda: spin(ROUNDS, room.ctypes.data), 1, lambda: [])
+    job = Job(lambda: spin(ROUNDS, room.ctypes.data), 1, list)
     samples = interleave({"peak": job}, seconds)["peak"]
     del engine
     return 2.0 * WIDTH * CHAINS * ROUNDS / float(samples.min())

@@ -67,9 +67,13 @@ def stripped(name: str) -> Path:
         if joint.get("name") in FIXED:
             joint.set("type", "fixed")
             drop(joint, ("mimic", "limit", "axis"))
+        joint.attrib.pop("dont_collapse", None)
         drop(joint, ("dynamics", "safety_controller"))
     for link in root.findall("link"):
         drop(link, ("visual", "collision"))
+    for element in (*root.findall("joint"), *root.iter("inertial")):
+        if element.find("origin") is None:  # some readers need what the format lets one leave out
+            ET.SubElement(element, "origin", xyz="0 0 0", rpy="0 0 0")
     drop(root, ("transmission", "gazebo", "mujoco", "material", "sensor"))
     path = Path(work_folder().name) / f"{name}.urdf"
     tree.write(path)

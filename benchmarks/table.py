@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from robots import TITLES
 from timing import Spread
+
+from robots import TITLES
 
 TOLERANCE = 1e-6
 """A peer whose numbers differ by more, relative to the largest, is not computing the same."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import importlib
 
-from robots import Case
 from timing import Job
+
+from robots import Case
 
 PEERS = ("pinocchio", "mujoco", "adam_casadi", "adam_jax", "roboticstoolbox", "modern_robotics")
 

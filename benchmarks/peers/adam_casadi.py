@@ -7,9 +7,10 @@ from functools import partial
 import casadi as cs
 import numpy as np
 from adam.casadi import KinDynComputations
+from timing import Job
+
 from peers import Unsupported
 from robots import Case
-from timing import Job
 
 NAME = "adam (CasADi)"
 STATES = 512
@@ -27,13 +28,12 @@ def jobs(case: Case) -> dict[str, Job]:
     J = robot.jacobian(case.frame, base, q)[:, 6:]
     inverse = cs.Function("inverse", [q, qd, x], [M @ x + h])
     motion = [case.q, case.qd, case.qdd]
-    jobs = {
+    return {
         "inverse_dynamics": mapped(inverse, motion, (n,)),
         "mass_matrix": mapped(cs.Function("mass", [q], [M]), [case.q], (n, n)),
         "jacobian": mapped(cs.Function("jacobian", [q], [cs.vertcat(J[3:, :], J[:3, :])]), [case.q], (6, n)),
         "single: inverse_dynamics": single(inverse, motion),
     }
-    return jobs
 
 
 def mapped(function: cs.Function, inputs: list[np.ndarray], shape: tuple[int, ...]) -> Job:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
+from timing import Job
+
 from peers import Unsupported
 from robots import STATES, Case
-from timing import Job
 
 NAME = "adam (JAX)"
 
@@ -44,7 +45,7 @@ def jobs(case: Case) -> dict[str, Job]:
     if case.urdf is None:
         raise Unsupported("no URDF")
     if not case.is_chain:
-        raise Unsupported("its compilation of this robot takes minutes")
+        raise Unsupported("left out: its compiler needs about a minute for this robot")
     robot = KinDynComputations(str(case.urdf), list(case.robot.joint_names), gravity=np.array([0, 0, -9.81, 0, 0, 0]))
     base, still = jnp.eye(4), jnp.zeros(6)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import modern_robotics as mr
 import numpy as np
 import pinocchio as pin
+from timing import Job
+
 from peers import Unsupported
 from robots import Case
-from timing import Job
 
 NAME = "Modern Robotics"
 STATES = 4
@@ -40,7 +42,7 @@ def arm(case: Case) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     joints = range(1, model.njoints)
     centres = [np.eye(4)]
     centres += [data.oMi[i].homogeneous @ pin.SE3(np.eye(3), model.inertias[i].lever).homogeneous for i in joints]
-    between = [np.linalg.solve(a, b) for a, b in zip(centres, centres[1:])]
+    between = [np.linalg.solve(a, b) for a, b in pairwise(centres)]
     inertias = [np.diag([0, 0, 0, *[model.inertias[i].mass] * 3]) for i in joints]
     for G, i in zip(inertias, joints):
         G[:3, :3] = model.inertias[i].inertia

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 import mujoco
 import numpy as np
+from timing import Job
+
 from peers import Unsupported
 from robots import Case
-from timing import Job
 
 NAME = "MuJoCo"
 STATES = 1024

@@ -7,9 +7,10 @@ from functools import partial
 
 import numpy as np
 import pinocchio as pin
+from timing import Job
+
 from peers import Unsupported
 from robots import STATES, Case
-from timing import Job
 
 NAME = "Pinocchio"
 ANGULAR_FIRST = [3, 4, 5, 0, 1, 2]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+from timing import Job
+
 from peers import Unsupported
 from robots import Case
-from timing import Job
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qddot.compile.bound import Bound
 from qddot.compile.evaluate import Evaluator, Options, as_dtype
 from qddot.compile.wrenches import net_stack, stack_wrenches
 from qddot.errors import ModelValueError, unknown_name
@@ -64,6 +66,23 @@ class ForwardDerivatives(NamedTuple):
     dqdd_dtau: np.ndarray
 
 
+def fast(method: Callable) -> Callable:
+    """After its first call with one state, a method is shadowed in its robot by a direct entry (see `qddot.compile.fastcall`)."""
+    name = method.__name__
+
+    @wraps(method)
+    def call(self: Robot, *arguments: Any, **options: Any) -> Any:
+        entry = self.__dict__.get(name)
+        if entry is not None:
+            return entry(*arguments, **options)
+        result = method(self, *arguments, **options)
+        plain = method.__get__(self)
+        self.__dict__[name] = self._evaluate.fast(name, plain, method.__doc__ or "") or plain
+        return result
+
+    return call
+
+
 class Robot:
     """A robot's dynamics, `tau = M(q) qdd + C(q, qd) qd + g(q) + friction(qd) + springs(q) - J^T f_ext + J^T f_tip`.
 
@@ -72,8 +91,8 @@ class Robot:
     are angular first. Each method is compiled for this robot when first called.
 
     Every computing method also takes the keywords `out` (an array for the result, a tuple of them for several), `dtype` (float64,
-    or float32 to compute in single precision) and `check` (False skips the tests that inputs and results are finite and that the
-    state is not singular).
+    or float32 to compute in single precision), `threads` (how many share a large batch; by default all cores, or QDDOT_THREADS) and
+    `check` (False skips the tests that inputs and results are finite and that the state is not singular).
     """
 
     def __init__(self, model: Model) -> None:
@@ -229,6 +248,7 @@ class Robot:
 
     # dynamics ---------------------------------------------------------------------------------------------------------
 
+    @fast
     def inverse_dynamics(
         self,
         q: ArrayLike,
@@ -249,6 +269,7 @@ class Robot:
         """
         return self._forced("inverse_dynamics", {"q": q, "qd": qd, "qdd": qdd}, f_ext, f_tip, options)
 
+    @fast
     def forward_dynamics(
         self,
         q: ArrayLike,
@@ -272,14 +293,17 @@ class Robot:
         """
         return self._forced("forward_dynamics", {"q": q, "qd": qd, "tau": tau}, f_ext, f_tip, options, method=method)
 
+    @fast
     def mass_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """M(q) (..., nv, nv), rotors included."""
         return self._evaluate("mass_matrix", {"q": q}, options)
 
+    @fast
     def mass_matrix_rate(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """dM/dt (..., nv, nv) along the motion."""
         return self._evaluate("mass_matrix_rate", {"q": q, "qd": qd}, options)
 
+    @fast
     def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike, form: str = "christoffel", **options: Unpack[Options]) -> np.ndarray:
         """C(q, qd) (..., nv, nv) with `C qd = coriolis_torque`.
 
@@ -289,36 +313,44 @@ class Robot:
         """
         return self._evaluate("coriolis_matrix", {"q": q, "qd": qd}, options, form=form)
 
+    @fast
     def coriolis_torque(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """c(q, qd) = C qd (..., nv): Coriolis and centripetal forces."""
         return self._evaluate("coriolis_torque", {"q": q, "qd": qd}, options)
 
+    @fast
     def gravity_torque(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """g(q) (..., nv): the joint forces that hold the arm still against gravity."""
         return self._evaluate("gravity_torque", {"q": q}, options)
 
+    @fast
     def friction_torque(self, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Viscous and Coulomb friction and dampers (..., nv): the joint forces that overcome them, so positive for positive qd."""
         return self._evaluate("friction_torque", {"qd": qd}, options)
 
+    @fast
     def spring_torque(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """The joint forces (..., nv) that hold the joints against their springs."""
         return self._evaluate("spring_torque", {"q": q}, options)
 
+    @fast
     def bias_torque(
         self, q: ArrayLike, qd: ArrayLike, *, f_ext: Wrenches = None, f_tip: Wrenches = None, **options: Unpack[Options]
     ) -> np.ndarray:
         """Everything in inverse dynamics but `M qdd` (..., nv)."""
         return self._forced("bias_torque", {"q": q, "qd": qd}, f_ext, f_tip, options)
 
+    @fast
     def christoffel(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Christoffel symbols of the first kind (..., nv, nv, nv): `c_k = sum_ij Gamma[i, j, k] qd_i qd_j`."""
         return self._evaluate("christoffel", {"q": q}, options)
 
+    @fast
     def centrifugal_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Craig's C(q) (..., nv, nv) in `c = C(q) [qd_i^2] + B(q) [qd_i qd_j]`."""
         return self._evaluate("centrifugal_matrix", {"q": q}, options)
 
+    @fast
     def coriolis_products_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Craig's B(q) (..., nv, nv (nv - 1) / 2); its columns belong to `qd_1 qd_2, qd_1 qd_3, ..., qd_(n-1) qd_n`."""
         return self._evaluate("coriolis_products_matrix", {"q": q}, options)
@@ -357,10 +389,12 @@ class Robot:
         """Kinetic plus potential energy (...), J."""
         return self._evaluate("hamiltonian", {"q": q, "qd": qd}, options)
 
+    @fast
     def momentum(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Angular momentum about the centre of mass, and linear momentum (..., 6), world axes; of the links, not of rotors."""
         return self._evaluate("momentum", {"q": q, "qd": qd}, options)
 
+    @fast
     def center_of_mass(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Of all moving links (..., 3), in the world, m."""
         return self._evaluate("center_of_mass", {"q": q}, options)
@@ -412,6 +446,7 @@ class Robot:
 
     # parameters -------------------------------------------------------------------------------------------------------
 
+    @fast
     def regressor(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Y (..., nv, p) with `inverse_dynamics = Y @ parameters()`: ten columns a moving link, then one a drive constant."""
         return self._evaluate("regressor", {"q": q, "qd": qd, "qdd": qdd}, options)
@@ -459,6 +494,11 @@ class Robot:
         if f_ext is not None or f_tip is not None:
             inputs["wrench"] = net_stack(self._evaluate, inputs["q"], f_ext, f_tip, options.get("check", True))
         return self._evaluate(quantity, inputs, options, **fixed)
+
+    def bind(self, quantity: str, **options: str) -> Bound:
+        """A quantity with input and output arrays of its own, for control loops: a call allocates nothing (see `Bound`)."""
+        kernel = self._evaluate.kernel(quantity, np.dtype(float), wrench=False, **options)
+        return Bound(self._evaluate, kernel, quantity, options)
 
     # the names some people look for -----------------------------------------------------------------------------------
 

@@ -6,11 +6,9 @@ import warnings
 
 import numpy as np
 
+from qddot.compile.peaks import FAR
 from qddot.errors import InputError, InputWarning, stacklevel_outside
 from qddot.model.lower import Mechanism
-
-FAR = 1e6
-"""Angles beyond this have lost their meaning to rounding: worth a warning."""
 
 QUATERNION_TOLERANCE = 1e-6
 
@@ -39,12 +37,16 @@ def as_array(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype, 
     if array.ndim < len(shape) or array.shape[array.ndim - len(shape) :] != shape:
         raise InputError(f"{name} has shape {array.shape}, expected {wanted}")
     array = array.astype(dtype, copy=False)
-    if check and array.size:
-        largest = np.abs(array).max()
-        if not largest < np.inf:
-            index = first_index(~np.isfinite(array))
-            raise InputError(f"{name}{list(index)} is {array[index]}: inputs must be finite")
+    if check and array.size and not extent(array) < np.inf:
+        index = first_index(~np.isfinite(array))
+        raise InputError(f"{name}{list(index)} is {array[index]}: inputs must be finite")
     return array
+
+
+def extent(array: np.ndarray) -> float:
+    """The largest magnitude, nan if there is one; without a copy of the array."""
+    low, high = array.min(), array.max()
+    return float(-low if -low > high else high)
 
 
 def first_index(mask: np.ndarray) -> tuple[int, ...]:
@@ -58,7 +60,7 @@ def check_configuration(q: np.ndarray, mechanism: Mechanism) -> np.ndarray:
     Raises:
         InputError: a quaternion whose length is not 1 to 1e-6.
     """
-    if q.size and np.abs(q).max() > FAR:
+    if q.size and extent(q) > FAR:
         warn_far(q, mechanism)
     for joint in mechanism.coordinates if mechanism.nq != mechanism.nv else ():
         if joint.parts[0].quaternion:

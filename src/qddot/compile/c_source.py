@@ -2,12 +2,14 @@
 
 One operation after the other, each value in a constant of its own; sums and products that are used once are written where they are
 used. Parentheses stand only where C would otherwise compute something else, so without contraction C rounds as the graph says.
-Results are written after the last input is read: an output may be the same array as an input.
+Results are written after the last input is read: an output may be the same array as an input. A long function calls its parts in
+turn, which hand values on through an array `w` on the stack.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -16,23 +18,34 @@ import numpy as np
 
 from qddot.errors import InputError
 from qddot.graph.expr import Expr
-from qddot.graph.program import Input, Output, Program
+from qddot.graph.program import Output, Program
 
 LINE = 96
 """Characters of an expression that is still written inside another one."""
 
-PART = 2_000
+PART = 400
 """Statements in one function: a compiler's effort grows faster than a function's length, so long functions are cut."""
 
-SUM, PRODUCT, SIGNED, ATOM = range(4)
+SELECTION, SUM, PRODUCT, SIGNED, ATOM = range(5)
 """How tightly an expression binds."""
 
 BINARY = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT}
+OPPOSITE = {"+": "-", "-": "+"}
 FUNCTIONS = ("sin", "cos", "sqrt", "atan2")
+TEMPORARY = re.compile(r"\bt(\d+)\b")
+ARRAY = re.compile(r"\b([a-z]+)\[")
+
+NOT_INLINED = """\
+#if defined(__GNUC__)
+#define PART __attribute__((noinline)) static
+#else
+#define PART static
+#endif
+"""
 
 
 class Precision(NamedTuple):
-    """The arithmetic of the C code: the type, and what is appended to literals and to the functions of math.h."""
+    """The arithmetic of the C code: its type, and what is appended to literals and to the functions of math.h."""
 
     real: str
     suffix: str
@@ -42,12 +55,14 @@ class Precision(NamedTuple):
         """A constant that reads back to the same number.
 
         Raises:
-            InputError: the number is not finite in this precision.
+            InputError: the number is too large for this precision.
         """
-        with np.errstate(over="ignore"):
+        if not math.isfinite(x):
+            return "NAN" if math.isnan(x) else "INFINITY" if x > 0 else "-INFINITY"
+        with np.errstate(over="ignore", under="ignore"):
             value = self.dtype.type(x)
-        if not math.isfinite(value):
-            raise InputError(f"the constant {float(x):.6g} in this robot's equations is too large for C in {self.real} precision")
+        if not np.isfinite(value):
+            raise InputError(f"{float(x):.6g} is too large for a C {self.real}")
         return f"{value!s}{self.suffix}"
 
 
@@ -55,14 +70,18 @@ PRECISIONS = {"double": Precision("double", "", np.dtype(np.float64)), "float": 
 
 
 class Text(NamedTuple):
-    """A piece of C, and how tightly it binds."""
+    """A piece of C, how tightly it binds, and how its opposite is written where that has one sign less."""
 
     code: str
     binding: int = ATOM
+    opposite: Text | None = None
 
     def within(self, binding: int) -> str:
         """As an operand of something that binds this tightly."""
         return self.code if self.binding >= binding else f"({self.code})"
+
+
+# the function ---------------------------------------------------------------------------------------------------------
 
 
 def shown(program: Program) -> list[Output]:
@@ -70,79 +89,163 @@ def shown(program: Program) -> list[Output]:
     return [x for x in program.outputs if x.name != "margins"]
 
 
-def has_margins(program: Program) -> bool:
-    return program.outputs[-1].name == "margins"
+def margins(program: Program) -> Output | None:
+    """Where one of these is not positive, the quantity does not exist."""
+    return next((x for x in program.outputs if x.name == "margins"), None)
 
 
 def prototype(program: Program, name: str, precision: Precision) -> str:
     """The function's head, without a semicolon."""
     inputs = [f"const {precision.real} {x.name}[{x.size}]" for x in program.inputs]
     outputs = [f"{precision.real} {x.name}[{x.size}]" if x.shape else f"{precision.real} *{x.name}" for x in shown(program)]
-    return f"{'int' if has_margins(program) else 'void'} {name}({', '.join(inputs + outputs)})"
+    return f"{'int' if margins(program) else 'void'} {name}({', '.join(inputs + outputs)})"
+
+
+def c_function(program: Program, name: str, precision: Precision) -> Iterator[str]:
+    """The lines of the function; before it, the parts of a long one (`NOT_INLINED` must stand above)."""
+    printer = Printer(program, precision)
+    statements = list(printer.statements())
+    results = list(printer.results())
+    unused = [f"(void){x.name};" for x in program.inputs if x.name not in arrays(statements)]
+    if len(statements) > PART:
+        parts = Parts(program, name, precision, statements, results)
+        yield from parts.functions()
+        statements, results = parts.calls(), parts.results()
+    yield from braced(prototype(program, name, precision), [*unused, *statements, *results])
+
+
+def braced(head: str, lines: Iterable[str]) -> Iterator[str]:
+    """A function."""
+    yield from (head, "{", *(f"    {line}" for line in lines), "}", "")
+
+
+def arrays(lines: Iterable[str]) -> set[str]:
+    """The names of the arrays that are read."""
+    return {name for line in lines for name in ARRAY.findall(line)}
+
+
+def temporaries(lines: Iterable[str]) -> Iterator[int]:
+    """The numbers of the temporaries that are read or set."""
+    return (int(number) for line in lines for number in TEMPORARY.findall(line))
+
+
+class Parts:
+    """A long function in pieces. `places` are those of the temporaries that cross from one piece to another, in `w`."""
+
+    def __init__(
+        self, program: Program, name: str, precision: Precision, statements: Sequence[str], results: Sequence[str]
+    ) -> None:
+        self.name, self.real, self.end = name, precision.real, results
+        self.parts = [statements[k : k + PART] for k in range(0, len(statements), PART)]
+        self.inputs = [[x.name for x in program.inputs if x.name in arrays(part)] for part in self.parts]
+        crossing = (t for k, part in enumerate(self.parts) for t in temporaries(part) if t < k * PART)
+        self.places = {t: place for place, t in enumerate(dict.fromkeys((*crossing, *temporaries(results))))}
+
+    def functions(self) -> Iterator[str]:
+        """One for each piece."""
+        for k, inputs in enumerate(self.inputs):
+            parameters = [*(f"const {self.real} *{name}" for name in inputs), f"{self.real} *w"]
+            yield from braced(f"PART void {self.name}_part{k + 1}({', '.join(parameters)})", self.statements(k))
+
+    def statements(self, k: int) -> Iterator[str]:
+        """Those of one piece: what it needs of the others is read before its first use, what they need is stored at once."""
+        here: set[int] = set()
+        for number, line in enumerate(self.parts[k], k * PART):
+            for t in dict.fromkeys(temporaries([line])):
+                if t < k * PART and t not in here:
+                    here.add(t)
+                    yield f"const {self.real} t{t} = w[{self.places[t]}];"
+            yield line
+            if number in self.places:
+                yield f"w[{self.places[number]}] = t{number};"
+
+    def calls(self) -> list[str]:
+        """Every piece in turn."""
+        calls = [f"{self.name}_part{k + 1}({', '.join((*inputs, 'w'))});" for k, inputs in enumerate(self.inputs)]
+        return [f"{self.real} w[{len(self.places)}];", *calls]
+
+    def results(self) -> list[str]:
+        return [TEMPORARY.sub(lambda t: f"w[{self.places[int(t[1])]}]", line) for line in self.end]
+
+
+# its statements -------------------------------------------------------------------------------------------------------
 
 
 class Printer:
-    """Statements for nodes.
+    """Statements for nodes: the one numbered k sets the temporary `t<k>`.
 
     Attributes:
         text: for each node seen so far how it is written.
-        often: how often each node is used as an operand.
+        uses: how often each node is an operand.
         kept: nodes that need a name: outputs, and what stands twice in one expression.
     """
 
     def __init__(self, program: Program, precision: Precision) -> None:
         self.program, self.precision = program, precision
         self.text: dict[Expr, Text] = {}
-        self.often = Counter(a for node in program.nodes for a in node.args if a.__class__ is Expr)
+        self.uses = Counter(a for node in program.nodes for a in node.args if a.__class__ is Expr)
         self.kept = {x for output in program.outputs for x in output.values if x.__class__ is Expr}
-        self.kept.update(a for node in program.nodes if node.op == "sign" for a in node.args)
-        self.named = 0
+        self.kept.update(node.args[0] for node in program.nodes if node.op == "sign")
 
     def statements(self) -> Iterator[str]:
+        number = 0
         for node in self.program.nodes:
             text = self.expression(node)
-            if self.stays(node, text):
-                self.named += 1
-                yield f"const {self.precision.real} t{self.named} = {text.code};"
-                text = Text(f"t{self.named}")
+            if self.is_named(node, text):
+                yield f"const {self.precision.real} t{number} = {text.code};"
+                text = Text(f"t{number}")
+                number += 1
             self.text[node] = text
 
-    def stays(self, node: Expr, text: Text) -> bool:
-        """True for a value with a name of its own."""
-        if node in self.kept:
-            return True
-        if node.op == "var":
-            return False
-        return self.often[node] > 1 or (node.op not in BINARY and node.op != "neg") or len(text.code) > LINE
+    def is_named(self, node: Expr, text: Text) -> bool:
+        """True for a value that is not written where it is used."""
+        if node in self.kept or node.op == "var":
+            return node in self.kept
+        return self.uses[node] > 1 or text.binding in (SELECTION, ATOM) or len(text.code) > LINE
+
+    def results(self) -> Iterator[str]:
+        """What follows the statements: the column at fault, the last one first, since elimination begins at the tips; or the outputs."""
+        zero, found = self.precision.literal(0.0), margins(self.program)
+        for column, x in reversed(list(enumerate(found.values if found else (), 1))):
+            if x.__class__ is Expr or not x > 0:
+                yield f"if (!({self.operand(x).code} > {zero})) return {column};"
+        for output in shown(self.program):
+            for k, x in enumerate(output.values):
+                yield f"{output.name}[{k}] = {self.operand(x).code};"
+        if found:
+            yield "return 0;"
 
     def operand(self, x) -> Text:
+        """A node by its name or in full, or a number."""
         if x.__class__ is Expr:
             return self.text[x]
         code = self.precision.literal(x)
-        return Text(code, SIGNED if code.startswith("-") else ATOM)
+        return Text(code, SIGNED, Text(code[1:])) if code.startswith("-") else Text(code)
 
     def expression(self, node: Expr) -> Text:
         if node.op == "var":
             source, element = node.args
             return Text(f"{self.program.inputs[source].name}[{element}]")
+        real, suffix, zero = self.precision.real, self.precision.suffix, self.precision.literal(0.0)
         a, *rest = (self.operand(x) for x in node.args)
         if node.op in BINARY:
             return binary(node.op, a, rest[0])
         if node.op == "neg":
-            return Text(f"-{a.within(ATOM)}", SIGNED)
+            return Text(f"-{a.within(ATOM)}", SIGNED, a)
         if node.op in FUNCTIONS:
-            return Text(f"{node.op}{self.precision.suffix}({', '.join(x.code for x in (a, *rest))})")
-        zero = self.precision.literal(0.0)
+            return Text(f"{node.op}{suffix}({', '.join(x.code for x in (a, *rest))})")
         if node.op == "sign":
-            return Text(f"({self.precision.real})(({a.code} > {zero}) - ({a.code} < {zero}))", SIGNED)
+            return Text(f"({real})(({a.code} > {zero}) - ({a.code} < {zero}))")
         if node.op == "select":
-            return Text(f"{a.within(SUM)} > {zero} ? {rest[0].code} : {rest[1].code}", SUM - 1)
+            return Text(f"{a.within(SUM)} > {zero} ? {rest[0].code} : {rest[1].code}", SELECTION)
         raise ValueError(f"no C for {node.op!r}")
 
 
 def binary(op: str, a: Text, b: Text) -> Text:
-    """`a op b`. C groups from the left, so only the right operand needs parentheses where it binds no tighter."""
+    """`a op b`. C groups from the left, so the right operand stands in parentheses where it does not bind tighter."""
+    if op in OPPOSITE and b.opposite:
+        op, b = OPPOSITE[op], b.opposite
     binding = BINARY[op]
-    if op == "+" and b.binding == SIGNED:
-        op, b = "-", Text(b.code[1:])
-    return Text(f"{a.within(binding)} {op} {b.within(ATOM if op == '-' and b.binding == SIGNED else binding + 1)}", binding)
+    code = f"{a.within(binding)} {op} "
+    opposite = Text(code + b.opposite.code, binding) if op == "*" and b.opposite and b.opposite.binding == ATOM else None
+    return Text(code + b.within(binding + 1), binding, opposite)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from qddot.compile.arrays import as_array, check_configuration
+from qddot.compile.arrays import as_array, check_configuration, extent
+from qddot.compile.threads import thread_count
 from qddot.errors import InputError, SingularityError, near_matches
+from qddot.model.configuration import neutral
 from qddot.model.model import Model
 
 if TYPE_CHECKING:
@@ -24,11 +26,13 @@ class Options(TypedDict, total=False):
     dtype: of the computation and the result, float64 (default) or float32; inputs of any real type are cast to it.
     check: False skips the tests that inputs and results are finite and that the state is not singular, and the normalisation of
         quaternions: what is wrong then comes out as inf or nan.
+    threads: how many share a large batch; by default QDDOT_THREADS or every core. The result does not depend on it.
     """
 
     out: Any
     dtype: Any
     check: bool
+    threads: int
 
 
 class Evaluator:
@@ -79,31 +83,67 @@ class Evaluator:
             if name not in Options.__annotations__:
                 known = (*Options.__annotations__, *fixed, *(("f_ext", "f_tip") if takes_wrenches(quantity) else ()))
                 raise InputError(f"{quantity} has no option {name!r}: {near_matches(name, known)}")
-        dtype, check = as_dtype(options.get("dtype")), options.get("check", True)
+        dtype, check, threads = as_dtype(options.get("dtype")), options.get("check", True), thread_count(options.get("threads"))
         kernel = self.kernel(quantity, dtype, wrench="wrench" in inputs, **fixed)
-        arrays = [self.prepared(x.name, inputs[x.name], x.shape, dtype, check=check) for x in kernel.program.inputs]
+        given = {x.name: as_array(x.name, inputs[x.name], x.shape, dtype, check=False) for x in kernel.program.inputs}
+        if check and not self.is_plain and "q" in given:
+            given["q"] = self.prepared("q", given["q"], given["q"].shape[-1:], dtype)
         names, out = [x.name for x in kernel.program.outputs], options.get("out")
         if out is not None and names[-1] == "margins":
             out = (*out, None) if isinstance(out, tuple) else (out, None)
         try:
-            with np.errstate(all="ignore"):
-                results = kernel(*arrays, out=out)
+            results, doubtful = self.run(kernel, given, out, threads, check)
         except (TypeError, ValueError) as error:
-            shapes = ", ".join(f"{x.name} {a.shape}" for x, a in zip(kernel.program.inputs, arrays))
+            if isinstance(error, InputError):
+                raise
+            shapes = ", ".join(f"{name} {a.shape}" for name, a in given.items())
             raise InputError(f"{quantity}: {error} (got {shapes})") from None
-        results = results if isinstance(results, tuple) else (results,)
         if names[-1] == "margins":
             *results, margins = results
-            if check and not (margins > 0).all():
+            if check and margins.size and not margins.min() > 0:
                 raise self.singular(quantity, margins)
-        if check:
+        if doubtful:
             refuse_non_finite(quantity, names, results)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def run(
+        self, kernel: Kernel, given: dict[str, np.ndarray], out: Any, threads: int, check: bool
+    ) -> tuple[Sequence[np.ndarray], bool]:
+        """The outputs, and whether to doubt them.
+
+        The processor notes every operation that gives no number, and kernels tell it of inputs that are none. Only then are the
+        inputs looked at one by one, and the outputs doubted.
+        """
+        flags, doubtful = "raise" if check else "ignore", False
+        rooms = [a for a in (out if isinstance(out, tuple) else (out,)) if isinstance(a, np.ndarray)]
+        if check and any(np.may_share_memory(a, b) for a in rooms for b in given.values()):
+            given = {name: a.copy() for name, a in given.items()}  # they may be needed again
+        try:
+            with np.errstate(over=flags, divide=flags, invalid=flags, under="ignore"):
+                results = kernel(*given.values(), out=out, threads=threads)
+        except FloatingPointError:
+            doubtful = True
+            arrays = [self.prepared(x.name, given[x.name], x.shape, kernel.dtype) for x in kernel.program.inputs]
+            with np.errstate(all="ignore"):
+                results = kernel(*arrays, out=out, threads=threads)
+        return results if isinstance(results, tuple) else (results,), doubtful
 
     def prepared(self, name: str, value: Any, shape: tuple[int, ...], dtype: Any = np.float64, *, check: bool = True) -> np.ndarray:
         """An input as a checked array; the quaternions in q are normalised."""
         array = as_array(name, value, shape, np.dtype(dtype), check=check)
         return check_configuration(array, self.model.mechanism) if name == "q" and check else array
+
+    @property
+    def is_plain(self) -> bool:
+        """True if every q is a coordinate: no quaternion to normalise."""
+        return self.model.mechanism.nq == self.model.mechanism.nv
+
+    def neutral(self) -> np.ndarray:
+        return neutral(self.model.mechanism)
+
+    def fast(self, quantity: str, fallback: Callable, doc: str) -> Callable | None:
+        """A direct entry for one state of a quantity with default options, or None where there is none."""
+        return self.kernel(quantity, np.dtype(float)).fast(fallback, doc) if self.is_plain else None
 
     def configuration(self, name: str, value: Any) -> np.ndarray:
         """A configuration under another name than q."""
@@ -135,7 +175,7 @@ class Evaluator:
 def refuse_non_finite(quantity: str, names: Sequence[str], results: Sequence[np.ndarray]) -> None:
     """No result without a number in every place."""
     for name, values in zip(names, results):
-        if not np.isfinite(values).all():
+        if values.size and not extent(values) < np.inf:
             index = [int(i) for i in np.argwhere(~np.isfinite(values))[0]]
             raise SingularityError(f"{quantity}: {name}{index} is not finite: the state is singular, or its numbers are too large")
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import threading
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
 
+from qddot.compile.fastcall import bound_entry, fast_entry
 from qddot.compile.gufunc import make_gufunc
 from qddot.compile.llvm import Code, compile_program, single_lanes, this_computer, wide_lanes
+from qddot.compile.threads import run_sliced
 from qddot.graph.program import Program
 
 BATCH = 16
 """From this many states on, the code for many at a time is worth compiling."""
+
+WORTH_THREADS = 5_000_000
+"""From this many operations on, a batch is worth sharing: about 0.2 ms on one core."""
 
 
 class Kernel:
@@ -43,19 +50,48 @@ class Kernel:
                 self.__dict__["ufunc"] = make_gufunc(self.program, code.loop, self._single.kernel, self.dtype, (code, self._single))
             return self.__dict__["ufunc"]
 
-    def __call__(self, *arrays: np.ndarray, out=None):
-        """Evaluate; `out` is an array, or a tuple of arrays for several outputs."""
+    def fast(self, fallback: Callable, doc: str) -> Callable | None:
+        """The direct entry for one state (see `fastcall`), or None."""
+        if self.is_empty or self.dtype != np.float64:
+            return None
+        return fast_entry(self.program, self._single, self._computer, fallback, doc)
+
+    def bound(self, fallback: Callable, arrays: Sequence[np.ndarray], result: object) -> Callable | None:
+        """The same for fixed arrays."""
+        return None if self.is_empty else bound_entry(self.program, self._single, self._computer, fallback, arrays, result)
+
+    def __call__(self, *arrays: np.ndarray, out=None, threads: int = 1):
+        """Evaluate; `out` is an array, or a tuple of arrays for several outputs. Large batches are shared between threads."""
         if self.is_empty:
             return self._empty(arrays, out)
-        states = max(a.size // x.size for a, x in zip(arrays, self.program.inputs))
-        ufunc = self.ufunc if states >= BATCH else self.single
-        return ufunc(*arrays) if out is None else ufunc(*arrays, out=out)
+        if self.batch_size(arrays) < BATCH:
+            return self.single(*arrays) if out is None else self.single(*arrays, out=out)
+        if threads > 1 and self.batch_size(arrays) * len(self.program.nodes) >= WORTH_THREADS:
+            return self._threaded(arrays, out, threads)
+        return self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
+
+    def batch_shape(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+        cores = zip(arrays, self.program.inputs)
+        return np.broadcast_shapes(*(a.shape[: a.ndim - len(x.shape)] for a, x in cores))
+
+    def batch_size(self, arrays: Sequence[np.ndarray]) -> int:
+        return math.prod(self.batch_shape(arrays))
+
+    def _threaded(self, arrays: Sequence[np.ndarray], out, threads: int):
+        """With outputs made here, so that each thread fills its part; overlapping or odd ones are left to NumPy."""
+        batch, outputs = self.batch_shape(arrays), self.program.outputs
+        given = [None] * len(outputs) if out is None else list(out) if isinstance(out, tuple) else [out]
+        rooms = [np.empty((*batch, *x.shape), self.dtype) if a is None else a for a, x in zip(given, outputs)]
+        fits = all(a.shape == (*batch, *x.shape) and a.dtype == self.dtype for a, x in zip(rooms, outputs))
+        if not fits or any(np.may_share_memory(a, b) for a in given if a is not None for b in arrays):
+            return self.ufunc(*arrays, out=tuple(given))
+        ranks, out_ranks = ([len(x.shape) for x in part] for part in (self.program.inputs, outputs))
+        run_sliced(self.ufunc, arrays, ranks, tuple(rooms), out_ranks, threads)
+        return rooms[0] if len(rooms) == 1 else tuple(rooms)
 
     def _empty(self, arrays: tuple[np.ndarray, ...], out):
         """A robot without joints: what does not depend on q is constant, the rest is empty."""
-        cores = zip(arrays, self.program.inputs)
-        batch = np.broadcast_shapes(*(a.shape[: a.ndim - len(x.shape)] for a, x in cores))
-        results = []
+        batch, results = self.batch_shape(arrays), []
         for output in self.program.outputs:
             constant = np.array([float(v) for v in output.values], self.dtype).reshape(output.shape)
             results.append(np.broadcast_to(constant, (*batch, *output.shape)).copy())

@@ -17,7 +17,7 @@ from qddot.graph.program import Program
 WHOLE = 1_000
 PART = 200
 """A kernel longer than WHOLE instructions is cut into functions of PART, in the order in which the algorithm made them: LLVM then
-neither works longer for each than for a short one, nor keeps more values alive than registers hold (it would spill most of them)."""
+neither works longer for each than for a short one, nor keeps many more values alive than registers hold."""
 
 BINARY = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
 
@@ -193,7 +193,7 @@ class Emitter:
 
 
 def angles_first(nodes: Sequence[Expr]) -> list[Expr]:
-    """Sines, cosines and what they need before the rest: a call leaves no vector register as it was, so nothing should be in one."""
+    """Sines, cosines and what they need before the rest: a call keeps no vector register, so nothing should be in one."""
     early: set[Expr] = set()
     for node in reversed(nodes):
         if node.op in ("sin", "cos") or node in early:

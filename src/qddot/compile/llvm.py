@@ -8,13 +8,13 @@ from typing import NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
-from qddot.compile import sincos
+from qddot.compile import cache, sincos
 from qddot.compile.kernel_ir import define_kernel, kernel_name
 from qddot.compile.lanes import Lanes, library
 from qddot.compile.loop_ir import LOOP, define_loop
 from qddot.graph.program import Program
 
-QUICK = 8_000
+QUICK = 5_000
 """A kernel for one state with more operations than this is compiled in a hurry: a tenth of the time, 1.8 times the run time."""
 
 _lock = threading.Lock()
@@ -68,23 +68,35 @@ def compile_program(program: Program, lanes: Lanes, computer: Computer) -> Code:
     text = module_text(program, lanes)
     quick = lanes.width == 1 and len(program.nodes) > QUICK
     with _lock:  # LLVM's parsing and code generation share state
-        return load(machine_code(text, computer, 0 if quick else 2), lanes, computer)
+        engine = link(machine_code(text, computer, 0 if quick else 2), computer)
+        return Code(engine.get_function_address(LOOP), engine.get_function_address(kernel_name(lanes)[1:]), engine)
+
+
+def load_module(text: str, symbol: str, computer: Computer) -> Code:
+    """The code of one function, in place of a loop."""
+    with _lock:
+        engine = link(machine_code(text, computer, 2), computer)
+        return Code(engine.get_function_address(symbol), 0, engine)
 
 
 def machine_code(text: str, computer: Computer, effort: int) -> bytes:
     """An object file. The graph is already optimised, so LLVM only selects instructions, schedules them and allocates registers."""
-    module = llvm.parse_assembly(text)
-    module.verify()
-    return target_machine(computer, effort).emit_object(module)
+
+    def make() -> bytes:
+        module = llvm.parse_assembly(text)
+        module.verify()
+        return target_machine(computer, effort).emit_object(module)
+
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return cache.recall((text, computer.cpu, computer.features, version, str(effort), llvm.get_process_triple()), make)
 
 
-def load(code: bytes, lanes: Lanes, computer: Computer) -> Code:
-    """Link an object file into this process."""
-    empty = llvm.parse_assembly("")
-    engine = llvm.create_mcjit_compiler(empty, target_machine(computer, 0))
+def link(code: bytes, computer: Computer) -> llvm.ExecutionEngine:
+    """Load an object file into this process."""
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine(computer, 0))
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    return Code(engine.get_function_address(LOOP), engine.get_function_address(kernel_name(lanes)[1:]), engine)
+    return engine
 
 
 def target_machine(computer: Computer, effort: int) -> llvm.TargetMachine:

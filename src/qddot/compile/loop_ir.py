@@ -1,7 +1,8 @@
 """The loop that NumPy calls: `void loop(char **args, intp *dimensions, intp *steps, void *single)`.
 
 `single` is the address of the kernel for one state. Where every core is contiguous, W states at a time are transposed in
-registers, computed together and transposed back; what remains, and arrays with other strides, go through `single`.
+registers, computed together and transposed back; what remains, and arrays with other strides, go through `single`. An input that
+is not finite (or a q out of all proportion) raises the processor's flag for an invalid operation, which NumPy looks at afterwards.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from qddot.compile import peaks
 from qddot.compile.kernel_ir import kernel_name
 from qddot.compile.lanes import Lanes
 from qddot.graph.program import Program
@@ -21,21 +23,27 @@ def define_loop(program: Program, lanes: Lanes) -> Iterable[str]:
     """With lanes of width 1, everything goes through `single`."""
     arguments = (*program.inputs, *program.outputs)
     shapes, n_in, n = [x.shape for x in arguments], len(program.inputs), len(arguments)
-    itemsize = lanes.bits // 8
+    yield from peaks.define(lanes)
     yield f"define void @{LOOP}(ptr %args, ptr %dimensions, ptr %steps, ptr %single) nounwind {{"
     yield "entry:\n%count = load i64, ptr %dimensions"
     for i in range(n):
         yield f"%ap{i} = getelementptr ptr, ptr %args, i64 {i}\n%base{i} = load ptr, ptr %ap{i}"
         yield f"%sp{i} = getelementptr i64, ptr %steps, i64 {i}\n%step{i} = load i64, ptr %sp{i}"
-    yield from strides(shapes, itemsize)
+    yield from peaks.begin(n_in, lanes)
+    yield from strides(shapes, lanes.bits // 8)
     yield "%some = icmp sgt i64 %count, 0\nbr i1 %some, label %choose, label %done"
     yield f"choose:\nbr i1 %dense, label %{'wide' if lanes.width > 1 else 'fast_entry'}, label %slow_entry"
     if lanes.width > 1:
         yield from wide(program, lanes)
-    start = "[ 0, %choose ]" if lanes.width == 1 else "[ %whole, %wide_exit ]"
-    yield "fast_entry:" if lanes.width == 1 else ""
-    yield from walk("fast", n, start.replace("%choose", "%fast_entry"), [call_single("fast_at", n)], "done")
-    yield from slow(shapes, n_in, lanes)
+        start = "[ %whole, %wide_exit ]"
+    else:
+        yield "fast_entry:"
+        start = "[ 0, %fast_entry ]"
+    look = [peaks.look(i, f"%fast_at{i}", x.size, lanes) for i, x in enumerate(program.inputs)]
+    yield from walk("fast", n, start, [*look, call_single("fast_at", n)], "finish")
+    yield from slow(program, lanes)
+    yield "finish:"
+    yield from peaks.judge(program, lanes)
     yield "done:\nret void\n}"
 
 
@@ -124,6 +132,7 @@ def gather(i: int, size: int, lanes: Lanes) -> Iterable[str]:
             yield f"{name}p = getelementptr {lanes.real}, ptr %row{i}_{r}, i64 {at.index}"
             yield load_part(name, count, lanes)
             rows.append(name)
+        yield from peaks.note(i, rows, tag, lanes)
         columns, lines = transpose(rows, lanes, f"%gt{tag}")
         yield from lines
         yield from room_vectors(i, at.index, count, tag, lanes)
@@ -189,7 +198,8 @@ def load_part(name: str, count: int, lanes: Lanes) -> str:
     V, align = lanes.number, lanes.bits // 8
     if count == lanes.width:
         return f"{name} = load {V}, ptr {name}p, align {align}"
-    return f"{name} = call {V} @llvm.masked.load.{lanes.suffix}.p0(ptr align {align} {name}p, {mask(count, lanes)}, {V} poison)"
+    where = f"ptr align {align} {name}p, {mask(count, lanes)}, {V} zeroinitializer"
+    return f"{name} = call {V} @llvm.masked.load.{lanes.suffix}.p0({where})"
 
 
 def store_part(value: str, place: str, count: int, lanes: Lanes) -> str:
@@ -226,18 +236,20 @@ def transpose(rows: Sequence[str], lanes: Lanes, tag: str) -> tuple[list[str], l
 # any strides ----------------------------------------------------------------------------------------------------------------
 
 
-def slow(shapes: Sequence[tuple[int, ...]], n_in: int, lanes: Lanes) -> Iterable[str]:
+def slow(program: Program, lanes: Lanes) -> Iterable[str]:
     """One state at a time through contiguous copies, for which room is made once."""
-    n, itemsize = len(shapes), lanes.bits // 8
+    arguments, n_in = (*program.inputs, *program.outputs), len(program.inputs)
+    shapes, n, itemsize = [x.shape for x in arguments], len(arguments), lanes.bits // 8
     sizes = [itemsize * elements(shape) for shape in shapes]
     yield f"slow_entry:\n%copies = call ptr @malloc(i64 {max(sum(sizes), 1)})"
     for i in range(n):
         yield f"%copy{i} = getelementptr i8, ptr %copies, i64 {sum(sizes[:i])}"
     body = [line for i in range(n_in) for line in copy_elements(i, shapes[i], lanes.real, gather=True)]
+    body += [peaks.look(i, f"%copy{i}", x.size, lanes) for i, x in enumerate(program.inputs)]
     body.append(call_single("copy", n))
     body += [line for i in range(n_in, n) for line in copy_elements(i, shapes[i], lanes.real, gather=False)]
     yield from walk("slow", n, "[ 0, %slow_entry ]", body, "slow_done")
-    yield "slow_done:\ncall void @free(ptr %copies)\nbr label %done"
+    yield "slow_done:\ncall void @free(ptr %copies)\nbr label %finish"
 
 
 def elements(shape: tuple[int, ...]) -> int:

@@ -1,0 +1,54 @@
+"""A quantity bound to arrays of its own, for control loops: no argument to check, nothing to allocate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from qddot.compile.evaluate import Evaluator
+    from qddot.compile.kernel import Kernel
+
+
+class Bound:
+    """Write the inputs, call, read the outputs.
+
+        step = robot.bind("inverse_dynamics")
+        step.q[:], step.qd[:], step.qdd[:] = q, qd, qdd
+        tau = step()          # the same array every time, also step.tau
+
+    Inputs and outputs are float64 arrays of one state, named as in the quantity. A state that is not finite or singular raises as
+    the method does.
+    """
+
+    def __init__(self, evaluate: Evaluator, kernel: Kernel, quantity: str, fixed: dict[str, str]) -> None:
+        self._evaluate, self._quantity, self._fixed = evaluate, quantity, fixed
+        program = kernel.program
+        self.inputs = {x.name: np.zeros(x.shape) for x in program.inputs}
+        self.outputs = {x.name: np.zeros(x.shape) for x in program.outputs}
+        shown = [a for name, a in self.outputs.items() if name != "margins"]
+        self._result = shown[0] if len(shown) == 1 else tuple(shown)
+        if "q" in self.inputs:
+            self.inputs["q"][:] = evaluate.neutral()
+        arrays = [*self.inputs.values(), *self.outputs.values()]
+        fast = kernel.bound(self._checked, arrays, self._result) if evaluate.is_plain else None
+        self._run = fast or self._checked
+
+    def __call__(self) -> Any:
+        """Compute the outputs from the inputs, and return them."""
+        return self._run()
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        for arrays in (self.__dict__.get("inputs", {}), self.__dict__.get("outputs", {})):
+            if name in arrays:
+                return arrays[name]
+        raise AttributeError(f"no array {name!r}: there are {', '.join((*self.inputs, *self.outputs))}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.inputs, *self.outputs]
+
+    def _checked(self) -> Any:
+        """The ordinary way, which says what is wrong."""
+        self._evaluate(self._quantity, self.inputs, {"out": self._result}, **self._fixed)
+        return self._result

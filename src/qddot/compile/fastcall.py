@@ -1,0 +1,239 @@
+"""One state at the least cost: functions that CPython calls directly, in front of the checked path.
+
+A call with contiguous float64 vectors of the right length and finite numbers runs the kernel at once and returns a new array.
+Anything else (a batch, a list, a keyword, a NaN, a singular state) goes to the ordinary method, which does it or says why not. The
+code is LLVM IR against the layout of CPython's and NumPy's public structures, which is verified at start-up; where it differs there
+is no fast path, and nothing else changes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
+
+from qddot.compile.llvm import Code, Computer, load_module
+from qddot.compile.peaks import FAR
+from qddot.graph.program import Program
+
+FAR_BITS = struct.unpack("<q", struct.pack("<d", FAR))[0]
+INFINITE_BITS = struct.unpack("<q", struct.pack("<d", np.inf))[0]
+MAGNITUDE = (1 << 63) - 1
+DATA, NDIM, DIMENSIONS, STRIDES, DESCR = 16, 24, 32, 40, 56  # of PyArrayObject
+ITEMS, BYTES = 24, 32  # of a tuple, of a bytes object
+VECTORCALL, DECREF, ARRAY_TYPE, ARRAY_NEW, FLOAT64, KERNEL = range(6)  # places in the table
+FASTCALL_KEYWORDS, NOARGS = 0x82, 0x04
+DOUBLE = 12  # NPY_DOUBLE
+
+
+class MethodDef(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("meth", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
+
+
+def fast_entry(program: Program, single: Code, computer: Computer, fallback: Callable, doc: str) -> Callable | None:
+    """A builtin that takes the program's inputs as positional vectors; None where there can be no fast path."""
+    outputs = [x for x in program.outputs if x.name != "margins"]
+    if not is_supported() or len(outputs) != 1 or any(len(x.shape) != 1 for x in program.inputs):
+        return None
+    module = "\n".join([*helpers(program), *entry(program)])
+    code = load_module(module, "entry", computer)
+    return builtin(program.name, code, fallback, single, FASTCALL_KEYWORDS, doc)
+
+
+def bound_entry(
+    program: Program, single: Code, computer: Computer, fallback: Callable, arrays: Sequence[np.ndarray], result: object
+) -> Callable | None:
+    """A builtin without arguments that runs the kernel on fixed arrays, outputs after inputs, and returns `result`."""
+    if not is_supported():
+        return None
+    module = "\n".join([*helpers(program), *bound(program)])
+    code = load_module(module, "entry", computer)
+    fixed = [id(result), *(a.ctypes.data for a in arrays)]
+    return builtin(program.name, code, fallback, (single, arrays, result), NOARGS, "", fixed)
+
+
+def builtin(name: str, code: Code, fallback: Callable, owner: Any, flags: int, doc: str, more: Sequence[int] = ()) -> Callable:
+    """A Python function object around machine code. Its `self` is a tuple the garbage collector can look through."""
+    single = owner if isinstance(owner, Code) else owner[0]
+    addresses = [*python_addresses(), *numpy_addresses(), single.kernel, *more]
+    table = struct.pack(f"<{len(addresses)}Q", *addresses)
+    definition = MethodDef(name.encode(), code.loop, flags, doc.encode())
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    return make(ctypes.addressof(definition), (fallback, table, definition, code, owner), None)
+
+
+# IR -------------------------------------------------------------------------------------------------------------------------
+
+
+def helpers(program: Program) -> Iterable[str]:
+    """Intrinsics for vectors of the lengths that occur, and the two tests on numbers."""
+    sizes = sorted({x.size for x in (*program.inputs, *program.outputs)})
+    for n in sizes:
+        yield f"declare i1 @llvm.vector.reduce.or.v{n}i1(<{n} x i1>)"
+        yield f"define internal i1 @beyond{n}(ptr %x, i64 %limit) nounwind {{"
+        yield f"%bits = load <{n} x i64>, ptr %x, align 8"
+        yield f"%size = and <{n} x i64> %bits, splat (i64 {MAGNITUDE})"
+        yield f"%one = insertelement <{n} x i64> poison, i64 %limit, i64 0"
+        yield f"%limits = shufflevector <{n} x i64> %one, <{n} x i64> poison, <{n} x i32> zeroinitializer"
+        yield f"%far = icmp uge <{n} x i64> %size, %limits"
+        yield f"%any = call i1 @llvm.vector.reduce.or.v{n}i1(<{n} x i1> %far)\nret i1 %any\n}}"
+        yield f"define internal i1 @not_positive{n}(ptr %x) nounwind {{"
+        yield f"%values = load <{n} x double>, ptr %x, align 8"
+        yield f"%bad = fcmp ule <{n} x double> %values, zeroinitializer"
+        yield f"%any = call i1 @llvm.vector.reduce.or.v{n}i1(<{n} x i1> %bad)\nret i1 %any\n}}"
+
+
+def entry(program: Program) -> Iterable[str]:
+    """`PyObject *entry(PyObject *self, PyObject **args, Py_ssize_t nargs, PyObject *kwnames)`."""
+    n = len(program.inputs)
+    yield "define ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {"
+    yield f"%right = icmp eq i64 %nargs, {n}\n%plain = icmp eq ptr %kwnames, null\n%go = and i1 %right, %plain"
+    yield "br i1 %go, label %start, label %slow\nstart:"
+    yield from table()
+    for i, x in enumerate(program.inputs):
+        yield from vector_argument(i, x.size, FAR_BITS if x.name == "q" else INFINITE_BITS)
+    yield from new_output(program)
+    yield from run(program, [f"%data{i}" for i in range(n)], "%room")
+    yield "ret ptr %out"
+    yield "bad:"
+    yield from word("%decref", DECREF)
+    yield "call void %decref(ptr %out)\nbr label %slow\nfailed:\nret ptr null"
+    yield from fallback("%args", "%nargs", "%kwnames")
+
+
+def bound(program: Program) -> Iterable[str]:
+    """`PyObject *entry(PyObject *self, PyObject *unused)`: the arrays stand in the table."""
+    yield "define ptr @entry(ptr %self, ptr %unused) nounwind {\nbr label %start\nstart:"
+    yield from table()
+    for i in range(len(program.inputs) + len(program.outputs)):
+        yield from word(f"%at{i}", KERNEL + 2 + i)
+    for i, x in enumerate(program.inputs):
+        limit = FAR_BITS if x.name == "q" else INFINITE_BITS
+        yield f"%far{i} = call i1 @beyond{x.size}(ptr %at{i}, i64 {limit})\nbr i1 %far{i}, label %slow, label %near{i}\nnear{i}:"
+    n = len(program.inputs)
+    yield f"call void %kernel({', '.join(f'ptr %at{i}' for i in range(n + len(program.outputs)))})"
+    for i, x in enumerate(program.outputs, n):
+        test = f"@not_positive{x.size}(ptr %at{i})" if x.name == "margins" else f"@beyond{x.size}(ptr %at{i}, i64 {INFINITE_BITS})"
+        yield f"%wrong{i} = call i1 {test}\nbr i1 %wrong{i}, label %slow, label %fine{i}\nfine{i}:"
+    yield from word("%result", KERNEL + 1)
+    yield "%count = load i64, ptr %result\n%more = add i64 %count, 1\nstore i64 %more, ptr %result\nret ptr %result"
+    yield from fallback("null", "0", "null")
+
+
+def table() -> Iterable[str]:
+    """%table from the second item of self, and the kernel."""
+    yield f"%second = getelementptr i8, ptr %self, i64 {ITEMS + 8}\n%bytes = load ptr, ptr %second"
+    yield f"%table = getelementptr i8, ptr %bytes, i64 {BYTES}"
+    yield from word("%kernel", KERNEL)
+
+
+def word(name: str, place: int) -> Iterable[str]:
+    yield f"{name}_p = getelementptr ptr, ptr %table, i64 {place}\n{name} = load ptr, ptr {name}_p"
+
+
+def field(name: str, thing: str, offset: int, kind: str) -> str:
+    return f"{name}_p = getelementptr i8, ptr {thing}, i64 {offset}\n{name} = load {kind}, ptr {name}_p"
+
+
+def vector_argument(i: int, size: int, limit: int) -> Iterable[str]:
+    """Argument i is an aligned, contiguous float64 vector of this length with reasonable numbers, or the slow way is taken."""
+    yield f"%ap{i} = getelementptr ptr, ptr %args, i64 {i}\n%a{i} = load ptr, ptr %ap{i}"
+    if i == 0:
+        yield from word("%array_type", ARRAY_TYPE)
+        yield from word("%float64", FLOAT64)
+    yield field(f"%type{i}", f"%a{i}", 8, "ptr")
+    yield f"%is{i} = icmp eq ptr %type{i}, %array_type\nbr i1 %is{i}, label %array{i}, label %slow\narray{i}:"
+    yield field(f"%nd{i}", f"%a{i}", NDIM, "i32") + f"\n%flat{i} = icmp eq i32 %nd{i}, 1"
+    yield field(f"%descr{i}", f"%a{i}", DESCR, "ptr") + f"\n%real{i} = icmp eq ptr %descr{i}, %float64"
+    yield f"%both{i} = and i1 %flat{i}, %real{i}\nbr i1 %both{i}, label %vector{i}, label %slow\nvector{i}:"
+    yield (
+        field(f"%dims{i}", f"%a{i}", DIMENSIONS, "ptr")
+        + f"\n%len{i} = load i64, ptr %dims{i}\n%fits{i} = icmp eq i64 %len{i}, {size}"
+    )
+    yield (
+        field(f"%steps{i}", f"%a{i}", STRIDES, "ptr") + f"\n%step{i} = load i64, ptr %steps{i}\n%dense{i} = icmp eq i64 %step{i}, 8"
+    )
+    yield field(f"%data{i}", f"%a{i}", DATA, "ptr") + f"\n%place{i} = ptrtoint ptr %data{i} to i64\n%odd{i} = and i64 %place{i}, 7"
+    yield f"%even{i} = icmp eq i64 %odd{i}, 0\n%f{i} = and i1 %fits{i}, %dense{i}\n%g{i} = and i1 %f{i}, %even{i}"
+    yield f"br i1 %g{i}, label %numbers{i}, label %slow\nnumbers{i}:"
+    yield f"%far{i} = call i1 @beyond{size}(ptr %data{i}, i64 {limit})\nbr i1 %far{i}, label %slow, label %near{i}\nnear{i}:"
+
+
+def new_output(program: Program) -> Iterable[str]:
+    """%out, a new array, and %room, its memory."""
+    shape = program.outputs[0].shape
+    yield f"%shape = alloca i64, i64 {max(len(shape), 1)}"
+    for d, size in enumerate(shape):
+        yield f"%shape{d} = getelementptr i64, ptr %shape, i64 {d}\nstore i64 {size}, ptr %shape{d}"
+    yield from word("%new", ARRAY_NEW)
+    nothing = "ptr null, ptr null, i32 0, i32 0, ptr null"
+    yield f"%out = call ptr %new(ptr %array_type, i32 {len(shape)}, ptr %shape, i32 {DOUBLE}, {nothing})"
+    yield "%none = icmp eq ptr %out, null\nbr i1 %none, label %failed, label %made\nmade:"
+    yield field("%room", "%out", DATA, "ptr")
+
+
+def run(program: Program, inputs: Sequence[str], room: str) -> Iterable[str]:
+    """Call the kernel; a result that is not finite, or a margin that is not positive, goes to `bad`."""
+    rooms = [room]
+    for k, x in enumerate(program.outputs[1:]):
+        yield f"%extra{k} = alloca double, i64 {x.size}"
+        rooms.append(f"%extra{k}")
+    yield f"call void %kernel({', '.join(f'ptr {x}' for x in (*inputs, *rooms))})"
+    size = program.outputs[0].size
+    yield f"%wrong = call i1 @beyond{size}(ptr {room}, i64 {INFINITE_BITS})\nbr i1 %wrong, label %bad, label %finite\nfinite:"
+    for k, x in enumerate(program.outputs[1:]):
+        yield f"%low{k} = call i1 @not_positive{x.size}(ptr %extra{k})\nbr i1 %low{k}, label %bad, label %sound{k}\nsound{k}:"
+
+
+def fallback(args: str, nargs: str, kwnames: str) -> Iterable[str]:
+    """The ordinary method, with the same arguments."""
+    yield f"slow:\n%first = getelementptr i8, ptr %self, i64 {ITEMS}\n%method = load ptr, ptr %first"
+    yield f"%slow_second = getelementptr i8, ptr %self, i64 {ITEMS + 8}\n%slow_bytes = load ptr, ptr %slow_second"
+    yield f"%slow_table = getelementptr i8, ptr %slow_bytes, i64 {BYTES}\n%vectorcall = load ptr, ptr %slow_table"
+    yield f"%answer = call ptr %vectorcall(ptr %method, ptr {args}, i64 {nargs}, ptr {kwnames})\nret ptr %answer\n}}"
+
+
+# the layout it relies on ----------------------------------------------------------------------------------------------------
+
+
+def python_addresses() -> tuple[int, int]:
+    """PyObject_Vectorcall and Py_DecRef."""
+    functions = ctypes.pythonapi.PyObject_Vectorcall, ctypes.pythonapi.Py_DecRef
+    vectorcall, decref = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in functions)
+    return vectorcall, decref
+
+
+def numpy_addresses() -> tuple[int, int, int]:
+    """PyArray_Type, PyArray_New and the float64 descriptor."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    api = ctypes.cast(pointer(_multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    return api[2] or 0, api[93] or 0, id(np.dtype(np.float64))
+
+
+@cache
+def is_supported() -> bool:
+    """True if objects look as the IR expects: a 64-bit CPython with its lock, and NumPy's array fields in their places."""
+    if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or sys.byteorder != "little":
+        return False
+    if object.__basicsize__ != 16 or tuple.__basicsize__ != ITEMS or bytes.__basicsize__ != BYTES + 1:
+        return False
+    if numpy_addresses()[0] != id(np.ndarray):
+        return False
+    probe = np.arange(12.0).reshape(3, 4)[:, ::2]
+    word_at = lambda offset: ctypes.c_int64.from_address(id(probe) + offset).value  # noqa: E731
+    dims, steps = ((ctypes.c_int64 * 2).from_address(word_at(offset)) for offset in (DIMENSIONS, STRIDES))
+    return (
+        word_at(DATA) == probe.ctypes.data
+        and ctypes.c_int32.from_address(id(probe) + NDIM).value == 2
+        and tuple(dims) == probe.shape
+        and tuple(steps) == probe.strides
+        and word_at(DESCR) == id(np.dtype(np.float64))
+    )

@@ -1,0 +1,87 @@
+"""The largest magnitude of each input, kept while a batch runs: a test that costs no pass over the data.
+
+Magnitudes are compared as integers: the bits of a number without its sign. Where one is too large, the processor's flag for an
+invalid operation is raised on purpose; NumPy reports it, and the caller looks for the reason.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+
+from qddot.compile.lanes import Lanes
+from qddot.graph.program import Program
+
+FAR = 1e6
+"""Angles beyond this have lost their meaning to rounding: worth a warning."""
+
+
+def limit(name: str, lanes: Lanes) -> int:
+    """The bits from which on an input is suspicious: those of infinity, and for q of 1e6."""
+    code = "<q" if lanes.bits == 64 else "<i"
+    real = "<d" if lanes.bits == 64 else "<f"
+    return struct.unpack(code, struct.pack(real, FAR if name == "q" else float("inf")))[0]
+
+
+def sign_mask(lanes: Lanes) -> int:
+    return (1 << (lanes.bits - 1)) - 1
+
+
+def define(lanes: Lanes) -> Iterable[str]:
+    """`peak(x, n, so far)` for one state, and `invalid()`."""
+    I, real = f"i{lanes.bits}", lanes.real
+    yield "@zero = internal global double 0.0\n@sink = internal global double 0.0"
+    yield "define internal void @invalid() noinline nounwind {"
+    yield "%z = load volatile double, ptr @zero\n%r = fdiv double %z, %z\nstore volatile double %r, ptr @sink\nret void\n}"
+    yield "define internal void @peak(ptr %x, i64 %n, ptr %place) noinline nounwind {"
+    yield f"entry:\n%start = load {I}, ptr %place\nbr label %next\nnext:"
+    yield "%k = phi i64 [ 0, %entry ], [ %k1, %next ]"
+    yield f"%most = phi {I} [ %start, %entry ], [ %more, %next ]"
+    yield f"%p = getelementptr {real}, ptr %x, i64 %k\n%bits = load {I}, ptr %p, align 1"
+    yield f"%size = and {I} %bits, {sign_mask(lanes)}\n%larger = icmp ugt {I} %size, %most"
+    yield f"%more = select i1 %larger, {I} %size, {I} %most\n%k1 = add i64 %k, 1"
+    yield f"%left = icmp slt i64 %k1, %n\nbr i1 %left, label %next, label %end\nend:\nstore {I} %more, ptr %place\nret void\n}}"
+    if lanes.width > 1:
+        yield f"declare {lanes.integer} @llvm.umax.v{lanes.width}{I}({lanes.integer}, {lanes.integer})"
+        yield f"declare {I} @llvm.vector.reduce.umax.v{lanes.width}{I}({lanes.integer})"
+
+
+def begin(n_in: int, lanes: Lanes) -> Iterable[str]:
+    """Room for the peak of each input: over whole vectors, and over single states."""
+    for i in range(n_in):
+        yield f"%one{i} = alloca i{lanes.bits}\nstore i{lanes.bits} 0, ptr %one{i}"
+        if lanes.width > 1:
+            yield f"%many{i} = alloca {lanes.integer}, align 64\nstore {lanes.integer} zeroinitializer, ptr %many{i}, align 64"
+
+
+def look(i: int, x: str, size: int, lanes: Lanes) -> str:
+    """At one state of input i."""
+    return f"call void @peak(ptr {x}, i64 {size}, ptr %one{i})"
+
+
+def note(i: int, rows: Sequence[str], tag: str, lanes: Lanes) -> Iterable[str]:
+    """The magnitudes in some vectors of input i."""
+    V, I, call = lanes.number, lanes.integer, f"@llvm.umax.v{lanes.width}i{lanes.bits}"
+    most = f"%most{tag}"
+    yield f"{most} = load {I}, ptr %many{i}, align 64"
+    for k, row in enumerate(rows):
+        yield f"%nb{tag}_{k} = bitcast {V} {row} to {I}\n%ns{tag}_{k} = and {I} %nb{tag}_{k}, {lanes.whole(sign_mask(lanes))}"
+        yield f"%nm{tag}_{k} = call {I} {call}({I} {most}, {I} %ns{tag}_{k})"
+        most = f"%nm{tag}_{k}"
+    yield f"store {I} {most}, ptr %many{i}, align 64"
+
+
+def judge(program: Program, lanes: Lanes) -> Iterable[str]:
+    """At the end: raise the flag if an input went too far."""
+    I = f"i{lanes.bits}"
+    bad = "false"
+    for i, x in enumerate(program.inputs):
+        yield f"%peak{i} = load {I}, ptr %one{i}\n%far{i} = icmp uge {I} %peak{i}, {limit(x.name, lanes)}"
+        yield f"%bad{i} = or i1 {bad}, %far{i}"
+        bad = f"%bad{i}"
+        if lanes.width > 1:
+            yield f"%all{i} = load {lanes.integer}, ptr %many{i}, align 64"
+            yield f"%top{i} = call {I} @llvm.vector.reduce.umax.v{lanes.width}{I}({lanes.integer} %all{i})"
+            yield f"%out{i} = icmp uge {I} %top{i}, {limit(x.name, lanes)}\n%worse{i} = or i1 {bad}, %out{i}"
+            bad = f"%worse{i}"
+    yield f"br i1 {bad}, label %raise, label %done\nraise:\ncall void @invalid()\nbr label %done"
