@@ -34,7 +34,7 @@ docs: setup
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build/html
 
 bench:
-	benchmarks/setup.sh
+	PYTHON=$(PYTHON) benchmarks/setup.sh
 	.venv-bench/bin/python benchmarks/speed.py
 	.venv-bench/bin/python benchmarks/operations.py
 

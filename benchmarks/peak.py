@@ -1,4 +1,7 @@
-"""The machine's floating-point peak of one core, measured: independent chains of 8-wide fused multiply-adds."""
+"""What one core can do at most, measured: floating-point operations, and writes to memory.
+
+The first by independent chains of 8-wide fused multiply-adds.
+"""
 
 from __future__ import annotations
 
@@ -85,6 +88,18 @@ def measured_peak(seconds: float = 0.5) -> float:
     samples = interleave({"peak": job}, seconds)["peak"]
     del engine
     return 2.0 * WIDTH * CHAINS * ROUNDS / float(samples.min())
+
+
+def fill_rate(seconds: float = 0.5) -> float:
+    """Bytes a second that one core can write to memory: NumPy's fill of an array that no cache holds."""
+    room = np.empty(1 << 23)
+    samples = interleave({"": Job(lambda: room.fill(0.0), 1, list)}, seconds)[""]
+    return room.nbytes / float(np.median(samples))
+
+
+def bytes_out(program: Program) -> int:
+    """What a state's results take, in double precision."""
+    return 8 * sum(output.size for output in program.outputs)
 
 
 def flops(program: Program) -> int:

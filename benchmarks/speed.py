@@ -9,7 +9,8 @@
 
 Every library reads the same description; its numbers are compared before it is timed. Times are medians of one state. A ratio is
 the peer's time over qddot's, of samples taken one after the other; its quartiles are beside it. Batches are of 4,096 states; slow
-peers run fewer of them, which does not change their time for one.
+peers run fewer of them, which does not change their time for one. Peers are the packages that pip installs, not built for this
+machine; qddot compiles for it, which is part of the comparison.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import ours
 import peers
 import table
 import waits
-from peak import flops, measured_peak, two_thread_gain
+from peak import bytes_out, fill_rate, flops, measured_peak, two_thread_gain
 from table import Row
 from timing import Job, Spread, interleave
 
@@ -117,15 +118,18 @@ def deviation(mine: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> float
     return max(float(abs(a - b).max() / abs(a).max()) for a, b in pairs)
 
 
-def shares(cases: Sequence[Case], quick: bool) -> tuple[float, list[dict]]:
-    """The machine's peak, and what part of it each batch kernel reaches."""
-    peak, found = measured_peak(), []
+def shares(cases: Sequence[Case], quick: bool) -> tuple[dict[str, float], list[dict]]:
+    """The machine's limits, and what part of them each batch kernel reaches."""
+    limits = {"flop/s": measured_peak(), "fill B/s": fill_rate()}
+    found = []
     for case in cases:
         for work in (work for work in works(case, quick) if work in BATCHES):
-            job, count = ours.alone(case, work), flops(ours.kernel(case, work).program)
-            time_ = Spread.of(interleave({"": job}, 0.1 if quick else 0.3)[""]).median
-            found.append({"work": work, "robot": case.name, "flops": count, "time": time_, "share": count / time_ / peak})
-    return peak, found
+            program = ours.kernel(case, work).program
+            time_ = Spread.of(interleave({"": ours.alone(case, work)}, 0.1 if quick else 0.3)[""]).median
+            counts = {"flops": flops(program), "bytes": bytes_out(program)}
+            parts = {"share": counts["flops"] / time_ / limits["flop/s"], "fill": counts["bytes"] / time_ / limits["fill B/s"]}
+            found.append({"work": work, "robot": case.name, "time": time_, **counts, **parts})
+    return limits, found
 
 
 def threads(case: Case, seconds: float) -> Spread:
@@ -138,15 +142,20 @@ def say(title: str, text: str) -> None:
     print(f"\n{title}\n\n{text}", flush=True)
 
 
+SHARE_HEAD = ("work", "robot", "kernel alone", "operations", "Gflop/s", "of peak", "bytes out", "of fill")
+
+
 def share_lines(found: Sequence[dict]) -> list[tuple[str, ...]]:
     return [
         (
             x["work"],
             TITLES[x["robot"]],
-            str(x["flops"]),
             table.duration(x["time"]),
+            str(x["flops"]),
             f"{x['flops'] / x['time'] * 1e-9:.1f}",
             f"{100 * x['share']:.0f} %",
+            str(x["bytes"]),
+            f"{100 * x['fill']:.0f} %",
         )
         for x in found
     ]
@@ -197,9 +206,9 @@ def main() -> None:
     say("Times of one state", table.plain(table.HEAD, [table.cells(row) for row in rows]))
     say("Not measured", "\n".join(missing) or "nothing")
     with_urdf = [one for one in cases if one.urdf]
-    peak, share = timed(shares, with_urdf, given.quick, notes=notes)
-    head = ("work", "robot", "operations", "kernel alone", "Gflop/s", "share")
-    say(f"Share of the measured peak of one core, {peak * 1e-9:.1f} Gflop/s", table.plain(head, share_lines(share)))
+    limits, share = timed(shares, with_urdf, given.quick, notes=notes)
+    title = "Share of what one core can do at most, measured: {flop/s:.1f} Gflop/s; filling memory at {fill B/s:.1f} GB/s"
+    say(title.format(**{name: x * 1e-9 for name, x in limits.items()}), table.plain(SHARE_HEAD, share_lines(share)))
     gain = timed(threads, cases[0], 0.5 if given.quick else 3.0, notes=notes)
     how = "threads=2" if ours.HAS_THREADS else "two Python threads, half of the states each"
     arithmetic = two_thread_gain()
@@ -217,7 +226,7 @@ def main() -> None:
         "load before": load,
         "rows": table.as_json(rows),
         "missing": missing,
-        "peak": peak,
+        "limits": limits,
         "shares": share,
         "threads": vars(gain),
         "threads, pure arithmetic": arithmetic,

@@ -56,7 +56,8 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def markdown_cells(row: Row) -> tuple[str, ...]:
-    peer = f"{row.peer}: {duration(row.other.median)}"
+    doubt = "" if row.deviation < TOLERANCE else " (other numbers)"
+    peer = f"{row.peer}{doubt}: {duration(row.other.median)}"
     spread = f"{factor(row.ratio.low)} .. {factor(row.ratio.high)}"
     return row.work, TITLES[row.robot], duration(row.qddot.median), peer, factor(row.ratio.median), spread
 

@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("qddot", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "qddot"))
 
+os.environ.setdefault("QDDOT_CACHE", "off")  # what is tested is compiled here and now
+
 worst: dict[str, float] = {}
 
 

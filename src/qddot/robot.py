@@ -12,7 +12,8 @@ import numpy as np
 from qddot.compile.bound import Bound
 from qddot.compile.evaluate import Evaluator, Options, as_dtype
 from qddot.compile.wrenches import net_stack, stack_wrenches
-from qddot.errors import ModelValueError, unknown_name
+from qddot.errors import InputError, ModelValueError, unknown_name
+from qddot.graph.program import Operations, Program
 from qddot.model import configuration
 from qddot.model.drive import Drive
 from qddot.model.field import Floats
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from qddot.compile.kernel import Kernel
-    from qddot.graph.program import Program
 
 SHOWN = 12
 
@@ -467,19 +467,62 @@ class Robot:
 
     # code -------------------------------------------------------------------------------------------------------------
 
-    def kernel(self, quantity: str, *, dtype: Any = np.float64, wrench: bool = False, **options: str) -> Kernel:
-        """The compiled kernel of a quantity: its `ufunc` is a NumPy gufunc without any checks, its `program` the graph."""
-        return self._evaluate.kernel(quantity, as_dtype(dtype), wrench=wrench, **options)
+    def kernel(
+        self, quantity: str, *, dtype: Any = np.float64, wrench: bool = False, parameters: str = "fixed", **options: str
+    ) -> Kernel:
+        """The compiled kernel of a quantity: its `ufunc` is a NumPy gufunc without any checks, its `program` the graph.
+
+        Args:
+            wrench: a further input (..., bodies, 6), external forces as `external_wrench` returns them.
+            parameters: `"fixed"`, the robot's own numbers as constants; or `"runtime"`, a last input (..., 10 bodies) of inertial
+                parameters in the order of `parameters()`, for payloads and randomised robots without compiling again.
+        """
+        if parameters not in ("fixed", "runtime"):
+            raise InputError(f"parameters={parameters!r} is not one of 'fixed', 'runtime'")
+        return self._evaluate.kernel(quantity, as_dtype(dtype), options, wrench=wrench, runtime=parameters == "runtime")
 
     def program(self, quantity: str, *, wrench: bool = False, **options: str) -> Program:
-        """The expression graph of a quantity, for example to count its operations."""
-        return self._evaluate.program(quantity, wrench=wrench, **options)
+        """The expression graph of a quantity."""
+        return self._evaluate.program((self._evaluate.request(quantity, options),), wrench=wrench)
+
+    def operations(self, quantity: str, **options: str) -> Operations:
+        """How many scalar operations a quantity takes: multiplications, additions, and so on."""
+        return Operations.of(self._evaluate.program((self._evaluate.request(quantity, options),)))
+
+    def compute(self, quantities: Sequence[Any], *arrays: ArrayLike, **options: Unpack[Options]) -> dict[str, Any]:
+        """Several quantities in one kernel, which shares what they have in common.
+
+            found = robot.compute(["mass_matrix", "bias_torque"], q, qd)
+            qdd = np.linalg.solve(found["mass_matrix"], tau - found["bias_torque"])
+
+        Args:
+            quantities: names, or pairs (name, options) such as `("jacobian", {"frame": "tool0"})`.
+            arrays: what any of them needs, in the order q, qd, qdd, tau.
+
+        Returns:
+            name -> array, or tuple of arrays for quantities with several results.
+        """
+        pairs = [(x, {}) if isinstance(x, str) else tuple(x) for x in quantities]
+        requests = tuple(self._evaluate.request(name, given) for name, given in pairs)
+        if not requests or len({name for name, _ in pairs}) != len(pairs):
+            raise InputError(f"each quantity once: {', '.join(name for name, _ in pairs) or 'there is none'}")
+        kernel = self._evaluate.joint_kernel(requests, as_dtype(options.get("dtype")))
+        names = [x.name for x in kernel.program.inputs]
+        if len(arrays) != len(names):
+            raise InputError(f"these quantities need {', '.join(names)}: {len(names)} arrays, {len(arrays)} were given")
+        inputs = dict(zip(names, arrays))
+        results, margins = self._evaluate.evaluate("compute", kernel, inputs, options)
+        if margins is not None:  # let the one at fault say why
+            for request in requests:
+                own = {x.name: inputs[x.name] for x in self._evaluate.program((request,)).inputs}
+                self._evaluate(request.quantity, own, {}, **dict(request.options))
+        return grouped(kernel.program, results, requests)
 
     def casadi(self, quantity: str, *, wrench: bool = False, **options: str) -> casadi.Function:
         """A quantity as a `casadi.Function` (needs the extra `casadi`), for example `robot.casadi("inverse_dynamics")`."""
         from qddot.compile.casadi import to_casadi
 
-        return to_casadi(self._evaluate.program(quantity, wrench=wrench, **options))
+        return to_casadi(self.program(quantity, wrench=wrench, **options))
 
     def to_urdf(self, path: str | Path) -> None:
         """Write a URDF that reads back to the same dynamics."""
@@ -497,7 +540,7 @@ class Robot:
 
     def bind(self, quantity: str, **options: str) -> Bound:
         """A quantity with input and output arrays of its own, for control loops: a call allocates nothing (see `Bound`)."""
-        kernel = self._evaluate.kernel(quantity, np.dtype(float), wrench=False, **options)
+        kernel = self._evaluate.kernel(quantity, np.dtype(float), options)
         return Bound(self._evaluate, kernel, quantity, options)
 
     # the names some people look for -----------------------------------------------------------------------------------
@@ -510,6 +553,16 @@ class Robot:
 def framed(frame: str | None) -> dict[str, str]:
     """The option, if there is one; without it the tip is meant."""
     return {} if frame is None else {"frame": frame}
+
+
+def grouped(program: Program, results: Sequence[np.ndarray], requests: Sequence[Any]) -> dict[str, Any]:
+    """The outputs of a joint kernel by quantity."""
+    if len(requests) == 1:
+        return {requests[0].quantity: results[0] if len(results) == 1 else tuple(results)}
+    found: dict[str, list[np.ndarray]] = {}
+    for x, values in zip(program.outputs, results):
+        found.setdefault(x.name.partition(".")[0], []).append(values)
+    return {name: values[0] if len(values) == 1 else tuple(values) for name, values in found.items()}
 
 
 def refuse_indefinite(model: Model) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from qddot.graph.program import Output, Program
 LINE = 96
 """Characters of an expression that is still written inside another one."""
 
-PART = 400
+PART = 500
 """Statements in one function: a compiler's effort grows faster than a function's length, so long functions are cut."""
 
 SELECTION, SUM, PRODUCT, SIGNED, ATOM = range(5)
@@ -33,7 +33,7 @@ BINARY = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT}
 OPPOSITE = {"+": "-", "-": "+"}
 FUNCTIONS = ("sin", "cos", "sqrt", "atan2")
 TEMPORARY = re.compile(r"\bt(\d+)\b")
-ARRAY = re.compile(r"\b([a-z]+)\[")
+ARRAY = re.compile(r"\b([A-Za-z_]+)\[")
 
 NOT_INLINED = """\
 #if defined(__GNUC__)
@@ -105,13 +105,14 @@ def c_function(program: Program, name: str, precision: Precision) -> Iterator[st
     """The lines of the function; before it, the parts of a long one (`NOT_INLINED` must stand above)."""
     printer = Printer(program, precision)
     statements = list(printer.statements())
-    results = list(printer.results())
+    checks, results = list(printer.checks()), list(printer.results())
     unused = [f"(void){x.name};" for x in program.inputs if x.name not in arrays(statements)]
-    if len(statements) > PART:
-        parts = Parts(program, name, precision, statements, results)
+    if len(statements) + len(results) > PART:
+        parts = Parts(program, name, precision.real, statements, checks, results)
         yield from parts.functions()
-        statements, results = parts.calls(), parts.results()
-    yield from braced(prototype(program, name, precision), [*unused, *statements, *results])
+        statements, checks, results = parts.calls(), parts.checks(), parts.result_calls()
+    success = ["return 0;"] if margins(program) else []
+    yield from braced(prototype(program, name, precision), [*unused, *statements, *checks, *results, *success])
 
 
 def braced(head: str, lines: Iterable[str]) -> Iterator[str]:
@@ -120,7 +121,7 @@ def braced(head: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def arrays(lines: Iterable[str]) -> set[str]:
-    """The names of the arrays that are read."""
+    """The names of the arrays that are read or written."""
     return {name for line in lines for name in ARRAY.findall(line)}
 
 
@@ -133,19 +134,28 @@ class Parts:
     """A long function in pieces. `places` are those of the temporaries that cross from one piece to another, in `w`."""
 
     def __init__(
-        self, program: Program, name: str, precision: Precision, statements: Sequence[str], results: Sequence[str]
+        self, program: Program, name: str, real: str, statements: list[str], checks: list[str], results: list[str]
     ) -> None:
-        self.name, self.real, self.end = name, precision.real, results
-        self.parts = [statements[k : k + PART] for k in range(0, len(statements), PART)]
-        self.inputs = [[x.name for x in program.inputs if x.name in arrays(part)] for part in self.parts]
+        self.program, self.name, self.real = program, name, real
+        self.parts, self.ends, self.final = cut(statements), cut(results), checks
         crossing = (t for k, part in enumerate(self.parts) for t in temporaries(part) if t < k * PART)
-        self.places = {t: place for place, t in enumerate(dict.fromkeys((*crossing, *temporaries(results))))}
+        needed = (*crossing, *temporaries(checks), *temporaries(results))
+        self.places = {t: place for place, t in enumerate(dict.fromkeys(needed))}
 
     def functions(self) -> Iterator[str]:
         """One for each piece."""
-        for k, inputs in enumerate(self.inputs):
-            parameters = [*(f"const {self.real} *{name}" for name in inputs), f"{self.real} *w"]
+        for k, part in enumerate(self.parts):
+            parameters = [*(f"const {self.real} *{name}" for name in self.inputs(part)), f"{self.real} *w"]
             yield from braced(f"PART void {self.name}_part{k + 1}({', '.join(parameters)})", self.statements(k))
+        for k, end in enumerate(self.ends):
+            parameters = [f"const {self.real} *w", *(f"{self.real} *{name}" for name in self.outputs(end))]
+            yield from braced(f"PART void {self.name}_result{k + 1}({', '.join(parameters)})", map(self.from_places, end))
+
+    def inputs(self, lines: list[str]) -> list[str]:
+        return [x.name for x in self.program.inputs if x.name in arrays(lines)]
+
+    def outputs(self, lines: list[str]) -> list[str]:
+        return [x.name for x in shown(self.program) if x.name in arrays(lines)]
 
     def statements(self, k: int) -> Iterator[str]:
         """Those of one piece: what it needs of the others is read before its first use, what they need is stored at once."""
@@ -159,13 +169,24 @@ class Parts:
             if number in self.places:
                 yield f"w[{self.places[number]}] = t{number};"
 
+    def from_places(self, line: str) -> str:
+        """With temporaries read from `w`."""
+        return TEMPORARY.sub(lambda t: f"w[{self.places[int(t[1])]}]", line)
+
     def calls(self) -> list[str]:
         """Every piece in turn."""
-        calls = [f"{self.name}_part{k + 1}({', '.join((*inputs, 'w'))});" for k, inputs in enumerate(self.inputs)]
-        return [f"{self.real} w[{len(self.places)}];", *calls]
+        calls = [f"{self.name}_part{k}({', '.join((*self.inputs(part), 'w'))});" for k, part in enumerate(self.parts, 1)]
+        return [f"{self.real} w[{max(len(self.places), 1)}];", *calls]
 
-    def results(self) -> list[str]:
-        return [TEMPORARY.sub(lambda t: f"w[{self.places[int(t[1])]}]", line) for line in self.end]
+    def checks(self) -> list[str]:
+        return [self.from_places(line) for line in self.final]
+
+    def result_calls(self) -> list[str]:
+        return [f"{self.name}_result{k}({', '.join(('w', *self.outputs(end)))});" for k, end in enumerate(self.ends, 1)]
+
+
+def cut(lines: list[str]) -> list[list[str]]:
+    return [lines[k : k + PART] for k in range(0, len(lines), PART)]
 
 
 # its statements -------------------------------------------------------------------------------------------------------
@@ -203,17 +224,18 @@ class Printer:
             return node in self.kept
         return self.uses[node] > 1 or text.binding in (SELECTION, ATOM) or len(text.code) > LINE
 
-    def results(self) -> Iterator[str]:
-        """What follows the statements: the column at fault, the last one first, since elimination begins at the tips; or the outputs."""
-        zero, found = self.precision.literal(0.0), margins(self.program)
+    def checks(self) -> Iterator[str]:
+        """Leave with the number of the column at fault: the last one, since elimination begins at the tips."""
+        found = margins(self.program)
         for column, x in reversed(list(enumerate(found.values if found else (), 1))):
             if x.__class__ is Expr or not x > 0:
-                yield f"if (!({self.operand(x).code} > {zero})) return {column};"
+                yield f"if (!({self.operand(x).code} > {self.precision.literal(0.0)})) return {column};"
+
+    def results(self) -> Iterator[str]:
+        """Write the outputs."""
         for output in shown(self.program):
             for k, x in enumerate(output.values):
                 yield f"{output.name}[{k}] = {self.operand(x).code};"
-        if found:
-            yield "return 0;"
 
     def operand(self, x) -> Text:
         """A node by its name or in full, or a number."""

@@ -1,9 +1,9 @@
 """Machine code kept on disk, so that a robot compiled once starts at once the next time.
 
 The key is a digest of everything the code follows from: the IR itself (which holds model, quantity, options and precision), the
-processor and its features, LLVM's version and the effort. So an entry can be missing or broken, but never stale. Each file carries a
-checksum of its content, is written beside its place and moved there in one step, and is only trusted in a directory that belongs to
-this user alone. A directory that cannot be used means no cache, and nothing else.
+processor and its features, LLVM's version and the effort. So an entry can be missing or broken, but never stale. Each file carries
+a checksum of its content, is written beside its place and moved there in one step, and is only trusted in a directory that belongs
+to this user alone. A directory that cannot be used means no cache, and nothing else.
 
 QDDOT_CACHE names another directory; `off` turns the cache off.
 """

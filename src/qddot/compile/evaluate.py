@@ -16,6 +16,7 @@ from qddot.model.model import Model
 
 if TYPE_CHECKING:
     from qddot.compile.kernel import Kernel
+    from qddot.compile.trace import Request
     from qddot.graph.program import Program
 
 
@@ -43,34 +44,46 @@ class Evaluator:
         self.kernels: dict[tuple, Kernel] = {}
         self._lock = threading.Lock()
 
-    def program(self, quantity: str, dtype: Any = np.float64, *, wrench: bool = False, **fixed: str) -> Program:
-        """The expression graph of a quantity."""
-        from qddot.compile.quantities import complete, trace  # every algorithm: loaded when first needed
+    def request(self, quantity: str, options: Mapping[str, str]) -> Request:
+        """A quantity with its options checked and completed."""
+        from qddot.compile.trace import complete
 
-        if wrench and not takes_wrenches(quantity):
-            raise InputError(f"{quantity} does not depend on external forces: leave wrench out")
-        return trace(self.model, quantity, dtype, wrench=wrench, **complete(quantity, fixed, lambda: self.model.tip))
+        return complete(quantity, options, lambda: self.model.tip)
 
-    def kernel(self, quantity: str, dtype: np.dtype, *, wrench: bool = False, **fixed: str) -> Kernel:
-        """The compiled quantity."""
-        key = (quantity, dtype.char, wrench, *fixed.items())
+    def program(
+        self, requests: Sequence[Request], dtype: Any = np.float64, *, wrench: bool = False, runtime: bool = False
+    ) -> Program:
+        """The expression graph of some quantities."""
+        from qddot.compile.trace import trace  # every algorithm: loaded when first needed
+
+        if wrench and not any(takes_wrenches(r.quantity) for r in requests):
+            raise InputError(f"{requests[0].quantity} does not depend on external forces: leave wrench out")
+        return trace(self.model, requests, dtype, wrench=wrench, runtime=runtime)
+
+    def kernel(
+        self, quantity: str, dtype: np.dtype, fixed: Mapping[str, str], *, wrench: bool = False, runtime: bool = False
+    ) -> Kernel:
+        """One quantity, compiled."""
+        key = (quantity, dtype.char, wrench, runtime, *fixed.items())
         kernel = self.kernels.get(key)
-        return self._compile(key, dtype) if kernel is None else kernel
+        if kernel is None:
+            kernel = self.joint_kernel((self.request(quantity, fixed),), dtype, wrench=wrench, runtime=runtime)
+            self.kernels[key] = kernel
+        return kernel
 
-    def _compile(self, key: tuple, dtype: np.dtype) -> Kernel:
-        """Trace and compile, once for every way to ask for the same."""
+    def joint_kernel(
+        self, requests: tuple[Request, ...], dtype: np.dtype, *, wrench: bool = False, runtime: bool = False
+    ) -> Kernel:
+        """Several quantities in one kernel, traced and compiled once."""
         from qddot.compile.kernel import Kernel  # LLVM: likewise
-        from qddot.compile.quantities import complete
 
-        quantity, _, wrench, *given = key
-        fixed = complete(quantity, dict(given), lambda: self.model.tip)
-        full = (quantity, dtype.char, wrench, *fixed.items())
-        if full not in self.kernels:
-            program = self.program(quantity, dtype, wrench=wrench, **fixed)
+        key = (requests, dtype.char, wrench, runtime)
+        if key not in self.kernels:
+            program = self.program(requests, dtype, wrench=wrench, runtime=runtime)
             with self._lock:
-                if full not in self.kernels:
-                    self.kernels[full] = Kernel(program, dtype)
-        return self.kernels.setdefault(key, self.kernels[full])
+                if key not in self.kernels:
+                    self.kernels[key] = Kernel(program, dtype)
+        return self.kernels[key]
 
     def __call__(self, quantity: str, inputs: Mapping[str, Any], options: Options, **fixed: str) -> Any:
         """Check the inputs, run the kernel, and refuse a result that does not exist.
@@ -83,11 +96,21 @@ class Evaluator:
             if name not in Options.__annotations__:
                 known = (*Options.__annotations__, *fixed, *(("f_ext", "f_tip") if takes_wrenches(quantity) else ()))
                 raise InputError(f"{quantity} has no option {name!r}: {near_matches(name, known)}")
-        dtype, check, threads = as_dtype(options.get("dtype")), options.get("check", True), thread_count(options.get("threads"))
-        kernel = self.kernel(quantity, dtype, wrench="wrench" in inputs, **fixed)
-        given = {x.name: as_array(x.name, inputs[x.name], x.shape, dtype, check=False) for x in kernel.program.inputs}
+        dtype = as_dtype(options.get("dtype"))
+        kernel = self.kernel(quantity, dtype, fixed, wrench="wrench" in inputs)
+        results, margins = self.evaluate(quantity, kernel, inputs, options)
+        if margins is not None:
+            raise self.singular(quantity, margins)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def evaluate(
+        self, what: str, kernel: Kernel, inputs: Mapping[str, Any], options: Options
+    ) -> tuple[Sequence[np.ndarray], np.ndarray | None]:
+        """The outputs of a kernel, and its margins if some are not positive."""
+        check, threads = options.get("check", True), thread_count(options.get("threads"))
+        given = {x.name: as_array(x.name, inputs[x.name], x.shape, kernel.dtype, check=False) for x in kernel.program.inputs}
         if check and not self.is_plain and "q" in given:
-            given["q"] = self.prepared("q", given["q"], given["q"].shape[-1:], dtype)
+            given["q"] = self.prepared("q", given["q"], given["q"].shape[-1:], kernel.dtype)
         names, out = [x.name for x in kernel.program.outputs], options.get("out")
         if out is not None and names[-1] == "margins":
             out = (*out, None) if isinstance(out, tuple) else (out, None)
@@ -97,14 +120,14 @@ class Evaluator:
             if isinstance(error, InputError):
                 raise
             shapes = ", ".join(f"{name} {a.shape}" for name, a in given.items())
-            raise InputError(f"{quantity}: {error} (got {shapes})") from None
+            raise InputError(f"{what}: {error} (got {shapes})") from None
         if names[-1] == "margins":
             *results, margins = results
             if check and margins.size and not margins.min() > 0:
-                raise self.singular(quantity, margins)
+                return results, margins
         if doubtful:
-            refuse_non_finite(quantity, names, results)
-        return results[0] if len(results) == 1 else tuple(results)
+            refuse_non_finite(what, names, results)
+        return results, None
 
     def run(
         self, kernel: Kernel, given: dict[str, np.ndarray], out: Any, threads: int, check: bool
@@ -143,7 +166,7 @@ class Evaluator:
 
     def fast(self, quantity: str, fallback: Callable, doc: str) -> Callable | None:
         """A direct entry for one state of a quantity with default options, or None where there is none."""
-        return self.kernel(quantity, np.dtype(float)).fast(fallback, doc) if self.is_plain else None
+        return self.kernel(quantity, np.dtype(float), {}).fast(fallback, doc) if self.is_plain else None
 
     def configuration(self, name: str, value: Any) -> np.ndarray:
         """A configuration under another name than q."""

@@ -5,23 +5,18 @@ A new quantity is one algorithm, one entry here and one method of `Robot`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import DTypeLike
 
 from qddot.algorithms import analytic, coriolis, derivatives, energy, forward_dynamics, inverse_dynamics, jacobian, kinematics
 from qddot.algorithms.drives import friction_torque, spring_torque
 from qddot.algorithms.mass_matrix import mass_matrix
 from qddot.algorithms.regressor import regressor
 from qddot.algorithms.stacked import stacked_newton_euler
-from qddot.errors import InputError, near_matches, unknown_name
-from qddot.graph.expr import Trace
-from qddot.graph.program import Input, Output, Program, output
-from qddot.model.model import LiftedModel, Model
+from qddot.errors import InputError
+from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
-from qddot.model.spatial import Force, Transform, Vec
+from qddot.model.spatial import Transform
 
 
 class Quantity(NamedTuple):
@@ -33,76 +28,14 @@ class Quantity(NamedTuple):
     inputs: tuple[str, ...]
     outputs: dict[str, int]
     compute: Callable
-    options: dict[str, tuple[str, ...]] = {}
-
-
-def complete(quantity: str, options: Mapping[str, str], tip: Callable[[], str]) -> dict[str, str]:
-    """A quantity's options, checked, with defaults filled in.
-
-    Raises:
-        UnknownNameError: no such quantity.
-        InputError: no such option, or none of its choices.
-    """
-    if quantity not in QUANTITIES:
-        raise unknown_name("quantity", quantity, QUANTITIES)
-    known = QUANTITIES[quantity].options
-    for name, value in options.items():
-        if name not in known:
-            raise InputError(f"{quantity} has no option {name!r}: {near_matches(name, known)}")
-        if known[name] and value not in known[name]:
-            raise InputError(f"{name}={value!r} is not one of {', '.join(map(repr, known[name]))}")
-    return {name: options[name] if name in options else choices[0] if choices else tip() for name, choices in known.items()}
-
-
-def trace(model: Model, quantity: str, dtype: DTypeLike = float, *, wrench: bool = False, **options: str) -> Program:
-    """Record a quantity of a robot.
-
-    Args:
-        quantity: a key of `QUANTITIES`.
-        dtype: float64 or float32, of the arithmetic the program will run in.
-        wrench: add a last input (bodies, 6): external forces on the links, about the world's origin in world axes.
-        options: all of the quantity's (see `complete`).
-    """
-    if options.get("method") == "auto":
-        return shortest_forward_dynamics(model, dtype, wrench)
-    entry, recorder = QUANTITIES[quantity], Trace(float(np.finfo(dtype).eps))
-    sizes = {"q": model.mechanism.nq}
-    inputs = [Input(name, (sizes.get(name, model.mechanism.nv),)) for name in entry.inputs]
-    links = [body.index for body in model.bodies if body.is_link]
-    if wrench:
-        inputs.append(Input("wrench", (len(links), 6)))
-    variables = [[recorder.variable(k, i) for i in range(x.size)] for k, x in enumerate(inputs)]
-    lifted = model.over(recorder, regrouped=quantity not in NEEDS_ALL_PARAMETERS)
-    if wrench:
-        options["f_ext"] = forces(links, variables.pop())  # type: ignore[assignment]
-    values = entry.compute(lifted, *variables, **options)
-    if len(entry.outputs) == 1:
-        values = (values,)
-    outputs: list[Output] = [output(name, value, rank) for (name, rank), value in zip(entry.outputs.items(), values, strict=True)]
-    return Program(quantity, tuple(inputs), tuple(outputs))
-
-
-FEW = 64
-"""Up to this many degrees of freedom the mass matrix may be the shorter way to forward dynamics."""
-
-
-def shortest_forward_dynamics(model: Model, dtype: DTypeLike, wrench: bool) -> Program:
-    """By articulated bodies or by the mass matrix, whichever takes fewer operations."""
-    methods = ["crba"] if forward_dynamics.shares_coordinates(model) else ["aba", "crba"] if model.mechanism.nv <= FEW else ["aba"]
-    found = [trace(model, "forward_dynamics", dtype, wrench=wrench, method=method) for method in methods]
-    return min(found, key=lambda program: program.operations().total())
+    options: dict[str, tuple[str, ...]] = {}  # name: choices, the default first; a frame may have any name
+    forced: bool = False  # external forces change it
 
 
 def accelerations(model: LiftedModel, q, qd, tau, method: str, f_ext=None):
     if method == "aba" and forward_dynamics.shares_coordinates(model):
         raise InputError('method="aba" cannot couple joints that follow each other; use method="crba" or "auto"')
     return forward_dynamics.METHODS[method](model, q, qd, tau, f_ext)
-
-
-def forces(links: Sequence[int], values: Sequence[Scalar]) -> dict[int, Force]:
-    """One force a body, from the flat input."""
-    six = [values[k : k + 6] for k in range(0, len(values), 6)]
-    return {i: Force(Vec(*x[:3]), Vec(*x[3:])) for i, x in zip(links, six, strict=True)}
 
 
 def homogeneous(T: Transform) -> list[list[Scalar]]:
@@ -185,10 +118,10 @@ QUANTITIES: dict[str, Quantity] = {
     "gravity_torque": Quantity(("q",), {"g": 1}, inverse_dynamics.gravity_torque),
     "friction_torque": Quantity(("qd",), {"friction": 1}, friction_torque),
     "spring_torque": Quantity(("q",), {"spring": 1}, spring_torque),
-    "bias_torque": Quantity(("q", "qd"), {"bias": 1}, inverse_dynamics.bias_torque),
-    "inverse_dynamics": Quantity(("q", "qd", "qdd"), {"tau": 1}, inverse_dynamics.inverse_dynamics),
+    "bias_torque": Quantity(("q", "qd"), {"bias": 1}, inverse_dynamics.bias_torque, forced=True),
+    "inverse_dynamics": Quantity(("q", "qd", "qdd"), {"tau": 1}, inverse_dynamics.inverse_dynamics, forced=True),
     "forward_dynamics": Quantity(
-        ("q", "qd", "tau"), {"qdd": 1, "margins": 1}, accelerations, {"method": ("auto", *forward_dynamics.METHODS)}
+        ("q", "qd", "tau"), {"qdd": 1, "margins": 1}, accelerations, {"method": ("auto", *forward_dynamics.METHODS)}, True
     ),
     "inverse_dynamics_derivatives": Quantity(
         ("q", "qd", "qdd"), {"dtau_dq": 2, "dtau_dqd": 2, "dtau_dqdd": 2}, derivatives.inverse_dynamics_derivatives

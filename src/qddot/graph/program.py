@@ -51,6 +51,28 @@ class Program:
         return Counter(node.op for node in self.nodes if node.op != "var")
 
 
+class Operations(NamedTuple):
+    """How many scalar operations a program takes. Changes of sign are free: they become part of another operation."""
+
+    multiplications: int
+    additions: int
+    divisions: int
+    angles: int  # of which sine and cosine are taken
+    other: int
+
+    @staticmethod
+    def of(program: Program) -> Operations:
+        counts = program.operations()
+        angles = {node.args[0] for node in program.nodes if node.op in ("sin", "cos")}
+        other = sum(n for op, n in counts.items() if op not in ("+", "-", "*", "/", "neg", "sin", "cos"))
+        return Operations(counts["*"], counts["+"] + counts["-"], counts["/"], len(angles), other)
+
+    @property
+    def total(self) -> int:
+        """Multiplications, additions and divisions."""
+        return self.multiplications + self.additions + self.divisions
+
+
 def output(name: str, value, rank: int) -> Output:
     """An output of `rank` dimensions from a scalar or a nested sequence of scalars (all rows of one length)."""
     shape: list[int] = []

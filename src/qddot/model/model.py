@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from qddot.errors import InputError, ModelValueError, UnboundSymbolError, unknown_name
@@ -13,7 +14,7 @@ from qddot.model.field import Field
 from qddot.model.lower import Body, LiftedBody, Mechanism, lower
 from qddot.model.regroup import base_moments
 from qddot.model.scalar import Scalar, as_scalar, is_symbolic
-from qddot.model.spatial import Transform, Vec, map_scalars, vec
+from qddot.model.spatial import PseudoInertia, RigidInertia, Transform, Vec, map_scalars, vec
 
 GRAVITY = Vec(0.0, 0.0, -9.81)
 
@@ -142,7 +143,7 @@ def unused(name: str, taken: set[str]) -> str:
 class LiftedModel:
     """The mechanism over one kind of scalar: what every algorithm takes as `model`."""
 
-    def __init__(self, model: Model, field: Field, regrouped: bool = False) -> None:
+    def __init__(self, model: Model, field: Field, regrouped: bool = False, inertias: Sequence[RigidInertia] | None = None) -> None:
         if model.symbols and not getattr(field, "symbolic", False):
             names = ", ".join(sorted(map(str, model.symbols)))
             raise UnboundSymbolError(f"{model.name} still holds the symbols {names}: give them values with robot.subs({{...}})")
@@ -151,6 +152,9 @@ class LiftedModel:
         self.gravity = map_scalars(field.constant, model.gravity)
         moments = base_moments(model.bodies) if regrouped else [None] * len(model.bodies)
         self.bodies: list[LiftedBody] = [body.over(field, own) for body, own in zip(model.bodies, moments)]
+        if inertias is not None:  # scalars of the field already
+            pairs = zip(self.bodies, inertias)
+            self.bodies = [replace(body, inertia=own, moments=PseudoInertia.of(own)) for body, own in pairs]
 
     def frame(self, name: str) -> tuple[int, Transform]:
         body, pose = self.source.frame(name)

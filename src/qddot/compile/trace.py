@@ -1,0 +1,134 @@
+"""From quantities of a model to one program: variables in, the algorithms run over a recording scalar, expressions out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from qddot.algorithms.forward_dynamics import shares_coordinates
+from qddot.compile.quantities import NEEDS_ALL_PARAMETERS, QUANTITIES
+from qddot.errors import InputError, near_matches, unknown_name
+from qddot.graph.expr import Trace
+from qddot.graph.program import Input, Output, Program, output
+from qddot.model.model import LiftedModel, Model
+from qddot.model.scalar import Scalar
+from qddot.model.spatial import Force, RigidInertia, Vec, symmetric
+
+FEW = 64
+"""Up to this many degrees of freedom the mass matrix may be the shorter way to forward dynamics."""
+
+
+class Request(NamedTuple):
+    """A quantity with all its options (see `complete`)."""
+
+    quantity: str
+    options: tuple[tuple[str, str], ...] = ()
+
+
+def complete(quantity: str, options: Mapping[str, str], tip: Callable[[], str]) -> Request:
+    """A quantity's options, checked, with defaults filled in.
+
+    Raises:
+        UnknownNameError: no such quantity.
+        InputError: no such option, or none of its choices.
+    """
+    if quantity not in QUANTITIES:
+        raise unknown_name("quantity", quantity, QUANTITIES)
+    known = QUANTITIES[quantity].options
+    for name, value in options.items():
+        if name not in known:
+            raise InputError(f"{quantity} has no option {name!r}: {near_matches(name, known)}")
+        if known[name] and value not in known[name]:
+            raise InputError(f"{name}={value!r} is not one of {', '.join(map(repr, known[name]))}")
+    chosen = {name: options[name] if name in options else choices[0] if choices else tip() for name, choices in known.items()}
+    return Request(quantity, tuple(chosen.items()))
+
+
+def trace(
+    model: Model, requests: Sequence[Request], dtype: DTypeLike = float, *, wrench: bool = False, runtime: bool = False
+) -> Program:
+    """Record quantities of a robot in one program, which shares what they have in common.
+
+    Args:
+        requests: what to compute. One quantity keeps the names of its outputs; of several they are `quantity.output`.
+        dtype: float64 or float32, of the arithmetic the program will run in.
+        wrench: add an input (bodies, 6): external forces on the links, about the world's origin in world axes.
+        runtime: add a last input, the inertial parameters (10 bodies,) in the order of `Robot.parameters`.
+    """
+    requests = [with_shortest_method(model, request, wrench, runtime) for request in requests]
+    recorder = Trace(float(np.finfo(dtype).eps))
+    inputs = program_inputs(model, requests, wrench, runtime)
+    variables = {x.name: [recorder.variable(k, i) for i in range(x.size)] for k, x in enumerate(inputs)}
+    outputs, margins = [], []
+    for request in requests:
+        for x in record(model, request, recorder, variables):
+            if x.name == "margins":
+                margins += x.values
+            else:
+                outputs.append(x if len(requests) == 1 else x._replace(name=f"{request.quantity}.{x.name}"))
+    if margins:
+        outputs.append(Output("margins", (len(margins),), tuple(margins)))
+    return Program("_and_".join(r.quantity for r in requests), tuple(inputs), tuple(outputs))
+
+
+def program_inputs(model: Model, requests: Sequence[Request], wrench: bool, runtime: bool) -> list[Input]:
+    """What any of the quantities needs, in the order q, qd, qdd, tau, wrench, parameters."""
+    wanted = {name for request in requests for name in QUANTITIES[request.quantity].inputs}
+    links = sum(body.is_link for body in model.bodies)
+    sizes = {"q": (model.mechanism.nq,)}
+    inputs = [Input(name, sizes.get(name, (model.mechanism.nv,))) for name in ("q", "qd", "qdd", "tau") if name in wanted]
+    if wrench:
+        inputs.append(Input("wrench", (links, 6)))
+    if runtime:
+        inputs.append(Input("parameters", (10 * links,)))
+    return inputs
+
+
+def record(model: Model, request: Request, recorder: Trace, variables: Mapping[str, list]) -> list[Output]:
+    """Run one algorithm over the recording scalar."""
+    entry, options = QUANTITIES[request.quantity], dict(request.options)
+    if "parameters" in variables:
+        lifted = LiftedModel(model, recorder, inertias=inertias(model, recorder, variables["parameters"]))
+    else:
+        lifted = model.over(recorder, regrouped=request.quantity not in NEEDS_ALL_PARAMETERS)
+    if "wrench" in variables and entry.forced:
+        options["f_ext"] = forces(model, variables["wrench"])  # type: ignore[assignment]
+    values = entry.compute(lifted, *(variables[name] for name in entry.inputs), **options)
+    if len(entry.outputs) == 1:
+        values = (values,)
+    return [output(name, value, rank) for (name, rank), value in zip(entry.outputs.items(), values, strict=True)]
+
+
+def with_shortest_method(model: Model, request: Request, wrench: bool, runtime: bool) -> Request:
+    """Forward dynamics by articulated bodies or by the mass matrix, whichever takes fewer operations, unless one is named."""
+    if dict(request.options).get("method") != "auto":
+        return request
+    if shares_coordinates(model):
+        return Request(request.quantity, (("method", "crba"),))
+    if model.mechanism.nv > FEW:
+        return Request(request.quantity, (("method", "aba"),))
+    ways = [Request(request.quantity, (("method", method),)) for method in ("aba", "crba")]
+    return min(ways, key=lambda way: trace(model, [way], wrench=wrench, runtime=runtime).operations().total())
+
+
+def forces(model: Model, values: Sequence[Scalar]) -> dict[int, Force]:
+    """One force a link, from the flat input."""
+    links = [body.index for body in model.bodies if body.is_link]
+    six = [values[k : k + 6] for k in range(0, len(values), 6)]
+    return {i: Force(Vec(*x[:3]), Vec(*x[3:])) for i, x in zip(links, six, strict=True)}
+
+
+def inertias(model: Model, recorder: Trace, values: Sequence[Scalar]) -> list[RigidInertia]:
+    """Each body's inertia from ten parameters about its link's frame; bodies that are no links have none."""
+    found, at = [], 0
+    for body in model.bodies:
+        if not body.is_link:
+            found.append(RigidInertia())
+            continue
+        m, hx, hy, hz, *moments = values[at : at + 10]
+        found.append(body.over(recorder).link.out_inertia(RigidInertia(m, Vec(hx, hy, hz), symmetric(*moments))))
+        at += 10
+    return found
