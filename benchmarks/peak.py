@@ -68,16 +68,15 @@ def compiled() -> tuple[llvm.ExecutionEngine, Callable]:
     return engine, ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(address)
 
 
-def two_thread_gain(seconds: float = 0.5) -> float:
-    """What two threads of pure arithmetic gain here: 2 on two idle cores, 1 where others keep the second one busy."""
+def two_threads() -> dict[str, Job]:
+    """Pure arithmetic, twice: in one thread and in two. Two gain 2 on idle cores, nothing where others keep the second one busy."""
     engine, spin = compiled()
-    rooms = [np.ones(2 * WIDTH), np.ones(2 * WIDTH)]
-    with ThreadPoolExecutor(2) as pool:
-        one = Job(lambda: [spin(50 * ROUNDS, room.ctypes.data) for room in rooms], 1, list)
-        two = Job(lambda: list(pool.map(lambda room: spin(50 * ROUNDS, room.ctypes.data), rooms)), 1, list)
-        samples = interleave({"1": one, "2": two}, seconds)
-    del engine
-    return float(np.median(samples["1"] / samples["2"]))
+    rooms, pool = [np.ones(2 * WIDTH), np.ones(2 * WIDTH)], ThreadPoolExecutor(2)
+
+    def work(room: np.ndarray, keep: llvm.ExecutionEngine = engine) -> None:
+        spin(50 * ROUNDS, room.ctypes.data)
+
+    return {"1": Job(lambda: [work(room) for room in rooms], 1, list), "2": Job(lambda: list(pool.map(work, rooms)), 1, list)}
 
 
 def measured_peak(seconds: float = 0.5) -> float:

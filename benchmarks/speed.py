@@ -29,7 +29,7 @@ import ours
 import peers
 import table
 import waits
-from peak import bytes_out, fill_rate, flops, measured_peak, two_thread_gain
+from peak import bytes_out, fill_rate, flops, measured_peak, two_threads
 from table import Row
 from timing import Job, Spread, interleave
 
@@ -132,10 +132,11 @@ def shares(cases: Sequence[Case], quick: bool) -> tuple[dict[str, float], list[d
     return limits, found
 
 
-def threads(case: Case, seconds: float) -> Spread:
-    """How much faster two threads are than one."""
-    samples = interleave(ours.threaded(case, MANY), seconds)
-    return Spread.of(samples["1"] / samples["2"])
+def threads(case: Case, seconds: float) -> dict[str, Spread]:
+    """How much faster two threads are than one: for inverse dynamics, and for pure arithmetic at the same time."""
+    kinds = {"inverse dynamics": ours.threaded(case, MANY), "pure arithmetic": two_threads()}
+    samples = interleave({f"{kind} {n}": job for kind, jobs in kinds.items() for n, job in jobs.items()}, seconds)
+    return {kind: Spread.of(samples[f"{kind} 1"] / samples[f"{kind} 2"]) for kind in kinds}
 
 
 def say(title: str, text: str) -> None:
@@ -209,14 +210,10 @@ def main() -> None:
     limits, share = timed(shares, with_urdf, given.quick, notes=notes)
     title = "Share of what one core can do at most, measured: {flop/s:.1f} Gflop/s; filling memory at {fill B/s:.1f} GB/s"
     say(title.format(**{name: x * 1e-9 for name, x in limits.items()}), table.plain(SHARE_HEAD, share_lines(share)))
-    gain = timed(threads, cases[0], 0.5 if given.quick else 3.0, notes=notes)
+    gains = timed(threads, cases[0], 1.0 if given.quick else 3.0, notes=notes)
     how = "threads=2" if ours.HAS_THREADS else "two Python threads, half of the states each"
-    arithmetic = two_thread_gain()
-    say(
-        "Two threads over one",
-        f"inverse dynamics of {MANY} states, {how}: {gain.median:.2f} ({gain.low:.2f} .. {gain.high:.2f})\n"
-        f"pure arithmetic, what this machine has to give now: {arithmetic:.2f}",
-    )
+    lines = "\n".join(f"{kind}: {gain.median:.2f} ({gain.low:.2f} .. {gain.high:.2f})" for kind, gain in gains.items())
+    say(f"Two threads over one, {MANY} states, {how}; pure arithmetic is what the machine has to give meanwhile", lines)
     waited = timed(all_waits, with_urdf, given.quick, notes=notes)
     say("Waiting [s] and memory [MB]", wait_lines(waited))
     if given.markdown:
@@ -228,8 +225,7 @@ def main() -> None:
         "missing": missing,
         "limits": limits,
         "shares": share,
-        "threads": vars(gain),
-        "threads, pure arithmetic": arithmetic,
+        "threads": {kind: vars(gain) for kind, gain in gains.items()},
         "waits": waited,
         "durations": notes,
     }

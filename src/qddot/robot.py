@@ -524,6 +524,34 @@ class Robot:
 
         return to_casadi(self.program(quantity, wrench=wrench, **options))
 
+    def export_c(
+        self, directory: str | Path, quantities: Any, *, precision: str = "double", name: str | None = None, **options: Any
+    ) -> list[Path]:
+        """Quantities as C99 functions for a controller: a header, a source, a self-test and a CMakeLists.txt.
+
+        The code needs math.h only, allocates nothing and keeps no state. Names of the robot's parts do not appear in it.
+
+        Args:
+            directory: of the files; made if it is not there. Files of the same names are replaced.
+            quantities: names, or pairs such as `("jacobian", {"frame": "tool0", "reference": "body"})`, or a mapping from names to
+                options. A quantity asked for again, with other options, becomes `<name>_jacobian_2`.
+            precision: `"double"` or `"float"`.
+            name: of the files, with which every function begins; made from the robot's name if None.
+            options: for every quantity that has them; `wrench=True` adds an input (bodies, 6) of external forces.
+
+        Returns:
+            The paths of the files.
+
+        Raises:
+            UnknownNameError: no such quantity or frame.
+            InputError: no such option, precision or name, or a result without elements, as of a robot without joints.
+            UnboundSymbolError: the robot still holds symbols.
+        """
+        from qddot.compile.c_export import export_c
+
+        about = {"draw": self.random_configuration, "about": lambda quantity: summary(getattr(Robot, quantity))}
+        return export_c(self._evaluate, directory, quantities, precision=precision, name=name, options=options, **about)
+
     def to_urdf(self, path: str | Path) -> None:
         """Write a URDF that reads back to the same dynamics."""
         from qddot.formats.urdf_writer import write_urdf
@@ -553,6 +581,12 @@ class Robot:
 def framed(frame: str | None) -> dict[str, str]:
     """The option, if there is one; without it the tip is meant."""
     return {} if frame is None else {"frame": frame}
+
+
+def summary(method: Any) -> str:
+    """What a method says of itself in one sentence, for one state: without leading dimensions."""
+    text = " ".join((method.__doc__ or method.__name__).strip().split("\n\n")[0].split())
+    return text.replace(" (...)", "").replace("(..., ", "(")
 
 
 def grouped(program: Program, results: Sequence[np.ndarray], requests: Sequence[Any]) -> dict[str, Any]:

@@ -1,0 +1,320 @@
+"""C99 files for a controller: a header, a source, a self-test that checks them, and a CMakeLists.txt.
+
+No name of a robot, link, joint or frame reaches a file: identifiers and file names are made of `a-z`, `0-9` and `_`, joints and
+frames are spoken of by their numbers.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qddot.compile.c_selftest import STATES, expected, selftest
+from qddot.compile.c_source import NOT_INLINED, PRECISIONS, Precision, c_function, margins, prototype, shown
+from qddot.compile.evaluate import Evaluator, takes_wrenches
+from qddot.compile.kernel import Kernel
+from qddot.compile.quantities import QUANTITIES
+from qddot.compile.trace import Request
+from qddot.errors import InputError, near_matches, unknown_name
+from qddot.graph.program import Program
+from qddot.model.lower import Coordinates, Mechanism
+
+LONGEST = 32
+WIDTH = 110
+
+C_WORDS = """
+    auto break case char const continue default do double else enum extern float for goto if inline int long register restrict
+    return short signed sizeof static struct switch typedef union unsigned void volatile while asm alignas alignof and and_eq bitand
+    bitor bool catch class compl concept const_cast consteval constexpr constinit co_await co_return co_yield decltype delete
+    dynamic_cast explicit export false friend mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected
+    public reinterpret_cast requires static_assert static_cast template this thread_local throw true try typeid typename using
+    virtual wchar_t xor xor_eq main
+""".split()
+FILE_WORDS = """
+    assert complex ctype errno fenv float inttypes iso646 limits locale math memory setjmp signal stdalign stdarg stdatomic stdbool
+    stddef stdint stdio stdlib stdnoreturn string strings tgmath threads time uchar unistd wchar wctype
+    all clean edit_cache help install package rebuild_cache test c m dl gcc rt pthread con prn aux nul
+""".split()
+RESERVED = frozenset((*C_WORDS, *FILE_WORDS))
+"""Words of C and C++, headers, libraries and build targets, devices of Windows: none of them names a file or begins a function."""
+
+UNITS = {"revolute": "rad", "continuous": "rad", "helical": "rad", "prismatic": "m"}
+
+
+class Function(NamedTuple):
+    """One exported quantity; `wrench`: external forces are an input."""
+
+    name: str
+    request: Request
+    wrench: bool
+    kernel: Kernel
+
+    @property
+    def program(self) -> Program:
+        return self.kernel.program
+
+
+Quantities = str | Sequence[str | tuple[str, Mapping[str, Any]]] | Mapping[str, Mapping[str, Any]]
+
+
+def export_c(
+    evaluator: Evaluator,
+    directory: str | Path,
+    quantities: Quantities,
+    *,
+    precision: str,
+    name: str | None,
+    options: Mapping[str, Any],
+    draw: Callable[[np.random.Generator], np.ndarray],
+    about: Callable[[str], str],
+) -> list[Path]:
+    """Write the files and return their paths; what they hold is the same for the same robot and arguments.
+
+    Args:
+        draw: a random configuration.
+        about: one sentence on a quantity.
+
+    Raises:
+        UnknownNameError, InputError: as `Robot.export_c`.
+        OSError: a file cannot be written.
+    """
+    if precision not in PRECISIONS:
+        raise InputError(f"precision={precision!r} is not one of {', '.join(map(repr, PRECISIONS))}")
+    real, prefix = PRECISIONS[precision], chosen(name) if name is not None else identifier(evaluator.model.name)
+    functions = plan(evaluator, prefix, requests(quantities), options, real)
+    mechanism = evaluator.model.mechanism
+    states = random_states(mechanism, evaluator, draw)
+    tests = {f.name: expected(f.kernel, states, real) for f in functions}
+    files = {
+        f"{prefix}.h": header(prefix, functions, real, mechanism, about),
+        f"{prefix}.c": source(prefix, functions, real),
+        f"{prefix}_selftest.c": selftest(prefix, tests, real),
+        "CMakeLists.txt": BUILD.format(name=prefix),
+    }
+    folder = Path(directory)
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, text in files.items():
+        write_whole(folder / file, text)
+    return [folder / file for file in files]
+
+
+def write_whole(path: Path, text: str) -> None:
+    """The file appears whole or not at all."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        draft.write_text(text, encoding="ascii", newline="\n")
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+# what is asked for ----------------------------------------------------------------------------------------------------
+
+
+def requests(quantities: Quantities) -> list[tuple[str, dict[str, Any]]]:
+    """Names with their options.
+
+    Raises:
+        InputError: something else than names, pairs of name and options, or a mapping; or nothing at all.
+    """
+    items = [quantities] if isinstance(quantities, str) else quantities
+    pairs = list(items.items()) if isinstance(items, Mapping) else [(x, {}) if isinstance(x, str) else x for x in items]
+    if not pairs:
+        raise InputError("no quantities to export: name some, such as ['inverse_dynamics', 'mass_matrix']")
+    for pair in pairs:
+        if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) and isinstance(pair[1], Mapping)):
+            raise InputError(f"{pair!r} is neither the name of a quantity nor a pair such as ('jacobian', {{'frame': 'tool0'}})")
+    return [(quantity, dict(options)) for quantity, options in pairs]
+
+
+def plan(
+    evaluator: Evaluator, prefix: str, wanted: list[tuple[str, dict[str, Any]]], common: Mapping[str, Any], real: Precision
+) -> list[Function]:
+    """The functions to write. Options for all go to those that have them.
+
+    Raises:
+        UnknownNameError, InputError: as `Robot.export_c`.
+    """
+    for quantity, _ in wanted:
+        if quantity not in QUANTITIES:
+            raise unknown_name("quantity", quantity, QUANTITIES)
+    known = {quantity: accepted(quantity) for quantity, _ in wanted}
+    for option in common:
+        if not any(option in names for names in known.values()):
+            names = sorted(set().union(*known.values()))
+            raise InputError(f"none of the quantities has an option {option!r}: {near_matches(option, names)}")
+    functions: list[Function] = []
+    for quantity, own in wanted:
+        options = {**{x: common[x] for x in known[quantity] if x in common}, **own}
+        wrench = options.pop("wrench", False)
+        if not isinstance(wrench, bool):
+            raise InputError(f"wrench={wrench!r} is neither True nor False")
+        request = evaluator.request(quantity, options)
+        if any((f.request, f.wrench) == (request, wrench) for f in functions):
+            raise InputError(f"{quantity} is asked for twice with the same options")
+        before = sum(f.request.quantity == quantity for f in functions)
+        kernel = evaluator.joint_kernel((request,), real.dtype, wrench=wrench)
+        refuse_empty(kernel.program)
+        functions.append(Function(f"{prefix}_{quantity}{f'_{before + 1}' if before else ''}", request, wrench, kernel))
+    return functions
+
+
+def accepted(quantity: str) -> tuple[str, ...]:
+    """The options of a quantity."""
+    return (*QUANTITIES[quantity].options, *(("wrench",) if takes_wrenches(quantity) else ()))
+
+
+def refuse_empty(program: Program) -> None:
+    """C has no arrays of size zero."""
+    for x in (*program.inputs, *program.outputs):
+        if not x.size:
+            raise InputError(f"{program.name} of this robot has nothing in {x.name}: C has no empty arrays")
+
+
+def random_states(mechanism: Mechanism, evaluator: Evaluator, draw: Callable) -> dict[str, np.ndarray]:
+    """Arrays (states, ...) for every possible input."""
+    rng = np.random.default_rng(0)
+    links = sum(body.is_link for body in evaluator.model.bodies)
+    q = np.array([draw(rng) for _ in range(STATES)]).reshape(STATES, mechanism.nq)
+    vectors = {name: rng.normal(size=(STATES, mechanism.nv)) for name in ("qd", "qdd", "tau")}
+    return {"q": q, **vectors, "wrench": rng.normal(size=(STATES, links, 6))}
+
+
+# names ----------------------------------------------------------------------------------------------------------------
+
+
+def identifier(name: str) -> str:
+    """A name for files and functions: `a-z`, `0-9` and single `_`, no reserved word, not too long."""
+    safe = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_")[:LONGEST].rstrip("_") or "robot"
+    return f"robot_{safe}" if safe in RESERVED or safe[0].isdigit() else safe
+
+
+def chosen(name: str) -> str:
+    """A name the user gave.
+
+    Raises:
+        InputError: it could not name a file or begin a function.
+    """
+    if not isinstance(name, str) or name != identifier(name):
+        suggestion = identifier(str(name))
+        raise InputError(f"name={name!r} cannot begin the functions' names (a-z, 0-9, _; not reserved): {suggestion!r} could")
+    return name
+
+
+# files ----------------------------------------------------------------------------------------------------------------
+
+CONVENTIONS = """\
+SI units, radians. Arrays are contiguous, matrices row-major. Six-vectors are angular first: twist [omega; v], wrench [moment; force].
+
+tau = M qdd + C qd + g + friction + springs - J^T f_ext. A friction, gravity or spring torque is what the joints must exert against \
+it. A parameter wrench holds, for each moving link, the external force on it, about the world's origin in world axes.
+
+Nothing is allocated and no state is kept: every function may be called from any thread at any time. An output may be the same array \
+as an input, but not as another output. Inputs are not checked: a number that is not finite gives results that are not.
+
+A function that returns int gives 0, or, where its quantity does not exist, the number (from 1) of the column of the mass matrix that \
+is not positive definite (of the analytic Jacobian: 1 where its angles are singular); it then writes nothing.
+
+Whether a product and a sum are rounded together is left to the compiler (for GCC and Clang: -ffp-contract). Do not compile with \
+-ffast-math."""
+
+QUATERNIONS = """\
+Quaternions are wxyz and must have unit length. A spherical joint has q = quaternion, qd = angular velocity in body axes; a free joint \
+has q = (quaternion, position), qd = (omega, v) in body axes. A derivative with respect to q is along the tangent."""
+
+BUILD = """\
+cmake_minimum_required(VERSION 3.10)
+project({name} C)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+add_library({name} STATIC {name}.c)
+target_include_directories({name} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
+if(UNIX)
+  target_link_libraries({name} PUBLIC m)
+endif()
+
+enable_testing()
+add_executable({name}_selftest {name}_selftest.c)
+target_link_libraries({name}_selftest PRIVATE {name})
+add_test(NAME {name}_selftest COMMAND {name}_selftest)
+
+foreach(target {name} {name}_selftest)
+  set_target_properties(${{target}} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
+  if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
+    target_compile_options(${{target}} PRIVATE -Wall -Wextra -Werror -pedantic)
+  endif()
+endforeach()
+"""
+
+
+def header(
+    prefix: str, functions: Sequence[Function], real: Precision, mechanism: Mechanism, about: Callable[[str], str]
+) -> str:
+    guard = f"QDDOT_{prefix.upper()}_H"
+    lines = [*comment(introduction(mechanism)), "", f"#ifndef {guard}", f"#define {guard}", ""]
+    lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+    frames = list(mechanism.frames)
+    for f in functions:
+        lines += [*comment(description(f, frames, about)), f"{prototype(f.program, f.name, real)};", ""]
+    return "\n".join([*lines, "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""])
+
+
+def source(prefix: str, functions: Sequence[Function], real: Precision) -> str:
+    bodies = [line for f in functions for line in c_function(f.program, f.name, real)]
+    cut = [NOT_INLINED] if any(line.startswith("PART ") for line in bodies) else []
+    return "\n".join([f'#include "{prefix}.h"', "", "#include <math.h>", "", *cut, *bodies])
+
+
+def introduction(mechanism: Mechanism) -> list[str]:
+    """What holds for every function."""
+    import qddot
+
+    joints = [f"  {joint_line(k, c)}" for k, c in enumerate(mechanism.coordinates)]
+    head = f"Equations of motion of a robot with {mechanism.nv} degrees of freedom, written by qddot {qddot.__version__}. Do not edit."
+    order = "Joints, numbered from 0 in the order of the robot's joint_names, with their elements of q, and of qd, qdd and tau:"
+    ends = [QUATERNIONS, ""] if mechanism.nq != mechanism.nv else []
+    return [head, "", *CONVENTIONS.split("\n"), "", *ends, order, *joints]
+
+
+def joint_line(number: int, c: Coordinates) -> str:
+    """A joint by its number."""
+    unit = UNITS.get(c.kind)
+    units = f": {unit}, {unit}/s, {unit}/s^2, {'N' if unit == 'm' else 'N m'}" if unit else ""
+    return f"{number}  {c.kind}  q{elements(c.q)}  qd{elements(c.v)}{units}"
+
+
+def elements(indices: range) -> str:
+    return f"[{indices.start}]" if len(indices) == 1 else f"[{indices.start}..{indices.stop - 1}]"
+
+
+def description(f: Function, frames: list[str], about: Callable[[str], str]) -> list[str]:
+    """What one function computes, with its options and shapes."""
+    numbered = {"frame": lambda x: f"number {frames.index(x)} of the robot's frame_names, from 0"}
+    chosen = [f"{name} {numbered.get(name, str)(x)}" for name, x in f.request.options]
+    arrays = [f"{x.name} ({' x '.join(map(str, x.shape))})" for x in (*f.program.inputs, *shown(f.program)) if len(x.shape) > 1]
+    lines = [about(f.request.quantity)]
+    if chosen:
+        lines.append(f"Here: {', '.join(chosen)}.")
+    if arrays:
+        lines.append(f"Shapes: {', '.join(arrays)}.")
+    if margins(f.program):
+        lines.append("Returns 0, or where there is no result a number as said above.")
+    return lines
+
+
+def comment(paragraphs: Sequence[str]) -> Iterator[str]:
+    """A block comment."""
+    lines = [line for p in paragraphs for line in textwrap.wrap(p, WIDTH, subsequent_indent="  " if p.startswith(" ") else "") or [""]]
+    yield f"/* {lines[0]}"
+    yield from (f" * {line}".rstrip() for line in lines[1:])
+    yield " */"

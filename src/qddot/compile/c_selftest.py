@@ -1,0 +1,163 @@
+"""A C program that calls exported functions with states whose results our own kernels have computed.
+
+Results must agree to a tolerance relative to the largest of them, or to what rounding makes of the computation where that is more:
+a heavy arm on a light joint amplifies the last digit. How much is found by random rounding: the graph is evaluated a few times,
+each operation off by up to half a unit in the last place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from qddot.compile.c_source import PRECISIONS, Precision, margins, shown
+from qddot.compile.kernel import Kernel
+from qddot.graph.expr import Expr
+from qddot.graph.program import Program
+
+STATES = 4
+RUNS = 8
+TOLERANCE = {"double": 1e-12, "float": 1e-4}
+SAFETY = 30
+"""Compilers may round differently from the random runs by this much."""
+
+OPERATIONS: dict[str, Callable] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "neg": np.negative,
+    "sin": np.sin,
+    "cos": np.cos,
+    "sqrt": np.sqrt,
+    "sign": np.sign,
+    "atan2": np.arctan2,
+    "select": lambda x, a, b: np.where(x > 0, a, b),
+}
+
+
+class Expected(NamedTuple):
+    """What a function returns: `inputs` and `outputs` by name, each (states, size); `codes` (states,) where it returns one."""
+
+    program: Program
+    inputs: Mapping[str, np.ndarray]
+    outputs: Mapping[str, np.ndarray]
+    tolerances: Mapping[str, float]
+    codes: np.ndarray
+
+
+def expected(kernel: Kernel, states: Mapping[str, np.ndarray], precision: Precision) -> Expected:
+    """Run a kernel in states, arrays (states, *shape). Those in which rounding decides whether there is a result are left out."""
+    program = kernel.program
+    arrays = [states[x.name].astype(precision.dtype) for x in program.inputs]
+    with np.errstate(all="ignore"):
+        results = kernel(*arrays)
+        spread = rounding(program, arrays, float(np.finfo(precision.dtype).eps))
+    results = results if isinstance(results, tuple) else (results,)
+    flat = {x.name: result.reshape(len(arrays[0]), -1) for x, result in zip(program.outputs, results, strict=True)}
+    margin = flat.pop("margins", np.ones((len(arrays[0]), 1)))
+    kept = (np.abs(margin) > SAFETY * spread.get("margins", 0)).all(axis=1)
+    codes = np.array([int(np.flatnonzero(row)[-1]) + 1 if row.any() else 0 for row in ~(margin > 0)])
+    least = TOLERANCE[precision.real]
+    found = {name: values[kept & (codes == 0)] for name, values in flat.items()}
+    tolerances = {
+        name: float(max(least * np.abs(values).max(initial=0), SAFETY * spread[name][kept & (codes == 0)].max(initial=0)))
+        for name, values in found.items()
+    }
+    inputs = {x.name: a.reshape(len(a), -1)[kept] for x, a in zip(program.inputs, arrays)}
+    return Expected(program, inputs, {name: values[kept] for name, values in flat.items()}, tolerances, codes[kept])
+
+
+def rounding(program: Program, arrays: Sequence[np.ndarray], unit: float) -> dict[str, np.ndarray]:
+    """For each output (states, size) how far it moves when every operation is rounded at random."""
+    rng, states = np.random.default_rng(0), len(arrays[0])
+    inputs = [a.reshape(states, -1).astype(float).T for a in arrays]
+    value: dict[Expr, np.ndarray] = {}
+    get = lambda x: value[x] if x.__class__ is Expr else np.full((RUNS, states), float(x))  # noqa: E731
+    for node in program.nodes:
+        if node.op == "var":
+            source, element = node.args
+            value[node] = np.broadcast_to(inputs[source][element], (RUNS, states))
+        else:
+            exact = OPERATIONS[node.op](*(get(a) for a in node.args))
+            value[node] = exact * (1 + unit * rng.uniform(-0.5, 0.5, (RUNS, states)))
+    return {x.name: np.array([np.ptp(get(v), axis=0) for v in x.values]).T for x in program.outputs}
+
+
+# as C -----------------------------------------------------------------------------------------------------------------
+
+HEAD = """\
+/* Calls every function of {name}.h and compares with results computed by qddot. Do not edit. */
+#include "{name}.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static int passed, failed;
+
+static int agree(const {real} *found, const {real} *wanted, int size, double tolerance)
+{{
+    int k;
+    for (k = 0; k < size; ++k)
+        if (!(found[k] == wanted[k] || fabs((double)found[k] - (double)wanted[k]) <= tolerance))
+            return 0;
+    return 1;
+}}
+
+static void report(const char *function, int state, int good)
+{{
+    if (good) {{
+        ++passed;
+    }} else {{
+        ++failed;
+        printf("%s: wrong in state %d\\n", function, state);
+    }}
+}}
+"""
+
+TAIL = """
+int main(void)
+{{
+{calls}
+    printf("%d passed, %d failed\\n", passed, failed);
+    return failed ? 1 : 0;
+}}
+"""
+
+
+def selftest(name: str, functions: Mapping[str, Expected], precision: Precision) -> str:
+    """The program; `functions` by their names."""
+    tested = {function: x for function, x in functions.items() if len(x.codes)}
+    bodies = [line for function, x in tested.items() for line in test(function, x, precision)]
+    calls = "\n".join(f"    test_{function}();" for function in tested)
+    return HEAD.format(name=name, real=precision.real) + "\n".join(["", *bodies]) + TAIL.format(calls=calls)
+
+
+def test(function: str, x: Expected, precision: Precision) -> Iterator[str]:
+    """A C function that tests one function in every state."""
+    real, states = precision.real, len(x.codes)
+    given, wanted = [i.name for i in x.program.inputs], [o.name for o in shown(x.program)]
+    call = f"{function}({', '.join([*(f'{n}[k]' for n in given), *(f'found_{n}' for n in wanted)])})"
+    yield from (f"static void test_{function}(void)", "{")
+    for name, values in (*x.inputs.items(), *x.outputs.items()):
+        yield from table(f"static const {real} {name}[{states}][{values.shape[1]}]", values, precision)
+    yield from (f"    {real} found_{name}[{x.outputs[name].shape[1]}];" for name in wanted)
+    checks = [f"agree(found_{n}, {n}[k], {x.outputs[n].shape[1]}, {PRECISIONS['double'].literal(x.tolerances[n])})" for n in wanted]
+    if margins(x.program):
+        yield f"    static const int codes[{states}] = {{{', '.join(map(str, x.codes))}}};"
+        yield from ("    int k;", f"    for (k = 0; k < {states}; ++k) {{", f"        const int code = {call};")
+        yield f'        report("{function}", k, code == codes[k] && (code != 0 || ({" && ".join(checks)})));'
+    else:
+        yield from ("    int k;", f"    for (k = 0; k < {states}; ++k) {{", f"        {call};")
+        yield f'        report("{function}", k, {" && ".join(checks)});'
+    yield from ("    }", "}", "")
+
+
+def table(head: str, rows: np.ndarray, precision: Precision) -> Iterator[str]:
+    """A constant array of arrays."""
+    yield f"    {head} = {{"
+    for row in rows:
+        yield f"        {{{', '.join(precision.literal(float(x)) for x in row)}}},"
+    yield "    };"

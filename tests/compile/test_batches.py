@@ -1,0 +1,161 @@
+"""A row of a batch is the single call, bit for bit: for any size, chunk, stride and number of threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import qddot
+from qddot import InputError
+from qddot.compile import threads
+from qddot.compile.kernel import BATCH
+from qddot.robot import Robot
+from tests.robots import ONE_DOF, random_model
+
+QUANTITIES = ["inverse_dynamics", "forward_dynamics", "inverse_dynamics_derivatives", "regressor"]
+
+
+@pytest.fixture(scope="module", params=[3, 9], ids=["small", "large"])
+def robot(request) -> Robot:
+    return Robot(random_model(np.random.default_rng(request.param), request.param, kinds=ONE_DOF))
+
+
+def motion(robot: Robot, n: int, seed: int = 0) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return [np.array([robot.random_configuration(rng) for _ in range(n)]), *rng.normal(size=(2, n, robot.nv))]
+
+
+def values(result) -> list[np.ndarray]:
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_every_batch_size(robot, quantity, dtype):
+    x = motion(robot, 67)
+    method = getattr(robot, quantity)
+    alone = [values(method(*(a[i] for a in x), dtype=dtype)) for i in range(67)]
+    for size in (1, 2, 7, 8, 9, BATCH - 1, BATCH, BATCH + 1, 31, 64, 67):
+        together = values(method(*(a[:size] for a in x), dtype=dtype))
+        for k, batch in enumerate(together):
+            np.testing.assert_array_equal(batch, [alone[i][k] for i in range(size)])
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_strides_and_broadcasting(robot, quantity):
+    x = motion(robot, 40)
+    method = getattr(robot, quantity)
+    plain = values(method(*x))
+    views = {
+        "every other": [np.repeat(a, 2, axis=0)[::2] for a in x],
+        "reversed": [a[::-1].copy()[::-1] for a in x],
+        "columns apart": [np.repeat(a, 3, axis=1)[:, ::3] for a in x],
+        "columns first": [np.asfortranarray(a) for a in x],
+        "one more axis": [a[:, None] for a in x],
+    }
+    for name, arrays in views.items():
+        for a, b in zip(values(method(*arrays)), plain):
+            np.testing.assert_array_equal(a.reshape(b.shape), b, err_msg=name)
+    fixed = values(method(x[0], x[1], x[2][3]))
+    for a, b in zip(fixed, values(method(x[0], x[1], np.broadcast_to(x[2][3], x[2].shape)))):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_no_byte_beyond_the_arrays_is_touched(robot):
+    """Guards around the memory stay as they are, whatever the tail of the batch."""
+    n = robot.nv
+    for size in range(BATCH, BATCH + 9):
+        x = motion(robot, size)
+        guard = np.full(size * n + 16, -7.0)
+        out = guard[8 : 8 + size * n].reshape(size, n)
+        robot.inverse_dynamics(*x, out=out)
+        assert (guard[:8] == -7).all()
+        assert (guard[-8:] == -7).all()
+        np.testing.assert_array_equal(out, robot.inverse_dynamics(*x))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_threads_change_no_bit(robot, count, monkeypatch):
+    import qddot.compile.kernel as kernel
+
+    monkeypatch.setattr(kernel, "WORTH_THREADS", 1)
+    x = motion(robot, 101)
+    for quantity in QUANTITIES:
+        for a, b in zip(values(getattr(robot, quantity)(*x, threads=count)), values(getattr(robot, quantity)(*x, threads=1))):
+            np.testing.assert_array_equal(a, b)
+    grid = [x[0][:10, None], x[1][None, :11], x[2][0]]
+    np.testing.assert_array_equal(robot.inverse_dynamics(*grid, threads=count), robot.inverse_dynamics(*grid, threads=1))
+    out = np.empty((101, robot.nv))
+    assert robot.inverse_dynamics(*x, out=out, threads=count) is out
+    overlapping = [a.copy() for a in x]
+    expected = robot.inverse_dynamics(*x, threads=1)
+    np.testing.assert_array_equal(robot.inverse_dynamics(*overlapping, out=overlapping[2], threads=count), expected)
+
+
+def test_threads_report_bad_input_too(robot, monkeypatch):
+    import qddot.compile.kernel as kernel
+
+    monkeypatch.setattr(kernel, "WORTH_THREADS", 1)
+    x = motion(robot, 100)
+    x[1][93, 1] = np.nan
+    with pytest.raises(InputError, match=r"qd\[93, 1\] is nan"):
+        robot.inverse_dynamics(*x, threads=3)
+
+
+@pytest.mark.parametrize("position", [0, 7, 16, 39])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("view", [lambda a: a, lambda a: np.asfortranarray(a)], ids=["dense", "strided"])
+def test_bad_numbers_anywhere_in_a_batch_are_found(robot, position, value, view):
+    x = motion(robot, 40)
+    x[2][position, -1] = value
+    with pytest.raises(InputError, match=rf"qdd\[{position}, {robot.nv - 1}\] is"):
+        robot.inverse_dynamics(*(view(a) for a in x))
+    out = robot.inverse_dynamics(*x, check=False)
+    assert not np.isfinite(out[position]).all()
+    assert np.isfinite(np.delete(out, position, axis=0)).all()
+
+
+def test_overflow_in_a_batch_is_found(robot):
+    x = motion(robot, 40)
+    x[1][21] = 1e200
+    with pytest.raises(qddot.SingularityError, match=r"tau\[21, \d\] is not finite"):
+        robot.inverse_dynamics(*x)
+
+
+def test_far_angles_in_a_batch_are_reported(robot):
+    x = motion(robot, 40)
+    turning = next(c for c in robot.model.mechanism.coordinates if c.parts[0].angle)
+    x[0][33, turning.q.start] = 3e6
+    with pytest.warns(qddot.InputWarning, match="exceeds"):
+        robot.inverse_dynamics(*x)
+
+
+@pytest.mark.parametrize(("asked", "variable", "expected"), [(3, "5", 3), (None, "5", 5), (None, None, None)])
+def test_how_many_threads(asked, variable, expected, monkeypatch):
+    if variable is None:
+        monkeypatch.delenv(threads.VARIABLE, raising=False)
+    else:
+        monkeypatch.setenv(threads.VARIABLE, variable)
+    assert threads.thread_count(asked) == (expected or threads.thread_count(None)) > 0
+
+
+@pytest.mark.parametrize("asked", [0, -1, 1.5, "two", True])
+def test_wrong_numbers_of_threads(asked, robot):
+    with pytest.raises(InputError, match="not a positive whole number"):
+        robot.mass_matrix(robot.neutral(), threads=asked)
+
+
+def test_long_kernels_in_parts_equal_short_ones(monkeypatch):
+    """Cutting a kernel into functions moves values through memory, and changes none."""
+    from qddot.compile import kernel_ir
+
+    robot = qddot.load("puma560")
+    x = motion(robot, 40)
+    whole = robot.inverse_dynamics_derivatives(*x)
+    monkeypatch.setattr(kernel_ir, "WHOLE", 10)
+    monkeypatch.setattr(kernel_ir, "PART", 37)
+    for a, b in zip(Robot(robot.model).inverse_dynamics_derivatives(*x), whole):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12 * abs(b).max())
+    parts = Robot(robot.model)
+    for a, b in zip(parts.inverse_dynamics_derivatives(*x), parts.inverse_dynamics_derivatives(*(a[:3] for a in x))):
+        np.testing.assert_array_equal(a[:3], b)

@@ -1,0 +1,109 @@
+"""Machine code on disk: found again, never trusted when damaged, never in the way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qddot
+from qddot.compile import cache, llvm
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    path = tmp_path / "cache"
+    monkeypatch.setenv(cache.VARIABLE, str(path))
+    return path
+
+
+def expected() -> np.ndarray:
+    return qddot.load("two_link").mass_matrix([0.1, 0.2])
+
+
+def no_compiler(monkeypatch) -> None:
+    """From here on, code must come from disk."""
+
+    def refuse(*_):
+        raise AssertionError("compiled, though it was in the cache")
+
+    monkeypatch.setattr(llvm.llvm, "parse_assembly", lambda text: refuse() if text else original(""))
+
+
+original = llvm.llvm.parse_assembly
+
+
+def test_code_is_found_again(folder, monkeypatch):
+    first = expected()
+    assert cache.entries()
+    no_compiler(monkeypatch)
+    np.testing.assert_array_equal(expected(), first)
+    with pytest.raises(AssertionError, match="compiled"):
+        qddot.load("two_link", gravity=(0, 0, -1)).gravity_torque([0.1, 0.2])
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda c: b"", lambda c: c[:-1], lambda c: c[:100] + bytes([c[100] ^ 1]) + c[101:], lambda c: b"x" + c]
+)
+def test_damaged_entries_are_made_again(folder, damage):
+    first = expected()
+    for path in cache.entries():
+        path.write_bytes(damage(path.read_bytes()))
+    np.testing.assert_array_equal(expected(), first)
+    assert all(cache.read(folder, path) is not None for path in cache.entries())
+
+
+def test_a_directory_others_can_write_to_is_not_trusted(folder, monkeypatch):
+    expected()
+    folder.chmod(0o777)
+    assert cache.read(folder, cache.entries()[0]) is None
+    expected()
+
+
+@pytest.mark.parametrize("place", ["/proc/nowhere/cache", "/dev/null/cache", "\0"])
+def test_an_unusable_directory_means_no_cache(place, monkeypatch):
+    monkeypatch.setitem(os.environ, cache.VARIABLE, place) if "\0" not in place else monkeypatch.setattr(
+        cache, "directory", lambda: Path("/dev/null/x")
+    )
+    assert expected().shape == (2, 2)
+
+
+def test_it_can_be_turned_off(folder, monkeypatch):
+    monkeypatch.setenv(cache.VARIABLE, "off")
+    expected()
+    assert not folder.exists()
+    assert cache.entries() == []
+
+
+def test_keys_tell_everything_apart(folder):
+    made = []
+    for parts in (("a", "b"), ("ab", ""), ("a", "b", ""), ("a", "c")):
+        cache.recall(parts, lambda p=parts: made.append(p) or b"code")
+    assert len(made) == 4
+    assert cache.recall(("a", "b"), lambda: pytest.fail("made again")) == b"code"
+    assert cache.clear() == 4
+    assert cache.entries() == []
+
+
+SCRIPT = "import qddot, sys; [qddot.load('puma560', gravity=(0, 0, g / 7)).mass_matrix([0] * 6) for g in range(int(sys.argv[1]))]; print('done')"
+
+
+def test_concurrent_processes_and_sudden_death(folder):
+    environment = {**os.environ, cache.VARIABLE: str(folder)}
+    run = [sys.executable, "-c", SCRIPT]
+    doomed = [subprocess.Popen([*run, "50"], env=environment, stdout=subprocess.DEVNULL) for _ in range(2)]
+    time.sleep(1.5)
+    for process in doomed:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    others = [subprocess.Popen([*run, "3"], env=environment, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [p.communicate()[0].strip() for p in others] == ["done"] * 3
+    finished = [path for path in cache.entries() if not path.name.startswith("draft-")]
+    assert finished
+    assert all(cache.read(folder, path) is not None for path in finished)

@@ -1,0 +1,170 @@
+"""The direct entry for one state: the same results and errors as the ordinary way, and nothing kept alive."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+
+import numpy as np
+import pytest
+
+import qddot
+from qddot import InputError, InputWarning, SingularityError
+from qddot.compile import fastcall
+from qddot.robot import Robot
+from tests.robots import random_model
+
+pytestmark = pytest.mark.skipif(not fastcall.is_supported(), reason="no fast path on this Python or NumPy")
+
+Z = np.zeros(2)
+
+
+@pytest.fixture
+def robot() -> Robot:
+    robot = qddot.load("two_link")
+    for method in (robot.inverse_dynamics, robot.forward_dynamics):
+        method(Z, Z, Z)
+    robot.mass_matrix(Z)
+    return robot
+
+
+def test_a_method_becomes_a_builtin(robot):
+    assert type(robot.inverse_dynamics).__name__ == "builtin_function_or_method"
+    assert robot.inverse_dynamics.__name__ == "inverse_dynamics"
+    assert "joint forces" in robot.inverse_dynamics.__doc__.lower()
+
+
+def test_same_results(robot):
+    rng = np.random.default_rng(0)
+    fresh = Robot(robot.model)
+    for _ in range(20):
+        q, qd, qdd = rng.normal(size=(3, 2))
+        np.testing.assert_array_equal(robot.inverse_dynamics(q, qd, qdd), fresh.inverse_dynamics(q[None], qd, qdd)[0])
+        np.testing.assert_array_equal(robot.forward_dynamics(q, qd, qdd), fresh.forward_dynamics(q[None], qd, qdd)[0])
+        np.testing.assert_array_equal(robot.mass_matrix(q), fresh.mass_matrix(q[None])[0])
+        assert robot.mass_matrix(q).shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    "q",
+    [
+        [0.1, 0.2],
+        np.array([0.1, 0.2], np.float32),
+        np.array([0.2, 0.1])[::-1],
+        np.array([[0.1, 0.2]]),
+        np.array([0.1, 0.0, 0.2])[::2],
+    ],
+    ids=["list", "float32", "reversed", "batch", "strided"],
+)
+def test_everything_else_goes_the_ordinary_way(robot, q):
+    result = robot.inverse_dynamics(q, Z, Z)
+    np.testing.assert_allclose(result.reshape(2), robot.inverse_dynamics(np.array([0.1, 0.2]), Z, Z), rtol=1e-6)
+    assert robot.inverse_dynamics(q, Z, qdd=Z).shape == result.shape
+    assert robot.inverse_dynamics(Z, Z, Z, out=np.empty(2)).shape == (2,)
+
+
+@pytest.mark.parametrize("k", [0, 1, 2])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_bad_numbers_raise(robot, k, value):
+    arguments = [Z.copy(), Z.copy(), Z.copy()]
+    arguments[k][1] = value
+    with pytest.raises(InputError, match=rf"^{('q', 'qd', 'qdd')[k]}\[1\] is"):
+        robot.inverse_dynamics(*arguments)
+
+
+def test_wrong_calls_raise(robot):
+    with pytest.raises(InputError, match="shape"):
+        robot.inverse_dynamics(np.zeros(3), Z, Z)
+    with pytest.raises(TypeError, match="missing"):
+        robot.inverse_dynamics(Z, Z)
+    with pytest.raises(InputError, match="no option"):
+        robot.inverse_dynamics(Z, Z, Z, nonsense=1)
+    with pytest.warns(InputWarning, match="exceeds"):
+        robot.inverse_dynamics(np.array([2e6, 0]), Z, Z)
+    with pytest.raises(SingularityError, match="not finite"):
+        robot.inverse_dynamics(Z, np.full(2, 1e200), Z)
+
+
+def test_singular_states_raise():
+    radar = qddot.Builder("radar").body("turn").body("mass", "turn", joint="prismatic", axis=(1, 0, 0), mass=1.0).robot()
+    assert np.isfinite(radar.forward_dynamics(np.array([0.0, 1.0]), Z, Z)).all()
+    with pytest.raises(SingularityError, match="nothing resists joint 'turn"):
+        radar.forward_dynamics(Z, Z, Z)
+
+
+def test_nothing_leaks(robot):
+    x = np.zeros(2)
+    counts = sys.getrefcount(x), sys.getrefcount(np.dtype(float))
+    before = len(gc.get_objects())
+    for _ in range(2000):
+        robot.inverse_dynamics(x, x, x)
+        robot.mass_matrix(x)
+    assert (sys.getrefcount(x), sys.getrefcount(np.dtype(float))) == pytest.approx(counts, abs=5)
+    assert len(gc.get_objects()) - before < 100
+
+
+def test_robots_are_collected():
+    robot = qddot.load("two_link")
+    robot.mass_matrix(Z)
+    robot.mass_matrix(Z)
+    gone = weakref.ref(robot.model)
+    del robot
+    gc.collect()
+    assert gone() is None
+
+
+def test_robots_with_quaternions_keep_the_checked_way():
+    robot = Robot(random_model(np.random.default_rng(0), 3, kinds=("spherical",), chain=True))
+    q, v = robot.random_configuration(0), np.ones(robot.nv)
+    a = robot.inverse_dynamics(q, v, v)
+    np.testing.assert_array_equal(robot.inverse_dynamics(q, v, v), a)
+    with pytest.raises(InputError, match="quaternion"):
+        robot.inverse_dynamics(2 * q, v, v)
+
+
+# bound quantities -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_bound_quantity_computes_in_place(robot):
+    step = robot.bind("inverse_dynamics")
+    q, qd, qdd = np.random.default_rng(1).normal(size=(3, 2))
+    step.q[:], step.qd[:], step.qdd[:] = q, qd, qdd
+    tau = step()
+    assert tau is step.tau
+    np.testing.assert_array_equal(tau, robot.inverse_dynamics(q, qd, qdd))
+    step.q[:] = 0
+    assert step() is tau
+    np.testing.assert_array_equal(tau, robot.inverse_dynamics(Z, qd, qdd))
+
+
+def test_a_bound_quantity_checks_too(robot):
+    step = robot.bind("forward_dynamics")
+    step.tau[0] = np.nan
+    with pytest.raises(InputError, match=r"tau\[0\] is nan"):
+        step()
+    with pytest.raises(AttributeError, match="no array 'torque': there are q, qd, tau"):
+        _ = step.torque
+
+
+def test_bound_quantities_with_options_and_several_results(robot):
+    J = robot.bind("jacobian", frame="body_1", reference="body")
+    J.q[:] = [0.3, 0.4]
+    np.testing.assert_array_equal(J(), robot.jacobian([0.3, 0.4], "body_1", "body"))
+    d = robot.bind("inverse_dynamics_derivatives")
+    d.qd[:] = 1
+    for a, b in zip(d(), robot.inverse_dynamics_derivatives(Z, np.ones(2), Z)):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_bound_quantities_outlive_their_robot():
+    step = qddot.load("two_link").bind("mass_matrix")
+    gc.collect()
+    np.testing.assert_array_equal(step(), qddot.load("two_link").mass_matrix([0, 0]))
+
+
+def test_bound_quantities_normalise_quaternions():
+    robot = Robot(random_model(np.random.default_rng(0), 2, kinds=("spherical",), chain=True))
+    step = robot.bind("gravity_torque")
+    step.q[1:5] *= 1 + 1e-8
+    np.testing.assert_allclose(step(), robot.gravity_torque(robot.neutral()), atol=1e-7)
