@@ -225,5 +225,40 @@ def convert(robot: str, output: str, **how: Any) -> None:
         qddot.load(robot, **how).to_urdf(output)
 
 
+@main.command()
+@click.argument("robot", type=RobotName())
+@click.argument("directory", type=click.Path(file_okay=False))
+@click.argument("quantities", metavar="QUANTITY...", type=QuantityName(), nargs=-1, required=True)
+@click.option("--float", "single", is_flag=True, help="Single precision.")
+@click.option("--name", help="Of the files, with which every function begins; the robot's if not given.")
+@click.option("--frame", help="Frame of poses and Jacobians; the only tip if not given.")
+@click.option("--wrench", is_flag=True, help="External forces as an input of dynamics.")
+@click.option(
+    "--option", "-o", "options", type=Option(), multiple=True, help="As of `qddot compute`; for all quantities that have it."
+)
+@robot_options
+def export_c(
+    robot: str, directory: str, quantities: tuple[str, ...], single: bool, name: str | None, frame: str | None, wrench: bool,
+    options: tuple[tuple[str, str], ...], **how: Any,
+) -> None:  # fmt: skip
+    """Write C99 functions for each QUANTITY of ROBOT, and a self-test, into DIRECTORY.
+
+    \b
+    qddot export-c arm7 arm7_c inverse_dynamics mass_matrix
+    cmake -S arm7_c -B arm7_c/build && cmake --build arm7_c/build && ctest --test-dir arm7_c/build
+    """
+    chosen: dict[str, Any] = {
+        **dict(options),
+        **({"frame": frame} if frame is not None else {}),
+        **({"wrench": True} if wrench else {}),
+    }
+    with plainly():
+        paths = qddot.load(robot, **how).export_c(
+            directory, list(quantities), precision="float" if single else "double", name=name, **chosen
+        )
+    for path in paths:
+        click.echo(str(path))
+
+
 if __name__ == "__main__":
     main()

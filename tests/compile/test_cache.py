@@ -48,9 +48,10 @@ def test_code_is_found_again(folder, monkeypatch):
         qddot.load("two_link", gravity=(0, 0, -1)).gravity_torque([0.1, 0.2])
 
 
-@pytest.mark.parametrize(
-    "damage", [lambda c: b"", lambda c: c[:-1], lambda c: c[:100] + bytes([c[100] ^ 1]) + c[101:], lambda c: b"x" + c]
-)
+DAMAGES = [lambda c: b"", lambda c: c[:-1], lambda c: c[:100] + bytes([c[100] ^ 1]) + c[101:], lambda c: b"x" + c]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_entries_are_made_again(folder, damage):
     first = expected()
     for path in cache.entries():
@@ -66,11 +67,9 @@ def test_a_directory_others_can_write_to_is_not_trusted(folder, monkeypatch):
     expected()
 
 
-@pytest.mark.parametrize("place", ["/proc/nowhere/cache", "/dev/null/cache", "\0"])
+@pytest.mark.parametrize("place", ["/proc/nowhere/cache", "/dev/null/cache"])
 def test_an_unusable_directory_means_no_cache(place, monkeypatch):
-    monkeypatch.setitem(os.environ, cache.VARIABLE, place) if "\0" not in place else monkeypatch.setattr(
-        cache, "directory", lambda: Path("/dev/null/x")
-    )
+    monkeypatch.setenv(cache.VARIABLE, place)
     assert expected().shape == (2, 2)
 
 
@@ -91,7 +90,12 @@ def test_keys_tell_everything_apart(folder):
     assert cache.entries() == []
 
 
-SCRIPT = "import qddot, sys; [qddot.load('puma560', gravity=(0, 0, g / 7)).mass_matrix([0] * 6) for g in range(int(sys.argv[1]))]; print('done')"
+SCRIPT = """
+import qddot, sys
+for g in range(int(sys.argv[1])):
+    qddot.load("puma560", gravity=(0, 0, g / 7)).mass_matrix([0] * 6)
+print("done")
+"""
 
 
 def test_concurrent_processes_and_sudden_death(folder):

@@ -10,7 +10,7 @@ import os
 import re
 import secrets
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,21 +29,25 @@ from qddot.model.lower import Coordinates, Mechanism
 LONGEST = 32
 WIDTH = 110
 
-C_WORDS = """
-    auto break case char const continue default do double else enum extern float for goto if inline int long register restrict
-    return short signed sizeof static struct switch typedef union unsigned void volatile while asm alignas alignof and and_eq bitand
-    bitor bool catch class compl concept const_cast consteval constexpr constinit co_await co_return co_yield decltype delete
-    dynamic_cast explicit export false friend mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected
-    public reinterpret_cast requires static_assert static_cast template this thread_local throw true try typeid typename using
-    virtual wchar_t xor xor_eq main
-""".split()
-FILE_WORDS = """
-    assert complex ctype errno fenv float inttypes iso646 limits locale math memory setjmp signal stdalign stdarg stdatomic stdbool
-    stddef stdint stdio stdlib stdnoreturn string strings tgmath threads time uchar unistd wchar wctype
-    all clean edit_cache help install package rebuild_cache test c m dl gcc rt pthread con prn aux nul
-""".split()
-RESERVED = frozenset((*C_WORDS, *FILE_WORDS))
-"""Words of C and C++, headers, libraries and build targets, devices of Windows: none of them names a file or begins a function."""
+RESERVED = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        auto break case char const continue default do double else enum extern float for goto if inline int long register restrict
+        return short signed sizeof static struct switch typedef union unsigned void volatile while main
+        alignas alignof and and_eq asm bitand bitor bool catch class co_await co_return co_yield compl concept const_cast consteval
+        constexpr constinit decltype delete dynamic_cast explicit export false friend mutable namespace new noexcept not not_eq
+        nullptr operator or or_eq private protected public reinterpret_cast requires static_assert static_cast template this
+        thread_local throw true try typeid typename using virtual wchar_t xor xor_eq
+        assert complex ctype errno fenv inttypes iso646 limits locale malloc math memory setjmp signal stdalign stdarg stdatomic
+        stdbool stddef stdint stdio stdlib stdnoreturn string strings tgmath threads time uchar unistd wchar wctype
+        all clean edit_cache help install package rebuild_cache test
+        c m dl gcc rt pthread stdc
+        con prn aux nul com1 com2 com3 com4 lpt1 lpt2 lpt3
+        """,
+    )
+)
+"""Words of C and of C++, headers, build targets, libraries, devices of Windows: none of them names a file or begins a function."""
 
 UNITS = {"revolute": "rad", "continuous": "rad", "helical": "rad", "prismatic": "m"}
 
@@ -210,24 +214,27 @@ def chosen(name: str) -> str:
 
 # files ----------------------------------------------------------------------------------------------------------------
 
-CONVENTIONS = """\
-SI units, radians. Arrays are contiguous, matrices row-major. Six-vectors are angular first: twist [omega; v], wrench [moment; force].
+CONVENTIONS = """
+SI units, radians. Arrays are contiguous, matrices row-major. Six-vectors are angular first: twist [omega; v], wrench [moment;
+force]. Inertias and drive constants are those of the robot when these files were written.
 
-tau = M qdd + C qd + g + friction + springs - J^T f_ext. A friction, gravity or spring torque is what the joints must exert against \
-it. A parameter wrench holds, for each moving link, the external force on it, about the world's origin in world axes.
+tau = M qdd + C qd + g + friction + springs - J^T f_ext. A torque of friction, gravity or springs is what the joints must exert
+against it. A parameter wrench has one row a moving link: the external force on it, about the world's origin in world axes.
 
-Nothing is allocated and no state is kept: every function may be called from any thread at any time. An output may be the same array \
-as an input, but not as another output. Inputs are not checked: a number that is not finite gives results that are not.
+Nothing is allocated and no state is kept: every function may be called at any time from any thread. An output may be the same
+array as an input, but not as another output. Inputs are not checked: a number that is not finite gives results that are not.
 
-A function that returns int gives 0, or, where its quantity does not exist, the number (from 1) of the column of the mass matrix that \
-is not positive definite (of the analytic Jacobian: 1 where its angles are singular); it then writes nothing.
+A function that returns int gives 0; or, where its quantity does not exist, the number (from 1) of the column of the mass matrix
+that is not positive definite (of the analytic Jacobian: 1 where its angles are singular), and it then writes nothing.
 
-Whether a product and a sum are rounded together is left to the compiler (for GCC and Clang: -ffp-contract). Do not compile with \
--ffast-math."""
+Whether a product and a sum are rounded together is left to the compiler (GCC, Clang: -ffp-contract). Do not compile with
+-ffast-math.
+"""
 
-QUATERNIONS = """\
-Quaternions are wxyz and must have unit length. A spherical joint has q = quaternion, qd = angular velocity in body axes; a free joint \
-has q = (quaternion, position), qd = (omega, v) in body axes. A derivative with respect to q is along the tangent."""
+QUATERNIONS = """
+Quaternions are wxyz and must have unit length. A spherical joint has q = quaternion, qd = angular velocity in body axes; a free
+joint has q = (quaternion, position), qd = (omega, v) in body axes. A derivative with respect to q is along the tangent.
+"""
 
 BUILD = """\
 cmake_minimum_required(VERSION 3.10)
@@ -257,19 +264,19 @@ endforeach()
 """
 
 
-def header(
-    prefix: str, functions: Sequence[Function], real: Precision, mechanism: Mechanism, about: Callable[[str], str]
-) -> str:
-    guard = f"QDDOT_{prefix.upper()}_H"
+def header(prefix: str, functions: Sequence[Function], real: Precision, mechanism: Mechanism, about: Callable[[str], str]) -> str:
+    """Conventions, then a prototype for each function."""
+    guard, frames = f"QDDOT_{prefix.upper()}_H", list(mechanism.frames)
     lines = [*comment(introduction(mechanism)), "", f"#ifndef {guard}", f"#define {guard}", ""]
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-    frames = list(mechanism.frames)
     for f in functions:
-        lines += [*comment(description(f, frames, about)), f"{prototype(f.program, f.name, real)};", ""]
+        lines += comment(description(f, frames, about))
+        lines += [f"{wrapped(prototype(f.program, f.name, real))};", ""]
     return "\n".join([*lines, "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""])
 
 
 def source(prefix: str, functions: Sequence[Function], real: Precision) -> str:
+    """Every function."""
     bodies = [line for f in functions for line in c_function(f.program, f.name, real)]
     cut = [NOT_INLINED] if any(line.startswith("PART ") for line in bodies) else []
     return "\n".join([f'#include "{prefix}.h"', "", "#include <math.h>", "", *cut, *bodies])
@@ -277,20 +284,22 @@ def source(prefix: str, functions: Sequence[Function], real: Precision) -> str:
 
 def introduction(mechanism: Mechanism) -> list[str]:
     """What holds for every function."""
-    import qddot
-
-    joints = [f"  {joint_line(k, c)}" for k, c in enumerate(mechanism.coordinates)]
-    head = f"Equations of motion of a robot with {mechanism.nv} degrees of freedom, written by qddot {qddot.__version__}. Do not edit."
-    order = "Joints, numbered from 0 in the order of the robot's joint_names, with their elements of q, and of qd, qdd and tau:"
-    ends = [QUATERNIONS, ""] if mechanism.nq != mechanism.nv else []
-    return [head, "", *CONVENTIONS.split("\n"), "", *ends, order, *joints]
+    nq, nv = mechanism.nq, mechanism.nv
+    general = CONVENTIONS + (QUATERNIONS if nq != nv else "")
+    order = f"q has nq = {nq} elements; qd, qdd and tau have nv = {nv}. Joints are numbered from 0, in the order of joint_names:"
+    return [
+        f"Equations of motion of a robot with {nv} degrees of freedom. Written by qddot: do not edit.",
+        *(text.strip() for text in general.split("\n\n")),
+        order,
+        *(f"  {joint_line(k, c)}" for k, c in enumerate(mechanism.coordinates)),
+    ]
 
 
 def joint_line(number: int, c: Coordinates) -> str:
     """A joint by its number."""
     unit = UNITS.get(c.kind)
     units = f": {unit}, {unit}/s, {unit}/s^2, {'N' if unit == 'm' else 'N m'}" if unit else ""
-    return f"{number}  {c.kind}  q{elements(c.q)}  qd{elements(c.v)}{units}"
+    return f"{number}  {c.kind}  q{elements(c.q)}  qd, qdd, tau{elements(c.v)}{units}"
 
 
 def elements(indices: range) -> str:
@@ -298,23 +307,31 @@ def elements(indices: range) -> str:
 
 
 def description(f: Function, frames: list[str], about: Callable[[str], str]) -> list[str]:
-    """What one function computes, with its options and shapes."""
-    numbered = {"frame": lambda x: f"number {frames.index(x)} of the robot's frame_names, from 0"}
-    chosen = [f"{name} {numbered.get(name, str)(x)}" for name, x in f.request.options]
-    arrays = [f"{x.name} ({' x '.join(map(str, x.shape))})" for x in (*f.program.inputs, *shown(f.program)) if len(x.shape) > 1]
-    lines = [about(f.request.quantity)]
-    if chosen:
-        lines.append(f"Here: {', '.join(chosen)}.")
-    if arrays:
-        lines.append(f"Shapes: {', '.join(arrays)}.")
+    """What one function computes, with its options and shapes; of a frame only the number."""
+    lines = [f"{f.request.quantity.replace('_', ' ')}: {about(f.request.quantity)}"]
+    if options := [f"{name} {frames.index(x) if name == 'frame' else x}" for name, x in f.request.options]:
+        lines.append(f"Options: {', '.join(options)}.{COUNTED if 'frame' in dict(f.request.options) else ''}")
+    if shapes := [f"{x.name} {' x '.join(map(str, x.shape))}" for x in (*f.program.inputs, *shown(f.program)) if len(x.shape) > 1]:
+        lines.append(f"Shapes: {', '.join(shapes)}.")
     if margins(f.program):
-        lines.append("Returns 0, or where there is no result a number as said above.")
+        lines.append("Returns 0, or where there is no result the number of a column.")
     return lines
 
 
-def comment(paragraphs: Sequence[str]) -> Iterator[str]:
-    """A block comment."""
-    lines = [line for p in paragraphs for line in textwrap.wrap(p, WIDTH, subsequent_indent="  " if p.startswith(" ") else "") or [""]]
-    yield f"/* {lines[0]}"
-    yield from (f" * {line}".rstrip() for line in lines[1:])
-    yield " */"
+def wrapped(head: str) -> str:
+    """A prototype; if it is long, with one parameter a line."""
+    return head if len(head) < WIDTH else head.replace("(", "(\n    ", 1).replace(", ", ",\n    ")
+
+
+COUNTED = " Frames are numbered from 0, in the order of frame_names."
+
+
+def comment(paragraphs: Sequence[str]) -> list[str]:
+    """A block comment; longer texts stand apart."""
+    lines: list[str] = []
+    for text in paragraphs:
+        apart = [""] if len(text) > WIDTH and lines else []
+        lines += [*apart, *textwrap.wrap(text, WIDTH)]
+    if len(lines) == 1:
+        return [f"/* {lines[0]} */"]
+    return [f"/* {lines[0]}", *(f" * {line}".rstrip() for line in lines[1:]), " */"]

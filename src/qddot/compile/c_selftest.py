@@ -49,40 +49,40 @@ class Expected(NamedTuple):
 
 
 def expected(kernel: Kernel, states: Mapping[str, np.ndarray], precision: Precision) -> Expected:
-    """Run a kernel in states, arrays (states, *shape). Those in which rounding decides whether there is a result are left out."""
+    """Run a kernel in states, arrays (states, *shape); without those whose result is not finite, or exists by rounding only."""
     program = kernel.program
     arrays = [states[x.name].astype(precision.dtype) for x in program.inputs]
     with np.errstate(all="ignore"):
         results = kernel(*arrays)
         spread = rounding(program, arrays, float(np.finfo(precision.dtype).eps))
     results = results if isinstance(results, tuple) else (results,)
-    flat = {x.name: result.reshape(len(arrays[0]), -1) for x, result in zip(program.outputs, results, strict=True)}
-    margin = flat.pop("margins", np.ones((len(arrays[0]), 1)))
-    kept = (np.abs(margin) > SAFETY * spread.get("margins", 0)).all(axis=1)
+    flat = {x.name: result.reshape(STATES, -1) for x, result in zip(program.outputs, results, strict=True)}
+    margin = flat.pop("margins", np.ones((STATES, 1)))
     codes = np.array([int(np.flatnonzero(row)[-1]) + 1 if row.any() else 0 for row in ~(margin > 0)])
-    least = TOLERANCE[precision.real]
-    found = {name: values[kept & (codes == 0)] for name, values in flat.items()}
+    finite = np.all([np.isfinite(values).all(axis=1) for values in flat.values()], axis=0)
+    kept = (np.abs(margin) > SAFETY * spread.pop("margins", 0)).all(axis=1) & (finite | (codes > 0))
+    compared, least = kept & (codes == 0), TOLERANCE[precision.real]
     tolerances = {
-        name: float(max(least * np.abs(values).max(initial=0), SAFETY * spread[name][kept & (codes == 0)].max(initial=0)))
-        for name, values in found.items()
+        name: float(max(least * np.abs(flat[name][compared]).max(initial=0), SAFETY * spread[name][compared].max(initial=0)))
+        for name in flat
     }
-    inputs = {x.name: a.reshape(len(a), -1)[kept] for x, a in zip(program.inputs, arrays)}
+    inputs = {x.name: a.reshape(STATES, -1)[kept] for x, a in zip(program.inputs, arrays)}
     return Expected(program, inputs, {name: values[kept] for name, values in flat.items()}, tolerances, codes[kept])
 
 
 def rounding(program: Program, arrays: Sequence[np.ndarray], unit: float) -> dict[str, np.ndarray]:
     """For each output (states, size) how far it moves when every operation is rounded at random."""
-    rng, states = np.random.default_rng(0), len(arrays[0])
-    inputs = [a.reshape(states, -1).astype(float).T for a in arrays]
+    rng = np.random.default_rng(0)
+    inputs = [a.reshape(STATES, -1).astype(float).T for a in arrays]
     value: dict[Expr, np.ndarray] = {}
-    get = lambda x: value[x] if x.__class__ is Expr else np.full((RUNS, states), float(x))  # noqa: E731
+    get = lambda x: value[x] if x.__class__ is Expr else np.full((RUNS, STATES), float(x))  # noqa: E731
     for node in program.nodes:
         if node.op == "var":
             source, element = node.args
-            value[node] = np.broadcast_to(inputs[source][element], (RUNS, states))
+            value[node] = np.broadcast_to(inputs[source][element], (RUNS, STATES))
         else:
             exact = OPERATIONS[node.op](*(get(a) for a in node.args))
-            value[node] = exact * (1 + unit * rng.uniform(-0.5, 0.5, (RUNS, states)))
+            value[node] = exact * (1 + unit * rng.uniform(-0.5, 0.5, (RUNS, STATES)))
     return {x.name: np.array([np.ptp(get(v), axis=0) for v in x.values]).T for x in program.outputs}
 
 

@@ -14,7 +14,7 @@ from qddot.compile.lanes import Lanes, library
 from qddot.compile.loop_ir import LOOP, define_loop
 from qddot.graph.program import Program
 
-QUICK = 5_000
+QUICK = 9_000
 """A kernel for one state with more operations than this is compiled in a hurry: a tenth of the time, 1.8 times the run time."""
 
 _lock = threading.Lock()
