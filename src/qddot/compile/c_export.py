@@ -95,11 +95,10 @@ def export_c(
     functions = plan(evaluator, prefix, requests(quantities), options, real)
     mechanism = evaluator.model.mechanism
     states = random_states(mechanism, evaluator, draw)
-    tests = {f.name: expected(f.kernel, states, real) for f in functions}
     files = {
         f"{prefix}.h": header(prefix, functions, real, mechanism, about),
         f"{prefix}.c": source(prefix, functions, real),
-        f"{prefix}_selftest.c": selftest(prefix, tests, real),
+        f"{prefix}_selftest.c": selftest(prefix, {f.name: expected(f.kernel, states, real) for f in functions}, real),
         "CMakeLists.txt": BUILD.format(name=prefix),
     }
     folder = Path(directory)
@@ -164,7 +163,8 @@ def plan(
         if any((f.request, f.wrench) == (request, wrench) for f in functions):
             raise InputError(f"{quantity} is asked for twice with the same options")
         before = sum(f.request.quantity == quantity for f in functions)
-        kernel = evaluator.joint_kernel((request,), real.dtype, wrench=wrench)
+        with np.errstate(over="ignore"):  # numbers too large for a float are refused when they are written
+            kernel = evaluator.joint_kernel((request,), real.dtype, wrench=wrench)
         refuse_empty(kernel.program)
         functions.append(Function(f"{prefix}_{quantity}{f'_{before + 1}' if before else ''}", request, wrench, kernel))
     return functions

@@ -20,7 +20,7 @@ from qddot.errors import InputError
 from qddot.graph.expr import Expr
 from qddot.graph.program import Output, Program
 
-LINE = 96
+LINE = 60
 """Characters of an expression that is still written inside another one."""
 
 PART = 500
@@ -110,7 +110,7 @@ def c_function(program: Program, name: str, precision: Precision) -> Iterator[st
     if len(statements) + len(results) > PART:
         parts = Parts(program, name, precision.real, statements, checks, results)
         yield from parts.functions()
-        statements, checks, results = parts.calls(), parts.checks(), parts.result_calls()
+        statements, checks, results = parts.calls()
     success = ["return 0;"] if margins(program) else []
     yield from braced(prototype(program, name, precision), [*unused, *statements, *checks, *results, *success])
 
@@ -131,38 +131,33 @@ def temporaries(lines: Iterable[str]) -> Iterator[int]:
 
 
 class Parts:
-    """A long function in pieces. `places` are those of the temporaries that cross from one piece to another, in `w`."""
+    """A long function in pieces, each of which takes the arrays it uses.
+
+    Attributes:
+        places: of the temporaries that cross from one piece to another, in the array `w`.
+        first, last: the pieces that compute, and those that write results.
+    """
 
     def __init__(
         self, program: Program, name: str, real: str, statements: list[str], checks: list[str], results: list[str]
     ) -> None:
-        self.program, self.name, self.real = program, name, real
-        self.parts, self.ends, self.final = cut(statements), cut(results), checks
-        crossing = (t for k, part in enumerate(self.parts) for t in temporaries(part) if t < k * PART)
+        self.name, self.real = name, real
+        pieces = cut(statements)
+        crossing = (t for k, piece in enumerate(pieces) for t in temporaries(piece) if t < k * PART)
         needed = (*crossing, *temporaries(checks), *temporaries(results))
         self.places = {t: place for place, t in enumerate(dict.fromkeys(needed))}
+        self.first = [list(self.connected(piece, k * PART)) for k, piece in enumerate(pieces)]
+        self.checks = [self.from_places(line) for line in checks]
+        self.last = [[self.from_places(line) for line in piece] for piece in cut(results)]
+        self.types = {x.name: f"const {real} *{x.name}" for x in program.inputs} | {"w": f"{real} *w"}
+        self.types |= {x.name: f"{real} *{x.name}" for x in shown(program)}
 
-    def functions(self) -> Iterator[str]:
-        """One for each piece."""
-        for k, part in enumerate(self.parts):
-            parameters = [*(f"const {self.real} *{name}" for name in self.inputs(part)), f"{self.real} *w"]
-            yield from braced(f"PART void {self.name}_part{k + 1}({', '.join(parameters)})", self.statements(k))
-        for k, end in enumerate(self.ends):
-            parameters = [f"const {self.real} *w", *(f"{self.real} *{name}" for name in self.outputs(end))]
-            yield from braced(f"PART void {self.name}_result{k + 1}({', '.join(parameters)})", map(self.from_places, end))
-
-    def inputs(self, lines: list[str]) -> list[str]:
-        return [x.name for x in self.program.inputs if x.name in arrays(lines)]
-
-    def outputs(self, lines: list[str]) -> list[str]:
-        return [x.name for x in shown(self.program) if x.name in arrays(lines)]
-
-    def statements(self, k: int) -> Iterator[str]:
-        """Those of one piece: what it needs of the others is read before its first use, what they need is stored at once."""
+    def connected(self, piece: list[str], start: int) -> Iterator[str]:
+        """What a piece needs of others is read before its first use, what others need of it is stored at once."""
         here: set[int] = set()
-        for number, line in enumerate(self.parts[k], k * PART):
+        for number, line in enumerate(piece, start):
             for t in dict.fromkeys(temporaries([line])):
-                if t < k * PART and t not in here:
+                if t < start and t not in here:
                     here.add(t)
                     yield f"const {self.real} t{t} = w[{self.places[t]}];"
             yield line
@@ -173,16 +168,22 @@ class Parts:
         """With temporaries read from `w`."""
         return TEMPORARY.sub(lambda t: f"w[{self.places[int(t[1])]}]", line)
 
-    def calls(self) -> list[str]:
-        """Every piece in turn."""
-        calls = [f"{self.name}_part{k}({', '.join((*self.inputs(part), 'w'))});" for k, part in enumerate(self.parts, 1)]
-        return [f"{self.real} w[{max(len(self.places), 1)}];", *calls]
+    def used(self, piece: list[str]) -> list[str]:
+        found = arrays(piece)
+        return [name for name in self.types if name in found]
 
-    def checks(self) -> list[str]:
-        return [self.from_places(line) for line in self.final]
+    def functions(self) -> Iterator[str]:
+        """One for each piece."""
+        for k, piece in enumerate((*self.first, *self.last), 1):
+            parameters = ", ".join(self.types[name] for name in self.used(piece))
+            yield from braced(f"PART void {self.name}_part{k}({parameters})", piece)
 
-    def result_calls(self) -> list[str]:
-        return [f"{self.name}_result{k}({', '.join(('w', *self.outputs(end)))});" for k, end in enumerate(self.ends, 1)]
+    def calls(self) -> tuple[list[str], list[str], list[str]]:
+        """The function itself: every piece in turn, the checks before those that write."""
+        pieces = enumerate((*self.first, *self.last), 1)
+        calls = [f"{self.name}_part{k}({', '.join(self.used(piece))});" for k, piece in pieces]
+        room = [f"{self.real} w[{len(self.places)}];"] if self.places else []
+        return [*room, *calls[: len(self.first)]], self.checks, calls[len(self.first) :]
 
 
 def cut(lines: list[str]) -> list[list[str]]:

@@ -7,7 +7,7 @@ a sum become one fused multiply-add, and no flag lets LLVM reassociate or contra
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from qddot.compile import sincos
 from qddot.compile.lanes import Lanes
@@ -52,11 +52,12 @@ class Emitter:
     Attributes:
         waiting: for each node the outputs (output, element) it is.
         fused: products that are only used in one sum, and become part of it.
+        inputs: where the inputs already are, by (input, element); loaded from memory if None.
         parts: the other nodes in order, cut into functions; `carried` crosses from one to another through memory.
     """
 
-    def __init__(self, program: Program, lanes: Lanes) -> None:
-        self.program, self.lanes = program, lanes
+    def __init__(self, program: Program, lanes: Lanes, inputs: Mapping[tuple[int, int], str] | None = None) -> None:
+        self.program, self.lanes, self.inputs = program, lanes, inputs
         self.waiting: dict[Expr, list[tuple[int, int]]] = defaultdict(list)
         for i, output in enumerate(program.outputs):
             for k, x in enumerate(output.values):
@@ -115,6 +116,8 @@ class Emitter:
             yield f"{self.value(node)} = load {V}, ptr {place}, align {align}"
 
     def value(self, x) -> str:
+        if self.inputs is not None and x.__class__ is Expr and x.op == "var":
+            return self.inputs[x.args]
         return f"%v{x.number}" if x.__class__ is Expr else self.lanes.literal(x)
 
     def store(self, value: str, output: int, element: int) -> Iterable[str]:
@@ -127,6 +130,8 @@ class Emitter:
         lanes, V, op = self.lanes, self.lanes.number, node.op
         out, args = self.value(node), node.args
         if op == "var":
+            if self.inputs is not None:
+                return
             source, element = args
             yield f"%a{node.number} = getelementptr inbounds {V}, ptr %in{source}, i64 {element}"
             yield f"{out} = load {V}, ptr %a{node.number}, align {lanes.bits // 8}"

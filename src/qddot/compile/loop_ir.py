@@ -7,16 +7,18 @@ is not finite (or a q out of all proportion) raises the processor's flag for an 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import NamedTuple
 
 from qddot.compile import peaks
-from qddot.compile.kernel_ir import kernel_name
+from qddot.compile.kernel_ir import Emitter, kernel_name
 from qddot.compile.lanes import Lanes
+from qddot.graph.expr import Expr
 from qddot.graph.program import Program
 
 LOOP = "loop"
 UNROLLED = 8  # more blocks of columns than this are moved in a loop
+SHORT = 500  # a kernel with at most so many nodes stands in the loop itself
 
 
 def define_loop(program: Program, lanes: Lanes) -> Iterable[str]:
@@ -96,11 +98,14 @@ def wide(program: Program, lanes: Lanes) -> Iterable[str]:
         yield f"%o{i} = mul i64 %k, %step{i}\n%row{i}_0 = getelementptr i8, ptr %base{i}, i64 %o{i}"
         for r in range(1, W):
             yield f"%row{i}_{r} = getelementptr i8, ptr %row{i}_{r - 1}, i64 %step{i}"
-    for i, x in enumerate(program.inputs):
-        yield from gather(i, x.size, lanes)
-    yield f"call void {kernel_name(lanes)}({', '.join(f'ptr %room{i}' for i in range(len(arguments)))})"
-    for i, x in enumerate(program.outputs, n_in):
-        yield from scatter(i, x.size, lanes)
+    if is_short(program, lanes):
+        yield from in_registers(program, lanes)
+    else:
+        for i, x in enumerate(program.inputs):
+            yield from gather(i, x.size, lanes)
+        yield f"call void {kernel_name(lanes)}({', '.join(f'ptr %room{i}' for i in range(len(arguments)))})"
+        for i, x in enumerate(program.outputs, n_in):
+            yield from scatter(i, x.size, lanes)
     yield f"br label %wide_end\nwide_end:\n%k_next = add i64 %k, {W}\nbr label %wide_head\nwide_exit:"
     if on_heap([x.size for x in arguments], lanes):
         yield "call void @free(ptr %rooms)"
@@ -124,48 +129,86 @@ def rooms(sizes: Sequence[int], lanes: Lanes) -> Iterable[str]:
 
 def gather(i: int, size: int, lanes: Lanes) -> Iterable[str]:
     """W rows of argument i to `size` vectors in its room."""
-    for at, count, tag in blocks(i, size, lanes.width):
-        yield from at.before
-        rows = []
-        for r in range(lanes.width):
-            name = f"%g{tag}_{r}"
-            yield f"{name}p = getelementptr {lanes.real}, ptr %row{i}_{r}, i64 {at.index}"
-            yield load_part(name, count, lanes)
-            rows.append(name)
-        yield from peaks.note(i, rows, tag, lanes)
-        columns, lines = transpose(rows, lanes, f"%gt{tag}")
-        yield from lines
-        yield from room_vectors(i, at.index, count, tag, lanes)
-        for k in range(count):
-            yield f"store {lanes.number} {columns[k]}, ptr %r{tag}_{k}, align {lanes.bits // 8}"
-        yield from at.after
+    for block in blocks(i, size, lanes.width):
+        yield from block.before
+        columns = yield from enter(i, block, lanes)
+        yield from room_vectors(i, block, lanes)
+        for k in range(block.count):
+            yield f"store {lanes.number} {columns[k]}, ptr %r{block.tag}_{k}, align {lanes.bits // 8}"
+        yield from block.after
 
 
 def scatter(i: int, size: int, lanes: Lanes) -> Iterable[str]:
     """The vectors in the room of argument i to W rows."""
-    for at, count, tag in blocks(i, size, lanes.width):
-        yield from at.before
-        yield from room_vectors(i, at.index, count, tag, lanes)
-        for k in range(count):
-            yield f"%sv{tag}_{k} = load {lanes.number}, ptr %r{tag}_{k}, align {lanes.bits // 8}"
-        columns = [f"%sv{tag}_{k}" if k < count else "poison" for k in range(lanes.width)]
-        rows, lines = transpose(columns, lanes, f"%st{tag}")
-        yield from lines
-        for r in range(lanes.width):
-            yield f"%s{tag}_{r}p = getelementptr {lanes.real}, ptr %row{i}_{r}, i64 {at.index}"
-            yield store_part(rows[r], f"%s{tag}_{r}p", count, lanes)
-        yield from at.after
+    for block in blocks(i, size, lanes.width):
+        yield from block.before
+        yield from room_vectors(i, block, lanes)
+        for k in range(block.count):
+            yield f"%sv{block.tag}_{k} = load {lanes.number}, ptr %r{block.tag}_{k}, align {lanes.bits // 8}"
+        yield from leave(i, block, [f"%sv{block.tag}_{k}" for k in range(block.count)], lanes)
+        yield from block.after
+
+
+def enter(i: int, block: Block, lanes: Lanes) -> Generator[str, None, list[str]]:
+    """Load a block of W rows of argument i; returns its columns."""
+    rows = [f"%g{block.tag}_{r}" for r in range(lanes.width)]
+    for r, name in enumerate(rows):
+        yield f"{name}p = getelementptr {lanes.real}, ptr %row{i}_{r}, i64 {block.index}"
+        yield load_part(name, block.count, lanes)
+    yield from peaks.note(i, rows, block.tag, lanes)
+    columns, lines = transpose(rows, lanes, f"%gt{block.tag}")
+    yield from lines
+    return columns
+
+
+def leave(i: int, block: Block, columns: Sequence[str], lanes: Lanes) -> Iterable[str]:
+    """Store a block of columns in W rows of argument i."""
+    rows, lines = transpose([*columns, *["poison"] * (lanes.width - block.count)], lanes, f"%st{block.tag}")
+    yield from lines
+    for r in range(lanes.width):
+        yield f"%s{block.tag}_{r}p = getelementptr {lanes.real}, ptr %row{i}_{r}, i64 {block.index}"
+        yield store_part(rows[r], f"%s{block.tag}_{r}p", block.count, lanes)
+
+
+def is_short(program: Program, lanes: Lanes) -> bool:
+    """Few enough instructions and columns to stand in the loop itself, without a detour through memory."""
+    columns = max(x.size for x in (*program.inputs, *program.outputs))
+    return len(program.nodes) <= SHORT and columns <= UNROLLED * lanes.width
+
+
+def in_registers(program: Program, lanes: Lanes) -> Iterable[str]:
+    """The kernel between the transpositions; a block of outputs leaves as soon as it is complete."""
+    W, n_in, columns = lanes.width, len(program.inputs), {}
+    for i, x in enumerate(program.inputs):
+        for block in blocks(i, x.size, W):
+            found = yield from enter(i, block, lanes)
+            columns.update({(i, int(block.index) + k): found[k] for k in range(block.count)})
+    emit = Emitter(program, lanes, columns)
+    waiting = []  # (argument, block, its values, those of them not yet computed)
+    for i, x in enumerate(program.outputs):
+        for block in blocks(n_in + i, x.size, W):
+            values = x.values[int(block.index) : int(block.index) + block.count]
+            waiting.append((n_in + i, block, values, {v for v in values if v.__class__ is Expr}))
+    for node in (None, *emit.parts[0]):
+        if node is not None:
+            yield from emit.instruction(node)
+        for i, block, values, missing in waiting:
+            if (node in missing and len(missing) == 1) or (node is None and not missing):
+                yield from leave(i, block, [emit.value(v) for v in values], lanes)
+            missing.discard(node)
 
 
 class Block(NamedTuple):
-    """Where a block of columns begins, and the lines around its code: empty, or a loop over many blocks."""
+    """Some columns of an argument: where they begin, how many, and the lines around their code: none, or a loop over many."""
 
     index: str
+    count: int
+    tag: str
     before: Sequence[str] = ()
     after: Sequence[str] = ()
 
 
-def blocks(i: int, size: int, W: int) -> Iterable[tuple[Block, int, str]]:
+def blocks(i: int, size: int, W: int) -> Iterable[Block]:
     """The columns of argument i, W at a time: a few one after the other, many in a loop; then the rest."""
     whole = size - size % W
     if whole > UNROLLED * W:
@@ -178,19 +221,19 @@ def blocks(i: int, size: int, W: int) -> Iterable[tuple[Block, int, str]]:
             f"{index}_next = add i64 {index}, {W}\n{index}_more = icmp slt i64 {index}_next, {whole}",
             f"br i1 {index}_more, label %{label}, label %{label}_exit\n{label}_exit:",
         ]
-        yield Block(index, before, after), W, f"{i}_many"
+        yield Block(index, W, f"{i}_many", before, after)
     else:
         for b in range(0, whole, W):
-            yield Block(str(b)), W, f"{i}_{b}"
+            yield Block(str(b), W, f"{i}_{b}")
     if whole < size:
-        yield Block(str(whole)), size - whole, f"{i}_{whole}"
+        yield Block(str(whole), size - whole, f"{i}_{whole}")
 
 
-def room_vectors(i: int, index: str, count: int, tag: str, lanes: Lanes) -> Iterable[str]:
-    """Addresses of `count` vectors in the room of argument i."""
-    yield f"%r{tag}_0 = getelementptr {lanes.number}, ptr %room{i}, i64 {index}"
-    for k in range(1, count):
-        yield f"%r{tag}_{k} = getelementptr {lanes.number}, ptr %r{tag}_0, i64 {k}"
+def room_vectors(i: int, block: Block, lanes: Lanes) -> Iterable[str]:
+    """Addresses of the vectors of a block in the room of argument i."""
+    yield f"%r{block.tag}_0 = getelementptr {lanes.number}, ptr %room{i}, i64 {block.index}"
+    for k in range(1, block.count):
+        yield f"%r{block.tag}_{k} = getelementptr {lanes.number}, ptr %r{block.tag}_0, i64 {k}"
 
 
 def load_part(name: str, count: int, lanes: Lanes) -> str:
