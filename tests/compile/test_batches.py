@@ -159,3 +159,20 @@ def test_long_kernels_in_parts_equal_short_ones(monkeypatch):
     parts = Robot(robot.model)
     for a, b in zip(parts.inverse_dynamics_derivatives(*x), parts.inverse_dynamics_derivatives(*(a[:3] for a in x))):
         np.testing.assert_array_equal(a[:3], b)
+
+
+def test_angles_that_are_sums_come_first_in_long_kernels(monkeypatch):
+    """A following joint turns by a multiple of its leader's angle and an offset: products that are part of a sum."""
+    from qddot.compile import kernel_ir
+
+    monkeypatch.setattr(kernel_ir, "WHOLE", 10)
+    monkeypatch.setattr(kernel_ir, "PART", 23)
+    robot = Robot(random_model(np.random.default_rng(2), 8, kinds=("revolute",), mimic=0.8))
+    assert robot.mimics
+    x = motion(robot, 20)
+    from qddot.algorithms.inverse_dynamics import inverse_dynamics
+    from qddot.model.field import Floats
+
+    model = robot.model.over(Floats())
+    expected = [inverse_dynamics(model, *(a[i].tolist() for a in x)) for i in range(20)]
+    np.testing.assert_allclose(robot.inverse_dynamics(*x), expected, rtol=1e-11, atol=1e-11)

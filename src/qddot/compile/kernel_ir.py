@@ -64,9 +64,10 @@ class Emitter:
                 if x.__class__ is Expr:
                     self.waiting[x].append((i, k))
         self.fused = fused_products(program.nodes, self.waiting) if lanes.fma else set()
-        kept = [node for node in angles_first(program.nodes) if node not in self.fused]
-        if len(kept) > WHOLE:
-            kept = angles_first(sorted(kept, key=lambda node: node.number))
+        nodes = program.nodes
+        if len(nodes) - len(self.fused) > WHOLE:
+            nodes = sorted(nodes, key=lambda node: node.number)
+        kept = [node for node in angles_first(nodes) if node not in self.fused]
         length = PART if len(kept) > WHOLE else WHOLE
         self.parts = [kept[k : k + length] for k in range(0, len(kept), length)] or [[]]
         self.carried = self.across_parts()

@@ -48,7 +48,10 @@ class Lanes:
 
     def literal(self, x: float) -> str:
         """Every bit of a number, in every lane; a float is written as the double that equals it."""
-        x = float(np.float32(x)) if self.real == "float" else float(x)
+        if self.real == "float":
+            with np.errstate(over="ignore"):  # too large for a float is infinite, as in the computation
+                x = float(np.float32(x))
+        x = float(x)
         text = f"0x{struct.pack('>d', x).hex().upper()}"
         return f"splat ({self.real} {text})" if self.width > 1 else text
 
