@@ -276,3 +276,20 @@ def test_analytic_jacobian_refuses_gimbal_lock():
 def test_overflow_is_refused(robot):
     with pytest.raises(SingularityError, match=r"tau\[0\] is not finite"):
         robot.inverse_dynamics(Z, [1e200, 1e200], Z)
+
+
+def test_the_callers_floating_point_settings_do_not_matter(ball):
+    robot = qddot.load("two_link")
+    q = ball.random_configuration(0)
+    q[1:5] = [1, 1e-170, 0, 0]
+    with np.errstate(all="raise"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        robot.inverse_dynamics(Z, Z, Z, f_ext={"body_1": np.full(6, 1e-310)})
+        ball.gravity_torque(q)
+        with pytest.raises(InputError, match=r"qdd\[0\] is inf"):
+            robot.inverse_dynamics(Z, Z, [1e300, 0], dtype=np.float32)
+
+
+def test_a_frame_is_a_name(robot):
+    with pytest.raises((InputError, UnknownNameError)):
+        robot.jacobian(Z, frame=["body_1"])

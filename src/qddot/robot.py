@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qddot.compile.bound import Bound
-from qddot.compile.evaluate import Evaluator, Options, as_dtype
+from qddot.compile.evaluate import Evaluator, Options, as_dtype, refuse_unknown
 from qddot.compile.wrenches import net_stack, stack_wrenches
 from qddot.errors import InputError, ModelValueError, unknown_name
 from qddot.graph.program import Operations, Program
@@ -76,6 +76,8 @@ def fast(method: Callable) -> Callable:
         if entry is not None:
             return entry(*arguments, **options)
         result = method(self, *arguments, **options)
+        if getattr(type(self), name, None) is not call:  # a subclass has its own
+            return result
         plain = method.__get__(self)
         self.__dict__[name] = self._evaluate.fast(name, plain, method.__doc__ or "") or plain
         return result
@@ -205,7 +207,7 @@ class Robot:
 
     def __reduce__(self) -> tuple:
         """Pickled as its model; kernels are compiled again where they are needed."""
-        return Robot, (self.model,)
+        return type(self), (self.model,)
 
     def __repr__(self) -> str:
         head = f"Robot {self.name!r}: {self.nv} dof, {len(self.link_names)} links"
@@ -470,7 +472,9 @@ class Robot:
     def kernel(
         self, quantity: str, *, dtype: Any = np.float64, wrench: bool = False, parameters: str = "fixed", **options: str
     ) -> Kernel:
-        """The compiled kernel of a quantity: its `ufunc` is a NumPy gufunc without any checks, its `program` the graph.
+        """The compiled kernel of a quantity: its `ufunc` is a NumPy gufunc, its `program` the graph.
+
+        The gufunc refuses nothing, but an input that is not finite, or a q beyond 1e6, raises NumPy's flag for invalid values.
 
         Args:
             wrench: a further input (..., bodies, 6), external forces as `external_wrench` returns them.
@@ -506,17 +510,20 @@ class Robot:
         requests = tuple(self._evaluate.request(name, given) for name, given in pairs)
         if not requests or len({name for name, _ in pairs}) != len(pairs):
             raise InputError(f"each quantity once: {', '.join(name for name, _ in pairs) or 'there is none'}")
+        refuse_unknown("compute", options)
         kernel = self._evaluate.joint_kernel(requests, as_dtype(options.get("dtype")))
         names = [x.name for x in kernel.program.inputs]
         if len(arrays) != len(names):
             raise InputError(f"these quantities need {', '.join(names)}: {len(names)} arrays, {len(arrays)} were given")
         inputs = dict(zip(names, arrays))
-        results, margins = self._evaluate.evaluate("compute", kernel, inputs, options)
-        if margins is not None:  # let the one at fault say why
-            for request in requests:
-                own = {x.name: inputs[x.name] for x in self._evaluate.program((request,)).inputs}
-                self._evaluate(request.quantity, own, {}, **dict(request.options))
+        results, margins = ([], None) if kernel.is_empty else self._evaluate.evaluate("compute", kernel, inputs, options)
+        if kernel.is_empty or margins is not None:  # one by one: some are empty, or the one at fault says why
+            return {r.quantity: self._one_by_one(r, inputs, options) for r in requests}
         return grouped(kernel.program, results, requests)
+
+    def _one_by_one(self, request: Any, inputs: dict[str, Any], options: Options) -> Any:
+        own = {x.name: inputs[x.name] for x in self._evaluate.program((request,)).inputs}
+        return self._evaluate(request.quantity, own, options, **dict(request.options))
 
     def casadi(self, quantity: str, *, wrench: bool = False, **options: str) -> casadi.Function:
         """A quantity as a `casadi.Function` (needs the extra `casadi`), for example `robot.casadi("inverse_dynamics")`."""

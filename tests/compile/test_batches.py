@@ -176,3 +176,67 @@ def test_angles_that_are_sums_come_first_in_long_kernels(monkeypatch):
     model = robot.model.over(Floats())
     expected = [inverse_dynamics(model, *(a[i].tolist() for a in x)) for i in range(20)]
     np.testing.assert_allclose(robot.inverse_dynamics(*x), expected, rtol=1e-11, atol=1e-11)
+
+
+FORKED = """
+import os, numpy as np, qddot
+robot = qddot.load("arm7")
+x = np.zeros((3, 40000, 7))
+robot.inverse_dynamics(*x, threads=2)
+child = os.fork()
+if child == 0:
+    robot.inverse_dynamics(*x, threads=2)
+    os._exit(0)
+print(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="no fork on this system")
+def test_a_forked_process_computes_on():
+    import subprocess
+    import sys
+
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "0"
+
+
+def test_nobody_writes_after_an_error(monkeypatch):
+    """When one slice fails, the call only returns when the others are done."""
+    import qddot.compile.threads as module
+
+    running = []
+    real = np.errstate
+
+    class Slow(real):
+        def __enter__(self):
+            running.append(1)
+            return super().__enter__()
+
+        def __exit__(self, *details):
+            running.pop()
+            return super().__exit__(*details)
+
+    robot = qddot.load("arm7")
+    x = np.zeros((3, 60000, 7))
+    x[1, 0, 0] = np.nan
+    monkeypatch.setattr(module.np, "errstate", Slow)
+    with pytest.raises(InputError):
+        robot.inverse_dynamics(*x, threads=4)
+    assert not running
+
+
+def test_large_kernels_leave_the_stack_alone():
+    """What parts of a kernel hand on goes on the heap when there is much of it: a thread may have a small stack."""
+    import threading
+
+    robot = Robot(random_model(np.random.default_rng(0), 24, kinds=("revolute",), chain=True))
+    x = motion(robot, 32)
+    found = []
+    old = threading.stack_size(256 * 1024)
+    try:
+        thread = threading.Thread(target=lambda: found.append(robot.inverse_dynamics_derivatives(*x)))
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(old)
+    assert np.isfinite(found[0].dtau_dq).all()

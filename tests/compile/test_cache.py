@@ -111,3 +111,31 @@ def test_concurrent_processes_and_sudden_death(folder):
     finished = [path for path in cache.entries() if not path.name.startswith("draft-")]
     assert finished
     assert all(cache.read(folder, path) is not None for path in finished)
+
+
+def test_only_our_own_files_are_cleared(folder):
+    expected()
+    mine = folder / "src" / "thesis.tex"
+    mine.parent.mkdir()
+    mine.write_text("years of work")
+    other = cache.entries()[0].parent / "notes"
+    other.write_text("more")
+    assert cache.clear() > 0
+    assert mine.exists()
+    assert other.exists()
+
+
+def test_a_subdirectory_or_file_others_can_write_to_is_not_trusted(folder):
+    expected()
+    path = cache.entries()[0]
+    for place, mode in ((path.parent, 0o777), (path, 0o666)):
+        before = place.stat().st_mode & 0o777
+        place.chmod(mode)
+        assert cache.read(folder, path) is None
+        place.chmod(before)
+        assert cache.read(folder, path) is not None
+
+
+def test_home_is_expanded(monkeypatch):
+    monkeypatch.setenv(cache.VARIABLE, "~/somewhere")
+    assert cache.directory() == Path.home() / "somewhere"

@@ -168,3 +168,41 @@ def test_bound_quantities_normalise_quaternions():
     step = robot.bind("gravity_torque")
     step.q[1:5] *= 1 + 1e-8
     np.testing.assert_allclose(step(), robot.gravity_torque(robot.neutral()), atol=1e-7)
+
+
+def test_assigning_to_a_bound_input_copies(robot):
+    step = robot.bind("gravity_torque")
+    kept = step.q
+    step.q = [0.3, 0.4]
+    assert step.q is kept
+    np.testing.assert_array_equal(step(), robot.gravity_torque([0.3, 0.4]))
+    with pytest.raises(AttributeError, match="no input 'qq'"):
+        step.qq = 1
+    with pytest.raises(AttributeError, match="no input 'g'"):
+        step.g = 1
+
+
+def test_a_subclass_keeps_its_own_methods():
+    class Heavier(Robot):
+        def gravity_torque(self, q, **options):
+            return super().gravity_torque(q, **options) + 100
+
+    robot = Heavier(qddot.load("two_link").model)
+    assert [robot.gravity_torque(Z)[0] > 90 for _ in range(3)] == [True] * 3
+    kind, arguments = robot.__reduce__()
+    assert kind is Heavier
+    assert arguments == (robot.model,)
+
+
+def test_signatures_stay_readable(robot):
+    import inspect
+
+    assert list(inspect.signature(robot.inverse_dynamics).parameters) == ["q", "qd", "qdd", "options"]
+
+
+def test_large_results_have_no_direct_entry():
+    robot = Robot(random_model(np.random.default_rng(0), 12, kinds=("revolute",)))
+    q, v = robot.random_configuration(0), np.ones(robot.nv)
+    a = robot.regressor(q, v, v)
+    np.testing.assert_array_equal(robot.regressor(q, v, v), a)
+    assert type(robot.regressor).__name__ == "method"

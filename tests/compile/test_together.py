@@ -42,9 +42,14 @@ def test_together_takes_fewer_operations(robot):
         (([], np.zeros(6)), "there is none"),
         ((["mass_matrix", "mass_matrix"], np.zeros(6)), "each quantity once"),
         ((["mass_matrix"], np.full(6, np.nan)), r"q\[0\] is nan"),
+        ((["jacobian"], np.zeros(6)), None),
     ],
 )
 def test_wrong_requests(robot, arguments, message):
+    if message is None:
+        with pytest.raises(InputError, match="compute has no option 'f_ext'"):
+            robot.compute(*arguments, f_ext={})
+        return
     with pytest.raises(InputError, match=message):
         robot.compute(*arguments)
 
@@ -94,3 +99,19 @@ def test_operation_counts(robot):
     assert robot.operations("inverse_dynamics").total < 420  # 350 for the links, the rest for friction and rotors
     fewest = min(robot.operations("forward_dynamics", method=m).total for m in ("aba", "crba"))
     assert robot.operations("forward_dynamics").total == fewest
+
+
+def test_empty_results_beside_others():
+    """One joint has no pairs of joints: that matrix is 1 x 0."""
+    one = qddot.Builder("one").body("l", mass=1.0, com=(1, 0, 0), axis="y").robot()
+    found = one.compute(["gravity_torque", "coriolis_products_matrix"], [0.3])
+    assert found["gravity_torque"].shape == (1,)
+    assert found["coriolis_products_matrix"].shape == (1, 0)
+
+
+def test_singular_in_single_precision_too():
+    arm = qddot.load("arm7")
+    q = arm.neutral()
+    with pytest.raises(SingularityError):
+        qddot.Builder("w").body("h", axis="y", mass=1.0).robot().compute(["analytic_jacobian"], [np.pi / 2], dtype=np.float32)
+    assert arm.compute(["mass_matrix"], q, dtype=np.float32)["mass_matrix"].dtype == np.float32

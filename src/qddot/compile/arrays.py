@@ -36,7 +36,8 @@ def as_array(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype, 
         array = array[None]
     if array.ndim < len(shape) or array.shape[array.ndim - len(shape) :] != shape:
         raise InputError(f"{name} has shape {array.shape}, expected {wanted}")
-    array = array.astype(dtype, copy=False)
+    with np.errstate(all="ignore"):  # a number too large for float32 is reported as infinite
+        array = array.astype(dtype, copy=False)
     if check and array.size and not extent(array) < np.inf:
         index = first_index(~np.isfinite(array))
         raise InputError(f"{name}{list(index)} is {array[index]}: inputs must be finite")
@@ -78,7 +79,8 @@ def warn_far(q: np.ndarray, mechanism: Mechanism) -> None:
 
 def with_unit_quaternion(q: np.ndarray, name: str, start: int) -> np.ndarray:
     part = q[..., start : start + 4]
-    length = np.linalg.norm(part, axis=-1, keepdims=True)
+    with np.errstate(all="ignore"):
+        length = np.linalg.norm(part, axis=-1, keepdims=True)
     wrong = np.abs(length - 1) > QUATERNION_TOLERANCE
     if wrong.any():
         index = first_index(wrong[..., 0])

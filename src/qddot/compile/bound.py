@@ -45,6 +45,15 @@ class Bound:
                 return arrays[name]
         raise AttributeError(f"no array {name!r}: there are {', '.join((*self.inputs, *self.outputs))}")
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """`step.q = q` copies into the array."""
+        if name in self.__dict__.get("inputs", {}):
+            self.inputs[name][...] = value
+        elif name.startswith("_") or name in ("inputs", "outputs"):
+            object.__setattr__(self, name, value)
+        else:
+            raise AttributeError(f"no input {name!r}: there are {', '.join(self.inputs)}")
+
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.inputs, *self.outputs]
 

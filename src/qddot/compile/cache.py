@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +29,7 @@ def directory() -> Path | None:
     if asked is not None and asked.strip().lower() in ("", "0", "off", "no", "false"):
         return None
     if asked:
-        return Path(asked)
+        return Path(asked).expanduser()
     base = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if os.name == "nt" else None)
     try:
         return (Path(base) if base else Path.home() / ".cache") / "qddot"
@@ -53,10 +54,11 @@ def recall(parts: tuple[str, ...], make: Callable[[], bytes]) -> bytes:
 def read(folder: Path, path: Path) -> bytes | None:
     """The content of an entry, or None if it is missing, damaged or not ours alone."""
     try:
-        if not is_private(folder):
+        if not all(is_private(place.stat()) for place in (folder, path.parent)):
             return None
-        content = path.read_bytes()
-    except OSError:
+        with path.open("rb") as file:
+            content = file.read() if is_private(os.fstat(file.fileno())) else b""
+    except (OSError, ValueError):
         return None
     start = len(MAGIC) + DIGEST
     checksum, code = content[len(MAGIC) : start], content[start:]
@@ -64,17 +66,14 @@ def read(folder: Path, path: Path) -> bytes | None:
     return code if sound else None
 
 
-def is_private(folder: Path) -> bool:
+def is_private(status: os.stat_result) -> bool:
     """True if no other user could have put code there."""
-    if os.name != "posix":
-        return True
-    status = folder.stat()
-    return status.st_uid == os.getuid() and not status.st_mode & 0o022
+    return os.name != "posix" or (status.st_uid == os.getuid() and not status.st_mode & 0o022)
 
 
 def keep(path: Path, code: bytes) -> None:
     """Write an entry as a whole or not at all; what cannot be written is not kept."""
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ValueError):
         path.parent.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.parent.mkdir(exist_ok=True, mode=0o700)
         handle, draft = tempfile.mkstemp(dir=path.parent, prefix="draft-")
@@ -90,7 +89,10 @@ def keep(path: Path, code: bytes) -> None:
 def entries() -> list[Path]:
     """Every file in the cache."""
     folder = directory()
-    return [] if folder is None or not folder.is_dir() else [p for p in folder.glob("*/*") if p.is_file()]
+    if folder is None or not folder.is_dir():
+        return []
+    ours = re.compile(r"[0-9a-f]{2}/([0-9a-f]{64}|draft-\w+)")
+    return [p for p in folder.glob("??/*") if p.is_file() and ours.fullmatch(p.relative_to(folder).as_posix())]
 
 
 def clear() -> int:

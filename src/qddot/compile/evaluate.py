@@ -64,7 +64,7 @@ class Evaluator:
         self, quantity: str, dtype: np.dtype, fixed: Mapping[str, str], *, wrench: bool = False, runtime: bool = False
     ) -> Kernel:
         """One quantity, compiled."""
-        key = (quantity, dtype.char, wrench, runtime, *fixed.items())
+        key = (quantity, dtype.char, wrench, runtime, *((name, str(value)) for name, value in fixed.items()))
         kernel = self.kernels.get(key)
         if kernel is None:
             kernel = self.joint_kernel((self.request(quantity, fixed),), dtype, wrench=wrench, runtime=runtime)
@@ -92,10 +92,7 @@ class Evaluator:
             InputError: an input is not a real, finite array of the right shape.
             SingularityError: the quantity does not exist in this state.
         """
-        for name in options:
-            if name not in Options.__annotations__:
-                known = (*Options.__annotations__, *fixed, *(("f_ext", "f_tip") if takes_wrenches(quantity) else ()))
-                raise InputError(f"{quantity} has no option {name!r}: {near_matches(name, known)}")
+        refuse_unknown(quantity, options, (*fixed, *(("f_ext", "f_tip") if takes_wrenches(quantity) else ())))
         dtype = as_dtype(options.get("dtype"))
         kernel = self.kernel(quantity, dtype, fixed, wrench="wrench" in inputs)
         results, margins = self.evaluate(quantity, kernel, inputs, options)
@@ -201,6 +198,13 @@ def refuse_non_finite(quantity: str, names: Sequence[str], results: Sequence[np.
         if values.size and not extent(values) < np.inf:
             index = [int(i) for i in np.argwhere(~np.isfinite(values))[0]]
             raise SingularityError(f"{quantity}: {name}{index} is not finite: the state is singular, or its numbers are too large")
+
+
+def refuse_unknown(what: str, options: Mapping[str, Any], others: Sequence[str] = ()) -> None:
+    """No keyword is ignored. `others` are only named in the hint."""
+    for name in options:
+        if name not in Options.__annotations__:
+            raise InputError(f"{what} has no option {name!r}: {near_matches(name, (*Options.__annotations__, *others))}")
 
 
 def as_dtype(dtype: Any) -> np.dtype:

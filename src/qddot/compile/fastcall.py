@@ -29,6 +29,7 @@ DATA, NDIM, DIMENSIONS, STRIDES, DESCR = 16, 24, 32, 40, 56  # of PyArrayObject
 ITEMS, BYTES = 24, 32  # of a tuple, of a bytes object
 VECTORCALL, DECREF, ARRAY_TYPE, ARRAY_NEW, FLOAT64, KERNEL = range(6)  # places in the table
 FASTCALL_KEYWORDS, NOARGS = 0x82, 0x04
+LARGEST = 500  # elements of an argument: the tests on numbers are unrolled
 DOUBLE = 12  # NPY_DOUBLE
 
 
@@ -39,18 +40,20 @@ class MethodDef(ctypes.Structure):
 def fast_entry(program: Program, single: Code, computer: Computer, fallback: Callable, doc: str) -> Callable | None:
     """A builtin that takes the program's inputs as positional vectors; None where there can be no fast path."""
     outputs = [x for x in program.outputs if x.name != "margins"]
-    if not is_supported() or len(outputs) != 1 or any(len(x.shape) != 1 for x in program.inputs):
+    sizes = [x.size for x in (*program.inputs, *program.outputs)]
+    if not is_supported() or len(outputs) != 1 or any(len(x.shape) != 1 for x in program.inputs) or max(sizes) > LARGEST:
         return None
     module = "\n".join([*helpers(program), *entry(program)])
     code = load_module(module, "entry", computer)
-    return builtin(program.name, code, fallback, single, FASTCALL_KEYWORDS, doc)
+    signature = f"{program.name}({', '.join(x.name for x in program.inputs)}, **options)\n--\n\n"
+    return builtin(program.name, code, fallback, single, FASTCALL_KEYWORDS, signature + doc)
 
 
 def bound_entry(
     program: Program, single: Code, computer: Computer, fallback: Callable, arrays: Sequence[np.ndarray], result: object
 ) -> Callable | None:
     """A builtin without arguments that runs the kernel on fixed arrays, outputs after inputs, and returns `result`."""
-    if not is_supported():
+    if not is_supported() or max(x.size for x in (*program.inputs, *program.outputs)) > LARGEST:
         return None
     module = "\n".join([*helpers(program), *bound(program)])
     code = load_module(module, "entry", computer)

@@ -43,7 +43,7 @@ class Kernel:
 
     @cached_property
     def ufunc(self) -> np.ufunc:
-        """The NumPy gufunc for batches of any size, without any checks."""
+        """The NumPy gufunc for batches of any size; bad inputs only raise NumPy's flag for invalid values."""
         with self._lock:
             if "ufunc" not in self.__dict__:
                 code = compile_program(self.program, wide_lanes(self.dtype, self._computer), self._computer)
@@ -81,6 +81,8 @@ class Kernel:
         """With outputs made here, so that each thread fills its part; overlapping or odd ones are left to NumPy."""
         batch, outputs = self.batch_shape(arrays), self.program.outputs
         given = [None] * len(outputs) if out is None else list(out) if isinstance(out, tuple) else [out]
+        if len(given) != len(outputs) or any(not isinstance(a, np.ndarray | None) for a in given):
+            return self.ufunc(*arrays, out=out)  # which says what is wrong with it
         rooms = [np.empty((*batch, *x.shape), self.dtype) if a is None else a for a, x in zip(given, outputs)]
         fits = all(a.shape == (*batch, *x.shape) and a.dtype == self.dtype for a, x in zip(rooms, outputs))
         if not fits or any(np.may_share_memory(a, b) for a in given if a is not None for b in arrays):

@@ -19,6 +19,9 @@ PART = 200
 """A kernel longer than WHOLE instructions is cut into functions of PART, in the order in which the algorithm made them: LLVM then
 neither works longer for each than for a short one, nor keeps many more values alive than registers hold."""
 
+ON_STACK = 1 << 16
+"""More bytes than this do not go on the stack, which is small in some threads."""
+
 BINARY = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
 
 
@@ -40,10 +43,12 @@ def define_kernel(program: Program, lanes: Lanes) -> Iterable[str]:
         yield f"define internal void {kernel_name(lanes)}.{k}({given}) noinline nounwind {{"
         yield from emit.part(k)
     yield f"define void {kernel_name(lanes)}({', '.join(parameters)}) noinline nounwind {{"
-    yield f"%carry = alloca {lanes.number}, i64 {max(len(emit.carried), 1)}, align 64"
+    size = max(len(emit.carried), 1) * lanes.width * lanes.bits // 8
+    heap = size > ON_STACK
+    yield f"%carry = call ptr @malloc(i64 {size})" if heap else f"%carry = alloca i8, i64 {size}, align 64"
     for k in range(len(emit.parts)):
         yield f"call void {kernel_name(lanes)}.{k}({', '.join(f'ptr {name}' for name in (*names, '%carry'))})"
-    yield "ret void\n}"
+    yield "call void @free(ptr %carry)\nret void\n}" if heap else "ret void\n}"
 
 
 class Emitter:

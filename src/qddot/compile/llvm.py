@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import NamedTuple
 
@@ -18,6 +19,15 @@ QUICK = 9_000
 """A kernel for one state with more operations than this is compiled in a hurry: a tenth of the time, 1.8 times the run time."""
 
 _lock = threading.Lock()
+
+
+def renew_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=renew_lock)  # the thread that held it may be gone
 
 
 class Code(NamedTuple):

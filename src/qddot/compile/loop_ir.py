@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterable, Sequence
 from typing import NamedTuple
 
 from qddot.compile import peaks
-from qddot.compile.kernel_ir import Emitter, kernel_name
+from qddot.compile.kernel_ir import ON_STACK, Emitter, kernel_name
 from qddot.compile.lanes import Lanes
 from qddot.graph.expr import Expr
 from qddot.graph.program import Program
@@ -112,8 +112,7 @@ def wide(program: Program, lanes: Lanes) -> Iterable[str]:
 
 
 def on_heap(sizes: Sequence[int], lanes: Lanes) -> bool:
-    """Large arguments do not go on the stack, which is small in some threads."""
-    return sum(sizes) * lanes.width * lanes.bits // 8 > 1 << 16
+    return sum(sizes) * lanes.width * lanes.bits // 8 > ON_STACK
 
 
 def rooms(sizes: Sequence[int], lanes: Lanes) -> Iterable[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 
 import numpy as np
@@ -14,23 +14,32 @@ from qddot.errors import InputError
 VARIABLE = "QDDOT_THREADS"
 
 
+def cores() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def thread_count(asked: int | None) -> int:
     """What was asked for, else the environment variable QDDOT_THREADS, else every core this process may use.
 
     Raises:
         InputError: not a positive whole number.
     """
-    source, value = ("threads", asked) if asked is not None else (VARIABLE, os.environ.get(VARIABLE))
+    source, value = ("threads", asked) if asked is not None else (VARIABLE, os.environ.get(VARIABLE) or None)
     if value is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool) and str(value).isdigit() and int(value) > 0:
+        return cores()
+    if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool) and str(value).isdecimal() and int(value) > 0:
         return int(value)
     raise InputError(f"{source}={value!r} is not a positive whole number")
 
 
 @cache
-def pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="qddot")
+def pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(cores(), thread_name_prefix="qddot")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=pool.cache_clear)  # the threads stay behind
 
 
 def run_sliced(
@@ -63,4 +72,11 @@ def run_sliced(
         with np.errstate(**flags):
             ufunc(*inputs, out=rooms)
 
-    list(pool(threads).map(work, range(threads)))
+    try:
+        futures = [pool().submit(work, k) for k in range(threads)]
+    except RuntimeError:  # the interpreter is shutting down and starts no threads
+        ufunc(*arrays, out=tuple(out))
+        return
+    wait(futures)  # all of them, so that nobody writes into the output after an error
+    for future in futures:
+        future.result()

@@ -41,6 +41,8 @@ def complete(quantity: str, options: Mapping[str, str], tip: Callable[[], str]) 
     for name, value in options.items():
         if name not in known:
             raise InputError(f"{quantity} has no option {name!r}: {near_matches(name, known)}")
+        if not isinstance(value, str):
+            raise InputError(f"{name}={value!r} is not a name")
         if known[name] and value not in known[name]:
             raise InputError(f"{name}={value!r} is not one of {', '.join(map(repr, known[name]))}")
     chosen = {name: options[name] if name in options else choices[0] if choices else tip() for name, choices in known.items()}

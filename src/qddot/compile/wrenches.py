@@ -29,7 +29,8 @@ def net_stack(evaluate: Evaluator, q: ArrayLike, f_ext: Any, f_tip: Any, check: 
     """What acts on the robot: `f_ext`, less what the robot does to its environment."""
     on, by = as_stack(evaluate, q, "f_ext", f_ext, check), as_stack(evaluate, q, "f_tip", f_tip, check)
     try:
-        return on - by
+        with np.errstate(all="ignore"):  # the kernel looks at the sum
+            return on - by
     except ValueError:
         raise InputError(f"leading dimensions of f_ext {np.shape(on)} and f_tip {np.shape(by)} do not fit") from None
 
@@ -50,7 +51,8 @@ def stack_wrenches(
         T = evaluate("transform", {"q": q}, {"check": check}, frame=frame)
         w = evaluate.prepared(f"wrench on {frame!r}", wrench, (6,), check=check)
         try:
-            stack = stack + one_row(space_wrench(T, w, expressed), rows[body], len(rows))
+            with np.errstate(all="ignore"):
+                stack = stack + one_row(space_wrench(T, w, expressed), rows[body], len(rows))
         except ValueError:
             raise InputError(
                 f"leading dimensions {w.shape[:-1]} of the wrench on {frame!r} do not fit {T.shape[:-2]} of q, or another wrench"

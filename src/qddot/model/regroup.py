@@ -2,8 +2,8 @@
 
 What is symmetric about a hinge may as well belong to the body before it: turning it about that axis changes nothing. Likewise the
 second moments of what only slides. Moving these parts inward, from the tips to the base, leaves each body with fewer numbers, and
-what arrives at the world drops out (Gautier and Khalil 1990). Exact for everything that joint forces depend on: inverse and forward
-dynamics, mass and Coriolis matrix, kinetic energy. Not for the potential energy, nor for momentum or the centre of mass.
+what arrives at the world drops out (Gautier and Khalil 1990). Exact, but for rounding, for everything that joint forces depend on:
+inverse and forward dynamics, mass and Coriolis matrix, kinetic energy. Not for the potential energy, momentum or centre of mass.
 """
 
 from __future__ import annotations
