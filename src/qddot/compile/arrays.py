@@ -19,6 +19,18 @@ def as_array(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype, 
     Raises:
         InputError: not real numbers, masked, the wrong shape, or (unless `check` is off) not finite.
     """
+    if type(value) is np.ndarray and value.dtype == dtype and value.shape[value.ndim - len(shape) :] == shape:
+        array = value  # the usual case, at no cost
+    else:
+        array = converted(name, value, shape, dtype)
+    if check and array.size and not extent(array) < np.inf:
+        index = first_index(~np.isfinite(array))
+        raise InputError(f"{name}{list(index)} is {array[index]}: inputs must be finite")
+    return array
+
+
+def converted(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Whatever holds real numbers, as an array (..., *shape) of the wanted type."""
     wanted = f"(..., {', '.join(map(str, shape))})"
     if value is None:
         raise InputError(f"{name} is None: an array {wanted} is needed")
@@ -37,11 +49,7 @@ def as_array(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype, 
     if array.ndim < len(shape) or array.shape[array.ndim - len(shape) :] != shape:
         raise InputError(f"{name} has shape {array.shape}, expected {wanted}")
     with np.errstate(all="ignore"):  # a number too large for float32 is reported as infinite
-        array = array.astype(dtype, copy=False)
-    if check and array.size and not extent(array) < np.inf:
-        index = first_index(~np.isfinite(array))
-        raise InputError(f"{name}{list(index)} is {array[index]}: inputs must be finite")
-    return array
+        return array.astype(dtype, copy=False)
 
 
 def extent(array: np.ndarray) -> float:

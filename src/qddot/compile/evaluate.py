@@ -136,7 +136,7 @@ class Evaluator:
         """
         flags, doubtful = "raise" if check else "ignore", False
         rooms = [a for a in (out if isinstance(out, tuple) else (out,)) if isinstance(a, np.ndarray)]
-        if check and any(np.may_share_memory(a, b) for a in rooms for b in given.values()):
+        if check and rooms and any(np.may_share_memory(a, b) for a in rooms for b in given.values()):
             given = {name: a.copy() for name, a in given.items()}  # they may be needed again
         try:
             with np.errstate(over=flags, divide=flags, invalid=flags, under="ignore"):

@@ -29,7 +29,7 @@ DATA, NDIM, DIMENSIONS, STRIDES, DESCR = 16, 24, 32, 40, 56  # of PyArrayObject
 ITEMS, BYTES = 24, 32  # of a tuple, of a bytes object
 VECTORCALL, DECREF, ARRAY_TYPE, ARRAY_NEW, FLOAT64, KERNEL = range(6)  # places in the table
 FASTCALL_KEYWORDS, NOARGS = 0x82, 0x04
-LARGEST = 500  # elements of an argument: the tests on numbers are unrolled
+LARGEST = 1000  # elements of an argument: the tests on numbers are unrolled
 DOUBLE = 12  # NPY_DOUBLE
 
 

@@ -64,18 +64,16 @@ class Kernel:
         """Evaluate; `out` is an array, or a tuple of arrays for several outputs. Large batches are shared between threads."""
         if self.is_empty:
             return self._empty(arrays, out)
-        if self.batch_size(arrays) < BATCH:
+        states = math.prod(self.batch_shape(arrays))
+        if states < BATCH:
             return self.single(*arrays) if out is None else self.single(*arrays, out=out)
-        if threads > 1 and self.batch_size(arrays) * len(self.program.nodes) >= WORTH_THREADS:
+        if threads > 1 and states * len(self.program.nodes) >= WORTH_THREADS:
             return self._threaded(arrays, out, threads)
         return self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
 
     def batch_shape(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
-        cores = zip(arrays, self.program.inputs)
-        return np.broadcast_shapes(*(a.shape[: a.ndim - len(x.shape)] for a, x in cores))
-
-    def batch_size(self, arrays: Sequence[np.ndarray]) -> int:
-        return math.prod(self.batch_shape(arrays))
+        shapes = {a.shape[: a.ndim - len(x.shape)] for a, x in zip(arrays, self.program.inputs)}
+        return shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
 
     def _threaded(self, arrays: Sequence[np.ndarray], out, threads: int):
         """With outputs made here, so that each thread fills its part; overlapping or odd ones are left to NumPy."""

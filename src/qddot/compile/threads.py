@@ -14,6 +14,7 @@ from qddot.errors import InputError
 VARIABLE = "QDDOT_THREADS"
 
 
+@cache
 def cores() -> int:
     """How many this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
