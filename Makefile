@@ -39,4 +39,4 @@ bench:
 	.venv-bench/bin/python benchmarks/operations.py
 
 clean:
-	rm -rf .venv build dist docs/_build .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench build dist docs/_build .pytest_cache .ruff_cache .hypothesis
