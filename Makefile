@@ -37,6 +37,7 @@ bench:
 	PYTHON=$(PYTHON) benchmarks/setup.sh
 	.venv-bench/bin/python benchmarks/speed.py
 	.venv-bench/bin/python benchmarks/operations.py
+	.venv-bench/bin/python benchmarks/core.py
 
 clean:
 	rm -rf .venv .venv-bench build dist docs/_build .pytest_cache .ruff_cache .hypothesis
