@@ -75,7 +75,6 @@ __all__ = [
 
 def load(
     source: str | PathLike[str],
-    *,
     strict: bool = False,
     floating: bool = False,
     gravity: Sequence[float] | None = None,
