@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from qddot.compile import sincos
 from qddot.compile.lanes import Lanes
 from qddot.graph.expr import Expr
-from qddot.graph.program import Program
+from qddot.graph.program import Output, Program
 
 WHOLE = 1_000
 PART = 200
@@ -94,11 +94,9 @@ class Emitter:
     def part(self, k: int) -> Iterable[str]:
         """The body of a function: the whole kernel, or one of its parts."""
         self.here, self.angles = set(), set()
-        if k == 0:
+        if k == 0 and self.lanes.width == 1:  # for many states the loop writes constants once
             for i, output in enumerate(self.program.outputs):
-                for element, x in enumerate(output.values):
-                    if x.__class__ is not Expr:
-                        yield from self.store(self.lanes.literal(x), i, element)
+                yield from constants(output, f"%out{i}", self.lanes)
         for node in self.parts[k]:
             for a in self.operands(node):
                 if a not in self.here:
@@ -201,6 +199,19 @@ class Emitter:
             out = self.value(node) if k == lanes.width - 1 else f"%w{n}_{k}"
             yield f"{out} = insertelement {lanes.number} {built}, {lanes.real} %y{n}_{k}, i64 {k}"
             built = out
+
+
+def constants(output: Output, room: str, lanes: Lanes) -> Iterable[str]:
+    """Store the elements that are numbers: zeros, of which there may be thousands, all at once."""
+    numbers = {k: float(x) for k, x in enumerate(output.values) if x.__class__ is not Expr}
+    if not numbers:
+        return
+    yield f"call void @llvm.memset.p0.i64(ptr {room}, i8 0, i64 {output.size * lanes.width * lanes.bits // 8}, i1 false)"
+    tag = room[1:]
+    for k, x in numbers.items():
+        if x != 0:
+            yield f"%{tag}_at{k} = getelementptr inbounds {lanes.number}, ptr {room}, i64 {k}"
+            yield f"store {lanes.number} {lanes.literal(x)}, ptr %{tag}_at{k}, align {lanes.bits // 8}"
 
 
 def angles_first(nodes: Sequence[Expr]) -> list[Expr]:

@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterable, Sequence
 from typing import NamedTuple
 
 from qddot.compile import peaks
-from qddot.compile.kernel_ir import ON_STACK, Emitter, kernel_name
+from qddot.compile.kernel_ir import ON_STACK, Emitter, constants, kernel_name
 from qddot.compile.lanes import Lanes
 from qddot.graph.expr import Expr
 from qddot.graph.program import Program
@@ -91,6 +91,8 @@ def wide(program: Program, lanes: Lanes) -> Iterable[str]:
     arguments = (*program.inputs, *program.outputs)
     yield f"wide:\n%whole = and i64 %count, {-W}"
     yield from rooms([x.size for x in arguments], lanes)
+    for i, x in enumerate(program.outputs, n_in):
+        yield from constants(x, f"%room{i}", lanes)  # once: the kernel leaves them alone
     yield "br label %wide_head\nwide_head:\n%k = phi i64 [ 0, %wide ], [ %k_next, %wide_end ]"
     yield "%more = icmp slt i64 %k, %whole\nbr i1 %more, label %wide_body, label %wide_exit"
     yield "wide_body:"
