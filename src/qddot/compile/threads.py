@@ -74,10 +74,13 @@ def run_sliced(
             ufunc(*inputs, out=rooms)
 
     try:
-        futures = [pool().submit(work, k) for k in range(threads)]
+        futures = [pool().submit(work, k) for k in range(1, threads)]
     except RuntimeError:  # the interpreter is shutting down and starts no threads
         ufunc(*arrays, out=tuple(out))
         return
-    wait(futures)  # all of them, so that nobody writes into the output after an error
+    try:
+        work(0)  # here: a thread that only waits would keep its core from the others
+    finally:
+        wait(futures)  # all of them, so that nobody writes into the output after an error
     for future in futures:
         future.result()
