@@ -34,7 +34,7 @@ from qddot.errors import (
 )
 from qddot.formats import catalog_names, load_model
 from qddot.formats.builder import Builder as _Builder
-from qddot.formats.tables import dh_model, screws_model
+from qddot.formats.tables import dh_model, inertia_from_spatial_matrix, screws_model
 from qddot.model.description import Frame, Limits, Mimic
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
@@ -69,6 +69,7 @@ __all__ = [
     "catalog_names",
     "from_dh",
     "from_screws",
+    "inertia_from_spatial_matrix",
     "load",
 ]
 

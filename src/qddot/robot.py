@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qddot.compile.bound import Bound
-from qddot.compile.evaluate import Evaluator, Options, as_dtype, refuse_unknown
+from qddot.compile.evaluate import Evaluator, Options, as_dtype
+from qddot.compile.together import compute_together
 from qddot.compile.wrenches import net_stack, stack_wrenches
-from qddot.errors import InputError, ModelValueError, unknown_name
+from qddot.errors import InputError, unknown_name
 from qddot.graph.program import Operations, Program
 from qddot.model import configuration
 from qddot.model.drive import Drive
@@ -67,7 +68,7 @@ class ForwardDerivatives(NamedTuple):
 
 
 def fast(method: Callable) -> Callable:
-    """After its first call with one state, a method is shadowed in its robot by a direct entry (see `qddot.compile.fastcall`)."""
+    """After its first call, a method is shadowed in its robot by a direct entry for one state (see `qddot.compile.fastcall`)."""
     name = method.__name__
 
     @wraps(method)
@@ -100,6 +101,8 @@ class Robot:
     def __init__(self, model: Model) -> None:
         self.model = model
         if any(link.place for link in model.doubtful) and not model.symbols:  # a file's claim; numbers given in Python are kept
+            from qddot.algorithms.definite import refuse_indefinite
+
             refuse_indefinite(model)
         self._evaluate = Evaluator(model)
 
@@ -506,24 +509,12 @@ class Robot:
         Returns:
             name -> array, or tuple of arrays for quantities with several results.
         """
-        pairs = [(x, {}) if isinstance(x, str) else tuple(x) for x in quantities]
-        requests = tuple(self._evaluate.request(name, given) for name, given in pairs)
-        if not requests or len({name for name, _ in pairs}) != len(pairs):
-            raise InputError(f"each quantity once: {', '.join(name for name, _ in pairs) or 'there is none'}")
-        refuse_unknown("compute", options)
-        kernel = self._evaluate.joint_kernel(requests, as_dtype(options.get("dtype")))
-        names = [x.name for x in kernel.program.inputs]
-        if len(arrays) != len(names):
-            raise InputError(f"these quantities need {', '.join(names)}: {len(names)} arrays, {len(arrays)} were given")
-        inputs = dict(zip(names, arrays))
-        results, margins = ([], None) if kernel.is_empty else self._evaluate.evaluate("compute", kernel, inputs, options)
-        if kernel.is_empty or margins is not None:  # one by one: some are empty, or the one at fault says why
-            return {r.quantity: self._one_by_one(r, inputs, options) for r in requests}
-        return grouped(kernel.program, results, requests)
+        return compute_together(self._evaluate, quantities, arrays, options)
 
-    def _one_by_one(self, request: Any, inputs: dict[str, Any], options: Options) -> Any:
-        own = {x.name: inputs[x.name] for x in self._evaluate.program((request,)).inputs}
-        return self._evaluate(request.quantity, own, options, **dict(request.options))
+    def bind(self, quantity: str, **options: str) -> Bound:
+        """A quantity with input and output arrays of its own, for control loops: a call allocates nothing (see `Bound`)."""
+        kernel = self._evaluate.kernel(quantity, np.dtype(float), options)
+        return Bound(self._evaluate, kernel, quantity, options)
 
     def casadi(self, quantity: str, *, wrench: bool = False, **options: str) -> casadi.Function:
         """A quantity as a `casadi.Function` (needs the extra `casadi`), for example `robot.casadi("inverse_dynamics")`."""
@@ -573,11 +564,6 @@ class Robot:
             inputs["wrench"] = net_stack(self._evaluate, inputs["q"], f_ext, f_tip, options.get("check", True))
         return self._evaluate(quantity, inputs, options, **fixed)
 
-    def bind(self, quantity: str, **options: str) -> Bound:
-        """A quantity with input and output arrays of its own, for control loops: a call allocates nothing (see `Bound`)."""
-        kernel = self._evaluate.kernel(quantity, np.dtype(float), options)
-        return Bound(self._evaluate, kernel, quantity, options)
-
     # the names some people look for -----------------------------------------------------------------------------------
 
     rnea = inverse_dynamics
@@ -594,32 +580,6 @@ def summary(method: Any) -> str:
     """What a method says of itself in one sentence, for one state: without leading dimensions."""
     text = " ".join((method.__doc__ or method.__name__).strip().split("\n\n")[0].split())
     return text.replace(" (...)", "").replace("(..., ", "(")
-
-
-def grouped(program: Program, results: Sequence[np.ndarray], requests: Sequence[Any]) -> dict[str, Any]:
-    """The outputs of a joint kernel by quantity."""
-    if len(requests) == 1:
-        return {requests[0].quantity: results[0] if len(results) == 1 else tuple(results)}
-    found: dict[str, list[np.ndarray]] = {}
-    for x, values in zip(program.outputs, results):
-        found.setdefault(x.name.partition(".")[0], []).append(values)
-    return {name: values[0] if len(values) == 1 else tuple(values) for name, values in found.items()}
-
-
-def refuse_indefinite(model: Model) -> None:
-    """Inertias no real body has are kept, unless they make the mass matrix indefinite already at the zero configuration."""
-    from qddot.algorithms.mass_matrix import mass_matrix
-
-    neutral = [float(x) for c in model.mechanism.coordinates for part in c.parts for x in part.neutral()]
-    moments = np.linalg.eigvalsh(np.array(mass_matrix(model.over(Floats()), neutral), dtype=float)) if neutral else np.zeros(1)
-    if moments[0] < -1e-12 * abs(moments).max():
-        link = model.doubtful[0]
-        raise ModelValueError(
-            f"the mass matrix is not positive definite at the zero configuration: its least eigenvalue is {moments[0]:.4g}",
-            place=link.place,
-            element=f"link {link.name!r} > inertia",
-            fix=link.inertia.inconsistency() if link.inertia else "",
-        )
 
 
 def span(indices: range) -> str:

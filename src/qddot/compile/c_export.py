@@ -18,7 +18,7 @@ import numpy as np
 
 from qddot.compile.c_selftest import STATES, expected, selftest
 from qddot.compile.c_source import NOT_INLINED, PRECISIONS, Precision, c_function, margins, prototype, shown
-from qddot.compile.evaluate import Evaluator, takes_wrenches
+from qddot.compile.evaluate import Evaluator
 from qddot.compile.kernel import Kernel
 from qddot.compile.quantities import QUANTITIES
 from qddot.compile.trace import Request
@@ -172,7 +172,7 @@ def plan(
 
 def accepted(quantity: str) -> tuple[str, ...]:
     """The options of a quantity."""
-    return (*QUANTITIES[quantity].options, *(("wrench",) if takes_wrenches(quantity) else ()))
+    return (*QUANTITIES[quantity].options, *(("wrench",) if QUANTITIES[quantity].forced else ()))
 
 
 def refuse_empty(program: Program) -> None:

@@ -54,9 +54,10 @@ class Evaluator:
         self, requests: Sequence[Request], dtype: Any = np.float64, *, wrench: bool = False, runtime: bool = False
     ) -> Program:
         """The expression graph of some quantities."""
-        from qddot.compile.trace import trace  # every algorithm: loaded when first needed
+        from qddot.compile.quantities import QUANTITIES  # every algorithm: loaded when first needed
+        from qddot.compile.trace import trace
 
-        if wrench and not any(takes_wrenches(r.quantity) for r in requests):
+        if wrench and not any(QUANTITIES[r.quantity].forced for r in requests):
             raise InputError(f"{requests[0].quantity} does not depend on external forces: leave wrench out")
         return trace(self.model, requests, dtype, wrench=wrench, runtime=runtime)
 
@@ -92,7 +93,7 @@ class Evaluator:
             InputError: an input is not a real, finite array of the right shape.
             SingularityError: the quantity does not exist in this state.
         """
-        refuse_unknown(quantity, options, (*fixed, *(("f_ext", "f_tip") if takes_wrenches(quantity) else ())))
+        refuse_unknown(quantity, options, tuple(fixed))
         dtype = as_dtype(options.get("dtype"))
         kernel = self.kernel(quantity, dtype, fixed, wrench="wrench" in inputs)
         results, margins = self.evaluate(quantity, kernel, inputs, options)
@@ -201,10 +202,13 @@ def refuse_non_finite(quantity: str, names: Sequence[str], results: Sequence[np.
 
 
 def refuse_unknown(what: str, options: Mapping[str, Any], others: Sequence[str] = ()) -> None:
-    """No keyword is ignored. `others` are only named in the hint."""
+    """No keyword is ignored. `others` are only named in the hint, as are the forces where they count."""
     for name in options:
         if name not in Options.__annotations__:
-            raise InputError(f"{what} has no option {name!r}: {near_matches(name, (*Options.__annotations__, *others))}")
+            from qddot.compile.quantities import QUANTITIES
+
+            forces = ("f_ext", "f_tip") if what in QUANTITIES and QUANTITIES[what].forced else ()
+            raise InputError(f"{what} has no option {name!r}: {near_matches(name, (*Options.__annotations__, *others, *forces))}")
 
 
 def as_dtype(dtype: Any) -> np.dtype:
@@ -216,8 +220,3 @@ def as_dtype(dtype: Any) -> np.dtype:
     if found not in (np.float64, np.float32):
         raise InputError(f"dtype {found} is neither float64 nor float32")
     return found
-
-
-def takes_wrenches(quantity: str) -> bool:
-    """True for what external forces change."""
-    return quantity in ("inverse_dynamics", "bias_torque", "forward_dynamics")
