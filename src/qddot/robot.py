@@ -14,7 +14,6 @@ from qddot.compile.evaluate import Evaluator, Options, as_dtype
 from qddot.compile.together import compute_together
 from qddot.compile.wrenches import net_stack, stack_wrenches
 from qddot.errors import InputError, unknown_name
-from qddot.graph.program import Operations, Program
 from qddot.model import configuration
 from qddot.model.drive import Drive
 from qddot.model.field import Floats
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from qddot.compile.kernel import Kernel
+    from qddot.graph.program import Operations, Program
 
 SHOWN = 12
 
@@ -494,6 +494,8 @@ class Robot:
 
     def operations(self, quantity: str, **options: str) -> Operations:
         """How many scalar operations a quantity takes: multiplications, additions, and so on."""
+        from qddot.graph.program import Operations
+
         return Operations.of(self._evaluate.program((self._evaluate.request(quantity, options),)))
 
     def compute(self, quantities: Sequence[Any], *arrays: ArrayLike, **options: Unpack[Options]) -> dict[str, Any]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from qddot.compile.lanes import Lanes
-from qddot.graph.program import Program
+if TYPE_CHECKING:
+    from qddot.compile.lanes import Lanes
+    from qddot.graph.program import Program
 
 FAR = 1e6
 """Angles beyond this have lost their meaning to rounding: worth a warning."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from qddot.errors import InputError
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 VARIABLE = "QDDOT_THREADS"
 
@@ -36,6 +39,8 @@ def thread_count(asked: int | None) -> int:
 
 @cache
 def pool() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor  # loaded when first needed
+
     return ThreadPoolExecutor(cores(), thread_name_prefix="qddot")
 
 
@@ -81,6 +86,7 @@ def run_sliced(
     try:
         work(0)  # here: a thread that only waits would keep its core from the others
     finally:
-        wait(futures)  # all of them, so that nobody writes into the output after an error
+        for future in futures:
+            future.exception()  # all of them, so that nobody writes into the output after an error
     for future in futures:
         future.result()
