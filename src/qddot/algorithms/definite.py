@@ -1,0 +1,25 @@
+"""Is the mass matrix one? For descriptions with inertias no real body has."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qddot.algorithms.mass_matrix import mass_matrix
+from qddot.errors import ModelValueError
+from qddot.model.configuration import neutral
+from qddot.model.field import Floats
+from qddot.model.model import Model
+
+
+def refuse_indefinite(model: Model) -> None:
+    """Such inertias are kept, unless they make the mass matrix indefinite already at the zero configuration."""
+    q = neutral(model.mechanism).tolist()
+    moments = np.linalg.eigvalsh(np.array(mass_matrix(model.over(Floats()), q), dtype=float)) if q else np.zeros(1)
+    if moments[0] < -1e-12 * abs(moments).max():
+        link = model.doubtful[0]
+        raise ModelValueError(
+            f"the mass matrix is not positive definite at the zero configuration: its least eigenvalue is {moments[0]:.4g}",
+            place=link.place,
+            element=f"link {link.name!r} > inertia",
+            fix=link.inertia.inconsistency() if link.inertia else "",
+        )
