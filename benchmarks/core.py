@@ -21,7 +21,7 @@ import numpy as np
 import pinocchio as pin
 
 import qddot
-from qddot.compile.quantities import QUANTITIES
+from qddot.algorithms.quantities import QUANTITIES
 
 ROBOTS = next(p for p in (Path(s) / "cmeel.prefix/share/example-robot-data/robots" for s in sys.path) if p.exists())
 PANDA = ROBOTS / "panda_description/urdf/panda.urdf"

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import qddot
 from qddot.cli import main
-from qddot.compile.quantities import QUANTITIES
+from qddot.algorithms.quantities import QUANTITIES
 
 DOUBTFUL = """
 [[dh]]

@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 import qddot
-from qddot.compile.quantities import QUANTITIES
+from qddot.algorithms.quantities import QUANTITIES
 from qddot.errors import QddotError, near_matches, unknown_name
 from qddot.formats.expression import Scope
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from qddot.compile.kernel import Kernel
     from qddot.graph.program import Operations, Program
+    from qddot.symbolic.equations import Equations
 
 SHOWN = 12
 
@@ -551,6 +552,21 @@ class Robot:
 
         about = {"draw": self.random_configuration, "about": lambda quantity: summary(getattr(Robot, quantity))}
         return export_c(self._evaluate, directory, quantities, precision=precision, name=name, options=options, **about)
+
+    # equations --------------------------------------------------------------------------------------------------------
+
+    def equations(self, parameters: str = "given") -> Equations:
+        """The equations of motion in closed form, exact (see `Equations`).
+
+        Args:
+            parameters: `"given"`: numbers of the robot stay numbers (exact fractions of the decimals given), symbols stay symbols.
+                `"inertial"`: the ten inertial numbers of each moving link (about its link frame) and the constants of the drives
+                become symbols `m1, mx1, ..., Izz1, Fv1, ...` where they are not zero. `"all"`: so do the offsets between joints
+                (`a2, b2, d2` along x, y, z) and gravity (`gx, gy, gz`); the ten numbers are then about the joint's frame.
+        """
+        from qddot.symbolic.equations import Equations
+
+        return Equations(self.model, parameters)
 
     def to_urdf(self, path: str | Path) -> None:
         """Write a URDF that reads back to the same dynamics."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import qddot
-from qddot.compile.quantities import QUANTITIES
+from qddot.algorithms.quantities import QUANTITIES
 from qddot.graph.expr import Expr
 from qddot.model.field import Floats
 from qddot.robot import Robot

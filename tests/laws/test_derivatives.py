@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import qddot
 from qddot.algorithms import derivatives, forward_dynamics, inverse_dynamics, jacobian
-from qddot.compile.quantities import QUANTITIES
+from qddot.algorithms.quantities import QUANTITIES
 from qddot.model.field import Floats
 from qddot.model.joints import Free, Spherical
 from qddot.robot import Robot

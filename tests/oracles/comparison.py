@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qddot.algorithms.forward_dynamics import shares_coordinates
-from qddot.compile.quantities import QUANTITIES
+from qddot.algorithms.quantities import QUANTITIES
 from qddot.errors import SingularityError
 from qddot.model.field import Floats
 from qddot.model.model import Model

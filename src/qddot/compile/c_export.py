@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from qddot.algorithms.quantities import QUANTITIES
 from qddot.compile.c_selftest import STATES, expected, selftest
 from qddot.compile.c_source import NOT_INLINED, PRECISIONS, Precision, c_function, margins, prototype, shown
 from qddot.compile.evaluate import Evaluator
 from qddot.compile.kernel import Kernel
-from qddot.compile.quantities import QUANTITIES
 from qddot.compile.trace import Request
 from qddot.errors import InputError, near_matches, unknown_name
 from qddot.graph.program import Program

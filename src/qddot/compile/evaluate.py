@@ -54,7 +54,7 @@ class Evaluator:
         self, requests: Sequence[Request], dtype: Any = np.float64, *, wrench: bool = False, runtime: bool = False
     ) -> Program:
         """The expression graph of some quantities."""
-        from qddot.compile.quantities import QUANTITIES  # every algorithm: loaded when first needed
+        from qddot.algorithms.quantities import QUANTITIES  # every algorithm: loaded when first needed
         from qddot.compile.trace import trace
 
         if wrench and not any(QUANTITIES[r.quantity].forced for r in requests):
@@ -205,7 +205,7 @@ def refuse_unknown(what: str, options: Mapping[str, Any], others: Sequence[str] 
     """No keyword is ignored. `others` are only named in the hint, as are the forces where they count."""
     for name in options:
         if name not in Options.__annotations__:
-            from qddot.compile.quantities import QUANTITIES
+            from qddot.algorithms.quantities import QUANTITIES
 
             forces = ("f_ext", "f_tip") if what in QUANTITIES and QUANTITIES[what].forced else ()
             raise InputError(f"{what} has no option {name!r}: {near_matches(name, (*Options.__annotations__, *others, *forces))}")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from qddot.algorithms.forward_dynamics import shares_coordinates
-from qddot.compile.quantities import NEEDS_ALL_PARAMETERS, QUANTITIES
+from qddot.algorithms.quantities import NEEDS_ALL_PARAMETERS, QUANTITIES
 from qddot.errors import InputError, near_matches, unknown_name
 from qddot.graph.expr import Trace
 from qddot.graph.program import Input, Output, Program, output

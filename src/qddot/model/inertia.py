@@ -118,7 +118,7 @@ class Inertia:
 
     def about(self, point: Sequence[Scalar] = (0, 0, 0)) -> Mat:
         """The tensor about another point (parallel-axis theorem), in kg m^2."""
-        return self.tensor + _steiner(self.mass, self.com - Vec(*point))
+        return self.tensor + steiner(self.mass, self.com - Vec(*point))
 
     def __add__(self, other: Inertia) -> Inertia:
         """Two bodies welded together."""
@@ -154,7 +154,7 @@ class Inertia:
                 raise ValueError(f"a first moment {tuple(h)} without mass")
             return Inertia(m, Vec(0.0, 0.0, 0.0), about_origin)
         com = h * (1 / m)
-        return Inertia(m, com, about_origin - _steiner(m, com))
+        return Inertia(m, com, about_origin - steiner(m, com))
 
     def pseudo_inertia(self) -> np.ndarray:
         """The 4 x 4 matrix `[[Sigma, h], [h^T, m]]`, `Sigma` the second moment of mass: positive semi-definite for a real body."""
@@ -201,7 +201,7 @@ def positive(**lengths: Scalar) -> None:
             raise ModelValueError("a length is not negative", element="inertia", attribute=name, text=str(value))
 
 
-def _steiner(mass: Scalar, d: Vec) -> Mat:
+def steiner(mass: Scalar, d: Vec) -> Mat:
     """`m (|d|^2 1 - d d^T)`."""
     square = d.dot(d)
     return (diagonal(square, square, square) - d.outer(d)) * mass

@@ -16,8 +16,8 @@ SNAP = 1e-15
 
 
 def is_symbolic(x: object) -> bool:
-    """True for a SymPy expression that is not a plain number type."""
-    return type(x).__module__.partition(".")[0] == "sympy"
+    """True for a SymPy expression that is not a plain number type, and for an exact polynomial that is no number."""
+    return type(x).__module__.partition(".")[0] == "sympy" or getattr(x, "is_open", False)
 
 
 def as_scalar(x: Any) -> Scalar:

@@ -1,0 +1,300 @@
+"""A robot's equations of motion in closed form: each quantity by the same algorithm that the compiled kernels were made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+import sympy
+
+from qddot.algorithms import energy, inverse_dynamics, jacobian, kinematics
+from qddot.algorithms.drives import friction_torque, spring_torque
+from qddot.algorithms.mass_matrix import mass_matrix
+from qddot.algorithms.quantities import homogeneous
+from qddot.errors import InputError, unknown_name
+from qddot.model.model import LiftedModel, Model
+from qddot.symbolic.exact_model import ExactModel
+from qddot.symbolic.form import Form
+from qddot.symbolic.ring import Poly
+
+
+class Equations:
+    """`tau = M(q) qdd + C(q, qd) qd + g(q) + friction(qd) + springs(q)` of one robot, exactly.
+
+    Joint variables are written `q1, qd1, qdd1, ...`, sines and cosines `s1, c1`. Quantities are computed when first asked for.
+
+    Attributes:
+        notes: what was read as something else, such as an angle 1.5708 as pi/2.
+        values: of each symbol that took the place of a number (see `Robot.equations`), its value.
+    """
+
+    def __init__(self, model: Model, parameters: str = "given") -> None:
+        self.model = model
+        self.exact_model = ExactModel(model, parameters)
+        self.alphabet = self.exact_model.alphabet
+        self.lifted = LiftedModel(self.exact_model, self.alphabet)  # type: ignore[arg-type]
+        self.notes = tuple(self.exact_model.notes)
+        self.values = dict(self.exact_model.values)
+        self.nq, self.nv = model.mechanism.nq, model.mechanism.nv
+
+    def __repr__(self) -> str:
+        letters = ", ".join(self.parameters)
+        return f"Equations of {self.model.name!r}: {self.nv} dof" + (f", parameters {letters}" if letters else "")
+
+    # letters --------------------------------------------------------------------------------------------------------------
+
+    @property
+    def q(self) -> Form:
+        return Form(self, self.alphabet.q)
+
+    @property
+    def qd(self) -> Form:
+        return Form(self, self.alphabet.qd)
+
+    @property
+    def qdd(self) -> Form:
+        return Form(self, self.alphabet.qdd)
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """The symbols that occur: in the model as lifted (constants of bodies, frames and gravity)."""
+        used: set[int] = set()
+        for x in constants_of(self.lifted):
+            if isinstance(x, Poly):
+                used |= x.letters()
+        return tuple(
+            g.name for i, g in enumerate(self.alphabet.ring.generators) if i in used and g.kind in ("parameter", "atom", "inverse")
+        )
+
+    def lift(self, x: Any) -> Any:
+        """A number, SymPy expression, form or polynomial as an entry of a form."""
+        if isinstance(x, Form):
+            return x._single()
+        if isinstance(x, (bool, str)):
+            raise InputError(f"{x!r} is not a number or an expression")
+        if isinstance(x, sympy.Basic):
+            return self.read(x)
+        if isinstance(x, float):
+            x = self.alphabet.exact(x)
+        return self.alphabet.ring.constant(x) if isinstance(x, (int, Fraction, np.integer)) else x
+
+    def read(self, expression: Any) -> Poly:
+        """A SymPy expression, or its text, in the letters of these equations: `m2*L1*L2*cos(q1 + q2)*qd1**2`."""
+        from qddot.symbolic.expressions import read_expression
+
+        return read_expression(self, expression)
+
+    def letter(self, name: str) -> int:
+        """The index of a letter by its name."""
+        for i, g in enumerate(self.alphabet.ring.generators):
+            if g.name == name:
+                return i
+        raise unknown_name("letter", name, [g.name for g in self.alphabet.ring.generators])
+
+    def derivative(self, name: str) -> Callable[[Any], Any]:
+        """Differentiation with respect to a letter; a joint variable takes its sine and cosine with it."""
+        i = self.letter(name)
+        generator = self.alphabet.ring.generators[i]
+        if generator.kind == "quaternion":
+            raise InputError(f"{name} is part of a quaternion, whose four numbers are not independent: there is no such derivative")
+        if generator.kind != "position":
+            return lambda p: p.partial(i)
+        columns = [c for c, letters in enumerate(self.alphabet.gradients) if any(k == i and r == 1 for k, r in letters)]
+        if len(columns) != 1:
+            raise InputError(f"{name} is not the integral of one rate: there is no such derivative")
+        return lambda p: self.alphabet.derivative(p, columns[0])
+
+    def substitution(self, values: Mapping[str, Any]) -> Callable[[Any], Any]:
+        """Replacement of letters, all at once; a joint variable takes its sine and cosine with it."""
+        from qddot.symbolic.expressions import substitution
+
+        return substitution(self, values)
+
+    # the equation of motion -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def mass_matrix(self) -> Form:
+        """M(q), nv x nv."""
+        return Form(self, mass_matrix(self.lifted, self.alphabet.q), "mass_matrix")
+
+    @cached_property
+    def mass_matrix_gradient(self) -> np.ndarray:
+        """dM_ij/dq_k (nv, nv, nv)."""
+        n, M, d = self.nv, self.mass_matrix.entries, self.alphabet.derivative
+        G = np.empty((n, n, n), dtype=object)
+        for i in range(n):
+            for j in range(i + 1):
+                for k in range(n):
+                    G[i, j, k] = G[j, i, k] = d(M[i, j], k)
+        return G
+
+    @cached_property
+    def christoffel(self) -> Form:
+        """Gamma_ijk of the first kind, `(dM_kj/dq_i + dM_ki/dq_j - dM_ij/dq_k) / 2`, so that `c_k = sum_ij Gamma_ijk qd_i qd_j`."""
+        self._needs_coordinates("christoffel")
+        n, G = self.nv, self.mass_matrix_gradient
+        Gamma = np.empty((n, n, n), dtype=object)
+        for i in range(n):
+            for j in range(i + 1):
+                for k in range(n):
+                    Gamma[i, j, k] = Gamma[j, i, k] = (G[k, j, i] + G[k, i, j] - G[i, j, k]) / 2
+        return Form(self, Gamma, "christoffel")
+
+    @cached_property
+    def mass_matrix_rate(self) -> Form:
+        """dM/dt, nv x nv."""
+        return Form(self, self.mass_matrix.dt().entries, "mass_matrix_rate")
+
+    @cache  # noqa: B019
+    def coriolis_matrix(self, form: str = "christoffel") -> Form:
+        """C(q, qd), nv x nv: `"christoffel"`: `(Mdot + U^T - U) / 2`, `"rate"`: `Mdot - U/2`, `"gradient"`: `U^T - U/2`,
+        where `U_ij = sum_k dM_jk/dq_i qd_k`."""
+        forms = ("christoffel", "rate", "gradient")
+        if form not in forms:
+            raise InputError(f"form={form!r} is not one of {', '.join(map(repr, forms))}")
+        if self.nq != self.nv:
+            if form != "christoffel":
+                self._needs_coordinates(f"form={form!r}")
+            from qddot.algorithms.coriolis import coriolis_matrix
+
+            return Form(self, coriolis_matrix(self.lifted, self.alphabet.q, self.alphabet.qd), "coriolis_matrix")
+        if form == "christoffel":
+            C = np.einsum("ijk,i->kj", self.christoffel.entries, self.qd.entries)
+            return Form(self, C, "coriolis_matrix")
+        U = np.einsum("jki,k->ij", self.mass_matrix_gradient, self.qd.entries)
+        return Form(self, self.mass_matrix_rate.entries - U / 2 if form == "rate" else U.T - U / 2, "coriolis_matrix")
+
+    @cached_property
+    def coriolis_torque(self) -> Form:
+        """c(q, qd) = C qd (nv,)."""
+        return Form(self, inverse_dynamics.coriolis_torque(self.lifted, self.alphabet.q, self.alphabet.qd), "coriolis_torque")
+
+    @cached_property
+    def gravity_torque(self) -> Form:
+        """g(q) (nv,)."""
+        return Form(self, inverse_dynamics.gravity_torque(self.lifted, self.alphabet.q), "gravity_torque")
+
+    @cached_property
+    def friction_torque(self) -> Form:
+        """Viscous and Coulomb friction (nv,)."""
+        return Form(self, friction_torque(self.lifted, self.alphabet.qd), "friction_torque")
+
+    @cached_property
+    def spring_torque(self) -> Form:
+        """Springs (nv,)."""
+        return Form(self, spring_torque(self.lifted, self.alphabet.q), "spring_torque")
+
+    @cached_property
+    def inverse_dynamics(self) -> Form:
+        """tau (nv,), everything together."""
+        a = self.alphabet
+        return Form(self, inverse_dynamics.inverse_dynamics(self.lifted, a.q, a.qd, a.qdd), "inverse_dynamics")
+
+    # energy ---------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def kinetic_energy(self) -> Form:
+        """T(q, qd) of links and rotors."""
+        return Form(self, energy.kinetic_energy(self.lifted, self.alphabet.q, self.alphabet.qd), "kinetic_energy")
+
+    @cached_property
+    def potential_energy(self) -> Form:
+        """V(q) of gravity and springs."""
+        return Form(self, energy.potential_energy(self.lifted, self.alphabet.q), "potential_energy")
+
+    @cached_property
+    def lagrangian(self) -> Form:
+        """L = T - V."""
+        return Form(self, (self.kinetic_energy - self.potential_energy).entries, "lagrangian")
+
+    @cached_property
+    def hamiltonian(self) -> Form:
+        """H = T + V, in q and qd."""
+        return Form(self, (self.kinetic_energy + self.potential_energy).entries, "hamiltonian")
+
+    # kinematics -----------------------------------------------------------------------------------------------------------
+
+    def transform(self, frame: str | None = None) -> Form:
+        """Pose of a frame in the world, 4 x 4; of the tip by default."""
+        pose = kinematics.frame_pose(self.lifted, self.alphabet.q, self._frame(frame))
+        return Form(self, homogeneous(pose), "transform")
+
+    def jacobian(self, frame: str | None = None, reference: str = "space") -> Form:
+        """Geometric Jacobian 6 x nv, angular first; references as in `Robot.jacobian`."""
+        self._reference(reference)
+        columns = jacobian.jacobian(self.lifted, self.alphabet.q, self._frame(frame), reference)
+        return Form(self, jacobian.rows(columns), "jacobian")
+
+    def jacobian_dot(self, frame: str | None = None, reference: str = "space") -> Form:
+        """dJ/dt, 6 x nv."""
+        self._reference(reference)
+        a = self.alphabet
+        columns = jacobian.jacobian_rate(self.lifted, a.q, a.qd, self._frame(frame), reference)
+        return Form(self, jacobian.rows(columns), "jacobian_dot")
+
+    def _frame(self, frame: str | None) -> str:
+        return self.model.tip if frame is None else frame
+
+    def _reference(self, reference: str) -> None:
+        if reference not in jacobian.REFERENCES:
+            raise InputError(f"reference={reference!r} is not one of {', '.join(map(repr, jacobian.REFERENCES))}")
+
+    def _needs_coordinates(self, what: str) -> None:
+        if self.nq != self.nv:
+            raise InputError(f"{what} needs joints whose qd is the rate of q; spherical and free joints have none such")
+
+    # the names of the books -----------------------------------------------------------------------------------------------
+
+    @property
+    def M(self) -> Form:
+        return self.mass_matrix
+
+    @property
+    def C(self) -> Form:
+        return self.coriolis_matrix()
+
+    @property
+    def c(self) -> Form:
+        return self.coriolis_torque
+
+    @property
+    def g(self) -> Form:
+        return self.gravity_torque
+
+    @property
+    def tau(self) -> Form:
+        return self.inverse_dynamics
+
+    @property
+    def T(self) -> Form:
+        return self.kinetic_energy
+
+    @property
+    def V(self) -> Form:
+        return self.potential_energy
+
+    @property
+    def L(self) -> Form:
+        return self.lagrangian
+
+    @property
+    def H(self) -> Form:
+        return self.hamiltonian
+
+
+def constants_of(model: LiftedModel) -> Sequence[Any]:
+    """Every constant of a lifted model."""
+    found: list[Any] = list(model.gravity)
+    for body in model.bodies:
+        m, h, I = body.inertia
+        drive = body.drive
+        found += [m, *h, *(x for row in I for x in row), *body.placement.p, *(x for row in body.placement.R for x in row)]
+        found += [drive.armature, drive.viscous, *drive.coulomb, drive.stiffness, drive.rest, body.rate, body.offset]
+        found += [x for _, s in body.subspace for x in s.components()]
+    for name in model.source.mechanism.frames:
+        pose = model.frame(name)[1]
+        found += [*pose.p, *(x for row in pose.R for x in row)]
+    return found

@@ -1,0 +1,120 @@
+"""Closed forms as numbers: in floats, or with as many digits as wanted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.errors import InputError, UnboundSymbolError, unknown_name
+from qddot.symbolic.ring import Poly
+
+if TYPE_CHECKING:
+    from qddot.symbolic.equations import Equations
+    from qddot.symbolic.form import Form
+
+
+def evaluate(
+    form: Form, q: Any, qd: Any = None, qdd: Any = None, parameters: Mapping[str, Any] | None = None, digits: int | None = None
+):
+    """See `Form.evaluate`."""
+    equations = form.equations
+    motion = [check(name, x, n) for name, x, n in (("q", q, equations.nq), ("qd", qd, equations.nv), ("qdd", qdd, equations.nv))]
+    given = dict(parameters or {})
+    for name in given:
+        if name not in equations.alphabet.parameters:
+            raise unknown_name("parameter", name, equations.parameters)
+    if digits is None:
+        return finished(form, Letters(equations, motion, given, math, float))
+    import mpmath
+
+    with mpmath.workdps(digits + 10):
+        return finished(form, Letters(equations, motion, given, mpmath.mp, lambda x: mpmath.mpf(x.numerator) / x.denominator))
+
+
+def finished(form: Form, letters: Letters) -> Any:
+    values = (
+        np.vectorize(lambda p: p.evaluate(letters, letters.number), otypes=[object])(form.entries)
+        if form.entries.size
+        else form.entries
+    )
+    if letters.arithmetic is math:
+        return float(values) if values.shape == () else values.astype(float)
+    return values.item() if values.shape == () else values
+
+
+class Letters:
+    """The value of each letter, in one arithmetic: `arithmetic` has cos, sin and sqrt, `number` takes a fraction."""
+
+    def __init__(
+        self, equations: Equations, motion: Sequence[Sequence[Any]], given: Mapping[str, Any], arithmetic: Any, number: Any
+    ) -> None:
+        self.equations, self.motion, self.given, self.arithmetic, self.number = equations, motion, given, arithmetic, number
+        self.known: dict[int, Any] = {}
+
+    def __call__(self, i: int) -> Any:
+        if i not in self.known:
+            self.known[i] = self._value(i)
+        return self.known[i]
+
+    def _value(self, i: int) -> Any:
+        generator = self.equations.alphabet.ring.generators[i]
+        kind, of, fn = generator.kind, generator.of, self.arithmetic
+        q, qd, qdd = self.motion
+        if kind in ("position", "quaternion"):
+            return self._number(q[of])
+        if kind in ("velocity", "acceleration"):
+            return self._number((qd if kind == "velocity" else qdd)[of])
+        if kind == "sign":
+            return (qd[of] > 0) - (qd[of] < 0)
+        if kind == "root":
+            return fn.sqrt(self.number(Fraction(of)))
+        if kind in ("cos", "sin"):
+            angle = self._angle(of)
+            return fn.cos(angle) if kind == "cos" else fn.sin(angle)
+        return self._parameter(generator)
+
+    def _angle(self, angle: Any) -> Any:
+        if angle.coordinate is None:
+            return self._expression(angle.multiple)
+        multiple = self.number(angle.multiple) if isinstance(angle.multiple, Fraction) else self._expression(angle.multiple)
+        return self._number(self.motion[0][angle.coordinate]) * multiple
+
+    def _parameter(self, generator: Any) -> Any:
+        name = generator.name
+        if name in self.given:
+            return self._number(self.given[name])
+        if generator.kind == "inverse":
+            return 1 / self._expression(generator.of)
+        if generator.kind == "atom":
+            return self._expression(generator.of)
+        value = self.equations.values.get(name)
+        if value is None:
+            raise UnboundSymbolError(f"{name} has no value: give one with parameters={{{name!r}: ...}}")
+        return value.evaluate(self, self.number) if isinstance(value, Poly) else self.number(Fraction(value))
+
+    def _expression(self, expression: Any) -> Any:
+        """A SymPy expression of parameters."""
+        import sympy
+
+        if not expression.free_symbols:
+            return self._number(expression)
+        symbols = sorted(expression.free_symbols, key=str)
+        values = [self(self.equations.letter(str(s))) for s in symbols]
+        return sympy.lambdify(symbols, expression, "math" if self.arithmetic is math else "mpmath")(*values)
+
+    def _number(self, x: Any) -> Any:
+        if self.arithmetic is math:
+            return float(x)
+        return self.arithmetic.mpf(str(x)) if hasattr(x, "free_symbols") else self.arithmetic.mpf(x)
+
+
+def check(name: str, x: Any, n: int) -> Sequence[Any]:
+    if x is None:
+        return [0] * n
+    if len(x) != n:
+        raise InputError(f"{name} has {len(x)} numbers, {n} are needed")
+    return [v.item() if isinstance(v, np.generic) else v for v in x]

@@ -1,0 +1,225 @@
+"""Polynomials in canonical form: parameters, joint variables, and sines and cosines bound by `s^2 = 1 - c^2`.
+
+Each relation rewrites a power of one generator (`s_i^2`, `sqrt(2)^2`, the scalar part of a unit quaternion squared) by lower
+powers. The generators so bound stand first in the lexicographic order, and their leading powers have nothing in common: the
+relations are a Groebner basis. Reduced polynomials are therefore equal if, and only if, they are the same: no `simplify` is ever needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
+
+from qddot.errors import QddotError
+
+
+class NotPolynomialError(QddotError, ArithmeticError):
+    """An operation that leaves the polynomials: a division by something that varies, the root of a sum, an arc tangent."""
+
+
+class Generator(NamedTuple):
+    """One letter of the polynomials.
+
+    Attributes:
+        name: as a Python identifier where that is possible: `m1`, `c2`, `qd3`.
+        kind: `"parameter"`, `"cos"`, `"sin"`, `"position"`, `"velocity"`, `"acceleration"`, `"sign"`, `"quaternion"`, `"root"`
+            (of a number), `"inverse"` (of a parameter), `"atom"` (an expression of parameters that is not polynomial).
+        of: what it belongs to: the angle of a sine (an `Angle`), the column of a velocity, the SymPy expression of a parameter.
+    """
+
+    name: str
+    kind: str
+    of: Any = None
+
+
+class Ring:
+    """The polynomials over given generators, bound ones first."""
+
+    def __init__(self, generators: Sequence[Generator]) -> None:
+        self.generators = tuple(generators)
+        self.context = fmpq_mpoly_ctx.get([f"x{i}" for i in range(len(self.generators))], Ordering.lex)
+        self.raw = self.context.gens()
+        self.relations: list[fmpq_mpoly] = []
+        self.letters = [Poly(self, raw, 0) for raw in self.raw]
+        self.index = {generator: i for i, generator in enumerate(self.generators)}
+
+    def bind(self, i: int, power: int, to: Poly | int, other: int | None = None) -> None:
+        """Let `x_i^power` (times `x_other`) be the polynomial `to`, from now on."""
+        lead = self.raw[i] ** power
+        if other is not None:
+            lead = lead * self.raw[other]
+        bit = 1 << len(self.relations)
+        self.relations.append(lead - (to.p if isinstance(to, Poly) else to))
+        for k in (i, other):
+            if k is not None:
+                self.letters[k] = Poly(self, self.raw[k], self.letters[k].marks | bit)
+
+    def reduced(self, p: fmpq_mpoly, marks: int) -> fmpq_mpoly:
+        """By the relations whose bits are set."""
+        k = 0
+        while marks:
+            if marks & 1:
+                _, p = divmod(p, self.relations[k])
+            marks >>= 1
+            k += 1
+        return p
+
+    def constant(self, x: Any) -> Poly:
+        """An exact number as a polynomial; a polynomial as it is."""
+        return x if x.__class__ is Poly else Poly(self, self.context.constant(number(x)), 0)
+
+    def from_terms(self, terms: Mapping[tuple[int, ...], Any]) -> Poly:
+        """From exponents and coefficients, already reduced."""
+        return Poly(self, self.context.from_dict(dict(terms)), (1 << len(self.relations)) - 1)
+
+
+class Poly:
+    """A reduced polynomial. `marks` has the bit of each relation whose generators may occur in it."""
+
+    __slots__ = ("marks", "p", "ring")
+
+    def __init__(self, ring: Ring, p: fmpq_mpoly, marks: int) -> None:
+        self.ring, self.p, self.marks = ring, p, marks
+
+    def __add__(self, o: Any) -> Poly:
+        if o.__class__ is Poly:
+            return Poly(self.ring, self.p + o.p, self.marks | o.marks)
+        return self if o == 0 else Poly(self.ring, self.p + number(o), self.marks)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Poly:
+        return Poly(self.ring, -self.p, self.marks)
+
+    def __sub__(self, o: Any) -> Poly:
+        if o.__class__ is Poly:
+            return Poly(self.ring, self.p - o.p, self.marks | o.marks)
+        return self if o == 0 else Poly(self.ring, self.p - number(o), self.marks)
+
+    def __rsub__(self, o: Any) -> Poly:
+        return -self if o == 0 else Poly(self.ring, number(o) - self.p, self.marks)
+
+    def __mul__(self, o: Any) -> Any:
+        if o.__class__ is Poly:
+            p, common = self.p * o.p, self.marks & o.marks
+            return Poly(self.ring, self.ring.reduced(p, common) if common else p, self.marks | o.marks)
+        if o == 0:
+            return 0
+        return self if o == 1 else Poly(self.ring, self.p * number(o), self.marks)
+
+    __rmul__ = __mul__
+
+    def __pow__(self, n: int) -> Any:
+        result: Any = 1
+        for _ in range(n):
+            result = self * result
+        return result
+
+    def __truediv__(self, o: Any) -> Poly:
+        if o.__class__ is Poly:
+            if not o.is_constant:
+                raise NotPolynomialError(f"division by {o}: the quotient is no polynomial")
+            o = o.value
+        return Poly(self.ring, self.p / number(o), self.marks)
+
+    def __rtruediv__(self, o: Any) -> Poly:
+        return self.ring.constant(o) / self
+
+    def __eq__(self, o: object) -> bool:
+        if isinstance(o, Poly):
+            return self.p == o.p
+        return self.is_constant and self.value == o
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        return not self.p.is_zero()
+
+    def __abs__(self) -> Poly:
+        return -self if self < 0 else self
+
+    def __lt__(self, o: Any) -> bool:
+        return self.value < o
+
+    def __gt__(self, o: Any) -> bool:
+        return self.value > o
+
+    def __len__(self) -> int:
+        """Terms."""
+        return len(self.p)
+
+    def __repr__(self) -> str:
+        from qddot.symbolic.text import plain
+
+        return plain(self)
+
+    @property
+    def is_constant(self) -> bool:
+        """A rational number."""
+        return self.p.is_constant()
+
+    @property
+    def is_open(self) -> bool:
+        """Not a number, but something that may vary (see `qddot.model.scalar.is_symbolic`)."""
+        return not self.p.is_constant()
+
+    @property
+    def value(self) -> Fraction:
+        """Of a constant."""
+        if not self.p.is_constant():
+            raise NotPolynomialError(f"{self} is not a number")
+        c = self.p.leading_coefficient() if self.p else 0
+        return Fraction(int(c.p), int(c.q)) if isinstance(c, fmpq) else Fraction(int(c))
+
+    def terms(self) -> Iterator[tuple[dict[int, int], Fraction]]:
+        """(exponents by generator, coefficient) of each term."""
+        for powers, c in self.p.terms():
+            yield {i: int(e) for i, e in enumerate(powers) if e}, Fraction(int(c.p), int(c.q))
+
+    def letters(self) -> set[int]:
+        """Which generators occur."""
+        return {i for i, degree in enumerate(self.p.degrees()) if degree} if self.p else set()
+
+    def partial(self, i: int) -> Poly:
+        """The formal derivative with respect to one generator, all others held."""
+        return Poly(self.ring, self.p.derivative(i), self.marks)
+
+    def degree(self, i: int) -> int:
+        return self.p.degrees()[i] if self.p else 0
+
+    def evaluate(self, values: Callable[[int], Any], constant: Callable[[Fraction], Any] = float) -> Any:
+        """Its value where generator i is `values(i)`, in whatever arithmetic these have."""
+        known = {i: values(i) for i in self.letters()}
+        total: Any = 0
+        for powers, coefficient in self.terms():
+            term = constant(coefficient)
+            for i, e in powers.items():
+                term = term * known[i] ** e
+            total = total + term
+        return total
+
+    def coefficients(self, letters: Iterable[int]) -> dict[tuple[int, ...], Poly]:
+        """The polynomial sorted by its powers of some generators: exponents -> what multiplies them."""
+        chosen = tuple(letters)
+        parts: dict[tuple[int, ...], dict] = {}
+        for powers, c in self.p.terms():
+            key = tuple(powers[i] for i in chosen)
+            rest = list(powers)
+            for i in chosen:
+                rest[i] = 0
+            parts.setdefault(key, {})[tuple(rest)] = c
+        return {key: self.ring.from_terms(terms) for key, terms in parts.items()}
+
+
+def number(x: Any) -> Any:
+    """What FLINT takes as a coefficient. Floats come from the algorithms themselves (0.5, 2.0) and are meant as they stand; those
+    of a robot have become fractions before (see `qddot.symbolic.exact`)."""
+    if isinstance(x, float):
+        top, bottom = x.as_integer_ratio()
+        return fmpq(top, bottom)
+    if isinstance(x, Fraction):
+        return fmpq(x.numerator, x.denominator)
+    return x
