@@ -16,6 +16,23 @@ from qddot.algorithms.quantities import QUANTITIES
 from qddot.errors import QddotError, near_matches, unknown_name
 from qddot.formats.expression import Scope
 
+FORMS = (
+    "mass_matrix",
+    "coriolis_torque",
+    "gravity_torque",
+    "coriolis_matrix",
+    "christoffel",
+    "friction_torque",
+    "spring_torque",
+    "inverse_dynamics",
+    "kinetic_energy",
+    "potential_energy",
+    "lagrangian",
+    "hamiltonian",
+    "jacobian",
+    "transform",
+)
+
 WHOLE: dict[str, Any] = {"threshold": sys.maxsize, "linewidth": sys.maxsize, "precision": 10, "suppress": True}
 
 
@@ -213,6 +230,73 @@ def refuse_unused(quantity: str, inputs: Iterable[str], options: Iterable[str]) 
             raise click.UsageError(f"{quantity} does not depend on --frame")
         if name not in entry.options:
             raise click.UsageError(f"{quantity} has no option {name!r}: {near_matches(name, entry.options)}")
+
+
+symbolic_option = click.option("--symbolic", is_flag=True, help="Leave symbols open for which the file gives values.")
+parameters_option = click.option(
+    "--parameters",
+    type=click.Choice(("given", "inertial", "all")),
+    default="given",
+    help="Which numbers become symbols: none; masses and inertias; offsets and gravity too.",
+)
+output_option = click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write it to this file.")
+
+
+@main.command()
+@click.argument("robot", type=RobotName())
+@click.argument("quantities", metavar="QUANTITY...", type=click.Choice(FORMS), nargs=-1)
+@click.option("--format", "style", type=click.Choice(("text", "latex", "mathml", "python", "c")), default="text")
+@parameters_option
+@symbolic_option
+@robot_options
+def equations(robot: str, quantities: tuple[str, ...], style: str, parameters: str, **how: Any) -> None:
+    """The equations of motion of ROBOT in closed form: M, c and g, or each QUANTITY.
+
+    \b
+    qddot equations point_mass_2r --symbolic
+    qddot equations puma560 mass_matrix --parameters inertial --format latex
+    """
+    with plainly():
+        found = qddot.load(robot, **how).equations(parameters)
+        for note in found.notes:
+            click.echo(f"note: {note}", err=True)
+        for name in quantities or FORMS[:3]:
+            form = getattr(found, name)
+            form = form() if callable(form) and name in ("coriolis_matrix", "jacobian", "transform") else form
+            shown = {"lhs": True} if style in ("text", "latex", "mathml") else {}
+            click.echo(getattr(form, style)(**shown))
+
+
+@main.command()
+@click.argument("robot", type=RobotName())
+@click.option("--method", type=click.Choice(("lagrange", "jacobian", "newton-euler")), default="lagrange")
+@parameters_option
+@symbolic_option
+@output_option
+@robot_options
+def derive(robot: str, method: str, parameters: str, output: str | None, **how: Any) -> None:
+    """Derive the equations of motion of ROBOT step by step; -o out.html, out.tex or out.md writes a document.
+
+    \b
+    qddot derive rp_arm --symbolic
+    qddot derive puma560 --method newton-euler -o puma560.html
+    """
+    with plainly():
+        found = qddot.load(robot, **how).derive(method, parameters)
+        if output is not None:
+            found.save(output)
+        else:
+            click.echo(found.markdown())
+
+
+@main.command()
+@click.argument("robot", type=RobotName())
+@symbolic_option
+@robot_options
+def properties(robot: str, **how: Any) -> None:
+    """What holds for the equations of ROBOT: definiteness, skewness, passivity, and bounds over the joint limits."""
+    with plainly():
+        click.echo(str(qddot.load(robot, **how).properties()))
 
 
 @main.command()

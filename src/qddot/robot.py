@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
     from qddot.compile.kernel import Kernel
     from qddot.graph.program import Operations, Program
+    from qddot.symbolic.derivation.steps import Derivation
     from qddot.symbolic.equations import Equations
+    from qddot.symbolic.properties import Properties
 
 SHOWN = 12
 
@@ -567,6 +569,38 @@ class Robot:
         from qddot.symbolic.equations import Equations
 
         return Equations(self.model, parameters)
+
+    def derive(self, method: str = "lagrange", parameters: str = "given") -> Derivation:
+        """The equations of motion derived step by step, exact, with every step checked against the compiled kernels.
+
+            robot.derive("lagrange").save("derivation.html")
+
+        Args:
+            method: `"lagrange"` (energies and their derivatives), `"jacobian"` (M from the Jacobians of the centres of mass, then
+                Christoffel symbols) or `"newton-euler"` (the recursion body by body, and its stacked form).
+            parameters: as in `equations`.
+
+        Raises:
+            InputError: `"lagrange"` or `"jacobian"` for a robot with spherical or free joints, whose qd is not the rate of q.
+            DerivationError: a step disagrees with `equations` or with the compiled kernels.
+        """
+        from qddot.symbolic.derivation import derive
+
+        return derive(self.model, method, parameters)
+
+    def properties(self, limits: Any = None, effort: float = 1.0) -> Properties:
+        """Structure of the equation of motion (symmetry, definiteness, skewness, passivity), proved, and bounds of M, c and g.
+
+            print(robot.properties(limits=(-np.pi / 2, np.pi / 2)))
+
+        Args:
+            limits: where the bounds hold, in the place of the joint limits: a pair (lower, upper) of numbers or arrays (nq,), or a
+                mapping from joint names to pairs. A hinge without limits goes full circle; a slider without limits leaves no bound.
+            effort: of making guaranteed bounds closer; 10 takes up to ten times as long.
+        """
+        from qddot.symbolic.properties import Properties
+
+        return Properties(self.model, limits, effort)
 
     def to_urdf(self, path: str | Path) -> None:
         """Write a URDF that reads back to the same dynamics."""

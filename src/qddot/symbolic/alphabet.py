@@ -3,136 +3,203 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
-from qddot.errors import InputError
-from qddot.model.joints import Free, Helical, Prismatic, Revolute, Spherical
-from qddot.model.model import Model
+import sympy
+
+from qddot.model.joints import Free, Helical, Prismatic, Revolute
+from qddot.model.lower import Mechanism
 from qddot.model.scalar import Scalar, is_symbolic
 from qddot.symbolic.exact import Surd, rational, turn
-from qddot.symbolic.reading import read
-from qddot.symbolic.ring import Generator, NotPolynomialError, Poly, Ring
+from qddot.symbolic.letters import Angle, Leaves, joint_angles, letters_of
+from qddot.symbolic.reading import Leaf, angle_parts, exactly, read, squared
+from qddot.symbolic.ring import NotPolynomialError, Poly, Ring
 
-BOUND = ("sin", "root", "quaternion", "sign", "inverse")  # kinds that a relation may rewrite: they stand first
+MAX_MULTIPLE = 64
 
-
-class Angle(NamedTuple):
-    """What sines and cosines are taken of: `multiple * q_coordinate`, or a constant angle (then `coordinate` is None)."""
-
-    name: str
-    coordinate: int | None = None
-    multiple: Any = Fraction(1)
+Pair = tuple[Scalar, Scalar]
 
 
 class Alphabet:
     """A robot's letters.
+
+    Args:
+        mechanism: its joints (poses and inertias are not looked at).
+        constants: every number and SymPy expression that will be read.
+        symbols: names of further parameters.
+        rubbing: columns of qd with Coulomb friction, which have a letter for their sign.
 
     Attributes:
         ring: the polynomials in them.
         q, qd, qdd: joint variables as polynomials: (nq,), (nv,), (nv,).
         parameters: names of the parameters -> polynomial.
         angles: each `Angle` with (cos, sin).
+        opaque: letters of which nothing is known but their value: what they have to do with others, `==` does not see.
     """
 
     rounding = 0.0
     symbolic = True
 
-    def __init__(self, model: Model, constants: Iterable[Scalar], symbols: Iterable[str] = ()) -> None:
-        leaves = leaves_of(constants)
-        self.angles: dict[Angle, tuple[Poly, Poly]] = {}
-        angles = [*joint_angles(model), *(Angle(str(x), None, x) for kind, x in leaves if kind == "cos")]
-        generators = [*letters_of(model, angles, leaves), *(Generator(name, "parameter") for name in symbols)]
-        generators.sort(key=lambda g: g.kind not in BOUND)
-        self.ring = ring = Ring(generators)
+    def __init__(
+        self, mechanism: Mechanism, constants: Iterable[Scalar], symbols: Iterable[str] = (), rubbing: Container[int] = ()
+    ) -> None:
+        leaves = Leaves()
+        for x in constants:
+            leaves.add(x)
+        for body in mechanism.bodies:
+            leaves.add(body.rate)
+            if isinstance(body.joint, (Revolute, Helical)):
+                leaves.add_angle(body.offset)
+        angles = [*joint_angles(mechanism), *leaves.angles()]
+        self.ring = ring = Ring(letters_of(mechanism, angles, leaves, tuple(symbols), rubbing))
         self._at = {(g.kind, g.of): i for i, g in enumerate(ring.generators)}
-        self._bind(model, angles, leaves)
-        nq, nv = model.mechanism.nq, model.mechanism.nv
+        self._bind(mechanism, angles, leaves)
+        self._pi = self._at["atom", sympy.pi]
         position = lambda i: self[("position", i)] if ("position", i) in self._at else self[("quaternion", i)]  # noqa: E731
-        self.q = [position(i) for i in range(nq)]
-        self.qd = [self[("velocity", c)] for c in range(nv)]
-        self.qdd = [self[("acceleration", c)] for c in range(nv)]
+        self.q = [position(i) for i in range(mechanism.nq)]
+        self.qd = [self[("velocity", c)] for c in range(mechanism.nv)]
+        self.qdd = [self[("acceleration", c)] for c in range(mechanism.nv)]
+        self.angles = {angle: (self["cos", angle], self["sin", angle]) for angle in angles}
+        self._arguments = {angle: self._argument(angle) for angle in angles}
+        self._bind_roots(leaves)
         self.parameters = {
             g.name: ring.letters[i] for i, g in enumerate(ring.generators) if g.kind in ("parameter", "inverse", "atom")
         }
-        self.gradients = self._gradients(model)
+        self.opaque = self._opaque()
+        self.gradients = self._gradients(mechanism)
 
     def __getitem__(self, key: tuple[str, Any]) -> Poly:
         return self.ring.letters[self._at[key]]
 
-    def _bind(self, model: Model, angles: list[Angle], leaves: Iterable[tuple[str, Any]]) -> None:
+    def __contains__(self, key: tuple[str, Any]) -> bool:
+        return key in self._at
+
+    def index(self, kind: str, of: Any) -> int:
+        """Which generator it is."""
+        return self._at[kind, of]
+
+    def _bind(self, mechanism: Mechanism, angles: list[Angle], leaves: Leaves) -> None:
+        """Inner before outer, reciprocals first: what a relation brings in, those before it reduce."""
         ring, at = self.ring, self._at
-        for p in (2, 3):
-            ring.bind(at["root", p], 2, p)
-        for angle in angles:
-            c = self["cos", angle]
-            ring.bind(at["sin", angle], 2, 1 - c * c)
-            self.angles[angle] = c, self["sin", angle]
+        for kind, x in leaves.of("inverse"):
+            inside = x.args[0] if x.args else None
+            candidates = (("parameter", x), ("atom", x), ("cos", Angle(str(inside), None, inside)) if x.is_Function else None)
+            other = next((at[key] for key in candidates if key in at), None)
+            if other is not None and squared(x) is None:
+                ring.bind(at[kind, x], 1, 1, other)
+        for kind, p in leaves.of("root"):
+            ring.bind(at[kind, p], 2, p)
         for i, g in enumerate(ring.generators):
             if g.kind == "sign":
                 ring.bind(i, 3, ring.letters[i])
-        for c in model.mechanism.coordinates:
+                ring.bind(i, 2, self["velocity", g.of], at["velocity", g.of])
+        for c in mechanism.coordinates:
             if c.parts[0].quaternion:
                 x, y, z = (self["quaternion", c.q.start + k] for k in (1, 2, 3))
                 ring.bind(at["quaternion", c.q.start], 2, 1 - x * x - y * y - z * z)
-        for kind, x in leaves:
-            if kind == "inverse" and ("parameter", x) in at:
-                ring.bind(at["inverse", x], 1, 1, at["parameter", x])
+        for angle in angles:
+            ring.bind(at["sin", angle], 2, 1 - self["cos", angle] ** 2)
+
+    def _bind_roots(self, leaves: Leaves) -> None:
+        for kind, x in leaves.of("atom"):
+            square = squared(x)
+            if square is not None:
+                self.ring.bind(self._at[kind, x], 2, self.ring.constant(read(square, self._leaf)))
+
+    def _opaque(self) -> list[str]:
+        bound = {i for i, letter in enumerate(self.ring.letters) if letter.marks}
+        names = [
+            g.name
+            for i, g in enumerate(self.ring.generators)
+            if g.kind in ("inverse", "atom") and i not in bound and g.name != "pi"
+        ]
+        seen: set[tuple[int | None, Any]] = set()
+        for angle, (powers, _) in self._arguments.items():
+            key = angle.coordinate, powers
+            names += [f"cos({angle.name})"] if key in seen else []
+            seen.add(key)
+        return names
 
     # reading constants ----------------------------------------------------------------------------------------------------
 
     def exact(self, x: Scalar) -> Scalar:
         """A number of the description as a fraction, an expression as a polynomial; what is exact already, as it is."""
+        kind = x.__class__
+        if kind is Poly or kind is int or kind is Fraction:
+            return x
         if isinstance(x, float):
-            return rational(x)
-        if isinstance(x, Surd):
+            return rational(x) if x else 0
+        if kind is Surd:
             two, three = self["root", 2], self["root", 3]
-            return (two * x.b + three * x.c + two * three * x.d + x.a) / 4 if any(x[1:]) else Fraction(x.a, 4)
-        if is_symbolic(x) and not isinstance(x, Poly):
-            return read(x, self._leaf)
-        return x
+            if any(x[1:]):
+                return (two * x.b + three * x.c + two * three * x.d + x.a) / 4
+            return Fraction(x.a, 4) if x.a % 4 else x.a // 4
+        return read(x if x.is_Symbol else exactly(x), self._leaf) if is_symbolic(x) else x
 
-    def _leaf(self, kind: str, x: Any) -> Poly:
-        return self[kind, Angle(str(x), None, x) if kind in ("cos", "sin") else x]
+    def _leaf(self, kind: str, x: Any) -> Scalar:
+        if kind not in ("cos", "sin"):
+            return self[kind, x]
+        return self.cos_sin_of(x, self._leaf)[kind == "sin"]
+
+    def cos_sin_of(self, angle: Any, leaf: Leaf) -> Pair:
+        """Of a SymPy expression whose leaves are read so."""
+        parts, number = angle_parts(angle)
+        total: Scalar = rational(number) if parts else number
+        for monomial, times in parts.items():
+            total = total + read(monomial, leaf) * times
+        return self.cos_sin(total)
+
+    def is_number(self, x: Scalar) -> bool:
+        """Nothing but roots of numbers in it."""
+        return not isinstance(x, Poly) or all(self.ring.generators[i].kind == "root" for i in x.letters())
 
     # the field ------------------------------------------------------------------------------------------------------------
 
-    def constant(self, x: Scalar) -> Scalar:
-        return self.exact(x)
+    constant = exact
 
-    def cos_sin(self, angle: Scalar) -> tuple[Scalar, Scalar]:
-        """Of a sum of joint variables, each times one of the multiples the robot has, and a number."""
+    def cos_sin(self, angle: Scalar) -> Pair:
+        """Of a sum of joint variables and constant angles, each times a multiple the robot has, and a number."""
         if not isinstance(angle, Poly) or angle.is_constant:
-            c, s, _ = turn(float(angle.value if isinstance(angle, Poly) else angle))
+            c, s, _ = turn(float(angle.value if isinstance(angle, Poly) else angle), written=False)
             return self.exact(c), self.exact(s)
-        total: tuple[Scalar, Scalar] = (1, 0)
+        total: Pair = (1, 0)
         for powers, coefficient in angle.terms():
-            if not powers:
-                part = self.cos_sin(coefficient)
+            if powers.keys() <= {self._pi}:
+                part = self.cos_sin(float(coefficient) * math.pi ** powers.get(self._pi, 0))
             else:
-                part = self._multiple(self.ring.from_terms({exponents(powers, self.ring): 1}), coefficient)
-            total = total[0] * part[0] - total[1] * part[1], total[1] * part[0] + total[0] * part[1]
+                part = self._multiple(powers, coefficient)
+            total = added(total, part)
         return total
 
-    def _multiple(self, unit: Poly, times: Fraction) -> tuple[Scalar, Scalar]:
-        """(cos, sin) of `times * unit` by de Moivre."""
-        for angle, (c, s) in self.angles.items():
-            if angle.coordinate is None:
-                continue
-            ratio = times / angle.multiple if isinstance(angle.multiple, Fraction) else times
-            whole = self.q[angle.coordinate] * (1 if isinstance(angle.multiple, Fraction) else self.exact(angle.multiple))
-            if whole == unit and ratio.denominator == 1:
-                power: tuple[Scalar, Scalar] = (1, 0)
-                for _ in range(abs(ratio.numerator)):
-                    power = power[0] * c - power[1] * s, power[1] * c + power[0] * s
-                return power[0], power[1] if ratio > 0 else -power[1]
-        raise NotPolynomialError(f"cos({times} {unit}) is not a polynomial in the letters of this robot")
+    def _argument(self, angle: Angle) -> tuple[frozenset[tuple[int, int]], Fraction]:
+        """The angle as a monomial (its powers) times a fraction."""
+        whole = self.exact(angle.multiple)
+        if angle.coordinate is not None:
+            whole = self.q[angle.coordinate] * whole
+        terms = list(whole.terms())
+        return (frozenset(terms[0][0].items()), terms[0][1]) if len(terms) == 1 else (frozenset(), Fraction(1))
+
+    def _multiple(self, powers: dict[int, int], times: Fraction) -> Pair:
+        """(cos, sin) of a multiple of a known angle by de Moivre."""
+        key = frozenset(powers.items())
+        ratios = [(times / unit, angle) for angle, (argument, unit) in self._arguments.items() if argument == key]
+        whole = [(abs(ratio), ratio, angle) for ratio, angle in ratios if ratio.denominator == 1 and abs(ratio) <= MAX_MULTIPLE]
+        if not whole:
+            unit = self.ring.from_terms({tuple(powers.get(i, 0) for i in range(len(self.ring.generators))): 1})
+            raise NotPolynomialError(f"cos({unit * times}) is not a polynomial in the letters of this robot")
+        size, ratio, angle = min(whole, key=lambda found: found[0])
+        total: Pair = (1, 0)
+        for _ in range(int(size)):
+            total = added(total, self.angles[angle])
+        return total[0], total[1] if ratio > 0 else -total[1]
 
     def sign(self, x: Scalar) -> Scalar:
+        """Of a joint's rate; 0 where no Coulomb friction will be multiplied by it."""
         for c, rate in enumerate(self.qd):
             if x is rate:
-                return self["sign", c]
+                return self["sign", c] if ("sign", c) in self._at else 0
         raise NotPolynomialError(f"sign({x}) is not a polynomial")
 
     def sqrt(self, x: Scalar) -> Scalar:
@@ -146,10 +213,10 @@ class Alphabet:
 
     # calculus -------------------------------------------------------------------------------------------------------------
 
-    def _gradients(self, model: Model) -> list[list[tuple[int, Poly]]]:
+    def _gradients(self, mechanism: Mechanism) -> list[list[tuple[int, Poly]]]:
         """For each column of qd: which letters it changes, and at what rate."""
-        found: list[list[tuple[int, Poly]]] = [[] for _ in range(model.mechanism.nv)]
-        for c in model.mechanism.coordinates:
+        found: list[list[tuple[int, Poly]]] = [[] for _ in range(mechanism.nv)]
+        for c in mechanism.coordinates:
             q, v = c.q.start, c.v.start
             for part in c.parts:
                 if isinstance(part, (Revolute, Prismatic, Helical)):
@@ -186,73 +253,40 @@ class Alphabet:
             total = total + self.derivative(p, c) * rate + p.partial(self._at["velocity", c]) * rate2
         return total
 
+    def dependents(self, i: int) -> list[int]:
+        """The letters made of a parameter: sines of it, its reciprocal, roots and other atoms with it inside."""
+        symbol = self.ring.generators[i].of
+        inside = lambda x: getattr(x.multiple if isinstance(x, Angle) else x, "free_symbols", ())  # noqa: E731
+        return [k for k, g in enumerate(self.ring.generators) if k != i and symbol in inside(g.of)]
 
-def leaves_of(constants: Iterable[Scalar]) -> dict[tuple[str, Any], None]:
-    """Every leaf in the SymPy expressions among some numbers, in order of appearance; an inverse also has its symbol."""
-    found: dict[tuple[str, Any], None] = {}
+    def parameter_derivative(self, p: Poly, i: int) -> Poly:
+        """With respect to a parameter, all that is made of it included.
 
-    def leaf(kind: str, x: Any) -> int:
-        found["cos" if kind == "sin" else kind, x] = None
-        if kind == "inverse" and x.is_Symbol:
-            found["parameter", x] = None
-        return 1
-
-    for x in constants:
-        if is_symbolic(x):
-            read(x, leaf)
-    return found
-
-
-def joint_angles(model: Model) -> list[Angle]:
-    """One angle a coordinate: the largest of which every joint driven by it makes a whole multiple; others where that fails."""
-    rates: dict[int, list[Any]] = {}
-    for body in model.bodies:
-        if isinstance(body.joint, (Revolute, Helical)):
-            rates.setdefault(body.coordinates[0], []).append(body.rate if is_symbolic(body.rate) else rational(float(body.rate)))
-    angles = []
-    for i, multiples in sorted(rates.items()):
-        plain = [m for m in multiples if isinstance(m, Fraction)]
-        if plain:
-            unit = Fraction(1, math.lcm(*(m.denominator for m in plain)))
-            angles.append(Angle(f"q{i + 1}" if unit == 1 else f"q{i + 1}/{unit.denominator}", i, unit))
-        angles += [Angle(f"{m}*q{i + 1}", i, m) for m in dict.fromkeys(m for m in multiples if not isinstance(m, Fraction))]
-    return angles
-
-
-def letters_of(model: Model, angles: list[Angle], leaves: Iterable[tuple[str, Any]]) -> list[Generator]:
-    """Numbered from 1, as on paper."""
-    letters = [Generator(f"sqrt({p})", "root", p) for p in (2, 3)]
-    taken = {str(x) for kind, x in leaves if kind == "parameter"}
-    for angle in angles:
-        short = angle.name.removeprefix("q") if angle.multiple == 1 else f"({angle.name})"
-        names = (
-            (f"s{short}", f"c{short}")
-            if taken.isdisjoint((f"s{short}", f"c{short}"))
-            else (f"sin({angle.name})", f"cos({angle.name})")
-        )
-        letters += [Generator(names[0], "sin", angle), Generator(names[1], "cos", angle)]
-    for c in model.mechanism.coordinates:
-        q = c.q.start
-        for part in c.parts:
-            quaternion = 4 if isinstance(part, (Spherical, Free)) else 0
-            letters += [Generator(f"q{i + 1}", "quaternion", i) for i in range(q, q + quaternion)]
-            letters += [Generator(f"q{i + 1}", "position", i) for i in range(q + quaternion, q + part.nq)]
-            q += part.nq
-    for v in range(model.mechanism.nv):
-        letters += [
-            Generator(f"{name}{v + 1}", kind, v)
-            for name, kind in (("qd", "velocity"), ("qdd", "acceleration"), ("sign_qd", "sign"))
-        ]
-    for kind, x in leaves:
-        if kind in ("parameter", "atom"):
-            letters.append(Generator(str(x), kind, x))
-        elif kind == "inverse":
-            letters.append(Generator(f"1/{x}" if x.is_Symbol else f"1/({x})", kind, x))
-    clash = taken & {g.name for g in letters if g.kind != "parameter"}
-    if clash:
-        raise InputError(f"the symbol {min(clash)} of this robot is also the name of a joint variable: call it something else")
-    return letters
+        Raises:
+            NotPolynomialError: an atom with it inside has a derivative that is no polynomial.
+        """
+        total = p.partial(i)
+        for k in self.dependents(i):
+            generator = self.ring.generators[k]
+            if not p.degree(k):
+                continue
+            if isinstance(generator.of, Angle):
+                angle, symbol = generator.of, self.ring.generators[i].of
+                rate = self.exact(sympy.diff(angle.multiple, symbol))
+                if angle.coordinate is not None:
+                    rate = self.q[angle.coordinate] * rate
+                c, s = self.angles[angle]
+                total = total + p.partial(k) * rate * (-s if generator.kind == "cos" else c)
+                continue
+            inside = generator.of if generator.kind == "atom" else 1 / generator.of
+            try:
+                rate = self.exact(sympy.diff(inside, self.ring.generators[i].of))
+            except KeyError:
+                raise NotPolynomialError(f"the derivative of {generator.name} is no polynomial in these letters") from None
+            total = total + p.partial(k) * rate
+        return total
 
 
-def exponents(powers: dict[int, int], ring: Ring) -> tuple[int, ...]:
-    return tuple(powers.get(i, 0) for i in range(len(ring.generators)))
+def added(a: Pair, b: Pair) -> Pair:
+    """(cos, sin) of the sum of two angles."""
+    return a[0] * b[0] - a[1] * b[1], a[1] * b[0] + a[0] * b[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
@@ -19,6 +19,11 @@ from qddot.model.model import LiftedModel, Model
 from qddot.symbolic.exact_model import ExactModel
 from qddot.symbolic.form import Form
 from qddot.symbolic.ring import Poly
+
+if TYPE_CHECKING:
+    from qddot.symbolic.base_parameters import BaseParameters
+    from qddot.symbolic.linearity import Regressor
+    from qddot.symbolic.task_space import TaskSpace
 
 
 class Equations:
@@ -38,7 +43,7 @@ class Equations:
         self.lifted = LiftedModel(self.exact_model, self.alphabet)  # type: ignore[arg-type]
         self.notes = tuple(self.exact_model.notes)
         self.values = dict(self.exact_model.values)
-        self.nq, self.nv = model.mechanism.nq, model.mechanism.nv
+        self.nq, self.nv = self.lifted.nq, self.lifted.nv
 
     def __repr__(self) -> str:
         letters = ", ".join(self.parameters)
@@ -60,13 +65,16 @@ class Equations:
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
-        """The symbols that occur: in the model as lifted (constants of bodies, frames and gravity)."""
+        """The symbols that occur in the robot's constants, also inside a sine, a root or a reciprocal."""
         used: set[int] = set()
         for x in constants_of(self.lifted):
             if isinstance(x, Poly):
                 used |= x.letters()
+        letters = self.alphabet.ring.generators
         return tuple(
-            g.name for i, g in enumerate(self.alphabet.ring.generators) if i in used and g.kind in ("parameter", "atom", "inverse")
+            g.name
+            for i, g in enumerate(letters)
+            if g.kind == "parameter" and (i in used or used & set(self.alphabet.dependents(i)))
         )
 
     def lift(self, x: Any) -> Any:
@@ -95,11 +103,13 @@ class Equations:
         raise unknown_name("letter", name, [g.name for g in self.alphabet.ring.generators])
 
     def derivative(self, name: str) -> Callable[[Any], Any]:
-        """Differentiation with respect to a letter; a joint variable takes its sine and cosine with it."""
+        """Differentiation with respect to a letter and all that is made of it, such as the sine of a joint variable."""
         i = self.letter(name)
         generator = self.alphabet.ring.generators[i]
         if generator.kind == "quaternion":
             raise InputError(f"{name} is part of a quaternion, whose four numbers are not independent: there is no such derivative")
+        if generator.kind == "parameter":
+            return lambda p: self.alphabet.parameter_derivative(p, i)
         if generator.kind != "position":
             return lambda p: p.partial(i)
         columns = [c for c, letters in enumerate(self.alphabet.gradients) if any(k == i and r == 1 for k, r in letters)]
@@ -118,7 +128,9 @@ class Equations:
     @cached_property
     def mass_matrix(self) -> Form:
         """M(q), nv x nv."""
-        return Form(self, mass_matrix(self.lifted, self.alphabet.q), "mass_matrix")
+        return Form(
+            self, np.reshape(np.array(mass_matrix(self.lifted, self.alphabet.q), object), (self.nv, self.nv)), "mass_matrix"
+        )
 
     @cached_property
     def mass_matrix_gradient(self) -> np.ndarray:
@@ -215,6 +227,40 @@ class Equations:
         """H = T + V, in q and qd."""
         return Form(self, (self.kinetic_energy + self.potential_energy).entries, "hamiltonian")
 
+    # parameters -----------------------------------------------------------------------------------------------------------
+
+    def regressor(self, parameters: Sequence[str] | None = None) -> Regressor:
+        """`tau = Y pi + remainder`, which is (Y, remainder, names).
+
+        Args:
+            parameters: names of symbols, in the order of the columns; by default the columns of `Robot.regressor`.
+
+        Raises:
+            UnknownNameError: there is no such parameter.
+            InputError: tau is not linear in them: two of them are multiplied, or one is squared.
+        """
+        from qddot.symbolic.linearity import regressor
+
+        return regressor(self, parameters)
+
+    @cache  # noqa: B019
+    def base_parameters(self) -> BaseParameters:
+        """The least combinations of the standard parameters (those of `Robot.regressor`) that tau depends on, exactly."""
+        from qddot.symbolic.base_parameters import base_parameters
+
+        return base_parameters(self)
+
+    def identifiability(self, parameters: Sequence[str]) -> BaseParameters:
+        """Which of some parameters, given by the names of their symbols, can be told from motion and joint forces, and why others
+        cannot. `print` the result for the verdict in words.
+
+        Raises:
+            UnknownNameError, InputError: as `regressor`.
+        """
+        from qddot.symbolic.base_parameters import identifiability
+
+        return identifiability(self, parameters)
+
     # kinematics -----------------------------------------------------------------------------------------------------------
 
     def transform(self, frame: str | None = None) -> Form:
@@ -234,6 +280,24 @@ class Equations:
         a = self.alphabet
         columns = jacobian.jacobian_rate(self.lifted, a.q, a.qd, self._frame(frame), reference)
         return Form(self, jacobian.rows(columns), "jacobian_dot")
+
+    def task_space(
+        self, frame: str | None = None, rows: Sequence[str] | None = None, reference: str = "world_aligned"
+    ) -> TaskSpace:
+        """The equation of motion at a frame, `F = M Vdot + C V + g` with `V = J qd`, of a small arm (see `TaskSpace`).
+
+        Args:
+            frame: name; the tip of the only chain if None.
+            rows: parts of the velocity, of `wx, wy, wz, x, y, z`, as many as joints or fewer: `["x", "y"]` of an arm in a plane.
+            reference: as in `Robot.jacobian`.
+
+        Raises:
+            SingularityError: the rows of the Jacobian depend on one another at every q.
+            InputError: more rows than joints, or too many joints for a closed form.
+        """
+        from qddot.symbolic.task_space import task_space
+
+        return task_space(self, frame, rows, reference)
 
     def _frame(self, frame: str | None) -> str:
         return self.model.tip if frame is None else frame

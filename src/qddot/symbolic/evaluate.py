@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.compile.arrays import QUATERNION_TOLERANCE
 from qddot.errors import InputError, UnboundSymbolError, unknown_name
 from qddot.symbolic.ring import Poly
 
@@ -24,9 +25,10 @@ def evaluate(
     equations = form.equations
     motion = [check(name, x, n) for name, x, n in (("q", q, equations.nq), ("qd", qd, equations.nv), ("qdd", qdd, equations.nv))]
     given = dict(parameters or {})
+    known = [g.name for g in equations.alphabet.ring.generators if g.kind == "parameter"]
     for name in given:
-        if name not in equations.alphabet.parameters:
-            raise unknown_name("parameter", name, equations.parameters)
+        if name not in known:
+            raise unknown_name("parameter", name, known)
     if digits is None:
         return finished(form, Letters(equations, motion, given, math, float))
     import mpmath
@@ -64,8 +66,10 @@ class Letters:
         generator = self.equations.alphabet.ring.generators[i]
         kind, of, fn = generator.kind, generator.of, self.arithmetic
         q, qd, qdd = self.motion
-        if kind in ("position", "quaternion"):
+        if kind == "position":
             return self._number(q[of])
+        if kind == "quaternion":
+            return self._unit(of)
         if kind in ("velocity", "acceleration"):
             return self._number((qd if kind == "velocity" else qdd)[of])
         if kind == "sign":
@@ -77,6 +81,16 @@ class Letters:
             return fn.cos(angle) if kind == "cos" else fn.sin(angle)
         return self._parameter(generator)
 
+    def _unit(self, i: int) -> Any:
+        """One number of a quaternion, made unit."""
+        start = next(c.q.start for c in self.equations.exact_model.mechanism.coordinates if i in c.q)
+        parts = [self._number(x) for x in self.motion[0][start : start + 4]]
+        length = self.arithmetic.sqrt(sum(x * x for x in parts))
+        if abs(length - 1) > QUATERNION_TOLERANCE:
+            shown = f"q[{start}:{start + 4}] is a quaternion wxyz of length {float(length):.6g}"
+            raise InputError(f"{shown}, not 1: normalise it")
+        return parts[i - start] / length
+
     def _angle(self, angle: Any) -> Any:
         if angle.coordinate is None:
             return self._expression(angle.multiple)
@@ -85,12 +99,12 @@ class Letters:
 
     def _parameter(self, generator: Any) -> Any:
         name = generator.name
-        if name in self.given:
-            return self._number(self.given[name])
         if generator.kind == "inverse":
             return 1 / self._expression(generator.of)
         if generator.kind == "atom":
             return self._expression(generator.of)
+        if name in self.given:
+            return self._number(self.given[name])
         value = self.equations.values.get(name)
         if value is None:
             raise UnboundSymbolError(f"{name} has no value: give one with parameters={{{name!r}: ...}}")
@@ -100,8 +114,6 @@ class Letters:
         """A SymPy expression of parameters."""
         import sympy
 
-        if not expression.free_symbols:
-            return self._number(expression)
         symbols = sorted(expression.free_symbols, key=str)
         values = [self(self.equations.letter(str(s))) for s in symbols]
         return sympy.lambdify(symbols, expression, "math" if self.arithmetic is math else "mpmath")(*values)
@@ -109,7 +121,9 @@ class Letters:
     def _number(self, x: Any) -> Any:
         if self.arithmetic is math:
             return float(x)
-        return self.arithmetic.mpf(str(x)) if hasattr(x, "free_symbols") else self.arithmetic.mpf(x)
+        if isinstance(x, Fraction):
+            return self.number(x)
+        return self._expression(x) if hasattr(x, "free_symbols") else self.arithmetic.mpf(x)
 
 
 def check(name: str, x: Any, n: int) -> Sequence[Any]:

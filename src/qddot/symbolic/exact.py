@@ -6,7 +6,8 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from qddot.model.pose import to_rpy
+from qddot.errors import InputError
+from qddot.model.pose import from_rpy, to_rpy
 from qddot.model.scalar import is_symbolic
 from qddot.model.spatial import Mat
 
@@ -14,24 +15,39 @@ STEP = math.pi / 12
 NOISE = 1e-12  # rad: an angle this close to a multiple of 15 degrees is one, but for rounding
 CLOSE = 1e-9  # rad: what rounding does to the angles of a matrix near gimbal lock
 DECIMALS = range(4, 13)  # 1.5708 and 3.14159265 are multiples too, written with so many of them
-HALF_TURN_DENOMINATOR = 10**9  # of tan(angle/2): two such fractions differ by 1e-18
+CHANCE = Fraction(1, 10000)
+HALF = Fraction(499, 1000)  # of the way to the next float: what is nearer rounds to this one
 
 
 def rational(x: float) -> Fraction:
-    """The decimal that was written. A float of 16 or 17 digits was computed: then the simplest fraction that rounds to it."""
-    decimal = Fraction(repr(x))
-    digits = repr(x).partition("e")[0].replace(".", "").lstrip("-0")
-    if len(digits) <= 15:
-        return decimal
-    exact, ulp = Fraction(x), Fraction(math.ulp(x))
-    return simplest(exact - ulp / 2, exact + ulp / 2)
+    """The decimal that was written. A float with more digits than people write was computed: then a short decimal a few roundings
+    away (0.1 + 0.2 is 3/10), or the simplest fraction that rounds to it (of 13 to 15 digits only one too simple to be there by
+    chance).
+
+    Raises:
+        InputError: it is not finite.
+    """
+    if not math.isfinite(x):
+        raise InputError(f"{x} is not a finite number")
+    text = repr(float(x))
+    for candidate in (text, f"{x:.15g}"):
+        if digits(candidate) <= 12:
+            return Fraction(candidate)
+    size, way = Fraction(abs(x)), 1 if x > 0 else -1
+    above, below = (abs(Fraction(math.nextafter(abs(x), to)) - size) * HALF for to in (math.inf, 0.0))
+    found = way * simplest(size - below, size + above)
+    return found if digits(text) > 15 or found.denominator**2 * above < CHANCE else Fraction(text)
+
+
+def digits(text: str) -> int:
+    return len(text.partition("e")[0].replace(".", "").strip("-0"))
 
 
 def simplest(low: Fraction, high: Fraction) -> Fraction:
     """The fraction with the least denominator in an interval (by continued fractions)."""
-    if low < 0 < high:
+    if low <= 0 <= high:
         return Fraction(0)
-    if high <= 0:
+    if high < 0:
         return -simplest(-high, -low)
     whole = -(-low.numerator // low.denominator)  # the next integer above
     if whole <= high:
@@ -55,24 +71,32 @@ COSINES = (Surd(4), Surd(b=1, d=1), Surd(c=2), Surd(b=2), Surd(2), Surd(b=-1, d=
 Exact = Fraction | Surd
 
 
-def turn(angle: float) -> tuple[Exact, Exact, float]:
+def turn(angle: float, written: bool = True) -> tuple[Exact, Exact, float]:
     """(cos, sin) of an angle: by roots at multiples of 15 degrees, otherwise a rational point of the circle within 1e-16; and how
-    far (rad) the angle was off the multiple it was taken for."""
+    far (rad) the angle was off the multiple it was taken for. An angle that is `written` in a file may be a multiple with a few
+    decimals."""
     k = round(angle / STEP)
     off = angle - k * STEP
-    if abs(off) <= CLOSE or is_written_short(angle, k * STEP):
+    if abs(off) <= CLOSE or (written and is_written_short(off, k)):
         return cosine(k), cosine(k - 6), off if abs(off) > NOISE else 0.0
     swap = math.cos(angle) < 0  # keep the tangent of the half angle below 1
-    t = Fraction(math.tan((angle - math.pi if swap else angle) / 2)).limit_denominator(HALF_TURN_DENOMINATOR)
+    t = rational(math.tan((angle - math.pi if swap else angle) / 2))
     c, s = (1 - t * t) / (1 + t * t), 2 * t / (1 + t * t)
     return (-c, -s, 0.0) if swap else (c, s, 0.0)
 
 
-def is_written_short(angle: float, multiple: float) -> bool:
-    """The multiple with a few decimals, rounded or cut off."""
-    return any(
-        abs(short - angle) <= CLOSE for d in DECIMALS for short in (round(multiple, d), math.trunc(multiple * 10**d) / 10**d)
-    )
+def is_written_short(off: float, k: int) -> bool:
+    """An angle so far off a multiple of 15 degrees is one with a few decimals, rounded or cut off; or such an angle after the half
+    turns and reflections by which a matrix gives back other angles than those it was made from."""
+    if abs(off) > 10.0 ** -DECIMALS[0]:
+        return False
+    for way in (1, -1):
+        for multiple in ((way * k + 12 * half_turns) * STEP for half_turns in range(-2, 3)):
+            for scale in (10**d for d in DECIMALS):
+                written = (round(multiple * scale) / scale, math.trunc(multiple * scale) / scale)
+                if any(abs(way * (x - multiple) - off) <= CLOSE for x in written):
+                    return True
+    return False
 
 
 def cosine(k: int) -> Surd:
@@ -81,13 +105,27 @@ def cosine(k: int) -> Surd:
     return COSINES[k] if k <= 6 else Surd(*(-x for x in COSINES[12 - k]))
 
 
+def surd(x: float) -> Surd | None:
+    """The sine or cosine of a multiple of 15 degrees that a float is, but for rounding."""
+    for k in range(13):
+        if abs(math.cos(k * STEP) - x) <= 1e-15:
+            return cosine(k)
+    return None
+
+
 class Turned(NamedTuple):
-    """An exact rotation as `Rz(yaw) Ry(pitch) Rx(roll)`; `off` lists each (angle, multiple of 15 degrees) taken for one another."""
+    """An exact rotation as `Rz(yaw) Ry(pitch) Rx(roll)`.
+
+    Attributes:
+        off: each (angle, multiple of 15 degrees) taken for one another.
+        error: how far the given matrix was from a rotation, if more than rounding; else 0.
+    """
 
     yaw: tuple[Exact, Exact]
     pitch: tuple[Exact, Exact]
     roll: tuple[Exact, Exact]
     off: tuple[tuple[float, int], ...]
+    error: float
 
 
 def rotation(R: Mat) -> Turned:
@@ -99,7 +137,9 @@ def rotation(R: Mat) -> Turned:
         turns.append((c, s))
         if error:
             off.append((angle, round(angle / STEP)))
-    return Turned(turns[0], turns[1], turns[2], tuple(off))
+    again = from_rpy(roll, pitch, yaw)
+    error = max(abs(a - b) for row, other in zip(R, again) for a, b in zip(row, other))
+    return Turned(turns[0], turns[1], turns[2], tuple(off), error if error > CLOSE else 0.0)
 
 
 def is_numeric(R: Mat) -> bool:

@@ -6,7 +6,7 @@ the robot become symbols, which keep their values (`ExactModel.values`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -23,11 +23,14 @@ from qddot.model.pose import rotation_z, z_onto
 from qddot.model.scalar import Scalar, is_symbolic
 from qddot.model.spatial import Mat, RigidInertia, Transform, Vec, map_scalars, symmetric, upper
 from qddot.symbolic.alphabet import Alphabet
-from qddot.symbolic.exact import STEP, Turned, is_numeric, rotation
-from qddot.symbolic.ring import Poly
+from qddot.symbolic.exact import STEP, is_numeric, rotation
+from qddot.symbolic.exact_drive import exact_side
+from qddot.symbolic.reading import with_surds
 
 PARAMETERS = ("given", "inertial", "all")
 OFFSETS = ("a", "b", "d")
+TURNED = ("revolute", "continuous", "prismatic", "helical", "planar")
+IDENTITY = Mat()
 MOMENTS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 
 
@@ -66,24 +69,34 @@ class ExactModel:
         self.source, self.name, self.root = source, source.name, source.root
         self.parameters = parameters
         self.notes: list[str] = []
-        names = list(symbol_names(source, parameters))
-        self.alphabet = Alphabet(source, numbers_of(source), dict.fromkeys(names))
         self.values: dict[str, Scalar] = {}
+        self._own = {symbol.name for symbol in source.symbols}
+        sides = {joint.name: exact_side(joint.drive, source.leaders.get(joint.name)) for joint in source.joints if joint.drive}
+        skeleton = lower(Skeleton.of(source))  # type: ignore[arg-type]
+        rubbing = {c for body in skeleton.bodies for c in body.columns if rubs(sides.get(body.joint_name))}
+        names = dict.fromkeys(symbol_names(source, parameters))
+        self.alphabet = Alphabet(skeleton, numbers_of(source, sides), names, rubbing)
         exact = self.alphabet.exact
         self.gravity: Vec = map_scalars(exact, source.gravity)
         self.links = [Link(x.name, x.inertia and self._mass(x.inertia)) for x in source.links]  # type: ignore[arg-type]
-        self.joints = [self._joint(joint) for joint in source.joints]
+        self.joints = [self._joint(joint, sides.get(joint.name)) for joint in source.joints]
         self.frames = [Frame(x.name, x.link, self._pose(x.pose, f"frame {x.name!r}")) for x in source.frames]
         self.leaders = {name: (leader, exact(m), exact(o)) for name, (leader, m, o) in source.leaders.items()}
         if parameters == "all":
             self.gravity = Vec(*(self._symbol(f"g{axis}", x) for axis, x in zip("xyz", self.gravity)))
+        if self.alphabet.opaque:
+            letters = ", ".join(self.alphabet.opaque)
+            self.notes.append(
+                f"{letters}: kept as they are; equal forms that differ only in what these mean are not seen to be equal"
+            )
 
     @cached_property
     def mechanism(self) -> Mechanism:
         mechanism = lower(self)  # type: ignore[arg-type]
-        if self.parameters == "given":
-            return mechanism
-        return mechanism._replace(bodies=tuple(self._with_symbols(body) for body in mechanism.bodies))
+        bodies = [replace(body, rate=1) if body.rate == 1 else body for body in mechanism.bodies]  # a plain 1 costs nothing
+        if self.parameters != "given":
+            bodies = map(self._with_symbols, bodies)
+        return mechanism._replace(bodies=tuple(bodies))
 
     @property
     def bodies(self) -> tuple[Body, ...]:
@@ -100,43 +113,35 @@ class ExactModel:
         m, c = exact(inertia.mass), map_scalars(exact, inertia.com)
         return Mass(RigidInertia(m, c * m, map_scalars(exact, inertia.tensor) + steiner(m, c)))
 
-    def _joint(self, joint: Joint) -> Joint:
-        """With the axis turned onto z once and for all."""
+    def _joint(self, joint: Joint, side: JointSide | None) -> Joint:
+        """With the axis turned onto z once and for all, and the drive as its coordinate feels it, be it that of a leader."""
         exact, where = self.alphabet.exact, f"joint {joint.name!r}"
         origin, tip = self._pose(joint.origin, where), self._pose(joint.tip, where)
-        if joint.kind not in ("spherical", "free", "fixed"):
+        if joint.kind in TURNED and joint.axis != Z:
             turned = Transform(self._rotation(z_onto(joint.axis), where), Vec(0, 0, 0))
             origin, tip = origin @ turned, turned.inverse @ tip
-        drive = Side(self._side(joint.drive)) if joint.drive else None
-        return replace(joint, origin=origin, axis=Z, tip=tip, pitch=exact(joint.pitch), rate=exact(joint.rate), drive=drive)  # type: ignore[arg-type]
-
-    def _side(self, drive: Any) -> JointSide:
-        """From the numbers as given where they are numbers, so that `N^2 Jm` is not rounded."""
-        exact = self.alphabet.exact
-        values = vars(drive)
-        if any(is_symbolic(x) for x in (*values.values(), *(values["coulomb"] if isinstance(values["coulomb"], tuple) else ()))):
-            return drive.at_joint.map(exact)
-        copy = object.__new__(type(drive))
-        for name, x in values.items():
-            object.__setattr__(
-                copy, name, x if name == "side" else map_scalars(exact, x) if not isinstance(x, tuple) else tuple(map(exact, x))
-            )
-        return copy.at_joint
+        drive = Side(side.map(exact)) if side else None
+        pitch, rate = exact(joint.pitch), exact(joint.rate)
+        return replace(joint, origin=origin, axis=Z, tip=tip, pitch=pitch, rate=rate, drive=drive, mimic=None)  # type: ignore[arg-type]
 
     def _pose(self, pose: Transform, where: str) -> Transform:
         return Transform(self._rotation(pose.R, where), map_scalars(self.alphabet.exact, pose.p))
 
     def _rotation(self, R: Mat, where: str) -> Mat:
         exact = self.alphabet.exact
+        if R == IDENTITY:
+            return IDENTITY
         if not is_numeric(R):
-            return map_scalars(exact, R)
-        turned: Turned = rotation(R)
-        for angle, k in turned.off:
-            multiple = Fraction(k, 12)
-            pi = "pi" if multiple.numerator == 1 else f"{multiple.numerator} pi" if multiple != -1 else "-pi"
-            shown = pi if multiple.denominator == 1 else f"{pi}/{multiple.denominator}"
-            self.notes.append(f"{where}: the angle {angle:.10g} rad was read as {shown}, {abs(angle - k * STEP):.1e} rad away")
-        (cz, sz), (cy, sy), (cx, sx) = (map(exact, pair) for pair in turned[:3])
+            turned = map_scalars(lambda x: exact(with_surds(x)), R)
+            if turned @ turned.T != IDENTITY:
+                self.notes.append(f"{where}: a rotation of letters and of numbers that were rounded: a rotation only within 1e-15")
+            return turned
+        yaw, pitch, roll, off, error = rotation(R)
+        for angle, k in off:
+            self.notes.append(f"{where}: the angle {angle:.10g} rad was read as {shown(k)}, {abs(angle - k * STEP):.1e} rad away")
+        if error:
+            self.notes.append(f"{where}: a matrix {error:.1e} off a rotation was read as the rotation next to it")
+        (cz, sz), (cy, sy), (cx, sx) = (map(exact, pair) for pair in (yaw, pitch, roll))
         Ry, Rx = Mat(Vec(cy, 0, sy), Vec(0, 1, 0), Vec(-sy, 0, cy)), Mat(Vec(1, 0, 0), Vec(0, cx, -sx), Vec(0, sx, cx))
         return rotation_z(cz, sz) @ Ry @ Rx
 
@@ -144,65 +149,95 @@ class ExactModel:
 
     def _symbol(self, name: str, value: Scalar) -> Scalar:
         """The symbol of that name instead of a number that is not 0."""
-        if value == 0 or (isinstance(value, Poly) and value.is_open):
+        if value == 0 or not self.alphabet.is_number(value):
+            return value
+        if name in self._own:
+            raise InputError(
+                f"{name} is a symbol of this robot and cannot also stand for its number {value}: call it something else"
+            )
+        if ("parameter", name) not in self.alphabet:  # too small for a float to show
             return value
         self.values[name] = value
-        return self.alphabet.parameters[name]
+        return self.alphabet["parameter", name]
 
     def _with_symbols(self, body: Body) -> Body:
         number = body.index + 1
+        new = {letter: self._symbol(f"{letter}{number}", x) for letter, x in named_numbers(body, self.parameters).items()}
         placement, seen_from = body.placement, body.link
         if self.parameters == "all":
-            p = Vec(*(self._symbol(f"{letter}{number}", x) for letter, x in zip(OFFSETS, placement.p)))
-            placement, seen_from = Transform(placement.R, p), Transform()
-        m, h, I = seen_from.inverse.out_inertia(body.inertia)
-        named = [self._symbol(f"{name}{number}", x) for name, x in zip(MOMENTS, (m, *h, *upper(I)))]
-        inertia = seen_from.out_inertia(RigidInertia(named[0], Vec(*named[1:4]), symmetric(*named[4:])))
-        side = body.drive
-        positive, negative = side.coulomb
-        if positive == negative:
-            dry = (self._symbol(f"Fs{number}", positive),) * 2
-        else:
-            dry = self._symbol(f"Fp{number}", positive), self._symbol(f"Fn{number}", negative)
-        drive = JointSide(
-            self._symbol(f"J{number}", side.armature),
-            self._symbol(f"Fv{number}", side.viscous),
-            dry,
-            self._symbol(f"k{number}", side.stiffness),
-            self._symbol(f"rest{number}", side.rest),
-        )
-        return replace(body, placement=placement, inertia=inertia, drive=drive)
+            placement, seen_from = Transform(placement.R, Vec(*(new[letter] for letter in OFFSETS))), Transform()
+        m, mx, my, mz, *moments = (new[letter] for letter in MOMENTS)
+        inertia = seen_from.out_inertia(RigidInertia(m, Vec(mx, my, mz), symmetric(*moments)))
+        dry = (new["Fs"],) * 2 if "Fs" in new else (new["Fp"], new["Fn"])
+        return replace(body, placement=placement, inertia=inertia, drive=JointSide(new["J"], new["Fv"], dry, new["k"], new["rest"]))
+
+
+class Skeleton(NamedTuple):
+    """A model without poses and inertias: what `lower` needs to hand out coordinates."""
+
+    joints: Sequence[Joint]
+    root: str
+    leaders: Mapping[str, tuple[str, Any, Any]]
+    links: tuple = ()
+    frames: tuple = ()
+
+    @staticmethod
+    def of(model: Model) -> Skeleton:
+        bare = {"origin": Transform(), "tip": Transform(), "axis": Z, "drive": None, "mimic": None}
+        return Skeleton([replace(joint, **bare) for joint in model.joints], model.root, model.leaders)
+
+
+def rubs(side: JointSide | None) -> bool:
+    return side is not None and any(is_symbolic(x) or x != 0 for x in side.coulomb)
 
 
 def symbol_names(model: Model, parameters: str) -> Iterator[str]:
-    """The names the symbols will have."""
+    """The names of the symbols that numbers may become: not of zeros, and not of symbols the robot has already."""
     if parameters == "given":
         return
+    own = {symbol.name for symbol in model.symbols}
     for body in model.bodies:
-        letters = (*MOMENTS, "Fs", "Fp", "Fn", "J", "Fv", "k", "rest", *(OFFSETS if parameters == "all" else ()))
-        yield from (f"{letter}{body.index + 1}" for letter in letters)
+        for letter, x in named_numbers(body, parameters).items():
+            if (is_symbolic(x) or x != 0) and f"{letter}{body.index + 1}" not in own:
+                yield f"{letter}{body.index + 1}"
     if parameters == "all":
-        yield from ("gx", "gy", "gz")
+        yield from (name for name, x in zip(("gx", "gy", "gz"), model.gravity) if x != 0 and name not in own)
 
 
-def numbers_of(model: Model) -> Iterable[Scalar]:
+def named_numbers(body: Body, parameters: str) -> dict[str, Scalar]:
+    """A body's numbers by the letter of their symbol."""
+    offsets = zip(OFFSETS, body.placement.p if parameters == "all" else ())
+    m, h, I = (Transform() if parameters == "all" else body.link).inverse.out_inertia(body.inertia)
+    side = body.drive
+    positive, negative = side.coulomb
+    dry = {"Fs": positive} if positive == negative else {"Fp": positive, "Fn": negative}
+    drive = {**dry, "J": side.armature, "Fv": side.viscous, "k": side.stiffness, "rest": side.rest}
+    return {**dict(offsets), **dict(zip(MOMENTS, (m, *h, *upper(I)))), **drive}
+
+
+def numbers_of(model: Model, sides: Mapping[str, JointSide]) -> list[Scalar]:
     """Every number of a description that may be an expression, as it will be read."""
     found: list[Scalar] = []
     note = lambda x: (found.append(x), x)[1]  # noqa: E731
-    map_scalars(note, model.gravity)
+    things: list[Any] = [model.gravity, *(frame.pose for frame in model.frames)]
     for link in model.links:
         if link.inertia:
-            map_scalars(note, link.inertia.com)
-            map_scalars(note, link.inertia.tensor)
-            note(link.inertia.mass)
+            things += [link.inertia.com, link.inertia.tensor, link.inertia.mass]
     for joint in model.joints:
-        for part in (joint.origin, joint.tip, z_onto(joint.axis) if joint.kind not in ("spherical", "free", "fixed") else Vec()):
-            map_scalars(note, part)
-        found += [joint.pitch, joint.rate]
-        if joint.drive:
-            joint.drive.at_joint.map(note)
-    for frame in model.frames:
-        map_scalars(note, frame.pose)
+        things += [joint.origin, joint.tip, joint.pitch, joint.rate]
+        if joint.kind in TURNED and joint.axis != Z:
+            things.append(z_onto(joint.axis))
     for _, multiplier, offset in model.leaders.values():
-        found += [multiplier, offset]
+        things += [multiplier, offset]
+    for thing in things:
+        map_scalars(note, thing)
+    for side in sides.values():
+        side.map(note)
     return found
+
+
+def shown(k: int) -> str:
+    """k times 15 degrees as a multiple of pi."""
+    multiple = Fraction(k, 12)
+    top = {1: "pi", -1: "-pi", 0: "0"}.get(multiple.numerator, f"{multiple.numerator} pi")
+    return top if multiple.denominator == 1 else f"{top}/{multiple.denominator}"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from qddot.errors import InputError
-from qddot.symbolic.reading import read
-from qddot.symbolic.ring import NotPolynomialError, Poly
+from qddot.symbolic.reading import exactly, read
+from qddot.symbolic.ring import Generator, NotPolynomialError, Poly, Ring
 
 if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations
@@ -18,31 +18,43 @@ if TYPE_CHECKING:
 def read_expression(equations: Equations, expression: Any) -> Poly:
     """See `Equations.read`."""
     if isinstance(expression, str):
-        from qddot.formats.expression import Scope
-
-        try:
-            expression = Scope().evaluate(expression)
-        except ValueError as error:
-            raise InputError(f"{expression!r}: {error}") from None
+        expression = parsed(expression)
     alphabet = equations.alphabet
 
     def leaf(kind: str, x: Any) -> Any:
         if kind == "parameter":
             return alphabet.ring.letters[equations.letter(str(x))]
         if kind in ("cos", "sin"):
-            try:
-                return alphabet._leaf(kind, x)
-            except KeyError:
-                return angle(kind, x)
-        if (kind, x) in alphabet._at:
-            return alphabet[kind, x]
-        raise NotPolynomialError(f"{x} is not a polynomial in the letters of these equations")
+            return alphabet.cos_sin_of(x, leaf)[kind == "sin"]
+        known = next((key for key in ((kind, x), (kind, by_name(x))) if key in alphabet), None)
+        if known is None:
+            raise NotPolynomialError(
+                f"{'1/' if kind == 'inverse' else ''}{x} is not a polynomial in the letters of these equations"
+            )
+        return alphabet[known]
 
-    def angle(kind: str, x: Any) -> Any:
-        c, s = alphabet.cos_sin(read(x, leaf))
-        return c if kind == "cos" else s
+    def by_name(x: Any) -> Any:
+        """With the robot's own symbols, which may have other assumptions than these of the same names."""
+        own = {g.name: g.of for g in alphabet.ring.generators if g.kind == "parameter" and isinstance(g.of, sympy.Symbol)}
+        return x.xreplace({s: own.get(str(s), s) for s in x.free_symbols}) if isinstance(x, sympy.Basic) else x
 
-    return alphabet.ring.constant(read(sympy.sympify(expression), leaf))
+    expression = sympy.sympify(expression)
+    if not isinstance(expression, sympy.Expr):
+        raise InputError(f"{expression!r} is not an expression")
+    return alphabet.ring.constant(read(exactly(expression), leaf))
+
+
+def parsed(text: str) -> Any:
+    """A text as a SymPy expression; `sqrt(2)` and `1/3` are not rounded."""
+    from qddot.formats.expression import Scope
+
+    try:
+        value = Scope().evaluate(text)
+        if isinstance(value, float):  # numbers alone are evaluated in floats, beside a symbol they stay exact
+            return Scope().evaluate(f"({text})*one").subs(sympy.Symbol("one", real=True), 1) if value else sympy.Integer(0)
+    except ValueError as error:
+        raise InputError(f"{text!r}: {error}") from None
+    return value
 
 
 def substitution(equations: Equations, values: Mapping[str, Any]) -> Callable[[Any], Any]:
@@ -50,21 +62,76 @@ def substitution(equations: Equations, values: Mapping[str, Any]) -> Callable[[A
     alphabet = equations.alphabet
     ring = alphabet.ring
     put: dict[int, Any] = {}
+    refused: dict[int, str] = {}
     for name, value in values.items():
         i = equations.letter(name)
         generator = ring.generators[i]
-        new = equations.lift(value)
-        put[i] = new
+        put[i] = new = equations.lift(value)
+        if generator.kind in ("quaternion", "sign", "sin", "cos", "root", "inverse"):
+            raise InputError(f"{name} is bound to other letters and cannot be replaced by itself: replace what it is made of")
+        if generator.kind == "velocity" and ("sign", generator.of) in alphabet:
+            put[alphabet.index("sign", generator.of)] = sign_of(new, name)
         if generator.kind == "position":
             for angle, (c, s) in alphabet.angles.items():
                 if angle.coordinate == generator.of:
+                    here = *c.letters(), *s.letters()
                     try:
-                        cos, sin = alphabet.cos_sin(new * alphabet.exact(angle.multiple))
+                        put.update(zip(here, map(ring.constant, alphabet.cos_sin(new * alphabet.exact(angle.multiple)))))
                     except NotPolynomialError as error:
-                        raise InputError(f"{name} cannot become {value}: {error}") from None
-                    put[next(iter(c.letters()))], put[next(iter(s.letters()))] = ring.constant(cos), ring.constant(sin)
+                        refused.update(dict.fromkeys(here, f"{name} cannot become {value}: {error}"))
+    changed = {ring.generators[i].of: as_sympy(new, ring) for i, new in put.items() if alphabet.dependents(i)}
+    for k in dict.fromkeys(k for i in list(put) for k in alphabet.dependents(i)):
+        put[k] = rewritten(equations, ring.generators[k], changed)
 
     def replace(p: Any) -> Any:
+        for i in p.letters() & refused.keys():
+            raise InputError(refused[i])
         return p.evaluate(lambda i: put.get(i, ring.letters[i]), lambda x: x) if p.letters() & put.keys() else p
 
     return replace
+
+
+def rewritten(equations: Equations, generator: Generator, changed: Mapping[Any, Any]) -> Any:
+    """A letter made of parameters (a sine, a reciprocal, an atom) after some of these have changed."""
+    missing = [str(symbol) for symbol, value in changed.items() if value is None]
+    if missing:
+        raise InputError(
+            f"{generator.name} is made of {', '.join(missing)}, which can become a number or parameters, but nothing that moves"
+        )
+    of, kind = generator.of, generator.kind
+    if kind in ("cos", "sin"):
+        multiple = of.multiple.subs(changed, simultaneous=True)
+        angle = multiple if of.coordinate is None else multiple * sympy.Symbol(f"q{of.coordinate + 1}")
+        expression = sympy.cos(angle) if kind == "cos" else sympy.sin(angle)
+    else:
+        expression = (1 / of if kind == "inverse" else of).subs(changed, simultaneous=True)
+    try:
+        return equations.read(expression)
+    except NotPolynomialError as error:
+        raise InputError(f"{generator.name} cannot become {expression}: {error}") from None
+
+
+def as_sympy(p: Poly, ring: Ring) -> Any:
+    """A polynomial in parameters as a SymPy expression; None if it has other letters."""
+    total = sympy.Integer(0)
+    for powers, coefficient in p.terms():
+        term: Any = sympy.Rational(coefficient.numerator, coefficient.denominator)
+        for i, e in powers.items():
+            generator = ring.generators[i]
+            if generator.kind == "root":
+                letter = sympy.sqrt(generator.of)
+            elif generator.kind == "inverse":
+                letter = 1 / generator.of
+            elif generator.kind in ("parameter", "atom"):
+                letter = generator.of if isinstance(generator.of, sympy.Expr) else sympy.Symbol(generator.name, real=True)
+            else:
+                return None
+            term *= letter**e
+        total += term
+    return total
+
+
+def sign_of(p: Poly, name: str) -> int:
+    if not p.is_constant:
+        raise InputError(f"{name} has friction that depends on its sign: it can only become a number")
+    return (p.value > 0) - (p.value < 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from qddot.errors import InputError
 
 if TYPE_CHECKING:
+    from qddot.symbolic.abbreviations import Abbreviations
     from qddot.symbolic.equations import Equations
 
 
@@ -150,3 +151,87 @@ class Form:
     def value(self) -> Fraction:
         """Of an entry without letters: the exact number."""
         return self._single().value
+
+    # printing -------------------------------------------------------------------------------------------------------------
+
+    def latex(self, **style: Any) -> str:
+        """LaTeX for math mode: an entry, a `bmatrix`, or several of them for an array of three indices.
+
+        Args:
+            **style: any of `angles="sum"`, `group="trigonometric"`, `abbreviate=None`, `notation="qddot"`, `digits=6`, `lhs=False`:
+                see `qddot.symbolic.presentation.Style`.
+        """
+        from qddot.symbolic.printing import printed
+
+        return printed("latex", self, style)
+
+    def text(self, **style: Any) -> str:
+        """Plain text, arrays as NumPy writes them; `c12` is cos(q1 + q2). Styles as of `latex`."""
+        from qddot.symbolic.printing import printed
+
+        return printed("text", self, style)
+
+    def mathml(self, **style: Any) -> str:
+        """A `<math>` element that browsers render. Styles as of `latex`."""
+        from qddot.symbolic.printing import printed
+
+        return printed("mathml", self, style)
+
+    def abbreviated(self, **style: Any) -> tuple[str, Abbreviations]:
+        """The text, with short names for what the parameters make together, and the definitions of these."""
+        from qddot.symbolic.abbreviations import Abbreviations
+
+        short = Abbreviations()
+        return self.text(abbreviate=short, **style), short
+
+    def sympy(self) -> Any:
+        """A SymPy expression, a matrix (a vector is a column), or an array of three indices, exactly equal.
+
+        Joint variables and rates are real symbols `q1, qd1, qdd1`, so are parameters that took the place of numbers; the robot's
+        own symbols are themselves. It is expanded, in sines and cosines of single angles.
+        """
+        from qddot.symbolic.to_sympy import to_sympy
+
+        return to_sympy(self)
+
+    def python(self) -> str:
+        """Source of a Python function over NumPy: `def mass_matrix(q, *, L1, m1)`, with `qd` and `qdd` after `q` if they occur.
+
+        It broadcasts over leading dimensions. Parameters are keywords; those that took the place of numbers default to them. A name
+        that is no identifier is spelt as one.
+        """
+        from qddot.symbolic.code import Program, PythonPrinter, python_source
+
+        return python_source(Program(self, PythonPrinter))
+
+    def c(self) -> str:
+        """Source of a C99 function: `void mass_matrix(const double q[2], const double p[4], double out[4])`.
+
+        `qd` and `qdd` stand after `q` if they occur; `p` holds the parameters in the order its comment gives, and is left out if
+        there are none; `out` is filled row by row. Numbers are rounded to double, nothing else is.
+        """
+        from qddot.symbolic.code import CPrinter, Program, c_source
+
+        return c_source(Program(self, CPrinter))
+
+    def lambdify(self) -> Callable[..., Any]:
+        """A function `f(q, /, qd=None, qdd=None, **parameters)` that computes floats.
+
+        Args of the function:
+            q, qd, qdd: (..., nq), (..., nv), (..., nv), broadcast over leading dimensions; rates left out are zero.
+            parameters: by name, numbers or arrays of the leading dimensions; those that took the place of numbers keep theirs.
+        """
+        from qddot.symbolic.code import callable_of
+
+        return callable_of(self)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    def __repr__(self) -> str:
+        from qddot.symbolic.text import brief
+
+        return brief(self)
+
+    def __str__(self) -> str:
+        return self.text()

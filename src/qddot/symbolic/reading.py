@@ -1,8 +1,8 @@
 """SymPy expressions of a description as polynomials.
 
-What is polynomial in symbols and in sines and cosines is read as such; the reciprocal of a symbol is a letter bound to it.
-Whatever else there may be (the root of a sum, an arc tangent, a quotient of sums) becomes a letter of its own, an atom: exact, but
-nothing is known of it beyond its name.
+What is polynomial in symbols and in sines and cosines is read as such; the reciprocal of a symbol is a letter bound to it, and
+so is a square root. Whatever else there may be (an arc tangent, a quotient of sums) becomes a letter of its own, an atom: exact,
+but nothing is known of it beyond its name.
 """
 
 from __future__ import annotations
@@ -13,49 +13,121 @@ from typing import Any
 
 import sympy
 
-from qddot.symbolic.exact import rational
+from qddot.errors import InputError
+from qddot.model.scalar import is_symbolic
+from qddot.symbolic.exact import rational, surd
 
 Leaf = Callable[[str, Any], Any]
-"""(kind, expression) -> scalar; kinds `parameter`, `cos`, `sin` (of the expression), `root` (of 2, 3), `inverse`, `atom`."""
+"""(kind, expression) -> scalar; kinds `parameter`, `cos`, `sin` (of the expression), `root` (of a prime), `inverse`, `atom`."""
+
+MAX_POWER = 64
 
 
 def read(expression: Any, leaf: Leaf) -> Any:
-    """The expression with its leaves replaced; only sums, products and powers remain."""
+    """The expression with its leaves replaced; only sums, products and powers remain.
+
+    Raises:
+        InputError: something that is not a real number, whatever its symbols are.
+    """
     if expression.is_Symbol:
+        if expression.is_real is False:
+            raise InputError(f"the symbol {expression} is declared not to be real")
         return leaf("parameter", expression)
     if expression.is_Rational:
         return Fraction(int(expression.p), int(expression.q))
     if expression.is_Float:
         return rational(float(expression))
     if expression.is_Add:
-        return sum((read(x, leaf) for x in expression.args), Fraction(0))
+        return sum((read(x, leaf) for x in expression.args), 0)
     if expression.is_Mul:
-        product: Any = Fraction(1)
+        product: Any = 1
         for x in expression.args:
             product = product * read(x, leaf)
         return product
     if expression.is_Pow:
         return read_power(expression, leaf)
     if isinstance(expression, (sympy.cos, sympy.sin)):
-        angle = expression.args[0]
-        plain = sympy.expand_trig(expression)
-        if plain != expression and len(angle.free_symbols) > 1:
-            return read(plain, leaf)
-        return leaf("cos" if isinstance(expression, sympy.cos) else "sin", angle)
+        return leaf("cos" if isinstance(expression, sympy.cos) else "sin", expression.args[0])
+    if isinstance(expression, sympy.tan):
+        return leaf("sin", expression.args[0]) * leaf("inverse", sympy.cos(expression.args[0]))
+    if expression.is_real is False or (expression.is_number and not expression.is_real):
+        raise InputError(f"{expression} is not a finite real number")
     return leaf("atom", expression)
 
 
 def read_power(expression: Any, leaf: Leaf) -> Any:
+    """Whole powers, and halves of whole powers; any other is an atom."""
     base, exponent = expression.as_base_exp()
-    if exponent.is_Integer:
-        inner = read(base, leaf) if exponent > 0 else leaf("inverse", base)
-        product: Any = Fraction(1)
-        for _ in range(abs(int(exponent))):
-            product = product * inner
-        return product
-    if base in (2, 3, 6) and (2 * exponent).is_Integer:
-        twice = int(2 * exponent)
-        whole = Fraction(int(base)) ** ((twice - 1) // 2)
-        roots = [leaf("root", p) for p in (2, 3) if base % p == 0]
-        return roots[0] * roots[-1] * whole if len(roots) > 1 else roots[0] * whole
-    return leaf("atom", expression)
+    twice = 2 * exponent
+    if not twice.is_Integer:
+        return leaf("atom", expression)
+    if abs(twice) > 2 * MAX_POWER:
+        raise InputError(f"{expression}: exponents over {MAX_POWER} would be huge written out")
+    odd = int(twice) % 2
+    whole = (int(twice) - odd) // 2
+    product = power(read(base, leaf), whole) if whole > 0 else power(read_inverse(base, leaf), -whole) if whole else Fraction(1)
+    return product * read_root(base, leaf) if odd else product
+
+
+def read_inverse(base: Any, leaf: Leaf) -> Any:
+    return 1 / read(base, leaf) if base.is_Rational else leaf("inverse", base)
+
+
+def read_root(base: Any, leaf: Leaf) -> Any:
+    """Of a number, by the roots of its primes."""
+    if not base.is_Integer:
+        return leaf("atom", sympy.sqrt(base))
+    if base < 0:
+        raise InputError(f"sqrt({base}) is not a real number")
+    product: Any = Fraction(1)
+    for prime, times in sympy.factorint(base).items():
+        product = product * Fraction(int(prime)) ** (times // 2) * (leaf("root", int(prime)) if times % 2 else 1)
+    return product
+
+
+def power(x: Any, n: int) -> Any:
+    """By repeated products, for whatever multiplies."""
+    product = x
+    for _ in range(n - 1):
+        product = product * x
+    return product
+
+
+def squared(atom: Any) -> Any:
+    """Of an atom that is a square root or a magnitude, its square; None for any other."""
+    if atom.is_Pow and atom.exp == sympy.Rational(1, 2):
+        return atom.base
+    return atom.args[0] ** 2 if isinstance(atom, sympy.Abs) else None
+
+
+def exactly(expression: Any) -> Any:
+    """With each float as the fraction that was meant."""
+    floats = expression.atoms(sympy.Float)
+    return (
+        expression.xreplace({x: sympy.Rational(*rational(float(x)).as_integer_ratio()) for x in floats}) if floats else expression
+    )
+
+
+def with_surds(x: Any) -> Any:
+    """An entry of a rotation with letters: its floats that are sines of multiples of 15 degrees, by roots."""
+    if isinstance(x, float):
+        return surd(x) or x
+    known = {number: surd(float(number)) for number in x.atoms(sympy.Float)} if is_symbolic(x) else {}
+    roots = [sympy.Integer(1), *map(sympy.sqrt, (2, 3, 6))]
+    return (
+        x.xreplace({number: sum(a * r for a, r in zip(found, roots)) / 4 for number, found in known.items() if found})
+        if known
+        else x
+    )
+
+
+def angle_parts(angle: Any) -> tuple[dict[Any, Fraction], float]:
+    """An angle as a sum of monomials, each times a fraction, and a number."""
+    parts: dict[Any, Fraction] = {}
+    number = 0.0
+    for monomial, times in sympy.expand(angle).as_coefficients_dict().items():
+        if monomial.is_number:
+            number += float(monomial * times)
+        else:
+            parts[monomial] = rational(float(times)) if times.is_Float else Fraction(int(times.p), int(times.q))
+    return parts, number

@@ -2,13 +2,15 @@
 
 Each relation rewrites a power of one generator (`s_i^2`, `sqrt(2)^2`, the scalar part of a unit quaternion squared) by lower
 powers. The generators so bound stand first in the lexicographic order, and their leading powers have nothing in common: the
-relations are a Groebner basis. Reduced polynomials are therefore equal if, and only if, they are the same: no `simplify` is ever needed.
+relations are a Groebner basis. (Those of a sign, `sign^3 = sign` and `sign^2 v = v`, share a factor, but reduce each other to
+nothing.) Reduced polynomials are therefore equal if, and only if, they are the same: no `simplify` is ever needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from numbers import Integral
 from typing import Any, NamedTuple
 
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
@@ -35,6 +37,9 @@ class Generator(NamedTuple):
     of: Any = None
 
 
+SMALL = 2**20  # floats that the algorithms themselves write (0.5, 2.0) have no larger denominators
+
+
 class Ring:
     """The polynomials over given generators, bound ones first."""
 
@@ -47,24 +52,27 @@ class Ring:
         self.index = {generator: i for i, generator in enumerate(self.generators)}
 
     def bind(self, i: int, power: int, to: Poly | int, other: int | None = None) -> None:
-        """Let `x_i^power` (times `x_other`) be the polynomial `to`, from now on."""
+        """Let `x_i^power` (times `x_other`) be the polynomial `to`, from now on.
+
+        What `to` is made of stands behind `x_i` and was bound before: one pass through the relations reduces everything.
+        """
         lead = self.raw[i] ** power
         if other is not None:
             lead = lead * self.raw[other]
-        bit = 1 << len(self.relations)
+        marks = 1 << len(self.relations)
+        if isinstance(to, Poly):
+            marks |= to.marks
         self.relations.append(lead - (to.p if isinstance(to, Poly) else to))
         for k in (i, other):
             if k is not None:
-                self.letters[k] = Poly(self, self.raw[k], self.letters[k].marks | bit)
+                self.letters[k] = Poly(self, self.raw[k], self.letters[k].marks | marks)
 
     def reduced(self, p: fmpq_mpoly, marks: int) -> fmpq_mpoly:
-        """By the relations whose bits are set."""
-        k = 0
+        """By the relations whose bits are set, the last first."""
         while marks:
-            if marks & 1:
-                _, p = divmod(p, self.relations[k])
-            marks >>= 1
-            k += 1
+            k = marks.bit_length() - 1
+            _, p = divmod(p, self.relations[k])
+            marks ^= 1 << k
         return p
 
     def constant(self, x: Any) -> Poly:
@@ -74,6 +82,30 @@ class Ring:
     def from_terms(self, terms: Mapping[tuple[int, ...], Any]) -> Poly:
         """From exponents and coefficients, already reduced."""
         return Poly(self, self.context.from_dict(dict(terms)), (1 << len(self.relations)) - 1)
+
+    def adopted(self, p: Poly) -> Poly:
+        """A polynomial of another ring in the letters of the same names here.
+
+        Raises:
+            NotPolynomialError: it has a letter that is missing here.
+        """
+        if p.ring is self:
+            return p
+        here = {(g.name, g.kind): i for i, g in enumerate(self.generators)}
+        place = {}
+        for i in p.letters():
+            generator = p.ring.generators[i]
+            if generator[:2] not in here:
+                raise NotPolynomialError(f"{generator.name} is a letter of other equations, which these do not have")
+            place[i] = here[generator[:2]]
+        terms: dict[tuple[int, ...], Any] = {}
+        for powers, coefficient in p.terms():
+            exponents = [0] * len(self.generators)
+            for i, e in powers.items():
+                exponents[place[i]] = e
+            terms[tuple(exponents)] = number(coefficient)
+        every = (1 << len(self.relations)) - 1
+        return Poly(self, self.reduced(self.context.from_dict(terms), every), every)
 
 
 class Poly:
@@ -86,7 +118,11 @@ class Poly:
 
     def __add__(self, o: Any) -> Poly:
         if o.__class__ is Poly:
+            if o.ring is not self.ring:
+                o = self.ring.adopted(o)
             return Poly(self.ring, self.p + o.p, self.marks | o.marks)
+        if o.__class__ not in NUMBERS:
+            return NotImplemented
         return self if o == 0 else Poly(self.ring, self.p + number(o), self.marks)
 
     __radd__ = __add__
@@ -96,42 +132,58 @@ class Poly:
 
     def __sub__(self, o: Any) -> Poly:
         if o.__class__ is Poly:
+            if o.ring is not self.ring:
+                o = self.ring.adopted(o)
             return Poly(self.ring, self.p - o.p, self.marks | o.marks)
+        if o.__class__ not in NUMBERS:
+            return NotImplemented
         return self if o == 0 else Poly(self.ring, self.p - number(o), self.marks)
 
     def __rsub__(self, o: Any) -> Poly:
+        if o.__class__ not in NUMBERS:
+            return NotImplemented
         return -self if o == 0 else Poly(self.ring, number(o) - self.p, self.marks)
 
     def __mul__(self, o: Any) -> Any:
         if o.__class__ is Poly:
+            if o.ring is not self.ring:
+                o = self.ring.adopted(o)
             p, common = self.p * o.p, self.marks & o.marks
             return Poly(self.ring, self.ring.reduced(p, common) if common else p, self.marks | o.marks)
+        if o.__class__ not in NUMBERS:
+            return NotImplemented
         if o == 0:
             return 0
         return self if o == 1 else Poly(self.ring, self.p * number(o), self.marks)
 
     __rmul__ = __mul__
 
-    def __pow__(self, n: int) -> Any:
-        result: Any = 1
-        for _ in range(n):
-            result = self * result
-        return result
+    def __pow__(self, n: int) -> Poly:
+        if n.__class__ is not int or n < 0:
+            raise NotPolynomialError(f"({self})**{n} is no polynomial: an exponent is a whole number and not negative")
+        return Poly(self.ring, self.ring.reduced(self.p**n, self.marks if n > 1 else 0), self.marks)
 
     def __truediv__(self, o: Any) -> Poly:
         if o.__class__ is Poly:
             if not o.is_constant:
                 raise NotPolynomialError(f"division by {o}: the quotient is no polynomial")
             o = o.value
+        if o.__class__ not in NUMBERS:
+            return NotImplemented
         return Poly(self.ring, self.p / number(o), self.marks)
 
     def __rtruediv__(self, o: Any) -> Poly:
-        return self.ring.constant(o) / self
+        return self.ring.constant(o) / self if o.__class__ in NUMBERS else NotImplemented
 
     def __eq__(self, o: object) -> bool:
-        if isinstance(o, Poly):
-            return self.p == o.p
-        return self.is_constant and self.value == o
+        if o.__class__ is Poly:
+            if o.ring is not self.ring:  # type: ignore[attr-defined]
+                try:
+                    o = self.ring.adopted(o)  # type: ignore[arg-type]
+                except NotPolynomialError:
+                    return False
+            return self.p == o.p  # type: ignore[attr-defined]
+        return self.is_constant and self.value == o if o.__class__ in NUMBERS else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -214,12 +266,18 @@ class Poly:
         return {key: self.ring.from_terms(terms) for key, terms in parts.items()}
 
 
+NUMBERS = frozenset((int, Fraction, float, fmpq))
+"""What a polynomial may be combined with, besides polynomials."""
+
+
 def number(x: Any) -> Any:
     """What FLINT takes as a coefficient. Floats come from the algorithms themselves (0.5, 2.0) and are meant as they stand; those
     of a robot have become fractions before (see `qddot.symbolic.exact`)."""
-    if isinstance(x, float):
-        top, bottom = x.as_integer_ratio()
-        return fmpq(top, bottom)
     if isinstance(x, Fraction):
         return fmpq(x.numerator, x.denominator)
-    return x
+    if isinstance(x, float):
+        top, bottom = x.as_integer_ratio()
+        if bottom > SMALL:
+            raise NotPolynomialError(f"{x!r} was rounded: only exact numbers may be combined with polynomials")
+        return fmpq(top, bottom)
+    return int(x) if isinstance(x, Integral) else x

@@ -1,14 +1,97 @@
-"""Polynomials as plain text (a first, small printer: every term by itself)."""
+"""Forms as plain text: `2*m2*L1*L2*c2 + m1*L1**2`, ASCII wherever the names of the symbols are. A name that is no identifier stands
+between backquotes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from qddot.symbolic.notation import Shown
+from qddot.symbolic.printing import Printer
+from qddot.symbolic.tree import Symbol, Wave
+
 if TYPE_CHECKING:
+    from qddot.symbolic.form import Form
     from qddot.symbolic.ring import Poly
+
+DOTS = {"position": "", "velocity": "d", "acceleration": "dd"}
+BRIEF = 60
+"""Terms beyond which an entry is only counted in a `repr`."""
+
+
+class TextPrinter(Printer):
+    inline = True
+
+    def number(self, x: Shown) -> str:
+        return x.digits + ("..." if x.cut else "") + (f"e{x.exponent}" if x.exponent else "")
+
+    def symbol(self, x: Symbol) -> str:
+        if x.kind in DOTS:
+            return f"{self.notation.variable}{DOTS[x.kind]}{x.index + 1}"
+        name = "".join(c if c.isprintable() else "?" for c in x.name)
+        return name if name.isidentifier() else f"`{name}`"
+
+    def wave(self, node: Wave) -> str:
+        """A difference of angles is written out."""
+        if any(n < 0 for _, n in node.of):
+            return self.call(node.function, [self.expression(self.angle(node))])
+        return super().wave(node)
+
+    def short_wave(self, function: str, subscript: str) -> str:
+        return function + subscript.replace(",", "_")
+
+    def call(self, function: str, arguments: Sequence[str]) -> str:
+        return f"{function}({', '.join(arguments)})" if arguments else function
+
+    def power(self, base: str, exponent: int) -> str:
+        return f"{base}**{exponent}"
+
+    def times(self, factors: Sequence[str]) -> str:
+        return "*".join(factors)
+
+    def over(self, top: str, bottom: str) -> str:
+        return f"{top}/{bottom}"
+
+    def plus(self, terms: Sequence[tuple[bool, str]]) -> str:
+        first, *rest = terms
+        return ("-" if first[0] else "") + first[1] + "".join((" - " if minus else " + ") + text for minus, text in rest)
+
+    def fenced(self, x: str) -> str:
+        return f"({x})"
+
+    def array(self, form: Form, texts: Sequence[str]) -> str:
+        body = texts[0] if form.shape == () else nested(np.array(texts, dtype=object).reshape(form.shape))
+        if not self.style.lhs:
+            return body
+        letter, arguments = self.quantity(form)
+        variable = self.notation.variable
+        given = ", ".join([variable, f"{variable}d"][:arguments])
+        name = letter.replace("qdd", f"{variable}dd")
+        return f"{name}({given}) = {body}" if given else f"{name} = {body}"
+
+
+def nested(array: np.ndarray, indent: int = 0) -> str:
+    """As NumPy writes arrays."""
+    if array.ndim == 1:
+        return "[" + ", ".join(array) + "]"
+    between = "," + "\n" * (array.ndim - 1) + " " * (indent + 1)
+    return "[" + between.join(nested(x, indent + 1) for x in array) + "]"
+
+
+def brief(form: Form) -> str:
+    """The text of a form, its long entries only counted: `<258 terms>`."""
+    from qddot.symbolic.presentation import Presentation, Style
+
+    printer, presentation = TextPrinter(form.equations, Style()), Presentation(form.equations, Style())
+    long = BRIEF if form.shape == () else max(4, BRIEF // max(1, form.entries.size))
+    texts = [printer.expression(presentation.entry(x)) if len(x) <= long else f"<{len(x)} terms>" for x in form.entries.flat]
+    return printer.array(form, texts)
 
 
 def plain(p: Poly) -> str:
+    """A polynomial as it stands in the ring, every term by itself."""
     names = [g.name for g in p.ring.generators]
     parts = []
     for powers, coefficient in p.terms():

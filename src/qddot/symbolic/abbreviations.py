@@ -1,0 +1,101 @@
+"""Short names for what the parameters make together: `k1 = m2*L1*L2`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from qddot.errors import InputError
+from qddot.symbolic.coefficients import Coefficients, Monomial, Term, fraction
+from qddot.symbolic.tree import Node, Symbol
+
+if TYPE_CHECKING:
+    from qddot.symbolic.equations import Equations
+
+LETTERS = ("k", "p", "h", "w", "abbreviation")
+
+
+class Abbreviations:
+    """Collects definitions `k1, k2, ...` in order of appearance while forms are printed with `abbreviate=` this object.
+
+    Several forms of the same equations may share one. Where the robot has a parameter `k1` of its own, the constants are called
+    `p1, p2, ...`. What differs only by a number shares a definition.
+
+    Attributes:
+        definitions: name -> what it stands for, as a tree.
+    """
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, Node] = {}
+        self._names: dict[frozenset, tuple[Symbol, Fraction]] = {}  # with the first coefficient of the definition
+        self._equations: Equations | None = None
+        self._letter = LETTERS[0]
+
+    def bind(self, equations: Equations) -> None:
+        """To the equations whose forms are printed.
+
+        Raises:
+            InputError: it already belongs to others.
+        """
+        if self._equations is None:
+            self._equations = equations
+            taken = set(equations.parameters)
+            self._letter = next(x for x in LETTERS if not any(name.startswith(x) and name[len(x) :].isdigit() for name in taken))
+        elif self._equations is not equations:
+            raise InputError("these abbreviations belong to other equations: make a new Abbreviations() for these")
+
+    def term(self, coefficients: Coefficients, p: Mapping[Monomial, Any]) -> Term:
+        """The polynomial as a number times one short name, unless it is as short itself."""
+        term = coefficients.term(p)
+        if len(term.factors) < 2 and len(p) == 1:
+            return term
+        first = min(p, key=coefficients.order)
+        key = frozenset((m, x / p[first]) for m, x in p.items())
+        if key not in self._names:
+            symbol = Symbol(f"{self._letter}{len(self._names) + 1}", "constant")
+            self._names[key] = symbol, fraction(p[first]) / term.number
+            self.definitions[symbol.name] = Term(Fraction(1), term.factors).node
+        symbol, lead = self._names[key]
+        return Term(fraction(p[first]) / lead, ((symbol, 1),))
+
+    def __len__(self) -> int:
+        return len(self.definitions)
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def text(self, **style: Any) -> str:
+        """One definition a line, as `k1 = m2*L1*L2`."""
+        return "\n".join(f"{name} = {body}" for name, body in self._printed("text", style))
+
+    def latex(self, **style: Any) -> str:
+        """An `aligned` environment, one definition a line."""
+        lines = [f"{name} &= {body}" for name, body in self._printed("latex", style)]
+        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+    def mathml(self, **style: Any) -> str:
+        """A table, one definition a row."""
+        from qddot.symbolic.mathml import document
+
+        rows = (
+            f"<mtr><mtd>{name}</mtd><mtd><mo>=</mo></mtd><mtd>{body}</mtd></mtr>" for name, body in self._printed("mathml", style)
+        )
+        return document(f"<mtable columnalign='right center left'>{''.join(rows)}</mtable>")
+
+    def python(self) -> str:
+        """Assignments in Python; parameters that are no identifiers are spelt as by `Form.python`."""
+        from qddot.symbolic.code_printers import Identifiers, PythonPrinter
+
+        if self._equations is None:
+            return ""
+        printer = PythonPrinter(self._equations, Identifiers())
+        return "".join(f"{name} = {printer.expression(body)}\n" for name, body in self.definitions.items())
+
+    def _printed(self, target: str, style: Mapping[str, Any]) -> list[tuple[str, str]]:
+        from qddot.symbolic.printing import printer_for
+
+        if self._equations is None:
+            return []
+        printer = printer_for(target, self._equations, style)
+        return [(printer.expression(Symbol(name, "constant")), printer.expression(body)) for name, body in self.definitions.items()]

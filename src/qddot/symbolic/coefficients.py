@@ -1,0 +1,167 @@
+"""Polynomials in the parameters as short products: `L1^2 m1 + L1^2 m2` is `(m1 + m2) L1^2`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import reduce
+from math import gcd, lcm
+from typing import NamedTuple
+
+from flint import Ordering, fmpq, fmpq_mpoly_ctx
+
+from qddot.symbolic.tree import Node, Number, Product, Sum, power, product, size, total
+
+Monomial = tuple[tuple[int, int], ...]
+"""(letter, exponent) of each letter that occurs."""
+
+FACTORED = 40
+"""Longer polynomials are not factored: they rarely can be, and trying is slow."""
+
+
+class Term(NamedTuple):
+    """A number times powers of nodes, in the order in which they are written."""
+
+    number: Fraction
+    factors: tuple[tuple[Node, int], ...]
+
+    @property
+    def node(self) -> Node:
+        return product([Number(self.number), *(power(x, e) for x, e in self.factors)])
+
+
+class Coefficients:
+    """Makes terms of polynomials `{monomial: number}` in letters that `letter` shows.
+
+    Args:
+        letter: number of a letter -> node.
+        name: of a letter, by which factors are ordered: masses, inertias, gravity, then the rest as they come.
+    """
+
+    def __init__(self, letter: Callable[[int], Node], name: Callable[[int], str]) -> None:
+        self.letter, self.name = letter, name
+        self._known: dict[frozenset, Term] = {}
+        self._ranks: dict[int, tuple] = {}
+
+    def term(self, p: Mapping[Monomial, fmpq]) -> Term:
+        """The polynomial as one term: a number, sums, letters."""
+        if len(p) == 1:
+            ((m, x),) = p.items()
+            return Term(fraction(x), self.letters(m))
+        key = frozenset(p.items())
+        if key not in self._known:
+            self._known[key] = self._term(p)
+        return self._known[key]
+
+    def letters(self, m: Monomial) -> tuple[tuple[Node, int], ...]:
+        return tuple((self.letter(i), e) for i, e in sorted(m, key=lambda x: self.rank(x[0])))
+
+    def rank(self, i: int) -> tuple:
+        """Roots and masses first, then moments of inertia, gravity, and the rest by name and number."""
+        if i not in self._ranks:
+            name = self.name(i)
+            groups = (r"sqrt\(", r"m[a-z]?\d*$", r"[IJ]", r"g[xyz]?\d*$", "")
+            stem = name.rstrip("0123456789")
+            number = int(name[len(stem) :] or 0) if name.isascii() else 0
+            self._ranks[i] = next(k for k, group in enumerate(groups) if re.match(group, name)), stem, number, i
+        return self._ranks[i]
+
+    def order(self, m: Monomial) -> tuple:
+        """Sums are written from low to high degree, and by their letters."""
+        return sum(e for _, e in m), sorted((self.rank(i), -e) for i, e in m)
+
+    def _term(self, p: Mapping[Monomial, fmpq]) -> Term:
+        low = dict(next(iter(p)))
+        for m in p:
+            powers = dict(m)
+            low = {i: min(e, powers[i]) for i, e in low.items() if i in powers}
+        rest = {tuple((i, e - low.get(i, 0)) for i, e in m if e > low.get(i, 0)): x for m, x in p.items()}
+        ordered = sorted(rest, key=self.order)
+        number = scale([fraction(rest[m]) for m in ordered])
+        rest = {m: rest[m] / fmpq(number.numerator, number.denominator) for m in ordered}
+        outer = tuple(low.items())
+        best = Term(number, self._product([(rest, 1)], outer))
+        if 1 < len(rest) <= FACTORED and not is_prime(rest):
+            other, factors = self._factored(rest)
+            if len(factors) > 1 or factors[0][1] > 1:
+                found = Term(number * other, self._product(factors, outer))
+                if size(found.node) < size(best.node):
+                    return found
+        return best
+
+    def _product(self, sums: list[tuple[Mapping[Monomial, fmpq], int]], outer: Monomial) -> tuple[tuple[Node, int], ...]:
+        """Powers of sums (in order) and of letters, by their first letters: `(m1 + m2) g L1`, but `m1 (L1 + L2)`."""
+        first = lambda p: min((self.rank(i) for i, _ in next((m for m in p if m), ())), default=())  # noqa: E731
+        parts = [(first(p), 0, self._sum(p), e) for p, e in sums]
+        parts += [(self.rank(i), 1, self.letter(i), e) for i, e in outer]
+        return tuple((node, e) for _, _, node, e in sorted(parts, key=lambda x: x[:2]))
+
+    def _sum(self, p: Mapping[Monomial, fmpq]) -> Node:
+        return total([Term(fraction(x), self.letters(m)).node for m, x in p.items()])
+
+    def _factored(self, p: Mapping[Monomial, fmpq]) -> tuple[Fraction, list[tuple[Mapping[Monomial, fmpq], int]]]:
+        """By FLINT, over the few letters that occur."""
+        used = sorted({i for m in p for i, _ in m})
+        at = {i: k for k, i in enumerate(used)}
+        context = fmpq_mpoly_ctx.get([f"x{k}" for k in range(len(used))], Ordering.lex)
+        dense = {}
+        for m, x in p.items():
+            powers = [0] * len(used)
+            for i, e in m:
+                powers[at[i]] = e
+            dense[tuple(powers)] = x
+        number, parts = context.from_dict(dense).factor()
+        factors, whole = [], fraction(number)
+        for part, exponent in parts:
+            terms = {tuple((used[k], int(e)) for k, e in enumerate(powers) if e): x for powers, x in part.terms()}
+            ordered = sorted(terms, key=self.order)
+            by = scale([fraction(terms[m]) for m in ordered])
+            whole *= by ** int(exponent)
+            factors.append(({m: terms[m] / fmpq(by.numerator, by.denominator) for m in ordered}, int(exponent)))
+        return whole, factors
+
+
+def scale(numbers: list[Fraction]) -> Fraction:
+    """What to divide a sum by: its sign if it starts with a minus, and its content where one of the numbers becomes 1 by it."""
+    content = Fraction(reduce(gcd, (abs(x.numerator) for x in numbers)), reduce(lcm, (x.denominator for x in numbers)))
+    sign = 1 if numbers[0] > 0 else -1
+    return sign * content if any(abs(x) == content for x in numbers) else Fraction(sign)
+
+
+def is_prime(p: Mapping[Monomial, fmpq]) -> bool:
+    """Surely irreducible: a letter stands alone in one term and nowhere else."""
+    count: dict[int, int] = {}
+    for m in p:
+        for i, _ in m:
+            count[i] = count.get(i, 0) + 1
+    return any(len(m) == 1 and m[0][1] == 1 and count[m[0][0]] == 1 for m in p)
+
+
+def fraction(x: fmpq) -> Fraction:
+    return Fraction(int(x.p), int(x.q))
+
+
+def gathered(terms: list[Term], inside: bool = False) -> Node:
+    """Their sum, with what they have in common in front of it where that is shorter; `inside` a product, where the sum stands in
+    parentheses anyway, also where it is not longer."""
+    plain = total([term.node for term in terms])
+    if len(terms) < 2:
+        return plain
+    common = dict(terms[0].factors)
+    for term in terms[1:]:
+        own = dict(term.factors)
+        common = {x: min(e, own[x]) for x, e in common.items() if x in own}
+    number = scale([term.number for term in terms])
+    if any(term.number > 0 for term in terms):
+        number = abs(number)
+    if not common and abs(number) == 1:
+        return plain
+    rest = [
+        Term(term.number / number, tuple((x, e - common.get(x, 0)) for x, e in term.factors if e > common.get(x, 0)))
+        for term in terms
+    ]
+    inner = total([term.node for term in rest])
+    outer = Term(number, tuple((x, common[x]) for x, _ in terms[0].factors if x in common)).node
+    found = Product((*(outer.factors if isinstance(outer, Product) else (outer,)), inner))
+    return found if isinstance(inner, Sum) and size(found) <= size(plain) - (0 if inside else 2) else plain

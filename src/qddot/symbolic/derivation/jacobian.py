@@ -1,0 +1,236 @@
+"""The route of the Jacobians: one of each link's centre of mass, the mass matrix from them, Christoffel symbols from that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qddot.algorithms.kinematics import path_to_root
+from qddot.model.spatial import Vec, rotate, skew
+from qddot.symbolic.derivation.kinematics import frames, heavy_links, inertias, point_name, positions
+from qddot.symbolic.derivation.steps import Equation, Step, say
+from qddot.symbolic.derivation.subject import KERNELS, LinkData, State, Subject
+from qddot.symbolic.derivation.terms import CHRISTOFFEL, EXPECTED, Terms, coefficient
+
+
+def jacobian(s: Subject) -> list[Step]:
+    """All steps.
+
+    Raises:
+        InputError: the robot has joints whose qd is not the rate of q.
+    """
+    s.needs_coordinates("jacobian")
+    pairs = {x.number: jacobians(s, x) for x in heavy_links(s)}
+    shares = {x.number: share(x, *pairs[x.number]) for x in heavy_links(s)}
+    M = sum(shares.values(), np.diag(s.armature).astype(object))
+    g = sum((weight(s, x, *pairs[x.number]) for x in heavy_links(s)), np.zeros(s.nv, dtype=int).astype(object))
+    terms = Terms(s, M, g)
+    return [
+        dimensions(s),
+        frames(s),
+        inertias(s),
+        positions(s),
+        jacobian_step(s, pairs),
+        mass_step(s, terms, shares),
+        gravity_step(s, terms),
+        products_step(s, terms),
+        together_step(s, terms),
+    ]
+
+
+def jacobians(s: Subject, x: LinkData) -> tuple[np.ndarray, np.ndarray]:
+    """Of the reference point (3, n), by differentiation, and of the rotation (3, n), by the joints' axes; in world axes."""
+    ring, d = s.alphabet.ring, s.alphabet.derivative
+    Jv = np.array([[d(ring.constant(p), k) for k in range(s.nv)] for p in x.pose.point(x.reference)], dtype=object)
+    turning = [Vec() for _ in range(s.nv)]
+    for i in path_to_root(s.lifted, x.body.index):
+        for column, motion in s.lifted.bodies[i].subspace:
+            turning[column] = turning[column] + s.world_poses[i].R @ motion.w
+    return Jv.reshape(3, s.nv), np.array(turning, dtype=object).reshape(s.nv, 3).T
+
+
+def share(x: LinkData, Jv: np.ndarray, Jw: np.ndarray) -> np.ndarray:
+    """What a link adds to M."""
+    R, I = x.pose.R, np.array(rotate(x.pose.R, x.tensor), dtype=object)
+    cross = Jw.T @ np.array(skew(R @ x.moment), dtype=object) @ Jv
+    return (Jv.T @ Jv) * x.mass + Jw.T @ I @ Jw + cross + cross.T
+
+
+def weight(s: Subject, x: LinkData, Jv: np.ndarray, Jw: np.ndarray) -> np.ndarray:
+    """What a link adds to g: minus the power of its weight, rate by rate."""
+    g = np.array(s.lifted.gravity, dtype=object)
+    return -(Jv.T @ g) * x.mass - Jw.T @ np.array((x.pose.R @ x.moment).cross(s.lifted.gravity), dtype=object)
+
+
+def dimensions(s: Subject) -> Step:
+    n = s.nv
+    prose = [
+        say(
+            "With {n} coordinates $q$, their rates $\\dot q$ and accelerations $\\ddot q$ are vectors of as many numbers, and "
+            "so are the joint forces $\\tau$, the forces $V$ of the velocities and $G$ of gravity.",
+            n=n,
+        )
+    ]
+    pairs = n * (n - 1) // 2
+    equations = [
+        Equation(r"\tau", r"M(q) \, \ddot q + V(q, \dot q) + G(q)"),
+        Equation("V", r"C(q) \, [\dot q_j^2] + B(q) \, [\dot q_j \dot q_k]"),
+        Equation("M", rf"\mathbb{{R}}^{{{n} \times {n}}}"),
+        Equation("C", rf"\mathbb{{R}}^{{{n} \times {n}}}"),
+        Equation("B", rf"\mathbb{{R}}^{{{n} \times {pairs}}}"),
+    ]
+    sized = [Equation(e.left, e.formula) for e in equations[:2]]
+    inside = [Equation(rf"{e.left} \in {e.formula}") for e in equations[2:]]
+    return Step("Dimensions", prose, [*sized, *inside])
+
+
+def jacobian_step(s: Subject, pairs: dict[int, tuple[np.ndarray, np.ndarray]]) -> Step:
+    prose = [
+        say(
+            "Column $j$ of $J_{vi}$ is the derivative of the position of the centre of mass of link $i$ with respect to $q_j$. "
+            "Column $j$ of $J_{\\omega i}$ is the axis of joint $j$ if that joint turns the link, and zero if it slides it or "
+            "does not carry it."
+        )
+    ]
+    equations = []
+    for x in heavy_links(s):
+        Jv, Jw = pairs[x.number]
+        i = x.number
+        names = rf"J_{{v{i}}}", rf"J_{{\omega {i}}}"
+        formula = rf"\frac{{\partial {point_name(x)}}}{{\partial q}}"
+        equations.append(Equation(names[0], formula, s.form(Jv) if s.is_short(Jv) else None, f"({names[0]})_{{@}}"))
+        columns = r"\begin{bmatrix} \hat z_1 & \cdots & \hat z_n \end{bmatrix}"
+        turned = s.is_short(Jw)
+        equations.append(Equation(names[1], "" if turned else columns, s.form(Jw) if turned else None, f"({names[1]})_{{@}}"))
+    if not s.is_short(*(J for pair in pairs.values() for J in pair)):
+        prose.append(
+            say("Jacobians whose entries are long are left as derivatives, and as columns of axes, turned into the world.")
+        )
+    seen = [x for x in s.visible() if x.has_mass]
+    mine = np.array([np.vstack(pairs[x.number][::-1]) for x in seen], dtype=object).reshape(len(seen), 6, s.nv)
+
+    def expected(at: State) -> Any:
+        found = np.zeros((len(seen), 6, s.nv))
+        for k, x in enumerate(seen):
+            J = s.kernel("jacobian", at, frame=x.body.name, reference="space")
+            p = s.numbers(x.pose.point(x.reference), at)
+            found[k] = np.vstack([J[:3], J[3:] + np.cross(J[:3].T, p).T])
+        return found
+
+    return Step("Jacobians", prose, equations, [s.check("The Jacobians", mine, expected, f"those of {KERNELS}")])
+
+
+def mass_step(s: Subject, terms: Terms, shares: dict[int, np.ndarray]) -> Step:
+    prose = [
+        say(
+            "The kinetic energy of a link is a quadratic form in the rates; its matrix is the link's share of $M$. The tensor "
+            "of inertia is in the link's axes and the Jacobian in the world's, so the tensor is turned: $R_i \\mathcal{I}_i "
+            "R_i^{\\mathsf T}$."
+        )
+    ]
+    equations = []
+    for x in heavy_links(s):
+        i, value = x.number, shares[x.number]
+        linear, turned = rf"J_{{v{i}}}^{{\mathsf T}} J_{{v{i}}}", rf"R_{{{i}}} \mathcal{{I}}_{{{i}}} R_{{{i}}}^{{\mathsf T}}"
+        formula = rf"m_{{{i}}} {linear} + J_{{\omega {i}}}^{{\mathsf T}} {turned} J_{{\omega {i}}}"
+        if x.point is None:
+            cross = rf"J_{{\omega {i}}}^{{\mathsf T}} [R_{{{i}}} h_{{{i}}}]_\times J_{{v{i}}}"
+            formula += rf" + {cross} + \left( {cross} \right)^{{\mathsf T}}"
+        equations.append(Equation(f"M_{i}", formula, s.form(value) if s.is_short(value) else None, f"(M_{i})_{{@}}"))
+    total = " + ".join(f"M_{x.number}" for x in heavy_links(s)) or "0"
+    if any(x != 0 for x in s.armature):
+        prose.append(say("Rotors behind gears add $J_r$, a diagonal matrix."))
+        equations.append(Equation("J_r", "", s.form(np.diag(s.armature).astype(object)), "(J_r)_{@}"))
+        total += " + J_r"
+    equations.append(Equation("M", total, s.form(terms.M), "M_{@}"))
+    return Step("The mass matrix", prose, equations, [s.check_quantity("M", terms.M, "mass_matrix")])
+
+
+def gravity_step(s: Subject, terms: Terms) -> Step:
+    prose = [
+        say(
+            "Held still, the joints must balance the weights $m_i g$, where $g$ is the acceleration of gravity: hence the "
+            "minus sign."
+        )
+    ]
+    formula = r"-\sum_i " + (
+        r"J_{vi}^{\mathsf T} m_i g"
+        if all(x.point is not None for x in heavy_links(s))
+        else r"\left( J_{vi}^{\mathsf T} m_i g + J_{\omega i}^{\mathsf T} (R_i h_i \times g) \right)"
+    )
+    equations = [Equation("g", "", s.form(s.lifted.gravity)), Equation("G", formula, s.form(terms.g), "G_{@}")]
+    return Step("Gravity", prose, equations, [s.check_quantity("G", terms.g, "gravity_torque", s.torque)])
+
+
+def products_step(s: Subject, terms: Terms) -> Step:
+    n = s.nv
+    prose = [
+        say(
+            "Where $M$ changes with $q$, velocities cost forces: $b_{i,jk}$ is a Christoffel symbol of $M$, symmetric in $j$ "
+            "and $k$."
+        )
+    ]
+    squares = np.array([[terms.b[i, j, j] for j in range(n)] for i in range(n)], dtype=object).reshape(n, n)
+    mixed = [(j, k) for j in range(n) for k in range(j + 1, n)]
+    double = np.array([[terms.b[i, j, k] * 2 for j, k in mixed] for i in range(n)], dtype=object).reshape(n, len(mixed))
+    equations = [Equation("b_{i,jk}", CHRISTOFFEL)]
+    if s.is_short(terms.b):
+        equations += [
+            Equation(subscript(coefficient(i, j, k)), derivatives(i, j, k), s.form(terms.b[i, j, k]))
+            for i in range(n)
+            for j in range(n)
+            for k in range(j, n)
+        ]
+        equations += [Equation("C", "", s.form(squares), "C_{@}")]
+        if mixed:
+            equations.append(Equation("B", "", s.form(double), "B_{@}"))
+    else:
+        nonzero = [(i, j, k) for i in range(n) for j in range(n) for k in range(j, n) if terms.b[i, j, k]]
+        prose.append(say("Those that are not zero:"))
+        equations += [Equation(subscript(coefficient(*at)), "", s.form(terms.b[at])) for at in nonzero]
+    checks = [
+        s.check_quantity("C", squares, "centrifugal_matrix", s.inertia),
+        s.check_quantity("B", double, "coriolis_products_matrix", s.inertia),
+        s.check("V", terms.c, lambda at: s.kernel("coriolis_torque", at), scale=s.torque),
+    ]
+    form = s.form(terms.c) if s.is_short(terms.c) else None
+    equations.append(Equation("V", r"C \, [\dot q_j^2] + B \, [\dot q_j \dot q_k]", form, "V_{@}"))
+    return Step("The forces of the velocities", prose, equations, checks)
+
+
+def derivatives(i: int, j: int, k: int) -> str:
+    """The definition of one b, with its derivatives."""
+
+    def d(a: int, b: int, c: int) -> str:
+        return rf"\frac{{\partial M_{{{a + 1}{b + 1}}}}}{{\partial q_{{{c + 1}}}}}"
+
+    return rf"\frac{{1}}{{2}} \left( {d(i, j, k)} + {d(i, k, j)} - {d(j, k, i)} \right)"
+
+
+def subscript(name: str) -> str:
+    letter, *indices = name.split("_")
+    return f"{letter}_{{{','.join(indices)}}}"
+
+
+def together_step(s: Subject, terms: Terms) -> Step:
+    formula, prose = r"M \ddot q + V + G", [say("All together.")]
+    if any(terms.friction):
+        formula += r" + \tau_f"
+        prose.append(say("Friction adds $\\tau_f$."))
+    if any(terms.springs):
+        formula += r" + \tau_s"
+        prose.append(say("Springs add $\\tau_s$."))
+    equations = []
+    for letter, values in (("f", terms.friction), ("s", terms.springs)):
+        if any(values):
+            equations.append(Equation(rf"\tau_{letter}", "", s.form(values), rf"(\tau_{letter})_{{@}}"))
+    tau = s.equations.tau.entries
+    equations.append(Equation(r"\tau", formula, s.form(tau) if s.is_short(tau) else None, r"\tau_{@}"))
+    if not s.is_short(tau):
+        prose.append(say("Written out this is {n:,} terms.", n=s.equations.tau.terms))
+    checks = [s.check_quantity("The joint forces", tau, "inverse_dynamics")]
+    for name, values in (("friction", terms.friction), ("spring", terms.springs)):
+        if any(values):
+            checks.append(s.check(f"{name[0].upper()}{name[1:]}", values, lambda at, name=name: EXPECTED[name](s, at)))
+    return Step("The equations of motion", prose, equations, checks)

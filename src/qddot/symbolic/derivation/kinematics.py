@@ -1,0 +1,153 @@
+"""The steps that Lagrange's route and that of the Jacobians begin with: frames, inertias and where the centres of mass are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qddot.algorithms.quantities import homogeneous
+from qddot.model.joints import Helical, Prismatic, Revolute
+from qddot.model.lower import WORLD, LiftedBody
+from qddot.model.spatial import Vec
+from qddot.symbolic.derivation.steps import Equation, Prose, Step, Table, joined, say
+from qddot.symbolic.derivation.subject import LinkData, Subject
+
+KINDS = {Revolute: "revolute", Prismatic: "prismatic", Helical: "helical"}
+
+
+def joint_table(s: Subject) -> Table:
+    """Which joint moves which link, and by which coordinate."""
+    head = (say("link"), say("moves on joint"), say("type"), say("parent"), say("coordinate"))
+    return Table(head, [joint_row(s, body) for body in s.lifted.bodies])
+
+
+def joint_row(s: Subject, body: LiftedBody) -> tuple[Prose, ...]:
+    parent = "world" if body.parent == WORLD else f"{body.parent + 1}"
+    kind = KINDS.get(type(body.joint), "spherical" if len(body.columns) == 3 else "free")
+    first, last = body.coordinates[0] + 1, body.coordinates[-1] + 1
+    letters = rf"$q_{{{first}}}$" if first == last else rf"$q_{{{first}}}, \dots, q_{{{last}}}$"
+    follows = " (follows)" if body.rate != 1 or body.offset != 0 or body.joint_name in s.model.leaders else ""
+    return (
+        say("{i}: {name}", i=body.index + 1, name=body.name),
+        say("{name}", name=body.joint_name),
+        say(kind),
+        say(parent),
+        say(letters + follows),
+    )
+
+
+def parent_of(link: LinkData) -> int:
+    """The number of the parent link, 0 for the world."""
+    return link.body.parent + 1
+
+
+def frames(s: Subject) -> Step:
+    """Each link's frame in its parent."""
+    prose = [
+        say(
+            "The robot has {bodies} and {freedoms} of freedom. Link $i$ carries a frame. $T_i$ is its pose in the frame of the "
+            "link $j$ it stands on, with rotation ${}^{j}R_i$ and origin ${}^{j}p_i$; ${}^{0}T_i$ is its pose in the world, the "
+            "product of all poses on the way, with rotation $R_i$ and origin $p_i$.",
+            bodies=count(len(s.links), "moving link"),
+            freedoms=count(s.nv, "degree"),
+        )
+    ]
+    if s.model.leaders:
+        prose.append(say("A joint that follows another has no coordinate of its own: it moves with a multiple of its leader's."))
+    equations = [Equation(f"T_{{{x.number}}}", "", s.form(homogeneous(x.step)), rf"(T_{{{x.number}}})_{{@}}") for x in s.links]
+    chains = [Equation(rf"{{}}^{{0}}T_{{{x.number}}}", chain(s, x)) for x in s.links if parent_of(x)]
+    poses = [homogeneous(s.named_pose(x)) for x in s.visible()]
+    check = s.check("Poses of all links", poses, lambda at: [s.kernel("transform", at, frame=x.body.name) for x in s.visible()])
+    return Step("Frames", prose, [*equations, *chains], [check], joint_table(s))
+
+
+def chain(s: Subject, link: LinkData) -> str:
+    numbers, at = [], link
+    while True:
+        numbers.append(at.number)
+        if not parent_of(at):
+            return r" \, ".join(rf"T_{{{i}}}" for i in reversed(numbers))
+        at = s.links[at.body.parent]
+
+
+def inertias(s: Subject) -> Step:
+    """What each link weighs, and about which point."""
+    heavy = [x for x in s.links if x.has_mass]
+    prose = [
+        say(
+            "Of each link, with whatever is fixed to it: the mass $m_i$, the place $r_{ci}$ of the centre of mass in the "
+            "link's frame, and the tensor of inertia $\\mathcal{I}_i$ about the centre of mass, in the link's axes."
+        )
+    ]
+    if any(x.point is None for x in heavy):
+        which = joined(str(x.number) for x in heavy if x.point is None)
+        prose.append(
+            say(
+                "The centre of mass of link {which} is a quotient of parameters. So that everything stays polynomial, the first "
+                "moment $h_i = m_i r_{ci}$ takes its place, and $\\mathcal{I}_i$ is about the origin of the link's frame.",
+                which=which,
+            )
+        )
+    equations = []
+    for x in heavy:
+        equations.append(Equation(f"m_{{{x.number}}}", "", s.form(x.mass)))
+        place = (f"h_{{{x.number}}}", x.moment) if x.point is None else (f"r_{{c{x.number}}}", x.point)
+        equations.append(Equation(place[0], "", s.form(place[1])))
+        tensor = rf"\mathcal{{I}}_{{{x.number}}}"
+        equations.append(Equation(tensor, "", s.form(x.tensor), f"({tensor})_{{@}}"))
+    weightless = [x for x in s.links if not x.has_mass]
+    if weightless:
+        prose.append(say("Without mass: link {which}.", which=joined(str(x.number) for x in weightless)))
+    moments = sum((x.pose.point(x.reference) * x.mass + x.pose.R @ x.moment for x in heavy), Vec())
+    total = sum((x.mass for x in heavy), 0)
+    checks = []
+    if total != 0:
+        check = s.check(
+            "The first moment of all masses",
+            moments,
+            lambda at: s.kernel("center_of_mass", at) * s.numbers(total, at),
+            scale=max(float(s.numbers(total, at)) for at in s.states),
+        )
+        checks = [check]
+    return Step("Masses, centres of mass and tensors of inertia", prose, equations, checks)
+
+
+def positions(s: Subject) -> Step:
+    """Centres of mass in the world."""
+    prose = [say("A point fixed in a link goes with it: in the world, the centre of mass of link $i$ is at $p_{ci}$.")]
+    if any(x.point is None for x in heavy_links(s)):
+        prose.append(say("Of a link with a first moment $h_i$, the origin $p_i$ of its frame is followed instead."))
+    equations = []
+    for x in heavy_links(s):
+        p, i = x.pose.point(x.reference), x.number
+        if x.point is None:
+            left, formula = f"p_{{{i}}}", ""
+        else:
+            left, formula = point_name(x), rf"p_{{{i}}} + R_{{{i}}} r_{{c{i}}}"
+        equations.append(Equation(left, formula, s.form(p) if s.is_short(p) else None))
+    if any(equation.form is None for equation in equations):
+        prose.append(say("Where the components are long they are left as products; every number can be had from the poses above."))
+    seen = [x for x in s.visible() if x.has_mass]
+
+    def expected(at):
+        found = []
+        for x in seen:
+            T = s.kernel("transform", at, frame=x.body.name)
+            local = s.numbers(((s.frames[x.body.index].inverse @ x.body.link).inverse).point(x.reference), at)
+            found.append(T[:3, :3] @ local + T[:3, 3])
+        return np.array(found).reshape(-1, 3)
+
+    check = s.check("Positions", np.array([x.pose.point(x.reference) for x in seen], dtype=object).reshape(-1, 3), expected)
+    return Step("Positions of the centres of mass", prose, equations, [check])
+
+
+def heavy_links(s: Subject) -> list[LinkData]:
+    return [x for x in s.links if x.has_mass]
+
+
+def point_name(link: LinkData, letter: str = "p") -> str:
+    """Of the reference point: the centre of mass, or the origin of the frame."""
+    return f"{letter}_{{{link.number}}}" if link.point is None else f"{letter}_{{c{link.number}}}"
+
+
+def count(n: int, thing: str) -> str:
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"

@@ -1,0 +1,325 @@
+"""Lagrange's route: positions, velocities, energies, and the derivatives of their difference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from qddot.algorithms.drives import spring_energy
+from qddot.model.spatial import Motion, Vec
+from qddot.symbolic.derivation.kinematics import frames, heavy_links, inertias, parent_of, point_name, positions
+from qddot.symbolic.derivation.named import Named, components, letters_of
+from qddot.symbolic.derivation.steps import Equation, Step, say
+from qddot.symbolic.derivation.subject import KERNELS, LinkData, State, Subject
+from qddot.symbolic.derivation.terms import Terms, kinds_step, matrices_step
+from qddot.symbolic.form import Form
+from qddot.symbolic.ring import Poly
+
+
+def lagrange(s: Subject) -> list[Step]:
+    """All steps.
+
+    Raises:
+        InputError: the robot has joints whose qd is not the rate of q.
+    """
+    s.needs_coordinates("lagrange")
+    motion = Motions(s)
+    kinetic = kinetic_energies(s, motion)
+    potential = potential_energies(s)
+    T, V = sum(kinetic, s.alphabet.ring.constant(0)), sum(potential, s.alphabet.ring.constant(0))
+    L = T - V
+    n = range(s.nv)
+    M = [[T.partial(s.letter("qd", i)).partial(s.letter("qd", j)) for j in n] for i in n]
+    springs = s.alphabet.ring.constant(potential[-1])
+    terms = Terms(s, M, [s.alphabet.derivative(V - springs, i) for i in n])
+    return [
+        frames(s),
+        inertias(s),
+        positions(s),
+        motion.step(),
+        kinetic_step(s, motion, kinetic, T),
+        potential_step(s, potential),
+        lagrangian_step(s, L),
+        *(joint_step(s, terms, L, i) for i in range(s.nv)),
+        kinds_step(s, terms),
+        matrices_step(s, terms),
+    ]
+
+
+class Motions:
+    """How each link moves: its angular velocity in its own axes, and the velocity of its reference point.
+
+    Where the velocities in world axes are short, points are differentiated in the world. Otherwise (`recursive`) velocities go from
+    link to link, in each link's own axes, and are written in those of the parent.
+    """
+
+    def __init__(self, s: Subject) -> None:
+        self.s = s
+        rate = s.alphabet.time_derivative
+        ring = s.alphabet.ring
+        self.twists: dict[int, Motion] = {0: Motion()}
+        self.world: dict[int, Vec] = {}
+        for x in s.links:
+            own = s.frames[x.body.index].into(x.body.velocity(s.alphabet.qd))
+            self.twists[x.number] = x.step.into(self.twists[parent_of(x)]) + own
+            self.world[x.number] = Vec(*(rate(ring.constant(p)) for p in x.pose.point(x.reference)))
+        self.recursive = not s.is_short(*self.world.values(), *(m.w for m in self.twists.values()))
+
+    def of_point(self, x: LinkData) -> Vec:
+        """The velocity of the reference point, in the link's axes."""
+        w, v = self.twists[x.number]
+        return v + w.cross(x.reference)
+
+    def step(self) -> Step:
+        s = self.s
+        equations = [e for x in s.links for e in (self.recursive_equations(x) if self.recursive else self.direct_equations(x))]
+        seen = [x for x in s.visible() if x.has_mass]
+        in_world = np.array([[*(x.pose.R @ self.twists[x.number].w), *self.world[x.number]] for x in seen], dtype=object)
+
+        def expected(at: State) -> Any:
+            return np.array([s.kernel_twist(x, at).components() for x in seen], dtype=float).reshape(-1, 6)
+
+        checks = [s.check("Velocities", in_world.reshape(-1, 6), expected, f"the Jacobians of {KERNELS}")]
+        if self.recursive:
+            local = np.array([self.of_point(x) for x in seen], dtype=object).reshape(-1, 3)
+            turned = lambda at: [s.numbers(self.world[x.number] @ x.pose.R, at) for x in seen]  # noqa: E731
+            checks.append(s.check("Velocities in the links' axes", local, turned, "the derivatives of the positions"))
+        return Step("Velocities", self.prose(), equations, checks)
+
+    def prose(self) -> list[Any]:
+        turning = say(
+            "The angular velocity $\\omega_i$ of link $i$, in its own axes, is that of its parent, turned into these axes, and "
+            "what the joint adds along its axis $\\hat z_i$; a prismatic joint adds nothing, one that follows another a "
+            "multiple of its leader's rate."
+        )
+        if not self.recursive:
+            return [
+                turning,
+                say("The velocity $v_{ci}$ of the centre of mass is the derivative of its position, in the world's axes."),
+            ]
+        return [
+            turning,
+            say(
+                "Written out in the world the velocities of this robot are long. So they are taken from link to link, in each "
+                "link's own axes: $v_i$ is the velocity of the origin of its frame. The components of the parent's velocities, "
+                "such as $\\omega_{x,1}$, are letters that the equations before have defined."
+            ),
+            say("The length of a vector does not depend on the axes, and only that matters for the energy."),
+        ]
+
+    def direct_equations(self, x: LinkData) -> list[Equation]:
+        i, p = x.number, parent_of(x)
+        adds = s_column(x)
+        passed = rf"{{}}^{{{p}}}R_{{{i}}}^{{\mathsf T}} \omega_{{{p}}}" if p else ""
+        formula = " + ".join(part for part in (passed, adds) if part)
+        found = [Equation(rf"\omega_{{{i}}}", formula, self.s.form(self.twists[i].w))]
+        if x.has_mass:
+            found.append(Equation(point_name(x, "v"), rf"\dot {point_name(x)}", self.s.form(self.world[i])))
+        return found
+
+    def recursive_equations(self, x: LinkData) -> list[Equation]:
+        i, p = x.number, parent_of(x)
+        named = Named(self.s.equations, components("V", p, self.twists[p]) if p else {})
+        parent = letters_of(named, "V", p, self.twists[p]) if p else Motion()
+        own = named(self.s.frames[x.body.index].into(x.body.velocity(self.s.alphabet.qd)))
+        local: Motion = named(x.step).into(parent) + own
+        adds = s_column(x)
+        turning = " + ".join(t for t in (rf"{{}}^{{{p}}}R_{{{i}}}^{{\mathsf T}} \omega_{{{p}}}" if p else "", adds) if t)
+        moving = rf"{{}}^{{{p}}}R_{{{i}}}^{{\mathsf T}} (v_{{{p}}} + \omega_{{{p}}} \times {{}}^{{{p}}}p_{{{i}}})" if p else ""
+        found = [
+            Equation(rf"\omega_{{{i}}}", turning, named.form(local.w, self.twists[i].w)),
+            Equation(f"v_{{{i}}}", moving, named.form(local.v, self.twists[i].v)),
+        ]
+        if x.has_mass and x.point is not None:
+            named = Named(self.s.equations, components("V", i, self.twists[i]))
+            w, v = letters_of(named, "V", i, self.twists[i])
+            form = named.form(v + w.cross(named(x.point)), self.of_point(x))
+            found.append(Equation(f"v_{{c{i}}}", rf"v_{{{i}}} + \omega_{{{i}}} \times r_{{c{i}}}", form))
+        return found
+
+
+def s_column(x: LinkData) -> str:
+    """LaTeX of what a joint adds to the angular velocity."""
+    return rf"\hat z_{{{x.number}}} \dot q_{{{x.body.columns[0] + 1}}}" if any(x.body.subspace[0][1].w) else ""
+
+
+# energies ------------------------------------------------------------------------------------------------------------------
+
+
+def energy_of(x: LinkData, w: Vec, v: Vec, lift: Callable[[Any], Any] = lambda y: y) -> Any:
+    """m v.v/2 + w.Iw/2, and v.(w x h) where the reference point is not the centre of mass; all in one set of axes."""
+    return (v.dot(v) * lift(x.mass) + w.dot(lift(x.tensor) @ w)) / 2 + v.dot(w.cross(lift(x.moment)))
+
+
+def kinetic_energies(s: Subject, motion: Motions) -> list[Poly]:
+    """Of each link with mass, and of the rotors."""
+    constant = s.alphabet.ring.constant
+    found = []
+    for x in heavy_links(s):
+        v = motion.world[x.number]
+        w = motion.twists[x.number].w
+        velocity = v if x.point is not None else v @ x.pose.R
+        found.append(constant(energy_of(x, w, velocity)))
+    rotors = sum((a * qd * qd for a, qd in zip(s.armature, s.alphabet.qd)), constant(0))
+    return [*found, rotors / 2]
+
+
+def kinetic_step(s: Subject, motion: Motions, energies: list[Poly], T: Poly) -> Step:
+    prose = [say("Each link has the energy of its centre of mass and of its turning about it.")]
+    if motion.recursive:
+        prose.append(
+            say(
+                "All together are a quadratic form in the rates, $K = \\frac{1}{2} \\sum_{ij} M_{ij} \\dot q_i \\dot q_j$. Its "
+                "coefficients $M_{ij} = \\partial^2 K / \\partial \\dot q_i \\partial \\dot q_j$ depend on $q$ alone; they are "
+                "written out in the last step."
+            )
+        )
+    equations = []
+    for x, K in zip(heavy_links(s), energies):
+        equations.append(Equation(f"K_{{{x.number}}}", energy_formula(x), energy_form(s, motion, x, K)))
+    rotors = energies[-1]
+    names = [f"K_{{{x.number}}}" for x in heavy_links(s)]
+    if rotors:
+        prose.append(say("Rotors behind gears add $K_r$."))
+        equations.append(Equation("K_r", r"\frac{1}{2} \sum_i J_i \dot q_i^2", s.form(rotors)))
+        names.append("K_r")
+    form = s.form(T) if s.is_short(T) else None
+    equations.append(Equation("K", " + ".join(names) or "0", form))
+    checks = [s.check_quantity("The sum of the kinetic energies", T, "kinetic_energy")]
+    return Step("Kinetic energy", prose, equations, checks)
+
+
+def energy_formula(x: LinkData) -> str:
+    i, v = x.number, point_name(x, "v")
+    moving = rf"\frac{{1}}{{2}} m_{{{i}}} {v}^{{\mathsf T}} {v}"
+    turning = rf"\frac{{1}}{{2}} \omega_{{{i}}}^{{\mathsf T}} \mathcal{{I}}_{{{i}}} \omega_{{{i}}}"
+    return f"{moving} + {turning}" + (rf" + {v}^{{\mathsf T}} (\omega_{{{i}}} \times h_{{{i}}})" if x.point is None else "")
+
+
+def energy_form(s: Subject, motion: Motions, x: LinkData, K: Poly) -> Form:
+    """Written out, or in the components of the link's velocities."""
+    if s.is_short(K) and not motion.recursive:
+        return s.form(K)
+    i = x.number
+    of = "" if x.point is None else "c"
+    names = [f"omega_{axis}{i}" for axis in "xyz"] + [f"v_{of}{axis}{i}" for axis in "xyz"]
+    named = Named(s.equations, dict(zip(names, (*motion.twists[i].w, *motion.of_point(x)))))
+    values = [named.letters[name] for name in names]
+    return named.form(energy_of(x, Vec(*values[:3]), Vec(*values[3:]), named), K)
+
+
+def potential_energies(s: Subject) -> list[Poly]:
+    """Of each link with mass, and of the springs."""
+    constant, g = s.alphabet.ring.constant, s.lifted.gravity
+    found = [constant(-g.dot(x.pose.point(x.reference) * x.mass + x.pose.R @ x.moment)) for x in heavy_links(s)]
+    return [*found, constant(spring_energy(s.lifted, s.alphabet.q))]
+
+
+def potential_step(s: Subject, energies: list[Poly]) -> Step:
+    prose = [
+        say(
+            "The acceleration of gravity is the vector $g$; the weight $m_i g$ does work when its link moves along it, hence "
+            "the sign. The energy is counted from the origin of the world, and may be negative."
+        )
+    ]
+    equations = [Equation("g", "", s.form(s.lifted.gravity))]
+    names = []
+    for x, P in zip(heavy_links(s), energies):
+        i = x.number
+        place = rf"m_{{{i}}} p_{{c{i}}}" if x.point is not None else rf"(m_{{{i}}} p_{{{i}}} + R_{{{i}}} h_{{{i}}})"
+        equations.append(Equation(f"P_{{{i}}}", rf"-g^{{\mathsf T}} {place}", s.form(P)))
+        names.append(f"P_{{{i}}}")
+    if energies[-1]:
+        prose.append(say("Springs store $P_s$."))
+        equations.append(Equation("P_s", r"\frac{1}{2} \sum_i k_i (q_i - q_{0i})^2", s.form(energies[-1])))
+        names.append("P_s")
+    V = sum(energies, s.alphabet.ring.constant(0))
+    equations.append(Equation("P", " + ".join(names) or "0", s.form(V)))
+    scale = max(float(abs(s.kernel("kinetic_energy", at))) for at in s.states)
+    return Step(
+        "Potential energy", prose, equations, [s.check_quantity("The sum of the potential energies", V, "potential_energy", scale)]
+    )
+
+
+def lagrangian_step(s: Subject, L: Poly) -> Step:
+    form = s.form(L) if s.is_short(L) else None
+    prose = [say("Their difference is the Lagrangian.")]
+    if form is None:
+        prose.append(say("Written out it has {n:,} terms.", n=len(L)))
+    s.agree("The Lagrangian", L, s.equations.lagrangian)
+    return Step(
+        "The Lagrangian",
+        prose,
+        [Equation(r"\mathcal{L}", "K - P", form)],
+        [s.check_quantity("The Lagrangian", L, "lagrangian")],
+    )
+
+
+# Lagrange's equations -------------------------------------------------------------------------------------------------------
+
+
+def joint_step(s: Subject, terms: Terms, L: Poly, i: int) -> Step:
+    """Lagrange's equation of one coordinate."""
+    a, k = s.alphabet, i + 1
+    momentum = L.partial(s.letter("qd", i))
+    rate = a.time_derivative(momentum)
+    slope = a.derivative(L, i)
+    friction = s.equations.friction_torque.entries[i]
+    tau = rate - slope + friction
+    s.agree(f"tau[{i}]", tau, s.equations.tau[i])
+    friction_term = rf" + \tau_{{f{k}}}" if friction else ""
+    lefts = (
+        rf"\frac{{\partial \mathcal{{L}}}}{{\partial \dot q_{{{k}}}}}",
+        rf"\frac{{d}}{{dt}} \frac{{\partial \mathcal{{L}}}}{{\partial \dot q_{{{k}}}}}",
+        rf"\frac{{\partial \mathcal{{L}}}}{{\partial q_{{{k}}}}}",
+    )
+    formula = f"{lefts[1]} - {lefts[2]}{friction_term}"
+    values = momentum, rate, slope, tau
+    forms = [s.form(x) for x in values] if s.is_short(*values) else terms.in_coefficients(i, *values)
+    equations = [Equation(left, "", form) for left, form in zip(lefts, forms)]
+    if friction:
+        equations.append(Equation(rf"\tau_{{f{k}}}", "", s.form(friction)))
+    equations.append(Equation(rf"\tau_{{{k}}}", formula, forms[3]))
+    prose = [say(f"The force along $q_{{{k}}}$, a torque or a force as the joint turns or slides.")]
+    if not s.is_short(*values):
+        prose.append(
+            say(
+                "In the coefficients of the kinetic energy, where $M_{ij,k}$ stands for $\\partial M_{ij} / \\partial q_k$ and "
+                "$g_i$ for the slope of the energy of gravity, $\\partial P / \\partial q_i$; written out this is {n:,} terms.",
+                n=len(tau),
+            )
+        )
+    if friction:
+        prose.append(say("Friction is no part of the Lagrangian: what overcomes it is added."))
+    checks = [
+        s.check("The momentum", momentum, lambda at: (s.kernel("mass_matrix", at) @ at.qd)[i]),
+        s.check(
+            "Its rate",
+            rate,
+            lambda at: (s.kernel("mass_matrix", at) @ at.qdd + s.kernel("mass_matrix_rate", at) @ at.qd)[i],
+            scale=s.torque,
+        ),
+        s.check(
+            "The slope",
+            slope,
+            lambda at: numerical_slope(s, at, i),
+            "numerical derivatives of the compiled Lagrangian",
+            max(s.torque, *(abs(float(s.kernel("lagrangian", at))) for at in s.states)),
+            1e-7,
+        ),
+        s.check("The force", tau, lambda at: s.kernel("inverse_dynamics", at)[i], scale=s.torque),
+    ]
+    return Step(f"The equation of q{k}", prose, equations, checks)
+
+
+def numerical_slope(s: Subject, at: State, i: int, h: float = 1e-3) -> float:
+    """dL/dq_i by differences of fourth order."""
+
+    def lagrangian(steps: int) -> float:
+        q = at.q.copy()
+        q[i] += steps * h
+        return float(s.kernel("lagrangian", at._replace(q=q)))
+
+    return (8 * (lagrangian(1) - lagrangian(-1)) - (lagrangian(2) - lagrangian(-2))) / (12 * h)

@@ -1,0 +1,373 @@
+"""The route of Newton and Euler: motion outward, forces inward, body by body; then the same with every body stacked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from qddot.algorithms.quantities import homogeneous
+from qddot.algorithms.stacked import stacked_newton_euler
+from qddot.model.lower import WORLD, LiftedBody
+from qddot.model.spatial import Force, Motion, Transform, Vec, mat
+from qddot.symbolic.derivation.kinematics import joint_table
+from qddot.symbolic.derivation.named import Named, components, letters_of
+from qddot.symbolic.derivation.steps import Equation, Step, say
+from qddot.symbolic.derivation.subject import KERNELS, State, Subject
+from qddot.symbolic.form import Form
+
+
+def newton_euler(s: Subject) -> list[Step]:
+    """All steps."""
+    recursion = Recursion(s)
+    return [
+        frames(s),
+        recursion.inertias(),
+        recursion.velocities(),
+        recursion.accelerations(),
+        recursion.forces(),
+        recursion.inward(),
+        recursion.torques(),
+        collected(s),
+        stacked(s),
+    ]
+
+
+def frames(s: Subject) -> Step:
+    prose = [
+        say(
+            "Each body $i$ has a frame on its joint, with $z$ along the joint's axis. $T_i$ is its pose in the frame of the "
+            "body it stands on (for a body on the base, in the world), with rotation $R_i$ and origin $p_i$. A six-vector is "
+            "angular first: a twist $V = (\\omega, v)$, where $v$ is the velocity of the point at the frame's origin; a wrench "
+            "$F = (n, f)$, a moment about that origin and a force. $S_i$ is the twist of a joint at unit rate, constant in "
+            "this frame."
+        )
+    ]
+    if s.equations.nq != s.nv:
+        prose.append(
+            say(
+                "A spherical joint has a unit quaternion for a coordinate, and its rates $\\dot q$ are the angular velocity in "
+                "the axes of the body; a free joint has a quaternion and a position, and its rates are a twist. So $\\dot q$ "
+                "is not the derivative of $q$: nothing here differentiates with respect to $q$, and nothing changes in the "
+                "recursion."
+            )
+        )
+    equations = []
+    for body in s.lifted.bodies:
+        i = body.index + 1
+        equations.append(Equation(f"T_{{{i}}}", "", s.form(homogeneous(s.joint_poses[body.index])), rf"(T_{{{i}}})_{{@}}"))
+        S = np.array([motion.components() for _, motion in body.subspace], dtype=object).T
+        equations.append(Equation(f"S_{{{i}}}", "", s.form(S)))
+    poses = [homogeneous(s.named_pose(x)) for x in s.visible()]
+    check = s.check("Poses of all links", poses, lambda at: [s.kernel("transform", at, frame=x.body.name) for x in s.visible()])
+    return Step("Frames and joints", prose, equations, [check], joint_table(s))
+
+
+class Recursion:
+    """Motion and forces of every body, in its frame: twist `V`, acceleration `A`, what moves it `F`, and what its joint carries
+    `total`. Each is shown written out where that is short, otherwise in the components of what it was made from."""
+
+    def __init__(self, s: Subject) -> None:
+        self.s, self.bodies, self.X = s, s.lifted.bodies, s.joint_poses
+        self.vJ = [body.velocity(s.alphabet.qd) for body in self.bodies]
+        self.aJ = [body.velocity(s.alphabet.qdd) for body in self.bodies]
+        self.V, self.A = {WORLD: Motion()}, {WORLD: Motion(v=-s.lifted.gravity)}
+        self.F: dict[int, Force] = {}
+        for i, body in enumerate(self.bodies):
+            self.V[i] = self.X[i].into(self.V[body.parent]) + self.vJ[i]
+            self.A[i] = self.X[i].into(self.A[body.parent]) + self.aJ[i] + self.V[i].cross(self.vJ[i])
+            self.F[i] = body.inertia @ self.A[i] + self.V[i].cross_force(body.inertia @ self.V[i])
+        self.total = dict(self.F)
+        for i, body in reversed(list(enumerate(self.bodies))):
+            if body.parent != WORLD:
+                self.total[body.parent] = self.total[body.parent] + self.X[i].out_force(self.total[i])
+
+    def shown(self, value: Motion | Force, uses: dict[tuple[str, int], Any], local: Callable[[Named, dict], Any]) -> Form:
+        """In the robot's letters, or in those of what it `uses`: (kind, body) -> vector."""
+        if self.s.is_short(value.components()):
+            return self.s.form(value.components())
+        letters = {name: x for (kind, i), vector in uses.items() for name, x in components(kind, i + 1, vector).items()}
+        named = Named(self.s.equations, letters)
+        of = {key: letters_of(named, key[0], key[1] + 1, vector) for key, vector in uses.items()}
+        return named.form(local(named, of).components(), value.components())
+
+    # steps ---------------------------------------------------------------------------------------------------------------
+
+    def inertias(self) -> Step:
+        s, zero = self.s, self.s.alphabet.ring.constant(0)
+        prose = [
+            say(
+                "Of each body, with whatever is fixed to it, in its frame and about its origin: the mass $m_i$, the first "
+                "moment $h_i = m_i r_{ci}$ and the tensor of inertia $\\mathcal{I}_i$. Together they are $G_i$, which takes a "
+                "twist to a momentum: $G_i (\\omega, v) = (\\mathcal{I}_i \\omega + h_i \\times v, \\; m_i v - h_i \\times "
+                "\\omega)$."
+            )
+        ]
+        equations = []
+        for i, body in enumerate(self.bodies, 1):
+            m, h, I = body.inertia
+            equations += [Equation(f"m_{{{i}}}", "", s.form(m)), Equation(f"h_{{{i}}}", "", s.form(h))]
+            tensor = rf"\mathcal{{I}}_{{{i}}}"
+            equations.append(Equation(tensor, "", s.form(I), f"({tensor})_{{@}}"))
+        twice = sum(((body.inertia @ self.V[i]).dot(self.V[i]) for i, body in enumerate(self.bodies)), zero)
+        twice = sum((a * x * x for a, x in zip(s.armature, s.alphabet.qd)), twice)
+        check = s.check_quantity("The kinetic energy they give", twice / 2, "kinetic_energy")
+        return Step("Inertias", prose, equations, [check])
+
+    def velocities(self) -> Step:
+        s, X = self.s, self.X
+        prose = [
+            say("Outward: the twist of the body it stands on, seen from its own frame, and what the joint adds."),
+            say(
+                "Where an expression would be long, it is written in the components of what went before: $V_i = (\\omega_i, "
+                "v_i)$, and likewise $\\dot V_i = (\\alpha_i, a_i)$ and $F_i = (n_i, f_i)$."
+            ),
+        ]
+        equations = []
+        for i, body in enumerate(self.bodies):
+            p = body.parent
+            form = self.shown(
+                self.V[i], {("V", p): self.V[p]}, lambda named, of, i=i, p=p: named(X[i]).into(of["V", p]) + named(self.vJ[i])
+            )
+            equations.append(Equation(f"V_{{{i + 1}}}", plus(carried("V", body), rate(body, r"\dot q")), form))
+        mine = [x.body.link.into(self.V[x.body.index]).components() for x in s.visible()]
+
+        def expected(at: State) -> Any:
+            return [s.kernel("jacobian", at, frame=x.body.name, reference="body") @ at.qd for x in s.visible()]
+
+        return Step("Velocities, outward", prose, equations, [s.check("Twists", mine, expected, f"the Jacobians of {KERNELS}")])
+
+    def accelerations(self) -> Step:
+        s, X = self.s, self.X
+        prose = [
+            say(
+                "Outward again. The base is given the acceleration $-g$: every body then has to be held against gravity, "
+                "without a word more about it. The bracket is $[V, W] = (\\omega_V \\times \\omega_W, \\; \\omega_V \\times "
+                "v_W + v_V \\times \\omega_W)$."
+            )
+        ]
+        equations = [Equation(r"\dot V_0", "(0, -g)", s.form(self.A[WORLD].components()))]
+        for i, body in enumerate(self.bodies):
+            p = body.parent
+            uses = {("A", p): self.A[p], ("V", i): self.V[i]}
+
+            def local(named: Named, of: dict, i: int = i, p: int = p) -> Motion:
+                return named(X[i]).into(of["A", p]) + named(self.aJ[i]) + of["V", i].cross(named(self.vJ[i]))
+
+            added = rate(body, r"\dot q")
+            turning = rf"[V_{{{i + 1}}}, {added}]"
+            formula = plus(carried(r"\dot V", body, base=True), rate(body, r"\ddot q"), turning)
+            equations.append(Equation(rf"\dot V_{{{i + 1}}}", formula, self.shown(self.A[i], uses, local)))
+        mine = [self.A[x.body.index].components() for x in s.visible()]
+
+        def expected(at: State) -> Any:
+            base = np.concatenate([np.zeros(3), -s.numbers(s.lifted.gravity, at)])
+            found = []
+            for x in s.visible():
+                J = s.kernel("jacobian", at, frame=x.body.name, reference="space")
+                Jdot = s.kernel("jacobian_dot", at, frame=x.body.name, reference="space")
+                a = base + J @ at.qdd + Jdot @ at.qd
+                found.append(self.pose(x.body.index, at).into(Motion(Vec(*a[:3]), Vec(*a[3:]))).components())
+            return found
+
+        check = s.check("Accelerations", mine, expected, f"the Jacobians of {KERNELS} and their rates")
+        return Step("Accelerations, outward", prose, equations, [check])
+
+    def forces(self) -> Step:
+        s = self.s
+        prose = [
+            say(
+                "Newton and Euler: the wrench that gives a body its acceleration is the rate of its momentum $G_i V_i$, in a "
+                "frame that moves along. For a wrench $F = (n, f)$ the bracket is $V \\times^* F = (\\omega \\times n + v "
+                "\\times f, \\; \\omega \\times f)$."
+            )
+        ]
+        equations = []
+        for i, body in enumerate(self.bodies):
+            uses = {("A", i): self.A[i], ("V", i): self.V[i]}
+
+            def local(named: Named, of: dict, i: int = i, body: LiftedBody = body) -> Force:
+                I = named(body.inertia)
+                return I @ of["A", i] + of["V", i].cross_force(I @ of["V", i])
+
+            k = i + 1
+            formula = rf"G_{{{k}}} \dot V_{{{k}}} + V_{{{k}}} \times^* G_{{{k}}} V_{{{k}}}"
+            equations.append(Equation(rf"F_{{{k}}}^B", formula, self.shown(self.F[i], uses, local)))
+        mine = [x.body.link.into_force(self.F[x.body.index]).components() for x in s.visible()]
+        drives = self.drives()
+
+        def through(at: State) -> np.ndarray:
+            wrenches = s.numbers(mine, at)
+            columns = [s.kernel("jacobian", at, frame=x.body.name, reference="body") for x in s.visible()]
+            return sum((J.T @ F for J, F in zip(columns, wrenches)), np.zeros(s.nv)) + s.numbers(drives, at)
+
+        check = s.check(
+            "The wrenches, taken to the joints by compiled Jacobians,", s.equations.tau.entries, through, "the joint forces"
+        )
+        return Step("The wrench on each body", prose, equations, [check])
+
+    def inward(self) -> Step:
+        s, X = self.s, self.X
+        prose = [
+            say(
+                "Inward: a joint carries its body and everything beyond. What body $j$ on top of body $i$ needs passes through "
+                "body $i$, taken to its frame."
+            )
+        ]
+        equations = []
+        for i, body in reversed(list(enumerate(self.bodies))):
+            above = [j for j, other in enumerate(self.bodies) if other.parent == i]
+            uses = {("F", j): self.total[j] for j in above} | {("A", i): self.A[i], ("V", i): self.V[i]}
+
+            def local(named: Named, of: dict, i: int = i, above: list[int] = above, body: LiftedBody = body) -> Force:
+                I = named(body.inertia)
+                own = I @ of["A", i] + of["V", i].cross_force(I @ of["V", i])
+                for j in above:
+                    own = own + named(X[j]).out_force(of["F", j])
+                return own
+
+            passed = [rf"\mathrm{{Ad}}_{{T_{{{j + 1}}}^{{-1}}}}^{{\mathsf T}} F_{{{j + 1}}}" for j in above]
+            form = self.shown(self.total[i], uses, local)
+            equations.append(Equation(f"F_{{{i + 1}}}", plus(rf"F_{{{i + 1}}}^B", *passed), form))
+        n = len(self.bodies)
+
+        def expected(at: State) -> Any:
+            own = s.numbers([self.F[i].components() for i in range(n)], at)
+            poses = [self.pose(i, at) for i in range(n)]
+            carried = [poses[i].out_force(Force(Vec(*own[i, :3]), Vec(*own[i, 3:]))) for i in range(n)]
+            for i, body in reversed(list(enumerate(self.bodies))):
+                if body.parent != WORLD:
+                    carried[body.parent] = carried[body.parent] + carried[i]
+            return [poses[i].into_force(carried[i]).components() for i in range(n)]
+
+        mine = [self.total[i].components() for i in range(n)]
+        check = s.check("What the joints carry", mine, expected, "the sums of the wrenches, taken in the world")
+        return Step("The wrench through each joint, inward", prose, equations, [check])
+
+    def pose(self, i: int, at: State) -> Transform:
+        """Of a body in the world, in numbers."""
+        T = self.s.numbers(homogeneous(self.s.world_poses[i]), at)
+        return Transform(mat(T[:3, :3]), Vec(*T[:3, 3]))
+
+    def drives(self) -> np.ndarray:
+        """What rotors, friction and springs add."""
+        rotors = np.array([a * x for a, x in zip(self.s.armature, self.s.alphabet.qdd)], dtype=object)
+        return rotors + self.s.equations.friction_torque.entries + self.s.equations.spring_torque.entries
+
+    def torques(self) -> Step:
+        s = self.s
+        prose = [
+            say(
+                "Of the wrench through a joint, its drive feels what does work: the part along its motion. The bearings take "
+                "the rest."
+            )
+        ]
+        tau = s.form([0] * s.nv).entries + self.drives()
+        parts: list[list[str]] = [[] for _ in range(s.nv)]
+        for i, body in enumerate(self.bodies):
+            for k, (c, motion) in enumerate(body.subspace):
+                tau[c] = tau[c] + self.total[i].dot(motion)
+                column = rf"S_{{{i + 1}}}" if len(body.subspace) == 1 else rf"S_{{{i + 1},{k + 1}}}"
+                parts[c].append(rf"{column}^{{\mathsf T}} F_{{{i + 1}}}")
+        s.agree("tau", tau, s.equations.tau)
+        if any(self.drives()):
+            prose.append(say("Rotors, friction and springs add $\\tau_d$."))
+        equations = []
+        for c, x in enumerate(self.drives()):
+            extra = [rf"\tau_{{d{c + 1}}}"] if x else []
+            if x:
+                equations.append(Equation(extra[0], "", s.form(x)))
+            equations.append(
+                Equation(rf"\tau_{{{c + 1}}}", plus(*parts[c], *extra), s.form(tau[c]) if s.is_short(tau[c]) else None)
+            )
+        if not s.is_short(tau):
+            prose.append(say("Written out the joint forces have {n:,} terms.", n=s.equations.tau.terms))
+        return Step("Joint forces", prose, equations, [s.check_quantity("The joint forces", tau, "inverse_dynamics")])
+
+
+def carried(letter: str, body: LiftedBody, base: bool = False) -> str:
+    """LaTeX of a parent's twist, seen from the body."""
+    if body.parent == WORLD and not base:
+        return ""
+    return rf"\mathrm{{Ad}}_{{T_{{{body.index + 1}}}^{{-1}}}} {letter}_{{{body.parent + 1}}}"
+
+
+def rate(body: LiftedBody, letter: str) -> str:
+    """LaTeX of what its joint adds."""
+    i, first, last = body.index + 1, body.columns[0] + 1, body.columns[-1] + 1
+    return rf"S_{{{i}}} {letter}_{{{first}}}" if first == last else rf"S_{{{i}}} {letter}_{{{first}:{last}}}"
+
+
+def plus(*parts: str) -> str:
+    return " + ".join(part for part in parts if part)
+
+
+# in matrices ----------------------------------------------------------------------------------------------------------------
+
+
+def collected(s: Subject) -> Step:
+    """M, c and g, read off the joint forces."""
+    a, n = s.alphabet, s.nv
+    tau = s.equations.tau.entries - s.equations.friction_torque.entries - s.equations.spring_torque.entries
+    M = s.form([[x.partial(s.letter("qdd", j)) for j in range(n)] for x in tau]).entries.reshape(n, n)
+    motion = [s.letter(kind, j) for kind in ("qd", "qdd") for j in range(n)]
+    g = s.form([x.coefficients(motion).get((0,) * len(motion), 0) for x in tau]).entries.reshape(n)
+    c = tau - s.form(M @ np.array(a.qdd, dtype=object)).entries - g
+    for name, mine in (("M", M), ("c", c), ("g", g)):
+        s.agree(name, mine, getattr(s.equations, name))
+    prose = [
+        say(
+            "The joint forces are linear in $\\ddot q$, and what multiplies it is $M$. What remains at rest is $g$; what "
+            "remains of the velocities is $c$."
+        )
+    ]
+    equations = [
+        Equation(r"\tau", r"M(q) \ddot q + c(q, \dot q) + g(q)"),
+        Equation("M", "", s.form(M), "M_{@}"),
+        Equation("c", "", s.form(c), "[c]_{@}"),
+        Equation("g", "", s.form(g), "g_{@}"),
+    ]
+    checks = [
+        s.check_quantity("M", M, "mass_matrix"),
+        s.check_quantity("c", c, "coriolis_torque", s.torque),
+        s.check_quantity("g", g, "gravity_torque", s.torque),
+    ]
+    return Step("The equations of motion", prose, equations, checks)
+
+
+def stacked(s: Subject) -> Step:
+    """The same, with matrices of matrices."""
+    found = stacked_newton_euler(s.lifted, s.alphabet.q, s.alphabet.qd)
+    M = found.M + np.diag(s.armature).astype(object)
+    for name, mine in (("M", M), ("c", found.c), ("g", found.g)):
+        s.agree(f"the stacked {name}", mine, getattr(s.equations, name))
+    prose = [
+        say(
+            "All bodies at once. $A$ has the joints' twists $S_i$ as blocks, a row of blocks a body and a column a rate; $G$ "
+            "has the inertias on its diagonal; $W$ has $\\mathrm{Ad}_{T_i^{-1}}$ in the row of body $i$ and the column of the "
+            "body it stands on. $L$ adds up the ways from all ancestors, and $\\dot V_b$ holds the base's acceleration, seen "
+            "from the bodies that stand on the base."
+        ),
+        say("Multiplied out in the ring, $M$ (with the rotors), $c$ and $g$ are exactly those above."),
+    ]
+    bracket = r"[\mathrm{ad}_{A \dot q}]"
+    equations = [
+        Equation("V", r"W V + A \dot q = L A \dot q"),
+        Equation("L", r"(1 - W)^{-1} = 1 + W + W^2 + \cdots"),
+        Equation("M", r"A^{\mathsf T} L^{\mathsf T} G L A"),
+        Equation(
+            "c", rf"-A^{{\mathsf T}} L^{{\mathsf T}} \left( G L {bracket} W + [\mathrm{{ad}}_V]^{{\mathsf T}} G \right) L A \dot q"
+        ),
+        Equation("g", r"A^{\mathsf T} L^{\mathsf T} G L \dot V_b"),
+    ]
+
+    def kernel(k: int) -> Callable[[State], Any]:
+        return lambda at: s.kernel("newton_euler_matrices", at)[k]
+
+    checks = [
+        s.check("The stacked M", found.M, kernel(0)),
+        s.check("The stacked c", found.c, kernel(1), scale=s.torque),
+        s.check("The stacked g", found.g, kernel(2), scale=s.torque),
+    ]
+    return Step("The stacked form", prose, equations, checks)

@@ -1,0 +1,169 @@
+"""What a derivation is made of: steps of prose, tables and equations, each with the checks it passed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from qddot.errors import InputError, QddotError
+
+if TYPE_CHECKING:
+    from qddot.symbolic.equations import Equations
+    from qddot.symbolic.form import Form
+
+
+class DerivationError(QddotError, ArithmeticError):
+    """A step of a derivation disagrees with the equations of motion, or with the compiled kernels."""
+
+
+class Math(str):
+    """LaTeX between words."""
+
+
+Prose = tuple[str, ...]
+"""Words as plain text, and `Math` between them. Plain text is escaped by whoever writes the document."""
+
+
+def say(template: str, **names: Any) -> Prose:
+    """Prose from a sentence with `$...$` around its mathematics; names are put into `{...}` of the words only."""
+    parts = template.split("$")
+    return tuple(Math(x) if i % 2 else x.format(**names) for i, x in enumerate(parts) if x)
+
+
+@dataclass(frozen=True)
+class Equation:
+    """`left = formula = form`.
+
+    Attributes:
+        left: LaTeX of what is defined.
+        formula: LaTeX of how it follows from what went before; empty where there is nothing to say.
+        form: its exact value, in the letters of the robot or in letters that earlier equations define; None if there is only the
+            formula.
+        entry: of a matrix or vector too wide for a line, LaTeX of one entry's name, with `@` for its indices.
+    """
+
+    left: str
+    formula: str = ""
+    form: Form | None = None
+    entry: str = ""
+
+
+class Check(NamedTuple):
+    """A comparison of numbers that was made, and passed.
+
+    Attributes:
+        what: was compared.
+        against: what with.
+        states: random states.
+        worst: the largest difference, as a fraction of the largest number compared.
+    """
+
+    what: str
+    against: str
+    states: int
+    worst: float
+
+    def __str__(self) -> str:
+        difference = f"largest difference {self.worst:.0e} of scale" if self.worst else "no difference"
+        return f"{self.what} checked against {self.against} at {self.states} random states: {difference}"
+
+
+class Table(NamedTuple):
+    """Rows of cells under a head."""
+
+    head: tuple[Prose, ...]
+    rows: list[tuple[Prose, ...]]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step.
+
+    Attributes:
+        title: in plain words.
+        prose: paragraphs before the equations.
+        equations: in order.
+        checks: what was verified.
+        table: if any, between prose and equations.
+    """
+
+    title: str
+    prose: Sequence[Prose] = ()
+    equations: Sequence[Equation] = ()
+    checks: Sequence[Check] = ()
+    table: Table | None = None
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """The equations of motion of a robot, derived step by step and verified.
+
+    Attributes:
+        robot: its name.
+        method: `"lagrange"`, `"jacobian"` or `"newton-euler"`.
+        equations: the closed forms that the last step agrees with, exactly.
+        steps: in order.
+        notes: what a reader should know before: how numbers were read, what was drawn for open symbols.
+        is_abbreviated: documents have short names for what parameters make together, and list them at their end.
+    """
+
+    robot: str
+    method: str
+    equations: Equations
+    steps: Sequence[Step]
+    notes: Sequence[Prose] = ()
+    is_abbreviated: bool = False
+
+    @property
+    def title(self) -> str:
+        route = {"lagrange": "Lagrange", "jacobian": "Jacobians", "newton-euler": "Newton and Euler"}[self.method]
+        return f"The equations of motion of {self.robot} after {route}"
+
+    @property
+    def checks(self) -> list[Check]:
+        """Of all steps."""
+        return [check for step in self.steps for check in step.checks]
+
+    def __repr__(self) -> str:
+        worst = max((check.worst for check in self.checks), default=0.0)
+        lines = [
+            f"Derivation of {self.robot!r} ({self.method}): {len(self.checks)} checks, largest difference {worst:.0e} of scale"
+        ]
+        return "\n".join(lines + [f"  {i}. {step.title}" for i, step in enumerate(self.steps, 1)])
+
+    def markdown(self) -> str:
+        """Markdown with LaTeX between dollars."""
+        from qddot.symbolic.derivation.markdown import markdown
+
+        return markdown(self)
+
+    def latex(self) -> str:
+        """A complete document for pdflatex."""
+        from qddot.symbolic.derivation.latex_document import latex_document
+
+        return latex_document(self)
+
+    def html(self) -> str:
+        """A page that stands alone: MathML, no script, nothing to fetch. It is well-formed XML too."""
+        from qddot.symbolic.derivation.html_document import html_document
+
+        return html_document(self)
+
+    _repr_markdown_ = markdown
+
+    def save(self, path: str | Path) -> Path:
+        """Write a file: Markdown, LaTeX or HTML by its suffix (.md, .tex, .html)."""
+        path = Path(path)
+        writers = {".md": self.markdown, ".tex": self.latex, ".html": self.html}
+        if path.suffix.lower() not in writers:
+            raise InputError(f"{path.name!r} ends in {path.suffix!r}: a derivation is written to one of {', '.join(writers)}")
+        path.write_text(writers[path.suffix.lower()](), encoding="utf-8")
+        return path
+
+
+def joined(parts: Iterable[str], word: str = "and") -> str:
+    """`a, b and c`."""
+    *first, last = parts
+    return f"{', '.join(first)} {word} {last}" if first else last

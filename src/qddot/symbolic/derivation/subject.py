@@ -1,0 +1,261 @@
+"""A robot as a derivation sees it: over the ring, link by link, and compiled beside it to check every step."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qddot.algorithms.drives import coefficients
+from qddot.algorithms.kinematics import joint_poses, world_poses
+from qddot.algorithms.quantities import QUANTITIES
+from qddot.compile.evaluate import Evaluator
+from qddot.errors import InputError, ModelWarning
+from qddot.model.configuration import random_configuration
+from qddot.model.inertia import steiner
+from qddot.model.lower import WORLD, LiftedBody
+from qddot.model.model import Model
+from qddot.model.scalar import Scalar
+from qddot.model.spatial import Mat, Motion, Transform, Vec, rotate
+from qddot.symbolic.derivation.steps import Check, DerivationError, Prose, say
+from qddot.symbolic.equations import Equations
+from qddot.symbolic.form import Form
+from qddot.symbolic.ring import Poly
+
+STATES = 3
+TOLERANCE = 1e-9  # of scale
+SHORT = 40  # terms: what is longer is written in letters
+KERNELS = "the compiled kernels"
+
+
+class State(NamedTuple):
+    number: int
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+
+
+class LinkData(NamedTuple):
+    """A moving link, in its own frame.
+
+    Attributes:
+        number: from 1, in the order of the bodies.
+        body: as the algorithms see it.
+        step, pose: of its frame in the frame of its parent link, and in the world.
+        mass: of everything fixed to it.
+        point: its centre of mass c, in the link's axes; None where it has none in the ring (a quotient of sums).
+        moment: h = m (c - r), about the reference point r: 0 where that is the centre of mass, otherwise r = 0.
+        tensor: of inertia about the reference point, in the link's axes.
+    """
+
+    number: int
+    body: LiftedBody
+    step: Transform
+    pose: Transform
+    mass: Scalar
+    point: Vec | None
+    moment: Vec
+    tensor: Mat
+
+    @property
+    def reference(self) -> Vec:
+        return self.point or Vec()
+
+    @property
+    def has_mass(self) -> bool:
+        return self.mass != 0 or any(x != 0 for row in self.tensor for x in row)
+
+
+class Subject:
+    """One robot.
+
+    Attributes:
+        equations: its closed forms, with `lifted`, the robot over the ring, and `alphabet`.
+        kernels: of the same robot; where symbols are open, with the values `drawn` for them.
+        states: at which both are compared.
+        torque, inertia: how large joint forces and entries of M are there: rounding is measured by them where a term vanishes.
+    """
+
+    def __init__(self, model: Model, parameters: str) -> None:
+        self.model = model
+        self.equations = Equations(model, parameters)
+        self.lifted, self.alphabet, self.nv = self.equations.lifted, self.equations.alphabet, self.equations.nv
+        rng = np.random.default_rng(0)
+        self.drawn = {str(s): round(float(rng.uniform(0.5, 1.5)), 3) for s in sorted(model.symbols, key=str)}
+        self.kernels = Evaluator(with_values(model, self.drawn))
+        far = np.full(self.equations.nq, np.inf)
+        self.states = [
+            State(k, random_configuration(model.mechanism, rng, -far, far), rng.normal(size=self.nv), rng.normal(size=self.nv))
+            for k in range(STATES)
+        ]
+        self._values: dict[int, np.ndarray] = {}
+        self.joint_poses = joint_poses(self.lifted, self.alphabet.q)
+        self.world_poses = world_poses(self.lifted, self.alphabet.q)
+        own = Transform() if parameters == "all" else None  # there the ten numbers are about the joint's frame
+        self.frames = {WORLD: Transform()} | {body.index: own or body.link for body in self.lifted.bodies}
+        self.links = [self._link(body) for body in self.lifted.bodies]
+        self.armature = coefficients(self.lifted, "armature")
+        self.torque, self.inertia = self._size("inverse_dynamics"), self._size("mass_matrix")
+
+    def _link(self, body: LiftedBody) -> LinkData:
+        i, frame = body.index, self.frames[body.index]
+        step = self.frames[body.parent].inverse @ self.joint_poses[i] @ frame
+        m, h, I = frame.inverse.out_inertia(body.inertia)
+        c = centre(self.alphabet.ring.constant(m), h)
+        if c is None:
+            return LinkData(i + 1, body, step, self.world_poses[i] @ frame, m, None, h, I)
+        return LinkData(i + 1, body, step, self.world_poses[i] @ frame, m, c, Vec(), I - steiner(m, c))
+
+    # forms and their checks ----------------------------------------------------------------------------------------------
+
+    def form(self, entries: Any) -> Form:
+        return Form(self.equations, np.array(entries, dtype=object))
+
+    def letter(self, kind: str, column: int) -> int:
+        """The index of a rate (`"qd"`) or acceleration (`"qdd"`) among the letters."""
+        return self.equations.letter(f"{kind}{column + 1}")
+
+    def _size(self, quantity: str) -> float:
+        return max(float(abs(self.kernel(quantity, s)).max(initial=0.0)) for s in self.states)
+
+    def kernel(self, quantity: str, state: State, **options: str) -> np.ndarray:
+        """What the compiled kernel of a quantity says."""
+        inputs = {name: getattr(state, name) for name in QUANTITIES[quantity].inputs}
+        return self.kernels(quantity, inputs, {}, **options)
+
+    def numbers(self, entries: Any, state: State) -> np.ndarray:
+        """What the closed form says."""
+        return self.values(entries)[state.number]
+
+    def values(self, entries: Any) -> np.ndarray:
+        """The same in every state, (states, ...)."""
+        form = self.form(entries)
+        found = np.array([self._value(p) for p in form.entries.flat], dtype=float).reshape(-1, STATES)
+        return found.T.reshape(STATES, *form.shape)
+
+    def _value(self, p: Poly) -> np.ndarray:
+        used = sorted(p.letters())
+        powers = np.array([[m[i] for i in used] for m in p.p.monoms()], dtype=int).reshape(len(p), len(used))
+        terms = np.array([int(c.p) / int(c.q) for c in p.p.coeffs()]) * np.ones((STATES, 1))
+        for i, exponents in zip(used, powers.T):
+            table = self._letter(i)[:, None] ** np.arange(exponents.max() + 1)
+            terms = terms * table[:, exponents]
+        return terms.sum(axis=1)
+
+    def _letter(self, i: int) -> np.ndarray:
+        if i not in self._values:
+            letter = self.form(self.alphabet.ring.letters[i])
+            self._values[i] = np.array([letter.evaluate(*state[1:], parameters=self.drawn) for state in self.states], dtype=float)
+        return self._values[i]
+
+    def check(
+        self,
+        what: str,
+        entries: Any,
+        expected: Callable[[State], Any],
+        against: str = KERNELS,
+        scale: float = 0.0,
+        tolerance: float = TOLERANCE,
+    ) -> Check:
+        """Closed forms against numbers from elsewhere.
+
+        Raises:
+            DerivationError: they differ.
+        """
+        pairs = [(x, np.asarray(expected(s), dtype=float)) for x, s in zip(self.values(entries), self.states)]
+        scale = max([scale, *(abs(x).max() for pair in pairs for x in pair if x.size)])
+        worst = max((abs(a - b).max() / scale for a, b in pairs if a.size and scale), default=0.0)
+        if not worst <= tolerance:
+            raise DerivationError(f"{what}: differs from {against} by {worst:.1e} of scale")
+        return Check(what, against, STATES, float(worst))
+
+    def check_quantity(self, what: str, entries: Any, quantity: str, scale: float = 0.0, **options: str) -> Check:
+        return self.check(what, entries, lambda s: self.kernel(quantity, s, **options), scale=scale)
+
+    def agree(self, what: str, entries: Any, form: Form) -> None:
+        """Exactly, in the ring.
+
+        Raises:
+            DerivationError: they do not.
+        """
+        if not self.form(entries) == form:
+            raise DerivationError(f"{what} of this derivation is not that of the equations of motion")
+
+    # words ---------------------------------------------------------------------------------------------------------------
+
+    def needs_coordinates(self, method: str) -> None:
+        if self.equations.nq != self.nv:
+            joints = [c.name for c in self.model.mechanism.coordinates if len(c.q) != len(c.v)]
+            raise InputError(
+                f"method={method!r} differentiates with respect to q and needs joints whose qd is the rate of q; that of "
+                f'{joints[0]!r} is an angular velocity, the rate of no coordinates: use method="newton-euler"'
+            )
+
+    def notes(self) -> list[Prose]:
+        found = [say("{note}.", note=note) for note in self.equations.notes]
+        if self.equations.values:
+            found.append(say("Numbers of the robot became symbols. Checks use the robot's own numbers in their place."))
+        if self.drawn:
+            values = ", ".join(f"{name} = {value:g}" for name, value in self.drawn.items())
+            found.append(say("The robot has open symbols. For the checks they were given random values: {values}.", values=values))
+        if self.is_abbreviated:
+            found.append(
+                say("What parameters make together is abbreviated; the last section says what each abbreviation stands for.")
+            )
+        return found
+
+    @property
+    def is_abbreviated(self) -> bool:
+        """Long, and with parameters that can be put together."""
+        return bool(self.equations.parameters) and not self.is_short(self.equations.tau.entries)
+
+    def is_short(self, *entries: Any) -> bool:
+        """Each of some quantities is short enough to be written out."""
+        forms = [self.form(x) for x in entries]
+        return all(form.terms <= 2 * SHORT and all(len(x) <= SHORT for x in form.entries.flat) for form in forms)
+
+    # what the kernels say of a link --------------------------------------------------------------------------------------
+
+    def visible(self) -> list[LinkData]:
+        """Links that have a name, and so kernels."""
+        return [link for link in self.links if link.body.is_link]
+
+    def named_pose(self, link: LinkData) -> Transform:
+        """Of the frame that goes by the link's name."""
+        return self.world_poses[link.body.index] @ link.body.link
+
+    def kernel_twist(self, link: LinkData, state: State) -> Motion:
+        """Angular velocity of a link, and the velocity of its reference point, in world axes."""
+        J = self.kernel("jacobian", state, frame=link.body.name, reference="space") @ state.qd
+        w, v = J[:3], J[3:]
+        p = self.numbers(link.pose.point(link.reference), state)
+        return Motion(Vec(*w), Vec(*(v + np.cross(w, p))))
+
+
+def with_values(model: Model, values: dict[str, float]) -> Model:
+    """With numbers for its symbols. Whether such a robot could be built does not matter here."""
+    if not values:
+        return model
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        return model.subs({s: values[str(s)] for s in model.symbols})
+
+
+def centre(m: Poly, h: Vec) -> Vec | None:
+    """h / m, if that is polynomial; anywhere, so at the origin, for a rotor without mass."""
+    if not m:
+        return None if any(x != 0 for x in h) else Vec()
+    parts = []
+    for x in h:
+        quotient, rest = divmod(m.ring.constant(x).p, m.p)
+        if rest:
+            return None
+        parts.append(Poly(m.ring, quotient, m.marks | (x.marks if isinstance(x, Poly) else 0)))
+    return Vec(*(x.value if x.is_constant else x for x in parts))
+
+
+def world_tensor(link: LinkData) -> Mat:
+    """R I R^T."""
+    return rotate(link.pose.R, link.tensor)

@@ -1,0 +1,181 @@
+"""The terms of the equations of motion by kind, and the matrices they are collected in: where Lagrange and the Jacobians end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from qddot.symbolic.derivation.named import Named
+from qddot.symbolic.derivation.steps import Equation, Step, say
+from qddot.symbolic.derivation.subject import Subject
+from qddot.symbolic.form import Form
+from qddot.symbolic.ring import Poly
+
+
+class Terms:
+    """What the equations of motion contain.
+
+    Each must be what `Equations` has, exactly; otherwise there is no derivation.
+
+    Attributes:
+        M: (n, n), rotors included; slopes: dM_ij/dq_k (n, n, n).
+        b: (n, n, n), `(dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) / 2`, which multiplies `qd_j qd_k` in the force along q_i: the
+            Christoffel symbol Gamma_jki.
+        C: (n, n), `sum_k b_ijk qd_k`.
+        g, springs, friction: (n,).
+    """
+
+    def __init__(self, s: Subject, M: Any, g: Any) -> None:
+        n, d, equations = s.nv, s.alphabet.derivative, s.equations
+        self.s = s
+        self.M, self.g = s.form(M).entries.reshape(n, n), s.form(g).entries.reshape(n)
+        self.slopes = D = s.form([[[d(x, k) for k in range(n)] for x in row] for row in self.M]).entries.reshape(n, n, n)
+        self.b = (D + D.transpose(0, 2, 1) - D.transpose(2, 0, 1)) / 2
+        self.C = s.form((self.b * np.array(s.alphabet.qd, dtype=object)).sum(axis=-1)).entries
+        self.springs, self.friction = equations.spring_torque.entries, equations.friction_torque.entries
+        self.c = s.form(self.C @ np.array(s.alphabet.qd, dtype=object)).entries
+        for name, mine in (("M", self.M), ("g", self.g), ("C", self.C), ("c", self.c)):
+            s.agree(name, mine, getattr(equations, name))
+        inertial = s.form(self.M @ np.array(s.alphabet.qdd, dtype=object)).entries
+        s.agree("tau", inertial + self.c + self.g + self.springs + self.friction, equations.tau)
+
+    @property
+    def are_short(self) -> bool:
+        return self.s.is_short(self.s.equations.tau.entries)
+
+    def in_coefficients(self, i: int, momentum: Poly, rate: Poly, slope: Poly, tau: Poly) -> list[Form]:
+        """Lagrange's derivatives for one coordinate in the letters M_ij, M_ij,k and g_i."""
+        n = range(self.s.nv)
+        letters: dict[str, Any] = {f"g_{i + 1}": self.g[i]}
+        for j in n:
+            letters[mass(i, j)] = self.M[i, j]
+            for k in n:
+                letters[slope_of(i, j, k)] = self.slopes[i, j, k]
+                letters[slope_of(j, k, i)] = self.slopes[j, k, i]
+        named = Named(self.s.equations, letters)
+        x, qd, qdd = named.letters, named.qd, named.qdd
+        zero = named.ring.constant(0)
+        first = sum((x[mass(i, j)] * qd[j] for j in n), zero)
+        second = sum((x[mass(i, j)] * qdd[j] for j in n), zero)
+        second = second + sum((x[slope_of(i, j, k)] * qd[j] * qd[k] for j in n for k in n), zero)
+        third = sum((x[slope_of(j, k, i)] * qd[j] * qd[k] for j in n for k in n), zero) / 2
+        third = third - x[f"g_{i + 1}"] - named(self.springs[i])
+        last = second - third + named(self.friction[i])
+        return [named.form(a, b) for a, b in zip((first, second, third, last), (momentum, rate, slope, tau))]
+
+    def groups(self, i: int) -> dict[str, tuple[Poly, Form]]:
+        """The force along q_i by kind: name -> (written out, as it is shown)."""
+        s, n = self.s, range(self.s.nv)
+        pairs = [(j, k) for j in n for k in n if j < k]
+        letters = {mass(i, j): self.M[i, j] for j in n} | {coefficient(i, j, k): self.b[i, j, k] for j in n for k in n if j <= k}
+        named = Named(s.equations, letters)
+        inertial = self._group(i, named, [(mass(i, j), self.M[i, j], (("qdd", j),)) for j in n])
+        centripetal = self._group(i, named, [(coefficient(i, j, j), self.b[i, j, j], (("qd", j), ("qd", j))) for j in n])
+        coriolis = self._group(i, named, [(coefficient(i, j, k), self.b[i, j, k] * 2, (("qd", j), ("qd", k))) for j, k in pairs], 2)
+        plain = {"gravity": self.g[i], "friction": self.friction[i], "spring": self.springs[i]}
+        moving = {"inertial": inertial, "centripetal": centripetal, "Coriolis": coriolis}
+        return {**moving, **{name: (x, s.form(x)) for name, x in plain.items()}}
+
+    def _group(self, i: int, named: Named, parts: list[tuple[str, Poly, tuple]], times: int = 1) -> tuple[Poly, Form]:
+        full, short = self.s.alphabet.ring.constant(0), named.ring.constant(0)
+        for name, factor, rates in parts:
+            letter = named.letters[name] * times
+            for kind, j in rates:
+                factor, letter = factor * getattr(self.s.alphabet, kind)[j], letter * getattr(named, kind)[j]
+            full, short = full + factor, short + letter
+        return full, self.s.form(full) if self.are_short else named.form(short, full)
+
+
+def entry(letter: str, i: int, j: int) -> str:
+    """`M_12`, or `M_1_12` where numbers have two digits."""
+    return f"{letter}_{i + 1}{j + 1}" if max(i, j) < 9 else f"{letter}_{i + 1}_{j + 1}"
+
+
+def mass(i: int, j: int) -> str:
+    """`M_12`, of which `M_21` is another name."""
+    return entry("M", min(i, j), max(i, j))
+
+
+def slope_of(i: int, j: int, k: int) -> str:
+    """`M_12_3`, the slope of `M_12` along q3."""
+    return f"{mass(i, j)}_{k + 1}"
+
+
+def coefficient(i: int, j: int, k: int) -> str:
+    """`b_1_23`."""
+    return entry(f"b_{i + 1}", j, k)
+
+
+def kinds_step(s: Subject, terms: Terms) -> Step:
+    """Each joint's force, sorted by what it is quadratic or linear in."""
+    prose = [
+        say(
+            "Terms with an acceleration are inertial; terms with the square of one rate are centripetal; terms with the "
+            "product of two different rates are Coriolis terms; gravity and springs depend on $q$ alone, friction on its own "
+            "joint's rate."
+        )
+    ]
+    if not terms.are_short:
+        prose.append(
+            say("The coefficients $M_{ij}$ and $b_{i,jk}$ follow from the kinetic energy alone: $b_{i,jk} = " + CHRISTOFFEL + "$.")
+        )
+    equations, found = [], [terms.groups(i) for i in range(s.nv)]
+    for i, groups in enumerate(found):
+        left = rf"\tau_{{{i + 1}}}"
+        used = {name: form for name, (full, form) in groups.items() if full}
+        equations += [Equation(rf"\tau_{{{i + 1},\mathrm{{{name}}}}}", "", form) for name, form in used.items()]
+        equations.append(Equation(left, " + ".join(rf"\tau_{{{i + 1},\mathrm{{{name}}}}}" for name in used) or "0"))
+    checks = [
+        s.check(
+            f"{name[0].upper()}{name[1:]} terms", [groups[name][0] for groups in found], lambda at, f=f: f(s, at), scale=s.torque
+        )
+        for name, f in EXPECTED.items()
+        if any(groups[name][0] for groups in found)
+    ]
+    return Step("The terms by kind", prose, equations, checks)
+
+
+CHRISTOFFEL = (
+    r"\frac{1}{2} \left( \frac{\partial M_{ij}}{\partial q_k} + \frac{\partial M_{ik}}{\partial q_j} "
+    r"- \frac{\partial M_{jk}}{\partial q_i} \right)"
+)
+
+
+def products(qd: np.ndarray) -> np.ndarray:
+    """qd_1 qd_2, qd_1 qd_3, ..."""
+    return np.array([qd[j] * qd[k] for j in range(len(qd)) for k in range(j + 1, len(qd))])
+
+
+EXPECTED: Mapping[str, Any] = {
+    "inertial": lambda s, at: s.kernel("mass_matrix", at) @ at.qdd,
+    "centripetal": lambda s, at: s.kernel("centrifugal_matrix", at) @ at.qd**2,
+    "Coriolis": lambda s, at: s.kernel("coriolis_products_matrix", at) @ products(at.qd),
+    "gravity": lambda s, at: s.kernel("gravity_torque", at),
+    "friction": lambda s, at: s.kernel("friction_torque", at),
+    "spring": lambda s, at: s.kernel("spring_torque", at),
+}
+
+
+def matrices_step(s: Subject, terms: Terms) -> Step:
+    """M, C and g."""
+    prose = [
+        say(
+            "Collected in matrices: $\\tau = M(q) \\ddot q + C(q, \\dot q) \\dot q + g(q)$, and what friction and springs add. "
+            "With $C_{ij} = \\sum_k b_{i,jk} \\dot q_k$ the matrix $\\dot M - 2 C$ is skew."
+        )
+    ]
+    C = s.form(terms.C) if s.is_short(terms.C) else None
+    equations = [
+        Equation("M", "", s.form(terms.M), "M_{@}"),
+        Equation("C" if C is not None else "C_{ij}", "" if C is not None else r"\sum_k b_{i,jk} \dot q_k", C, "C_{@}"),
+        Equation("g", "", s.form(terms.g), "g_{@}"),
+    ]
+    checks = [
+        s.check_quantity("M", terms.M, "mass_matrix"),
+        s.check_quantity("C", terms.C, "coriolis_matrix", s.inertia, form="christoffel"),
+        s.check_quantity("g", terms.g, "gravity_torque", s.torque),
+        s.check_quantity("All together", s.equations.tau.entries, "inverse_dynamics"),
+    ]
+    return Step("The equations of motion", prose, equations, checks)

@@ -1,0 +1,128 @@
+"""Forms as LaTeX, for math mode (amsmath)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from qddot.symbolic.notation import GREEK, Shown, split
+from qddot.symbolic.printing import Printer
+from qddot.symbolic.tree import Symbol
+
+if TYPE_CHECKING:
+    from qddot.symbolic.form import Form
+
+ESCAPES = {
+    "\\": r"\backslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "_": r"\_",
+    "^": r"\wedge{}",
+    "~": r"\sim{}",
+    " ": r"\ ",
+    "'": r"\prime{}",
+    **{x: "\\" + x for x in "$#%&"},
+}
+"""Whatever a name contains, in math mode it can only show up as itself."""
+
+FUNCTIONS = frozenset(("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "arcsin", "arccos", "arctan"))
+DOTS = {"position": "", "velocity": r"\dot", "acceleration": r"\ddot"}
+
+
+class LatexPrinter(Printer):
+    def number(self, x: Shown) -> str:
+        text = x.digits + (r"\ldots" if x.cut else "")
+        return text + (rf" \cdot 10^{{{x.exponent}}}" if x.exponent else "")
+
+    def symbol(self, x: Symbol) -> str:
+        if x.kind in DOTS:
+            return subscripted(dotted(head(self.notation.variable), DOTS[x.kind]), [str(x.index + 1)])
+        name = split(x.name)
+        return subscripted(head(name.head), [head(part) for part in name.subscripts])
+
+    def short_wave(self, function: str, subscript: str) -> str:
+        return f"{function}_{{{subscript}}}"
+
+    def call(self, function: str, arguments: Sequence[str]) -> str:
+        if function == "sqrt":
+            return rf"\sqrt{{{arguments[0]}}}"
+        if not arguments:
+            return head(function)
+        name = f"\\{function}" if function in FUNCTIONS else rf"\operatorname{{{escaped(function)}}}"
+        return rf"{name}\left({', '.join(arguments)}\right)"
+
+    def power(self, base: str, exponent: int) -> str:
+        return f"{base}^{{{exponent}}}"
+
+    def times(self, factors: Sequence[str]) -> str:
+        return " ".join(factors)
+
+    def over(self, top: str, bottom: str) -> str:
+        small = top.isdigit() and bottom.isdigit()
+        return rf"\tfrac{{{top}}}{{{bottom}}}" if small else rf"\frac{{{top}}}{{{bottom}}}"
+
+    def plus(self, terms: Sequence[tuple[bool, str]]) -> str:
+        first, *rest = terms
+        return ("-" if first[0] else "") + first[1] + "".join((" - " if minus else " + ") + text for minus, text in rest)
+
+    def fenced(self, x: str) -> str:
+        return rf"\left({x}\right)"
+
+    def array(self, form: Form, texts: Sequence[str]) -> str:
+        name = self.name(form) if self.style.lhs else ""
+        shape = form.shape
+        if len(shape) <= 2:
+            body = texts[0] if shape == () else matrix(rows(texts, shape[1] if len(shape) == 2 else 1))
+            return f"{name} = {body}" if name else body
+        size = shape[-1] * shape[-2]
+        blocks = []
+        for k in range(len(texts) // size if size else 0):
+            body = matrix(rows(texts[k * size : (k + 1) * size], shape[-1]))
+            blocks.append(f"{name}_{{{k + 1}}} = {body}" if name else body)
+        return ",\\quad\n".join(blocks)
+
+    def name(self, form: Form) -> str:
+        letter, arguments = self.quantity(form)
+        variable = head(self.notation.variable)
+        shown = dotted_name(letter, variable)
+        given = [variable, dotted(variable, r"\dot")][:arguments]
+        return shown + (f"({', '.join(given)})" if given and form.ndim < 3 else "")
+
+
+def dotted_name(letter: str, variable: str) -> str:
+    if letter == "qdd":
+        return dotted(variable, r"\ddot")
+    if letter.endswith("dot"):
+        return dotted(letter.removesuffix("dot"), r"\dot")
+    name = split(letter)
+    return subscripted(head(name.head), [head(part) for part in name.subscripts])
+
+
+def dotted(letter: str, dots: str) -> str:
+    return f"{dots}{{{letter}}}" if dots else letter
+
+
+def subscripted(letter: str, subscripts: Iterable[str]) -> str:
+    inside = ",".join(subscripts)
+    return f"{letter}_{{{inside}}}" if inside else letter
+
+
+def head(word: str) -> str:
+    """A letter, a Greek letter, letters of a subscript, or a word in upright type."""
+    if word in GREEK:
+        return f"\\{word}"
+    if word.isascii() and word.isalnum() and len(word) <= 2:
+        return word
+    return word if word.isdigit() else rf"\mathrm{{{escaped(word)}}}"
+
+
+def escaped(text: str) -> str:
+    return "".join(ESCAPES.get(x, x if x.isprintable() else "?") for x in text)
+
+
+def rows(texts: Sequence[str], columns: int) -> list[Sequence[str]]:
+    return [texts[i : i + columns] for i in range(0, len(texts), columns)] if columns else []
+
+
+def matrix(lines: Sequence[Sequence[str]]) -> str:
+    return "\\begin{bmatrix}\n" + " \\\\\n".join(" & ".join(line) for line in lines) + "\n\\end{bmatrix}"

@@ -1,0 +1,165 @@
+"""Which letters a robot's equations need: its joint variables, and the leaves of the expressions in its description."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Iterable, Iterator
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import sympy
+
+from qddot.errors import InputError
+from qddot.model.joints import Free, Helical, Revolute, Spherical
+from qddot.model.lower import Mechanism
+from qddot.model.scalar import Scalar, is_symbolic
+from qddot.symbolic.exact import rational
+from qddot.symbolic.reading import angle_parts, exactly, read, squared
+from qddot.symbolic.ring import Generator
+
+WHOLE = 8  # beyond this multiple of a common part, angles of one joint get sines and cosines of their own
+
+
+class Angle(NamedTuple):
+    """What sines and cosines are taken of: `multiple * q_coordinate`, or a constant angle (then `coordinate` is None)."""
+
+    name: str
+    coordinate: int | None = None
+    multiple: Any = Fraction(1)
+
+
+class Leaves:
+    """Every leaf of some expressions, inner before outer: symbols, roots of primes, reciprocals, atoms; and the constant angles."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[str, Any], None] = dict.fromkeys((("root", 2), ("root", 3), ("atom", sympy.pi)))
+        self.multiples: dict[Any, list[Fraction]] = {}
+
+    def add(self, x: Scalar) -> None:
+        """Those of one number of a description."""
+        if is_symbolic(x):
+            read(x if x.is_Symbol else exactly(x), self._leaf)
+
+    def add_angle(self, x: Scalar) -> None:
+        """Those of an angle whose sine and cosine will be asked for."""
+        if is_symbolic(x):
+            self._leaf("cos", exactly(x))
+
+    def of(self, kind: str) -> Iterator[tuple[str, Any]]:
+        return (leaf for leaf in self.found if leaf[0] == kind)
+
+    def angles(self) -> list[Angle]:
+        """The constant angles, one for each part that is no multiple of another."""
+        return [
+            Angle(str(unit * monomial), None, unit * monomial)
+            for monomial, multiples in self.multiples.items()
+            for unit in units(multiples)
+        ]
+
+    def _leaf(self, kind: str, x: Any) -> int:
+        if kind in ("cos", "sin"):
+            for monomial, times in angle_parts(x)[0].items():
+                read(monomial, self._leaf)
+                self.multiples.setdefault(monomial, []).append(times)
+            return 1
+        inside = x if kind == "inverse" else squared(x) if kind == "atom" else None
+        if inside is not None:
+            read(inside, self._leaf)
+        elif kind == "atom":
+            for symbol in sorted(x.free_symbols, key=str):
+                read(symbol, self._leaf)
+        self.found[kind, x] = None
+        return 1
+
+
+def units(multiples: Iterable[Fraction]) -> list[Any]:
+    """The largest angle of which each is a whole multiple; each by itself, where that would be a small fraction of them."""
+    distinct = sorted({abs(m) for m in multiples if m})
+    if not distinct:
+        return []
+    common = Fraction(math.gcd(*(m.numerator for m in distinct)), math.lcm(*(m.denominator for m in distinct)))
+    chosen = [common] if distinct[-1] <= WHOLE * common else distinct
+    return [sympy.Rational(m.numerator, m.denominator) for m in chosen]
+
+
+def joint_angles(mechanism: Mechanism) -> list[Angle]:
+    """Of each coordinate that turns something: the angle itself, or the parts of which every joint driven by it makes multiples."""
+    rates: dict[tuple[int, Any], list[Fraction]] = {}
+    for body in mechanism.bodies:
+        if isinstance(body.joint, (Revolute, Helical)):
+            i = body.coordinates[0]
+            parts, plain = angle_parts(exactly(body.rate)) if is_symbolic(body.rate) else ({}, float(body.rate))
+            for monomial, times in ((1, rational(plain)), *parts.items()):
+                if times:
+                    rates.setdefault((i, monomial), []).append(times)
+    found = []
+    for (i, monomial), multiples in sorted(rates.items(), key=lambda item: item[0][0]):
+        for unit in units([*multiples, Fraction(1)] if monomial == 1 else multiples):
+            factor = Fraction(int(unit.p), int(unit.q)) if monomial == 1 else unit * monomial
+            found.append(Angle(named(factor, f"q{i + 1}"), i, factor))
+    return found
+
+
+def named(factor: Any, letter: str) -> str:
+    """`q1`, `q1/2`, `7*q1/10`, `k*q1`."""
+    if not isinstance(factor, Fraction):
+        return f"{factor}*{letter}"
+    top = letter if factor.numerator == 1 else f"{factor.numerator}*{letter}"
+    return top if factor.denominator == 1 else f"{top}/{factor.denominator}"
+
+
+def letters_of(
+    mechanism: Mechanism, angles: list[Angle], leaves: Leaves, symbols: Iterable[str], rubbing: Container[int]
+) -> list[Generator]:
+    """Numbered from 1, as on paper; those that a relation rewrites stand before those it rewrites them by.
+
+    Raises:
+        InputError: two letters would have the same name.
+    """
+    taken = {x.name for _, x in leaves.of("parameter")} | set(symbols)
+    outer = [Generator(str(x), kind, x) for kind, x in reversed(list(leaves.of("atom"))) if squared(x) is not None]
+    bound = [Generator(f"sqrt({p})", kind, p) for kind, p in leaves.of("root")]
+    free: list[Generator] = []
+    for angle in angles:
+        sine, cosine = names_of(angle, taken)
+        bound.append(Generator(sine, "sin", angle))
+        free.append(Generator(cosine, "cos", angle))
+    for c in mechanism.coordinates:
+        q = c.q.start
+        for part in c.parts:
+            quaternion = 4 if isinstance(part, (Spherical, Free)) else 0
+            bound += [Generator(f"q{i + 1}", "quaternion", i) for i in range(q, q + quaternion)]
+            free += [Generator(f"q{i + 1}", "position", i) for i in range(q + quaternion, q + part.nq)]
+            q += part.nq
+    for v in range(mechanism.nv):
+        free += [Generator(f"qd{v + 1}", "velocity", v), Generator(f"qdd{v + 1}", "acceleration", v)]
+        bound += [Generator(f"sign_qd{v + 1}", "sign", v)] if v in rubbing else []
+    bound += [Generator(f"1/{x}" if x.is_Symbol else f"1/({x})", kind, x) for kind, x in leaves.of("inverse")]
+    free += [Generator(x.name, kind, x) for kind, x in leaves.of("parameter")]
+    free += [Generator(str(x), kind, x) for kind, x in leaves.of("atom") if squared(x) is None]
+    free += [Generator(name, "parameter", name) for name in symbols]
+    letters = [*outer, *bound, *free]
+    check_names(letters)
+    return letters
+
+
+def names_of(angle: Angle, taken: set[str]) -> tuple[str, str]:
+    """Of sine and cosine: `s1, c1` where these are no symbols of the robot."""
+    if angle.coordinate is not None and angle.multiple == 1:
+        short = angle.name.removeprefix("q")
+        if taken.isdisjoint((f"s{short}", f"c{short}")):
+            return f"s{short}", f"c{short}"
+    return f"sin({angle.name})", f"cos({angle.name})"
+
+
+def check_names(letters: Iterable[Generator]) -> None:
+    seen: dict[str, Generator] = {}
+    for letter in letters:
+        other = seen.setdefault(letter.name, letter)
+        if other is letter:
+            continue
+        if letter.kind == other.kind:
+            raise InputError(f"two different symbols of this robot are called {letter.name}: declare them alike, or rename one")
+        other = other if letter.kind == "parameter" else letter
+        what = "a joint variable" if other.kind in ("position", "quaternion", "velocity", "acceleration") else "another letter"
+        raise InputError(f"the symbol {letter.name} of this robot is also the name of {what}: call it something else")

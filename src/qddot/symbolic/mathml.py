@@ -1,0 +1,138 @@
+"""Forms as presentation MathML (MathML Core), which browsers render by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from qddot.symbolic.notation import GREEK, Shown, split
+from qddot.symbolic.printing import Printer
+from qddot.symbolic.tree import Symbol
+
+if TYPE_CHECKING:
+    from qddot.symbolic.form import Form
+
+DOTS = {"position": "", "velocity": "\u02d9", "acceleration": "\u00a8"}
+TIMES, APPLY = "<mo>&#x2062;</mo>", "<mo>&#x2061;</mo>"
+CODES = {"epsilon": 0x3F5, "phi": 0x3D5, "sigma": 0x3C3, "tau": 0x3C4, "upsilon": 0x3C5, "chi": 0x3C7, "psi": 0x3C8, "omega": 0x3C9}
+SMALL = [
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "epsilon",
+    "zeta",
+    "eta",
+    "theta",
+    "iota",
+    "kappa",
+    "lambda",
+    "mu",
+    "nu",
+    "xi",
+    "omicron",
+    "pi",
+    "rho",
+]
+
+
+class MathmlPrinter(Printer):
+    def number(self, x: Shown) -> str:
+        text = f"<mn>{x.digits}{'…' if x.cut else ''}</mn>"
+        return f"<mrow>{text}<mo>⋅</mo><msup><mn>10</mn><mn>{x.exponent}</mn></msup></mrow>" if x.exponent else text
+
+    def symbol(self, x: Symbol) -> str:
+        if x.kind in DOTS:
+            return subscripted(dotted(identifier(self.notation.variable), DOTS[x.kind]), (str(x.index + 1),))
+        name = split(x.name)
+        return subscripted(identifier(name.head), name.subscripts)
+
+    def short_wave(self, function: str, subscript: str) -> str:
+        return f"<msub><mi>{function}</mi><mn>{subscript.replace('-', '−')}</mn></msub>"
+
+    def call(self, function: str, arguments: Sequence[str]) -> str:
+        if function == "sqrt":
+            return f"<msqrt>{arguments[0]}</msqrt>"
+        if not arguments:
+            return identifier(function)
+        return f"<mrow><mi>{escape(function)}</mi>{APPLY}{self.fenced('<mo>,</mo>'.join(arguments))}</mrow>"
+
+    def power(self, base: str, exponent: int) -> str:
+        return f"<msup>{base}<mn>{exponent}</mn></msup>"
+
+    def times(self, factors: Sequence[str]) -> str:
+        return factors[0] if len(factors) == 1 else f"<mrow>{TIMES.join(factors)}</mrow>"
+
+    def over(self, top: str, bottom: str) -> str:
+        return f"<mfrac>{top}{bottom}</mfrac>"
+
+    def plus(self, terms: Sequence[tuple[bool, str]]) -> str:
+        first, *rest = terms
+        start = ("<mo>−</mo>" if first[0] else "") + first[1]
+        return f"<mrow>{start}{''.join(('<mo>−</mo>' if minus else '<mo>+</mo>') + text for minus, text in rest)}</mrow>"
+
+    def fenced(self, x: str) -> str:
+        return f"<mrow><mo>(</mo>{x}<mo>)</mo></mrow>"
+
+    def array(self, form: Form, texts: Sequence[str]) -> str:
+        name = self.name(form) if self.style.lhs else ""
+        shape = form.shape
+        if len(shape) <= 2:
+            body = texts[0] if shape == () else matrix(texts, shape[1] if len(shape) == 2 else 1)
+            return document(f"<mrow>{name}<mo>=</mo>{body}</mrow>" if name else body)
+        size = shape[-1] * shape[-2]
+        blocks = []
+        for k in range(len(texts) // size if size else 0):
+            body = matrix(texts[k * size : (k + 1) * size], shape[-1])
+            blocks.append(f"<msub>{name}<mn>{k + 1}</mn></msub><mo>=</mo>{body}" if name else body)
+        return document(f"<mrow>{'<mo>,</mo>'.join(blocks)}</mrow>")
+
+    def name(self, form: Form) -> str:
+        letter, arguments = self.quantity(form)
+        variable = identifier(self.notation.variable)
+        if letter == "qdd":
+            shown = dotted(variable, DOTS["acceleration"])
+        elif letter.endswith("dot"):
+            shown = dotted(identifier(letter.removesuffix("dot")), DOTS["velocity"])
+        else:
+            name = split(letter)
+            shown = subscripted(identifier(name.head), name.subscripts)
+        given = [variable, dotted(variable, DOTS["velocity"])][:arguments]
+        if not given or form.ndim > 2:
+            return shown
+        return f"<mrow>{shown}{self.fenced('<mo>,</mo>'.join(given))}</mrow>"
+
+
+def document(body: str) -> str:
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{body}</math>'
+
+
+def identifier(word: str) -> str:
+    if word in GREEK:
+        return f"<mi>&#x{code(word):x};</mi>"
+    kind = "mn" if word.isdigit() else "mi"
+    return f"<{kind}>{escape(''.join(x if x.isprintable() else '?' for x in word))}</{kind}>"
+
+
+def code(word: str) -> int:
+    """The character of a Greek letter."""
+    small = CODES[word.lower()] if word.lower() in CODES else 0x3B1 + SMALL.index(word.lower())
+    return small if word.islower() else {0x3F5: 0x395, 0x3D5: 0x3A6}.get(small, small - 0x20)
+
+
+def dotted(letter: str, dots: str) -> str:
+    return f'<mover accent="true">{letter}<mo>{dots}</mo></mover>' if dots else letter
+
+
+def subscripted(letter: str, subscripts: Sequence[str]) -> str:
+    if not subscripts:
+        return letter
+    inside = "<mo>,</mo>".join(identifier(x) for x in subscripts)
+    return f"<msub>{letter}<mrow>{inside}</mrow></msub>"
+
+
+def matrix(texts: Sequence[str], columns: int) -> str:
+    lines = [texts[i : i + columns] for i in range(0, len(texts), columns)] if columns else []
+    table = "".join(f"<mtr>{''.join(f'<mtd>{x}</mtd>' for x in line)}</mtr>" for line in lines)
+    return f"<mrow><mo>[</mo><mtable>{table}</mtable><mo>]</mo></mrow>"

@@ -1,0 +1,219 @@
+"""Names on paper: whose letters stand for which quantity, how a symbol splits into letter and subscripts, how numbers are shown."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import NamedTuple
+
+
+class Notation(NamedTuple):
+    """The letters of one book.
+
+    Attributes:
+        variable: of the joints: `q` or `theta`.
+        quantities: name of a quantity -> its letter.
+    """
+
+    variable: str
+    quantities: dict[str, str]
+
+
+QDDOT = {
+    "mass_matrix": "M",
+    "coriolis_matrix": "C",
+    "coriolis_torque": "c",
+    "gravity_torque": "g",
+    "friction_torque": "tau_f",
+    "spring_torque": "tau_s",
+    "inverse_dynamics": "tau",
+    "forward_dynamics": "qdd",
+    "mass_matrix_rate": "Mdot",
+    "christoffel": "Gamma",
+    "kinetic_energy": "T",
+    "potential_energy": "V",
+    "lagrangian": "L",
+    "hamiltonian": "H",
+    "jacobian": "J",
+    "jacobian_dot": "Jdot",
+    "transform": "T",
+}
+
+NOTATIONS = {
+    "qddot": Notation("q", QDDOT),
+    "lynch-park": Notation("theta", QDDOT | {"kinetic_energy": "K", "potential_energy": "P"}),
+    "craig": Notation(
+        "theta", QDDOT | {"coriolis_torque": "V", "gravity_torque": "G", "kinetic_energy": "k", "potential_energy": "u"}
+    ),
+    "siciliano": Notation("q", QDDOT | {"mass_matrix": "B", "mass_matrix_rate": "Bdot", "potential_energy": "U"}),
+    "featherstone": Notation("q", QDDOT | {"mass_matrix": "H", "mass_matrix_rate": "Hdot"}),
+}
+"""Lynch and Park, *Modern Robotics*; Craig, *Introduction to Robotics*; Siciliano et al., *Robotics: Modelling, Planning and
+Control*; Featherstone, *Rigid Body Dynamics Algorithms*. What a book has no letter for keeps ours."""
+
+ARGUMENTS = {
+    "mass_matrix": 1,
+    "coriolis_matrix": 2,
+    "coriolis_torque": 2,
+    "gravity_torque": 1,
+    "mass_matrix_rate": 2,
+    "christoffel": 1,
+    "kinetic_energy": 2,
+    "potential_energy": 1,
+    "lagrangian": 2,
+    "hamiltonian": 2,
+    "jacobian": 1,
+    "jacobian_dot": 2,
+    "transform": 1,
+}
+"""How many of q, qd a quantity is a function of; nothing is written after one that is not here."""
+
+GREEK = frozenset(
+    [
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "epsilon",
+        "zeta",
+        "eta",
+        "theta",
+        "iota",
+        "kappa",
+        "lambda",
+        "mu",
+        "nu",
+        "xi",
+        "pi",
+        "rho",
+        "sigma",
+        "tau",
+        "upsilon",
+        "phi",
+        "chi",
+        "psi",
+        "omega",
+        "Gamma",
+        "Delta",
+        "Theta",
+        "Lambda",
+        "Xi",
+        "Pi",
+        "Sigma",
+        "Upsilon",
+        "Phi",
+        "Psi",
+        "Omega",
+    ]
+)
+
+WORD = re.compile(r"([A-Za-z]+)(\d*)")
+
+
+class Name(NamedTuple):
+    """A symbol's letter (or word) and its subscripts: `Ixx2` is `I` with `xx`, `2`."""
+
+    head: str
+    subscripts: tuple[str, ...] = ()
+
+
+def split(name: str) -> Name:
+    """`m1`, `Ixx2`, `l_c1`, `alpha3`: letter and subscripts. A name that is anything else is all head."""
+    pieces = [WORD.fullmatch(piece) for piece in name.split("_")]
+    first, rest = pieces[0], name.split("_")[1:]
+    if not first or not all(re.fullmatch(r"[A-Za-z]*\d*", piece) and piece for piece in rest):
+        return Name(name)
+    word, digits = first.groups()
+    subscripts: list[str] = []
+    if word not in GREEK and 1 < len(word) <= 3 and word[1:].islower():
+        word, letters = word[0], word[1:]
+        subscripts.append(letters)
+    if digits:
+        subscripts.append(digits)
+    for piece in rest:
+        letters = piece.rstrip("0123456789")
+        subscripts += [x for x in (letters, piece[len(letters) :]) if x]
+    return Name(word, tuple(subscripts))
+
+
+class Shown(NamedTuple):
+    """A number, not negative, as it is written.
+
+    Attributes:
+        digits: with a decimal point if it has one.
+        bottom: of a fraction, whose top the digits are.
+        cut: further digits are missing.
+        exponent: of ten.
+    """
+
+    digits: str
+    bottom: str = ""
+    cut: bool = False
+    exponent: int = 0
+
+
+EXACT = 12
+"""A decimal that ends after so many digits is written in full."""
+
+
+def shown(x: Fraction, fractions: bool, digits: int) -> Shown:
+    """A number >= 0.
+
+    Args:
+        fractions: write 1/2 rather than 0.5, as suits formulas with symbols; only for numerators and denominators up to 12,
+            and not for fifths and tenths, which were decimals.
+        digits: see `Style`.
+    """
+    if x.denominator == 1 and x < 10**EXACT:
+        return Shown(str(x.numerator))
+    if fractions and x.numerator <= 12 and x.denominator <= 12 and x.denominator % 5:
+        return Shown(str(x.numerator), str(x.denominator))
+    decimal = finite(x)
+    if decimal is not None:
+        return decimal
+    if x.numerator < 100 and x.denominator < 100:
+        return Shown(str(x.numerator), str(x.denominator))
+    order = magnitude(x)
+    kept = str(x * Fraction(10) ** (digits - 1 - order) // 1)
+    cut = Fraction(int(kept)) * Fraction(10) ** (order - digits + 1) != x
+    if -5 < order < digits:
+        return Shown(placed(kept, digits - 1 - order), cut=cut)
+    return Shown(placed(kept, digits - 1), cut=cut, exponent=order)
+
+
+def finite(x: Fraction) -> Shown | None:
+    """The decimal itself, if it ends soon."""
+    bottom = x.denominator
+    twos, fives = exponent_of(bottom, 2), exponent_of(bottom, 5)
+    if bottom != 2**twos * 5**fives:
+        return None
+    places = max(twos, fives)
+    whole = str(x.numerator * 10**places // bottom)
+    significant = whole.strip("0")
+    if len(significant) > EXACT:
+        return None
+    if len(whole) <= EXACT and places <= EXACT:
+        return Shown(placed(whole, places))
+    return Shown(placed(significant, len(significant) - 1), exponent=magnitude(x))
+
+
+def exponent_of(n: int, prime: int) -> int:
+    count = 0
+    while n % prime == 0:
+        n //= prime
+        count += 1
+    return count
+
+
+def magnitude(x: Fraction) -> int:
+    """The power of ten of the first digit."""
+    guess = len(str(x.numerator)) - len(str(x.denominator))
+    return guess if x >= Fraction(10) ** guess else guess - 1
+
+
+def placed(whole: str, places: int) -> str:
+    """Digits with a decimal point so many places from the right."""
+    if places <= 0:
+        return whole
+    whole = whole.rjust(places + 1, "0")
+    return f"{whole[:-places]}.{whole[-places:]}"

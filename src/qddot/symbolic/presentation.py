@@ -1,0 +1,257 @@
+"""From a polynomial of the ring to what is printed: a sum of (parameters) x (sines and cosines) x (rates), as short as can be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from flint import fmpq
+
+from qddot.errors import InputError, unknown_name
+from qddot.symbolic.abbreviations import Abbreviations
+from qddot.symbolic.angles import clusters_of, shortest, weight
+from qddot.symbolic.coefficients import Coefficients, Monomial, Term, gathered
+from qddot.symbolic.notation import NOTATIONS
+from qddot.symbolic.ring import Poly
+from qddot.symbolic.sympy_tree import tree_of
+from qddot.symbolic.tree import Call, Inverse, Node, Number, Power, Product, Sum, Symbol, Wave, computed, total
+
+if TYPE_CHECKING:
+    from qddot.symbolic.equations import Equations
+
+MOTION = ("acceleration", "velocity", "sign", "position", "quaternion")
+ANGLES, GROUPS = ("sum", "single"), ("trigonometric", "parameter", "none")
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a form is written.
+
+    Attributes:
+        angles: `"sum"`: sines and cosines of sums, `c_{12}`, where that is shorter; `"single"`: only of each joint's angle.
+        group: `"trigonometric"`: one term for each product of sines, cosines and rates, its parameters collected; `"parameter"`:
+            one term for each product of parameters and rates, its sines and cosines collected; `"none"`: expanded.
+        abbreviate: collects short names for products and sums of parameters; None writes them out.
+        notation: whose letters are used: see `qddot.symbolic.notation`.
+        digits: significant digits of a number that has no short exact form. Such a number is cut, not rounded, and ends in `...`:
+            the digits shown are its digits.
+        lhs: begin with the name of the quantity, `M(q) = `.
+    """
+
+    angles: str = "sum"
+    group: str = "trigonometric"
+    abbreviate: Abbreviations | None = None
+    notation: str = "qddot"
+    digits: int = 6
+    lhs: bool = False
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("angles", ANGLES), ("group", GROUPS), ("notation", tuple(NOTATIONS))):
+            if getattr(self, name) not in allowed:
+                raise InputError(f"{name}={getattr(self, name)!r} is not one of {', '.join(map(repr, allowed))}")
+        if not isinstance(self.digits, int) or self.digits < 1:
+            raise InputError(f"digits={self.digits!r} is not a positive integer")
+        if self.abbreviate is not None and not isinstance(self.abbreviate, Abbreviations):
+            raise InputError(f"abbreviate={self.abbreviate!r} is not an Abbreviations object")
+
+
+def style_of(options: Mapping[str, Any]) -> Style:
+    for name in options:
+        if name not in Style.__dataclass_fields__:
+            raise unknown_name("style option", name, Style.__dataclass_fields__)
+    return Style(**options)
+
+
+class Presentation:
+    """Writes the polynomials of some equations in one style."""
+
+    def __init__(self, equations: Equations, style: Style) -> None:
+        self.equations, self.style = equations, style
+        alphabet = equations.alphabet
+        self.ring = alphabet.ring
+        self.angles = list(alphabet.angles)
+        self.clusters = clusters_of(equations.lifted, self.angles)
+        place = {angle: (k, j) for k, cluster in enumerate(self.clusters) for j, angle in enumerate(cluster.angles)}
+        self.sort: list[int] = []  # of each letter: 0 moves, 1 is a parameter, 2 is the sine or cosine of a joint
+        self.turning: dict[int, tuple[int, int]] = {}  # letter -> cluster, place of its exponent there
+        for i, g in enumerate(self.ring.generators):
+            turns = g.kind in ("cos", "sin") and g.of.coordinate is not None
+            self.sort.append(0 if g.kind in MOTION else 2 if turns else 1)
+            if turns:
+                k, j = place[self.angles.index(g.of)]
+                self.turning[i] = k, 2 * j + (g.kind == "sin")
+        self.one = tuple(cluster.one for cluster in self.clusters)
+        self.nodes: dict[int, Node] = {}
+        self.coefficients = Coefficients(self.letter, lambda i: self.ring.generators[i].name)
+        self._done: dict[tuple, list[tuple[Poly, Node]]] = {}
+        if style.abbreviate is not None:
+            style.abbreviate.bind(equations)
+
+    def entry(self, x: Any) -> Node:
+        """A polynomial or a fraction of two, as a tree."""
+        if hasattr(x, "den"):
+            return Product((self.entry(x.num), Inverse(self.entry(x.den))))
+        key = len(x), x.p.monomial(0) if x else ()
+        for known, node in self._done.setdefault(key, []):
+            if known == x:
+                return node
+        node = self._entry(x)
+        self._done[key].append((x, node))
+        return node
+
+    def _entry(self, p: Poly) -> Node:
+        terms = self.terms(p)
+        if self.style.group == "none":
+            singles = [(motion, waves, {m: x}) for motion, waves, q in terms for m, x in sorted(q.items())]
+            return total([self._term(*single).node for single in singles])
+        if self.style.group == "trigonometric":
+            return gathered(flattened([self._term(*term) for term in terms]))
+        by: dict[tuple[Monomial, Monomial], list[Term]] = {}
+        for motion, waves, q in terms:
+            for m, x in q.items():
+                by.setdefault((motion, m), []).append(self._term((), waves, {(): x}))
+        return gathered([self._with_waves(motion, m, waves) for (motion, m), waves in by.items()])
+
+    def _with_waves(self, motion: Monomial, m: Monomial, waves: list[Term]) -> Term:
+        """One product of parameters and rates times its sum of waves."""
+        own = self._term(motion, (), {m: fmpq(1)})
+        inner = term_of(gathered(waves, inside=True), own.number)
+        last = len(own.factors) - len(motion)
+        return Term(inner.number, (*own.factors[:last], *inner.factors, *own.factors[last:]))
+
+    def _term(self, motion: Monomial, waves: tuple, q: Mapping[Monomial, fmpq]) -> Term:
+        short = self.style.abbreviate
+        own = short.term(self.coefficients, q) if short is not None else self.coefficients.term(q)
+        rates = tuple((self.letter(i), e) for i, e in sorted(motion, key=lambda x: self._motion_rank(x[0])))
+        return Term(own.number, (*own.factors, *waves, *rates))
+
+    # sorting out ----------------------------------------------------------------------------------------------------------
+
+    def terms(self, p: Poly) -> list[tuple[Monomial, tuple, dict[Monomial, fmpq]]]:
+        """(rates, waves, polynomial in the parameters) of each term, in the order in which they are written."""
+        found: dict[tuple[Monomial, tuple], dict[Monomial, fmpq]] = {}
+        for motion, part in self._split(p).items():
+            for (key, m), x in self._rewritten(part).items():
+                pairs = (pair for cluster, local in zip(self.clusters, key) for pair in cluster.waves(local))
+                waves = tuple(sorted(pairs, key=wave_order))
+                found.setdefault((motion, waves), {})[m] = x
+        ordered = sorted(found, key=lambda key: (self._motion_order(key[0]), not key[1], [wave_order(x) for x in key[1]]))
+        return [(motion, waves, found[motion, waves]) for motion, waves in ordered]
+
+    def _split(self, p: Poly) -> dict[Monomial, dict[tuple, fmpq]]:
+        """Rates -> {((exponents in each cluster), parameters): number}."""
+        found: dict[Monomial, dict[tuple, fmpq]] = {}
+        used = sorted(p.letters())
+        motion, parameters, turning = ([i for i in used if self.sort[i] == sort] for sort in range(3))
+        places = [(i, *self.turning[i]) for i in turning]
+        for powers, x in p.p.terms():
+            key = self.one
+            if turning:
+                exponents = [list(one) for one in self.one]
+                for i, k, j in places:
+                    exponents[k][j] = int(powers[i])
+                key = tuple(map(tuple, exponents))
+            rates = tuple((i, int(powers[i])) for i in motion if powers[i])
+            found.setdefault(rates, {})[key, tuple((i, int(powers[i])) for i in parameters if powers[i])] = x
+        return found
+
+    def _rewritten(self, part: dict[tuple, fmpq]) -> dict[tuple, fmpq]:
+        """The shorter of two: each product of parameters with sines and cosines of its own choice, or all with the same."""
+        single = self.style.angles == "single"
+        by_parameter: dict[Monomial, dict[tuple, fmpq]] = {}
+        for (key, m), x in part.items():
+            by_parameter.setdefault(m, {})[key, None] = x
+        own: dict[tuple, fmpq] = {}
+        classes: dict[frozenset, dict[tuple, fmpq]] = {}  # what differs only by a number is written alike
+        for m, terms in by_parameter.items():
+            lead = next(iter(terms.values()))
+            shape = frozenset((key, x / lead) for key, x in terms.items())
+            if shape not in classes:
+                classes[shape] = shortest({key: x / lead for key, x in terms.items()}, self.clusters, single)
+            for (key, _), x in classes[shape].items():
+                own[key, m] = x * lead
+        if len(by_parameter) == 1:
+            return own
+        alike = shortest(part, self.clusters, single)
+        return min((own, alike), key=weight)
+
+    def _motion_rank(self, i: int) -> tuple[int, int]:
+        return MOTION.index(self.ring.generators[i].kind), i
+
+    def _motion_order(self, m: Monomial) -> tuple:
+        """Accelerations, then products of velocities, then single ones, then nothing."""
+        ranks = sorted((self._motion_rank(i), -e) for i, e in m)
+        return not any(rank[0] == 0 for rank, _ in ranks), -sum(e for _, e in m), ranks
+
+    # letters --------------------------------------------------------------------------------------------------------------
+
+    def letter(self, i: int) -> Node:
+        if i not in self.nodes:
+            self.nodes[i] = self._letter(i)
+        return self.nodes[i]
+
+    def _letter(self, i: int) -> Node:
+        name, kind, of = self.ring.generators[i]
+        if kind == "root":
+            return Call("sqrt", (Number(Fraction(of)),))
+        if kind == "sign":
+            return Call("sign", (Symbol(f"qd{of + 1}", "velocity", of),))
+        if kind in ("cos", "sin"):
+            return Call(kind, (tree_of(of.multiple),))
+        if kind == "inverse":
+            return Inverse(tree_of(of))
+        if kind == "atom":
+            return tree_of(of)
+        return Symbol(name, kind, of if kind in MOTION else 0)
+
+    def rebuilt(self, node: Node) -> Any:
+        """The polynomial (or fraction) that a tree of this presentation stands for."""
+        known: dict[Node, Any] = {shown: self.ring.letters[i] for i, shown in self.nodes.items()}
+        names = self.style.abbreviate.definitions if self.style.abbreviate else {}
+
+        def leaf(x: Node) -> Any:
+            if isinstance(x, Number):
+                return self.ring.constant(x.value)
+            if isinstance(x, Wave):
+                if x not in known:
+                    known[x] = self._wave(x)
+                return known[x]
+            if isinstance(x, Symbol) and x.kind == "constant":
+                return computed(names[x.name], leaf)
+            return known.get(x)
+
+        return computed(node, leaf)
+
+    def _wave(self, wave: Wave) -> Poly:
+        cos, sin = self.ring.constant(1), self.ring.constant(0)
+        for k, times in wave.of:
+            c, s = self.equations.alphabet.angles[self.angles[k]]
+            for _ in range(abs(times)):
+                cos, sin = (cos * c - sin * s, sin * c + cos * s) if times > 0 else (cos * c + sin * s, sin * c - cos * s)
+        return self.ring.constant(cos if wave.function == "cos" else sin)
+
+
+def wave_order(pair: tuple[Wave, int]) -> tuple:
+    wave, exponent = pair
+    return wave.of, wave.function, -exponent
+
+
+def flattened(terms: list[Term]) -> list[Term]:
+    """A term that is only a sum is written as its terms."""
+    found = []
+    for term in terms:
+        if len(term.factors) == 1 and abs(term.number) == 1 and isinstance(term.factors[0][0], Sum) and term.factors[0][1] == 1:
+            found += [term_of(x, term.number) for x in term.factors[0][0].terms]
+        else:
+            found.append(term)
+    return found
+
+
+def term_of(node: Node, number: Fraction) -> Term:
+    factors = list(node.factors) if isinstance(node, Product) else [node]
+    if isinstance(factors[0], Number):
+        number *= factors[0].value
+        del factors[0]
+    return Term(number, tuple((x.base, x.exponent) if isinstance(x, Power) else (x, 1) for x in factors))

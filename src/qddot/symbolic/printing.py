@@ -1,0 +1,214 @@
+"""What all printers share: signs, fractions, parentheses, the shapes of arrays. A printer adds how each piece looks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from qddot.errors import InputError
+from qddot.symbolic.notation import ARGUMENTS, NOTATIONS, Shown, shown
+from qddot.symbolic.presentation import Presentation, Style, style_of
+from qddot.symbolic.sympy_tree import tree_of
+from qddot.symbolic.tree import Call, Inverse, Node, Number, Power, Product, Sum, Symbol, Wave, product, total
+
+if TYPE_CHECKING:
+    from qddot.symbolic.equations import Equations
+    from qddot.symbolic.form import Form
+
+SUM, PRODUCT, ATOM = range(3)
+"""How tightly a piece binds."""
+
+REPEATED = 4
+"""`c_{223}` is the cosine of 2 q2 + q3; with more joints than this in the subscript it is written out."""
+
+
+class Printer:
+    """Writes trees. Subclasses say how pieces look; all pieces are strings.
+
+    Attributes:
+        inline: fractions are written `a/b` on one line.
+    """
+
+    inline = False
+
+    def __init__(self, equations: Equations, style: Style) -> None:
+        self.equations, self.style = equations, style
+        self.notation = NOTATIONS[style.notation]
+        self.angles: list[Any] = list(equations.alphabet.angles)
+        self.fractions = bool(equations.parameters)
+        self.separated = equations.nq > 9
+        self._leaves: dict[Node, str] = {}
+        self.short = not any(re.match(r"[cs]_?\d", name) for name in equations.parameters)
+
+    # pieces: what a printer must say ------------------------------------------------------------------------------------------
+
+    def number(self, x: Shown) -> str:
+        raise NotImplementedError
+
+    def symbol(self, x: Symbol) -> str:
+        raise NotImplementedError
+
+    def short_wave(self, function: str, subscript: str) -> str:
+        raise NotImplementedError
+
+    def call(self, function: str, arguments: Sequence[str]) -> str:
+        raise NotImplementedError
+
+    def power(self, base: str, exponent: int) -> str:
+        raise NotImplementedError
+
+    def times(self, factors: Sequence[str]) -> str:
+        raise NotImplementedError
+
+    def over(self, top: str, bottom: str) -> str:
+        raise NotImplementedError
+
+    def plus(self, terms: Sequence[tuple[bool, str]]) -> str:
+        """Of (is negative, text)."""
+        raise NotImplementedError
+
+    def fenced(self, x: str) -> str:
+        raise NotImplementedError
+
+    # trees --------------------------------------------------------------------------------------------------------------------
+
+    def expression(self, node: Node, within: int = SUM) -> str:
+        """The node, in parentheses if it binds less tightly than what it stands in."""
+        if isinstance(node, Sum):
+            text = self.plus([self._signed(term) for term in node.terms])
+            return text if within == SUM else self.fenced(text)
+        if isinstance(node, (Product, Number)) or is_inverse(node):
+            negative, text = self._signed(node)
+            if negative:
+                text = self.plus([(True, text)])
+                return text if within == SUM else self.fenced(text)
+            loose = within == ATOM and not (isinstance(node, Number) and node.value.denominator == 1)
+            return self.fenced(text) if loose else text
+        if isinstance(node, Power):
+            return self.power(self.expression(node.base, ATOM), node.exponent)
+        return self.leaf(node)
+
+    def leaf(self, node: Node) -> str:
+        if node not in self._leaves:
+            if isinstance(node, Symbol):
+                self._leaves[node] = self.symbol(node)
+            elif isinstance(node, Wave):
+                self._leaves[node] = self.wave(node)
+            else:
+                assert isinstance(node, Call)
+                self._leaves[node] = self.call(node.function, [self.expression(x) for x in node.of])
+        return self._leaves[node]
+
+    def _signed(self, node: Node) -> tuple[bool, str]:
+        """(is negative, text of the absolute value)."""
+        factors = list(node.factors) if isinstance(node, Product) else [node]
+        number = Fraction(1)
+        if isinstance(factors[0], Number):
+            number = factors[0].value
+            factors = factors[1:]
+        if len(factors) == 1 and abs(number) == 1 and not is_inverse(factors[0]):
+            return number < 0, self.expression(factors[0], SUM if number > 0 and not isinstance(node, Product) else PRODUCT)
+        return number < 0, self.product(abs(number), factors)
+
+    def product(self, number: Fraction, factors: Sequence[Node]) -> str:
+        """A positive number times some factors, reciprocals under a line: `1/2 a/b`."""
+        top = [x for x in factors if not is_inverse(x)]
+        bottom = [inverted(x) for x in factors if is_inverse(x)]
+        written = self.shown(number)
+        first = [self.number(written._replace(bottom=""))]
+        last = [self.number(Shown(written.bottom))] if written.bottom else []
+        if top and (number.numerator if last else number) == 1 and (self.inline or not last):
+            first = []
+        if self.inline:
+            upper = self.times([*first, *(self.expression(x, PRODUCT) for x in top)])
+            lower = [*last, *(self.expression(x, ATOM) for x in bottom)]
+            return self.over(upper, self.fenced(self.times(lower)) if len(lower) > 1 else lower[0]) if lower else upper
+        front = [self.over(first[0], last[0])] if last else []
+        inner = [] if last else first
+        if not bottom:
+            return self.times([*front, *inner, *(self.expression(x, PRODUCT) for x in top)])
+        inner = [*inner, *(self.expression(x, PRODUCT if len(top) + len(inner) > 1 else SUM) for x in top)]
+        lower = [self.expression(x, PRODUCT if len(bottom) > 1 else SUM) for x in bottom]
+        return self.times([*front, self.over(self.times(inner or [self.number(Shown("1"))]), self.times(lower))])
+
+    def shown(self, number: Fraction) -> Shown:
+        return shown(number, self.fractions, self.style.digits)
+
+    def wave(self, node: Wave) -> str:
+        """`c12`, or `cos(q1 + q2)` where the short form could be misread."""
+        plain = all(self.angles[k].multiple == 1 for k, _ in node.of)
+        if self.short and plain and sum(abs(n) for _, n in node.of) <= REPEATED:
+            return self.short_wave(node.function[0], self.subscript(node))
+        return self.call(node.function, [self.expression(self.angle(node))])
+
+    def subscript(self, node: Wave) -> str:
+        """Joint numbers: 12, or 1,12 where there are ten joints; `1-2` for a difference."""
+        text = ""
+        minus = any(n < 0 for _, n in node.of)
+        for k, n in node.of:
+            for _ in range(abs(n)):
+                joint = str(self.angles[k].coordinate + 1)
+                sign = "-" if n < 0 else "+" if minus and text else "," if self.separated and text else ""
+                text += sign + joint
+        return text
+
+    def angle(self, node: Wave) -> Node:
+        """The sum of joint angles."""
+        terms: list[Node] = []
+        for k, n in node.of:
+            angle = self.angles[k]
+            whole = isinstance(angle.multiple, Fraction)
+            factors: list[Node] = [
+                Number(angle.multiple * n if whole else Fraction(n)),
+                *([] if whole else [tree_of(angle.multiple)]),
+            ]
+            terms.append(product([*factors, Symbol(f"q{angle.coordinate + 1}", "position", angle.coordinate)]))
+        return total(terms)
+
+    # forms --------------------------------------------------------------------------------------------------------------------
+
+    def form(self, form: Form) -> str:
+        presentation = Presentation(self.equations, self.style)
+        trees = [presentation.entry(x) for x in form.entries.flat]
+        texts = [self.expression(tree) for tree in trees]
+        return self.array(form, texts)
+
+    def array(self, form: Form, texts: Sequence[str]) -> str:
+        raise NotImplementedError
+
+    def quantity(self, form: Form) -> tuple[str, int]:
+        """The letter of a form and how many of q, qd it is a function of.
+
+        Raises:
+            InputError: the form is a part or a combination and has no name.
+        """
+        if not form.name:
+            raise InputError("this form is a part or a combination of quantities and has no name: lhs=True needs one")
+        return self.notation.quantities.get(form.name, form.name), ARGUMENTS.get(form.name, 0)
+
+
+def is_inverse(x: Node) -> bool:
+    return isinstance(x, Inverse) or (isinstance(x, Power) and isinstance(x.base, Inverse))
+
+
+def inverted(x: Node) -> Node:
+    if isinstance(x, Inverse):
+        return x.of
+    assert isinstance(x, Power)
+    assert isinstance(x.base, Inverse)
+    return Power(x.base.of, x.exponent)
+
+
+def printer_for(target: str, equations: Equations, options: Mapping[str, Any]) -> Printer:
+    """The printer of `"latex"`, `"text"` or `"mathml"`."""
+    from qddot.symbolic.latex import LatexPrinter
+    from qddot.symbolic.mathml import MathmlPrinter
+    from qddot.symbolic.text import TextPrinter
+
+    return {"latex": LatexPrinter, "text": TextPrinter, "mathml": MathmlPrinter}[target](equations, style_of(options))
+
+
+def printed(target: str, form: Form, options: Mapping[str, Any]) -> str:
+    return printer_for(target, form.equations, options).form(form)

@@ -1,0 +1,5 @@
+"""What holds for a robot whatever its state: structure, proved exactly, and bounds of its terms."""
+
+from qddot.symbolic.properties.properties import Properties
+
+__all__ = ["Properties"]

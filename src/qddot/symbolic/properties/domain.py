@@ -1,0 +1,129 @@
+"""Where bounds are wanted: the configurations within the joint limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.errors import InputError, unknown_name
+from qddot.model.joints import JointType, quaternion_exp
+from qddot.model.lower import Mechanism
+
+if TYPE_CHECKING:
+    from qddot.model.model import Model
+    from qddot.symbolic.alphabet import Alphabet
+    from qddot.symbolic.properties.harmonics import Harmonics
+
+FULL = math.pi * (1 + 4e-16)  # not less than pi
+
+
+class Domain:
+    """A box of configurations.
+
+    Angles without limits go around once (further where joints that follow turn by a fraction of them), parts of quaternions lie in
+    [-1, 1], sliders without limits are open.
+
+    Attributes:
+        lower, upper: (nq,), infinite where open.
+        start, end: (nv,), the same with a rotation vector for each quaternion, at most half a turn about each axis.
+    """
+
+    def __init__(self, model: Model, alphabet: Alphabet, limits: Any = None) -> None:
+        self.mechanism = mechanism = model.mechanism
+        self.lower, self.upper = np.full(mechanism.nq, -np.inf), np.full(mechanism.nq, np.inf)
+        for c in mechanism.coordinates:
+            if c.single:
+                self.lower[c.q.start], self.upper[c.q.start] = c.limits.lower, c.limits.upper
+        self._give(limits)
+        self.start, self.end = np.zeros(mechanism.nv), np.zeros(mechanism.nv)
+        for part, q, v in parts(mechanism):
+            if part.quaternion:
+                self.lower[q : q + 4], self.upper[q : q + 4] = -1.0, 1.0
+                self.start[v : v + 3], self.end[v : v + 3] = -np.pi, np.pi
+                q, v = q + 4, v + 3
+            elif part.angle and not (np.isfinite(self.lower[q]) and np.isfinite(self.upper[q])):
+                self.lower[q], self.upper[q] = around(alphabet, q)
+            plain = part.nv - 3 * part.quaternion
+            self.start[v : v + plain], self.end[v : v + plain] = self.lower[q : q + plain], self.upper[q : q + plain]
+
+    def _give(self, limits: Any) -> None:
+        """Those of the caller, in the place of the robot's own."""
+        if isinstance(limits, Mapping):
+            joints = {c.name: c for c in self.mechanism.coordinates}
+            for name, pair in limits.items():
+                if name not in joints:
+                    raise unknown_name("joint", name, joints)
+                at = slice(joints[name].q.start, joints[name].q.stop)
+                self.lower[at], self.upper[at] = self._pair(pair, len(joints[name].q), f"limits of joint {name!r}")
+        elif limits is not None:
+            self.lower[:], self.upper[:] = self._pair(limits, self.mechanism.nq, "limits")
+
+    def _pair(self, pair: Any, n: int, what: str) -> tuple[np.ndarray, np.ndarray]:
+        try:
+            low, high = (np.broadcast_to(np.asarray(x, dtype=float), n) for x in pair)
+        except (TypeError, ValueError):
+            raise InputError(f"{what}: a pair (lower, upper) is needed, numbers or arrays ({n},)") from None
+        if not (low <= high).all():
+            raise InputError(f"{what}: lower {low} is not below upper {high}")
+        return low, high
+
+    def open_joints(self, harmonics: Harmonics) -> list[str]:
+        """Joints without limits whose position itself, not only its sine and cosine, occurs in a quantity: it has no bound."""
+        _, plain = harmonics.coordinates()
+        return [
+            c.name
+            for c in self.mechanism.coordinates
+            if any(i in plain and not (np.isfinite(self.lower[i]) and np.isfinite(self.upper[i])) for i in c.q)
+        ]
+
+    def columns(self, variables: Any) -> np.ndarray:
+        """The columns of qd that change some entries of q."""
+        chosen = set(map(int, variables))
+        found: list[int] = []
+        for part, q, v in parts(self.mechanism):
+            if part.quaternion:
+                found += range(v, v + 3) if chosen & set(range(q, q + 4)) else ()
+                q, v = q + 4, v + 3
+            found += (v + i for i in range(part.nv - 3 * part.quaternion) if q + i in chosen)
+        return np.array(found, dtype=int)
+
+    def configurations(self, columns: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """q (m, nq) for values (m, columns) of some columns; the others rest in the middle of their range."""
+        known = np.isfinite(self.start) & np.isfinite(self.end)
+        rest = np.zeros(len(known))
+        rest[known] = (self.start[known] + self.end[known]) / 2
+        v = np.tile(rest, (len(x), 1))
+        v[:, columns] = x
+        q = np.empty((len(x), self.mechanism.nq))
+        for part, i, k in parts(self.mechanism):
+            if part.quaternion:
+                q[:, i : i + 4] = quaternion_exp(v[:, k : k + 3])
+                i, k = i + 4, k + 3
+            plain = part.nv - 3 * part.quaternion
+            q[:, i : i + plain] = v[:, k : k + plain]
+        return q
+
+    def middle(self) -> np.ndarray:
+        """The configuration (nq,) in the middle; 0 where a joint is open."""
+        return self.configurations(np.array([], dtype=int), np.zeros((1, 0)))[0]
+
+
+def parts(mechanism: Mechanism) -> Iterator[tuple[JointType, int, int]]:
+    """Each joint with coordinates of its own, and where they begin in q and qd."""
+    for c in mechanism.coordinates:
+        q, v = c.q.start, c.v.start
+        for part in c.parts:
+            yield part, q, v
+            q, v = q + part.nq, v + part.nv
+
+
+def around(alphabet: Alphabet, coordinate: int) -> tuple[float, float]:
+    """From -half to half of the period that all sines and cosines of a coordinate have in common."""
+    multiples = [a.multiple for a in alphabet.angles if a.coordinate == coordinate and isinstance(a.multiple, Fraction)]
+    multiples = multiples or [Fraction(1)]
+    half = FULL * math.lcm(*(m.denominator for m in multiples)) / math.gcd(*(m.numerator for m in multiples))
+    return -half, half

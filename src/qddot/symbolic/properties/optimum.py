@@ -1,0 +1,68 @@
+"""The largest value of a function in a box: many starts, then a local search. What is found is attained, if not the largest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+
+STARTS = 1024
+CORNERS = 10  # dimensions; in more the corners are too many to try
+
+
+def maximise(
+    f: Callable[[np.ndarray], np.ndarray],
+    low: np.ndarray,
+    high: np.ndarray,
+    ceiling: float = np.inf,
+    hints: np.ndarray | None = None,
+) -> tuple[float, np.ndarray]:
+    """The largest value found and where.
+
+    Args:
+        f: takes many points (m, n) at once.
+        ceiling: what `f` is known not to exceed: where that is reached, the search ends.
+        hints: further points (m, n) to start from.
+    """
+    n = len(low)
+    if n == 0 or (low == high).all():
+        return float(f(low[None])[0]), low
+    points = [low + (high - low) * np.random.default_rng(0).random((STARTS, n)), [(low + high) / 2]]
+    if n <= CORNERS:
+        points.append(np.array(list(product(*zip(low, high)))))
+    starts = np.concatenate([*points, np.empty((0, n)) if hints is None else hints])
+    values = f(starts)
+    value, x = climbed(f, starts[np.argmax(values)], low, high)
+    if value >= ceiling - 1e-9 * abs(ceiling):
+        return value, x
+    from scipy.optimize import differential_evolution
+
+    population = starts[np.argsort(-values)[: 12 * n + 8]]
+    found = differential_evolution(
+        lambda x: -f(np.atleast_2d(x.T)),
+        list(zip(low, high)),
+        init=population,  # type: ignore[arg-type]
+        vectorized=True,
+        updating="deferred",
+        polish=False,
+        maxiter=40 + 15 * n,
+        tol=1e-9,
+        rng=0,
+    )
+    return max((value, x), climbed(f, found.x, low, high), key=lambda pair: pair[0])
+
+
+def climbed(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[float, np.ndarray]:
+    """From x uphill by steps along the axes, halved when none leads up: maxima of norms may be kinks, where gradients mislead."""
+    value, step = float(f(x[None])[0]), 1e-3
+    directions = np.concatenate([np.eye(len(x)), -np.eye(len(x))]) * (high - low)
+    while step > 1e-13:
+        around = np.clip(x + step * directions, low, high)
+        values = f(around)
+        best = int(np.argmax(values))
+        if values[best] > value:
+            value, x = float(values[best]), around[best]
+        else:
+            step /= 2
+    return value, x

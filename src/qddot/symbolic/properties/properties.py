@@ -1,0 +1,120 @@
+"""The properties of one robot's equation of motion, with how each was established."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.symbolic.equations import Equations
+from qddot.symbolic.properties.bounds import NORMS, Bound, Bounds
+from qddot.symbolic.properties.domain import Domain
+from qddot.symbolic.properties.structure import Claim, definiteness, identities
+
+if TYPE_CHECKING:
+    from qddot.model.model import Model
+
+
+class Properties:
+    """Structural properties and bounds; made by `Robot.properties`. `print` shows a table, `markdown()` the same in Markdown.
+
+        properties["skew"].holds          # is dM/dt - 2 C skew?
+        properties.mu_2[1].rigorous       # |M(q)|_1 nowhere exceeds this
+        properties.c_b[2].tight           # |c|_2 / |qd|_2^2 reaches this at .q, moving along .qd
+
+    Attributes:
+        claims: name -> `Claim`.
+        mu_1, mu_2: norm (1, 2, inf) -> `Bound` of the norm of M from below and above; for the 2-norm `mu_1 1 <= M <= mu_2 1`.
+        c_b: norm -> `Bound`: `|c(q, qd)| <= c_b |qd|^2`.
+        g_b: norm -> `Bound`: `|g(q)| <= g_b`.
+        lower, upper: (nq,), the configurations for which the bounds hold.
+        notes: what was assumed.
+    """
+
+    def __init__(self, model: Model, limits: Any = None, effort: float = 1.0) -> None:
+        equations = Equations(model)
+        domain = Domain(model, equations.alphabet, limits)
+        self.name, self.lower, self.upper = model.name, domain.lower, domain.upper
+        bounds = Bounds(model, equations, domain, effort)
+        claims = identities(equations)
+        claims.insert(1, definiteness(equations, bounds))
+        self.claims: dict[str, Claim] = {claim.name: claim for claim in claims}
+        by_name = lambda name: {norm: bounds.found[name, norm] for norm in NORMS}  # noqa: E731
+        self.mu_1: dict[float, Bound] = by_name("mu_1")
+        self.mu_2: dict[float, Bound] = by_name("mu_2")
+        self.c_b: dict[float, Bound] = by_name("c_b")
+        self.g_b: dict[float, Bound] = by_name("g_b")
+        self.notes = tuple(equations.notes)
+        if equations.parameters:
+            self.notes += (f"the parameters {', '.join(equations.parameters)} are taken to be positive",)
+
+    def __getitem__(self, name: str) -> Claim:
+        from qddot.errors import unknown_name
+
+        if name not in self.claims:
+            raise unknown_name("property", name, self.claims)
+        return self.claims[name]
+
+    @property
+    def bounds(self) -> list[Bound]:
+        """All of them."""
+        return [group[norm] for group in (self.mu_1, self.mu_2, self.c_b, self.g_b) for norm in NORMS]
+
+    def __repr__(self) -> str:
+        return self.__str__()
+
+    def __str__(self) -> str:
+        return "\n".join(line for title, rows in self._tables() for line in (title, *aligned(rows), "")).rstrip()
+
+    def markdown(self) -> str:
+        """The tables in Markdown."""
+        lines = []
+        for title, rows in self._tables():
+            head, *body = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows]
+            lines += [f"**{title}**", "", f"| {head} |", "|" + " --- |" * len(rows[0]), *(f"| {row} |" for row in body), ""]
+        return "\n".join(lines).rstrip() + "\n"
+
+    def _tables(self) -> list[tuple[str, list[list[str]]]]:
+        """Title and rows, the heading first."""
+        structure = [["property", "holds", "how this is known"]]
+        for claim in self.claims.values():
+            where = "" if claim.q is None else f"; at q = {vector(claim.q)}"
+            structure.append([claim.statement, {True: "yes", False: "no", None: "?"}[claim.holds], claim.how + where])
+        numbers = [["bound", "norm", "rigorous", "tight", "attained at", "how the rigorous one is known"]]
+        for bound in self.bounds:
+            where = "" if bound.q is None else f"q = {vector(bound.q)}"
+            where += "" if bound.qd is None else f", qd = {vector(bound.qd)}"
+            numbers.append([bound.name, f"{bound.norm:g}", number(bound.rigorous), number(bound.tight), where, bound.how])
+        loose = [["bound", "norm", "sum of absolute coefficients", "n^2 max |Gamma_ijk|"]]
+        for bound in self.bounds:
+            if bound.coefficients is not None:
+                entries = "" if bound.entries is None else number(bound.entries)
+                loose.append([bound.name, f"{bound.norm:g}", number(bound.coefficients), entries])
+        box = f"for {vector(self.lower)} <= q <= {vector(self.upper)}"
+        tables = [(f"Properties of {self.name}", structure), (f"Bounds {box}", numbers)]
+        if len(loose) > 1:
+            tables.append(("The same, looser, as on paper", loose))
+        if self.notes:
+            tables.append(("Notes", [["note"], *([note] for note in self.notes)]))
+        return tables
+
+
+def aligned(rows: list[list[str]]) -> list[str]:
+    """Columns as wide as their widest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+
+
+def number(x: Any) -> str:
+    """Six digits, in expressions too; a dash for what is not known."""
+    if x is None:
+        return "-"
+    if isinstance(x, float):
+        return f"{x:.6g}"
+    import sympy
+
+    return str(x.xreplace({f: sympy.Float(f, 6) for f in x.atoms(sympy.Float)}) if isinstance(x, sympy.Basic) else x)
+
+
+def vector(x: np.ndarray) -> str:
+    return "(" + ", ".join(f"{v + 0.0:.4g}" if abs(v) > 1e-6 else "0" for v in x) + ")"

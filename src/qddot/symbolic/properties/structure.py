@@ -1,0 +1,166 @@
+"""What the terms of the equation of motion are to each other: identities, decided in the ring, and the definiteness of M."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.symbolic.properties.bounds import Bounds
+from qddot.symbolic.properties.harmonics import Harmonics
+from qddot.symbolic.properties.ranges import Ranges
+from qddot.symbolic.ring import Poly
+
+if TYPE_CHECKING:
+    from qddot.symbolic.equations import Equations
+
+SMALL = 4  # joints; of larger matrices the minors are too long
+SAMPLES = 10_000
+ROUNDING = 1e-9  # an eigenvalue this much smaller than the largest may be 0
+
+IDENTITY = "exact: an identity of the closed forms"
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """A property, whether it holds, and how that is known.
+
+    Attributes:
+        name: an identifier.
+        statement: in words and formulas.
+        holds: True, False, or None where it could not be decided.
+        how: begins with `exact`, `rigorous`, `computed` (at `q`) or `shown by sampling`.
+        q: a configuration where it fails, if one is known.
+    """
+
+    name: str
+    statement: str
+    holds: bool | None
+    how: str
+    q: np.ndarray | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.holds)
+
+
+def identities(equations: Equations) -> list[Claim]:
+    """Symmetry, skewness, passivity."""
+    e = equations
+    M, rate, qd = e.mass_matrix, e.mass_matrix_rate, e.qd
+    forms = ("christoffel", "rate", "gradient") if e.nq == e.nv else ("christoffel",)
+    claims = [exact("symmetry", "M = M^T", M - M.T), exact("mass_rate", "dM/dt = C + C^T", rate - e.C - e.C.T)]
+    for form in forms:
+        S = rate - 2 * e.coriolis_matrix(form)
+        short = "skew" if form == "christoffel" else f"skew_{form}"
+        claims.append(exact(short, f"dM/dt - 2 C is skew, C by {WRITTEN[form]}", S + S.T))
+        name = "no_power" if form == "christoffel" else f"no_power_{form}"
+        claims.append(exact(name, f"qd^T (dM/dt - 2 C) qd = 0, C by {WRITTEN[form]}", qd @ S @ qd))
+    friction = e.friction_torque
+    lost = " - friction . qd" if friction else ""
+    power = e.hamiltonian.dt() - e.inverse_dynamics @ qd + friction @ qd
+    return [*claims, exact("passivity", f"d(T + V)/dt = tau . qd{lost}", power)]
+
+
+WRITTEN = {"christoffel": "Christoffel symbols", "rate": "dM/dt - U/2", "gradient": "U^T - U/2"}
+
+
+def exact(name: str, statement: str, difference: Any) -> Claim:
+    """True if, and only if, the difference of both sides is 0."""
+    if not difference:
+        return Claim(name, statement, True, IDENTITY)
+    entries = difference.entries
+    at = next(i for i in np.ndindex(entries.shape) if entries[i])
+    where = f"entry {tuple(i + 1 for i in at)} of " if at else ""
+    return Claim(name, statement, False, f"exact: {where}what should be 0 is {shortened(str(entries[at]))}")
+
+
+def shortened(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+# positive definiteness ----------------------------------------------------------------------------------------------------
+
+
+def definiteness(equations: Equations, bounds: Bounds) -> Claim:
+    """Of M, by whatever proves it."""
+    statement = "M(q) is positive definite"
+    claim = lambda holds, how, q=None: Claim("positive_definite", statement, holds, how, q)  # noqa: E731
+    still = [c + 1 for c, column in enumerate(equations.mass_matrix.entries) if not any(column)]
+    if still:
+        return claim(False, f"exact: row {still[0]} of M is 0 at every q, its joint moves no mass", bounds.domain.middle())
+    if every_link_is_solid(equations):
+        return claim(True, "exact: the inertia of every moving link, or of its rotor, is positive definite")
+    if equations.nv <= SMALL and minors_are_positive(equations, bounds):
+        assumed = ", for positive parameters" if equations.parameters else ""
+        return claim(True, f"exact: the leading minors of M have positive lower bounds{assumed}")
+    bound = bounds.found["mu_1", 2]
+    if not bounds.M.symbolic and bound.rigorous > 0:
+        return claim(True, f"rigorous: {bound.rigorous:.4g} bounds the eigenvalues of M from below")
+    if bounds.M.symbolic or bounds.compute is None:
+        return claim(None, "undecided: needs numbers for the symbols")
+    q = bounds.domain.middle() if bound.q is None else bound.q
+    values = np.linalg.eigvalsh(bounds.masses(q[None])[0])
+    if values[0] <= ROUNDING * values[-1]:
+        return claim(False, f"computed: the least eigenvalue of M is {values[0]:.3g}, the largest {values[-1]:.3g}", q)
+    columns = bounds.M.columns
+    low, high = (np.clip(x[columns], -1e3, 1e3) for x in (bounds.domain.start, bounds.domain.end))
+    sample = bounds.domain.configurations(columns, np.random.default_rng(0).uniform(low, high, (SAMPLES, len(columns))))
+    least = np.linalg.eigvalsh(bounds.masses(sample))[:, 0].min()
+    return claim(True, f"shown by sampling: {SAMPLES} configurations, least eigenvalue {min(least, values[0]):.3g}")
+
+
+def every_link_is_solid(equations: Equations) -> bool:
+    """Then `2 T = sum v . I v` is 0 only if no link moves, and each joint moves a link of its own. A rotor will do for a link."""
+    for body in equations.lifted.bodies:
+        rotor = len(body.columns) == 1 and (number(body.drive.armature) or 0) > 0
+        if not is_positive(spatial_inertia(body.inertia), strictly=not rotor):
+            return False
+    return True
+
+
+def spatial_inertia(inertia: Any) -> list[list[Any]]:
+    """6 x 6."""
+    m, h, I = inertia
+    H = [[0, -h.z, h.y], [h.z, 0, -h.x], [-h.y, h.x, 0]]
+    top = [[*row, *cross] for row, cross in zip(I, H)]
+    return top + [[*(H[j][i] for j in range(3)), *(m if i == j else 0 for j in range(3))] for i in range(3)]
+
+
+def number(x: Any) -> Fraction | None:
+    """An exact number; None where there are letters."""
+    if isinstance(x, Poly):
+        return x.value if x.is_constant else None
+    return Fraction(x)
+
+
+def is_positive(matrix: list[list[Any]], strictly: bool) -> bool:
+    """Is a symmetric matrix of exact numbers positive (semi)definite? By elimination. False where there are letters."""
+    known = [[number(x) for x in row] for row in matrix]
+    rows = [[x for x in row if x is not None] for row in known]
+    if rows != known:
+        return False
+    for k, row in enumerate(rows):
+        if row[k] < 0 or (row[k] == 0 and (strictly or any(row[k:]))):
+            return False
+        for below in rows[k + 1 :] if row[k] else ():
+            factor = below[k] / row[k]
+            below[k:] = [x - factor * y for x, y in zip(below[k:], row[k:])]
+    return True
+
+
+def minors_are_positive(equations: Equations, bounds: Bounds) -> bool:
+    """Sylvester: the determinant of each leading block, bounded below by its coefficients, for positive parameters."""
+    M, domain = equations.mass_matrix.entries, bounds.domain
+    minors = np.array([determinant(M[:k, :k]) for k in range(1, len(M) + 1)], dtype=object)
+    ranges = Ranges(Harmonics(equations.alphabet, minors), domain.lower, domain.upper)
+    return all(low and min(low.values()) >= 0 and max(low.values()) > 0 for low in ranges.low)
+
+
+def determinant(M: np.ndarray) -> Any:
+    """By the first row."""
+    if len(M) == 1:
+        return M[0, 0]
+    parts = [M[0, j] * determinant(np.delete(M[1:], j, axis=1)) * (-1) ** j for j in range(len(M)) if M[0, j]]
+    return sum(parts[1:], parts[0]) if parts else M[0, 0]

@@ -1,0 +1,159 @@
+"""The equation of motion at the tip instead of at the joints: `F = M_C Vdot + C_C V + g_C` for a velocity `V = J qd`.
+
+    M_C = (J M^-1 J^T)^-1                        = J^-T M J^-1 where J is square
+    c_C = Jbar^T c - M_C Jdot qd
+    g_C = Jbar^T g           with Jbar = M^-1 J^T M_C, = J^-1 where J is square
+    C_C = J^-T (C - M J^-1 Jdot) J^-1            where J is square
+
+Neither is inverted: everything is made of minors of J and M, over one denominator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qddot.errors import InputError, SingularityError, unknown_name
+from qddot.symbolic.form import Form
+from qddot.symbolic.ratio import divide
+
+if TYPE_CHECKING:
+    from qddot.symbolic.equations import Equations
+
+ROWS = ("wx", "wy", "wz", "x", "y", "z")
+MAX_JOINTS = 4
+
+Matrix = np.ndarray
+
+
+class TaskSpace(NamedTuple):
+    """Closed forms at a frame, entries polynomials or ratios of them, in q and qd.
+
+    Attributes:
+        frame, rows: whose velocity V is, and which parts of it (r,).
+        jacobian: J (r, nv), `V = J qd`.
+        inverse: Jbar (nv, r), J^-1 or, of a redundant arm, the inverse that moves the joints with the least kinetic energy.
+        M: the mass felt there (r, r).
+        C: `c = C V` and `Mdot - 2 C` skew (r, r); None of a redundant arm, where V does not tell qd.
+        c: Coriolis and centripetal forces (r,).
+        g: gravity (r,).
+    """
+
+    frame: str
+    rows: tuple[str, ...]
+    jacobian: Form
+    inverse: Form
+    M: Form
+    C: Form | None
+    c: Form
+    g: Form
+
+
+def task_space(equations: Equations, frame: str | None, rows: Sequence[str] | None, reference: str) -> TaskSpace:
+    """See `Equations.task_space`."""
+    frame = equations._frame(frame)
+    places = chosen(rows)
+    rows = tuple(ROWS[i] for i in places)
+    n = equations.nv
+    J = equations.jacobian(frame, reference)[places]
+    if len(rows) > n:
+        raise InputError(f"{len(rows)} rows ({', '.join(rows)}) of a robot with {n} joints: choose at most {n} with rows=")
+    if n > MAX_JOINTS:
+        raise InputError(f"closed forms in task space are for at most {MAX_JOINTS} joints, this robot has {n}: they grow too long")
+    rank = rank_of(J.entries)
+    if rank < len(rows):
+        raise SingularityError(
+            f"the rows {', '.join(rows)} of the Jacobian of {frame!r} have rank {rank} at every q, not {len(rows)}"
+        )
+    Jdot = equations.jacobian_dot(frame, reference)[places].entries
+    M, C, c, g = (form.entries for form in (equations.M, equations.C, equations.c, equations.g))
+    square = len(rows) == n
+    B, N, over = (square_inverse if square else weighted_inverse)(J.entries, M)
+    if not over[0]:
+        raise SingularityError("the mass matrix is singular at every q: some motion of the joints moves no mass")
+    form = lambda X, below: Form(equations, np.vectorize(lambda x: divide(x, below), otypes=[object])(X))  # noqa: E731
+    whole = over[0] * over[1]
+    return TaskSpace(
+        frame,
+        rows,
+        jacobian=J,
+        inverse=form(B, over[0]),
+        M=form(N, whole),
+        C=form(B.T @ (C * over[0] - M @ B @ Jdot) @ B, whole * over[0]) if square else None,
+        c=form(B.T @ c * over[1] - N @ (Jdot @ equations.qd.entries), whole),
+        g=form(B.T @ g, over[0]),
+    )
+
+
+def chosen(rows: Sequence[str] | None) -> list[int]:
+    if rows is None:
+        return list(range(len(ROWS)))
+    for i, row in enumerate(rows):
+        if row not in ROWS:
+            raise unknown_name("row", row, ROWS)
+        if row in rows[:i]:
+            raise InputError(f"the row {row} stands twice in rows=")
+    if not rows:
+        raise InputError(f"rows= is empty: choose some of {', '.join(ROWS)}")
+    return [ROWS.index(row) for row in rows]
+
+
+def rank_of(J: Matrix) -> int:
+    """At almost every q: the size of the largest minor that is not the polynomial 0."""
+    sizes = range(min(J.shape), 0, -1)
+    sets = (
+        (rows, columns) for k in sizes for rows in combinations(range(len(J)), k) for columns in combinations(range(J.shape[1]), k)
+    )
+    return next((len(rows) for rows, columns in sets if determinant(J[np.ix_(rows, columns)]) != 0), 0)
+
+
+Inverse = tuple[Matrix, Matrix, tuple[Any, Any]]
+"""B, N and (d, e): the inverse of J is B / d, and the mass N / (d e)."""
+
+
+def square_inverse(J: Matrix, M: Matrix) -> Inverse:
+    """By the adjugate of J."""
+    n = range(len(J))
+    cofactor = lambda i, j: determinant(np.delete(np.delete(J, i, axis=0), j, axis=1)) * (-1) ** (i + j)  # noqa: E731
+    B = np.array([[cofactor(j, i) for j in n] for i in n], dtype=object)
+    d = determinant(J)
+    return B, B.T @ M @ B, (d, d)
+
+
+def weighted_inverse(J: Matrix, M: Matrix) -> Inverse:
+    """Of a redundant arm, `M^-1 J^T A^-1` with `A = J M^-1 J^T`: by Cramer's rule."""
+    r, n = J.shape
+    B, N = np.empty((n, r), dtype=object), np.empty((r, r), dtype=object)
+    for i in range(r):
+        for k in range(n):
+            L = J.copy()
+            L[i] = [int(c == k) for c in range(n)]
+            B[k, i] = gramian(L, M, J)
+        for j in range(i + 1):
+            L, R = (np.delete(J, k, axis=0) for k in (j, i))
+            N[i, j] = N[j, i] = gramian(L, M, R) * (-1) ** (i + j)
+    return B, N, (gramian(J, M, J), 1)
+
+
+def gramian(L: Matrix, M: Matrix, R: Matrix) -> Any:
+    """`det M det(L M^-1 R^T)` of two matrices of k rows: a sum over sets S, T of k columns of `+- det L_S det M_(not T, not S)
+    det R_T` (the theorems of Cauchy and Binet, and of Jacobi on the minors of an inverse)."""
+    n = len(M)
+    total = M[0, 0] * 0
+    for S in combinations(range(n), len(L)):
+        left = determinant(L[:, S])
+        for T in combinations(range(n), len(R)) if left != 0 else ():
+            rest = [[k for k in range(n) if k not in X] for X in (T, S)]
+            total = total + left * determinant(M[np.ix_(*rest)]) * determinant(R[:, T]) * (-1) ** (sum(S) + sum(T))
+    return total
+
+
+def determinant(X: Matrix) -> Any:
+    """By the first row; 1 where there is none."""
+    if not len(X):
+        return 1
+    parts = (x * determinant(np.delete(X[1:], k, axis=1)) * (-1) ** k for k, x in enumerate(X[0]) if x != 0)
+    return sum(parts, X[0, 0] * 0)

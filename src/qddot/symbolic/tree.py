@@ -1,0 +1,119 @@
+"""What is printed: a small tree of sums, products and powers over numbers, symbols and waves. Every printer takes the same one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+
+class Number(NamedTuple):
+    value: Fraction
+
+
+class Symbol(NamedTuple):
+    """A letter with a name.
+
+    Attributes:
+        kind: as of a `Generator`, or `"constant"` for an abbreviation.
+        index: which coordinate (or column) it belongs to, for a joint variable or rate.
+    """
+
+    name: str
+    kind: str = "parameter"
+    index: int = 0
+
+
+class Wave(NamedTuple):
+    """The sine or cosine of a sum of joint angles: `of` pairs the number of an angle with its multiple, `((0, 1), (1, 1))`."""
+
+    function: str
+    of: tuple[tuple[int, int], ...]
+
+
+class Call(NamedTuple):
+    """A function of other things: the square root of a number, the cosine of a constant angle, the sign of a rate."""
+
+    function: str
+    of: tuple[Node, ...]
+
+
+class Inverse(NamedTuple):
+    of: Node
+
+
+class Power(NamedTuple):
+    base: Node
+    exponent: int
+
+
+class Product(NamedTuple):
+    factors: tuple[Node, ...]
+
+
+class Sum(NamedTuple):
+    terms: tuple[Node, ...]
+
+
+Node = Number | Symbol | Wave | Call | Inverse | Power | Product | Sum
+
+ONE = Number(Fraction(1))
+
+
+def power(base: Node, exponent: int) -> Node:
+    return base if exponent == 1 else Power(base, exponent)
+
+
+def product(factors: list[Node]) -> Node:
+    """Without ones."""
+    kept = [x for x in factors if not isinstance(x, Number) or x.value != 1]
+    return Product(tuple(kept)) if len(kept) > 1 else kept[0] if kept else ONE
+
+
+def total(terms: list[Node]) -> Node:
+    return Sum(tuple(terms)) if len(terms) > 1 else terms[0] if terms else Number(Fraction(0))
+
+
+def size(node: Node) -> int:
+    """How long it is to read, in letters: a power counts as often as it multiplies, a pair of parentheses as one letter."""
+    if isinstance(node, Sum):
+        return 1 + sum(map(size, node.terms))
+    if isinstance(node, Product):
+        return sum(map(size, node.factors))
+    if isinstance(node, Power):
+        return node.exponent * size(node.base)
+    if isinstance(node, Inverse):
+        return size(node.of)
+    return 0 if isinstance(node, Number) and abs(node.value) == 1 else 1
+
+
+def leaves(node: Node) -> Iterator[Node]:
+    """The symbols, waves and numbers in it, from left to right."""
+    if isinstance(node, (Sum, Product, Call)):
+        for part in node[-1]:
+            yield from leaves(part)
+    elif isinstance(node, Power):
+        yield from leaves(node.base)
+    elif isinstance(node, Inverse):
+        yield from leaves(node.of)
+    else:
+        yield node
+
+
+def computed(node: Node, leaf: Callable[[Node], Any]) -> Any:
+    """Its value in any arithmetic. `leaf` gives the value of what it knows, and None where the parts should be computed first."""
+    value = leaf(node)
+    if value is not None:
+        return value
+    if isinstance(node, Power):
+        return computed(node.base, leaf) ** node.exponent
+    if isinstance(node, Inverse):
+        return 1 / computed(node.of, leaf)
+    if isinstance(node, Product):
+        value = computed(node.factors[0], leaf)
+        for factor in node.factors[1:]:
+            value = value * computed(factor, leaf)
+        return value
+    if isinstance(node, Sum):
+        return sum((computed(term, leaf) for term in node.terms[1:]), computed(node.terms[0], leaf))
+    raise TypeError(f"{node} has no value")

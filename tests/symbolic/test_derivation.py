@@ -1,0 +1,331 @@
+"""Derivations end in the equations of motion, say what they checked, and show whatever names a robot has."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+import sympy
+
+import qddot
+from qddot.compile.evaluate import Evaluator
+from qddot.errors import InputError
+from qddot.model.description import Link
+from qddot.model.model import Model
+from qddot.robot import Robot
+from qddot.symbolic.derivation.layout import WIDTH, broken, cut, width
+from qddot.symbolic.derivation.mathml import UnknownCommandError, mathml
+from qddot.symbolic.derivation.named import Named
+from qddot.symbolic.derivation.steps import Derivation, DerivationError
+from qddot.symbolic.derivation.subject import Subject
+from tests.robots import random_model
+
+METHODS = ("lagrange", "jacobian", "newton-euler")
+TITLES = {
+    "lagrange": ["Frames", "Masses", "Positions", "Velocities", "Kinetic", "Potential", "The Lagrangian"],
+    "jacobian": [
+        "Dimensions",
+        "Frames",
+        "Masses",
+        "Positions",
+        "Jacobians",
+        "The mass matrix",
+        "Gravity",
+        "The forces of the velocities",
+    ],
+    "newton-euler": ["Frames", "Inertias", "Velocities", "Accelerations", "The wrench on", "The wrench through", "Joint forces"],
+}
+ENDS = {
+    "lagrange": ["The terms by kind", "The equations of motion"],
+    "jacobian": ["The equations of motion"],
+    "newton-euler": ["The equations of motion", "The stacked form"],
+}
+
+
+def catalog():
+    for name in ("two_link", "point_mass_2r", "rp_arm", "cart_pole"):
+        yield pytest.param(qddot.load(name), id=name)
+        yield pytest.param(qddot.load(name, symbolic=True), id=f"{name}-symbolic")
+    rng = np.random.default_rng(7)
+    yield pytest.param(Robot(random_model(rng, 3, ("revolute", "prismatic"), chain=True)), id="chain")
+    yield pytest.param(Robot(random_model(rng, 4, ("revolute", "prismatic", "helical"))), id="tree")
+    yield pytest.param(Robot(random_model(rng, 3, ("revolute", "helical"), mimic=1.0)), id="mimic")
+    yield pytest.param(Robot(random_model(rng, 2, ("planar",))), id="planar")
+    yield pytest.param(driven(), id="driven")
+    yield pytest.param(lumped(), id="lumped")
+
+
+def driven() -> Robot:
+    """A slider on a hinge, with everything that a drive can have."""
+    drive = qddot.Drive(gear_ratio=50, rotor_inertia=1e-4, viscous=0.2, coulomb=(0.3, 0.1), stiffness=4, rest=0.5)
+    return (
+        qddot.Builder("driven")
+        .body("arm", mass=2, com=(0.2, 0, 0.1), tensor=(0.1, 0.2, 0.2), drive=drive)
+        .body("slide", "arm", "prismatic", axis=(1, 0, 0), mass=1, drive=drive)
+        .robot()
+    )
+
+
+def lumped() -> Robot:
+    """Two symbolic masses in one body, whose centre of mass is no polynomial, and a link without mass."""
+    m1, m2, a = sympy.symbols("m1 m2 a")
+    arm = qddot.Builder("lumped").body("x", mass=m1, com=(a, 0, 0)).body("y", "x", "fixed", mass=m2, com=(2 * a, 1, 0))
+    return arm.body("z", "x", xyz=(a, 0, 0)).body("tip", "z", mass=1, com=(0, 0.5, 0)).robot()
+
+
+def in_order(titles: list[str], wanted: list[str]) -> bool:
+    rest = iter(titles)
+    return all(any(title.startswith(want) for title in rest) for want in wanted)
+
+
+def balanced(latex: str) -> bool:
+    stack = []
+    for kind, name in re.findall(r"\\(begin|end)\{([a-z*]+)\}", latex):
+        if kind == "begin":
+            stack.append(name)
+        elif not stack or stack.pop() != name:
+            return False
+    plain = re.sub(r"\\[{}\\]", "", latex)
+    lefts, rights = (len(re.findall(rf"\\{side}(?![a-z])", latex)) for side in ("left", "right"))
+    return not stack and plain.count("{") == plain.count("}") and lefts == rights
+
+
+ARITY = {"msub": 2, "msup": 2, "msubsup": 3, "mfrac": 2, "mover": 2, "msqrt": 1}
+
+
+def check_documents(derivation: Derivation) -> str:
+    page = derivation.html()
+    tree = ET.fromstring(page.removeprefix("<!DOCTYPE html>"))
+    for element in tree.iter():
+        tag = element.tag.rpartition("}")[2]
+        assert len(element) == ARITY.get(tag, len(element))
+        assert tag not in ("script", "link", "img", "iframe", "object", "use")
+        assert all(name in ("id", "class", "href") or not value.startswith("http") for name, value in element.attrib.items())
+        assert element.get("href", "#").startswith("#")
+        assert not any(name.startswith("on") for name in element.attrib)
+    assert "url(" not in page
+    assert balanced(derivation.latex())
+    assert derivation.markdown().count("$$") % 2 == 0
+    return page
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("robot", list(catalog()))
+def test_a_derivation_ends_in_the_equations_of_motion(robot, method):
+    derivation = robot.derive(method)
+    titles = [step.title for step in derivation.steps]
+    equations = [f"The equation of q{i + 1}" for i in range(robot.nv)] if method == "lagrange" else []
+    assert in_order(titles, [*TITLES[method], *equations, *ENDS[method]])
+    assert all(step.checks for step in derivation.steps if step.title != "Dimensions")
+    assert max(check.worst for check in derivation.checks) < 1e-9
+    reached = {e.left: e.form for step in derivation.steps for e in step.equations if e.form is not None}
+    expected = robot.equations()
+    for left in ("M", "g" if method != "jacobian" else "G"):
+        assert reached[left] == getattr(expected, left.lower() if left == "G" else left)
+    for i in range(robot.nv):
+        if rf"\tau_{{{i + 1}}}" in reached and reached[rf"\tau_{{{i + 1}}}"].equations is derivation.equations:
+            assert reached[rf"\tau_{{{i + 1}}}"] == expected.tau[i]
+    check_documents(derivation)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["puma560", pytest.param("arm7", marks=pytest.mark.slow)])
+def test_long_arms_stay_readable(name, method):
+    derivation = qddot.load(name).derive(method)
+    check_documents(derivation)
+    lines = [line for line in derivation.markdown().splitlines() if "&" in line]
+    assert lines
+    assert max(width(line) for line in lines if "bmatrix" not in line) < 1.6 * WIDTH
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("parameters", ["inertial", "all"])
+def test_numbers_may_become_symbols(method, parameters):
+    derivation = qddot.load("two_link").derive(method, parameters)
+    assert any("became symbols" in "".join(note) for note in derivation.notes)
+    assert "m_{2}" in derivation.latex()
+
+
+def test_routes_agree_on_the_two_link_arm():
+    """Of every course: m2 L1 L2 couples the joints, and b_1,22 is -m2 L1 L2 sin q2."""
+    robot = qddot.load("point_mass_2r", symbolic=True)
+    derivation = robot.derive("jacobian")
+    found = {e.left: e.form for step in derivation.steps for e in step.equations}
+    expected = derivation.equations.read("-m2*L1*L2*sin(q2)")
+    assert found["b_{1,22}"] == expected
+    assert found["b_{1,12}"] == expected
+    assert found["b_{2,11}"] == -expected
+    assert any("random values" in "".join(note) for note in derivation.notes)
+
+
+def test_terms_are_sorted_by_kind():
+    derivation = qddot.load("rp_arm", symbolic=True).derive("lagrange")
+    step = next(step for step in derivation.steps if step.title == "The terms by kind")
+    found = {e.left: e.form for e in step.equations if e.form is not None}
+    read = derivation.equations.read
+    assert found[r"\tau_{1,\mathrm{Coriolis}}"] == read("2*m2*q2*qd1*qd2")
+    assert found[r"\tau_{2,\mathrm{centripetal}}"] == read("-m2*q2*qd1**2")
+    assert r"\tau_{2,\mathrm{Coriolis}}" not in found
+    assert [str(check).split()[0] for check in step.checks] == ["Inertial", "Centripetal", "Coriolis", "Gravity"]
+
+
+def test_drives_have_their_own_terms():
+    derivation = driven().derive("lagrange")
+    lefts = [e.left for step in derivation.steps for e in step.equations]
+    for left in ("K_r", "P_s", r"\tau_{1,\mathrm{friction}}", r"\tau_{2,\mathrm{spring}}"):
+        assert left in lefts
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_nothing_moves(method):
+    check_documents(Robot(Model("post", [Link("base")])).derive(method))
+
+
+@pytest.mark.parametrize("kind", ["spherical", "free"])
+def test_joints_whose_rates_are_no_derivatives(kind):
+    robot = (
+        qddot.Builder("ball").body("a", joint=kind, mass=1, com=(0.1, 0, 0), tensor=(0.1, 0.2, 0.2)).body("b", "a", mass=1).robot()
+    )
+    for method in ("lagrange", "jacobian"):
+        with pytest.raises(InputError, match=r"whose qd is the rate of q; that of 'a_joint'.*newton-euler"):
+            robot.derive(method)
+    page = check_documents(robot.derive("newton-euler"))
+    assert "is not the derivative of" in page
+
+
+def test_no_such_method():
+    with pytest.raises(InputError, match="method='euler' is not one of 'lagrange', 'jacobian', 'newton-euler'"):
+        qddot.load("two_link").derive("euler")
+
+
+@pytest.mark.parametrize("suffix", [".md", ".tex", ".html"])
+def test_save_by_suffix(tmp_path, suffix):
+    derivation = qddot.load("cart_pole").derive()
+    path = derivation.save(tmp_path / f"derivation{suffix}")
+    written = {".md": derivation.markdown, ".tex": derivation.latex, ".html": derivation.html}[suffix]()
+    assert path.read_text(encoding="utf-8") == written
+
+
+def test_save_refuses_other_suffixes(tmp_path):
+    with pytest.raises(InputError, match=r"'a.pdf' ends in '.pdf': a derivation is written to one of .md, .tex, .html"):
+        qddot.load("cart_pole").derive().save(tmp_path / "a.pdf")
+
+
+def test_repr_lists_the_steps():
+    derivation = qddot.load("cart_pole").derive("newton-euler")
+    assert repr(derivation).startswith("Derivation of 'cart_pole' (newton-euler): ")
+    assert "\n  1. Frames and joints\n" in repr(derivation)
+    assert derivation._repr_markdown_() == derivation.markdown()
+
+
+# what is wrong does not come out --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("quantity", ["transform", "mass_matrix", "inverse_dynamics", "gravity_torque"])
+def test_a_wrong_kernel_is_found(monkeypatch, method, quantity):
+    plain = Evaluator.__call__
+
+    def wrong(self, name, *arguments, **options):
+        result = plain(self, name, *arguments, **options)
+        return result + 1e-6 * abs(result).max() if name == quantity else result
+
+    monkeypatch.setattr(Evaluator, "__call__", wrong)
+    with pytest.raises(DerivationError, match="differs from"):
+        qddot.load("two_link").derive(method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["mass_matrix", "gravity_torque", "inverse_dynamics"])
+def test_another_closed_form_is_found(monkeypatch, method, name):
+    from qddot.symbolic.equations import Equations
+
+    plain = getattr(Equations, name).func
+    monkeypatch.setattr(Equations, name, property(lambda self: plain(self) * 2))
+    with pytest.raises(DerivationError):
+        qddot.load("two_link").derive(method)
+
+
+def test_abbreviations_must_mean_what_they_stand_for():
+    equations = qddot.load("two_link").equations()
+    named = Named(equations, {"x": equations.alphabet.qd[0]})
+    assert named.form(named.letters["x"] * 2, equations.alphabet.qd[0] * 2).shape == ()
+    with pytest.raises(DerivationError, match="does not expand"):
+        named.form(named.letters["x"] * 2, equations.alphabet.qd[0])
+
+
+def test_values_are_those_of_the_forms():
+    subject = Subject(qddot.load("rp_arm", symbolic=True).model, "given")
+    form = subject.equations.tau
+    for state, value in zip(subject.states, subject.values(form.entries)):
+        assert np.allclose(form.evaluate(*state[1:], parameters=subject.drawn), value, rtol=1e-14)
+
+
+# documents -----------------------------------------------------------------------------------------------------------------
+
+HOSTILE = r"""<script>alert(1)</script> & \input{x} $x_1$ %"#^~{`*|[a](b) é 中"""
+
+
+def hostile() -> Robot:
+    return (
+        qddot.Builder(HOSTILE)
+        .body(f"L{HOSTILE}", joint_name=f"J{HOSTILE}", mass=sympy.Symbol(r"a_b^{<&$"), com=(0.1, 0, 0))
+        .body("tip", f"L{HOSTILE}", mass=1, com=(0.1, 0, 0))
+        .robot()
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_names_cannot_escape(method):
+    derivation = hostile().derive(method)
+    page = check_documents(derivation)
+    assert "<script" not in page
+    tree = ET.fromstring(page.removeprefix("<!DOCTYPE html>"))
+    assert HOSTILE in "".join(tree.itertext())
+    latex = derivation.latex()
+    assert r"\input{x}" not in latex
+    assert r"\textbackslash{}input\{x\}" in latex
+    assert "中" not in latex
+    text = derivation.markdown()
+    assert "<script" not in text
+    assert r"\$x\_1\$" in text
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_pdflatex_takes_the_document(tmp_path, method):
+    if not shutil.which("pdflatex"):
+        pytest.skip("pdflatex is not installed")
+    robots = {"hostile": hostile(), "driven": driven(), "rp": qddot.load("rp_arm", symbolic=True), "two": qddot.load("two_link")}
+    for name, robot in robots.items():
+        robot.derive(method).save(tmp_path / f"{name}.tex")
+        done = subprocess.run(
+            ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", f"{name}.tex"],
+            cwd=tmp_path,
+            capture_output=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
+
+
+def test_long_sums_are_broken_between_terms():
+    text = " + ".join(f"x_{{{i}}} (a + b)" for i in range(60))
+    lines = broken("y", "f", text)
+    assert lines[0] == ("y", "= f ")
+    assert lines[1].right.startswith("= x_{0}")
+    assert all(line.right.startswith(r"\quad {} + x") for line in lines[2:])
+    assert max(width(line.right) for line in lines) <= WIDTH
+    joined = " ".join(line.right.removeprefix(r"\quad {} ").removeprefix("= ") for line in lines[1:])
+    assert joined == text
+    assert cut(r"a + \left(b + c\right) - d") == ["a", r"+ \left(b + c\right)", "- d"]
+
+
+def test_mathml_knows_what_is_used_and_nothing_else():
+    assert mathml(r"\dot q_{1}^{2}").count("<msubsup>") == 1
+    assert "<mfrac>" in mathml(r"\frac{1}{2} \left( a - b \right)")
+    assert mathml(r"\mathrm{a\_b}") == "<mrow><mi>a_b</mi></mrow>"
+    with pytest.raises(UnknownCommandError, match="href"):
+        mathml(r"\href{x}{y}")

@@ -1,0 +1,187 @@
+"""The equations of motion: the same polynomials by every route, and the same numbers as the compiled kernels."""
+
+import numpy as np
+import pytest
+import sympy
+from numpy.testing import assert_allclose
+
+import qddot
+from qddot.algorithms import coriolis
+from qddot.algorithms.kinematics import world_columns, world_poses
+from qddot.algorithms.stacked import stacked_newton_euler
+from qddot.errors import InputError, UnboundSymbolError, UnknownNameError
+from qddot.symbolic.equations import Equations
+from tests.symbolic.samples import assert_agrees, random_arm
+
+CATALOG = ("acrobot", "arm7", "cart_pole", "four_bar", "point_mass_2r", "puma560", "rp_arm", "two_link")
+LONG = ("arm7", "puma560")
+
+
+def same(form, entries) -> bool:
+    """Identical elements of the ring."""
+    return all(x == y for x, y in zip(form.entries.flat, np.array(entries, dtype=object).flat, strict=True))
+
+
+# routes -----------------------------------------------------------------------------------------------------------------------
+
+
+def jacobian_sum(E: Equations):
+    """sum of m Jv^T Jv + Jw^T R I R^T Jw over bodies, I about the centre of mass (where there is one)."""
+    model, n = E.lifted, E.nv
+    X0 = world_poses(model, E.alphabet.q)
+    S0 = world_columns(model, X0)
+    total = np.zeros((n, n), dtype=int).astype(object)
+    for body in E.exact_model.links:
+        if body.inertia is None:
+            continue
+        m, h, I = body.inertia.rigid
+        index, pose = model.frame(body.name)
+        if index < 0:
+            continue
+        T = X0[index] @ pose
+        com = h * (1 / m)
+        about_com = np.array(I, dtype=object) - m * (com.dot(com) * np.eye(3, dtype=int) - np.array(com.outer(com), dtype=object))
+        R, at = np.array(T.R, dtype=object), T.point(com)
+        Jw, Jv = (np.zeros((3, n), dtype=int).astype(object) for _ in range(2))
+        while index >= 0:
+            for c, s in S0[index]:
+                Jw[:, c], Jv[:, c] = Jw[:, c] + s.w, Jv[:, c] + (s.v + s.w.cross(at))
+            index = model.bodies[index].parent
+        total = total + m * (Jv.T @ Jv) + Jw.T @ (R @ about_com @ R.T) @ Jw
+    return total
+
+
+def lagrange(E: Equations):
+    """d/dt dL/dqd - dL/dq."""
+    return [(E.L.diff(f"qd{i + 1}").dt() - E.L.diff(f"q{i + 1}")).entries.item() for i in range(E.nv)]
+
+
+@pytest.mark.parametrize("branched", [False, True])
+@pytest.mark.parametrize("parameters", ["given", "inertial"])
+@pytest.mark.parametrize("joints", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow), pytest.param(5, marks=pytest.mark.slow)])
+def test_every_route_gives_the_same_polynomials(joints, parameters, branched):
+    for case in range(2):
+        E = Equations(random_arm(np.random.default_rng([case, joints]), joints, branched), parameters)
+        a = E.alphabet
+        stacked = stacked_newton_euler(E.lifted, a.q, a.qd)
+        assert same(E.M, stacked.M)
+        assert same(E.c, stacked.c)
+        assert same(E.g, stacked.g)
+        assert same(E.mass_matrix_rate, stacked.Mdot)
+        assert same(E.tau, lagrange(E))
+        if parameters == "given":
+            assert same(E.M, jacobian_sum(E))
+        assert same(E.christoffel, coriolis.christoffel(E.lifted, a.q))
+        assert same(E.C, coriolis.coriolis_matrix(E.lifted, a.q, a.qd))
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["multiples", "any twist"])
+def test_properties_hold_exactly(whole):
+    E = Equations(random_arm(np.random.default_rng(4), 3, whole=whole))
+    skew = E.mass_matrix_rate - E.C * 2
+    assert skew == -skew.T
+    assert E.M == E.M.T
+    assert E.M @ E.qdd + E.C @ E.qd + E.g == E.tau
+    assert E.qd @ E.M @ E.qd == E.T * 2
+    assert E.g == [E.V.diff(f"q{i + 1}").entries.item() for i in range(3)]
+    assert E.T.dt() + E.V.dt() == E.tau @ E.qd
+    for form in ("rate", "gradient"):
+        assert E.coriolis_matrix(form) @ E.qd == E.c
+    for reference in ("space", "body", "world_aligned"):
+        J = E.jacobian("l2", reference)
+        assert J.dt() == E.jacobian_dot("l2", reference)
+    R = E.transform("l2")[:3, :3]
+    assert np.eye(3, dtype=int) == R @ R.T
+
+
+def test_ball_joint_is_eulers_equation():
+    robot = qddot.Builder(gravity=(0, 0, 0)).body("ball", None, "spherical", mass=1, tensor=(0.1, 0.2, 0.3)).robot()
+    E = robot.equations()
+    assert E.tau == [E.read(f"{i}/10*qdd{x} + ({k} - {j})/10*qd{y}*qd{z}") for i, j, k, x, y, z in
+                     ((1, 2, 3, 1, 2, 3), (2, 3, 1, 2, 3, 1), (3, 1, 2, 3, 1, 2))]  # fmt: skip
+    assert E.T.dt() == E.tau @ E.qd
+    skew = E.mass_matrix_rate - E.C * 2
+    assert skew == -skew.T
+
+
+# numbers ----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parameters", ["given", "inertial", "all"])
+@pytest.mark.parametrize("name", [pytest.param(x, marks=pytest.mark.slow) if x in LONG else x for x in CATALOG])
+def test_catalog_robots_agree_with_their_kernels(name, parameters):
+    robot = qddot.load(name)
+    assert_agrees(robot, robot.equations(parameters), robot.link_names[-1], compiled=True)
+
+
+@pytest.mark.parametrize("branched", [False, True], ids=["chain", "tree"])
+@pytest.mark.parametrize("whole", [True, False], ids=["multiples", "any twist"])
+@pytest.mark.parametrize("joints", [2, 3, *(pytest.param(n, marks=pytest.mark.slow) for n in (4, 5, 6, 7))])
+def test_random_arms_agree_with_their_kernels(joints, whole, branched):
+    robot = qddot.Robot(random_arm(np.random.default_rng([joints, whole]), joints, branched, whole))
+    assert_agrees(robot, robot.equations(), robot.link_names[-1], compiled=joints in (3, 7))
+
+
+def test_evaluation_in_floats_and_with_other_values():
+    robot = qddot.load("two_link")
+    E = robot.equations("inertial")
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 2))
+    assert_allclose(E.tau.evaluate(q, qd, qdd), robot.inverse_dynamics(q, qd, qdd), rtol=1e-13)
+    heavier = E.tau.evaluate(q, qd, qdd, parameters={"Izz2": 1.0}) - E.tau.evaluate(q, qd, qdd)
+    assert_allclose(heavier, (1.0 - float(E.values["Izz2"])) * qdd.sum() * np.ones(2), rtol=1e-12)
+
+
+# substitution -----------------------------------------------------------------------------------------------------------------
+
+
+def test_substitution_takes_along_what_is_made_of_a_letter():
+    a, alpha, k = sympy.symbols("a alpha k", positive=True)
+    follower = qddot.Mimic("hinge_joint", k)
+    robot = (
+        qddot.Builder()
+        .body("hinge", mass=1 / a, com=(sympy.sqrt(a), 0, 0), rpy=(alpha, 0, 0), drive=qddot.Drive(coulomb=0.5))
+        .body("follower", "hinge", xyz=(1, 0, 0), mass=2, com=(1, 0, 0), mimic=follower)
+        .robot()
+    )
+    E = robot.equations()
+    q, qd, qdd = [0.3], [0.7], [-0.2]
+    given = {"a": 4, "alpha": sympy.pi / 3, "k": 2}
+    fixed = E.tau.subs(given)
+    assert_allclose(fixed.evaluate(q, qd, qdd), robot.subs({a: 4, alpha: np.pi / 3, k: 2}).inverse_dynamics(q, qd, qdd), rtol=1e-13)
+    with pytest.raises(InputError, match=r"q1 cannot become 0.3: cos\(3/10\*k\) is not a polynomial"):
+        E.tau.subs({"q1": 0.3})
+    moving = fixed.subs({"q1": 0.3, "qd1": -0.7, "qdd1": 0})
+    assert_allclose(moving.evaluate(q), robot.subs({a: 4, alpha: np.pi / 3, k: 2}).inverse_dynamics(q, [-0.7], [0.0]), rtol=1e-13)
+
+
+def test_what_cannot_be_substituted():
+    a = sympy.Symbol("a", positive=True)
+    E = qddot.Builder().body("l", mass=1 / a, com=(1, 0, 0), drive=qddot.Drive(coulomb=1.0)).robot().equations()
+    with pytest.raises(InputError, match="s1 is bound to other letters"):
+        E.g.subs({"s1": 1})
+    with pytest.raises(InputError, match="is made of a, which can become a number or parameters"):
+        E.M.subs({"a": E.q[0]})
+    with pytest.raises(InputError, match="qd1 has friction that depends on its sign"):
+        E.tau.subs({"qd1": E.q[0]})
+    with pytest.raises(UnknownNameError, match="no letter 'b'"):
+        E.M.subs({"b": 1})
+
+
+def test_what_cannot_be_evaluated():
+    E = qddot.load("point_mass_2r", symbolic=True).equations()
+    with pytest.raises(UnboundSymbolError, match=r"[mL][12] has no value: give one"):
+        E.M.evaluate([0, 0])
+    with pytest.raises(UnknownNameError, match="no parameter 'M1'"):
+        E.M.evaluate([0, 0], parameters={"M1": 1})
+    with pytest.raises(InputError, match="q has 3 numbers, 2 are needed"):
+        E.M.evaluate([0, 0, 0])
+
+
+def test_quaternions_are_unit():
+    robot = qddot.Builder().body("ball", None, "spherical", mass=1, com=(0, 0, 1)).robot()
+    E = robot.equations()
+    q = np.array([2.0, 0.4, -0.6, 0.2])
+    unit = q / np.linalg.norm(q)
+    assert_allclose(E.g.evaluate(unit * (1 + 1e-8)), robot.gravity_torque(unit), atol=1e-14)
+    with pytest.raises(InputError, match=r"q\[0:4\] is a quaternion wxyz of length 2.13542, not 1: normalise it"):
+        E.g.evaluate(q)
