@@ -80,8 +80,10 @@ def parse_urdf(data: bytes, file: str, *, strict: bool = False, gravity: Sequenc
     return robot_of(parse_xml(data, file, TOP), file, strict=strict, gravity=gravity)
 
 
-def robot_of(root: Element, file: str, *, strict: bool = False, gravity: Sequence[Scalar] | None = None) -> Model:
-    """The robot in the root element of a URDF file."""
+def robot_of(
+    root: Element, file: str, *, strict: bool = False, gravity: Sequence[Scalar] | None = None, roots: Sequence[Path] = ()
+) -> Model:
+    """The robot in the root element of a URDF file; `roots` are folders in which meshes may be named by their full path."""
     _refuse_xacro(root)
     if root.tag != "robot":
         rule = f"the root is <{root.tag}>, expected <robot>"
@@ -92,7 +94,7 @@ def robot_of(root: Element, file: str, *, strict: bool = False, gravity: Sequenc
     joints = [_joint(joint) for joint in root.all("joint")]
     _report_unlimited([joint for joint in root.all("joint") if _lacks_limits(joint)])
     drawn = (e for part in root.children if part.tag in ("link", "material") for e in part.walk())
-    check_mesh_paths((e for e in drawn if e.tag in ("mesh", "texture")), file)
+    check_mesh_paths((e for e in drawn if e.tag in ("mesh", "texture")), file, roots)
     return Model(name, links, joints, gravity=_gravity(root) if gravity is None else gravity, strict=strict)
 
 
@@ -100,7 +102,7 @@ def robot_of(root: Element, file: str, *, strict: bool = False, gravity: Sequenc
 
 
 def _refuse_xacro(root: Element) -> None:
-    """A xacro file is a program that writes a URDF; running it is not a reader's business."""
+    """A xacro file is a program that writes a URDF; it has a reader of its own."""
     prefixes: set[str] = set()
     for element in root.walk():
         for key, value in element.attributes.items():
@@ -109,11 +111,11 @@ def _refuse_xacro(root: Element) -> None:
         code = next((v for v in element.attributes.values() if "${" in v or "$(" in v), None) if prefixes else None
         if element.tag.startswith("xacro:") or element.tag.rpartition(":")[0] in prefixes or code is not None:
             raise ModelSecurityError(
-                "this is xacro, which can run code and include files: it is not evaluated here",
+                "this is xacro, which includes files and evaluates expressions: a URDF does not",
                 place=element.place,
                 element=f"<{element.tag}>",
                 text=code,
-                fix="expand it first: xacro robot.xacro > robot.urdf",
+                fix="give the file the suffix .xacro",
             )
 
 
