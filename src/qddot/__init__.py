@@ -87,7 +87,8 @@ def load(
 
     Args:
         source: path, or a catalog name such as `"puma560"`.
-        strict: refuse what is otherwise kept with a `ModelWarning`: inertias no real body has, massless moving links.
+        strict: refuse what is otherwise kept with a `ModelWarning`: inertias no real body has, massless moving links; in MJCF,
+            forces that the model cannot hold.
         floating: let the root link move freely instead of fixing it to the world.
         gravity: acceleration (3,) in m/s^2, instead of the file's own or the default (0, 0, -9.81).
         symbolic: leave symbols open for which the file gives values.

@@ -257,6 +257,26 @@ def test_includes(tmp_path):
     check_against_mujoco(path, 0)
 
 
+def test_attached_replicated_and_framed_bodies(tmp_path):
+    saved(
+        tmp_path,
+        f'<mujoco>\n<worldbody><body name="b"><joint name="j" ref="20"/>{I}<site name="s"/></body></worldbody></mujoco>',
+        "sub.xml",
+    )
+    body = f'<body name="{{}}"><joint axis="0 1 0"/>{I}</body>'
+    path = saved(
+        tmp_path,
+        f"""<mujoco><asset><model name="m" file="sub.xml"/></asset><worldbody>
+        <body name="a"><joint name="j"/>{I}<attach model="m" body="b" prefix="p_"/></body>
+        <replicate count="3" offset="1 0 0" euler="0 0 30">{body.format("r")}</replicate>
+        <frame pos="1 2 3" euler="10 20 30">{body.format("f")}</frame></worldbody></mujoco>""",
+    )
+    robot = qddot.load(path)
+    assert robot.link_names == ("world", "a", "p_b", "r0", "r1", "r2", "f")
+    assert "p_s" in robot.frame_names
+    check_against_mujoco(path, 1)
+
+
 def test_a_missing_mesh_is_reported_where_the_inertia_is_given(tmp_path):
     text = """<mujoco><asset><mesh name="m" file="no.stl"/><texture name="t" type="2d" file="no.png"/>
       <material name="m" texture="t"/>

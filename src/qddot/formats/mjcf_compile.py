@@ -158,9 +158,14 @@ def _named(spec: Any, source: Source) -> dict[tuple[str, str], Element]:
                 taken[kind].add(thing.name)
             line = re.search(r"line (\d+)", thing.info)
             element = source.line(int(line[1])) if line else None
-            if element is not None:
-                elements[kind, thing.name] = element
+            if element is not None and element.attributes.get("name", "") in thing.name and _is_a(kind, element):
+                elements[kind, thing.name] = element  # anything else is a line of an attached file
     return elements
+
+
+def _is_a(kind: str, element: Element) -> bool:
+    tags = {"body": ("body", "worldbody"), "joint": ("joint", "freejoint"), "site": ("site",)}
+    return element.tag in tags.get(kind, (element.tag,))
 
 
 def _kinds(spec: Any) -> dict[str, list]:
