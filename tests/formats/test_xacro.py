@@ -80,6 +80,22 @@ CASES: dict[str, str | dict[str, str]] = {
         "parts/hand.xacro": """<xacro:property name="length" value="0.1"/>
             <xacro:macro name="finger" params="n"><finger n="${n}" l="${length}"/></xacro:macro>""",
     },
+    "from macro to macro": {
+        "robot.xacro": """<xacro:macro name="read" params="file deep"><xacro:property name="deep" value="${deep}" scope="parent"/>
+            <xacro:property name="data" value="${xacro.load_yaml(file)}"/>
+            <xacro:property name="meshes" value="${data['mesh_files']}" scope="parent"/></xacro:macro>
+            <xacro:macro name="pick" params="name:=^ type:=^">
+            <xacro:property name="found" value="${meshes[name][type]}" scope="parent"/>
+            </xacro:macro>
+            <xacro:macro name="path" params="name:=^ type:=^"><xacro:pick/><xacro:if value="${deep}">
+              <xacro:property name="mesh" value="file://$(find ${found['package']})/${found['path']}" scope="parent"/></xacro:if>
+              <xacro:unless value="${deep}"><xacro:property name="mesh" value="package://${found['package']}" scope="parent"/>
+              </xacro:unless></xacro:macro>
+            <xacro:macro name="mesh" params="name type"><xacro:path/><mesh filename="${mesh}"/></xacro:macro>
+            <xacro:read file="$(find pkg)/meshes.yaml" deep="true"/><xacro:mesh name="base" type="visual"/>
+            <xacro:read file="$(find pkg)/meshes.yaml" deep="false"/><xacro:mesh name="base" type="collision"/>""",
+        "meshes.yaml": "mesh_files: {base: {visual: {package: pkg, path: a.dae}, collision: {package: pkg, path: a.stl}}}",
+    },
     "yaml": {
         "robot.xacro": """<xacro:property name="file" value="$(find pkg)/limits.yaml"/>
             <xacro:property name="config" value="${xacro.load_yaml(file)}"/><xacro:property name="all"
@@ -177,6 +193,12 @@ def test_a_robot(tmp_path):
     assert robot.joint_names == ("left_j1", "left_j2", "left_j3", "left_j4", "left_j5")
     assert robot.mass_matrix([0] * 5)[4, 4] == pytest.approx(0.4 * 0.4**2 / 3)
     assert robot.model.joints[0].place.line == 15
+
+
+def test_the_robot_may_be_named_by_an_argument_declared_inside(tmp_path):
+    path = tmp_path / "r.xacro"
+    path.write_text(HEAD.replace('"r"', '"$(arg name)"') + '<xacro:arg name="name" default="ur"/><link name="base"/></robot>')
+    assert qddot.load(path).name == "ur"
 
 
 def test_packages_are_found_above_beside_and_where_they_are_given(tmp_path):

@@ -105,7 +105,7 @@ def _asked(source: Source, call: Callable, *arguments: Any) -> Any:
         warnings.simplefilter("always")
         try:
             answer = call(*arguments)
-        except ValueError as error:
+        except Exception as error:  # ValueError as a rule, but whatever it is, it is about the description
             raise _refusal(str(error), source) from None
     for warning in caught:
         warn(f"MuJoCo warns: {' '.join(str(warning.message).split())}", place=Place(source.file))

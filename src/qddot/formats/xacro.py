@@ -83,8 +83,9 @@ class _Expander:
         }  # fmt: skip
 
     def document(self) -> Element:
-        tree = self.opened(self.files.path)
-        return self.copied(tree, Scope(self.lazily))
+        """The root's own attributes come last: real files name the robot by an argument that is only declared inside."""
+        tree, scope = self.opened(self.files.path), Scope(self.lazily)
+        return self.copied(tree, scope, parts=self.inside(tree, scope))
 
     def opened(self, path: Path) -> Element:
         tree = self.files.tree(path)
@@ -110,15 +111,15 @@ class _Expander:
         """What the children of an element stand for."""
         return [part for child in element.children for part in self.expanded(child, scope)]
 
-    def copied(self, element: Element, scope: Scope, tag: str | None = None) -> Element:
-        """The element with everything in it expanded."""
+    def copied(self, element: Element, scope: Scope, tag: str | None = None, parts: list[Element] | None = None) -> Element:
+        """The element with everything in it expanded (`parts`, if that was done before)."""
         attributes = {
             key: self.written(element, key, scope)
             for key in element.attributes
             if not key.startswith(PREFIX) and key != "xmlns:xacro"
         }
         copy = Element(tag or element.tag, attributes, element.place, None)
-        for child in self.inside(element, scope):
+        for child in self.inside(element, scope) if parts is None else parts:
             if child.tag == f"{PREFIX}attribute":
                 copy.attributes[child.attributes["name"]] = child.attributes["value"]
                 continue
