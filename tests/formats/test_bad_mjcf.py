@@ -52,6 +52,8 @@ def test_reference_case(case, strict):
     ("body", "rest", "head", "line", "message"),
     [
         (f'<joint damping="-1"/>{I}', "", "", 4, "viscous='-1.0': friction, stiffness and inertia are not negative"),
+        (f'<joint ref="nan"/>{I}', "", "", 4, "joint ref='nan': 'nan' is not finite"),
+        (f'<joint ref="1e400"/>{I}', "", "", 4, "'1e400' is not finite in double precision"),
         ("<joint/>", "", "", 3, "body 'b': mass and inertia of moving bodies must be larger"),
         (f'<joint type="wheel"/>{I}', "", "", 4, "joint: invalid keyword: 'wheel'"),
         (f'<joint axis="0 0 0"/>{I}', "", "", 4, "axis too small"),

@@ -117,7 +117,8 @@ class _Reader:
         if body == 0 or (mass == 0 and not moments.any()):
             return None
         frame = pose_of(model.body_ipos[body], model.body_iquat[body])
-        return Inertia(mass, tensor=tuple(float(x) for x in moments)).moved(frame)
+        made = self.subject("body", name).made  # numbers may overflow
+        return made(made(Inertia, mass, tensor=tuple(float(x) for x in moments)).moved, frame)
 
     def read_joints(self, body: int, name: str, place: Place | None) -> None:
         """The chain of joints that moves a body: massless links between them; a fixed joint where there are none."""
@@ -132,7 +133,8 @@ class _Reader:
             last = i == first + count - 1
             child = name if last else unused(f"{name}.{model.joint(i).name}", self.taken)
             self.taken.add(child)
-            joint = self.joint(i, parent, child, origin)
+            subject = self.subject("joint", model.joint(i).name)
+            joint = subject.made(self.joint, i, parent, child, origin)  # in which numbers may overflow
             self.joints.append(joint)
             if not last:
                 self.links.append(Link(child, None, joint.place))

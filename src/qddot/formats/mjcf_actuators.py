@@ -44,9 +44,9 @@ class Motors:
         """Inertia (kg m^2) and damping (N m s/rad) of the rotors, as the joint feels them."""
         armature, damping = 0.0, 0.0
         for a in self.on.get(joint, ()):
-            square = float(self.model.actuator_gear[a, 0]) ** 2
-            armature += square * rotor(self.model, "armature", a)
-            damping += square * rotor(self.model, "damping", a)
+            gear = float(self.model.actuator_gear[a, 0])
+            armature += gear * gear * rotor(self.model, "armature", a)
+            damping += gear * gear * rotor(self.model, "damping", a)
         return armature, damping
 
 

@@ -5,6 +5,7 @@ What would make that compiler read outside the description's folders, or work wi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,11 @@ from qddot.model.check import MAX_LINKS
 
 FOLDERS = ("meshdir", "texturedir", "assetdir")
 MAX_MEMORY = 16 * 2**30
+NUMBERS = {  # attributes of which no number may be infinite
+    "pos", "quat", "axis", "euler", "axisangle", "xyaxes", "zaxis", "mass", "diaginertia", "fullinertia", "size", "fromto",
+    "density", "viscosity", "wind", "gravity", "armature", "damping", "stiffness", "springref", "ref", "frictionloss", "gear",
+    "polycoef", "anchor", "relpose", "coef", "gravcomp", "timestep",
+}  # fmt: skip
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50, "E": 2**60}
 REFUSED = {
     "composite": "a composite body is many bodies with forces between them",
@@ -107,6 +113,8 @@ def check(root: Element) -> None:
             rule = f"{REFUSED[element.tag]}: <{element.tag}> is not read"
             raise ModelFormatError(rule, place=element.place, element=element.path, fix="model it by rigid bodies and joints")
         for attribute in element.attributes:
+            if attribute in NUMBERS:
+                check_finite(element, attribute)
             if attribute.startswith("file") or (element.tag == "compiler" and attribute in FOLDERS):
                 check_path(element, attribute)
         if element.tag == "size":
@@ -114,6 +122,17 @@ def check(root: Element) -> None:
         if element.tag == "option" and "timestep" in element.attributes and not element.number("timestep") > 0:
             raise element.wrong("timestep", "a time step is positive", fix="the default is 0.002")
     check_counts(elements)
+
+
+def check_finite(element: Element, attribute: str) -> None:
+    """MuJoCo reads infinities and what is not a number, and only says so on the screen."""
+    for word in element.attributes[attribute].split():
+        try:
+            finite = math.isfinite(float(word))
+        except ValueError:
+            continue  # MuJoCo will say what it wants there
+        if not finite:
+            raise element.wrong(attribute, f"{word[:40]!r} is not finite in double precision", fix="write a finite number")
 
 
 def check_path(element: Element, attribute: str) -> None:
