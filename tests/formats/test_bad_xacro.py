@@ -136,6 +136,12 @@ def test_not_xml(tmp_path):
         qddot.load(tmp_path / "a.xacro")
 
 
+def test_another_prefix(tmp_path):
+    (tmp_path / "a.xacro").write_text('<robot name="r" xmlns:x="http://www.ros.org/wiki/xacro"><x:if value="1"/></robot>')
+    with pytest.raises(ModelValueError, match="the namespace of xacro needs the prefix 'xacro'"):
+        qddot.load(tmp_path / "a.xacro")
+
+
 def test_a_urdf_with_xacro_in_it_is_told_so(tmp_path):
     (tmp_path / "a.urdf").write_text(f'{HEAD}<xacro:include filename="b"/></robot>')
     with pytest.raises(ModelSecurityError, match=r"give the file the suffix .xacro"):

@@ -322,6 +322,11 @@ def test_equality_constraints_are_kept_and_reported(tmp_path):
     assert robot.with_floating_base().model.constraints == robot.model.constraints
 
 
+def test_constraints_may_be_disabled(tmp_path):
+    text = LOOP.replace("<worldbody>", '<option><flag equality="disable"/></option><worldbody>', 1)
+    assert not any(constraint.active for constraint in qddot.load(saved(tmp_path, text)).model.constraints)
+
+
 def test_loops_are_closed_where_the_file_draws_them(tmp_path):
     robot = qddot.load(saved(tmp_path, LOOP))
     q = np.array([0.3, 0.2])

@@ -26,14 +26,14 @@ UPRIGHT = Mat(Vec(1.0, 0.0, 0.0), Vec(0.0, 1.0, 0.0), Vec(0.0, 0.0, 1.0))
 
 def constraints(compiled: Compiled, file: str, links: list[str]) -> list[Constraint]:
     """The equality constraints; they are reported, since the dynamics of the open tree do not enforce them."""
-    model, found = compiled.model, []
+    model, found, off = compiled.model, [], compiled.is_off("EQUALITY", "CONSTRAINT")
     for i in range(model.neq):
         make = {CONNECT: _connect, WELD: _weld, COUPLING: _coupling}.get(int(model.eq_type[i]))
         if make is None:
             continue
         name = model.equality(i).name
         element = compiled.elements.get(("equality", name))
-        named = {"name": name, "active": bool(model.eq_active0[i]), "place": element.place if element else Place(file)}
+        named = {"name": name, "active": bool(model.eq_active0[i]) and not off, "place": element.place if element else Place(file)}
         found.append(make(model, i, links, named))
     if found:
         rule = f"the equality constraints {listed(x.name for x in found)} are kept as data; the dynamics are those of the open tree"

@@ -89,6 +89,11 @@ class _Expander:
 
     def opened(self, path: Path) -> Element:
         tree = self.files.tree(path)
+        for key, value in tree.attributes.items():
+            if key.startswith("xmlns:") and value.rstrip("/").endswith("xacro") and key != "xmlns:xacro":
+                raise self.error(
+                    tree, "the namespace of xacro needs the prefix 'xacro'", key, fix="write xmlns:xacro and <xacro:...>"
+                )
         self.texts.known |= {x.attributes.get("name", "") for x in tree.walk() if x.tag == f"{PREFIX}arg"}
         return tree
 
@@ -153,7 +158,7 @@ class _Expander:
         if "ns" in element.attributes:
             space = self.written(element, "ns", scope)
             inner = Scope(self.lazily, scope, namespace=True)
-            scope.properties[space] = scope.macros[space] = inner
+            scope.properties[space] = inner
             scope = inner
         with self.deeper(element, "includes"):
             return self.inside(self.opened(path), scope)

@@ -220,6 +220,8 @@ class _Evaluator:
     on_Tuple = on_List
 
     def on_Dict(self, node: ast.Dict) -> dict:
+        if None in node.keys:
+            raise Refused("a dictionary is written entry by entry")
         return {self.value(key): self.value(item) for key, item in zip(node.keys, node.values) if key is not None}
 
     def on_UnaryOp(self, node: ast.UnaryOp) -> Value:

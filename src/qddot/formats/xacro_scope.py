@@ -51,7 +51,7 @@ class Scope:
     parent: Scope | None = None
     namespace: bool = False
     properties: dict[str, Any] = field(default_factory=dict)
-    macros: dict[str, Macro | Scope] = field(default_factory=dict)
+    macros: dict[str, Macro] = field(default_factory=dict)
     open: list[str] = field(default_factory=list)
 
     def lookup(self, name: str) -> Value:
@@ -132,8 +132,8 @@ class Scope:
     def _macro(self, name: str) -> Macro | None:
         scope: Scope | None = self
         while scope:
-            if isinstance(found := scope.macros.get(name), Macro):
-                return found
+            if name in scope.macros:
+                return scope.macros[name]
             scope = None if scope.namespace else scope.parent
         return None
 
