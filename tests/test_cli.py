@@ -166,6 +166,29 @@ def test_failures_say_what_is_wrong(arguments, code, message):
     assert message in " ".join(result.stderr.split())
 
 
+def test_arguments_of_a_xacro_file(tmp_path):
+    path = tmp_path / "robot.xacro"
+    head = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="prefix" default="a_"/>'
+    path.write_text(f'{head}<link name="$(arg prefix)base"/></robot>')
+    assert "frames: a_base" in call("info", str(path)).stdout
+    assert "frames: left=base" in call("info", str(path), "--arg", "prefix=left=").stdout
+    assert "frames: base" in call("info", str(path), "--arg", "prefix=").stdout
+    assert "no xacro argument 'prefx': did you mean 'prefix'?" in call("info", str(path), "--arg", "prefx=b").stderr
+    assert "not of the form name=value" in call("info", str(path), "--arg", "prefix").stderr
+    assert "are for xacro files" in call("info", "two_link", "--arg", "prefix=b").stderr
+
+
+def test_packages_of_a_xacro_file(tmp_path):
+    head = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    (tmp_path / "one" / "robot.xacro").write_text(f'{head}<xacro:include filename="$(find parts)/base.xacro"/></robot>')
+    (tmp_path / "two" / "base.xacro").write_text(f'{head}<link name="base"/></robot>')
+    path = str(tmp_path / "one" / "robot.xacro")
+    assert "give its folder: packages={'parts': ...}" in call("info", path).stderr
+    assert "frames: base" in call("info", path, "--package", f"parts={tmp_path / 'two'}").stdout
+
+
 def test_description_warnings_are_plain_lines(doubtful):
     result = call("info", doubtful)
     assert result.exit_code == 0

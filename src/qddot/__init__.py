@@ -9,7 +9,7 @@ array([[0.3315, 0.1146],
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import wraps
 from os import PathLike
 from typing import Any
@@ -80,22 +80,29 @@ def load(
     floating: bool = False,
     gravity: Sequence[float] | None = None,
     symbolic: bool = False,
+    arguments: Mapping[str, object] | None = None,
+    packages: Mapping[str, str | PathLike[str]] | None = None,
 ) -> Robot:
-    """A robot from a file (`.urdf`, `.toml`, `.json`, `.yaml`) or from the bundled catalog by name (`catalog_names()`).
+    """A robot from a file (URDF, xacro, MJCF; `.toml`, `.json`, `.yaml`) or from the bundled catalog by name (`catalog_names()`).
 
     Args:
         source: path, or a catalog name such as `"puma560"`.
-        strict: refuse what is otherwise kept with a `ModelWarning`: inertias no real body has, massless moving links.
+        strict: refuse what is otherwise kept with a `ModelWarning`: inertias no real body has, massless moving links; in MJCF,
+            forces that the model cannot hold.
         floating: let the root link move freely instead of fixing it to the world.
         gravity: acceleration (3,) in m/s^2, instead of the file's own or the default (0, 0, -9.81).
         symbolic: leave symbols open for which the file gives values.
+        arguments: values of a xacro file's `<xacro:arg>`s, such as `{"prefix": "left_"}`.
+        packages: folders of ROS packages that a xacro file names by `$(find ...)`, where they do not lie above or beside it.
 
     Raises:
         ModelError: the description is wrong; the message names file, line, element, value, rule and fix.
-        UnknownNameError: no catalog robot of that name.
+        UnknownNameError: no catalog robot, or no xacro argument, of that name.
+        MissingExtraError: MJCF without the package `mujoco`.
         FileNotFoundError: no such file.
     """
-    return Robot(load_model(source, strict=strict, floating=floating, gravity=gravity, symbolic=symbolic))
+    how = {"strict": strict, "floating": floating, "gravity": gravity, "symbolic": symbolic}
+    return Robot(load_model(source, **how, arguments=arguments, packages=packages))
 
 
 @wraps(dh_model)

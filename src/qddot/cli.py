@@ -41,7 +41,7 @@ WHOLE: dict[str, Any] = {"threshold": sys.maxsize, "linewidth": sys.maxsize, "pr
 def main() -> None:
     """Equations of motion of a robot, from its description.
 
-    ROBOT is a file (.urdf, .toml, .json, .yaml) or a name from `qddot catalog`. SI units and radians.
+    ROBOT is a file (URDF, xacro, MJCF, .toml, .json, .yaml) or a name from `qddot catalog`. SI units and radians.
     """
 
 
@@ -90,8 +90,8 @@ class Numbers(click.ParamType):
             self.fail(f"{value!r} is not a list of numbers such as 0.1,pi/2,-3: {error}", param, ctx)
 
 
-class Option(click.ParamType):
-    """`name=value`, completed by the shell."""
+class Pair(click.ParamType):
+    """`name=value`; the value may be empty."""
 
     name = "name=value"
 
@@ -99,9 +99,19 @@ class Option(click.ParamType):
         if isinstance(value, tuple):
             return value
         name, sign, chosen = value.partition("=")
-        if not (name and sign and chosen):
+        if not (name and sign):
             self.fail(f"{value!r} is not of the form name=value", param, ctx)
         return name, chosen
+
+
+class Option(Pair):
+    """`name=value`, completed by the shell."""
+
+    def convert(self, value, param, ctx):
+        pair = super().convert(value, param, ctx)
+        if not pair[1]:
+            self.fail(f"{value!r} is not of the form name=value", param, ctx)
+        return pair
 
     def shell_complete(self, ctx, param, incomplete):
         options = {(name, x) for entry in QUANTITIES.values() for name, choices in entry.options.items() for x in choices or ("",)}
@@ -121,9 +131,19 @@ gravity_option = click.option(
 )
 
 
+argument_option = click.option(
+    "--arg", "arguments", type=Pair(), multiple=True, metavar="NAME=VALUE", callback=lambda ctx, param, pairs: dict(pairs),
+    help="Value of a xacro file's argument. May be repeated.",
+)  # fmt: skip
+package_option = click.option(
+    "--package", "packages", type=Pair(), multiple=True, metavar="NAME=FOLDER", callback=lambda ctx, param, pairs: dict(pairs),
+    help="Where a ROS package lies that a xacro file names. May be repeated.",
+)  # fmt: skip
+
+
 def robot_options(command: Callable) -> Callable:
     """The robot, and how to load it."""
-    for option in (gravity_option, floating_option, strict_option):
+    for option in (package_option, argument_option, gravity_option, floating_option, strict_option):
         command = option(command)
     return command
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from qddot.errors import InputError, ModelFormatError, ModelWarning, Place, unknown_name
@@ -14,7 +14,7 @@ from qddot.model.scalar import Scalar, as_scalar
 
 CATALOG = Path(__file__).with_name("catalog")
 TEXT = (".toml", ".json", ".yaml", ".yml")
-XML = (".urdf", ".xml", ".xacro")
+XML = (".urdf", ".xml", ".mjcf")
 
 
 def catalog_names() -> list[str]:
@@ -29,20 +29,25 @@ def load_model(
     floating: bool = False,
     gravity: Sequence[Scalar] | None = None,
     symbolic: bool = False,
+    arguments: Mapping[str, object] | None = None,
+    packages: Mapping[str, str | os.PathLike[str]] | None = None,
 ) -> Model:
     """A robot from a file, or by name from the catalog.
 
     Args:
-        source: path of a .urdf, .xml, .toml, .json, .yaml or .yml file, or one of `catalog_names()`.
-        strict: refuse inertias no real body has, instead of warning.
+        source: path of a .urdf, .xacro, .xml (URDF or MJCF), .toml, .json, .yaml or .yml file, or one of `catalog_names()`.
+        strict: refuse inertias no real body has (MJCF: forces the model cannot hold), instead of warning.
         floating: let the root move freely: adds a link `world` and a free joint `floating_base`, whose coordinates come first
             (`world_2` and the like where a name is taken).
         gravity: acceleration (3,) in the root's axes, m/s^2, instead of the file's.
         symbolic: leave the symbols open for which the file gives values (our own text format only).
+        arguments: values of a xacro file's `<xacro:arg>`s, and of the environment variables it asks for.
+        packages: folders of the ROS packages a xacro file names by `$(find ...)`, where they do not lie above or beside it.
 
     Raises:
         FileNotFoundError: no such file.
-        UnknownNameError: no such robot in the catalog.
+        UnknownNameError: no such robot in the catalog, or no such argument in the xacro file.
+        InputError: arguments or packages for a file that is not xacro.
         ModelFormatError: not a format that is read.
         ModelError: see its subclasses: the file does not describe a robot.
     """
@@ -52,7 +57,12 @@ def load_model(
     with warnings.catch_warnings():
         if path.parent == CATALOG:  # published numbers that no real body has are explained in the file itself
             warnings.simplefilter("ignore", ModelWarning)
-        model = _read(path, strict, gravity, symbolic)
+        if path.suffix.lower() == ".xacro":
+            model = _read_xacro(path, strict, gravity, arguments, packages)
+        elif arguments or packages:
+            raise InputError(f"arguments and packages are for xacro files, and {path.name} is none")
+        else:
+            model = _read(path, strict, gravity, symbolic)
     return model.with_floating_base() if floating else model
 
 
@@ -82,11 +92,31 @@ def _read(path: Path, strict: bool, gravity: Sequence[Scalar] | None, symbolic: 
             place=Place(str(path)),
             attribute="suffix",
             text=suffix,
-            fix=f"known: {', '.join((*XML, *TEXT))}",
+            fix=f"known: {', '.join((*XML, '.xacro', *TEXT))}",
         )
-    from qddot.formats.urdf import read_urdf
+    from qddot.formats.urdf import TOP, robot_of
+    from qddot.formats.xml_tree import parse_xml, read_bytes
 
-    return read_urdf(path, strict=strict, gravity=gravity)
+    root = parse_xml(read_bytes(path), str(path), TOP)
+    if root.tag == "mujoco":
+        from qddot.formats.mjcf import model_of
+
+        return model_of(root, path, strict=strict, gravity=gravity)
+    return robot_of(root, str(path), strict=strict, gravity=gravity)
+
+
+def _read_xacro(
+    path: Path,
+    strict: bool,
+    gravity: Sequence[Scalar] | None,
+    arguments: Mapping[str, object] | None,
+    packages: Mapping[str, str | os.PathLike[str]] | None,
+) -> Model:
+    from qddot.formats.urdf import robot_of
+    from qddot.formats.xacro import expand
+
+    root, files = expand(path, arguments, packages)
+    return robot_of(root, str(path), strict=strict, gravity=gravity, roots=files.roots)
 
 
 def _gravity(values: Sequence[Scalar]) -> tuple[Scalar, ...]:

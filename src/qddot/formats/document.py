@@ -7,7 +7,7 @@ import math
 import re
 import tomllib
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,8 +50,8 @@ class Node:
         return "[" + ", ".join(node.shown for node in self.value) + "]" if isinstance(self.value, list) else self.text
 
 
-def read_document(path: Path) -> Node:
-    """The tree of a file, by its suffix.
+def read_document(path: Path, tags: Collection[str] = ()) -> Node:
+    """The tree of a file, by its suffix; `tags` are those that YAML may have beside the plain ones (they change no value here).
 
     Raises:
         ModelSyntaxError: not UTF-8, not well-formed, a key given twice, a YAML tag.
@@ -64,9 +64,11 @@ def read_document(path: Path) -> Node:
     text = _decoded(path.read_bytes(), file)
     if not text.strip():
         raise ModelSyntaxError("the file is empty", place=Place(file, 1, 1))
-    reader = {".json": _read_json, ".toml": _read_toml}.get(path.suffix.lower(), _read_yaml)
+    suffix = path.suffix.lower()
     try:
-        return reader(text, file)
+        if suffix in (".json", ".toml"):
+            return _read_json(text, file) if suffix == ".json" else _read_toml(text, file)
+        return _read_yaml(text, file, tags)
     except RecursionError:
         raise ModelLimitError(f"nesting depth is over the limit of {MAX_DEPTH}", place=Place(file)) from None
 
@@ -143,9 +145,9 @@ def _as_float(number: int) -> float:
 # YAML: built from parser events, so that no tag, alias or depth gets through unseen --------------------------------------------
 
 
-def _read_yaml(text: str, file: str) -> Node:
+def _read_yaml(text: str, file: str, tags: Collection[str] = ()) -> Node:
     try:
-        return _Yaml(file).document(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+        return _Yaml(file, tags).document(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
@@ -156,8 +158,9 @@ def _read_yaml(text: str, file: str) -> Node:
 
 
 class _Yaml:
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, tags: Collection[str] = ()) -> None:
         self.file = file
+        self.tags = {None, "!", *PLAIN_TAGS, *tags}
         self.anchors: dict[str, Node | None] = {}
 
     def document(self, events: Iterator[yaml.Event]) -> Node:
@@ -228,7 +231,7 @@ class _Yaml:
         return node
 
     def check_tag(self, event: Any) -> None:
-        if event.tag not in (None, "!") and event.tag not in PLAIN_TAGS:
+        if event.tag not in self.tags:
             raise ModelSyntaxError(
                 "YAML tags are not read: a description holds plain values",
                 place=self.place(event),

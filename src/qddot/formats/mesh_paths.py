@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -18,12 +18,13 @@ RESOLVED_LATER = ("package", "model")
 MAX_CLIMB = 2  # ../../meshes is a usual layout; more leaves the package
 
 
-def check_mesh_paths(elements: Iterable[Element], file: str) -> None:
+def check_mesh_paths(elements: Iterable[Element], file: str, roots: Sequence[Path] = ()) -> None:
     """Refuse file names that lead out of the description's own folder tree; report relative ones that do not exist.
 
     Args:
         elements: those with an attribute `filename`.
         file: the description itself; relative names start from its folder.
+        roots: folders whose files may be named in full, as a path or `file://`.
 
     Raises:
         ModelSecurityError: an absolute path, a network path, a URI other than `package://` or `model://`, too many `..`.
@@ -32,6 +33,9 @@ def check_mesh_paths(elements: Iterable[Element], file: str) -> None:
     for element in elements:
         name = element.attributes.get("filename")
         if name is None:
+            continue
+        full = Path(name.removeprefix("file://"))
+        if full.is_absolute() and any(full.is_relative_to(root) and ".." not in full.parts for root in roots):
             continue
         if reason := forbidden(name):
             raise ModelSecurityError(
@@ -51,14 +55,14 @@ def check_mesh_paths(elements: Iterable[Element], file: str) -> None:
         warn(rule, place=first.place, element=first.path, text=first.attributes["filename"])
 
 
-def forbidden(name: str) -> str:
-    """Why a description may not name this file; empty if it may."""
+def forbidden(name: str, climb: int = MAX_CLIMB) -> str:
+    """Why a description may not name this file; empty if it may. `climb` is how many folders up it may lead."""
     path = unquote(name).strip().replace("\\", "/")
     if path.startswith("//"):
         return "a network path"
     if path.startswith(("/", "~")) or DRIVE.match(path):
         return "an absolute path"
-    floor = -MAX_CLIMB
+    floor = -climb
     if scheme := SCHEME.match(path):
         if scheme[1].lower() not in RESOLVED_LATER:
             return f"a {scheme[1].lower()} URI"

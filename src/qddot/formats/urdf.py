@@ -49,6 +49,7 @@ BELONG = {  # what each element is made of; anywhere else these tags would be lo
     "joint": ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic"),
 }
 LIMITS = ("lower", "upper", "velocity", "effort")
+TOP = {"link": MAX_LINKS, "joint": MAX_LINKS}  # how many may stand under the root
 UNLIMITED = sys.float_info.max  # how limits say infinity in a format without one
 ROUNDING = 4 * sys.float_info.epsilon
 TINY_AXIS = 1e-9
@@ -76,19 +77,24 @@ def parse_urdf(data: bytes, file: str, *, strict: bool = False, gravity: Sequenc
     Raises:
         ModelError: a subclass says what is wrong, with file and line.
     """
-    root = parse_xml(data, file, {"link": MAX_LINKS, "joint": MAX_LINKS})
+    return robot_of(parse_xml(data, file, TOP), file, strict=strict, gravity=gravity)
+
+
+def robot_of(
+    root: Element, file: str, *, strict: bool = False, gravity: Sequence[Scalar] | None = None, roots: Sequence[Path] = ()
+) -> Model:
+    """The robot in the root element of a URDF file; `roots` are folders in which meshes may be named by their full path."""
     _refuse_xacro(root)
     if root.tag != "robot":
-        if root.tag == "mujoco":
-            raise ModelFormatError("MJCF is not read yet", place=root.place, element="<mujoco>", fix="convert it to URDF")
-        raise ModelFormatError(f"the root is <{root.tag}>, expected <robot>", place=root.place, fix="this reads URDF")
+        rule = f"the root is <{root.tag}>, expected <robot>"
+        raise ModelFormatError(rule, place=root.place, fix="this reads URDF; qddot.load also reads MJCF, whose root is <mujoco>")
     _check_places(root)
     name = _robot_name(root, file)
     links = _links(root)
     joints = [_joint(joint) for joint in root.all("joint")]
     _report_unlimited([joint for joint in root.all("joint") if _lacks_limits(joint)])
     drawn = (e for part in root.children if part.tag in ("link", "material") for e in part.walk())
-    check_mesh_paths((e for e in drawn if e.tag in ("mesh", "texture")), file)
+    check_mesh_paths((e for e in drawn if e.tag in ("mesh", "texture")), file, roots)
     return Model(name, links, joints, gravity=_gravity(root) if gravity is None else gravity, strict=strict)
 
 
@@ -96,7 +102,7 @@ def parse_urdf(data: bytes, file: str, *, strict: bool = False, gravity: Sequenc
 
 
 def _refuse_xacro(root: Element) -> None:
-    """A xacro file is a program that writes a URDF; running it is not a reader's business."""
+    """A xacro file is a program that writes a URDF; it has a reader of its own."""
     prefixes: set[str] = set()
     for element in root.walk():
         for key, value in element.attributes.items():
@@ -105,11 +111,11 @@ def _refuse_xacro(root: Element) -> None:
         code = next((v for v in element.attributes.values() if "${" in v or "$(" in v), None) if prefixes else None
         if element.tag.startswith("xacro:") or element.tag.rpartition(":")[0] in prefixes or code is not None:
             raise ModelSecurityError(
-                "this is xacro, which can run code and include files: it is not evaluated here",
+                "this is xacro, which includes files and evaluates expressions: a URDF does not",
                 place=element.place,
                 element=f"<{element.tag}>",
                 text=code,
-                fix="expand it first: xacro robot.xacro > robot.urdf",
+                fix="give the file the suffix .xacro",
             )
 
 

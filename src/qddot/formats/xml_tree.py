@@ -21,6 +21,7 @@ MAX_ELEMENTS = 1_000_000
 MAX_ATTRIBUTES = 256
 MAX_TEXT = 65_536
 
+TEXT = "#text"
 NAMES = ("name", "link", "joint", "type")
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 WORD = re.compile(r"[^ \t\r\n]+")  # what XML calls white space, not what Unicode does
@@ -159,13 +160,14 @@ def read_bytes(path: str | Path) -> bytes:
     return data
 
 
-def parse_xml(data: bytes, file: str, limits: dict[str, int] | None = None) -> Element:
+def parse_xml(data: bytes, file: str, limits: dict[str, int] | None = None, *, text: bool = False) -> Element:
     """The root element.
 
     Args:
         data: the file's content, in any encoding expat reads.
         file: its name in error messages.
         limits: how many elements of a tag may stand directly under the root; the reader stops at the first one too many.
+        text: keep text between tags that holds a `$`, as elements with the tag `TEXT` and an attribute `text`.
 
     Raises:
         ModelSyntaxError: not well-formed.
@@ -174,7 +176,7 @@ def parse_xml(data: bytes, file: str, limits: dict[str, int] | None = None) -> E
     """
     if not data.strip():
         raise ModelSyntaxError("the file is empty", place=Place(file, 1, 1))
-    builder = _Builder(file, limits or {})
+    builder = _Builder(file, limits or {}, text)
     parser = builder.parser
     try:
         parser.Parse(data, True)
@@ -192,7 +194,7 @@ def parse_xml(data: bytes, file: str, limits: dict[str, int] | None = None) -> E
 class _Builder:
     """Builds the tree from expat's events, within the limits."""
 
-    def __init__(self, file: str, limits: dict[str, int]) -> None:
+    def __init__(self, file: str, limits: dict[str, int], text: bool = False) -> None:
         self.file, self.limits = file, limits
         self.root: Element | None = None
         self.open: list[Element] = []
@@ -203,6 +205,9 @@ class _Builder:
         self.parser.EndElementHandler = lambda tag: self.open.pop()
         self.parser.StartDoctypeDeclHandler = self.refuse_doctype
         self.parser.EntityDeclHandler = self.refuse_doctype
+        if text:
+            self.parser.buffer_text = True
+            self.parser.CharacterDataHandler = self.text
 
     @property
     def place(self) -> Place:
@@ -214,6 +219,11 @@ class _Builder:
             place=Place(self.file, self.parser.CurrentLineNumber),
             fix="remove the <!DOCTYPE ...> declaration",
         )
+
+    def text(self, data: str) -> None:
+        if "$" in data and self.open:
+            self.start(TEXT, {"text": data})
+            self.open.pop()
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         place = self.place
