@@ -1,6 +1,7 @@
 """A program as straight-line LLVM IR over W states at once: `void kernel(ptr in..., ptr out...)`.
 
-Inputs and outputs are contiguous; element k of all W states stands in one vector. The emitter itself decides where a product and
+Inputs and outputs are contiguous; element k of all W states stands in one vector. For W > 1 there is one output, `results`, with
+each distinct value once (see `results`). The emitter itself decides where a product and
 a sum become one fused multiply-add, and no flag lets LLVM reassociate or contract, so every W computes the same bits.
 """
 
@@ -13,11 +14,15 @@ from qddot.compile import sincos
 from qddot.compile.lanes import Lanes
 from qddot.graph.expr import Expr
 from qddot.graph.program import Output, Program
+from qddot.model.scalar import Scalar
 
 WHOLE = 1_000
 PART = 200
 """A kernel longer than WHOLE instructions is cut into functions of PART, in the order in which the algorithm made them: LLVM then
 neither works longer for each than for a short one, nor keeps many more values alive than registers hold."""
+
+SHORT = 500
+"""A kernel of at most so many nodes stands in the loop over states itself."""
 
 ON_STACK = 1 << 16
 """More bytes than this do not go on the stack, which is small in some threads."""
@@ -31,9 +36,9 @@ def kernel_name(lanes: Lanes) -> str:
 
 def define_kernel(program: Program, lanes: Lanes) -> Iterable[str]:
     """The function, external so that its address can be asked for. A long one calls its parts in turn."""
-    names = [f"%in{i}" for i in range(len(program.inputs))] + [f"%out{i}" for i in range(len(program.outputs))]
-    parameters = [f"ptr noalias {'readonly ' if name.startswith('%in') else ''}{name}" for name in names]
-    emit = Emitter(program, lanes)
+    inputs, emit = [f"%in{i}" for i in range(len(program.inputs))], Emitter(program, lanes)
+    names = [*inputs, *([f"%out{i}" for i in range(len(program.outputs))] if lanes.width == 1 else ["%results"])]
+    parameters = [f"ptr noalias {'readonly ' if name in inputs else ''}{name}" for name in names]
     if len(emit.parts) == 1:
         yield f"define void {kernel_name(lanes)}({', '.join(parameters)}) noinline nounwind {{"
         yield from emit.part(0)
@@ -55,7 +60,7 @@ class Emitter:
     """Instructions for nodes.
 
     Attributes:
-        waiting: for each node the outputs (output, element) it is.
+        places: for each node that is a result, the pointers and elements to which it goes.
         fused: products that are only used in one sum, and become part of it.
         inputs: where the inputs already are, by (input, element); loaded from memory if None.
         parts: the other nodes in order, cut into functions; `carried` crosses from one to another through memory.
@@ -63,12 +68,8 @@ class Emitter:
 
     def __init__(self, program: Program, lanes: Lanes, inputs: Mapping[tuple[int, int], str] | None = None) -> None:
         self.program, self.lanes, self.inputs = program, lanes, inputs
-        self.waiting: dict[Expr, list[tuple[int, int]]] = defaultdict(list)
-        for i, output in enumerate(program.outputs):
-            for k, x in enumerate(output.values):
-                if x.__class__ is Expr:
-                    self.waiting[x].append((i, k))
-        self.fused = fused_products(program.nodes, self.waiting) if lanes.fma else set()
+        self.places = places(program) if lanes.width == 1 else {x: [("%results", k)] for x, k in slots(program).items()}
+        self.fused = fused_products(program.nodes, self.places) if lanes.fma else set()
         nodes = program.nodes
         if len(nodes) - len(self.fused) > WHOLE:
             nodes = sorted(nodes, key=lambda node: node.number)
@@ -94,7 +95,7 @@ class Emitter:
     def part(self, k: int) -> Iterable[str]:
         """The body of a function: the whole kernel, or one of its parts."""
         self.here, self.angles = set(), set()
-        if k == 0 and self.lanes.width == 1:  # for many states the loop writes constants once
+        if k == 0 and self.lanes.width == 1:  # for many states the loop knows them
             for i, output in enumerate(self.program.outputs):
                 yield from constants(output, f"%out{i}", self.lanes)
         for node in self.parts[k]:
@@ -103,8 +104,8 @@ class Emitter:
                     yield from self.carry(a, "load")
             yield from self.instruction(node)
             self.here.add(node)
-            for i, element in self.waiting.get(node, ()):  # at once, so that no register waits for the end
-                yield from self.store(self.value(node), i, element)
+            for pointer, element in self.places.get(node, ()):  # at once, so that no register waits for the end
+                yield from self.store(self.value(node), pointer, element)
             if node in self.carried:
                 yield from self.carry(node, "store")
         yield "ret void\n}"
@@ -124,10 +125,10 @@ class Emitter:
             return self.inputs[x.args]
         return f"%v{x.number}" if x.__class__ is Expr else self.lanes.literal(x)
 
-    def store(self, value: str, output: int, element: int) -> Iterable[str]:
-        V = self.lanes.number
-        yield f"%p{output}_{element} = getelementptr inbounds {V}, ptr %out{output}, i64 {element}"
-        yield f"store {V} {value}, ptr %p{output}_{element}, align {self.lanes.bits // 8}"
+    def store(self, value: str, pointer: str, element: int) -> Iterable[str]:
+        V, place = self.lanes.number, f"{pointer}_{element}"
+        yield f"{place} = getelementptr inbounds {V}, ptr {pointer}, i64 {element}"
+        yield f"store {V} {value}, ptr {place}, align {self.lanes.bits // 8}"
 
     def instruction(self, node: Expr) -> Iterable[str]:
         """One node."""
@@ -201,6 +202,28 @@ class Emitter:
             built = out
 
 
+def places(program: Program) -> dict[Expr, list[tuple[str, int]]]:
+    """Where each node goes that is an element of an output."""
+    found: dict[Expr, list[tuple[str, int]]] = defaultdict(list)
+    for i, output in enumerate(program.outputs):
+        for k, x in enumerate(output.values):
+            if x.__class__ is Expr:
+                found[x].append((f"%out{i}", k))
+    return found
+
+
+def slots(program: Program) -> dict[Scalar, int]:
+    """Each distinct result, node or float, and its place among the vectors a kernel for many states leaves."""
+    values = (x if x.__class__ is Expr else float(x) for output in program.outputs for x in output.values)
+    return {x: k for k, x in enumerate(dict.fromkeys(values))}
+
+
+def is_short(program: Program, lanes: Lanes) -> bool:
+    """Few enough instructions and columns to stand in the loop itself, without a detour through memory."""
+    columns = max(x.size for x in (*program.inputs, *program.outputs))
+    return len(program.nodes) <= SHORT and columns <= 8 * lanes.width
+
+
 def constants(output: Output, room: str, lanes: Lanes) -> Iterable[str]:
     """Store the elements that are numbers: zeros, of which there may be thousands, all at once."""
     numbers = {k: float(x) for k, x in enumerate(output.values) if x.__class__ is not Expr}
@@ -224,7 +247,7 @@ def angles_first(nodes: Sequence[Expr]) -> list[Expr]:
     return [n for n in nodes if n in early] + [n for n in nodes if n not in early]
 
 
-def fused_products(nodes: Sequence[Expr], outputs: dict[Expr, list]) -> set[Expr]:
+def fused_products(nodes: Sequence[Expr], outputs: Mapping[Expr, list]) -> set[Expr]:
     """Products used once, in a sum or difference: at most one of each sum."""
     uses = Counter(a for node in nodes for a in node.args if a.__class__ is Expr)
     found: set[Expr] = set()

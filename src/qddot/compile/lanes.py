@@ -76,10 +76,11 @@ class Lanes:
 
 
 MEMSET = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 
 
 def library(real: str) -> list[str]:
     """Functions of the C library that kernels may call."""
     end = "f" if real == "float" else ""
     found = [f"declare {real} @{name}{end}({', '.join([real] * n)})" for name, n in {"sin": 1, "cos": 1, "atan2": 2}.items()]
-    return [*found, "declare ptr @malloc(i64)", "declare void @free(ptr)", MEMSET]
+    return [*found, "declare ptr @malloc(i64)", "declare void @free(ptr)", MEMSET, MEMCPY]

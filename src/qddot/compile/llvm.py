@@ -68,7 +68,7 @@ def wide_lanes(dtype: np.dtype, computer: Computer) -> Lanes:
 
 def module_text(program: Program, lanes: Lanes) -> str:
     """A module with the kernel over these lanes and the loop around it."""
-    lines = [*library(lanes.real), *lanes.declarations(), '!0 = !{!"branch_weights", i32 1, i32 100000}']
+    lines = [*library(lanes.real), *lanes.declarations(), '!0 = !{!"branch_weights", i32 1, i32 100000}', "!1 = !{i32 1}"]
     lines += [*sincos.define(lanes), *define_kernel(program, lanes), *define_loop(program, lanes)]
     return "\n".join(lines) + "\n"
 

@@ -7,18 +7,19 @@ is not finite (or a q out of all proportion) raises the processor's flag for an 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from qddot.compile import peaks
-from qddot.compile.kernel_ir import ON_STACK, Emitter, constants, kernel_name
+from qddot.compile.kernel_ir import ON_STACK, Emitter, is_short, kernel_name
 from qddot.compile.lanes import Lanes
+from qddot.compile.results import Results, plain
+from qddot.compile.transpose import transpose
 from qddot.graph.expr import Expr
-from qddot.graph.program import Program
+from qddot.graph.program import Output, Program
 
 LOOP = "loop"
 UNROLLED = 8  # more blocks of columns than this are moved in a loop
-SHORT = 500  # a kernel with at most so many nodes stands in the loop itself
 
 
 def define_loop(program: Program, lanes: Lanes) -> Iterable[str]:
@@ -26,6 +27,8 @@ def define_loop(program: Program, lanes: Lanes) -> Iterable[str]:
     arguments = (*program.inputs, *program.outputs)
     shapes, n_in, n = [x.shape for x in arguments], len(program.inputs), len(arguments)
     yield from peaks.define(lanes)
+    if lanes.width > 1 and not is_short(program, lanes):
+        yield from Results(program, lanes).define()
     yield f"define void @{LOOP}(ptr %args, ptr %dimensions, ptr %steps, ptr %single) nounwind {{"
     yield "entry:\n%count = load i64, ptr %dimensions"
     for i in range(n):
@@ -87,12 +90,14 @@ def walk(label: str, n: int, start: str, body: Sequence[str], leave: str) -> Ite
 
 def wide(program: Program, lanes: Lanes) -> Iterable[str]:
     """The part of the batch that fills whole vectors; %whole states are then done."""
-    W, n_in = lanes.width, len(program.inputs)
+    W, short, results = lanes.width, is_short(program, lanes), Results(program, lanes)
     arguments = (*program.inputs, *program.outputs)
+    sizes = {f"room{i}": x.size * results.vector for i, x in enumerate(program.inputs)}
+    sizes |= {"results": results.room, "stages": results.stages[-1] + results.vector}
     yield f"wide:\n%whole = and i64 %count, {-W}"
-    yield from rooms([x.size for x in arguments], lanes)
-    for i, x in enumerate(program.outputs, n_in):
-        yield from constants(x, f"%room{i}", lanes)  # once: the kernel leaves them alone
+    if not short:
+        yield from rooms(sizes)
+        yield from results.begin()
     yield "br label %wide_head\nwide_head:\n%k = phi i64 [ 0, %wide ], [ %k_next, %wide_end ]"
     yield "%more = icmp slt i64 %k, %whole\nbr i1 %more, label %wide_body, label %wide_exit"
     yield "wide_body:"
@@ -100,32 +105,40 @@ def wide(program: Program, lanes: Lanes) -> Iterable[str]:
         yield f"%o{i} = mul i64 %k, %step{i}\n%row{i}_0 = getelementptr i8, ptr %base{i}, i64 %o{i}"
         for r in range(1, W):
             yield f"%row{i}_{r} = getelementptr i8, ptr %row{i}_{r - 1}, i64 %step{i}"
-    if is_short(program, lanes):
+    if short:
         yield from in_registers(program, lanes)
     else:
         for i, x in enumerate(program.inputs):
             yield from gather(i, x.size, lanes)
-        yield f"call void {kernel_name(lanes)}({', '.join(f'ptr %room{i}' for i in range(len(arguments)))})"
-        for i, x in enumerate(program.outputs, n_in):
-            yield from scatter(i, x.size, lanes)
+        given = [f"ptr %room{i}" for i in range(len(program.inputs))]
+        yield f"call void {kernel_name(lanes)}({', '.join([*given, 'ptr %results'])})"
+        yield from results.leave()
+        for i, x in enumerate(program.outputs, len(program.inputs)):
+            if not results.is_tabled(x):
+                yield from scatter(i, x, results)
     yield f"br label %wide_end\nwide_end:\n%k_next = add i64 %k, {W}\nbr label %wide_head\nwide_exit:"
-    if on_heap([x.size for x in arguments], lanes):
-        yield "call void @free(ptr %rooms)"
+    if not short:
+        yield "fence seq_cst"  # what bypassed the caches comes before anything after
+        if on_heap(sizes):
+            yield "call void @free(ptr %rooms)"
 
 
-def on_heap(sizes: Sequence[int], lanes: Lanes) -> bool:
-    return sum(sizes) * lanes.width * lanes.bits // 8 > ON_STACK
+def on_heap(sizes: Mapping[str, int]) -> bool:
+    return sum(sizes.values()) > ON_STACK
 
 
-def rooms(sizes: Sequence[int], lanes: Lanes) -> Iterable[str]:
-    """Memory for W states of every argument, as vectors."""
-    vector = lanes.width * lanes.bits // 8
-    if on_heap(sizes, lanes):
-        yield f"%rooms = call ptr @malloc(i64 {sum(sizes) * vector})"
+def rooms(sizes: Mapping[str, int]) -> Iterable[str]:
+    """Memory for W states, by name."""
+    if on_heap(sizes):
+        yield f"%rooms = call ptr @malloc(i64 {sum(sizes.values()) + 64})"
+        yield "%rooms_at = ptrtoint ptr %rooms to i64\n%rooms_up = add i64 %rooms_at, 63\n%rooms_even = and i64 %rooms_up, -64"
+        yield "%even = inttoptr i64 %rooms_even to ptr"
     else:
-        yield f"%rooms = alloca i8, i64 {sum(sizes) * vector}, align 64"
-    for i in range(len(sizes)):
-        yield f"%room{i} = getelementptr i8, ptr %rooms, i64 {sum(sizes[:i]) * vector}"
+        yield f"%even = alloca i8, i64 {sum(sizes.values())}, align 64"
+    at = 0
+    for name, size in sizes.items():
+        yield f"%{name} = getelementptr i8, ptr %even, i64 {at}"
+        at += size
 
 
 def gather(i: int, size: int, lanes: Lanes) -> Iterable[str]:
@@ -139,15 +152,12 @@ def gather(i: int, size: int, lanes: Lanes) -> Iterable[str]:
         yield from block.after
 
 
-def scatter(i: int, size: int, lanes: Lanes) -> Iterable[str]:
-    """The vectors in the room of argument i to W rows."""
-    for block in blocks(i, size, lanes.width):
-        yield from block.before
-        yield from room_vectors(i, block, lanes)
-        for k in range(block.count):
-            yield f"%sv{block.tag}_{k} = load {lanes.number}, ptr %r{block.tag}_{k}, align {lanes.bits // 8}"
-        yield from leave(i, block, [f"%sv{block.tag}_{k}" for k in range(block.count)], lanes)
-        yield from block.after
+def scatter(i: int, output: Output, results: Results) -> Iterable[str]:
+    """The few elements of an output from their slots to W rows."""
+    V, names = results.lanes.number, [f"%slot{i}_{k}" for k in range(output.size)]
+    for x, name in zip(output.values, names):
+        yield f"{name}p = getelementptr {V}, ptr %results, i64 {results.slots[plain(x)]}\n{name} = load {V}, ptr {name}p, align 64"
+    yield from leave(i, Block("0", output.size, f"{i}_0"), names, results.lanes)
 
 
 def enter(i: int, block: Block, lanes: Lanes) -> Generator[str, None, list[str]]:
@@ -169,12 +179,6 @@ def leave(i: int, block: Block, columns: Sequence[str], lanes: Lanes) -> Iterabl
     for r in range(lanes.width):
         yield f"%s{block.tag}_{r}p = getelementptr {lanes.real}, ptr %row{i}_{r}, i64 {block.index}"
         yield store_part(rows[r], f"%s{block.tag}_{r}p", block.count, lanes)
-
-
-def is_short(program: Program, lanes: Lanes) -> bool:
-    """Few enough instructions and columns to stand in the loop itself, without a detour through memory."""
-    columns = max(x.size for x in (*program.inputs, *program.outputs))
-    return len(program.nodes) <= SHORT and columns <= UNROLLED * lanes.width
 
 
 def in_registers(program: Program, lanes: Lanes) -> Iterable[str]:
@@ -256,25 +260,6 @@ def store_part(value: str, place: str, count: int, lanes: Lanes) -> str:
 def mask(count: int, lanes: Lanes) -> str:
     bits = ", ".join(f"i1 {'true' if k < count else 'false'}" for k in range(lanes.width))
     return f"{lanes.truth} <{bits}>"
-
-
-def transpose(rows: Sequence[str], lanes: Lanes, tag: str) -> tuple[list[str], list[str]]:
-    """W vectors of W elements, rows to columns: log2 W rounds of exchanges between pairs."""
-    W, V, values, lines, half = lanes.width, lanes.number, list(rows), [], 1
-    while half < W:
-        new = list(values)
-        for i in range(W):
-            if i & half:
-                continue
-            a, b = values[i], values[i + half]
-            low = [j if not j & half else j - half + W for j in range(W)]
-            high = [j + half if not j & half else j + W for j in range(W)]
-            for place, indices in ((i, low), (i + half, high)):
-                name = f"{tag}_{half}_{place}"
-                lines.append(f"{name} = shufflevector {V} {a}, {V} {b}, <{W} x i32> <{', '.join(f'i32 {x}' for x in indices)}>")
-                new[place] = name
-        values, half = new, 2 * half
-    return values, lines
 
 
 # any strides ----------------------------------------------------------------------------------------------------------------
