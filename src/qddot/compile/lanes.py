@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,11 +16,21 @@ class Lanes:
         width: W.
         real: `double` or `float`.
         fma: the computer has a fused multiply-add; without one it is never used, so results still do not depend on W.
+        native: how many the computer can have side by side.
     """
 
     width: int
     real: str
     fma: bool = True
+    native: int = 1
+
+    @property
+    def scalar(self) -> Lanes:
+        return replace(self, width=1)
+
+    @property
+    def whole_vector(self) -> Lanes:
+        return replace(self, width=self.native)
 
     @property
     def bits(self) -> int:
