@@ -21,7 +21,7 @@ from qddot.model.scalar import Scalar
 LARGE = 1 << 23
 """Results with more bytes than this leave the caches anyway."""
 
-SPARSE = 0.6
+SPARSE = 0.8
 """From this share of zeros on, a detour over the stage costs less than writing them again and again."""
 
 
