@@ -161,6 +161,32 @@ def test_long_kernels_in_parts_equal_short_ones(monkeypatch):
         np.testing.assert_array_equal(a[:3], b)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("quantity", ["inverse_dynamics_derivatives", "regressor"])
+def test_results_beyond_the_caches(quantity, dtype, monkeypatch):
+    """Large results leave in whole lines, wherever in a line their array begins; others by rows."""
+    from qddot.compile import results
+
+    robot = Robot(random_model(np.random.default_rng(9), 9, kinds=ONE_DOF))
+    x = motion(robot, 45)
+    usual = values(getattr(robot, quantity)(*x, dtype=dtype))
+    monkeypatch.setattr(results, "LARGE", 0)
+    method = getattr(Robot(robot.model), quantity)
+    for start in range(19):
+        rooms = [np.full(start + a.size + 20, 7, dtype) for a in usual]
+        out = [room[start : start + a.size].reshape(a.shape) for room, a in zip(rooms, usual)]
+        method(*x, dtype=dtype, out=tuple(out) if len(out) > 1 else out[0])
+        for room, a, b in zip(rooms, out, usual):
+            np.testing.assert_array_equal(a, b)
+            assert (room[:start] == 7).all()
+            assert (room[start + b.size :] == 7).all()
+    apart = [np.full((45, 2, *a.shape[1:]), 7, dtype) for a in usual]
+    method(*x, dtype=dtype, out=tuple(a[:, 0] for a in apart) if len(apart) > 1 else apart[0][:, 0])
+    for a, b in zip(apart, usual):
+        np.testing.assert_array_equal(a[:, 0], b)
+        assert (a[:, 1] == 7).all()
+
+
 def test_angles_that_are_sums_come_first_in_long_kernels(monkeypatch):
     """A following joint turns by a multiple of its leader's angle and an offset: products that are part of a sum."""
     from qddot.compile import kernel_ir

@@ -1,18 +1,21 @@
 """The Coriolis matrix, its Christoffel symbols, and the other ways to write the velocity-product forces.
 
-The recursion is that of Echeandia and Wensing (2021): composite inertias and composite Coriolis maps in world coordinates give
-the one C for which Mdot - 2 C is skew and which, in ordinary coordinates, is built from Christoffel symbols.
+The recursion is that of Echeandia and Wensing (2021): composite inertias and composite Coriolis maps give the one C for which
+Mdot - 2 C is skew and which, in ordinary coordinates, is built from Christoffel symbols. It runs in body frames, where a joint's
+motion is constant: what multiplies it there are most of the operations that world coordinates would need.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from qddot.algorithms.kinematics import Scalars, column_rates, path_to_root, world_columns, world_poses, world_velocities, zeros
+from qddot.algorithms.kinematics import Scalars, column_rates, joint_poses, path_to_root, velocities, zeros
+from qddot.algorithms.mass_matrix import composite_inertias
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
-from qddot.model.spatial import ZERO, Force, Mat, Motion, PseudoInertia, RigidInertia, Transform, Vec, skew
+from qddot.model.spatial import ZERO, Force, Mat, Motion, PseudoInertia, Transform, Vec, skew
 
 Matrix = list[list[Scalar]]
 
@@ -31,6 +34,11 @@ class CoriolisMap(NamedTuple):
     def __add__(self, o: CoriolisMap) -> CoriolisMap:  # type: ignore[override]
         return CoriolisMap(self.N + o.N, self.l + o.l)
 
+    def out(self, X: Transform) -> CoriolisMap:
+        """The map of a child at X, seen from the parent."""
+        l = X.R @ self.l
+        return CoriolisMap(X.R @ self.N @ X.R.T - skew(X.p) @ skew(l), l)
+
     def __matmul__(self, u: Motion) -> Force:
         return Force(self.N @ u.w, -self.l.cross(u.w))
 
@@ -38,41 +46,32 @@ class CoriolisMap(NamedTuple):
         return Force(u.w @ self.N + self.l.cross(u.v), Vec())
 
 
-def world_moments(model: LiftedModel, X0: dict[int, Transform]) -> list[PseudoInertia]:
-    """Each body's moments of mass in world coordinates."""
-    return [X0[body.index].out_pseudo(body.moments) for body in model.bodies]
-
-
-def composites(
-    model: LiftedModel, moments: list[PseudoInertia], v: dict[int, Motion]
-) -> tuple[list[RigidInertia], list[CoriolisMap]]:
-    """Inertia and Coriolis map of each body with everything beyond it, in world coordinates."""
-    total = list(moments)
-    B = [CoriolisMap.of(moments[body.index], v[body.index]) for body in model.bodies]
+def coriolis_maps(model: LiftedModel, X: list[Transform], v: Sequence[Motion]) -> list[CoriolisMap]:
+    """B of each body with everything beyond it."""
+    B = [CoriolisMap.of(body.moments, v[body.index]) for body in model.bodies]
     for body in reversed(model.bodies):
         if body.parent != WORLD:
-            total[body.parent] = total[body.parent] + total[body.index]
-            B[body.parent] = B[body.parent] + B[body.index]
-    return [x.rigid for x in total], B
+            B[body.parent] = B[body.parent] + B[body.index].out(X[body.index])
+    return B
 
 
 def coriolis_matrix(model: LiftedModel, q: Scalars, qd: Scalars) -> Matrix:
     """C(q, qd), the standard one."""
-    X0 = world_poses(model, q)
-    S = world_columns(model, X0)
-    v = world_velocities(model, S, qd)
-    Sdot = column_rates(model, S, v, qd)
-    I, B = composites(model, world_moments(model, X0), v)
+    X = joint_poses(model, q)
+    carried, v = velocities(model, X, qd)
+    rates = column_rates(model, carried, qd)
+    I, B = composite_inertias(model, X), coriolis_maps(model, X, v)
     C = [zeros(model.nv) for _ in range(model.nv)]
     for body in model.bodies:
         j = body.index
-        for (c, s), sdot in zip(S[j], Sdot[j]):
-            column, inertial, turning = I[j] @ sdot + B[j] @ s, I[j] @ s, B[j].transposed(s)
+        for (c, s), rate in zip(body.subspace, rates[j]):
+            column, inertial, turning = I[j] @ rate + B[j] @ s, I[j] @ s, B[j].transposed(s)
             for i in path_to_root(model, j):
-                for (d, t), tdot in zip(S[i], Sdot[i]):
+                for (d, t), t_rate in zip(model.bodies[i].subspace, rates[i]):
                     C[d][c] = C[d][c] + column.dot(t)
                     if i != j:
-                        C[c][d] = C[c][d] + inertial.dot(tdot) + turning.dot(t)
+                        C[c][d] = C[c][d] + inertial.dot(t_rate) + turning.dot(t)
+                column, inertial, turning = (X[i].out_force(f) for f in (column, inertial, turning))
     return C
 
 

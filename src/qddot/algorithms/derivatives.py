@@ -1,26 +1,18 @@
 """First derivatives of inverse and forward dynamics, in closed form.
 
-With S, composite inertia I, Coriolis map B and force f of each subtree in world coordinates, the derivatives are dot products
-(Singh, Russell and Wensing 2022, after Carpentier and Mansard 2018). For joints with a quaternion, the derivative with respect
-to q is along the tangent: of a change `integrate(q, dq)`.
+With S, composite inertia I, Coriolis map B and force f of each subtree, the derivatives are dot products (Singh, Russell and
+Wensing 2022, after Carpentier and Mansard 2018), here in body frames, as in `coriolis`. For joints with a quaternion, the
+derivative with respect to q is along the tangent: of a change `integrate(q, dq)`.
 """
 
 from __future__ import annotations
 
-from qddot.algorithms.coriolis import composites, world_moments
+from qddot.algorithms.coriolis import coriolis_maps
 from qddot.algorithms.drives import coefficients
 from qddot.algorithms.forward_dynamics import factored_mass_matrix
-from qddot.algorithms.inverse_dynamics import bias_torque
-from qddot.algorithms.kinematics import (
-    Scalars,
-    column_rates,
-    combine,
-    path_to_root,
-    world_columns,
-    world_poses,
-    world_velocities,
-    zeros,
-)
+from qddot.algorithms.inverse_dynamics import bias_torque, spin
+from qddot.algorithms.kinematics import Scalars, column_rates, joint_poses, path_to_root, velocities, zeros
+from qddot.algorithms.mass_matrix import composite_inertias
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
@@ -31,28 +23,25 @@ Matrix = list[list[Scalar]]
 
 def inverse_dynamics_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) -> tuple[Matrix, Matrix, Matrix]:
     """d tau / dq, d tau / d qd, d tau / d qdd (which is M)."""
-    X0 = world_poses(model, q)
-    S = world_columns(model, X0)
-    v = world_velocities(model, S, qd)
-    a, f = {WORLD: Motion(v=-model.gravity)}, {}
-    moments = world_moments(model, X0)
-    I, B = composites(model, moments, v)
+    X = joint_poses(model, q)
+    carried, v = velocities(model, X, qd)
+    I, B = composite_inertias(model, X), coriolis_maps(model, X, v)
+    a, f, pulled = {WORLD: Motion(v=-model.gravity)}, {}, []
     for body in model.bodies:
-        i = body.index
-        vJ = combine(S[i], qd)
-        a[i] = a[body.parent] + combine(S[i], qdd) + v[i].cross(vJ)
-        own = moments[i].rigid
-        f[i] = own @ a[i] + v[i].cross_force(own @ v[i])
+        i, vJ = body.index, body.velocity(qd)
+        pulled.append(X[i].into(a[body.parent]))  # the parent's acceleration, here
+        a[i] = pulled[i] + body.velocity(qdd) + v[i].cross(vJ)
+        f[i] = body.moments.wrench(a[i].v + v[i].w.cross(v[i].v), spin(v[i].w, a[i].w))
     for body in reversed(model.bodies):
         if body.parent != WORLD:
-            f[body.parent] = f[body.parent] + f[body.index]
+            f[body.parent] = f[body.parent] + X[body.index].out_force(f[body.index])
 
     # how a column changes what its subtree's velocity and acceleration do: first and second rate as seen from the parent
-    moving, rate, rate2, swing = column_rates(model, S, v, qd), {}, {}, {}
+    moving, rate, rate2, swing = column_rates(model, carried, qd), {}, {}, {}
     for body in model.bodies:
-        i, p = body.index, body.parent
-        rate[i] = [v[p].cross(s) for _, s in S[i]]
-        rate2[i] = [a[p].cross(s) + v[p].cross(r) for (_, s), r in zip(S[i], rate[i])]
+        i, S = body.index, [s for _, s in body.subspace]
+        rate[i] = [carried[i].cross(s) for s in S]
+        rate2[i] = [pulled[i].cross(s) + carried[i].cross(r) for s, r in zip(S, rate[i])]
         swing[i] = [r + m for r, m in zip(rate[i], moving[i])]
 
     n = model.nv
@@ -62,21 +51,22 @@ def inverse_dynamics_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qd
             matrix[c][c] = value
     for body in model.bodies:
         j = body.index
-        for (c, s), r, r2, w in zip(S[j], rate[j], rate2[j], swing[j]):
+        for (c, s), r, r2, w in zip(body.subspace, rate[j], rate2[j], swing[j]):
             by_q = (B[j] @ r) * 2 + I[j] @ r2
             by_qd = (B[j] @ s) * 2 + I[j] @ w
             by_qdd, turning = I[j] @ s, B[j].transposed(s) * 2
-            carried = s.cross_force(f[j])  # the force of the subtree turns with it; an ancestor's column does not
             for i in path_to_root(model, j):
-                for (d, t), t1, t2, tw in zip(S[i], rate[i], rate2[i], swing[i]):
+                for (d, t), t1, t2, tw in zip(model.bodies[i].subspace, rate[i], rate2[i], swing[i]):
                     dq[d][c] = dq[d][c] + by_q.dot(t)
                     dqd[d][c] = dqd[d][c] + by_qd.dot(t)
                     dqdd[d][c] = dqdd[d][c] + by_qdd.dot(t)
                     if i != j:
-                        dq[d][c] = dq[d][c] + carried.dot(t)
                         dq[c][d] = dq[c][d] + turning.dot(t1) + by_qdd.dot(t2)
                         dqd[c][d] = dqd[c][d] + turning.dot(t) + by_qdd.dot(tw)
                         dqdd[c][d] = dqdd[c][d] + by_qdd.dot(t)
+                if i == j:
+                    by_q = by_q + s.cross_force(f[j])  # the force of the subtree turns with it; an ancestor's column does not
+                by_q, by_qd, by_qdd, turning = (X[i].out_force(x) for x in (by_q, by_qd, by_qdd, turning))
     return dq, dqd, dqdd
 
 
@@ -90,10 +80,8 @@ def forward_dynamics_derivatives(
     solved, margins = factored_mass_matrix(model, q)
     qdd = solved.solve([t - b for t, b in zip(tau, bias_torque(model, q, qd))])
     dq, dqd, _ = inverse_dynamics_derivatives(model, q, qd, qdd)
-    n = model.nv
     minus = [transposed([solved.solve([-x for x in column]) for column in transposed(A)]) for A in (dq, dqd)]
-    inverse = [solved.solve([1 if i == j else 0 for i in range(n)]) for j in range(n)]
-    return minus[0], minus[1], inverse, margins
+    return minus[0], minus[1], solved.inverted(), margins
 
 
 def transposed(A: Matrix) -> Matrix:

@@ -22,7 +22,7 @@ class Factor(NamedTuple):
     inverse: list[Scalar]
 
     def solve(self, b: Scalars) -> list[Scalar]:
-        """x with A x = b."""
+        """x with A x = b; of a shorter b, which goes on with zeros, as many elements of x."""
         n, L = len(b), self.rows
         x = list(b)
         for i in reversed(range(n)):
@@ -33,6 +33,11 @@ class Factor(NamedTuple):
             for j in range(i):
                 x[i] = x[i] - L[i][j] * x[j]
         return x
+
+    def inverted(self) -> Matrix:
+        """The inverse of A, which is symmetric: one half is computed."""
+        half = [self.solve([*[0] * j, 1]) for j in range(len(self.rows))]
+        return [[half[max(i, j)][min(i, j)] for j in range(len(half))] for i in range(len(half))]
 
 
 def factor(A: Matrix) -> Factor:

@@ -46,13 +46,21 @@ def world_velocities(model: LiftedModel, S0: Columns, qd: Scalars) -> dict[int, 
     return v
 
 
-def column_rates(model: LiftedModel, S0: Columns, v: dict[int, Motion], qd: Scalars) -> dict[int, list[Motion]]:
-    """dS0/dt = v x S0: a column is fixed to the body it moves, and does not turn itself, so a lone one follows its parent."""
-    rates = {}
+def velocities(model: LiftedModel, X: Sequence[Transform], qd: Scalars) -> tuple[list[Motion], list[Motion]]:
+    """In each body's frame, its parent's twist and its own."""
+    carried, v = [], []
     for body in model.bodies:
-        i = body.index
-        others = [combine([x for x in S0[i] if x[0] != c], qd) for c, _ in S0[i]]
-        rates[i] = [v[body.parent].cross(s) + other.cross(s) for (_, s), other in zip(S0[i], others)]
+        carried.append(Motion() if body.parent == WORLD else X[body.index].into(v[body.parent]))
+        v.append(carried[-1] + body.velocity(qd))
+    return carried, v
+
+
+def column_rates(model: LiftedModel, carried: Sequence[Motion], qd: Scalars) -> list[list[Motion]]:
+    """dS/dt = v x S: a column is fixed to the body it moves, and does not turn itself, so a lone one follows its parent."""
+    rates = []
+    for body, v in zip(model.bodies, carried):
+        others = [combine([x for x in body.subspace if x[0] != c], qd) for c, _ in body.subspace]
+        rates.append([v.cross(s) + other.cross(s) for (_, s), other in zip(body.subspace, others)])
     return rates
 
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from qddot.graph.program import Program
 
 
+DOUBLE = np.dtype(np.float64)
+
+
 class Options(TypedDict, total=False):
     """Keywords every computing method takes.
 
@@ -137,7 +140,7 @@ class Evaluator:
         """
         flags, doubtful = "raise" if check else "ignore", False
         rooms = [a for a in (out if isinstance(out, tuple) else (out,)) if isinstance(a, np.ndarray)]
-        if check and rooms and any(np.may_share_memory(a, b) for a in rooms for b in given.values()):
+        if check and rooms and any(overlap(a, b) for a in rooms for b in given.values()):
             given = {name: a.copy() for name, a in given.items()}  # they may be needed again
         try:
             with np.errstate(over=flags, divide=flags, invalid=flags, under="ignore"):
@@ -193,6 +196,11 @@ class Evaluator:
         )
 
 
+def overlap(a: np.ndarray, b: np.ndarray) -> bool:
+    """True if two arrays may share memory: two that own theirs do not."""
+    return a is b or ((a.base is not None or b.base is not None) and np.may_share_memory(a, b))
+
+
 def refuse_non_finite(quantity: str, names: Sequence[str], results: Sequence[np.ndarray]) -> None:
     """No result without a number in every place."""
     for name, values in zip(names, results):
@@ -213,8 +221,10 @@ def refuse_unknown(what: str, options: Mapping[str, Any], others: Sequence[str] 
 
 def as_dtype(dtype: Any) -> np.dtype:
     """float64, unless float32 is asked for."""
+    if dtype is None:
+        return DOUBLE
     try:
-        found = np.dtype(dtype or np.float64)
+        found = np.dtype(dtype)
     except TypeError:
         raise InputError(f"dtype={dtype!r} is neither float64 nor float32") from None
     if found not in (np.float64, np.float32):

@@ -1,6 +1,7 @@
 """A program as straight-line LLVM IR over W states at once: `void kernel(ptr in..., ptr out...)`.
 
-Inputs and outputs are contiguous; element k of all W states stands in one vector. The emitter itself decides where a product and
+Inputs and outputs are contiguous; element k of all W states stands in one vector. For W > 1 there is one output, `results`, with
+each distinct value once (see `results`). The emitter itself decides where a product and
 a sum become one fused multiply-add, and no flag lets LLVM reassociate or contract, so every W computes the same bits.
 """
 
@@ -11,17 +12,22 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from qddot.compile import sincos
 from qddot.compile.lanes import Lanes
-from qddot.graph.expr import Expr
+from qddot.graph.expr import Expr, schedule
 from qddot.graph.program import Output, Program
+from qddot.model.scalar import Scalar
 
 WHOLE = 1_000
-PART = 200
-"""A kernel longer than WHOLE instructions is cut into functions of PART, in the order in which the algorithm made them: LLVM then
-neither works longer for each than for a short one, nor keeps many more values alive than registers hold."""
+PART = 300
+"""A kernel longer than WHOLE instructions is cut into functions of PART: LLVM then neither works longer for each than for a short
+one, nor keeps many more values alive than registers hold."""
+
+SHORT = 1_300
+"""A kernel of at most so many nodes stands in the loop over states itself."""
 
 ON_STACK = 1 << 16
 """More bytes than this do not go on the stack, which is small in some threads."""
 
+LEAVES = frozenset(("var", "sin", "cos"))
 BINARY = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
 
 
@@ -30,54 +36,90 @@ def kernel_name(lanes: Lanes) -> str:
 
 
 def define_kernel(program: Program, lanes: Lanes) -> Iterable[str]:
-    """The function, external so that its address can be asked for. A long one calls its parts in turn."""
-    names = [f"%in{i}" for i in range(len(program.inputs))] + [f"%out{i}" for i in range(len(program.outputs))]
-    parameters = [f"ptr noalias {'readonly ' if name.startswith('%in') else ''}{name}" for name in names]
-    emit = Emitter(program, lanes)
-    if len(emit.parts) == 1:
-        yield f"define void {kernel_name(lanes)}({', '.join(parameters)}) noinline nounwind {{"
-        yield from emit.part(0)
-        return
-    for k in range(len(emit.parts)):
-        given = ", ".join([*parameters, "ptr noalias %carry"])
+    """The function, external so that its address can be asked for. A long one calls its parts in turn.
+
+    Of many states the sines and cosines are the loop's work: it has other things to do while they are under way.
+    """
+    inputs, emit, single = [f"%in{i}" for i in range(len(program.inputs))], Emitter(program, lanes), lanes.width == 1
+    names = [*inputs, *([f"%out{i}" for i in range(len(program.outputs))] if single else ["%results", "%trig"])]
+    parameters = [f"ptr noalias {'readonly ' if name in inputs else ''}{name}" for name in names]
+    sizes, long = {**(emit.trig_sizes() if single else {}), "carry": emit.carry_size}, len(emit.parts) > 1
+    to_parts = ["%trig", "%carry"] if single else ["%carry"]
+    for k in range(len(emit.parts)) if long else ():
+        given = ", ".join([*parameters, *(f"ptr noalias {name}" for name in to_parts)])
         yield f"define internal void {kernel_name(lanes)}.{k}({given}) noinline nounwind {{"
+        emit.here.clear()
         yield from emit.part(k)
+        yield "ret void\n}"
     yield f"define void {kernel_name(lanes)}({', '.join(parameters)}) noinline nounwind {{"
-    size = max(len(emit.carried), 1) * lanes.width * lanes.bits // 8
-    heap = size > ON_STACK
-    yield f"%carry = call ptr @malloc(i64 {size})" if heap else f"%carry = alloca i8, i64 {size}, align 64"
-    for k in range(len(emit.parts)):
-        yield f"call void {kernel_name(lanes)}.{k}({', '.join(f'ptr {name}' for name in (*names, '%carry'))})"
-    yield "call void @free(ptr %carry)\nret void\n}" if heap else "ret void\n}"
+    emit.here.clear()
+    yield from rooms(sizes)
+    if single:
+        yield from emit.angles_first()
+    if long:
+        for k in range(len(emit.parts)):
+            yield f"call void {kernel_name(lanes)}.{k}({', '.join(f'ptr {name}' for name in (*names, *to_parts))})"
+    else:
+        yield from emit.part(0)
+    yield from leave_rooms(sizes)
+    yield "ret void\n}"
+
+
+def rooms(sizes: Mapping[str, int]) -> Iterable[str]:
+    """Memory by name, in bytes: on the stack unless it is too much."""
+    total = sum(sizes.values())
+    if total > ON_STACK:
+        yield f"%rooms = call ptr @malloc(i64 {total + 64})"
+        yield "%rooms_at = ptrtoint ptr %rooms to i64\n%rooms_up = add i64 %rooms_at, 63\n%rooms_even = and i64 %rooms_up, -64"
+        yield "%even = inttoptr i64 %rooms_even to ptr"
+    else:
+        yield f"%even = alloca i8, i64 {max(total, 1)}, align 64"
+    at = 0
+    for name, size in sizes.items():
+        yield f"%{name} = getelementptr i8, ptr %even, i64 {at}"
+        at += size
+
+
+def leave_rooms(sizes: Mapping[str, int]) -> Iterable[str]:
+    if sum(sizes.values()) > ON_STACK:
+        yield "call void @free(ptr %rooms)"
 
 
 class Emitter:
-    """Instructions for nodes.
+    """Instructions for nodes. Inputs, sines and cosines are leaves: they stand in memory, and are loaded where they are needed.
 
     Attributes:
-        waiting: for each node the outputs (output, element) it is.
+        places: for each node that is a result, the pointers and elements to which it goes.
         fused: products that are only used in one sum, and become part of it.
-        inputs: where the inputs already are, by (input, element); loaded from memory if None.
-        parts: the other nodes in order, cut into functions; `carried` crosses from one to another through memory.
+        given: names of input elements that are in registers, by (input, element); the others are loaded from memory.
+        angles: each angle of which a sine or cosine is taken, numbered.
+        parts: the other nodes as the algorithm made them, cut into functions; `carried` crosses from one to another through memory.
+        here: the nodes whose values the present function already has.
     """
 
-    def __init__(self, program: Program, lanes: Lanes, inputs: Mapping[tuple[int, int], str] | None = None) -> None:
-        self.program, self.lanes, self.inputs = program, lanes, inputs
-        self.waiting: dict[Expr, list[tuple[int, int]]] = defaultdict(list)
-        for i, output in enumerate(program.outputs):
-            for k, x in enumerate(output.values):
-                if x.__class__ is Expr:
-                    self.waiting[x].append((i, k))
-        self.fused = fused_products(program.nodes, self.waiting) if lanes.fma else set()
-        nodes = program.nodes
-        if len(nodes) - len(self.fused) > WHOLE:
-            nodes = sorted(nodes, key=lambda node: node.number)
-        kept = [node for node in angles_first(nodes) if node not in self.fused]
+    def __init__(self, program: Program, lanes: Lanes) -> None:
+        self.program, self.lanes = program, lanes
+        self.given: dict[tuple[int, int], str] = {}
+        self.places = places(program) if lanes.width == 1 else {x: [("%results", k)] for x, k in slots(program).items()}
+        self.fused = fused_products(program.nodes, self.places) if lanes.fma else set()
+        turned = {node.args[0] for node in program.nodes if node.op in ("sin", "cos")}
+        self.angles = {angle: k for k, angle in enumerate(sorted(turned, key=lambda angle: angle.number))}
+        self.trig = sincos.Rooms(len(self.angles), lanes)
+        kept = [node for node in program.nodes if node not in self.fused and node.op not in LEAVES]
+        kept.sort(key=lambda node: node.number)
         length = PART if len(kept) > WHOLE else WHOLE
         self.parts = [kept[k : k + length] for k in range(0, len(kept), length)] or [[]]
         self.carried = self.across_parts()
         self.here: set[Expr] = set()
-        self.angles: set[Expr] = set()
+
+    def trig_sizes(self) -> dict[str, int]:
+        """Bytes for the angles, and for their sines and cosines."""
+        return {"angles": self.trig.bytes, "trig": 2 * self.trig.bytes}
+
+    @property
+    def carry_size(self) -> int:
+        """Bytes that the parts hand on."""
+        return len(self.carried) * self.lanes.width * self.lanes.bits // 8
 
     def operands(self, node: Expr) -> Iterable[Expr]:
         """The nodes an instruction reads: through a fused product, its factors."""
@@ -88,26 +130,75 @@ class Emitter:
     def across_parts(self) -> dict[Expr, int]:
         """Values that a later part needs, each with its place in memory."""
         home = {node: k for k, part in enumerate(self.parts) for node in part}
-        later = (a for k, part in enumerate(self.parts) for node in part for a in self.operands(node) if home[a] != k)
+        later = (a for k, part in enumerate(self.parts) for node in part for a in self.operands(node) if home.get(a, k) != k)
         return {node: place for place, node in enumerate(dict.fromkeys(later))}
+
+    def angles_first(self) -> Iterable[str]:
+        """Sines and cosines of all angles, in %trig: a call keeps no vector register, so nothing should be in one."""
+        if not self.angles:
+            return
+        place = "%angles"
+        if self.lanes.width > 1 and not self.given and side_by_side(list(self.angles)):
+            source, first = next(iter(self.angles)).args
+            place = "%angles_there"
+            yield f"{place} = getelementptr {self.lanes.number}, ptr %in{source}, i64 {first}"
+        else:
+            yield from self.store_angles()
+        yield f"call void {sincos.name(self.trig.loop_lanes)}(ptr {place}, ptr %trig, i64 {self.trig.vectors})"
+
+    def store_angles(self) -> Iterable[str]:
+        """All angles side by side in %angles; what follows the last one is zero."""
+        V, align = self.lanes.number, self.lanes.bits // 8
+        if self.lanes.width == 1:
+            yield f"call void @llvm.memset.p0.i64(ptr %angles, i8 0, i64 {self.trig.bytes}, i1 false)"
+        for node in schedule(self.angles):
+            if node in self.fused:
+                continue
+            if node.op in ("sin", "cos"):
+                raise ValueError("an angle that depends on another angle's sine or cosine")
+            yield from self.instruction(node)
+        for angle, k in self.angles.items():
+            yield f"%angle{k} = getelementptr {V}, ptr %angles, i64 {k}"
+            yield f"store {V} {self.value(angle)}, ptr %angle{k}, align {align}"
 
     def part(self, k: int) -> Iterable[str]:
         """The body of a function: the whole kernel, or one of its parts."""
-        self.here, self.angles = set(), set()
-        if k == 0 and self.lanes.width == 1:  # for many states the loop writes constants once
-            for i, output in enumerate(self.program.outputs):
-                yield from constants(output, f"%out{i}", self.lanes)
+        if k == 0:
+            if self.lanes.width == 1:  # for many states the loop knows them
+                for i, output in enumerate(self.program.outputs):
+                    yield from constants(output, f"%out{i}", self.lanes)
+            for node in self.places:
+                if node.__class__ is Expr and node.op in LEAVES:
+                    yield from self.fetch(node)
+                    yield from self.store(node)
         for node in self.parts[k]:
-            for a in self.operands(node):
-                if a not in self.here:
-                    yield from self.carry(a, "load")
             yield from self.instruction(node)
-            self.here.add(node)
-            for i, element in self.waiting.get(node, ()):  # at once, so that no register waits for the end
-                yield from self.store(self.value(node), i, element)
+            yield from self.store(node)
             if node in self.carried:
                 yield from self.carry(node, "store")
-        yield "ret void\n}"
+
+    def store(self, node: Expr) -> Iterable[str]:
+        """A result goes to its places at once, so that no register waits for the end."""
+        V = self.lanes.number
+        for pointer, element in self.places.get(node, ()):
+            yield f"{pointer}_{element} = getelementptr inbounds {V}, ptr {pointer}, i64 {element}"
+            yield f"store {V} {self.value(node)}, ptr {pointer}_{element}, align {self.lanes.bits // 8}"
+
+    def fetch(self, node: Expr) -> Iterable[str]:
+        """The value of a leaf, or of another part, from memory, unless it is here."""
+        if node in self.here or (node.op == "var" and node.args in self.given):
+            return
+        self.here.add(node)
+        if node.op not in LEAVES:
+            yield from self.carry(node, "load")
+            return
+        if node.op == "var":
+            pointer, element = f"%in{node.args[0]}", node.args[1]
+        else:
+            pointer, element = "%trig", self.trig.place(self.angles[node.args[0]], node.op)
+        V = self.lanes.number
+        yield f"%a{node.number} = getelementptr inbounds {V}, ptr {pointer}, i64 {element}"
+        yield f"{self.value(node)} = load {V}, ptr %a{node.number}, align {self.lanes.bits // 8}"
 
     def carry(self, node: Expr, direction: str) -> Iterable[str]:
         """Between a value and its place in memory."""
@@ -116,37 +207,32 @@ class Emitter:
         if direction == "store":
             yield f"store {V} {self.value(node)}, ptr {place}, align {align}"
         else:
-            self.here.add(node)
             yield f"{self.value(node)} = load {V}, ptr {place}, align {align}"
 
     def value(self, x) -> str:
-        if self.inputs is not None and x.__class__ is Expr and x.op == "var":
-            return self.inputs[x.args]
+        if x.__class__ is Expr and x.op == "var" and x.args in self.given:
+            return self.given[x.args]
         return f"%v{x.number}" if x.__class__ is Expr else self.lanes.literal(x)
 
-    def store(self, value: str, output: int, element: int) -> Iterable[str]:
-        V = self.lanes.number
-        yield f"%p{output}_{element} = getelementptr inbounds {V}, ptr %out{output}, i64 {element}"
-        yield f"store {V} {value}, ptr %p{output}_{element}, align {self.lanes.bits // 8}"
-
     def instruction(self, node: Expr) -> Iterable[str]:
-        """One node."""
+        """One node, after what it reads, unless it is here."""
+        if node.op in LEAVES:
+            yield from self.fetch(node)
+        elif node not in self.here:
+            for a in self.operands(node):
+                yield from self.fetch(a)
+            yield from self.operation(node)
+            self.here.add(node)
+
+    def operation(self, node: Expr) -> Iterable[str]:
         lanes, V, op = self.lanes, self.lanes.number, node.op
         out, args = self.value(node), node.args
-        if op == "var":
-            if self.inputs is not None:
-                return
-            source, element = args
-            yield f"%a{node.number} = getelementptr inbounds {V}, ptr %in{source}, i64 {element}"
-            yield f"{out} = load {V}, ptr %a{node.number}, align {lanes.bits // 8}"
-        elif op in "+-" and any(x in self.fused for x in args if x.__class__ is Expr):
+        if op in "+-" and any(x in self.fused for x in args if x.__class__ is Expr):
             yield from self.multiply_add(node)
         elif op in BINARY:
             yield f"{out} = {BINARY[op]} {V} {self.value(args[0])}, {self.value(args[1])}"
         elif op == "neg":
             yield f"{out} = fneg {V} {self.value(args[0])}"
-        elif op in ("sin", "cos"):
-            yield from self.sine_or_cosine(node)
         elif op == "sqrt":
             yield f"{out} = {lanes.call('sqrt', self.value(args[0]))}"
         elif op == "atan2":
@@ -175,15 +261,6 @@ class Emitter:
             a, c = (a, minus) if first else (minus, c)
         yield f"{out} = {self.lanes.call('fma', a, b, c)}"
 
-    def sine_or_cosine(self, node: Expr) -> Iterable[str]:
-        """Both are computed where the first of them is needed."""
-        lanes, angle = self.lanes, node.args[0]
-        both = f"%both{angle.number}"
-        if angle not in self.angles:
-            self.angles.add(angle)
-            yield f"{both} = call {sincos.pair(lanes)} {sincos.name(lanes)}({lanes.number} {self.value(angle)})"
-        yield f"{self.value(node)} = extractvalue {sincos.pair(lanes)} {both}, {0 if node.op == 'sin' else 1}"
-
     def lane_by_lane(self, node: Expr, function: str) -> Iterable[str]:
         """A function of the C library."""
         lanes, args = self.lanes, [self.value(x) for x in node.args]
@@ -201,6 +278,34 @@ class Emitter:
             built = out
 
 
+def places(program: Program) -> dict[Expr, list[tuple[str, int]]]:
+    """Where each node goes that is an element of an output."""
+    found: dict[Expr, list[tuple[str, int]]] = defaultdict(list)
+    for i, output in enumerate(program.outputs):
+        for k, x in enumerate(output.values):
+            if x.__class__ is Expr:
+                found[x].append((f"%out{i}", k))
+    return found
+
+
+def slots(program: Program) -> dict[Scalar, int]:
+    """Each distinct result, node or float, and its place among the vectors a kernel for many states leaves."""
+    values = (x if x.__class__ is Expr else float(x) for output in program.outputs for x in output.values)
+    return {x: k for k, x in enumerate(dict.fromkeys(values))}
+
+
+def side_by_side(angles: Sequence[Expr]) -> bool:
+    """True if these are elements of one input, one after the other."""
+    first = angles[0]
+    return first.op == "var" and all(x.op == "var" and x.args == (first.args[0], first.args[1] + k) for k, x in enumerate(angles))
+
+
+def is_short(program: Program, lanes: Lanes) -> bool:
+    """Few enough instructions and columns to stand in the loop itself, without a detour through memory."""
+    columns = max(x.size for x in (*program.inputs, *program.outputs))
+    return len(program.nodes) <= SHORT and columns <= 8 * lanes.width
+
+
 def constants(output: Output, room: str, lanes: Lanes) -> Iterable[str]:
     """Store the elements that are numbers: zeros, of which there may be thousands, all at once."""
     numbers = {k: float(x) for k, x in enumerate(output.values) if x.__class__ is not Expr}
@@ -214,17 +319,7 @@ def constants(output: Output, room: str, lanes: Lanes) -> Iterable[str]:
             yield f"store {lanes.number} {lanes.literal(x)}, ptr %{tag}_at{k}, align {lanes.bits // 8}"
 
 
-def angles_first(nodes: Sequence[Expr]) -> list[Expr]:
-    """Sines, cosines and what they need before the rest: a call keeps no vector register, so nothing should be in one."""
-    early: set[Expr] = set()
-    for node in reversed(nodes):
-        if node.op in ("sin", "cos") or node in early:
-            early.add(node)
-            early.update(a for a in node.args if a.__class__ is Expr)
-    return [n for n in nodes if n in early] + [n for n in nodes if n not in early]
-
-
-def fused_products(nodes: Sequence[Expr], outputs: dict[Expr, list]) -> set[Expr]:
+def fused_products(nodes: Sequence[Expr], outputs: Mapping[Expr, list]) -> set[Expr]:
     """Products used once, in a sum or difference: at most one of each sum."""
     uses = Counter(a for node in nodes for a in node.args if a.__class__ is Expr)
     found: set[Expr] = set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,11 +16,21 @@ class Lanes:
         width: W.
         real: `double` or `float`.
         fma: the computer has a fused multiply-add; without one it is never used, so results still do not depend on W.
+        native: how many the computer can have side by side.
     """
 
     width: int
     real: str
     fma: bool = True
+    native: int = 1
+
+    @property
+    def scalar(self) -> Lanes:
+        return replace(self, width=1)
+
+    @property
+    def whole_vector(self) -> Lanes:
+        return replace(self, width=self.native)
 
     @property
     def bits(self) -> int:
@@ -76,10 +86,11 @@ class Lanes:
 
 
 MEMSET = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 
 
 def library(real: str) -> list[str]:
     """Functions of the C library that kernels may call."""
     end = "f" if real == "float" else ""
     found = [f"declare {real} @{name}{end}({', '.join([real] * n)})" for name, n in {"sin": 1, "cos": 1, "atan2": 2}.items()]
-    return [*found, "declare ptr @malloc(i64)", "declare void @free(ptr)", MEMSET]
+    return [*found, "declare ptr @malloc(i64)", "declare void @free(ptr)", MEMSET, MEMCPY]

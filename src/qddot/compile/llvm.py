@@ -10,7 +10,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from qddot.compile import cache, sincos
-from qddot.compile.kernel_ir import define_kernel, kernel_name
+from qddot.compile.kernel_ir import define_kernel, is_short, kernel_name
 from qddot.compile.lanes import Lanes, library
 from qddot.compile.loop_ir import LOOP, define_loop
 from qddot.graph.program import Program
@@ -58,18 +58,25 @@ def this_computer() -> Computer:
     return Computer(llvm.get_host_cpu_name(), features.flatten(), width, bool(arm or features.get("fma")))
 
 
-def single_lanes(dtype: np.dtype, computer: Computer) -> Lanes:
-    return Lanes(1, {8: "double", 4: "float"}[dtype.itemsize], computer.fma)
-
-
 def wide_lanes(dtype: np.dtype, computer: Computer) -> Lanes:
-    return Lanes(computer.vector_bytes // dtype.itemsize, {8: "double", 4: "float"}[dtype.itemsize], computer.fma)
+    width = computer.vector_bytes // dtype.itemsize
+    return Lanes(width, {8: "double", 4: "float"}[dtype.itemsize], computer.fma, width)
+
+
+def single_lanes(dtype: np.dtype, computer: Computer) -> Lanes:
+    return wide_lanes(dtype, computer).scalar
 
 
 def module_text(program: Program, lanes: Lanes) -> str:
     """A module with the kernel over these lanes and the loop around it."""
-    lines = [*library(lanes.real), *lanes.declarations(), '!0 = !{!"branch_weights", i32 1, i32 100000}']
-    lines += [*sincos.define(lanes), *define_kernel(program, lanes), *define_loop(program, lanes)]
+    lines = [*library(lanes.real), '!0 = !{!"branch_weights", i32 1, i32 100000}', "!1 = !{i32 1}"]
+    for each in dict.fromkeys((lanes, lanes.scalar, lanes.whole_vector)):
+        lines += each.declarations()
+    angles = sincos.Rooms(1, lanes).loop_lanes
+    lines += sincos.define(angles)
+    if lanes.width == 1 or not is_short(program, lanes):
+        lines += define_kernel(program, lanes)
+    lines += define_loop(program, lanes)
     return "\n".join(lines) + "\n"
 
 

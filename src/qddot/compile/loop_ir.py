@@ -1,24 +1,26 @@
 """The loop that NumPy calls: `void loop(char **args, intp *dimensions, intp *steps, void *single)`.
 
 `single` is the address of the kernel for one state. Where every core is contiguous, W states at a time are transposed in
-registers, computed together and transposed back; what remains, and arrays with other strides, go through `single`. An input that
+registers, computed together and transposed back (see `results`); what remains, and arrays with other strides, go through `single`.
+An input that
 is not finite (or a q out of all proportion) raises the processor's flag for an invalid operation, which NumPy looks at afterwards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import NamedTuple
 
 from qddot.compile import peaks
-from qddot.compile.kernel_ir import ON_STACK, Emitter, constants, kernel_name
+from qddot.compile.kernel_ir import LEAVES, Emitter, is_short, kernel_name, leave_rooms, rooms
 from qddot.compile.lanes import Lanes
-from qddot.graph.expr import Expr
-from qddot.graph.program import Program
+from qddot.compile.results import Results, plain
+from qddot.compile.transpose import transpose
+from qddot.graph.expr import Expr, schedule
+from qddot.graph.program import Output, Program
 
 LOOP = "loop"
 UNROLLED = 8  # more blocks of columns than this are moved in a loop
-SHORT = 500  # a kernel with at most so many nodes stands in the loop itself
 
 
 def define_loop(program: Program, lanes: Lanes) -> Iterable[str]:
@@ -26,6 +28,8 @@ def define_loop(program: Program, lanes: Lanes) -> Iterable[str]:
     arguments = (*program.inputs, *program.outputs)
     shapes, n_in, n = [x.shape for x in arguments], len(program.inputs), len(arguments)
     yield from peaks.define(lanes)
+    if lanes.width > 1 and not is_short(program, lanes):
+        yield from Results(program, lanes).define()
     yield f"define void @{LOOP}(ptr %args, ptr %dimensions, ptr %steps, ptr %single) nounwind {{"
     yield "entry:\n%count = load i64, ptr %dimensions"
     for i in range(n):
@@ -37,7 +41,7 @@ def define_loop(program: Program, lanes: Lanes) -> Iterable[str]:
     yield f"choose:\nbr i1 %dense, label %{'wide' if lanes.width > 1 else 'fast_entry'}, label %slow_entry"
     if lanes.width > 1:
         yield from wide(program, lanes)
-        start = "[ %whole, %wide_exit ]"
+        start = "[ %whole, %wide_done ]"
     else:
         yield "fast_entry:"
         start = "[ 0, %fast_entry ]"
@@ -87,12 +91,16 @@ def walk(label: str, n: int, start: str, body: Sequence[str], leave: str) -> Ite
 
 def wide(program: Program, lanes: Lanes) -> Iterable[str]:
     """The part of the batch that fills whole vectors; %whole states are then done."""
-    W, n_in = lanes.width, len(program.inputs)
-    arguments = (*program.inputs, *program.outputs)
+    W, results, short = lanes.width, Results(program, lanes), is_short(program, lanes)
+    arguments, emit = (*program.inputs, *program.outputs), Emitter(program, lanes)
+    sizes = emit.trig_sizes()
+    if not short:
+        sizes |= {f"in{i}": x.size * results.vector for i, x in enumerate(program.inputs)}
+        sizes |= {"results": results.room, "stages": results.stages[-1]}
     yield f"wide:\n%whole = and i64 %count, {-W}"
-    yield from rooms([x.size for x in arguments], lanes)
-    for i, x in enumerate(program.outputs, n_in):
-        yield from constants(x, f"%room{i}", lanes)  # once: the kernel leaves them alone
+    yield from rooms(sizes)
+    if not short:
+        yield from results.begin()
     yield "br label %wide_head\nwide_head:\n%k = phi i64 [ 0, %wide ], [ %k_next, %wide_end ]"
     yield "%more = icmp slt i64 %k, %whole\nbr i1 %more, label %wide_body, label %wide_exit"
     yield "wide_body:"
@@ -100,36 +108,37 @@ def wide(program: Program, lanes: Lanes) -> Iterable[str]:
         yield f"%o{i} = mul i64 %k, %step{i}\n%row{i}_0 = getelementptr i8, ptr %base{i}, i64 %o{i}"
         for r in range(1, W):
             yield f"%row{i}_{r} = getelementptr i8, ptr %row{i}_{r - 1}, i64 %step{i}"
-    if is_short(program, lanes):
-        yield from in_registers(program, lanes)
+    if short:
+        yield from in_registers(program, emit)
     else:
-        for i, x in enumerate(program.inputs):
-            yield from gather(i, x.size, lanes)
-        yield f"call void {kernel_name(lanes)}({', '.join(f'ptr %room{i}' for i in range(len(arguments)))})"
-        for i, x in enumerate(program.outputs, n_in):
-            yield from scatter(i, x.size, lanes)
+        yield from with_angles(program, emit, gather)
+        given = [f"ptr %in{i}" for i in range(len(program.inputs))]
+        yield f"call void {kernel_name(lanes)}({', '.join([*given, 'ptr %results', 'ptr %trig'])})"
+        yield from results.leave()
+        for i, x in enumerate(program.outputs, len(program.inputs)):
+            if not results.is_tabled(x):
+                yield from scatter(i, x, results)
     yield f"br label %wide_end\nwide_end:\n%k_next = add i64 %k, {W}\nbr label %wide_head\nwide_exit:"
-    if on_heap([x.size for x in arguments], lanes):
-        yield "call void @free(ptr %rooms)"
+    if not short:
+        yield from results.end()
+    yield from leave_rooms(sizes)
+    yield "br label %wide_done\nwide_done:"
 
 
-def on_heap(sizes: Sequence[int], lanes: Lanes) -> bool:
-    return sum(sizes) * lanes.width * lanes.bits // 8 > ON_STACK
+def with_angles(program: Program, emit: Emitter, read: Callable[[int, int, Emitter], Iterable[str]]) -> Iterable[str]:
+    """Read the inputs: those with angles first, and the others while sines and cosines are under way."""
+    turning = {node.args[0] for node in schedule(emit.angles) if node.op == "var"}
+    for i in sorted(turning):
+        yield from read(i, program.inputs[i].size, emit)
+    yield from emit.angles_first()
+    for i, x in enumerate(program.inputs):
+        if i not in turning:
+            yield from read(i, x.size, emit)
 
 
-def rooms(sizes: Sequence[int], lanes: Lanes) -> Iterable[str]:
-    """Memory for W states of every argument, as vectors."""
-    vector = lanes.width * lanes.bits // 8
-    if on_heap(sizes, lanes):
-        yield f"%rooms = call ptr @malloc(i64 {sum(sizes) * vector})"
-    else:
-        yield f"%rooms = alloca i8, i64 {sum(sizes) * vector}, align 64"
-    for i in range(len(sizes)):
-        yield f"%room{i} = getelementptr i8, ptr %rooms, i64 {sum(sizes[:i]) * vector}"
-
-
-def gather(i: int, size: int, lanes: Lanes) -> Iterable[str]:
+def gather(i: int, size: int, emit: Emitter) -> Iterable[str]:
     """W rows of argument i to `size` vectors in its room."""
+    lanes = emit.lanes
     for block in blocks(i, size, lanes.width):
         yield from block.before
         columns = yield from enter(i, block, lanes)
@@ -139,15 +148,13 @@ def gather(i: int, size: int, lanes: Lanes) -> Iterable[str]:
         yield from block.after
 
 
-def scatter(i: int, size: int, lanes: Lanes) -> Iterable[str]:
-    """The vectors in the room of argument i to W rows."""
-    for block in blocks(i, size, lanes.width):
-        yield from block.before
-        yield from room_vectors(i, block, lanes)
-        for k in range(block.count):
-            yield f"%sv{block.tag}_{k} = load {lanes.number}, ptr %r{block.tag}_{k}, align {lanes.bits // 8}"
-        yield from leave(i, block, [f"%sv{block.tag}_{k}" for k in range(block.count)], lanes)
-        yield from block.after
+def scatter(i: int, output: Output, results: Results) -> Iterable[str]:
+    """The few elements of an output from their slots to W rows."""
+    V, names = results.lanes.number, [f"%slot{i}_{k}" for k in range(output.size)]
+    for x, name in zip(output.values, names):
+        yield f"{name}p = getelementptr {V}, ptr %results, i64 {results.slots[plain(x)]}"
+        yield f"{name} = load {V}, ptr {name}p, align {results.vector}"
+    yield from leave(i, Block("0", output.size, f"{i}_0"), names, results.lanes)
 
 
 def enter(i: int, block: Block, lanes: Lanes) -> Generator[str, None, list[str]]:
@@ -171,32 +178,30 @@ def leave(i: int, block: Block, columns: Sequence[str], lanes: Lanes) -> Iterabl
         yield store_part(rows[r], f"%s{block.tag}_{r}p", block.count, lanes)
 
 
-def is_short(program: Program, lanes: Lanes) -> bool:
-    """Few enough instructions and columns to stand in the loop itself, without a detour through memory."""
-    columns = max(x.size for x in (*program.inputs, *program.outputs))
-    return len(program.nodes) <= SHORT and columns <= UNROLLED * lanes.width
-
-
-def in_registers(program: Program, lanes: Lanes) -> Iterable[str]:
+def in_registers(program: Program, emit: Emitter) -> Iterable[str]:
     """The kernel between the transpositions; a block of outputs leaves as soon as it is complete."""
-    W, n_in, columns = lanes.width, len(program.inputs), {}
-    for i, x in enumerate(program.inputs):
-        for block in blocks(i, x.size, W):
-            found = yield from enter(i, block, lanes)
-            columns.update({(i, int(block.index) + k): found[k] for k in range(block.count)})
-    emit = Emitter(program, lanes, columns)
+    lanes, n_in = emit.lanes, len(program.inputs)
+    yield from with_angles(program, emit, take)
     waiting = []  # (argument, block, its values, those of them not yet computed)
     for i, x in enumerate(program.outputs):
-        for block in blocks(n_in + i, x.size, W):
+        for block in blocks(n_in + i, x.size, lanes.width):
             values = x.values[int(block.index) : int(block.index) + block.count]
             waiting.append((n_in + i, block, values, {v for v in values if v.__class__ is Expr}))
-    for node in (None, *emit.parts[0]):
+    leaves = [node for node in emit.places if node.__class__ is Expr and node.op in LEAVES]
+    for node in (None, *leaves, *(node for part in emit.parts for node in part)):
         if node is not None:
             yield from emit.instruction(node)
         for i, block, values, missing in waiting:
             if (node in missing and len(missing) == 1) or (node is None and not missing):
                 yield from leave(i, block, [emit.value(v) for v in values], lanes)
             missing.discard(node)
+
+
+def take(i: int, size: int, emit: Emitter) -> Iterable[str]:
+    """The columns of argument i, as values."""
+    for block in blocks(i, size, emit.lanes.width):
+        columns = yield from enter(i, block, emit.lanes)
+        emit.given |= {(i, int(block.index) + k): columns[k] for k in range(block.count)}
 
 
 class Block(NamedTuple):
@@ -232,7 +237,7 @@ def blocks(i: int, size: int, W: int) -> Iterable[Block]:
 
 def room_vectors(i: int, block: Block, lanes: Lanes) -> Iterable[str]:
     """Addresses of the vectors of a block in the room of argument i."""
-    yield f"%r{block.tag}_0 = getelementptr {lanes.number}, ptr %room{i}, i64 {block.index}"
+    yield f"%r{block.tag}_0 = getelementptr {lanes.number}, ptr %in{i}, i64 {block.index}"
     for k in range(1, block.count):
         yield f"%r{block.tag}_{k} = getelementptr {lanes.number}, ptr %r{block.tag}_0, i64 {k}"
 
@@ -256,25 +261,6 @@ def store_part(value: str, place: str, count: int, lanes: Lanes) -> str:
 def mask(count: int, lanes: Lanes) -> str:
     bits = ", ".join(f"i1 {'true' if k < count else 'false'}" for k in range(lanes.width))
     return f"{lanes.truth} <{bits}>"
-
-
-def transpose(rows: Sequence[str], lanes: Lanes, tag: str) -> tuple[list[str], list[str]]:
-    """W vectors of W elements, rows to columns: log2 W rounds of exchanges between pairs."""
-    W, V, values, lines, half = lanes.width, lanes.number, list(rows), [], 1
-    while half < W:
-        new = list(values)
-        for i in range(W):
-            if i & half:
-                continue
-            a, b = values[i], values[i + half]
-            low = [j if not j & half else j - half + W for j in range(W)]
-            high = [j + half if not j & half else j + W for j in range(W)]
-            for place, indices in ((i, low), (i + half, high)):
-                name = f"{tag}_{half}_{place}"
-                lines.append(f"{name} = shufflevector {V} {a}, {V} {b}, <{W} x i32> <{', '.join(f'i32 {x}' for x in indices)}>")
-                new[place] = name
-        values, half = new, 2 * half
-    return values, lines
 
 
 # any strides ----------------------------------------------------------------------------------------------------------------

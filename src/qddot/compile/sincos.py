@@ -1,19 +1,24 @@
-"""Sine and cosine together, for W angles at once: our own, so that one state and a batch give the same bits.
+"""Sine and cosine together, of all angles of a kernel at once: our own, so that one state and a batch give the same bits.
 
 An angle is reduced by multiples of pi/2 in three parts, each subtraction a fused multiply-add, then two polynomials on
-[-pi/4, pi/4] are evaluated and swapped or negated by quadrant. Beyond `LIMIT` the C library does the reduction, lane by lane: rare,
-and out of the way. Largest error against the exact values: 1.6 units in the last place of the result, 0.2 in the median, any finite
-argument (tests/compile/test_sincos.py).
+[-pi/4, pi/4] are evaluated and swapped or negated by quadrant. One loop does it for every angle, so that its constants stay in
+registers; of a single state it takes as many angles at a time as the processor can. Beyond `LIMIT` the C library answers, in a
+second pass: rare, and out of the way. Largest error against the exact values: 1.6 units in the last place of the result, 0.2 in
+the median, any finite argument (tests/compile/test_sincos.py).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from qddot.compile.lanes import Lanes
 
 LIMIT = {"double": 1e8, "float": 1e4}
+ROUND = {"double": 1.5 * 2.0**52, "float": 1.5 * 2.0**23}
+"""A number so large that adding it rounds to a whole number, which then stands in its last bits."""
+
 PARTS = {
     "double": (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33),
     "float": (1.57079637050628662109375, -4.37113900018624283e-8, -1.71512449109825e-15),
@@ -46,63 +51,82 @@ def name(lanes: Lanes) -> str:
     return f"@sincos.{lanes.suffix}"
 
 
-def pair(lanes: Lanes) -> str:
-    """The type of its result."""
-    return f"{{{lanes.number}, {lanes.number}}}"
+class Rooms(NamedTuple):
+    """Where `count` angles of a kernel over `lanes` stand in memory, and afterwards their sines and cosines."""
+
+    count: int
+    lanes: Lanes
+
+    @property
+    def vectors(self) -> int:
+        """What the loop goes through: an angle of W states, or of one state as many angles as fit."""
+        return self.count if self.lanes.width > 1 else -(-self.count // self.lanes.native)
+
+    @property
+    def bytes(self) -> int:
+        """Of the angles; their sines and cosines take twice as many."""
+        return self.vectors * self.loop_lanes.width * self.lanes.bits // 8
+
+    @property
+    def loop_lanes(self) -> Lanes:
+        return self.lanes if self.lanes.width > 1 else self.lanes.whole_vector
+
+    def place(self, angle: int, function: str) -> int:
+        """In which place among the results, counted in numbers of `lanes`, a `sin` or `cos` stands."""
+        if self.lanes.width > 1:
+            return 2 * angle + (function == "cos")
+        vector, lane = divmod(angle, self.lanes.native)
+        return (2 * vector + (function == "cos")) * self.lanes.native + lane
 
 
 def define(lanes: Lanes) -> Iterable[str]:
-    """`{sine, cosine} sincos(angle)`."""
-    V = lanes.number
-    yield f"define internal {pair(lanes)} {name(lanes)}({V} %x) noinline nounwind {{"
+    """`sincos(angles, results, n)`: of each of n vectors of angles a vector of sines and one of cosines."""
+    V, T, W = lanes.number, lanes.truth, lanes.width
+    yield from define_far(lanes)
+    yield f"define internal void {name(lanes)}(ptr noalias %in, ptr noalias %out, i64 %n) noinline nounwind {{\nentry:"
     if not lanes.fma:  # the reduction needs it
-        yield from from_library(lanes, "%x", "all")
-        yield from result(lanes, "%all_sin", "%all_cos")
+        yield f"call void {name(lanes)}.far(ptr %in, ptr %out, i64 %n)\nret void\n}}"
         return
+    yield "br label %next\nnext:\n%k = phi i64 [ 0, %entry ], [ %k1, %next ]"
+    yield f"%far = phi {T} [ {'zeroinitializer' if W > 1 else 'false'}, %entry ], [ %further, %next ]"
+    yield f"%xp = getelementptr {V}, ptr %in, i64 %k\n%x = load {V}, ptr %xp, align {lanes.bits // 8}"
     yield f"%size = {lanes.call('fabs', '%x')}"
     yield f"%near = fcmp ole {V} %size, {lanes.literal(LIMIT[lanes.real])}"
-    yield f"%a = select {lanes.truth} %near, {V} %x, {V} {lanes.literal(0.0)}"
+    yield f"%a = select {T} %near, {V} %x, {V} {lanes.literal(0.0)}"
     yield from near_zero(lanes)
-    far = "%far_lane"
-    yield f"{far} = xor {lanes.truth} %near, {'splat (i1 true)' if lanes.width > 1 else 'true'}"
-    if lanes.width > 1:
-        yield f"%any = call i1 @llvm.vector.reduce.or.v{lanes.width}i1({lanes.truth} {far})"
-    yield f"br i1 {'%any' if lanes.width > 1 else far}, label %rare, label %usual, !prof !0"
-    yield "usual:"
-    yield from result(lanes, "%sine", "%cosine", close=False)
-    yield "rare:"
-    yield from from_library(lanes, "%x", "far")
-    yield f"%s9 = select {lanes.truth} %near, {V} %sine, {V} %far_sin"
-    yield f"%c9 = select {lanes.truth} %near, {V} %cosine, {V} %far_cos"
-    yield from result(lanes, "%s9", "%c9", tag="9")
+    yield f"%k2 = shl i64 %k, 1\n%sp = getelementptr {V}, ptr %out, i64 %k2\n%cp = getelementptr {V}, ptr %sp, i64 1"
+    yield f"store {V} %sine, ptr %sp, align {lanes.bits // 8}\nstore {V} %cosine, ptr %cp, align {lanes.bits // 8}"
+    yield f"%lost = xor {T} %near, {'splat (i1 true)' if W > 1 else 'true'}\n%further = or {T} %far, %lost"
+    yield "%k1 = add i64 %k, 1\n%more = icmp slt i64 %k1, %n\nbr i1 %more, label %next, label %end\nend:"
+    if W > 1:
+        yield f"%any = call i1 @llvm.vector.reduce.or.v{W}i1({T} %further)"
+    yield f"br i1 {'%any' if W > 1 else '%further'}, label %rare, label %done, !prof !0"
+    yield f"rare:\ncall void {name(lanes)}.far(ptr %in, ptr %out, i64 %n)\nbr label %done\ndone:\nret void\n}}"
 
 
 def near_zero(lanes: Lanes) -> Iterable[str]:
     """%sine and %cosine of %a."""
     V, I, real = lanes.number, lanes.integer, lanes.real
-    yield f"%turns = fmul {V} %a, {lanes.literal(2 / math.pi)}"
-    yield f"%n = {lanes.call('rint', '%turns')}"
-    yield f"%minus = fneg {V} %n"
+    yield f"%turns = {lanes.call('fma', '%a', lanes.literal(2 / math.pi), lanes.literal(ROUND[real]))}"
+    yield f"%whole_turns = fsub {V} %turns, {lanes.literal(ROUND[real])}"
+    yield f"%minus = fneg {V} %whole_turns"
     rest = "%a"
     for k, part in enumerate(PARTS[real]):
         yield f"%rest{k} = {lanes.call('fma', '%minus', lanes.literal(part), rest)}"
         rest = f"%rest{k}"
     yield f"%z = fmul {V} {rest}, {rest}"
     yield from horner(lanes, "ps", SINE[real])
-    yield from horner(lanes, "pc", COSINE[real])
+    yield from horner(lanes, "pc", (*COSINE[real], -0.5, 1.0))
     yield f"%cube = fmul {V} %z, {rest}"
     yield f"%s = {lanes.call('fma', '%cube', '%ps', rest)}"
-    yield f"%half = {lanes.call('fma', '%z', lanes.literal(-0.5), lanes.literal(1.0))}"
-    yield f"%square = fmul {V} %z, %z"
-    yield f"%c = {lanes.call('fma', '%square', '%pc', '%half')}"
     # the quadrant: odd ones swap, bit 1 of n negates the sine, bit 1 of n + 1 the cosine
-    yield f"%q = fptosi {V} %n to {I}"
+    yield f"%q = bitcast {V} %turns to {I}"
     yield f"%low = and {I} %q, {lanes.whole(1)}"
     yield f"%odd = icmp ne {I} %low, {lanes.whole(0)}"
-    yield f"%s0 = select {lanes.truth} %odd, {V} %c, {V} %s"
-    yield f"%c0 = select {lanes.truth} %odd, {V} %s, {V} %c"
-    yield f"%next = add {I} %q, {lanes.whole(1)}"
-    for value, count, out in (("s0", "q", "sine"), ("c0", "next", "cosine")):
+    yield f"%s0 = select {lanes.truth} %odd, {V} %pc, {V} %s"
+    yield f"%c0 = select {lanes.truth} %odd, {V} %s, {V} %pc"
+    yield f"%after = add {I} %q, {lanes.whole(1)}"
+    for value, count, out in (("s0", "q", "sine"), ("c0", "after", "cosine")):
         yield f"%{out}_up = shl {I} %{count}, {lanes.whole(lanes.bits - 2)}"
         yield f"%{out}_sign = and {I} %{out}_up, {lanes.whole(-(1 << (lanes.bits - 1)))}"
         yield f"%{out}_bits = bitcast {V} %{value} to {I}"
@@ -119,25 +143,17 @@ def horner(lanes: Lanes, out: str, coefficients: Sequence[float]) -> Iterable[st
         value = f"%{out}{k}"
 
 
-def from_library(lanes: Lanes, x: str, tag: str) -> Iterable[str]:
-    """%tag_sin and %tag_cos, lane by lane."""
-    V, real, end = lanes.number, lanes.real, "f" if lanes.real == "float" else ""
-    for function in ("sin", "cos"):
-        if lanes.width == 1:
-            yield f"%{tag}_{function} = call {real} @{function}{end}({real} {x})"
-            continue
-        built = "poison"
-        for k in range(lanes.width):
-            yield f"%{tag}_{function}_x{k} = extractelement {V} {x}, i64 {k}"
-            yield f"%{tag}_{function}_y{k} = call {real} @{function}{end}({real} %{tag}_{function}_x{k})"
-            out = f"%{tag}_{function}" if k == lanes.width - 1 else f"%{tag}_{function}_v{k}"
-            yield f"{out} = insertelement {V} {built}, {real} %{tag}_{function}_y{k}, i64 {k}"
-            built = out
-
-
-def result(lanes: Lanes, sine: str, cosine: str, tag: str = "", close: bool = True) -> Iterable[str]:
-    yield f"%pair{tag} = insertvalue {pair(lanes)} poison, {lanes.number} {sine}, 0"
-    yield f"%both{tag} = insertvalue {pair(lanes)} %pair{tag}, {lanes.number} {cosine}, 1"
-    yield f"ret {pair(lanes)} %both{tag}"
-    if close:
-        yield "}"
+def define_far(lanes: Lanes) -> Iterable[str]:
+    """The same by the C library, one number after the other, where angles are beyond the limit; without fma, everywhere."""
+    real, W, end = lanes.real, lanes.width, "f" if lanes.real == "float" else ""
+    limit = lanes.scalar.literal(LIMIT[real] if lanes.fma else -1.0)
+    yield f"define internal void {name(lanes)}.far(ptr noalias %in, ptr noalias %out, i64 %n) noinline nounwind {{\nentry:"
+    yield f"%count = mul i64 %n, {W}\nbr label %next\nnext:\n%k = phi i64 [ 0, %entry ], [ %k1, %end ]"
+    yield f"%xp = getelementptr {real}, ptr %in, i64 %k\n%x = load {real}, ptr %xp"
+    yield f"%size = {lanes.scalar.call('fabs', '%x')}\n%near = fcmp ole {real} %size, {limit}"
+    yield f"br i1 %near, label %end, label %far\nfar:\n%vector = udiv i64 %k, {W}\n%skip = mul i64 %vector, {W}"
+    yield f"%place = add i64 %k, %skip\n%sp = getelementptr {real}, ptr %out, i64 %place"
+    yield f"%cp = getelementptr {real}, ptr %sp, i64 {W}"
+    yield f"%s = call {real} @sin{end}({real} %x)\n%c = call {real} @cos{end}({real} %x)"
+    yield f"store {real} %s, ptr %sp\nstore {real} %c, ptr %cp\nbr label %end"
+    yield "end:\n%k1 = add i64 %k, 1\n%more = icmp slt i64 %k1, %count\nbr i1 %more, label %next, label %done\ndone:\nret void\n}"

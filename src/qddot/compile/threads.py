@@ -29,6 +29,8 @@ def thread_count(asked: int | None) -> int:
     Raises:
         InputError: not a positive whole number.
     """
+    if type(asked) is int and asked > 0:
+        return asked
     source, value = ("threads", asked) if asked is not None else (VARIABLE, os.environ.get(VARIABLE) or None)
     if value is None:
         return cores()

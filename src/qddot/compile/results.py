@@ -1,0 +1,197 @@
+"""Results of W states on their way from vectors to rows of memory.
+
+A kernel for W states leaves each distinct value once, as a vector in its slot: of a symmetric matrix one half, of zeros one. From
+there tables say which slots make which elements, W of them at a time. Rows of mostly zeros are put together on a stage, where zeros
+stay from one round to the next. So are rows of results too large for the caches; they leave the stage in whole lines that bypass
+the caches, at more than twice the speed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+from qddot.compile.kernel_ir import slots
+from qddot.compile.lanes import Lanes
+from qddot.compile.transpose import transpose
+from qddot.graph.expr import Expr
+from qddot.graph.program import Output, Program
+from qddot.model.scalar import Scalar
+
+LARGE = 1 << 23
+"""Results with more bytes than this leave the caches anyway."""
+
+SPARSE = 0.8
+"""From this share of zeros on, a detour over the stage costs less than writing them again and again."""
+
+
+class Results:
+    """Where the results of W states are: `slots` for each distinct value."""
+
+    def __init__(self, program: Program, lanes: Lanes) -> None:
+        self.outputs, self.lanes, self.first = program.outputs, lanes, len(program.inputs)
+        self.slots = slots(program)
+
+    @property
+    def room(self) -> int:
+        """Bytes of all slots."""
+        return len(self.slots) * self.vector
+
+    @property
+    def vector(self) -> int:
+        return self.lanes.width * self.lanes.bits // 8
+
+    @cached_property
+    def stages(self) -> list[int]:
+        """Where the stage of each output begins, after one vector, and where the last one ends, in bytes."""
+        ends = [self.vector]
+        for output in self.outputs:
+            ends.append(ends[-1] + ((output.size + 1) * self.vector if self.is_tabled(output) else 0))
+        return ends
+
+    def is_tabled(self, output: Output) -> bool:
+        """Wide enough to be put together from whole vectors."""
+        return output.size >= self.lanes.width
+
+    def define(self) -> Iterable[str]:
+        """The tables: of each group of W elements its first column, in bytes of a row, and its slots, in bytes of the room."""
+        W, item = self.lanes.width, self.lanes.bits // 8
+        for i, output in enumerate(self.outputs, self.first):
+            if self.is_tabled(output):
+                slots = [self.slots[plain(x)] * self.vector for x in output.values]
+                for name, zeros in (("staged", False), ("direct", True)):
+                    groups = [(k * item, *slots[k : k + W]) for k in groups_of(output, W, zeros=zeros)]
+                    numbers = [f"i32 {x}" for group in groups for x in group] or ["i32 0"]
+                    yield f"@{name}{i} = internal constant [{len(numbers)} x i32] [{', '.join(numbers)}]"
+        yield from define_spread(self.lanes)
+        yield from define_deliver(self.lanes)
+
+    def begin(self) -> Iterable[str]:
+        """Before the first states: constants, the stages, and which of them are used."""
+        V, item = self.lanes.number, self.lanes.bits // 8
+        for x, slot in self.slots.items():
+            if x.__class__ is not Expr:
+                yield f"%constant{slot} = getelementptr {V}, ptr %results, i64 {slot}"
+                yield f"store {V} {self.lanes.literal(x)}, ptr %constant{slot}, align {self.vector}"
+        yield f"call void @llvm.memset.p0.i64(ptr %stages, i8 0, i64 {self.stages[-1]}, i1 false)"
+        yield f"%written = mul i64 %whole, {sum(x.size for x in self.outputs) * item}\n%large = icmp ugt i64 %written, {LARGE}"
+        for i, output in enumerate(self.outputs, self.first):
+            if self.is_tabled(output):
+                staged = "true" if is_sparse(output) else f"%stream{i}"
+                yield f"%stage{i} = getelementptr i8, ptr %stages, i64 {self.stages[i - self.first]}"
+                yield f"%packed{i} = icmp eq i64 %step{i}, {output.size * item}\n%stream{i} = and i1 %large, %packed{i}"
+                yield f"%staged{i} = or i1 false, {staged}"
+                yield f"%by{i} = select i1 %staged{i}, i64 {output.size * item}, i64 %step{i}"
+                staged, direct = (len(groups_of(output, self.lanes.width, zeros=zeros)) for zeros in (False, True))
+                yield f"%table{i} = select i1 %staged{i}, ptr @staged{i}, ptr @direct{i}"
+                yield f"%groups{i} = select i1 %staged{i}, i64 {staged}, i64 {direct}"
+
+    def leave(self) -> Iterable[str]:
+        """After each round: from the slots to the W rows at %row<i>_0 and so on."""
+        yield "%first = icmp eq i64 %k, 0"
+        for i, output in enumerate(self.outputs, self.first):
+            if self.is_tabled(output):
+                yield f"%to{i} = select i1 %staged{i}, ptr %stage{i}, ptr %row{i}_0"
+                yield f"call void @spread(ptr %results, ptr %table{i}, i64 %groups{i}, ptr %to{i}, i64 %by{i})"
+                size = output.size * self.lanes.bits // 8
+                yield f"br i1 %staged{i}, label %deliver{i}, label %delivered{i}\ndeliver{i}:"
+                yield f"call void @deliver(ptr %stage{i}, ptr %row{i}_0, i64 %step{i}, i64 {size}, i1 %stream{i}, i1 %first)"
+                yield f"br label %delivered{i}\ndelivered{i}:"
+
+    def end(self) -> Iterable[str]:
+        """After the last round."""
+        for i, output in enumerate(self.outputs, self.first):
+            if self.is_tabled(output):
+                yield f"br i1 %stream{i}, label %finish{i}, label %finished{i}\nfinish{i}:"
+                yield f"%end{i} = mul i64 %whole, %step{i}\n%end_at{i} = getelementptr i8, ptr %base{i}, i64 %end{i}"
+                yield f"call void @finish(ptr %stage{i}, ptr %end_at{i})\nbr label %finished{i}\nfinished{i}:"
+        yield "fence seq_cst"  # what bypassed the caches comes before anything after
+
+
+def plain(x: Scalar) -> Scalar:
+    """A node, or a float."""
+    return x if x.__class__ is Expr else float(x)
+
+
+def is_zero(x: Scalar) -> bool:
+    return x.__class__ is not Expr and x == 0
+
+
+def is_sparse(output: Output) -> bool:
+    return sum(map(is_zero, output.values)) >= SPARSE * output.size
+
+
+def groups_of(output: Output, W: int, *, zeros: bool) -> list[int]:
+    """Where W elements begin, such that every element is in some group; without `zeros`, every one that is not zero."""
+    found, k = [], 0
+    while k < output.size:
+        if not zeros and is_zero(output.values[k]):
+            k += 1
+        else:
+            found.append(min(k, output.size - W))
+            k = found[-1] + W
+    return found
+
+
+def define_spread(lanes: Lanes) -> Iterable[str]:
+    """`spread(slots, table, groups, to, step)`: the vectors a table names, as W rows."""
+    W, V, align = lanes.width, lanes.number, lanes.bits // 8
+    yield "define internal void @spread(ptr noalias %slots, ptr noalias %table, i64 %groups, ptr noalias %to, i64 %step)"
+    yield "noinline nounwind {\nentry:\n%some = icmp sgt i64 %groups, 0\nbr i1 %some, label %next, label %done"
+    yield f"next:\n%k = phi i64 [ 0, %entry ], [ %k1, %next ]\n%at = mul i64 %k, {W + 1}"
+    yield "%group = getelementptr i32, ptr %table, i64 %at\n%first = load i32, ptr %group\n%column = zext i32 %first to i64"
+    for r in range(W):
+        yield f"%np{r} = getelementptr i32, ptr %group, i64 {r + 1}\n%n{r} = load i32, ptr %np{r}\n%m{r} = zext i32 %n{r} to i64"
+        yield f"%vp{r} = getelementptr i8, ptr %slots, i64 %m{r}\n%v{r} = load {V}, ptr %vp{r}, align {W * align}"
+    rows, lines = transpose([f"%v{r}" for r in range(W)], lanes, "%t")
+    yield from lines
+    yield "%p0 = getelementptr i8, ptr %to, i64 %column"
+    for r in range(W):
+        yield f"store {V} {rows[r]}, ptr %p{r}, align {align}"
+        yield f"%p{r + 1} = getelementptr i8, ptr %p{r}, i64 %step"
+    yield "%k1 = add i64 %k, 1\n%more = icmp slt i64 %k1, %groups\nbr i1 %more, label %next, label %done\ndone:\nret void\n}"
+
+
+def define_deliver(lanes: Lanes) -> Iterable[str]:
+    """`deliver(stage, to, step, size, stream, first)`: W rows of `size` bytes from the stage to memory.
+
+    As a stream, whole aligned vectors bypass the caches. The last one is not yet whole where rows do not begin with a vector: it
+    waits before the stage for the next round, and `finish(stage, to)` writes it after the last one.
+    """
+    W, V, item = lanes.width, lanes.number, lanes.bits // 8
+    vector = W * item
+    yield "define internal void @deliver(ptr noalias %stage, ptr noalias %to, i64 %step, i64 %size, i1 %stream, i1 %first)"
+    yield "noinline nounwind {\nentry:\nbr i1 %stream, label %whole, label %row"
+    yield "row:\n%r = phi i64 [ 0, %entry ], [ %r1, %row ]"
+    yield "%here = mul i64 %r, %size\n%there = mul i64 %r, %step"
+    yield "%source = getelementptr i8, ptr %stage, i64 %here\n%target = getelementptr i8, ptr %to, i64 %there"
+    yield "call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %source, i64 %size, i1 false)"
+    yield f"%r1 = add i64 %r, 1\n%rows = icmp slt i64 %r1, {W}\nbr i1 %rows, label %row, label %done"
+    yield f"whole:\n%all = mul i64 %size, {W}\n%address = ptrtoint ptr %to to i64\n%over = and i64 %address, {vector - 1}"
+    yield "%begin = sub i64 0, %over\n%end = sub i64 %all, %over\nbr i1 %first, label %partial, label %lines"
+    yield "partial:"
+    yield from part_of_vector("uge", "%stage", "%to", "%begin", "%over", lanes)
+    yield f"%second = add i64 %begin, {vector}\nbr label %lines"
+    yield "lines:\n%from = phi i64 [ %begin, %whole ], [ %second, %partial ]\nbr label %line"
+    yield "line:\n%k = phi i64 [ %from, %lines ], [ %k1, %line ]"
+    yield "%source1 = getelementptr i8, ptr %stage, i64 %k\n%target1 = getelementptr i8, ptr %to, i64 %k"
+    yield f"%x = load {V}, ptr %source1, align {item}\nstore {V} %x, ptr %target1, align {vector}, !nontemporal !1"
+    yield f"%k1 = add i64 %k, {vector}\n%more = icmp slt i64 %k1, %end\nbr i1 %more, label %line, label %keep"
+    yield f"keep:\n%last = sub i64 %all, {vector}\n%last_at = getelementptr i8, ptr %stage, i64 %last"
+    yield f"%wait_at = getelementptr i8, ptr %stage, i64 {-vector}\n%y = load {V}, ptr %last_at, align {vector}"
+    yield f"store {V} %y, ptr %wait_at, align {vector}\nbr label %done\ndone:\nret void\n}}"
+    yield "define internal void @finish(ptr noalias %stage, ptr noalias %to) noinline nounwind {"
+    yield f"%address = ptrtoint ptr %to to i64\n%over = and i64 %address, {vector - 1}\n%begin = sub i64 0, %over"
+    yield from part_of_vector("ult", "%stage", "%to", "%begin", "%over", lanes)
+    yield "ret void\n}"
+
+
+def part_of_vector(which: str, stage: str, to: str, at: str, over: str, lanes: Lanes) -> Iterable[str]:
+    """Store those elements of the vector at an offset whose place in it compares with `over`."""
+    W, V, item, I = lanes.width, lanes.number, lanes.bits // 8, f"<{lanes.width} x i64>"
+    yield f"%one = insertelement {I} poison, i64 {over}, i64 0"
+    yield f"%every = shufflevector {I} %one, {I} poison, <{W} x i32> zeroinitializer"
+    yield f"%mask = icmp {which} {I} <{', '.join(f'i64 {k * item}' for k in range(W))}>, %every"
+    yield f"%part_from = getelementptr i8, ptr {stage}, i64 {at}\n%part_to = getelementptr i8, ptr {to}, i64 {at}"
+    yield f"%part = load {V}, ptr %part_from, align {item}"
+    yield f"call void @llvm.masked.store.{lanes.suffix}.p0({V} %part, ptr align {item} %part_to, {lanes.truth} %mask)"
