@@ -8,6 +8,7 @@ A new joint type is one class here and its name in `KINDS`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -27,7 +28,8 @@ X, Y, Z = Vec(1, 0, 0), Vec(0, 1, 0), Vec(0, 0, 1)
 
 
 class JointType(Protocol):
-    """What a joint is to the algorithms (`transform`, `subspace`) and to an integrator (the rest, on arrays (..., nq or nv))."""
+    """What a joint is to the algorithms (`transform`, `subspace`, `rates`) and to an integrator (the rest, on arrays (..., nq or
+    nv))."""
 
     nq: int
     nv: int
@@ -38,6 +40,10 @@ class JointType(Protocol):
     def subspace(self) -> tuple[Motion, ...]: ...
 
     def transform(self, field, q: list[Scalar]) -> Transform: ...
+
+    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Sequence[Scalar]:
+        """dq/dt at the velocity v, over any scalar."""
+        ...
 
     def neutral(self) -> np.ndarray: ...
 
@@ -53,6 +59,9 @@ class Coordinate:
 
     nq = nv = 1
     quaternion, angle = False, True
+
+    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Sequence[Scalar]:
+        return v
 
     def neutral(self) -> np.ndarray:
         return np.zeros(1)
@@ -118,6 +127,9 @@ class Spherical:
     def transform(self, field, q: list[Scalar]) -> Transform:
         return Transform(from_quaternion(*q), Vec())
 
+    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Sequence[Scalar]:
+        return quaternion_rates(q, Vec(*v))
+
     def neutral(self) -> np.ndarray:
         return np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -141,6 +153,9 @@ class Free:
     def transform(self, field, q: list[Scalar]) -> Transform:
         return Transform(from_quaternion(*q[:4]), Vec(*q[4:]))
 
+    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Sequence[Scalar]:
+        return [*quaternion_rates(q[:4], Vec(*v[:3])), *(from_quaternion(*q[:4]) @ Vec(*v[3:]))]
+
     def neutral(self) -> np.ndarray:
         return np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 
@@ -157,6 +172,12 @@ class Free:
 
     def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         return np.concatenate([normalized(rng.normal(size=4)), rng.uniform(-1, 1, size=3)])
+
+
+def quaternion_rates(q: Sequence[Scalar], w: Vec) -> list[Scalar]:
+    """`q (0, w) / 2`: the rate of a quaternion wxyz that turns with w in its own axes, over any scalar."""
+    scalar, axis = q[0], Vec(*q[1:])
+    return [-axis.dot(w) / 2, *((w * scalar + axis.cross(w)) * 0.5)]
 
 
 # unit quaternions on arrays (..., 4) ---------------------------------------------------------------------------------------
