@@ -229,6 +229,8 @@ class Robot:
             lines.append(f"  ... and {len(self.joint_names) - SHOWN} more joints")
         for name, (leader, multiplier, offset) in list(self.mimics.items())[:SHOWN]:
             lines.append(f"  {name} follows {leader}: {short(multiplier)} q + {short(offset)}")
+        if self.model.constraints:
+            lines.append(f"  constraints: {', '.join(c.name for c in self.model.constraints)}")
         if self.symbols:
             lines.append(f"  symbols: {', '.join(sorted(map(str, self.symbols)))}")
         return "\n".join(lines)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qddot.compile.evaluate import Evaluator
+from qddot.compile.evaluate import Evaluator, refuse_non_finite
 from qddot.compile.wrenches import net_stack
 from qddot.constraints.constraint import Constraint
 from qddot.constraints.factored import Factored, T, factored, first, named, times
@@ -71,7 +71,10 @@ class Enforced:
         f = minus(tau, self.forced("bias_torque", {"q": q, "qd": qd}, f_ext, f_tip))
         solver = self.factored(q, A)
         solver.warn_of_redundant_rows()
-        return ConstrainedDynamics(*solver.accelerations(f, b))
+        with np.errstate(all="ignore"):
+            found = ConstrainedDynamics(*solver.accelerations(f, b))
+        refuse_non_finite("constrained_forward_dynamics", found._fields, found)
+        return found
 
     def inverse_dynamics(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, lam: ArrayLike, f_ext: Any, f_tip: Any, tolerance: float | None

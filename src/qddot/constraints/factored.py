@@ -32,6 +32,7 @@ class Factored:
     """M and A of a batch of states.
 
     Attributes:
+        M, A: (..., n, n) and (..., k, n), rows of A that are only rounding being zero.
         L: (..., n, n), lower triangular: `M = L L^T`.
         d: (..., k), lengths of the columns of X.
         U, s, V: (..., n, p), (..., p), (..., k, p) with `X / d = U diag(s) V^T`; U and V are zero, and s is 1, beyond the rank.
@@ -39,6 +40,8 @@ class Factored:
         rank: (...).
     """
 
+    M: np.ndarray
+    A: np.ndarray
     L: np.ndarray
     d: np.ndarray
     U: np.ndarray
@@ -53,8 +56,14 @@ class Factored:
         Raises:
             SingularityError: no acceleration satisfies all constraints.
         """
+        self.refuse_contradiction(solve(self.L, f), b / self.d)
+        qdd, lam = self.solution(f, b)
+        left = self.solution(f - times(self.M, qdd) - times(T(self.A), lam), b + times(self.A, qdd))  # takes rounding away
+        return qdd + left[0], lam + left[1]
+
+    def solution(self, f: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same, before refinement."""
         y, b = solve(self.L, f), b / self.d
-        self.refuse_contradiction(y, b)
         stopped = times(T(self.U), y) + times(T(self.V), b) / self.s
         z = y - times(self.U, stopped)
         lam = times(self.V, stopped / self.s) / self.d
@@ -94,6 +103,7 @@ class Factored:
             warnings.warn(text, RankWarning, stacklevel=stacklevel_outside())
 
 
+@np.errstate(under="ignore")
 def factored(M: np.ndarray, A: np.ndarray, name: str) -> Factored:
     """M (..., n, n) and A (..., k, n), factored.
 
@@ -111,7 +121,8 @@ def factored(M: np.ndarray, A: np.ndarray, name: str) -> Factored:
     mask, rank = kept[..., None, :], kept.sum(-1)
     idle = np.arange(d.shape[-1]) >= rank[..., None]
     N = np.where(idle[..., None, :], V / d[..., None], 0)
-    return Factored(L, d, np.where(mask, U[..., :p], 0), np.where(kept, s, 1), np.where(mask, V[..., :p], 0), N, rank)
+    U, V, s = np.where(mask, U[..., :p], 0), np.where(mask, V[..., :p], 0), np.where(kept, s, 1)
+    return Factored(M, A, L, d, U, s, V, N, rank)
 
 
 def cholesky(M: np.ndarray, name: str) -> np.ndarray:
