@@ -74,7 +74,7 @@ def coordinate_rates(model: LiftedModel, q: Scalars, qd: Scalars) -> list[Scalar
     for joint in model.source.mechanism.coordinates:
         i, k = joint.q.start, joint.v.start
         for part in joint.parts:
-            rates += part.rates(q[i : i + part.nq], qd[k : k + part.nv])
+            rates += part.rate(q[i : i + part.nq], qd[k : k + part.nv])
             i, k = i + part.nq, k + part.nv
     return rates
 

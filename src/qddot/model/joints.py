@@ -28,7 +28,7 @@ X, Y, Z = Vec(1, 0, 0), Vec(0, 1, 0), Vec(0, 0, 1)
 
 
 class JointType(Protocol):
-    """What a joint is to the algorithms (`transform`, `subspace`, `rates`) and to an integrator (the rest, on arrays (..., nq or
+    """What a joint is to the algorithms (`transform`, `subspace`, `rate`) and to an integrator (the rest, on arrays (..., nq or
     nv))."""
 
     nq: int
@@ -41,8 +41,8 @@ class JointType(Protocol):
 
     def transform(self, field, q: list[Scalar]) -> Transform: ...
 
-    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Sequence[Scalar]:
-        """dq/dt at the velocity v, over any scalar."""
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+        """dq/dt, over any scalar."""
         ...
 
     def neutral(self) -> np.ndarray: ...
@@ -60,8 +60,8 @@ class Coordinate:
     nq = nv = 1
     quaternion, angle = False, True
 
-    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Sequence[Scalar]:
-        return v
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+        return list(v)
 
     def neutral(self) -> np.ndarray:
         return np.zeros(1)
@@ -127,8 +127,8 @@ class Spherical:
     def transform(self, field, q: list[Scalar]) -> Transform:
         return Transform(from_quaternion(*q), Vec())
 
-    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Sequence[Scalar]:
-        return quaternion_rates(q, Vec(*v))
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+        return quaternion_rate(q, v)
 
     def neutral(self) -> np.ndarray:
         return np.array([1.0, 0.0, 0.0, 0.0])
@@ -153,8 +153,8 @@ class Free:
     def transform(self, field, q: list[Scalar]) -> Transform:
         return Transform(from_quaternion(*q[:4]), Vec(*q[4:]))
 
-    def rates(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Sequence[Scalar]:
-        return [*quaternion_rates(q[:4], Vec(*v[:3])), *(from_quaternion(*q[:4]) @ Vec(*v[3:]))]
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+        return [*quaternion_rate(q[:4], v[:3]), *(from_quaternion(*q[:4]) @ Vec(*v[3:]))]
 
     def neutral(self) -> np.ndarray:
         return np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
@@ -174,10 +174,11 @@ class Free:
         return np.concatenate([normalized(rng.normal(size=4)), rng.uniform(-1, 1, size=3)])
 
 
-def quaternion_rates(q: Sequence[Scalar], w: Vec) -> list[Scalar]:
-    """`q (0, w) / 2`: the rate of a quaternion wxyz that turns with w in its own axes, over any scalar."""
-    scalar, axis = q[0], Vec(*q[1:])
-    return [-axis.dot(w) / 2, *((w * scalar + axis.cross(w)) * 0.5)]
+def quaternion_rate(q: Sequence[Scalar], w: Sequence[Scalar]) -> list[Scalar]:
+    """Of a unit quaternion that turns with angular velocity `w` in its own axes, over any scalar."""
+    a, b, c, d = q
+    x, y, z = (component / 2 for component in w)
+    return [-(b * x + c * y + d * z), a * x + c * z - d * y, a * y + d * x - b * z, a * z + b * y - c * x]
 
 
 # unit quaternions on arrays (..., 4) ---------------------------------------------------------------------------------------
