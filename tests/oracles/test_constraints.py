@@ -108,3 +108,26 @@ def test_closed_chains_of_the_catalog(name):
     Jdot = [oracle.jacobian_dot(q, qd, b, "world_aligned") - oracle.jacobian_dot(q, qd, a, "world_aligned") for a, b in pairs]
     J, Jdot = (np.vstack([x[3 : 3 + rows] for x in blocks]) for blocks in (J, Jdot))
     close(f"{name}: qdd", qdd, by_equations(oracle, q, qd, tau, J, Jdot)[0])
+
+
+FOUR_BAR = """<mujoco><compiler angle="radian"/><worldbody>
+  <body pos="0.065 0 0"><joint type="hinge" axis="0 0 1"/><geom size="0.01"/>
+    <body pos="0.24 0 0"><joint type="hinge" axis="0 0 1"/><geom size="0.01"/>
+      <body name="rocker" pos="0.21 0 0"><joint type="hinge" axis="0 0 1"/><geom size="0.01"/>
+        <site name="tip" pos="0.34 0 0"/>
+      </body></body></body>
+  <site name="closure" pos="-0.065 0 0"/>
+</worldbody><equality><connect site1="tip" site2="closure"/></equality></mujoco>"""
+
+
+def test_a_connection_has_the_rows_of_mujoco():
+    mujoco = pytest.importorskip("mujoco")
+    robot = qddot.load("four_bar")
+    model = mujoco.MjModel.from_xml_string(FOUR_BAR)
+    model.opt.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
+    data = mujoco.MjData(model)
+    for start in ([0.4, 1.8, 1.7], [0.1, 2.1, 1.5]):
+        data.qpos = robot.project(start) + np.array([0.02, -0.01, 0.03])  # a little open
+        mujoco.mj_forward(model, data)
+        close("connect: h, MuJoCo", robot.constraint_residual(data.qpos), data.efc_pos[:2])
+        close("connect: A, MuJoCo", robot.constraint_jacobian(data.qpos), data.efc_J.reshape(-1, 3)[:2])
