@@ -318,3 +318,13 @@ def test_closed_chains_in_minimal_coordinates(name):
     minimal = np.linalg.solve(free.T @ M @ free, free.T @ (tau - h - M @ curve))
     scale = abs(qdd).max()
     assert_allclose(qdd, curve + free @ minimal, atol=1e-5 * scale)
+
+
+def test_a_state_does_not_depend_on_the_others_of_its_batch():
+    robot, tiny = qddot.load("point_mass_2r"), qddot.holonomic(lambda s: [s.q[0] * 1e-6, s.q[1] ** 9])
+    q = np.array([[0.1, 0.5], [0.1, 1e3]])  # the second row of A is 24 orders of magnitude larger in the second state
+    alone = robot.constrained_forward_dynamics(q[0], [0, 0], [1, 2], tiny)
+    with pytest.warns(RankWarning, match=r"only 1 of 2 constraint rows are independent in state \[1\]"):
+        both = robot.constrained_forward_dynamics(q, [0, 0], [1, 2], tiny)
+    assert_allclose(both.lam[0], alone.lam, rtol=1e-12)
+    assert_allclose(both.qdd[0], alone.qdd, atol=1e-12)

@@ -111,7 +111,8 @@ def factored(M: np.ndarray, A: np.ndarray, name: str) -> Factored:
         SingularityError: M is not positive definite; `name` is the robot's.
     """
     L = cholesky(M, name)
-    A = np.where(np.abs(A).max(-1, keepdims=True, initial=0) <= NOTHING * max(1.0, np.abs(A).max(initial=0)), 0.0, A)
+    sizes = np.abs(A).max(-1, keepdims=True, initial=0)
+    A = np.where(sizes <= NOTHING * sizes.max(-2, keepdims=True, initial=1), 0.0, A)
     X = np.linalg.solve(L, T(A))
     d = np.linalg.norm(X, axis=-2)
     d[d == 0] = 1.0
