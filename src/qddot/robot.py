@@ -382,7 +382,6 @@ class Robot:
         return ForwardDerivatives(*self._evaluate("forward_dynamics_derivatives", {"q": q, "qd": qd, "tau": tau}, options))
 
     # constraints ------------------------------------------------------------------------------------------------------
-    # `constraints`: one (see `qddot.holonomic`, `qddot.pfaffian`, `qddot.connect`, ...) or several; None: those of the description.
 
     def constrained_forward_dynamics(
         self,
@@ -402,6 +401,8 @@ class Robot:
 
         Args:
             q, qd, tau: state and joint forces.
+            constraints: one (see `qddot.holonomic`, `qddot.pfaffian`, `qddot.connect` and the like) or several; None: those of the
+                description. So everywhere.
             f_ext, f_tip: as in `inverse_dynamics`.
             tolerance: refuse a state where some `|h|` or `|A qd|` is larger. None: the state is taken as it is.
 
