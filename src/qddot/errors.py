@@ -101,6 +101,10 @@ class SingularityError(QddotError, ArithmeticError):
     """The quantity does not exist here: a singular mass matrix, an orientation its coordinates cannot describe."""
 
 
+class ConvergenceError(QddotError, ArithmeticError):
+    """An iteration ended without a solution."""
+
+
 class MissingExtraError(QddotError, ImportError):
     """An optional package is needed for this and is not installed."""
 
@@ -111,6 +115,10 @@ class ModelWarning(UserWarning):
 
 class InputWarning(UserWarning):
     """An array that is legal but probably not meant."""
+
+
+class RankWarning(UserWarning):
+    """Some constraints follow from the others, so the force of each is not determined."""
 
 
 def describe(

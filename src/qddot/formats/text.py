@@ -38,8 +38,8 @@ Each table may also hold
     mimic       joint, multiplier, offset; or the name of the joint
 
 At the top: `name`, `gravity`, `base` (name of the link that stands still), `base_inertia` (of that link, for a base that is
-made to float), `symbols`, `values`, and `frames`, a list of tables `name`, `link`, `xyz`, `rpy` or `rpy_deg`. A pose is a 4 x 4
-matrix or a table `{xyz, rpy}`.
+made to float), `symbols`, `values`, `frames`, a list of tables `name`, `link`, `xyz`, `rpy` or `rpy_deg`, and `constraints`, a
+list of tables (see `qddot.formats.text_constraints`). A pose is a 4 x 4 matrix or a table `{xyz, rpy}`.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ from qddot.formats.expression import NOT_NAMES, RESERVED, TOKEN, Scope, names_in
 from qddot.formats.keys import ORIGIN, POSE, Keys
 from qddot.formats.subject import Subject
 from qddot.formats.tables import CONVENTIONS, DHRow, Screw, dh_model, screws_model
+from qddot.formats.text_constraints import read_constraints
 from qddot.model.description import Frame, Limits, Mimic
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
@@ -65,7 +66,7 @@ from qddot.model.model import GRAVITY, Model
 from qddot.model.scalar import Scalar, is_symbolic
 
 SHORT = {"S": "screws", "B": "body_screws", "M": "tool"}
-TOP = ("name", "gravity", "base", "base_inertia", "symbols", "values", "frames")
+TOP = ("name", "gravity", "base", "base_inertia", "symbols", "values", "frames", "constraints")
 FORMS = {
     "dh": ("dh", "convention"),
     "screws": ("screws", "tool", "relative"),
@@ -112,14 +113,16 @@ def read_text(path: str | Path, *, strict: bool = False, gravity: Sequence[Scala
     }
     try:
         if form == "dh":
-            return _dh(top, strict=strict, **given)
-        if form == "bodies":
-            return _bodies(top, strict, given)
-        return _screws(top, form, strict=strict, **given)
+            model = _dh(top, strict=strict, **given)
+        elif form == "bodies":
+            model = _bodies(top, strict, given)
+        else:
+            model = _screws(top, form, strict=strict, **given)
     except ModelError as error:
         if error.file and "> inertial" not in error.element:
             raise
         raise _as_written(error, top.get(form)) from None
+    return model.with_constraints(read_constraints(top, model)) if "constraints" in top else model
 
 
 def _as_written(error: ModelError, node: Node) -> ModelError:

@@ -8,6 +8,7 @@ A new joint type is one class here and its name in `KINDS`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -27,7 +28,8 @@ X, Y, Z = Vec(1, 0, 0), Vec(0, 1, 0), Vec(0, 0, 1)
 
 
 class JointType(Protocol):
-    """What a joint is to the algorithms (`transform`, `subspace`) and to an integrator (the rest, on arrays (..., nq or nv))."""
+    """What a joint is to the algorithms (`transform`, `subspace`, `rate`) and to an integrator (the rest, on arrays (..., nq or
+    nv))."""
 
     nq: int
     nv: int
@@ -38,6 +40,10 @@ class JointType(Protocol):
     def subspace(self) -> tuple[Motion, ...]: ...
 
     def transform(self, field, q: list[Scalar]) -> Transform: ...
+
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+        """dq/dt, over any scalar."""
+        ...
 
     def neutral(self) -> np.ndarray: ...
 
@@ -53,6 +59,9 @@ class Coordinate:
 
     nq = nv = 1
     quaternion, angle = False, True
+
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+        return list(v)
 
     def neutral(self) -> np.ndarray:
         return np.zeros(1)
@@ -118,6 +127,9 @@ class Spherical:
     def transform(self, field, q: list[Scalar]) -> Transform:
         return Transform(from_quaternion(*q), Vec())
 
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+        return quaternion_rate(q, v)
+
     def neutral(self) -> np.ndarray:
         return np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -141,6 +153,9 @@ class Free:
     def transform(self, field, q: list[Scalar]) -> Transform:
         return Transform(from_quaternion(*q[:4]), Vec(*q[4:]))
 
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+        return [*quaternion_rate(q[:4], v[:3]), *(from_quaternion(*q[:4]) @ Vec(*v[3:]))]
+
     def neutral(self) -> np.ndarray:
         return np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 
@@ -157,6 +172,13 @@ class Free:
 
     def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         return np.concatenate([normalized(rng.normal(size=4)), rng.uniform(-1, 1, size=3)])
+
+
+def quaternion_rate(q: Sequence[Scalar], w: Sequence[Scalar]) -> list[Scalar]:
+    """Of a unit quaternion that turns with angular velocity `w` in its own axes, over any scalar."""
+    a, b, c, d = q
+    x, y, z = (component / 2 for component in w)
+    return [-(b * x + c * y + d * z), a * x + c * z - d * y, a * y + d * x - b * z, a * z + b * y - c * x]
 
 
 # unit quaternions on arrays (..., 4) ---------------------------------------------------------------------------------------

@@ -29,7 +29,8 @@ class Model:
         gravity: acceleration (3,) in the root link's axes, m/s^2.
         strict: refuse inertias no real body has, instead of warning.
         doubtful: of a copy of a checked model, its links with such inertias; it is not checked again.
-        constraints: closed loops and coupled joints that the description has beyond the tree: data, which no algorithm enforces.
+        constraints: closed loops and coupled joints that the description has beyond the tree. Only the constrained dynamics of a
+            robot enforce them.
     """
 
     def __init__(
@@ -77,18 +78,25 @@ class Model:
     def symbols(self) -> frozenset:
         """The SymPy symbols left open anywhere in the model."""
         inertias = [link.inertia for link in self.links if link.inertia]
-        return frozenset(symbols_in(*inertias, *self.joints, *(f.pose for f in self.frames), self.gravity))
+        poses = (f.pose for f in self.frames)
+        return frozenset(symbols_in(*inertias, *self.joints, *poses, *self.constraints, self.gravity))
 
     def map(self, f: Callable[[Scalar], Scalar]) -> Model:
         """The model with `f` applied to every number except limits."""
         links = [Link(x.name, x.inertia and x.inertia.map(f), x.place) for x in self.links]
         frames = [Frame(x.name, x.link, map_scalars(f, x.pose), x.place) for x in self.frames]
         joints = [joint.map(f) for joint in self.joints]
-        return Model(self.name, links, joints, frames, map_scalars(f, self.gravity), doubtful=(), constraints=self.constraints)
+        kept = [x.map(f) for x in self.constraints]
+        return Model(self.name, links, joints, frames, map_scalars(f, self.gravity), doubtful=(), constraints=kept)
 
     def with_gravity(self, gravity: Sequence[Scalar]) -> Model:
         kept = {"doubtful": self.doubtful, "constraints": self.constraints}
         return Model(self.name, self.links, self.joints, self.frames, gravity, **kept)
+
+    def with_constraints(self, constraints: Sequence[Constraint]) -> Model:
+        """The model with these constraints instead of its own."""
+        parts = (self.links, self.joints, self.frames, self.gravity)
+        return Model(self.name, *parts, doubtful=self.doubtful, constraints=constraints)
 
     def with_floating_base(self) -> Model:
         """The model with its root free: a link `world` and a free joint `floating_base` (or such names with a number) above it."""
