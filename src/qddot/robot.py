@@ -441,6 +441,16 @@ class Robot:
         """
         return self._evaluate("analytic_jacobian", {"q": q}, options, **framed(frame), coordinates=coordinates)
 
+    def analytic_jacobian_dot(
+        self, q: ArrayLike, qd: ArrayLike, frame: str | None = None, coordinates: str = "rpy", **options: Unpack[Options]
+    ) -> np.ndarray:
+        """Rate of the analytic Jacobian (..., 6, nv), or (..., 7, nv) for quaternions, exact.
+
+        Raises:
+            SingularityError: the coordinates are singular here.
+        """
+        return self._evaluate("analytic_jacobian_dot", {"q": q, "qd": qd}, options, **framed(frame), coordinates=coordinates)
+
     def external_wrench(self, q: ArrayLike, wrenches: Mapping[str, ArrayLike], expressed: str = "body") -> np.ndarray:
         """Forces on links as one stack (..., bodies, 6) of space wrenches: about the world's origin, world axes.
 
