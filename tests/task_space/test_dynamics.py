@@ -66,6 +66,23 @@ def test_change_of_reference_is_a_change_of_basis(name):
         near(world.N, other.N)
 
 
+def test_a_free_body_in_its_own_axes_is_its_own_task():
+    robot = qddot.Builder("stone").body("stone", joint="free", mass=2.0, com=(0.1, 0.2, 0.3), tensor=(0.4, 0.5, 0.6)).robot()
+    q, qd = robot.random_configuration(3), RNG.normal(size=6)
+    t = robot.task_space(q, qd, reference="body")
+    near(t.M_C, robot.mass_matrix(q), 1e-12)
+    near(t.c_C, robot.coriolis_torque(q, qd), 1e-12)
+    near(t.g_C, robot.gravity_torque(q), 1e-12)
+    world = robot.task_space(q, qd)
+    near(world.g_C[3:], [0, 0, 2 * 9.81])
+
+
+def test_batches_may_be_empty():
+    t = qddot.load("point_mass_2r").task_space(np.zeros((0, 2)), [0, 0], rows=("x", "y"))
+    assert t.M_C.shape == (0, 2, 2)
+    assert t.inverse_dynamics([1, 2]).shape == (0, 2)
+
+
 # redundant ------------------------------------------------------------------------------------------------------------------
 
 
@@ -233,8 +250,11 @@ def test_gimbal_lock_is_refused():
     [
         ({"rows": ("x", "q")}, UnknownNameError, "no row 'q'"),
         ({"rows": ("x", "roll")}, UnknownNameError, "no row 'roll'"),
+        ({"rows": ("x", 3)}, UnknownNameError, "no row 3"),
+        ({"rows": 3}, InputError, "rows=3 is not a sequence of names"),
         ({"rows": ()}, InputError, "name each row once"),
         ({"rows": ("x", "x")}, InputError, "name each row once"),
+        ({"coordinates": ["rpy"]}, UnknownNameError, "no coordinates"),
         ({"coordinates": "xyz"}, UnknownNameError, "no coordinates 'xyz'"),
         (
             {"coordinates": "rpy", "reference": "body"},
@@ -258,6 +278,8 @@ def test_wrong_arrays():
     robot = qddot.load("point_mass_2r")
     with pytest.raises(InputError, match=r"q has shape \(3,\)"):
         robot.task_space([0, 1, 2], [0, 0], rows=("x", "y"))
+    with pytest.raises(InputError, match=r"leading dimensions \(2,\) of qd do not fit \(3,\) of q"):
+        robot.task_space(np.ones((3, 2)), np.ones((2, 2)), rows=("x", "y"))
     t = robot.task_space(np.ones((4, 2)), [0, 0], rows=("x", "y"))
     with pytest.raises(InputError, match=r"Vdot has shape \(3,\), expected \(\.\.\., 2\)"):
         t.inverse_dynamics([1, 2, 3])

@@ -121,11 +121,8 @@ class TaskSpace:
         return self._read(name, value, self.M.shape[-1])
 
     def _read(self, name: str, value: Any, size: int) -> np.ndarray:
-        array, states = self.evaluate.prepared(name, value, (size,)), self.V.shape[:-1]
-        try:
-            np.broadcast_shapes(array.shape[:-1], states)
-        except ValueError:
-            raise InputError(f"leading dimensions {array.shape[:-1]} of {name} do not fit {states} of this task space") from None
+        array = self.evaluate.prepared(name, value, (size,))
+        refuse_misfit(name, array, self.V.shape[:-1], "this task space")
         return array
 
 
@@ -135,13 +132,14 @@ def task_space(evaluate: Evaluator, q: ArrayLike, qd: ArrayLike, task: Task, dam
     Raises:
         SingularityError: the rows are dependent in a state, or the mass matrix is not positive definite.
     """
+    nq, nv = evaluate.model.mechanism.nq, evaluate.model.mechanism.nv
+    q, qd, no_tau = evaluate.prepared("q", q, (nq,)), evaluate.prepared("qd", qd, (nv,)), np.zeros(nv)
+    refuse_misfit("qd", qd, q.shape[:-1], "q")
     names = ["mass_matrix", "coriolis_matrix", "gravity_torque", "friction_torque", "spring_torque", "forward_dynamics"]
     rates = (f"{task.quantity}_dot", task.options)
-    at_rest = np.zeros(evaluate.model.mechanism.nv)
-    found = compute_together(evaluate, [*names, (task.quantity, task.options), rates], (q, qd, at_rest), {})
+    found = compute_together(evaluate, [*names, (task.quantity, task.options), rates], (q, qd, no_tau), {})
     M, C, g, friction, springs, free = (found[name] for name in names)
     J, Jdot = (found[name][..., task.picked, :] for name in (task.quantity, rates[0]))
-    qd = evaluate.prepared("qd", qd, at_rest.shape)
 
     M_C, J_bar = task_inertia(M, J, task, checked(damping))
     to_task = transpose(J_bar)
@@ -161,7 +159,7 @@ def task_space(evaluate: Evaluator, q: ArrayLike, qd: ArrayLike, task: Task, dam
         d_C=times(to_task, friction + springs),
         M=M,
         free=free,
-        q=evaluate.prepared("q", q, (evaluate.model.mechanism.nq,)),
+        q=q,
         qd=qd,
         evaluate=evaluate,
     )
@@ -209,6 +207,14 @@ def refuse_dependent(s: np.ndarray, task: Task) -> None:
             f"the rows {', '.join(task.rows)} of frame {task.frame!r} are dependent{where}: J has rank {rank} instead of "
             f"{len(values)}, its condition number (weighted by the inertia) is {condition:.3g}. {fix}, or give damping=."
         )
+
+
+def refuse_misfit(name: str, array: np.ndarray, states: tuple[int, ...], whose: str) -> None:
+    """Leading dimensions must broadcast."""
+    try:
+        np.broadcast_shapes(array.shape[:-1], states)
+    except ValueError:
+        raise InputError(f"leading dimensions {array.shape[:-1]} of {name} do not fit {states} of {whose}") from None
 
 
 def checked(damping: Any) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from qddot.compile.evaluate import Evaluator
@@ -42,13 +42,15 @@ def choose(
     frame = evaluate.model.tip if frame is None else frame
     if coordinates is None:
         known, quantity, options = TWIST, "jacobian", {"frame": frame, "reference": reference}
-    elif coordinates not in ORIENTATION:
+    elif coordinates not in tuple(ORIENTATION):
         raise unknown_name("coordinates", coordinates, ORIENTATION)
     elif reference != "world_aligned":
         raise InputError(f"coordinates={coordinates!r} go with world axes: leave reference={reference!r} out")
     else:
         known = (*ORIENTATION[coordinates], *POSITION)
         quantity, options = "analytic_jacobian", {"frame": frame, "coordinates": coordinates}
+    if rows is not None and not isinstance(rows, Iterable):
+        raise InputError(f"rows={rows!r} is not a sequence of names, such as ('x', 'y')")
     chosen = known if rows is None else (rows,) if isinstance(rows, str) else tuple(rows)
     for row in chosen:
         if row not in known:
