@@ -21,6 +21,17 @@ class Complex:
     def sign(self, x):
         return (x.real > 0) - (x.real < 0)
 
+    def sqrt(self, x):
+        return cmath.sqrt(x)
+
+    def atan2(self, y, x):
+        """To first order in the step."""
+        angle = cmath.phase(complex(x.real, y.real))
+        return complex(angle, (x.real * y.imag - y.real * x.imag) / (x.real**2 + y.real**2))
+
+    def where_positive(self, x, then, otherwise):
+        return then if x.real > 0 else otherwise
+
 
 class FiftyDigits:
     """Floats of the model are exact; everything computed from them carries 50 digits."""

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from qddot.symbolic.derivation.steps import Derivation
     from qddot.symbolic.equations import Equations
     from qddot.symbolic.properties import Properties
+    from qddot.task_space.dynamics import TaskSpace
+    from qddot.task_space.ellipsoids import Ellipsoids
 
 SHOWN = 12
 
@@ -550,6 +552,16 @@ class Robot:
         """
         return self._evaluate("analytic_jacobian", {"q": q}, options, **framed(frame), coordinates=coordinates)
 
+    def analytic_jacobian_dot(
+        self, q: ArrayLike, qd: ArrayLike, frame: str | None = None, coordinates: str = "rpy", **options: Unpack[Options]
+    ) -> np.ndarray:
+        """Rate of the analytic Jacobian (..., 6, nv), or (..., 7, nv) for quaternions, exact.
+
+        Raises:
+            SingularityError: the coordinates are singular here.
+        """
+        return self._evaluate("analytic_jacobian_dot", {"q": q, "qd": qd}, options, **framed(frame), coordinates=coordinates)
+
     def external_wrench(self, q: ArrayLike, wrenches: Mapping[str, ArrayLike], expressed: str = "body") -> np.ndarray:
         """Forces on links as one stack (..., bodies, 6) of space wrenches: about the world's origin, world axes.
 
@@ -558,6 +570,61 @@ class Robot:
             expressed: axes of the wrenches: `"body"` (the frame's) or `"world"`.
         """
         return stack_wrenches(self._evaluate, q, wrenches, expressed)
+
+    # task space -------------------------------------------------------------------------------------------------------
+
+    def task_space(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        frame: str | None = None,
+        *,
+        reference: str = "world_aligned",
+        rows: Sequence[str] | None = None,
+        coordinates: str | None = None,
+        damping: float | None = None,
+    ) -> TaskSpace:
+        """The dynamics as a frame feels it, `F = M_C Vdot + c_C + g_C + ...` with `tau = J^T F` (see `TaskSpace`).
+
+        Args:
+            q, qd: the state.
+            frame: name; the tip of the only chain if None.
+            reference: of the twist `V = J qd`, as in `jacobian`.
+            rows: some of `"wx", "wy", "wz", "x", "y", "z"`; all if None.
+            coordinates: instead of a twist, rates of orientation coordinates and of position, as in `analytic_jacobian`. Before
+                `"x", "y", "z"` the rows are then `"roll", "pitch", "yaw"` for `"rpy"`, in the other order for `"zyx"`,
+                `"qw", "qx", "qy", "qz"` for `"quaternion"` and `"rx", "ry", "rz"` for `"rotation_vector"`.
+            damping: near singularities, `M_C = (J M^-1 J^T + damping^2 1)^-1`: no direction appears heavier than `1 / damping^2`.
+
+        Raises:
+            SingularityError: the rows are dependent here, or more than the robot has degrees of freedom, and damping is None.
+        """
+        from qddot.task_space.dynamics import task_space
+        from qddot.task_space.task import choose
+
+        return task_space(self._evaluate, q, qd, choose(self._evaluate, frame, reference, rows, coordinates), damping)
+
+    def ellipsoids(self, q: ArrayLike, frame: str | None = None, rows: Sequence[str] = ("x", "y", "z")) -> Ellipsoids:
+        """Effective mass, velocity and force ellipsoids of a frame, in world axes; `.plot()` draws them (see `Ellipsoids`).
+
+        Args:
+            rows: some of `"wx", "wy", "wz"`, or some of `"x", "y", "z"`: for lengths to compare, of one unit.
+        """
+        from qddot.task_space.ellipsoids import ellipsoids
+        from qddot.task_space.task import choose
+
+        return ellipsoids(self._evaluate, q, choose(self._evaluate, frame, "world_aligned", rows))
+
+    def manipulability(self, q: ArrayLike, frame: str | None = None, rows: Sequence[str] | None = None) -> np.ndarray:
+        """Yoshikawa's measure (...), `sqrt(det(J J^T))`, of some of the rows `"wx", "wy", "wz", "x", "y", "z"`; all if None.
+
+        Raises:
+            InputError: more rows than degrees of freedom.
+        """
+        from qddot.task_space.ellipsoids import manipulability
+        from qddot.task_space.task import choose
+
+        return manipulability(self._evaluate, q, choose(self._evaluate, frame, "world_aligned", rows))
 
     # parameters -------------------------------------------------------------------------------------------------------
 

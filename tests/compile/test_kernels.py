@@ -22,6 +22,7 @@ def options(robot: Robot, quantity: str) -> dict[str, str]:
         "jacobian": {"frame": frame, "reference": "body"},
         "jacobian_dot": {"frame": frame, "reference": "world_aligned"},
         "analytic_jacobian": {"frame": frame, "coordinates": "rotation_vector"},
+        "analytic_jacobian_dot": {"frame": frame, "coordinates": "rotation_vector"},
     }.get(quantity, {})
 
 

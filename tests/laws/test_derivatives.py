@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import qddot
-from qddot.algorithms import derivatives, forward_dynamics, inverse_dynamics, jacobian
+from qddot.algorithms import analytic, derivatives, forward_dynamics, inverse_dynamics, jacobian
 from qddot.algorithms.quantities import QUANTITIES
 from qddot.model.field import Floats
 from qddot.model.joints import Free, Spherical
@@ -92,12 +92,47 @@ def test_jacobian_rate_equals_the_complex_step(seed, reference):
     np.testing.assert_allclose(np.array(rate, dtype=float), J.imag / H, atol=1e-12 * max(1, abs(J.imag / H).max()))
 
 
+@given(seeds, st.sampled_from(analytic.COORDINATES))
+def test_analytic_jacobian_rate_equals_the_complex_step(seed, coordinates):
+    rng = np.random.default_rng(seed)
+    robot = Robot(random_model(rng, int(rng.integers(1, 7)), mimic=0.2))
+    q, qd = robot.random_configuration(rng), rng.normal(size=robot.nv)
+    frame = robot.frame_names[-1]
+    moved = [x + 1j * H * d for x, d in zip(q, tangent(robot, q) @ qd)]
+    J, _ = analytic.analytic_jacobian(robot.model.over(Complex()), moved, frame, coordinates)
+    wanted = np.array(J, dtype=complex).imag / H
+    rate, (margin,) = analytic.analytic_jacobian_rate(robot.model.over(Floats()), list(q), list(qd), frame, coordinates)
+    stretch = 1 / np.cos(np.arcsin(min(1, abs(robot.transform(q, frame)[2, 0])))) if coordinates in ("rpy", "zyx") else 1.0
+    assert margin > 0
+    np.testing.assert_allclose(np.array(rate, dtype=float), wanted, atol=1e-11 * stretch * max(1, abs(wanted).max()))
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-6, 2e-5, 1e-3, 3.0])
+def test_the_rate_of_a_rotation_vector_at_any_angle(angle):
+    robot = qddot.load("arm7").with_floating_base()
+    turn = np.array([0.6, 0.0, 0.8])
+    q = np.concatenate([[np.cos(angle / 2)], np.sin(angle / 2) * turn, np.ones(10)])
+    qd = np.random.default_rng(3).normal(size=robot.nv)
+    found = robot.analytic_jacobian_dot(q, qd, "base", "rotation_vector")[:3, :3]
+    h = 1e-4
+    ahead, behind = (robot.analytic_jacobian(robot.integrate(q, s * h * qd), "base", "rotation_vector")[:3, :3] for s in (1, -1))
+    np.testing.assert_allclose(found, (ahead - behind) / (2 * h), atol=1e-6)
+    exact = QUANTITIES["analytic_jacobian_dot"].compute(
+        robot.model.over(FiftyDigits()),
+        *([FiftyDigits.context.mpf(float(x)) for x in a] for a in (q, qd)),
+        "base",
+        "rotation_vector",
+    )[0]
+    np.testing.assert_allclose(found, np.array(exact, dtype=float)[:3, :3], atol=1e-9)
+
+
 OPTIONS = {
     "coriolis_matrix": {"form": "christoffel"},
     "forward_dynamics": {"method": "crba"},
     "jacobian": {"reference": "world_aligned"},
     "jacobian_dot": {"reference": "body"},
     "analytic_jacobian": {"coordinates": "rotation_vector"},
+    "analytic_jacobian_dot": {"coordinates": "rotation_vector"},
 }
 
 
@@ -106,7 +141,7 @@ OPTIONS = {
 def test_compiled_kernels_agree_with_fifty_digits(name, quantity):
     robot, rng = qddot.load(name), np.random.default_rng(11)
     options = dict(OPTIONS.get(quantity, {}))
-    if quantity in ("transform", "jacobian", "jacobian_dot", "analytic_jacobian"):
+    if "frame" in QUANTITIES[quantity].options:
         options["frame"] = robot.tip
     entry = QUANTITIES[quantity]
     arrays = [robot.random_configuration(rng) if x == "q" else rng.normal(size=robot.nv) for x in entry.inputs]

@@ -30,7 +30,6 @@ NOT_HERE_YET = {
     "cubic_time_scaling": "no trajectories",
     "quintic_time_scaling": "no trajectories",
     "ik": "no inverse kinematics",
-    "manipulability_yoshikawa": "no manipulability",
     "constrained_forward_dynamics": "no constraints",
 }
 
@@ -203,6 +202,11 @@ def loop_closure_residual(robot, given, vector):
     return robot.transform(given["q"], f"end_{len(spec['bodies'])}")[:2, 3] - [-spec["l"][0] / 2, 0]
 
 
+def manipulability(robot, given, vector):
+    known_keys(given, "q", "axes")
+    return robot.manipulability(given["q"], rows={"all": None, "rot": ("wx", "wy", "wz"), "trans": ("x", "y", "z")}[given["axes"]])
+
+
 FUNCTIONS = {
     "inverse_dynamics": inverse_dynamics,
     "inverse_dynamics_with_friction": inverse_dynamics,
@@ -215,6 +219,7 @@ FUNCTIONS = {
     "tip_force_torque": tip_force_torque,
     "regressor_times_parameters": regressor_times_parameters,
     "loop_closure_residual": loop_closure_residual,
+    "manipulability_yoshikawa": manipulability,
     "mass_matrix": lambda robot, given, vector: robot.mass_matrix(given["q"]),
     "mass_matrix_rate": lambda robot, given, vector: robot.mass_matrix_rate(given["q"], given["qd"]),
     "coriolis_vector": lambda robot, given, vector: robot.coriolis_torque(given["q"], given["qd"]),

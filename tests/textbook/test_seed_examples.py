@@ -260,6 +260,7 @@ def test_point_mass_tip_acceleration(case):
     centripetal, coriolis = array([-L1 * v1**2, -L2 * v1**2 - L2 * v2**2]), array([0, -2 * L2 * v1 * v2])
     exact((Jdot @ [v1, v2])[3:5], centripetal + coriolis)
     exact((Jdot @ [v1, v2])[4], -L2 * (v1 + v2) ** 2)
+    exact(robot.task_space([0, pi / 2], [v1, v2], "tip", rows=("x", "y")).acceleration([0, 0]), [-L1 * v1**2, -L2 * (v1 + v2) ** 2])
 
 
 def effective_mass(robot, q):
@@ -268,6 +269,7 @@ def effective_mass(robot, q):
     inverse = np.linalg.inv(J[3:5])
     general = np.linalg.inv(J[3:5] @ np.linalg.inv(robot.mass_matrix(q)) @ J[3:5].T)
     exact(inverse.T @ robot.mass_matrix(q) @ inverse, general)
+    exact(robot.task_space(q, [0, 0], "tip", rows=("x", "y")).M_C, general)
     return general
 
 
@@ -275,6 +277,31 @@ def test_point_mass_effective_mass_at_the_tip():
     robot, _ = point_masses()
     exact(effective_mass(robot, [0, pi / 2]), [[1, 0], [0, 2]])
     exact(effective_mass(robot, [0, 5 * pi / 6]), [[4, -np.sqrt(3)], [-np.sqrt(3), 2]])
+
+
+def test_point_mass_force_and_acceleration_are_parallel_on_the_principal_axes_only():
+    robot, _ = point_masses()
+    found = robot.ellipsoids([0, 5 * pi / 6], "tip", rows=("x", "y"))
+    M_C = array([[4, -np.sqrt(3)], [-np.sqrt(3), 2]])
+    exact(found.mass.lengths, [5, 1])
+    for direction, length in zip(found.mass.directions.T, found.mass.lengths):
+        exact(M_C @ direction, length * direction)
+        exact(found.effective_mass(direction), length)
+    fx, fy = M_C @ [1, 0]
+    assert abs(fy) > 1
+    assert found.effective_mass([1, 0]) < fx  # where the tip is not held to a line, it evades
+
+
+def test_point_mass_task_dynamics_in_coordinates():
+    """F = M_C xdd + c_C + g_C + F_tip is tau = M qdd + c + g + J^T F_tip in other coordinates; Y_C = J^-T Y."""
+    robot, _ = point_masses(2)
+    q, qd, qdd = states(2)
+    t = robot.task_space(q, qd, "tip", rows=("x", "y"))
+    F_tip, inverse = array([0.3, -0.7]), np.linalg.inv(t.J)
+    tau = robot.inverse_dynamics(q, qd, qdd, f_tip={"tip": [0, 0, 0, *F_tip, 0]})
+    exact(t.torque(t.inverse_dynamics(t.acceleration(qdd), F_tip)), tau)
+    exact(t.regressor(qdd), inverse.T @ robot.regressor(q, qd, qdd))
+    exact(t.regressor(qdd) @ robot.parameters() + F_tip, inverse.T @ tau)
 
 
 def test_point_mass_bounds():
@@ -452,6 +479,7 @@ def test_rp_effective_mass(case):
     inverse = np.linalg.inv(robot.jacobian([0, q2], "slide", reference="world_aligned")[3:5])
     expected = np.diag([m2, m2 + (m1 * L1**2 + I1 + I2) / q2**2])
     assert_allclose(inverse.T @ robot.mass_matrix([0, q2]) @ inverse, expected, rtol=1e-12, atol=1e-12)
+    assert_allclose(robot.task_space([0, q2], [0, 0], "slide", rows=("x", "y")).M_C, expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -5,18 +5,16 @@ Rows are orientation first, then the velocity of the frame's origin in world axe
 
 from __future__ import annotations
 
+from qddot.algorithms.dual import Dual, Duals, rate, value
 from qddot.algorithms.factor import reciprocal
-from qddot.algorithms.jacobian import jacobian
+from qddot.algorithms.jacobian import jacobian, jacobian_rate
 from qddot.algorithms.kinematics import Scalars, frame_pose
 from qddot.model.field import Field
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
-from qddot.model.spatial import Mat, Vec
-
-COORDINATES = ("rpy", "zyx", "quaternion", "rotation_vector")
+from qddot.model.spatial import Mat, Motion, Vec, skew
 
 Matrix = list[list[Scalar]]
-
 
 LOCK = 100
 """Where the square of cos(pitch) is this many rounding errors, roll and yaw have no meaning."""
@@ -24,15 +22,35 @@ LOCK = 100
 
 def analytic_jacobian(model: LiftedModel, q: Scalars, frame: str, coordinates: str = "rpy") -> tuple[Matrix, list[Scalar]]:
     """6 x n (7 x n for quaternions): `[orientation rates; linear velocity] = J_a qd`; and a margin, positive where it exists."""
-    rates = {"rpy": rpy_rates, "zyx": zyx_rates, "quaternion": quaternion_rates, "rotation_vector": rotation_vector_rates}[
-        coordinates
-    ]
     R = frame_pose(model, q, frame).R
-    E = rates(model.field, R)
-    margin = R.a.x * R.a.x + R.b.x * R.b.x - LOCK * model.field.rounding if coordinates in ("rpy", "zyx") else 1
+    E = RATES[coordinates](model.field, R)
     J = jacobian(model, q, frame, "world_aligned")
     angular = [[row.dot(column.w) for column in J] for row in E]
-    return angular + [[column.v[k] for column in J] for k in range(3)], [margin]
+    return angular + linear_rows(J), [margin(model.field, R, coordinates)]
+
+
+def analytic_jacobian_rate(
+    model: LiftedModel, q: Scalars, qd: Scalars, frame: str, coordinates: str = "rpy"
+) -> tuple[Matrix, list[Scalar]]:
+    """dJ_a/dt: its angular rows are `Edot J_w + E Jdot_w`, with Edot from the same E over scalars that carry `Rdot = [w] R`."""
+    R = frame_pose(model, q, frame).R
+    J, Jdot = jacobian(model, q, frame, "world_aligned"), jacobian_rate(model, q, qd, frame, "world_aligned")
+    w = sum((column.w * speed for column, speed in zip(J, qd)), Vec())
+    turning = Mat(*(Vec(*map(Dual, row, rates)) for row, rates in zip(R, skew(w) @ R)))
+    E = RATES[coordinates](Duals(model.field), turning)
+    angular = [
+        [Vec(*map(rate, row)).dot(column.w) + Vec(*map(value, row)).dot(change.w) for column, change in zip(J, Jdot)] for row in E
+    ]
+    return angular + linear_rows(Jdot), [margin(model.field, R, coordinates)]
+
+
+def linear_rows(columns: list[Motion]) -> Matrix:
+    return [[column.v[k] for column in columns] for k in range(3)]
+
+
+def margin(field: Field, R: Mat, coordinates: str) -> Scalar:
+    """Positive where the coordinates exist: the square of cos(pitch), less its rounding."""
+    return R.a.x * R.a.x + R.b.x * R.b.x - LOCK * field.rounding if coordinates in ("rpy", "zyx") else 1
 
 
 def rpy_rates(field: Field, R: Mat) -> list[Vec]:
@@ -94,3 +112,9 @@ def quaternion(field: Field, R: Mat) -> tuple[Scalar, Scalar, Scalar, Scalar]:
     flip = field.where_positive(best[0], 1.0, -1.0)
     w, x, y, z = (component * flip / length for component in best)
     return w, x, y, z
+
+
+RATES = {"rpy": rpy_rates, "zyx": zyx_rates, "quaternion": quaternion_rates, "rotation_vector": rotation_vector_rates}
+"""For each kind of coordinates the rows of E: their rates are `E omega`, world axes."""
+
+COORDINATES = tuple(RATES)

@@ -135,6 +135,9 @@ QUANTITIES: dict[str, Quantity] = {
     "analytic_jacobian": Quantity(
         ("q",), {"Ja": 2, "margins": 1}, analytic.analytic_jacobian, {**FRAME, "coordinates": analytic.COORDINATES}
     ),
+    "analytic_jacobian_dot": Quantity(
+        ("q", "qd"), {"Ja_dot": 2, "margins": 1}, analytic.analytic_jacobian_rate, {**FRAME, "coordinates": analytic.COORDINATES}
+    ),
     "christoffel": Quantity(("q",), {"Gamma": 3}, in_coordinates(coriolis.christoffel)),
     "centrifugal_matrix": Quantity(("q",), {"C": 2}, in_coordinates(coriolis.centrifugal_matrix)),
     "coriolis_products_matrix": Quantity(("q",), {"B": 2}, in_coordinates(coriolis.coriolis_products_matrix)),

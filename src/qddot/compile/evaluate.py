@@ -183,7 +183,7 @@ class Evaluator:
         *state, _ = (int(i) for i in np.argwhere(bad)[0])
         column = int(np.flatnonzero(bad[tuple(state)])[-1])  # elimination begins at the tips, so the last column is the cause
         where = f" in state {state}" if state else ""
-        if quantity == "analytic_jacobian":
+        if quantity in ("analytic_jacobian", "analytic_jacobian_dot"):
             return SingularityError(
                 f"{quantity} does not exist{where}: pitch is +-90 degrees, where roll and yaw turn about one axis. "
                 'Use coordinates="quaternion" or "rotation_vector".'

@@ -1,0 +1,240 @@
+"""Dynamics in task space: inertia and forces as the frame feels them.
+
+    V = J qd                tau = J^T F + N tau_0
+    F = M_C Vdot + c_C + g_C + d_C + F_tip
+
+The inverse comes from one decomposition, `L^-1 J^T = U S W^T` with `M = L L^T`: no product is formed whose condition number is a
+square. Where J is square, J_bar is J^-1, and these are the formulas of the books: `M_C = J^-T M J^-1`, `g_C = J^-T g`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.compile.evaluate import Evaluator
+from qddot.compile.together import compute_together
+from qddot.errors import InputError, SingularityError
+from qddot.task_space.task import ORIENTATION, Task
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+SINGULAR = 1e-12
+"""A singular value this much smaller than the largest is rounding."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TaskSpace:
+    """Task-space dynamics of m rows in one state, or in a batch of states (...).
+
+    Attributes:
+        frame, rows: whose motion, and which components of it.
+        J, Jdot: Jacobian (..., m, nv) and its rate.
+        V: task velocity (..., m), `J qd`.
+        M_C: task inertia (..., m, m), `(J M^-1 J^T)^-1`; with damping `(J M^-1 J^T + damping^2 1)^-1`.
+        J_bar: dynamically consistent inverse (..., nv, m), `M^-1 J^T M_C`; J^-1 where J is square.
+        N: null-space projector (..., nv, nv), `1 - J^T J_bar^T`: joint forces `N tau_0` do not accelerate the task.
+        C_C: (..., m, m), `(J_bar^T C - M_C Jdot) J_bar`, for which `dM_C/dt - 2 C_C` is skew.
+        c_C: velocity-product force (..., m), `J_bar^T c - M_C Jdot qd`. It is `C_C V` where J is square; a redundant arm adds what
+            its motion in the null space causes.
+        g_C: force of gravity (..., m), `J_bar^T g`.
+        d_C: force of friction and springs (..., m), `J_bar^T d`.
+        M: mass matrix (..., nv, nv).
+        free: joint accelerations (..., nv) without joint forces, `-M^-1 (c + g + d)`.
+    """
+
+    frame: str
+    rows: tuple[str, ...]
+    J: np.ndarray
+    Jdot: np.ndarray
+    V: np.ndarray
+    M_C: np.ndarray
+    J_bar: np.ndarray
+    N: np.ndarray
+    C_C: np.ndarray
+    c_C: np.ndarray
+    g_C: np.ndarray
+    d_C: np.ndarray
+    M: np.ndarray
+    free: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    evaluate: Evaluator
+
+    def acceleration(self, qdd: ArrayLike) -> np.ndarray:
+        """Task acceleration (..., m) of a joint motion: `J qdd + Jdot qd`."""
+        return times(self.J, self._joints("qdd", qdd)) + times(self.Jdot, self.qd)
+
+    def inverse_dynamics(self, Vdot: ArrayLike, F_tip: ArrayLike | None = None) -> np.ndarray:
+        """Task force F (..., m) for a task acceleration: `M_C Vdot + c_C + g_C + d_C + F_tip`.
+
+        Args:
+            Vdot: (..., m).
+            F_tip: force of the robot on its environment (..., m), in the task's components.
+        """
+        return times(self.M_C, self._task("Vdot", Vdot)) + self.c_C + self.g_C + self.d_C + self._tip(F_tip)
+
+    def torque(self, F: ArrayLike, tau_0: ArrayLike | None = None) -> np.ndarray:
+        """Joint forces (..., nv) that exert the task force F (..., m): `J^T F + N tau_0`, with any tau_0 (..., nv)."""
+        tau = times(transpose(self.J), self._task("F", F))
+        return tau if tau_0 is None else tau + times(self.N, self._joints("tau_0", tau_0))
+
+    def force(self, tau: ArrayLike) -> np.ndarray:
+        """Task force (..., m) of joint forces: `J_bar^T tau`."""
+        return times(transpose(self.J_bar), self._joints("tau", tau))
+
+    def forward_dynamics(
+        self, F: ArrayLike | None = None, *, tau: ArrayLike | None = None, F_tip: ArrayLike | None = None
+    ) -> np.ndarray:
+        """Task acceleration (..., m) that a task force F (..., m), or joint forces tau (..., nv), cause.
+
+        It needs no inverse of J, and holds with and without damping.
+
+        Args:
+            F_tip: force of the robot on its environment (..., m), in the task's components.
+        """
+        if (F is None) == (tau is None):
+            raise InputError("forward_dynamics needs one of F and tau")
+        tau = self.torque(F) if F is not None else self._joints("tau", tau)
+        qdd = self.free + solve(self.M, tau - times(transpose(self.J), self._tip(F_tip)))
+        return self.acceleration(qdd)
+
+    def regressor(self, qdd: ArrayLike) -> np.ndarray:
+        """Y_C (..., m, p), `J_bar^T Y(q, qd, qdd)`: `Y_C @ robot.parameters()` is the task force of the motion, without F_tip."""
+        Y = self.evaluate("regressor", {"q": self.q, "qd": self.qd, "qdd": self._joints("qdd", qdd)}, {})
+        return transpose(self.J_bar) @ Y
+
+    def __repr__(self) -> str:
+        states = f", {self.V.shape[:-1]} states" if self.V.ndim > 1 else ""
+        return f"TaskSpace of {self.frame!r}: {', '.join(self.rows)}{states}"
+
+    def _tip(self, F_tip: Any) -> np.ndarray:
+        return np.zeros(len(self.rows)) if F_tip is None else self._task("F_tip", F_tip)
+
+    def _task(self, name: str, value: Any) -> np.ndarray:
+        return self._read(name, value, len(self.rows))
+
+    def _joints(self, name: str, value: Any) -> np.ndarray:
+        return self._read(name, value, self.M.shape[-1])
+
+    def _read(self, name: str, value: Any, size: int) -> np.ndarray:
+        array = self.evaluate.prepared(name, value, (size,))
+        refuse_misfit(name, array, self.V.shape[:-1], "this task space")
+        return array
+
+
+def task_space(evaluate: Evaluator, q: ArrayLike, qd: ArrayLike, task: Task, damping: float | None) -> TaskSpace:
+    """All of it, from one kernel and one decomposition.
+
+    Raises:
+        SingularityError: the rows are dependent in a state, or the mass matrix is not positive definite.
+    """
+    nq, nv = evaluate.model.mechanism.nq, evaluate.model.mechanism.nv
+    q, qd, no_tau = evaluate.prepared("q", q, (nq,)), evaluate.prepared("qd", qd, (nv,)), np.zeros(nv)
+    refuse_misfit("qd", qd, q.shape[:-1], "q")
+    names = ["mass_matrix", "coriolis_matrix", "gravity_torque", "friction_torque", "spring_torque", "forward_dynamics"]
+    rates = (f"{task.quantity}_dot", task.options)
+    found = compute_together(evaluate, [*names, (task.quantity, task.options), rates], (q, qd, no_tau), {})
+    M, C, g, friction, springs, free = (found[name] for name in names)
+    J, Jdot = (found[name][..., task.picked, :] for name in (task.quantity, rates[0]))
+
+    M_C, J_bar = task_inertia(M, J, task, checked(damping))
+    to_task = transpose(J_bar)
+    products = to_task @ C - M_C @ Jdot
+    return TaskSpace(
+        frame=task.frame,
+        rows=task.rows,
+        J=J,
+        Jdot=Jdot,
+        V=times(J, qd),
+        M_C=M_C,
+        J_bar=J_bar,
+        N=np.eye(M.shape[-1]) - transpose(J) @ to_task,
+        C_C=products @ J_bar,
+        c_C=times(products, qd),
+        g_C=times(to_task, g),
+        d_C=times(to_task, friction + springs),
+        M=M,
+        free=free,
+        q=q,
+        qd=qd,
+        evaluate=evaluate,
+    )
+
+
+def task_inertia(M: np.ndarray, J: np.ndarray, task: Task, damping: float | None) -> tuple[np.ndarray, np.ndarray]:
+    """`M_C = (J M^-1 J^T + damping^2 1)^-1` and `J_bar = M^-1 J^T M_C`.
+
+    With `B = L^-1 J^T` it is `M_C = (B^T B)^-1`; damping is m rows more of B.
+    """
+    n, m = M.shape[-1], J.shape[-2]
+    if damping is None:
+        refuse_too_many(task, n)
+    L = np.linalg.cholesky(M)
+    B = np.linalg.solve(L, transpose(J))
+    if damping is not None:
+        B = np.concatenate([B, np.broadcast_to(damping * np.eye(m), (*B.shape[:-2], m, m))], axis=-2)
+    U, s, Wt = np.linalg.svd(B, full_matrices=False)
+    refuse_dependent(s, task)
+    R = Wt / s[..., None]
+    return transpose(R) @ R, np.linalg.solve(transpose(L), U[..., :n, :] @ R)
+
+
+def refuse_too_many(task: Task, freedoms: int) -> None:
+    """More rows than degrees of freedom are dependent everywhere."""
+    if len(task.rows) > freedoms:
+        raise SingularityError(
+            f"the task has {len(task.rows)} rows ({', '.join(task.rows)}), the robot {freedoms} degrees of freedom: J has rank "
+            f"{freedoms} at most, and an infinite condition number. Choose at most {freedoms} rows with rows=, or give damping=."
+        )
+
+
+def refuse_dependent(s: np.ndarray, task: Task) -> None:
+    """No inverse of dependent rows; `s` (..., m) are singular values, largest first."""
+    dependent = ~(s[..., -1] > SINGULAR * s[..., 0])
+    if dependent.any():
+        state = tuple(int(i) for i in np.argwhere(dependent)[0])
+        values = s[state]
+        rank = int((values > SINGULAR * values[0]).sum())
+        condition = values[0] / values[-1] if values[-1] > 0 else np.inf
+        where = f" in state {list(state)}" if state else ""
+        redundant = {*ORIENTATION["quaternion"]} <= {*task.rows}
+        fix = "Keep three of qw, qx, qy, qz" if redundant else "Move away from this configuration, leave out rows"
+        raise SingularityError(
+            f"the rows {', '.join(task.rows)} of frame {task.frame!r} are dependent{where}: J has rank {rank} instead of "
+            f"{len(values)}, its condition number (weighted by the inertia) is {condition:.3g}. {fix}, or give damping=."
+        )
+
+
+def refuse_misfit(name: str, array: np.ndarray, states: tuple[int, ...], whose: str) -> None:
+    """Leading dimensions must broadcast."""
+    try:
+        np.broadcast_shapes(array.shape[:-1], states)
+    except ValueError:
+        raise InputError(f"leading dimensions {array.shape[:-1]} of {name} do not fit {states} of {whose}") from None
+
+
+def checked(damping: Any) -> float | None:
+    """None, or a positive number."""
+    if damping is None:
+        return None
+    if not isinstance(damping, (int, float, np.floating, np.integer)) or isinstance(damping, bool) or not 0 < damping < np.inf:
+        raise InputError(f"damping={damping!r} is not a positive number: no direction appears heavier than 1 / damping^2")
+    return float(damping)
+
+
+def times(A: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """`A x`, state by state."""
+    return (A @ x[..., None])[..., 0]
+
+
+def solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """`A^-1 b`, state by state."""
+    return np.linalg.solve(A, b[..., None])[..., 0]
+
+
+def transpose(A: np.ndarray) -> np.ndarray:
+    return np.swapaxes(A, -1, -2)

@@ -1,0 +1,139 @@
+"""Ellipsoids at a frame: how heavy it feels, how fast it can move, how hard it can push, and in which directions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from qddot.compile.arrays import first_index
+from qddot.compile.evaluate import Evaluator
+from qddot.compile.together import compute_together
+from qddot.errors import InputError
+from qddot.task_space.dynamics import SINGULAR, transpose
+from qddot.task_space.task import Task
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+
+
+class Ellipsoid(NamedTuple):
+    """`directions` (..., m, m), unit vectors, a column each; `lengths` (..., m) of the half axes along them, longest first."""
+
+    directions: np.ndarray
+    lengths: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ellipsoids:
+    """Of the task rows V = J qd, in one state or a batch of states (...).
+
+    Attributes:
+        mass: `{M_C a: |a| = 1}`, the forces that accelerate the frame by 1: lengths are the principal effective masses, kg;
+            infinite in directions in which it cannot move.
+        velocity: `{J qd: |qd| = 1}`, manipulability: lengths are the singular values of J.
+        force: `{F: |J^T F| = 1}`: the reciprocals; infinite where the structure bears the force.
+        joint: `{M qdd: |qdd| = 1}`, of the mass matrix in joint space.
+        mobility: `J M^-1 J^T` (..., m, m), which is M_C^-1 where there is one.
+    """
+
+    rows: tuple[str, ...]
+    frame: str
+    mass: Ellipsoid
+    velocity: Ellipsoid
+    force: Ellipsoid
+    joint: Ellipsoid
+    mobility: np.ndarray
+    q: np.ndarray
+    evaluate: Evaluator
+
+    def effective_mass(self, direction: ArrayLike) -> np.ndarray:
+        """Mass felt (...), kg, by a push along a direction (..., m) that leaves the frame free to move in the others.
+
+        With the direction's unit vector u it is `1 / (u^T J M^-1 J^T u)`: the belted ellipsoid, which touches `mass` on its axes.
+
+        Raises:
+            InputError: a direction without length.
+        """
+        u = self.evaluate.prepared("direction", direction, (len(self.rows),))
+        length = np.linalg.norm(u, axis=-1, keepdims=True)
+        if not length.all():
+            raise InputError(f"direction{list(first_index(length[..., 0] == 0))} has no length: a direction has")
+        u = u / length
+        with np.errstate(divide="ignore"):
+            return 1 / np.einsum("...i,...ij,...j->...", u, self.mobility, u)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the arm and, at the frame, the three ellipsoids and the belted one, each to its own scale, lengths in the legend.
+
+        Two rows of x, y, z are drawn in their plane, three in space.
+
+        Args:
+            ax: where; a new figure if None.
+
+        Raises:
+            InputError: a batch of states, rows that are not positions, or a flat `ax` for three rows.
+            MissingExtraError: matplotlib is not installed.
+        """
+        from qddot.task_space.plot import draw_arm
+
+        return draw_arm(self, ax)
+
+    def plot_joint_space(self, ax: Axes | None = None) -> Axes:
+        """Draw the ellipsoid of the mass matrix, for robots with two or three degrees of freedom; see `plot`."""
+        from qddot.task_space.plot import draw_joint_space
+
+        return draw_joint_space(self, ax)
+
+    def __repr__(self) -> str:
+        return f"Ellipsoids of {self.frame!r}: {', '.join(self.rows)}"
+
+
+def ellipsoids(evaluate: Evaluator, q: ArrayLike, task: Task) -> Ellipsoids:
+    """All of them, also where J is singular."""
+    at_rest, dynamics = np.zeros(evaluate.model.mechanism.nv), "forward_dynamics"  # which refuses a singular mass matrix
+    found = compute_together(evaluate, ["mass_matrix", dynamics, (task.quantity, task.options)], (q, at_rest, at_rest), {})
+    M, J = found["mass_matrix"], found[task.quantity][..., task.picked, :]
+    B = np.linalg.solve(np.linalg.cholesky(M), transpose(J))  # M_C = (B^T B)^-1
+    lightest_first, roots = axes(transpose(B))
+    fastest_first, speeds = axes(J)
+    eigenvalues, eigenvectors = np.linalg.eigh(M)
+    with np.errstate(divide="ignore"):
+        mass, forces = 1 / roots**2, 1 / speeds
+    return Ellipsoids(
+        rows=task.rows,
+        frame=task.frame,
+        mass=Ellipsoid(lightest_first[..., ::-1], mass[..., ::-1]),
+        velocity=Ellipsoid(fastest_first, speeds),
+        force=Ellipsoid(fastest_first[..., ::-1], forces[..., ::-1]),
+        joint=Ellipsoid(eigenvectors[..., ::-1], eigenvalues[..., ::-1]),
+        mobility=transpose(B) @ B,
+        q=evaluate.prepared("q", q, (evaluate.model.mechanism.nq,)),
+        evaluate=evaluate,
+    )
+
+
+def axes(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of `{A x: |x| = 1}`, A (..., m, n): directions (..., m, m) and lengths (..., m), longest first, rounding taken for zero."""
+    U, s, _ = np.linalg.svd(A)
+    lengths = np.zeros(U.shape[:-1])
+    lengths[..., : s.shape[-1]] = np.where(s > SINGULAR * s[..., :1], s, 0)
+    return U, lengths
+
+
+def manipulability(evaluate: Evaluator, q: ArrayLike, task: Task) -> np.ndarray:
+    """Yoshikawa's measure (...), `sqrt(det(J J^T))`: the product of the singular values of J.
+
+    Raises:
+        InputError: more rows than degrees of freedom.
+    """
+    m, n = len(task.rows), evaluate.model.mechanism.nv
+    if m > n:
+        raise InputError(
+            f"manipulability of {m} rows ({', '.join(task.rows)}) is zero everywhere for a robot with {n} degrees of freedom: "
+            f"choose at most {n} with rows="
+        )
+    J = evaluate(task.quantity, {"q": q}, {}, **task.options)[..., task.picked, :]
+    return np.linalg.svd(J, compute_uv=False).prod(axis=-1)

@@ -1,0 +1,60 @@
+"""What a task is: some rows of the Jacobian of one frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from qddot.compile.evaluate import Evaluator
+from qddot.errors import InputError, unknown_name
+
+POSITION = ("x", "y", "z")
+
+TWIST = ("wx", "wy", "wz", *POSITION)
+
+ORIENTATION = {
+    "rpy": ("roll", "pitch", "yaw"),
+    "zyx": ("yaw", "pitch", "roll"),
+    "quaternion": ("qw", "qx", "qy", "qz"),
+    "rotation_vector": ("rx", "ry", "rz"),
+}
+
+
+class Task(NamedTuple):
+    """Rows of a frame's Jacobian: `quantity` with `options` gives all of them, `picked` says which count."""
+
+    frame: str
+    rows: tuple[str, ...]
+    picked: list[int]
+    quantity: str
+    options: dict[str, str]
+
+
+def choose(
+    evaluate: Evaluator, frame: str | None, reference: str, rows: Sequence[str] | str | None, coordinates: str | None = None
+) -> Task:
+    """The task a user means.
+
+    Raises:
+        UnknownNameError: no such frame, row or coordinates.
+        InputError: no row, one named twice, or coordinates with a reference of their own.
+    """
+    frame = evaluate.model.tip if frame is None else frame
+    if coordinates is None:
+        known, quantity, options = TWIST, "jacobian", {"frame": frame, "reference": reference}
+    elif coordinates not in tuple(ORIENTATION):
+        raise unknown_name("coordinates", coordinates, ORIENTATION)
+    elif reference != "world_aligned":
+        raise InputError(f"coordinates={coordinates!r} go with world axes: leave reference={reference!r} out")
+    else:
+        known = (*ORIENTATION[coordinates], *POSITION)
+        quantity, options = "analytic_jacobian", {"frame": frame, "coordinates": coordinates}
+    if rows is not None and not isinstance(rows, Iterable):
+        raise InputError(f"rows={rows!r} is not a sequence of names, such as ('x', 'y')")
+    chosen = known if rows is None else (rows,) if isinstance(rows, str) else tuple(rows)
+    for row in chosen:
+        if row not in known:
+            raise unknown_name("row", row, known)
+    if not chosen or len(set(chosen)) != len(chosen):
+        raise InputError(f"rows={chosen!r}: name each row once, of {', '.join(map(repr, known))}")
+    return Task(frame, chosen, [known.index(row) for row in chosen], quantity, options)
