@@ -14,7 +14,7 @@ from qddot.model.scalar import Scalar, as_scalar
 
 CATALOG = Path(__file__).with_name("catalog")
 TEXT = (".toml", ".json", ".yaml", ".yml")
-XML = (".urdf", ".xml", ".xacro")
+XML = (".urdf", ".xml", ".mjcf", ".xacro")
 
 
 def catalog_names() -> list[str]:
@@ -84,9 +84,15 @@ def _read(path: Path, strict: bool, gravity: Sequence[Scalar] | None, symbolic: 
             text=suffix,
             fix=f"known: {', '.join((*XML, *TEXT))}",
         )
-    from qddot.formats.urdf import read_urdf
+    from qddot.formats.urdf import TOP, robot_of
+    from qddot.formats.xml_tree import parse_xml, read_bytes
 
-    return read_urdf(path, strict=strict, gravity=gravity)
+    root = parse_xml(read_bytes(path), str(path), TOP)
+    if root.tag == "mujoco":
+        from qddot.formats.mjcf import model_of
+
+        return model_of(root, path, strict=strict, gravity=gravity)
+    return robot_of(root, str(path), strict=strict, gravity=gravity)
 
 
 def _gravity(values: Sequence[Scalar]) -> tuple[Scalar, ...]:

@@ -51,14 +51,14 @@ def check_mesh_paths(elements: Iterable[Element], file: str) -> None:
         warn(rule, place=first.place, element=first.path, text=first.attributes["filename"])
 
 
-def forbidden(name: str) -> str:
-    """Why a description may not name this file; empty if it may."""
+def forbidden(name: str, climb: int = MAX_CLIMB) -> str:
+    """Why a description may not name this file; empty if it may. `climb` is how many folders up it may lead."""
     path = unquote(name).strip().replace("\\", "/")
     if path.startswith("//"):
         return "a network path"
     if path.startswith(("/", "~")) or DRIVE.match(path):
         return "an absolute path"
-    floor = -MAX_CLIMB
+    floor = -climb
     if scheme := SCHEME.match(path):
         if scheme[1].lower() not in RESOLVED_LATER:
             return f"a {scheme[1].lower()} URI"

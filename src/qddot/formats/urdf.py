@@ -49,6 +49,7 @@ BELONG = {  # what each element is made of; anywhere else these tags would be lo
     "joint": ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic"),
 }
 LIMITS = ("lower", "upper", "velocity", "effort")
+TOP = {"link": MAX_LINKS, "joint": MAX_LINKS}  # how many may stand under the root
 UNLIMITED = sys.float_info.max  # how limits say infinity in a format without one
 ROUNDING = 4 * sys.float_info.epsilon
 TINY_AXIS = 1e-9
@@ -76,12 +77,15 @@ def parse_urdf(data: bytes, file: str, *, strict: bool = False, gravity: Sequenc
     Raises:
         ModelError: a subclass says what is wrong, with file and line.
     """
-    root = parse_xml(data, file, {"link": MAX_LINKS, "joint": MAX_LINKS})
+    return robot_of(parse_xml(data, file, TOP), file, strict=strict, gravity=gravity)
+
+
+def robot_of(root: Element, file: str, *, strict: bool = False, gravity: Sequence[Scalar] | None = None) -> Model:
+    """The robot in the root element of a URDF file."""
     _refuse_xacro(root)
     if root.tag != "robot":
-        if root.tag == "mujoco":
-            raise ModelFormatError("MJCF is not read yet", place=root.place, element="<mujoco>", fix="convert it to URDF")
-        raise ModelFormatError(f"the root is <{root.tag}>, expected <robot>", place=root.place, fix="this reads URDF")
+        rule = f"the root is <{root.tag}>, expected <robot>"
+        raise ModelFormatError(rule, place=root.place, fix="this reads URDF; qddot.load also reads MJCF, whose root is <mujoco>")
     _check_places(root)
     name = _robot_name(root, file)
     links = _links(root)

@@ -103,6 +103,9 @@ def _check_writable(model: Model) -> None:
     lost = [j.name for j in model.joints if j.kind in ("planar", "spherical", "free") and (j.limits.lower, j.limits.upper) != OPEN]
     if lost:
         warn(f"position limits of the joints {', '.join(map(repr, lost))} are not written: URDF has none for their types")
+    if model.constraints:
+        names = ", ".join(repr(c.name) for c in model.constraints)
+        warn(f"the constraints {names} are not written: URDF describes trees only")
 
 
 def _fresh(name: str, taken: set[str]) -> str:

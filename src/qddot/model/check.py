@@ -179,9 +179,10 @@ def check_joint(joint: Joint) -> None:
     if joint.mimic and joint.kind not in SINGLE:
         raise ModelValueError(f"a {joint.kind} joint cannot follow another", place=joint.place, element=f"{element} > mimic")
     side = joint.drive.at_joint if joint.drive else None
-    if side and joint.kind not in SINGLE and (side.armature != 0 or side.stiffness != 0):
+    turns = joint.kind in (*SINGLE, "spherical")  # an inertia alike about all axes of a ball joint is constant, too
+    if side and ((side.armature != 0 and not turns) or (side.stiffness != 0 and joint.kind not in SINGLE)):
         raise ModelValueError(
-            f"rotor and spring need a joint with one coordinate, this one is {joint.kind}",
+            f"rotor and spring need a joint with one coordinate (a ball joint may have a rotor), this one is {joint.kind}",
             place=joint.place,
             element=f"{element} > drive",
         )

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from qddot.errors import InputError, ModelValueError, UnboundSymbolError, unknown_name
 from qddot.model.check import check_frames, check_joint, check_names, check_physics, check_rotations, check_tree, leaders
+from qddot.model.constraints import Constraint, check_constraints
 from qddot.model.description import Frame, Joint, Link, symbols_in
 from qddot.model.field import Field
 from qddot.model.lower import Body, LiftedBody, Mechanism, lower
@@ -28,6 +29,7 @@ class Model:
         gravity: acceleration (3,) in the root link's axes, m/s^2.
         strict: refuse inertias no real body has, instead of warning.
         doubtful: of a copy of a checked model, its links with such inertias; it is not checked again.
+        constraints: closed loops and coupled joints that the description has beyond the tree: data, which no algorithm enforces.
     """
 
     def __init__(
@@ -40,9 +42,11 @@ class Model:
         *,
         strict: bool = False,
         doubtful: Sequence[Link] | None = None,
+        constraints: Sequence[Constraint] = (),
     ) -> None:
         self.name = name
         self.links, self.joints, self.frames = tuple(links), tuple(joints), tuple(frames)
+        self.constraints = tuple(constraints)
         try:
             self.gravity = vec(gravity)
         except (TypeError, ValueError) as error:
@@ -58,6 +62,7 @@ class Model:
         self.doubtful = tuple(doubtful) if doubtful is not None else check_physics(self.links, self.joints, strict)
         self.leaders = leaders(self.joints)
         check_frames(self.frames, self.links)
+        check_constraints(self.constraints, {x.name for x in self.links}, {x.name for x in self.joints})
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -79,17 +84,18 @@ class Model:
         links = [Link(x.name, x.inertia and x.inertia.map(f), x.place) for x in self.links]
         frames = [Frame(x.name, x.link, map_scalars(f, x.pose), x.place) for x in self.frames]
         joints = [joint.map(f) for joint in self.joints]
-        return Model(self.name, links, joints, frames, map_scalars(f, self.gravity), doubtful=())
+        return Model(self.name, links, joints, frames, map_scalars(f, self.gravity), doubtful=(), constraints=self.constraints)
 
     def with_gravity(self, gravity: Sequence[Scalar]) -> Model:
-        return Model(self.name, self.links, self.joints, self.frames, gravity, doubtful=self.doubtful)
+        kept = {"doubtful": self.doubtful, "constraints": self.constraints}
+        return Model(self.name, self.links, self.joints, self.frames, gravity, **kept)
 
     def with_floating_base(self) -> Model:
         """The model with its root free: a link `world` and a free joint `floating_base` (or such names with a number) above it."""
         world = unused("world", {x.name for x in (*self.links, *self.frames)})
         joint = Joint(unused("floating_base", {x.name for x in self.joints}), "free", world, self.root)
-        links = (Link(world), *self.links)
-        return Model(self.name, links, (joint, *self.joints), self.frames, self.gravity, doubtful=self.doubtful)
+        links, kept = (Link(world), *self.links), {"doubtful": self.doubtful, "constraints": self.constraints}
+        return Model(self.name, links, (joint, *self.joints), self.frames, self.gravity, **kept)
 
     def subs(self, values: dict) -> Model:
         """Symbols replaced by numbers or expressions, all at once; the result is checked like a new description.
@@ -106,7 +112,8 @@ class Model:
             check_joint(joint)
         check_rotations(model.joints, model.frames)
         doubtful = check_physics(model.links, model.joints, strict=False)
-        return Model(model.name, model.links, model.joints, model.frames, model.gravity, doubtful=doubtful)
+        parts = (model.links, model.joints, model.frames, model.gravity)
+        return Model(model.name, *parts, doubtful=doubtful, constraints=model.constraints)
 
     def frame(self, name: str) -> tuple[int, Transform]:
         """The body (index, -1 for the world) that carries a frame, and the frame's pose on it."""

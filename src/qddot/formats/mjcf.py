@@ -1,0 +1,202 @@
+"""MJCF, as far as dynamics goes: MuJoCo compiles the file, and its bodies, joints, inertias and sites become a model.
+
+MuJoCo's equation of motion is `M qdd + bias = tau + passive + constraint`. Armature is on the diagonal of M; springs, dampers and
+dry friction are drives here. Contacts and limits act only where something touches; actuators are whoever makes tau. What else would
+change the equation of motion and is not a term of ours is named in a warning, or refused when strict (`qddot.formats.mjcf_rest`).
+
+A body with several joints becomes a chain with massless links between them, named `body.joint`. A joint's `ref` goes into its
+origin, so that q is the same number as in MuJoCo. Only quaternion joints differ: a free joint has q = (quaternion, position) and
+qd = (omega, v) in body axes here, (position, quaternion) and (v in world axes, omega) there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from qddot.errors import ModelFormatError, Place
+from qddot.formats.mjcf_actuators import Motors
+from qddot.formats.mjcf_compile import Compiled, compile_source, pose_of, vec_of
+from qddot.formats.mjcf_rest import constraints, listed, report_rest
+from qddot.formats.mjcf_text import read_source
+from qddot.formats.subject import Subject
+from qddot.formats.xml_tree import Element, parse_xml, read_bytes
+from qddot.model.check import warn
+from qddot.model.description import Frame, Joint, Limits, Link
+from qddot.model.drive import Drive
+from qddot.model.inertia import Inertia
+from qddot.model.model import Model, unused
+from qddot.model.pose import from_axis_angle, snapped
+from qddot.model.scalar import Scalar
+from qddot.model.spatial import Mat, Transform, Vec
+
+KINDS = ("free", "spherical", "prismatic", "revolute")  # in the order of MuJoCo's mjtJoint
+FREE, BALL, SLIDE, HINGE = range(4)
+HERE = Vec(0.0, 0.0, 0.0)
+STILL = Transform(Mat(Vec(1.0, 0.0, 0.0), Vec(0.0, 1.0, 0.0), Vec(0.0, 0.0, 1.0)), HERE)
+
+
+def read_mjcf(path: str | Path, *, strict: bool = False, gravity: Sequence[Scalar] | None = None) -> Model:
+    """The robot in an MJCF file and the files it includes.
+
+    Args:
+        path: of the file; error messages show it as given.
+        strict: refuse forces that the model cannot hold, instead of warning. Inertias no real body has only ever warn.
+        gravity: acceleration (3,) in the world's axes, m/s^2; by default what the file says.
+
+    Raises:
+        OSError: the file cannot be read.
+        MissingExtraError: the package `mujoco` is not installed.
+        ModelError: a subclass says what is wrong, with file and line.
+    """
+    return model_of(parse_xml(read_bytes(path), str(path)), Path(path), strict=strict, gravity=gravity)
+
+
+def model_of(root: Element, path: Path, *, strict: bool = False, gravity: Sequence[Scalar] | None = None) -> Model:
+    """The robot in the root element of an MJCF file."""
+    if root.tag != "mujoco":
+        raise ModelFormatError(f"the root is <{root.tag}>, expected <mujoco>", place=root.place, fix="this reads MJCF")
+    source = read_source(root, path)
+    compiled = compile_source(source)
+    reader = _Reader(compiled, str(path))
+    reader.read()
+    report_rest(compiled, str(path), strict)
+    return Model(
+        root.attributes.get("model") or path.stem,
+        reader.links,
+        reader.joints,
+        reader.frames,
+        reader.gravity if gravity is None else gravity,
+        constraints=constraints(compiled, str(path), [reader.link(i) for i in range(compiled.model.nbody)]),
+    )
+
+
+class _Reader:
+    """Builds the description from the compiled model."""
+
+    def __init__(self, compiled: Compiled, file: str) -> None:
+        self.compiled, self.model, self.file = compiled, compiled.model, file
+        self.motors = Motors(self.model)
+        self.links: list[Link] = []
+        self.joints: list[Joint] = []
+        self.frames: list[Frame] = []
+        self.taken = {self.model.body(i).name for i in range(self.model.nbody)}
+        self.fixed = {self.model.joint(i).name for i in range(self.model.njnt)}
+
+    @property
+    def gravity(self) -> Vec:
+        return HERE if self.compiled.is_off("GRAVITY") else vec_of(self.model.opt.gravity)
+
+    def link(self, body: int) -> str:
+        return self.model.body(body).name
+
+    def subject(self, kind: str, name: str) -> Subject:
+        """Where something stands in the file."""
+        element = self.compiled.elements.get((kind, name))
+        return Subject(element.path, element.place) if element else Subject(f"{kind} {name!r}", Place(self.file))
+
+    def read(self) -> None:
+        for body in range(self.model.nbody):
+            self.read_body(body)
+        self.read_sites()
+
+    # bodies -----------------------------------------------------------------------------------------------------------
+
+    def read_body(self, body: int) -> None:
+        name = self.link(body)
+        place = self.subject("body", name).place
+        if body:
+            self.read_joints(body, name, place)
+        self.links.append(Link(name, self.inertia(body, name), place))
+
+    def inertia(self, body: int, name: str) -> Inertia | None:
+        if name in self.compiled.doubtful:
+            return self.compiled.doubtful[name]
+        model = self.model
+        mass, moments = float(model.body_mass[body]), model.body_inertia[body]
+        if body == 0 or (mass == 0 and not moments.any()):
+            return None
+        frame = pose_of(model.body_ipos[body], model.body_iquat[body])
+        return Inertia(mass, tensor=tuple(float(x) for x in moments)).moved(frame)
+
+    def read_joints(self, body: int, name: str, place: Place | None) -> None:
+        """The chain of joints that moves a body: massless links between them; a fixed joint where there are none."""
+        model = self.model
+        parent, origin = self.link(model.body_parentid[body]), pose_of(model.body_pos[body], model.body_quat[body])
+        first, count = model.body_jntadr[body], model.body_jntnum[body]
+        if not count:
+            joint = unused(f"{name}_joint", self.fixed)
+            self.fixed.add(joint)
+            self.joints.append(Joint(joint, "fixed", parent, name, origin, place=place))
+        for i in range(first, first + count):
+            last = i == first + count - 1
+            child = name if last else unused(f"{name}.{model.joint(i).name}", self.taken)
+            self.taken.add(child)
+            joint = self.joint(i, parent, child, origin)
+            self.joints.append(joint)
+            if not last:
+                self.links.append(Link(child, None, joint.place))
+            parent, origin = child, STILL
+
+    def read_sites(self) -> None:
+        """Named sites are frames; one that is called like a body gets another name, since both are frames here."""
+        renamed = []
+        for i in range(self.model.nsite):
+            site = self.model.site(i)
+            if not site.name:
+                continue
+            place = self.subject("site", site.name).place
+            name = site.name if site.name not in self.taken else unused(f"{site.name}_site", self.taken)
+            renamed += [name] * (name != site.name)
+            self.taken.add(name)
+            pose = pose_of(self.model.site_pos[i], self.model.site_quat[i])
+            self.frames.append(Frame(name, self.link(self.model.site_bodyid[i]), pose, place))
+        if renamed:
+            warn(f"sites that have the name of a body are the frames {listed(renamed)}", place=Place(self.file), element="site")
+
+    # joints -----------------------------------------------------------------------------------------------------------
+
+    def joint(self, i: int, parent: str, child: str, origin: Transform) -> Joint:
+        """MuJoCo turns a body about an anchor in its own frame: to the anchor, turn, and back."""
+        model, kind, name = self.model, self.model.jnt_type[i], self.model.joint(i).name
+        subject = self.subject("joint", name)
+        axis, anchor = vec_of(model.jnt_axis[i]), HERE if kind == SLIDE else vec_of(model.jnt_pos[i])
+        common = {"limits": self.limits(i), "drive": self.drive(i, subject), "place": subject.place}
+        if kind == FREE:  # its q is the pose in the world itself
+            return Joint(name, KINDS[kind], parent, child, STILL, **common)
+        if kind in (SLIDE, HINGE):
+            origin, common["axis"] = origin @ Transform(STILL.R, anchor) @ self.before(i, axis), axis
+        else:
+            origin = origin @ Transform(STILL.R, anchor)
+        return Joint(name, KINDS[kind], parent, child, snapped(origin), tip=Transform(STILL.R, -anchor), **common)
+
+    def before(self, i: int, axis: Vec) -> Transform:
+        """The motion that takes the joint from `ref`, where the file draws it, back to zero."""
+        reference = float(self.model.qpos0[self.model.jnt_qposadr[i]])
+        if self.model.jnt_type[i] == SLIDE:
+            return Transform(STILL.R, axis * -reference)
+        return Transform(from_axis_angle(axis, -reference), HERE)
+
+    def limits(self, i: int) -> Limits:
+        model = self.model
+        effort = self.motors.effort(i)
+        if model.jnt_type[i] in (FREE, BALL) or not model.jnt_limited[i]:
+            return Limits(effort=effort)
+        lower, upper = (float(x) for x in model.jnt_range[i])
+        return Limits(lower, upper, effort=effort)
+
+    def drive(self, i: int, subject: Subject) -> Drive | None:
+        """Armature, damping, dry friction and spring, as far as they are terms of ours (see `mjcf_rest` for the others)."""
+        model, dof, kind = self.model, self.model.jnt_dofadr[i], self.model.jnt_type[i]
+        armature, damping = self.motors.reflected(i)
+        values = {
+            "viscous": 0.0 if self.compiled.is_off("DAMPER", "PASSIVE") else float(model.dof_damping[dof]) + damping,
+            "rotor_inertia": 0.0 if kind == FREE else float(model.dof_armature[dof]) + armature,
+            "coulomb": 0.0 if kind == FREE or self.compiled.is_off("FRICTIONLOSS") else float(model.dof_frictionloss[dof]),
+        }
+        if kind in (SLIDE, HINGE) and not self.compiled.is_off("SPRING", "PASSIVE"):
+            values["stiffness"] = float(model.jnt_stiffness[i])
+            values["rest"] = float(model.qpos_spring[model.jnt_qposadr[i]]) if values["stiffness"] else 0.0
+        if not any(values.values()):
+            return None
+        return subject.made(Drive, **values)

@@ -1,0 +1,67 @@
+"""What MuJoCo's actuators are to the joints: a limit of effort, and the inertia and damping of a rotor."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+JOINT, JOINT_IN_PARENT = 0, 1  # of mjtTrn
+FIXED_GAIN, NO_BIAS, NO_DYNAMICS = 0, 0, 0  # of mjtGain, mjtBias, mjtDyn
+
+
+class Motors:
+    """The actuators of a compiled model, by the joint they drive."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        count = getattr(model, "nactuator", model.nu)
+        self.on: dict[int, list[int]] = {}
+        for a in range(count):
+            if model.actuator_trntype[a] in (JOINT, JOINT_IN_PARENT) and single(model, model.actuator_trnid[a, 0]):
+                self.on.setdefault(int(model.actuator_trnid[a, 0]), []).append(a)
+
+    def effort(self, joint: int) -> float:
+        """The largest joint force, N m or N: of the motors together, within the joint's own limit; infinite where one is silent."""
+        own = np.abs(self.model.jnt_actfrcrange[joint]).max() if self.model.jnt_actfrclimited[joint] else math.inf
+        motors = [self.strength(a) for a in self.on.get(joint, ())]
+        return float(min(own, sum(motors))) if motors else float(own)
+
+    def strength(self, a: int) -> float:
+        """The largest force of one actuator at its joint."""
+        model = self.model
+        gear, strongest = abs(float(model.actuator_gear[a, 0])), math.inf
+        if model.actuator_forcelimited[a]:
+            strongest = float(np.abs(model.actuator_forcerange[a]).max())
+        control = model.actuator_ctrladr[a] if hasattr(model, "actuator_ctrladr") else a
+        if is_motor(model, a) and model.actuator_ctrllimited[control]:
+            most = float(np.abs(model.actuator_ctrlrange[control]).max())
+            strongest = min(strongest, abs(float(model.actuator_gainprm[a, 0])) * most)
+        return gear * strongest
+
+    def reflected(self, joint: int) -> tuple[float, float]:
+        """Inertia (kg m^2) and damping (N m s/rad) of the rotors, as the joint feels them."""
+        armature, damping = 0.0, 0.0
+        for a in self.on.get(joint, ()):
+            square = float(self.model.actuator_gear[a, 0]) ** 2
+            armature += square * rotor(self.model, "armature", a)
+            damping += square * rotor(self.model, "damping", a)
+        return armature, damping
+
+
+def single(model: Any, joint: int) -> bool:
+    """A hinge or a slider."""
+    return model.jnt_type[joint] >= 2
+
+
+def rotor(model: Any, name: str, a: int) -> float:
+    """`actuator_armature` or `actuator_damping`; older versions of MuJoCo have neither."""
+    values = getattr(model, f"actuator_{name}", None)
+    return 0.0 if values is None else float(values[a])
+
+
+def is_motor(model: Any, a: int) -> bool:
+    """True for an actuator whose force is its control times a constant."""
+    kinds = (model.actuator_gaintype[a], model.actuator_biastype[a], model.actuator_dyntype[a])
+    return kinds == (FIXED_GAIN, NO_BIAS, NO_DYNAMICS)

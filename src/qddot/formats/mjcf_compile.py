@@ -1,0 +1,240 @@
+"""From MJCF text to MuJoCo's compiled model, by MuJoCo: defaults, angles, orientations, inertias of geoms are its own work.
+
+What no equation of motion needs (textures, sensors, meshes of bodies whose inertia is given) is taken out first, so that a
+description without its assets still loads.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from qddot.errors import ModelError, ModelReferenceError, ModelStructureError, ModelValueError, Place, missing_extra
+from qddot.formats.mjcf_text import Source, found, read_source
+from qddot.formats.xml_tree import Element, parse_xml, read_bytes
+from qddot.model.check import warn
+from qddot.model.inertia import Inertia
+from qddot.model.model import unused
+from qddot.model.pose import from_quaternion, snapped
+from qddot.model.spatial import Mat, Transform, Vec, diagonal, symmetric
+
+UNNEEDED = ("textures", "materials", "skins", "sensors", "pairs", "excludes")
+STRUCTURE = ("repeated name", "top level")
+ADVICE = {
+    "mass and inertia of moving bodies": "give it a <geom>, or an <inertial> with mass",
+    "opening file": "give the body an <inertial>: then its meshes are not needed",
+    "unrecognized": "see MuJoCo's XML reference",
+}
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What MuJoCo made of a description.
+
+    Attributes:
+        model: its `MjModel`; every body, joint and equality has a name.
+        elements: where bodies, joints, sites, actuators and equalities stand, by kind and name.
+        doubtful: inertias in their body's frame that MuJoCo would have refused, by name of the body: no real body has them.
+    """
+
+    model: Any
+    elements: dict[tuple[str, str], Element]
+    doubtful: dict[str, Inertia]
+
+    def is_off(self, *terms: str) -> bool:
+        """True if the file disables one of these terms; which there are depends on the version of MuJoCo."""
+        flags = _mujoco().mjtDisableBit
+        return any(self.model.opt.disableflags & int(getattr(flags, f"mjDSBL_{term}", 0)) for term in terms)
+
+
+def compile_source(source: Source) -> Compiled:
+    """The compiled model.
+
+    Raises:
+        MissingExtraError: MuJoCo is not installed.
+        ModelError: MuJoCo refuses the description; its reason, at the place in the file.
+    """
+    mujoco = _mujoco()
+    spec = _asked(source, mujoco.MjSpec.from_string, _with_absolute_models(source))
+    spec.modelfiledir = str(Path(source.file).resolve().parent)
+    spec.compiler.fusestatic = False  # would drop names
+    spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE  # would simulate the muscles
+    elements = _named(spec, source)
+    _drop_unneeded(mujoco, spec, source)
+    claims = _set_apart(spec, elements)
+    model = _asked(source, spec.compile)
+    doubtful = {
+        name: Inertia(mass, tensor=tensor).moved(pose_of(model.body(name).ipos, model.body(name).iquat))
+        for name, (mass, tensor) in claims.items()
+    }
+    return Compiled(model, elements, doubtful)
+
+
+def _mujoco() -> Any:
+    """The package, which is optional."""
+    try:
+        return import_module("mujoco")
+    except ImportError:
+        raise missing_extra("mujoco", "mjcf", "reading MJCF") from None
+
+
+def pose_of(position: np.ndarray, quaternion: np.ndarray) -> Transform:
+    """From MuJoCo's arrays, with exact zeros and ones."""
+    w, x, y, z = (float(x) for x in quaternion / np.linalg.norm(quaternion))
+    return Transform(snapped(Mat(*from_quaternion(w, x, y, z))), vec_of(position))
+
+
+def vec_of(values: np.ndarray) -> Vec:
+    return Vec(*(float(x) + 0.0 for x in values))
+
+
+# MuJoCo's answers -----------------------------------------------------------------------------------------------------
+
+
+def _asked(source: Source, call: Callable, *arguments: Any) -> Any:
+    """What MuJoCo answers; its warnings become ours, its errors get their place."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            answer = call(*arguments)
+        except ValueError as error:
+            raise _refusal(str(error), source) from None
+    for warning in caught:
+        warn(f"MuJoCo warns: {' '.join(str(warning.message).split())}", place=Place(source.file))
+    return answer
+
+
+def _refusal(message: str, source: Source) -> ModelError:
+    """MuJoCo's error message as one of ours."""
+    at = re.search(r"\n?Element (?:name )?'[^']*'(?:, id \d+)?(?:, line (\d+))?\s*$", message)
+    rule = " ".join(re.sub(r"^(XML )?(Error: )+", "", message[: at.start()] if at else message).split())
+    element = source.line(int(at[1])) if at and at[1] else None
+    opened, wrong = re.search(r"opening file '([^']*)'", rule), re.search(r"unrecognized attribute: '([^']*)'", rule)
+    if opened:
+        element = next((x for x in source.lines if Path(x.attributes.get("file", "")).name == Path(opened[1]).name), None)
+    attribute = wrong[1] if wrong else "file" if opened and element else ""
+    kind = ModelStructureError if any(part in rule for part in STRUCTURE) else ModelReferenceError if opened else ModelValueError
+    return kind(
+        rule,
+        place=element.place if element else Place(source.file, 1),
+        element=element.path if element else "",
+        attribute=attribute,
+        text=element.attributes.get(attribute) if element else None,
+        fix=next((advice for part, advice in ADVICE.items() if part in rule), ""),
+    )
+
+
+# before it compiles ---------------------------------------------------------------------------------------------------
+
+
+def _with_absolute_models(source: Source) -> str:
+    """The text, with the files of attached models by their full path: a text has no folder to start from."""
+    lines = source.text.split("\n")
+    for i, element in enumerate(source.lines):
+        if element.tag == "model" and "file" in element.attributes:
+            path = found(element, Path(source.file)).resolve()
+            read_source(parse_xml(read_bytes(path), str(path)), path)  # only to check it
+            lines[i] = lines[i].replace(quoteattr(element.text("file")), quoteattr(str(path)))
+    return "\n".join(lines)
+
+
+def _named(spec: Any, source: Source) -> dict[tuple[str, str], Element]:
+    """Give every body, joint and equality a name; where each stands."""
+    taken = {kind: {x.name for x in things} for kind, things in _kinds(spec).items()}
+    elements = {(x.tag, ""): x for x in source.lines if x.tag == "option"}
+    for kind, things in _kinds(spec).items():
+        for thing in things:
+            if not thing.name and kind != "site":
+                wanted = f"{thing.parent.name}_joint" if kind == "joint" else f"{kind}{len(taken[kind])}"
+                thing.name = unused(wanted, taken[kind])
+                taken[kind].add(thing.name)
+            line = re.search(r"line (\d+)", thing.info)
+            element = source.line(int(line[1])) if line else None
+            if element is not None:
+                elements[kind, thing.name] = element
+    return elements
+
+
+def _kinds(spec: Any) -> dict[str, list]:
+    return {
+        "body": spec.bodies,
+        "joint": spec.joints,
+        "site": spec.sites,
+        "equality": spec.equalities,
+        "actuator": spec.actuators,
+        "tendon": spec.tendons,
+    }
+
+
+def _drop_unneeded(mujoco: Any, spec: Any, source: Source) -> None:
+    """Take out what the equations of motion do not need and what might need files; report those of them that do not exist."""
+    for thing in [*spec.geoms, *spec.sites, *spec.tendons]:
+        thing.material = ""
+    for kind in UNNEEDED:
+        for thing in list(getattr(spec, kind)):
+            spec.delete(thing)
+    for geom in list(spec.geoms):
+        if (geom.meshname or geom.hfieldname) and not _weighs(spec, geom):
+            spec.delete(geom)
+    for site in spec.sites:
+        if getattr(site, "meshname", ""):
+            site.meshname, site.type = "", mujoco.mjtGeom.mjGEOM_SPHERE
+    used = {geom.meshname for geom in spec.geoms} | {geom.hfieldname for geom in spec.geoms}
+    missing = []
+    for asset in [*spec.meshes, *spec.hfields]:
+        if asset.name not in used:
+            if asset.file and not (Path(spec.modelfiledir) / spec.meshdir / asset.file).is_file():
+                missing.append(asset.file)
+            spec.delete(asset)
+    if missing:
+        more = f", and {len(missing) - 1} more are missing" if len(missing) > 1 else ""
+        element = next((x for x in source.lines if x.attributes.get("file") == missing[0]), None)
+        rule = f"the file does not exist{more}; the dynamics do not need it"
+        where = (element.place, element.path) if element else (Place(source.file), "")
+        warn(rule, place=where[0], element=where[1], text=missing[0])
+
+
+def _weighs(spec: Any, geom: Any) -> bool:
+    """True if a geom may add to its body's inertia."""
+    first, last = spec.compiler.inertiagrouprange
+    light = geom.mass == 0 or (np.isnan(geom.mass) and geom.density == 0)
+    return not (light or _is_given(spec, geom.parent) or geom.parent.name == "world") and first <= geom.group <= last
+
+
+def _is_given(spec: Any, body: Any) -> bool:
+    """True if a body's inertia is the one of its `<inertial>`."""
+    return bool(body.explicitinertial) and int(spec.compiler.inertiafromgeom) != 1
+
+
+def _set_apart(spec: Any, elements: dict[tuple[str, str], Element]) -> dict[str, tuple[float, Mat]]:
+    """Mass and tensor (in the inertial frame) of the bodies whose inertia MuJoCo would refuse; it compiles a harmless one instead.
+
+    Nothing is set apart where the compiler is asked to repair such inertias.
+    """
+    options = spec.compiler
+    if options.balanceinertia or options.settotalmass > 0 or options.boundmass > 0 or options.boundinertia > 0:
+        return {}
+    claims = {}
+    for body in spec.bodies:
+        if not _is_given(spec, body):
+            continue
+        full = not np.isnan(body.fullinertia[0])
+        xx, yy, zz, xy, xz, yz = (float(x) for x in (body.fullinertia if full else [*body.inertia, 0, 0, 0]))
+        mass, tensor = float(body.mass), symmetric(xx, xy, xz, yy, yz, zz) if full else diagonal(xx, yy, zz)
+        if mass < 0:
+            element = elements.get(("body", body.name))
+            place, path = (element.place, element.path) if element else (None, f"body {body.name!r}")
+            rule, text = "a mass is not negative", f"{mass:g}"
+            raise ModelValueError(rule, place=place, element=path, attribute="mass", text=text, fix="give its magnitude")
+        if Inertia(mass, tensor=tensor).inconsistency():
+            claims[body.name] = mass, tensor
+            body.mass, body.inertia, body.fullinertia = 1.0, [1.0, 1.0, 1.0], [np.nan, 0, 0, 0, 0, 0]
+    return claims

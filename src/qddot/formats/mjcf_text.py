@@ -1,0 +1,178 @@
+"""An MJCF file with its includes as one text, an element a line: so that every complaint of MuJoCo's compiler finds its place.
+
+What would make that compiler read outside the description's folders, or work without end, is refused here, before it begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from qddot.errors import ModelFormatError, ModelLimitError, ModelReferenceError, ModelSecurityError, ModelStructureError
+from qddot.formats.mesh_paths import MAX_CLIMB, forbidden
+from qddot.formats.xml_tree import MAX_DEPTH, MAX_ELEMENTS, Element, parse_xml, read_bytes
+from qddot.model.check import MAX_LINKS
+
+FOLDERS = ("meshdir", "texturedir", "assetdir")
+MAX_MEMORY = 16 * 2**30
+UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50, "E": 2**60}
+REFUSED = {
+    "composite": "a composite body is many bodies with forces between them",
+    "flexcomp": "a flexible body is not made of rigid links",
+    "flex": "a flexible body is not made of rigid links",
+    "plugin": "a plugin may add forces that only its code knows",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """The whole description.
+
+    Attributes:
+        file: of the main file, as given.
+        text: one element a line, includes in place.
+        lines: the element on each line of `text`.
+    """
+
+    file: str
+    text: str
+    lines: list[Element]
+
+    def line(self, number: int) -> Element | None:
+        """The element on a line of `text`, from 1."""
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else None
+
+
+def read_source(root: Element, path: Path) -> Source:
+    """The description whose main file is `path`, with the root element `root`.
+
+    Raises:
+        ModelReferenceError: an included file does not exist.
+        ModelSecurityError: a file name leads out of the description's folders.
+        ModelLimitError: replication without measure.
+        ModelFormatError: bodies that are not rigid links.
+    """
+    merge(root, path)
+    check(root)
+    lines = list(root.walk())
+    return Source(str(path), written(root), lines)
+
+
+def merge(root: Element, path: Path) -> None:
+    """Put the content of every included file in place of its `<include>`, as MuJoCo does; each file at most once."""
+    seen = {path.resolve()}
+    for element in root.walk():
+        while any(child.tag == "include" for child in element.children):
+            element.children = [part for child in element.children for part in included(child, path, seen)]
+            for child in element.children:
+                child.parent = element
+
+
+def included(element: Element, main: Path, seen: set[Path]) -> list[Element]:
+    """The elements an `<include>` stands for; any other element stands for itself."""
+    if element.tag != "include":
+        return [element]
+    path = found(element, main)
+    if path.resolve() in seen:
+        rule = "the file is included twice"
+        raise ModelStructureError(rule, place=element.place, element="<include>", attribute="file", text=element.text("file"))
+    seen.add(path.resolve())
+    return parse_xml(read_bytes(path), str(path)).children
+
+
+def found(element: Element, main: Path) -> Path:
+    """The file that an element names, relative to the main file or to the one it stands in."""
+    check_path(element, "file")
+    name = element.text("file")
+    for folder in (main.parent, Path(element.place.file).parent):
+        if (folder / name).is_file():
+            return folder / name
+    raise ModelReferenceError(
+        "the file does not exist",
+        place=element.place,
+        element=f"<{element.tag}>",
+        attribute="file",
+        text=name,
+        fix=f"it is looked for from {main.parent.resolve()}",
+    )
+
+
+def check(root: Element) -> None:
+    """Refuse what the compiler should not be asked for."""
+    elements = list(root.walk())
+    for element in elements:
+        if element.tag in REFUSED:
+            rule = f"{REFUSED[element.tag]}: <{element.tag}> is not read"
+            raise ModelFormatError(rule, place=element.place, element=element.path, fix="model it by rigid bodies and joints")
+        for attribute in element.attributes:
+            if attribute.startswith("file") or (element.tag == "compiler" and attribute in FOLDERS):
+                check_path(element, attribute)
+        if element.tag == "size":
+            check_memory(element)
+        if element.tag == "option" and "timestep" in element.attributes and not element.number("timestep") > 0:
+            raise element.wrong("timestep", "a time step is positive", fix="the default is 0.002")
+    check_counts(elements)
+
+
+def check_path(element: Element, attribute: str) -> None:
+    """Text is included from the description's own folders only; meshes may lie anywhere beside it, but not at a fixed place."""
+    name = element.text(attribute)
+    if reason := forbidden(name, MAX_CLIMB if element.tag in ("include", "model") else MAX_DEPTH):
+        fix = "name it relative to the description"
+        where = {"place": element.place, "element": element.path, "attribute": attribute, "text": name}
+        raise ModelSecurityError(reason, **where, fix=fix)
+
+
+def check_memory(size: Element) -> None:
+    text = size.attributes.get("memory", "").strip()
+    digits, unit = (text[:-1], UNITS[text[-1].upper()]) if text and text[-1].upper() in UNITS else (text, 1)
+    if digits.isdecimal() and (len(digits) > 18 or int(digits) * unit > MAX_MEMORY):
+        rule = f"memory {text} is over the limit of {MAX_MEMORY // 2**30}G"
+        raise ModelLimitError(rule, place=size.place, element=size.path, attribute="memory", text=text)
+
+
+def check_counts(elements: list[Element]) -> None:
+    """How many elements and bodies there are once every `<replicate>` is written out, from the leaves up."""
+    total: dict[int, tuple[int, int]] = {}
+    for element in reversed(elements):  # children come after their parents in file order
+        count = replicas(element)
+        inside = [total[id(child)] for child in element.children]
+        everything = count * (1 + sum(n for n, _ in inside))
+        bodies = count * ((element.tag == "body") + sum(b for _, b in inside))
+        for what, n, most in (("bodies", bodies, MAX_LINKS), ("elements", everything, MAX_ELEMENTS)):
+            if n > most:
+                rule = f"number of {what} {n} is over the limit of {most}"
+                raise ModelLimitError(rule, place=element.place, element=element.path)
+        total[id(element)] = everything, bodies
+
+
+def replicas(element: Element) -> int:
+    if element.tag != "replicate":
+        return 1
+    count = element.number("count")
+    return max(int(min(count, 1e18)), 1)
+
+
+def written(root: Element) -> str:
+    """One start tag a line, end tags behind the last line of what they end."""
+    lines: list[str] = []
+    for element, starts in events(root):
+        if starts:
+            attributes = "".join(f" {key}={quoteattr(value)}" for key, value in element.attributes.items())
+            lines.append(f"<{element.tag}{attributes}>")
+        else:
+            lines[-1] += f"</{element.tag}>"
+    return "\n".join(lines) + "\n"
+
+
+def events(root: Element) -> Iterator[tuple[Element, bool]]:
+    """Each element where it starts (True) and where it ends (False)."""
+    stack = [(root, True)]
+    while stack:
+        element, starts = stack.pop()
+        yield element, starts
+        if starts:
+            stack.append((element, False))
+            stack.extend((child, True) for child in reversed(element.children))

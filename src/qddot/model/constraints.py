@@ -1,0 +1,74 @@
+"""What a description says beyond the tree: loops that are closed, joints that are coupled. Data that no algorithm enforces yet.
+
+A constraint names links and joints; the open tree of a model knows nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from qddot.errors import ModelReferenceError, Place, near_matches
+from qddot.model.spatial import Transform, Vec
+
+
+@dataclass(frozen=True)
+class Connect:
+    """A ball joint that closes a loop: `point1` of `link1` and `point2` of `link2`, each in its link's frame (m), coincide."""
+
+    name: str
+    link1: str
+    link2: str
+    point1: Vec = Vec(0.0, 0.0, 0.0)
+    point2: Vec = Vec(0.0, 0.0, 0.0)
+    active: bool = True
+    place: Place | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Weld:
+    """Two links fixed to each other: the frame `pose1` on `link1` and the frame `pose2` on `link2` coincide."""
+
+    name: str
+    link1: str
+    link2: str
+    pose1: Transform = Transform()
+    pose2: Transform = Transform()
+    active: bool = True
+    place: Place | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """A coordinate given by another: `q_joint = sum_k coefficients[k] * q_leader**k`, constant where `leader` is None."""
+
+    name: str
+    joint: str
+    leader: str | None
+    coefficients: tuple[float, ...] = (0.0, 1.0)
+    active: bool = True
+    place: Place | None = field(default=None, compare=False)
+
+
+Constraint = Connect | Weld | Coupling
+
+
+def check_constraints(constraints: Sequence[Constraint], links: Collection[str], joints: Collection[str]) -> None:
+    """Every link and joint that a constraint names is there.
+
+    Raises:
+        ModelReferenceError: it is not.
+    """
+    for constraint in constraints:
+        if isinstance(constraint, Coupling):
+            kind, known, named = "joint", joints, (constraint.joint, constraint.leader)
+        else:
+            kind, known, named = "link", links, (constraint.link1, constraint.link2)
+        for name in named:
+            if name is not None and name not in known:
+                raise ModelReferenceError(
+                    f"its {kind} {name!r} does not exist",
+                    place=constraint.place,
+                    element=f"constraint {constraint.name!r}",
+                    fix=near_matches(name, known),
+                )

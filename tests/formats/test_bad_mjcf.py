@@ -1,0 +1,150 @@
+"""MJCF that is wrong, or says what a model here cannot hold: the class, the place and the words of what is raised or warned."""
+
+import json
+import re
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mujoco")
+
+import qddot
+from qddot import errors
+from qddot.errors import ModelError, ModelWarning
+
+BAD = Path(__file__).parents[2].parent / "shared" / "reference" / "bad"
+CASES = [
+    case
+    for case in (json.loads((BAD / "expected.json").read_text())["files"] if BAD.exists() else [])
+    if case["category"] == "mjcf" and case["file"]
+]
+I = '<inertial pos="0.1 0.02 -0.2" mass="1.3" diaginertia="0.05 0.04 0.03"/>'
+
+
+def load(tmp_path: Path, body: str, rest: str = "", head: str = "", **how):
+    path = tmp_path / "robot.xml"
+    path.write_text(f'<mujoco>{head}\n<worldbody>\n<body name="b">\n{body}\n</body>\n</worldbody>\n{rest}</mujoco>')
+    return qddot.load(path, **how)
+
+
+@pytest.mark.parametrize("strict", [False, True], ids=["default", "strict"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_reference_case(case, strict):
+    expected = case["expected_strict" if strict else "expected_default"]
+    if case["id"] == "m23_deep_bodies":
+        expected = "ModelLimitError"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if expected.startswith("accept"):
+            qddot.load(BAD / case["file"], strict=strict)
+            messages = [str(w.message) for w in caught]
+        else:
+            with pytest.raises(getattr(errors, re.match(r"\w+", expected)[0])) as info:
+                qddot.load(BAD / case["file"], strict=strict)
+            messages = [str(info.value)]
+            assert info.value.line == 1
+    assert any(case["file"] + ":1" in m for m in messages)
+
+
+@pytest.mark.parametrize(
+    ("body", "rest", "head", "line", "message"),
+    [
+        (f'<joint damping="-1"/>{I}', "", "", 4, "viscous='-1.0': friction, stiffness and inertia are not negative"),
+        ("<joint/>", "", "", 3, "body 'b': mass and inertia of moving bodies must be larger"),
+        (f'<joint type="wheel"/>{I}', "", "", 4, "joint: invalid keyword: 'wheel'"),
+        (f'<joint axis="0 0 0"/>{I}', "", "", 4, "axis too small"),
+        ('<joint/><inertial pos="0 0 0" mass="-2" diaginertia="1 1 1"/>', "", "", 3, "mass='-2': a mass is not negative"),
+        (f"<joint/>{I}", '<actuator><motor joint="elbow"/></actuator>', "", 7, "elbow"),
+        (f"<joint/>{I}", '<include file="no.xml"/>', "", 7, "<include> file='no.xml': the file does not exist"),
+        (f"<joint/>{I}", '<include file="robot.xml"/>', "", 7, "the file is included twice"),
+        (f"<joint/>{I}", '<include file="../../../x.xml"/>', "", 7, "climbs out"),
+        (f"<joint/>{I}", '<asset><mesh file="/etc/passwd"/></asset>', "", 7, "an absolute path"),
+        (f"<joint/>{I}", "", '<compiler meshdir="file:///tmp"/>', 1, "a file URI"),
+        (f'<joint/>{I}<composite prefix="c" type="cable" count="9 1 1"/>', "", "", 4, "<composite> is not read"),
+        (f'<joint/>{I}<flexcomp name="f" type="grid" count="3 3 3"/>', "", "", 4, "<flexcomp> is not read"),
+        (f'<joint/>{I}<plugin plugin="mujoco.elasticity.cable"/>', "", "", 4, "<plugin> is not read"),
+        (f'<joint/>{I}<replicate count="1e9"><body/></replicate>', "", "", 4, "number of bodies 1000000000 is over the limit"),
+        (f"<joint/>{I}", '<keyframe><key qpos="1 2"/></keyframe>', "", 1, "invalid qpos size"),
+    ],
+)
+def test_the_place_of_an_error(tmp_path, body, rest, head, line, message):
+    with pytest.raises(ModelError, match=re.escape(message)) as info:
+        load(tmp_path, body, rest, head)
+    assert info.value.file == str(tmp_path / "robot.xml")
+    assert info.value.line == line
+
+
+def test_an_error_in_an_included_file_has_its_place_there(tmp_path):
+    part = tmp_path / "part.xml"
+    part.write_text('<mujocoinclude>\n\n<joint name="elbow" frobnicate="1"/></mujocoinclude>')
+    with pytest.raises(ModelError, match=r"part.xml:3:1: .*joint 'elbow' frobnicate='1'"):
+        load(tmp_path, f'<include file="part.xml"/>{I}')
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"<mujoco", "not well-formed"),
+        (b"", "the file is empty"),
+        (b"<mjcf/>", "the root is <mjcf>, expected <robot> .*MJCF, whose root is <mujoco>"),
+        (b'<!DOCTYPE m [<!ENTITY a "b">]><mujoco/>', "document type"),
+        (b"<mujoco><bodies/></mujoco>", "bodies"),
+    ],
+)
+def test_not_mjcf(tmp_path, data, message):
+    (tmp_path / "a.xml").write_bytes(data)
+    with pytest.raises(ModelError, match=message):
+        qddot.load(tmp_path / "a.xml")
+
+
+# what a model here cannot hold ----------------------------------------------------------------------------------------
+
+TENDON = '<tendon><fixed name="t"{}><joint joint="j" coef="1"/></fixed></tendon>'
+
+
+@pytest.mark.parametrize(
+    ("body", "rest", "head", "message"),
+    [
+        (f'<joint type="ball" stiffness="2"/>{I}', "", "", r"joint: the spring of 'b_joint' is not a term"),
+        (f'<joint type="free" armature="2"/>{I}', "", "", r"joint: the armature of 'b_joint' is not a term"),
+        (f'<joint type="free" frictionloss="2"/>{I}', "", "", r"joint: the frictionloss of 'b_joint' is not a term"),
+        (f"<joint/>{I}", "", '<option density="1.2"/>', r"xml:1:9: option: a fluid of density 1.2"),
+        (f'<joint/>{I}<body name="c" gravcomp="1">{I}</body>', "", "", r"xml:4:\d+: body: the gravity compensation of 'c'"),
+        (f'<joint name="j"/>{I}', TENDON.format(' stiffness="3"'), "", r"xml:7:9: tendon: the stiffness.* of 't'"),
+    ],
+)
+def test_forces_that_are_not_kept(tmp_path, body, rest, head, message):
+    with pytest.warns(ModelWarning, match=message + ".*it is ignored"):
+        load(tmp_path, body, rest, head)
+    with pytest.raises(qddot.ModelValueError, match=message):
+        load(tmp_path, body, rest, head, strict=True)
+
+
+def test_nonlinear_damping_is_not_kept(tmp_path):
+    try:
+        with pytest.warns(ModelWarning, match="the nonlinear damping of 'b_joint'"):
+            robot = load(tmp_path, f'<joint damping="1 2"/>{I}')
+    except qddot.ModelValueError:
+        pytest.skip("this MuJoCo has linear damping only")
+    assert robot.drives["b_joint"].viscous == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "rest", "message"),
+    [
+        (f'<joint name="j"/>{I}', TENDON.format(""), "'t': tendons are not kept"),
+        (f'<joint type="ball" limited="true" range="0 90"/>{I}', "", "the limit of a ball joint is not kept"),
+        (f'<joint name="j"/>{I}', '<actuator><muscle name="m" joint="j"/></actuator>', "'m': it follows a law"),
+    ],
+)
+def test_data_that_is_not_kept(tmp_path, body, rest, message):
+    with pytest.warns(ModelWarning, match=message):
+        load(tmp_path, body, rest, strict=True)
+
+
+def test_without_mujoco(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(qddot.MissingExtraError, match=r"reading MJCF needs the package 'mujoco': pip install 'qddot\[mjcf\]'"):
+        load(tmp_path, f"<joint/>{I}")
