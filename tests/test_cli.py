@@ -10,8 +10,8 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 import qddot
-from qddot.cli import main
 from qddot.algorithms.quantities import QUANTITIES
+from qddot.cli import main
 
 DOUBTFUL = """
 [[dh]]

@@ -18,6 +18,7 @@ from qddot.model import configuration
 from qddot.model.drive import Drive
 from qddot.model.field import Floats
 from qddot.model.model import Model
+from qddot.model.transmission import Transmission, transmission_rows
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -159,6 +160,16 @@ class Robot:
         return {joint.name: joint.drive for joint in self.model.joints if joint.drive is not None}
 
     @property
+    def motor_names(self) -> tuple[str, ...]:
+        """The rows of `transmission_matrix`: coupled motors, then the joints that have a drive or motor of their own."""
+        return tuple(name for name, _ in transmission_rows(self.model))
+
+    @property
+    def transmission_matrix(self) -> np.ndarray:
+        """N (motors, nv): motor speeds are `N qd`, and motor torques make the joint forces `N^T tau_motor`."""
+        return np.array([row for _, row in transmission_rows(self.model)]).reshape(-1, self.nv)
+
+    @property
     def limits(self) -> Limits:
         """Joint limits as arrays."""
         found = Limits(*(np.full(n, x) for n, x in ((self.nq, -np.inf), (self.nq, np.inf), (self.nv, np.inf), (self.nv, np.inf))))
@@ -204,6 +215,10 @@ class Robot:
     def with_gravity(self, gravity: Sequence[float]) -> Robot:
         """The same robot under another gravity (3,), m/s^2."""
         return Robot(self.model.with_gravity(gravity))
+
+    def with_transmission(self, transmission: Transmission) -> Robot:
+        """The same robot with motors that drive several joints at once."""
+        return Robot(self.model.copy(transmissions=(*self.model.transmissions, transmission)))
 
     def with_floating_base(self) -> Robot:
         """The same robot with its root link free to move; the coordinates of the root come first."""

@@ -14,11 +14,11 @@ import sympy as sp
 from click.testing import CliRunner
 
 import qddot
+from qddot.algorithms.quantities import QUANTITIES
 from qddot.cli import main
 from qddot.compile import c_source
 from qddot.compile.c_export import RESERVED, identifier
 from qddot.compile.c_source import PRECISIONS, c_function
-from qddot.algorithms.quantities import QUANTITIES
 from qddot.errors import InputError, UnboundSymbolError, UnknownNameError
 from qddot.graph.expr import Trace
 from qddot.graph.program import Input, Output, Program

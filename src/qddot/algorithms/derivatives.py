@@ -8,9 +8,9 @@ to q is along the tangent: of a change `integrate(q, dq)`.
 from __future__ import annotations
 
 from qddot.algorithms.coriolis import composites, world_moments
-from qddot.algorithms.drives import coefficients
+from qddot.algorithms.drives import coefficients, friction_slope, friction_torque, has, load_factors
 from qddot.algorithms.forward_dynamics import factored_mass_matrix
-from qddot.algorithms.inverse_dynamics import bias_torque
+from qddot.algorithms.inverse_dynamics import load_torque
 from qddot.algorithms.kinematics import (
     Scalars,
     column_rates,
@@ -30,7 +30,17 @@ Matrix = list[list[Scalar]]
 
 
 def inverse_dynamics_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) -> tuple[Matrix, Matrix, Matrix]:
-    """d tau / dq, d tau / d qd, d tau / d qdd (which is M)."""
+    """d tau / dq, d tau / d qd, d tau / d qdd (which is M, but for friction that grows with the load)."""
+    dq, dqd, dqdd = load_derivatives(model, q, qd, qdd)
+    slope = friction_slope(model, qd)
+    if any(has(model, body, "load") for body in model.bodies):
+        factors = load_factors(model, qd, load_torque(model, q, qd, qdd))
+        dq, dqd, dqdd = ([[x * factor for x in row] for row, factor in zip(A, factors)] for A in (dq, dqd, dqdd))
+    return dq, [[x + y for x, y in zip(*rows)] for rows in zip(dqd, slope)], dqdd
+
+
+def load_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) -> tuple[Matrix, Matrix, Matrix]:
+    """The same without friction."""
     X0 = world_poses(model, q)
     S = world_columns(model, X0)
     v = world_velocities(model, S, qd)
@@ -57,7 +67,7 @@ def inverse_dynamics_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qd
 
     n = model.nv
     dq, dqd, dqdd = ([zeros(n) for _ in range(n)] for _ in range(3))
-    for matrix, name in ((dq, "stiffness"), (dqd, "viscous"), (dqdd, "armature")):
+    for matrix, name in ((dq, "stiffness"), (dqdd, "armature")):
         for c, value in enumerate(coefficients(model, name)):
             matrix[c][c] = value
     for body in model.bodies:
@@ -83,17 +93,24 @@ def inverse_dynamics_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qd
 def forward_dynamics_derivatives(
     model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars
 ) -> tuple[Matrix, Matrix, Matrix, list[Scalar]]:
-    """d qdd / dq, d qdd / d qd, d qdd / d tau (which is the inverse of M), and the margins of forward dynamics.
+    """d qdd / dq, d qdd / d qd, d qdd / d tau (the inverse of M, but for friction that grows with the load), and the margins of
+    forward dynamics.
 
-    tau(q, qd, qdd) is constant along the solution, so d qdd = -M^-1 (d tau/dq dq + d tau/d qd d qd) + M^-1 d tau.
+    The load L(q, qd, qdd) is what friction leaves, (tau - F(qd)) / factor, so
+    M d qdd = (d tau - F' d qd) / factor - dL/dq dq - dL/d qd d qd.
     """
-    solved, margins = factored_mass_matrix(model, q)
-    qdd = solved.solve([t - b for t, b in zip(tau, bias_torque(model, q, qd))])
-    dq, dqd, _ = inverse_dynamics_derivatives(model, q, qd, qdd)
     n = model.nv
+    solved, margins = factored_mass_matrix(model, q)
+    rest = [t - f for t, f in zip(tau, friction_torque(model, qd))]
+    factors = load_factors(model, qd, rest)
+    bias = load_torque(model, q, qd, zeros(n))
+    qdd = solved.solve([r / factor - b for r, factor, b in zip(rest, factors, bias)])
+    dq, dqd, _ = load_derivatives(model, q, qd, qdd)
+    slope = friction_slope(model, qd)
+    dqd = [[x + y / factor for x, y in zip(*rows)] for *rows, factor in zip(dqd, slope, factors)]
     minus = [transposed([solved.solve([-x for x in column]) for column in transposed(A)]) for A in (dq, dqd)]
-    inverse = [solved.solve([1 if i == j else 0 for i in range(n)]) for j in range(n)]
-    return minus[0], minus[1], inverse, margins
+    inverse = [solved.solve([1 / factors[j] if i == j else 0 for i in range(n)]) for j in range(n)]
+    return minus[0], minus[1], transposed(inverse), margins
 
 
 def transposed(A: Matrix) -> Matrix:

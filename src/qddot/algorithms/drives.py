@@ -1,21 +1,36 @@
-"""What the drives add, joint by joint: rotor, friction, spring. Each is one term, so the recursions never branch on them."""
+"""What the drives add: rotor, friction, spring. Each is one term, so the recursions never branch on them.
+
+A rotor that is felt as a gyroscope, or that several joints turn, is a body like any other (`qddot.model.joints.Rotor`); what
+remains of the others is their reflected inertia, here called armature.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from qddot.algorithms.kinematics import Scalars, zeros
+from qddot.model.joints import Rotor
+from qddot.model.lower import LiftedBody
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
 
+Shaft = list[tuple[int, Scalar]]
+"""Columns of qd and what each turns it by: where friction acts."""
+
+
+def shafts(body: LiftedBody) -> list[Shaft]:
+    """Of a motor the one that all its joints turn; otherwise each coordinate of the joint."""
+    if isinstance(body.joint, Rotor):
+        return [[(c, s.w.z) for c, s in body.subspace]]
+    return [[(c, 1)] for c in body.columns]
+
 
 def coefficients(model: LiftedModel, name: str) -> list[Scalar]:
-    """One constant of the drives, column by column.
-
-    `"armature"` is what rotors add to the diagonal of M, `"viscous"` the derivative of friction with respect to qd (Coulomb
-    friction has none, except where it jumps), `"stiffness"` that of the springs with respect to q.
-    """
+    """One constant of the joints, column by column: `"armature"` is what rotors add to the diagonal of M, `"stiffness"` the
+    derivative of the springs with respect to q."""
     total = zeros(model.nv)
     for body in model.bodies:
-        for c in body.columns:
+        for c in () if isinstance(body.joint, Rotor) else body.columns:
             total[c] = total[c] + getattr(body.drive, name)
     return total
 
@@ -25,24 +40,86 @@ def armature_torque(model: LiftedModel, qdd: Scalars) -> list[Scalar]:
     return [armature * x for armature, x in zip(coefficients(model, "armature"), qdd)]
 
 
+# friction ---------------------------------------------------------------------------------------------------------------------
+
+
 def friction_torque(model: LiftedModel, qd: Scalars) -> list[Scalar]:
-    """Viscous friction and Coulomb friction; at standstill Coulomb friction is 0."""
+    """Viscous, Coulomb and Stribeck friction; at standstill dry friction is 0, though it could hold more (`qddot.simulate`)."""
     tau = zeros(model.nv)
-    for body in model.bodies:
-        positive, negative = body.drive.coulomb
-        for c in body.columns:
-            s = model.field.sign(qd[c])
-            # +positive for s = 1, -negative for s = -1, 0 at rest
-            coulomb = s * ((positive + negative) / 2) + s * s * ((positive - negative) / 2)
-            tau[c] = tau[c] + body.drive.viscous * qd[c] + coulomb
+    for body, shaft, v in moving_shafts(model, qd):
+        f = body.drive.viscous * v
+        if has(model, body, "is_dry"):
+            f = f + dry_friction(model, body, v)
+        for c, ratio in shaft:
+            tau[c] = tau[c] + f * ratio
     return tau
+
+
+def dry_friction(model: LiftedModel, body: LiftedBody, v: Scalar) -> Scalar:
+    """Coulomb friction, and the rise towards standstill where there is one."""
+    s = model.field.sign(v)
+    f = by_direction(s, body.drive.coulomb)
+    if has(model, body, "has_stribeck"):
+        x = v * body.drive.steepness
+        f = f + by_direction(s, body.drive.rise) / (1 + x * x)
+    return f
+
+
+def friction_slope(model: LiftedModel, qd: Scalars) -> list[list[Scalar]]:
+    """d friction / d qd; Coulomb friction has none, except where it jumps."""
+    slope = [zeros(model.nv) for _ in range(model.nv)]
+    for body, shaft, v in moving_shafts(model, qd):
+        f = body.drive.viscous
+        if has(model, body, "has_stribeck"):
+            x = v * body.drive.steepness
+            falling = 1 + x * x
+            f = f - by_direction(model.field.sign(v), body.drive.rise) * (x * body.drive.steepness * 2) / (falling * falling)
+        for c, ratio in shaft:
+            for d, other in shaft:
+                slope[c][d] = slope[c][d] + f * ratio * other
+    return slope
+
+
+def load_factors(model: LiftedModel, qd: Scalars, load: Scalars) -> list[Scalar]:
+    """What multiplies the load of each column: friction in the gear is a part of it, against the motion.
+
+    `load + part * |load| * sign(qd)`, where the load is everything but friction. The other way round, what a force R leaves for
+    the load is R divided by the factor that belongs to R, for the part is less than one and so both have the same sign.
+    """
+    factors: list[Scalar] = [1] * model.nv
+    for body in model.bodies:
+        if has(model, body, "load"):
+            for c in body.columns:
+                factors[c] = 1 + body.drive.load * model.field.sign(qd[c]) * model.field.sign(load[c])
+    return factors
+
+
+def by_direction(s: Scalar, values: tuple[Scalar, Scalar]) -> Scalar:
+    """+positive for s = 1, -negative for s = -1, 0 at rest."""
+    positive, negative = values
+    return s * ((positive + negative) / 2) + s * s * ((positive - negative) / 2)
+
+
+def moving_shafts(model: LiftedModel, qd: Scalars) -> Iterator[tuple[LiftedBody, Shaft, Scalar]]:
+    """(body, shaft, its speed)."""
+    for body in model.bodies:
+        for shaft in shafts(body):
+            yield body, shaft, sum((qd[c] * ratio for c, ratio in shaft), 0)
+
+
+def has(model: LiftedModel, body: LiftedBody, what: str) -> bool:
+    """The model's own numbers decide: a friction that is not there costs nothing, and asks no scalar for its sign."""
+    return bool(getattr(model.source.bodies[body.index].drive, what))
+
+
+# springs ----------------------------------------------------------------------------------------------------------------------
 
 
 def spring_torque(model: LiftedModel, q: Scalars) -> list[Scalar]:
     """What holds the joints against their springs."""
     tau = zeros(model.nv)
     for body in model.bodies:
-        if len(body.columns) == 1:
+        if len(body.coordinates) == 1:
             (c,), (i,) = body.columns, body.coordinates
             tau[c] = tau[c] + body.drive.stiffness * (q[i] - body.drive.rest)
     return tau
@@ -52,7 +129,7 @@ def spring_energy(model: LiftedModel, q: Scalars) -> Scalar:
     """Energy stored in the springs."""
     energy: Scalar = 0
     for body in model.bodies:
-        if len(body.columns) == 1:
+        if len(body.coordinates) == 1:
             stretch = q[body.coordinates[0]] - body.drive.rest
             energy = energy + body.drive.stiffness * stretch * stretch / 2
     return energy

@@ -128,7 +128,7 @@ def inertias(model: Model, recorder: Trace, values: Sequence[Scalar]) -> list[Ri
     found, at = [], 0
     for body in model.bodies:
         if not body.is_link:
-            found.append(RigidInertia())
+            found.append(body.over(recorder).inertia)
             continue
         m, hx, hy, hz, *moments = values[at : at + 10]
         found.append(body.over(recorder).link.out_inertia(RigidInertia(m, Vec(hx, hy, hz), symmetric(*moments))))

@@ -178,7 +178,20 @@ def check_joint(joint: Joint) -> None:
         raise ModelValueError(rule, place=joint.place, element=element, attribute="pitch", text=str(joint.pitch))
     if joint.mimic and joint.kind not in SINGLE:
         raise ModelValueError(f"a {joint.kind} joint cannot follow another", place=joint.place, element=f"{element} > mimic")
-    side = joint.drive.at_joint if joint.drive else None
+    drive, side = joint.drive, joint.drive.at_joint if joint.drive else None
+    if drive and joint.kind not in SINGLE and (drive.rotor_axis or not is_zero(drive.load_friction) or drive.torque_speed):
+        raise ModelValueError(
+            f"rotor_axis, load_friction and torque_speed need a joint with one coordinate, this one is {joint.kind}",
+            place=joint.place,
+            element=f"{element} > drive",
+        )
+    if drive and joint.mimic and not is_zero(drive.load_friction):
+        raise ModelValueError(
+            "a joint that follows another shares its load with it: friction that grows with the load is not defined",
+            place=joint.place,
+            element=f"{element} > drive",
+            fix="give it to the leader",
+        )
     turns = joint.kind in (*SINGLE, "spherical")  # an inertia alike about all axes of a ball joint is constant, too
     if side and ((side.armature != 0 and not turns) or (side.stiffness != 0 and joint.kind not in SINGLE)):
         raise ModelValueError(

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from qddot.model.description import Joint, Limits
-from qddot.model.drive import JointSide
+from qddot.model.drive import Drive, JointSide
 from qddot.model.field import Field
-from qddot.model.joints import FAR, SINGLE, Free, Helical, JointType, Prismatic, Revolute, Spherical, X, Y
+from qddot.model.joints import FAR, SINGLE, Free, Helical, JointType, Moving, Prismatic, Revolute, Rotor, Spherical, X, Y
 from qddot.model.pose import snapped, z_onto
-from qddot.model.scalar import Scalar
-from qddot.model.spatial import Motion, PseudoInertia, RigidInertia, Transform, Vec, map_scalars
+from qddot.model.scalar import Scalar, is_zero
+from qddot.model.spatial import Motion, PseudoInertia, RigidInertia, Transform, Vec, diagonal, map_scalars
 
 if TYPE_CHECKING:
     from qddot.model.model import Model
@@ -47,7 +48,7 @@ class Body:
     joint_name: str
     parent: int
     placement: Transform
-    joint: JointType
+    joint: Moving
     link: Transform
     is_link: bool = True
     inertia: RigidInertia = RigidInertia()
@@ -139,6 +140,8 @@ def lower(model: Model) -> Mechanism:
         frames[joint.child] = bodies[-1].index, bodies[-1].link
     coordinates = hand_out(model, bodies)
     weld(model, bodies, frames)
+    bodies += rotors(model, bodies, frames)
+    bodies += motors(model, bodies, coordinates)
     for frame in model.frames:
         body, pose = frames[frame.link]
         frames[frame.name] = body, snapped(pose @ frame.pose)
@@ -217,6 +220,8 @@ def hand_out(model: Model, bodies: list[Body]) -> tuple[Coordinates, ...]:
 
 def take(bodies: list[Body], body: Body, joint: Joint, q: range, v: range, multiplier: Scalar = 1.0, offset: Scalar = 0.0) -> None:
     drive = joint.drive.at_joint if joint.drive else JointSide()
+    if joint.drive and joint.drive.rotor_axis is not None:
+        drive = replace(drive, armature=0.0)  # the rotor is a body of its own
     bodies[body.index] = replace(
         body,
         coordinates=tuple(q),
@@ -228,7 +233,56 @@ def take(bodies: list[Body], body: Body, joint: Joint, q: range, v: range, multi
     )
 
 
-def reach_of(joint: JointType, limits: Limits) -> float:
+def rotors(model: Model, bodies: Sequence[Body], frames: Mapping[str, tuple[int, Transform]]) -> list[Body]:
+    """Of drives that say how their rotor lies on a moving link: a body that spins on that link."""
+    moved = {body.joint_name: body for body in bodies}
+    found: list[Body] = []
+    for joint in model.joints:
+        if not joint.drive or joint.drive.rotor_axis is None or joint.name not in moved:
+            continue
+        parent, pose = frames[joint.parent]
+        at = snapped(pose @ Transform(joint.drive.rotor_turn, Vec()))
+        body = moved[joint.name]
+        turns = Rotor([joint.drive.gear_ratio * body.rate])
+        inertia = axial_inertia(joint.drive.rotor_inertia)
+        index = len(bodies) + len(found)
+        found.append(shaft(index, f"{joint.name}.rotor", parent, at, turns, body.columns, inertia))
+    return found
+
+
+def motors(model: Model, bodies: Sequence[Body], coordinates: Sequence[Coordinates]) -> list[Body]:
+    """Of coupled drives: a body for each motor, that spins on the ground."""
+    column = {c.name: c.v.start for c in coordinates}
+    found: list[Body] = []
+    for x in model.transmissions:
+        for name, row, drive in zip(x.motors, x.matrix, x.drives):
+            terms = [(column[joint], rate) for joint, rate in zip(x.joints, row) if not is_zero(rate)]
+            drive = drive or Drive()
+            turns, index = Rotor([rate for _, rate in terms]), len(bodies) + len(found)
+            columns, inertia = tuple(c for c, _ in terms), axial_inertia(drive.rotor_inertia)
+            found.append(shaft(index, name, WORLD, Transform(), turns, columns, inertia, drive.at_joint))
+    return found
+
+
+def shaft(
+    index: int,
+    name: str,
+    parent: int,
+    at: Transform,
+    joint: Rotor,
+    columns: tuple[int, ...],
+    inertia: RigidInertia,
+    side: JointSide | None = None,
+) -> Body:
+    side = replace(side, armature=0.0) if side else JointSide()  # the inertia is the body's own
+    return Body(index, name, name, parent, at, joint, Transform(), False, inertia, (), columns, drive=side)
+
+
+def axial_inertia(moment: Scalar) -> RigidInertia:
+    return RigidInertia(0, Vec(), diagonal(0, 0, moment))
+
+
+def reach_of(joint: Moving, limits: Limits) -> float:
     if not any(s.v != (0, 0, 0) for s in joint.subspace):
         return 0.0
     return max((abs(x) for x in (limits.lower, limits.upper) if abs(x) < FAR), default=1.0)

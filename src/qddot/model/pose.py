@@ -57,11 +57,22 @@ def from_axis_angle(axis: Vec, angle: Scalar) -> Mat:
     return snapped(Mat() + K * s + K @ K * (1 - c))
 
 
+ALONG = {
+    Vec(1, 0, 0): Mat(Vec(0, 0, 1), Vec(0, 1, 0), Vec(-1, 0, 0)),
+    Vec(-1, 0, 0): Mat(Vec(0, 0, -1), Vec(0, 1, 0), Vec(1, 0, 0)),
+    Vec(0, 1, 0): Mat(Vec(1, 0, 0), Vec(0, 0, 1), Vec(0, -1, 0)),
+    Vec(0, -1, 0): Mat(Vec(1, 0, 0), Vec(0, 0, -1), Vec(0, 1, 0)),
+    Vec(0, 0, 1): Mat(),
+    Vec(0, 0, -1): Mat(Vec(1, 0, 0), Vec(0, -1, 0), Vec(0, 0, -1)),
+}
+"""Rotations that take z to a coordinate axis: whole numbers, which leave exact scalars exact."""
+
+
 def z_onto(axis: Vec) -> Mat:
     """A rotation that takes z to the unit vector `axis`: exact where the axis is one of the coordinate axes."""
     axis = snapped(axis)
-    if axis == (0, 0, -1):
-        return Mat(Vec(1.0, 0.0, 0.0), Vec(0.0, -1.0, 0.0), Vec(0.0, 0.0, -1.0))
+    if axis in ALONG:
+        return ALONG[axis]
     K = skew(Vec(-axis.y, axis.x, 0.0))  # z cross axis
     if is_symbolic(axis.z) or axis.z > -0.5:
         gain = 1 / (1 + axis.z)

@@ -6,22 +6,23 @@ the robot become symbols, which keep their values (`ExactModel.values`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from qddot.errors import InputError
-from qddot.model.description import Frame, Joint, Link
-from qddot.model.drive import JointSide
+from qddot.model.description import Frame, Joint, Link, symbols_in
+from qddot.model.drive import Drive, JointSide
 from qddot.model.inertia import Inertia, steiner
 from qddot.model.joints import Z
 from qddot.model.lower import Body, Mechanism, lower
 from qddot.model.model import Model
 from qddot.model.pose import rotation_z, z_onto
-from qddot.model.scalar import Scalar, is_symbolic
+from qddot.model.scalar import Scalar
 from qddot.model.spatial import Mat, RigidInertia, Transform, Vec, map_scalars, symmetric, upper
+from qddot.model.transmission import Transmission
 from qddot.symbolic.alphabet import Alphabet
 from qddot.symbolic.exact import STEP, Turned, is_numeric, rotation
 from qddot.symbolic.ring import Poly
@@ -41,6 +42,19 @@ class Side(NamedTuple):
     """What lowering wants of a drive."""
 
     at_joint: JointSide
+    gear_ratio: Scalar
+    rotor_inertia: Scalar
+    rotor_axis: Vec | None
+    rotor_turn: Mat
+
+
+class Coupled(NamedTuple):
+    """What lowering wants of a transmission."""
+
+    joints: Sequence[str]
+    matrix: Sequence[Sequence[Scalar]]
+    drives: Sequence[Side | None]
+    motors: Sequence[str]
 
 
 class ExactModel:
@@ -74,6 +88,7 @@ class ExactModel:
         self.links = [Link(x.name, x.inertia and self._mass(x.inertia)) for x in source.links]  # type: ignore[arg-type]
         self.joints = [self._joint(joint) for joint in source.joints]
         self.frames = [Frame(x.name, x.link, self._pose(x.pose, f"frame {x.name!r}")) for x in source.frames]
+        self.transmissions = [self._transmission(x) for x in source.transmissions]
         self.leaders = {name: (leader, exact(m), exact(o)) for name, (leader, m, o) in source.leaders.items()}
         if parameters == "all":
             self.gravity = Vec(*(self._symbol(f"g{axis}", x) for axis, x in zip("xyz", self.gravity)))
@@ -107,21 +122,27 @@ class ExactModel:
         if joint.kind not in ("spherical", "free", "fixed"):
             turned = Transform(self._rotation(z_onto(joint.axis), where), Vec(0, 0, 0))
             origin, tip = origin @ turned, turned.inverse @ tip
-        drive = Side(self._side(joint.drive)) if joint.drive else None
+        drive = self._drive(joint.drive, where) if joint.drive else None
         return replace(joint, origin=origin, axis=Z, tip=tip, pitch=exact(joint.pitch), rate=exact(joint.rate), drive=drive)  # type: ignore[arg-type]
 
-    def _side(self, drive: Any) -> JointSide:
+    def _drive(self, drive: Drive, where: str) -> Side:
+        exact = self.alphabet.exact
+        turn = self._rotation(drive.rotor_turn, where)
+        return Side(self._side(drive), exact(drive.gear_ratio), exact(drive.rotor_inertia), drive.rotor_axis, turn)
+
+    def _side(self, drive: Drive) -> JointSide:
         """From the numbers as given where they are numbers, so that `N^2 Jm` is not rounded."""
         exact = self.alphabet.exact
-        values = vars(drive)
-        if any(is_symbolic(x) for x in (*values.values(), *(values["coulomb"] if isinstance(values["coulomb"], tuple) else ()))):
+        if symbols_in(drive):
             return drive.at_joint.map(exact)
-        copy = object.__new__(type(drive))
-        for name, x in values.items():
-            object.__setattr__(
-                copy, name, x if name == "side" else map_scalars(exact, x) if not isinstance(x, tuple) else tuple(map(exact, x))
-            )
+        copy = object.__new__(Drive)  # without the checks, which would make floats of fractions
+        for name, x in vars(drive).items():
+            object.__setattr__(copy, name, tuple(map(exact, x)) if isinstance(x, tuple) else exact(x))
         return copy.at_joint
+
+    def _transmission(self, x: Transmission) -> Coupled:
+        matrix = [[self.alphabet.exact(ratio) for ratio in row] for row in x.matrix]
+        return Coupled(x.joints, matrix, [drive and self._drive(drive, "transmission") for drive in x.drives], x.motors)
 
     def _pose(self, pose: Transform, where: str) -> Transform:
         return Transform(self._rotation(pose.R, where), map_scalars(self.alphabet.exact, pose.p))
@@ -201,6 +222,10 @@ def numbers_of(model: Model) -> Iterable[Scalar]:
         found += [joint.pitch, joint.rate]
         if joint.drive:
             joint.drive.at_joint.map(note)
+            map_scalars(note, joint.drive.rotor_turn)
+            found += [joint.drive.gear_ratio, joint.drive.rotor_inertia]
+    for x in model.transmissions:
+        x.map(note)
     for frame in model.frames:
         map_scalars(note, frame.pose)
     for _, multiplier, offset in model.leaders.values():

@@ -2,7 +2,8 @@
 
 Each relation rewrites a power of one generator (`s_i^2`, `sqrt(2)^2`, the scalar part of a unit quaternion squared) by lower
 powers. The generators so bound stand first in the lexicographic order, and their leading powers have nothing in common: the
-relations are a Groebner basis. Reduced polynomials are therefore equal if, and only if, they are the same: no `simplify` is ever needed.
+relations are a Groebner basis. Reduced polynomials are therefore equal if, and only if, they are the same: no `simplify` is ever
+needed.
 """
 
 from __future__ import annotations
