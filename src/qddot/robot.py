@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from qddot.compile.kernel import Kernel
     from qddot.graph.program import Operations, Program
+    from qddot.simulate.trajectory import Trajectory
     from qddot.symbolic.equations import Equations
 
 SHOWN = 12
@@ -261,6 +262,14 @@ class Robot:
         """The configuration reached from q by the displacement v (..., nv): `q + v`, on the manifold for quaternions."""
         read = self._evaluate.prepared
         return configuration.integrate(self.model.mechanism, read("q", q, (self.nq,)), read("v", v, (self.nv,)))
+
+    def configuration_rate(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
+        """dq/dt (..., nq): qd itself, but for quaternions."""
+        return configuration.rate(self.model.mechanism, np.asarray(q, float), np.asarray(qd, float))
+
+    def normalized(self, q: ArrayLike) -> np.ndarray:
+        """q (..., nq) with its quaternions made unit."""
+        return configuration.normalized(self.model.mechanism, np.asarray(q, float))
 
     def difference(self, start: ArrayLike, end: ArrayLike) -> np.ndarray:
         """The displacement (..., nv) with `integrate(start, difference(start, end)) == end`."""
@@ -582,6 +591,12 @@ class Robot:
         from qddot.symbolic.equations import Equations
 
         return Equations(self.model, parameters)
+
+    def simulate(self, q0: ArrayLike, qd0: ArrayLike | None, t: Any, **options: Any) -> Trajectory:
+        """The motion from a state."""
+        from qddot.simulate.simulate import simulate
+
+        return simulate(self, q0, qd0, t, **options)
 
     def to_urdf(self, path: str | Path) -> None:
         """Write a URDF that reads back to the same dynamics."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from qddot.algorithms import analytic, coriolis, derivatives, energy, forward_dynamics, inverse_dynamics, jacobian, kinematics
+from qddot.algorithms import analytic, coriolis, derivatives, energy, forward_dynamics, inverse_dynamics, jacobian, kinematics, steps
 from qddot.algorithms.drives import friction_torque, spring_torque
 from qddot.algorithms.mass_matrix import mass_matrix
 from qddot.algorithms.regressor import regressor
@@ -36,6 +36,10 @@ def accelerations(model: LiftedModel, q, qd, tau, method: str, f_ext=None):
     if method == "aba" and forward_dynamics.shares_coordinates(model):
         raise InputError('method="aba" cannot couple joints that follow each other; use method="crba" or "auto"')
     return forward_dynamics.METHODS[method](model, q, qd, tau, f_ext)
+
+
+def rk4_step(model: LiftedModel, q, qd, tau, dt, method: str, f_ext=None):
+    return steps.rk4_step(model, q, qd, tau, dt, method, f_ext)
 
 
 def homogeneous(T: Transform) -> list[list[Scalar]]:
@@ -128,6 +132,16 @@ QUANTITIES: dict[str, Quantity] = {
     ),
     "forward_dynamics_derivatives": Quantity(
         ("q", "qd", "tau"), {"dqdd_dq": 2, "dqdd_dqd": 2, "dqdd_dtau": 2, "margins": 1}, derivatives.forward_dynamics_derivatives
+    ),
+    "rk4_step": Quantity(
+        ("q", "qd", "tau", "dt"),
+        {"q_next": 1, "qd_next": 1, "margins": 1},
+        rk4_step,
+        {"method": ("auto", *forward_dynamics.METHODS)},
+        True,
+    ),
+    "variational_step": Quantity(
+        ("q", "p", "tau", "dt"), {"q_next": 1, "p_next": 1, "margins": 1}, in_coordinates(steps.variational_step)
     ),
     "transform": Quantity(("q",), {"T": 2}, frame_transform, FRAME),
     "jacobian": Quantity(("q",), {"J": 2}, geometric_jacobian, {**FRAME, "reference": jacobian.REFERENCES}),

@@ -21,6 +21,9 @@ FEW = 64
 """Up to this many degrees of freedom the mass matrix may be the shorter way to forward dynamics."""
 
 
+INPUTS = ("q", "qd", "p", "qdd", "tau", "dt")
+
+
 class Request(NamedTuple):
     """A quantity with all its options (see `complete`)."""
 
@@ -77,11 +80,11 @@ def trace(
 
 
 def program_inputs(model: Model, requests: Sequence[Request], wrench: bool, runtime: bool) -> list[Input]:
-    """What any of the quantities needs, in the order q, qd, qdd, tau, wrench, parameters."""
+    """What any of the quantities needs, in the order of `INPUTS`, then wrench and parameters."""
     wanted = {name for request in requests for name in QUANTITIES[request.quantity].inputs}
     links = sum(body.is_link for body in model.bodies)
-    sizes = {"q": (model.mechanism.nq,)}
-    inputs = [Input(name, sizes.get(name, (model.mechanism.nv,))) for name in ("q", "qd", "qdd", "tau") if name in wanted]
+    sizes = {"q": (model.mechanism.nq,), "dt": (1,)}
+    inputs = [Input(name, sizes.get(name, (model.mechanism.nv,))) for name in INPUTS if name in wanted]
     if wrench:
         inputs.append(Input("wrench", (links, 6)))
     if runtime:

@@ -44,6 +44,10 @@ class JointType(Moving, Protocol):
     quaternion: bool  # q begins with one
     angle: bool  # q is an angle
 
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+        """dq/dt, over any scalar."""
+        ...
+
     def neutral(self) -> np.ndarray: ...
 
     def integrate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray: ...
@@ -58,6 +62,9 @@ class Coordinate:
 
     nq = nv = 1
     quaternion, angle = False, True
+
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+        return list(v)
 
     def neutral(self) -> np.ndarray:
         return np.zeros(1)
@@ -137,6 +144,9 @@ class Spherical:
     def transform(self, field, q: list[Scalar]) -> Transform:
         return Transform(from_quaternion(*q), Vec())
 
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+        return quaternion_rate(q, v)
+
     def neutral(self) -> np.ndarray:
         return np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -160,6 +170,9 @@ class Free:
     def transform(self, field, q: list[Scalar]) -> Transform:
         return Transform(from_quaternion(*q[:4]), Vec(*q[4:]))
 
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+        return [*quaternion_rate(q[:4], v[:3]), *(from_quaternion(*q[:4]) @ Vec(*v[3:]))]
+
     def neutral(self) -> np.ndarray:
         return np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 
@@ -176,6 +189,13 @@ class Free:
 
     def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
         return np.concatenate([normalized(rng.normal(size=4)), rng.uniform(-1, 1, size=3)])
+
+
+def quaternion_rate(q: Sequence[Scalar], w: Sequence[Scalar]) -> list[Scalar]:
+    """Of a unit quaternion that turns with angular velocity `w` in its own axes, over any scalar."""
+    a, b, c, d = q
+    x, y, z = (component / 2 for component in w)
+    return [-(b * x + c * y + d * z), a * x + c * z - d * y, a * y + d * x - b * z, a * z + b * y - c * x]
 
 
 # unit quaternions on arrays (..., 4) ---------------------------------------------------------------------------------------

@@ -1,0 +1,67 @@
+"""From a state and a law for the joint forces to a trajectory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.errors import InputError
+from qddot.simulate.fixed_step import RungeKutta, steps
+from qddot.simulate.torque import Torque
+from qddot.simulate.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+FIXED = ("rk4", "variational")
+ADAPTIVE = ("RK45", "DOP853", "Radau")
+
+
+def simulate(
+    robot: Robot,
+    q0: Any,
+    qd0: Any,
+    t: Any,
+    *,
+    torque: Any = None,
+    f_ext: Any = None,
+    f_tip: Any = None,
+    method: str = "rk4",
+    step: float = 1e-3,
+    saturate: bool = True,
+    stops: bool = True,
+) -> Trajectory:
+    """See `Robot.simulate`."""
+    q, qd = start(robot, q0, qd0)
+    times = time_grid(t, step)
+    law = Torque(robot, torque, times, saturate)
+    forces = {name: x for name, x in (("f_ext", f_ext), ("f_tip", f_tip)) if x is not None}
+    advance = RungeKutta(robot, law, forces, stops=stops)
+    found = list(steps(advance, robot, q, qd, times))
+    qs, qds = (np.stack(x) for x in zip(*found))
+    tau = np.stack([np.broadcast_to(law(t, *state), qd.shape) for t, state in zip(times, found)])
+    qdd = robot.forward_dynamics(qs, qds, tau, **forces)
+    return Trajectory(robot, times, qs, qds, tau, qdd)
+
+
+def start(robot: Robot, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:
+    read = robot._evaluate.prepared
+    q, qd = read("q", q0, (robot.nq,)), read("qd", np.zeros(robot.nv) if qd0 is None else qd0, (robot.nv,))
+    batch = np.broadcast_shapes(q.shape[:-1], qd.shape[:-1])
+    return np.broadcast_to(q, (*batch, robot.nq)).copy(), np.broadcast_to(qd, (*batch, robot.nv)).copy()
+
+
+def time_grid(t: Any, step: float) -> np.ndarray:
+    """Equal steps up to a final time, or the times given."""
+    times = np.asarray(t, dtype=float)
+    if not np.isfinite(times).all() or not np.isfinite(step) or step <= 0:
+        raise InputError("times and step are finite, and the step is positive")
+    if times.ndim == 0:
+        if times < 0:
+            raise InputError(f"the final time {times:g} s is negative")
+        count = max(int(np.ceil(float(times) / step * (1 - 1e-12))), 1)
+        return np.linspace(0.0, float(times), count + 1)
+    if times.ndim != 1 or len(times) < 2 or (np.diff(times) <= 0).any():
+        raise InputError("times are one row of numbers that increase")
+    return times

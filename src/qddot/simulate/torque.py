@@ -1,0 +1,77 @@
+"""What drives a simulation: nothing, constant forces, a table over time, a function of the state, a controller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.errors import InputError
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+Law = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+"""(t, q, qd) -> tau (..., nv)."""
+
+
+class Torque:
+    """Joint forces as a law, held within what the drives can give.
+
+    Attributes:
+        law: the joint forces of a time and state, before saturation.
+        is_held: they change only from step to step: they do not depend on the state.
+    """
+
+    def __init__(self, robot: Robot, given: Any, times: np.ndarray | None, saturate: bool) -> None:
+        self.robot, self.is_held = robot, not callable(given)
+        self.law = as_law(robot.nv, given, times)
+        self.limits = TorqueLimits(robot) if saturate else None
+
+    def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        tau = np.asarray(self.law(t, q, qd), dtype=float)
+        if tau.shape[-1:] != (self.robot.nv,) or not np.isfinite(tau).all():
+            what = f"shape {tau.shape}" if tau.shape[-1:] != (self.robot.nv,) else "a value that is not finite"
+            raise InputError(f"torque gave {what} at t = {t:g}: {self.robot.nv} finite numbers are needed")
+        return tau if self.limits is None else self.limits(tau, qd)
+
+
+def as_law(nv: int, given: Any, times: np.ndarray | None) -> Law:
+    if given is None:
+        return lambda t, q, qd: np.zeros(nv)
+    if callable(given):
+        return given
+    table = np.asarray(given, dtype=float)
+    if not np.isfinite(table).all():
+        raise InputError("torque has a value that is not finite")
+    if table.ndim >= 1 and table.shape[-1] == nv and (table.ndim == 1 or times is None or table.shape[0] != len(times)):
+        return lambda t, q, qd: table
+    if times is None or table.ndim < 2 or table.shape[-1] != nv or table.shape[0] != len(times):
+        raise InputError(f"torque has shape {table.shape}: give ({nv},), or one row for each of the times t, or a function")
+    return lambda t, q, qd: table[max(int(np.searchsorted(times, t + 1e-12 * abs(t), side="right")) - 1, 0)]
+
+
+class TorqueLimits:
+    """Effort limits of the joints and torque-speed lines of the motors; `active` is False where there are none."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.effort = robot.limits.effort
+        self.stall, self.speed = np.full(robot.nv, np.inf), np.full(robot.nv, np.inf)
+        columns = {c.name: c.v.start for c in robot.model.mechanism.coordinates}
+        for name, drive in robot.drives.items():
+            if drive.torque_speed and name in columns:
+                gear = abs(float(drive.gear_ratio))
+                self.stall[columns[name]] = drive.torque_speed[0] * gear
+                self.speed[columns[name]] = drive.torque_speed[1] / gear
+        self.active = bool(np.isfinite(np.concatenate([self.effort, self.stall])).any())
+
+    def __call__(self, tau: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """The nearest joint forces that can be had at this speed."""
+        if not self.active:
+            return tau
+        with np.errstate(invalid="ignore"):
+            line = np.where(np.isfinite(self.speed), qd / self.speed, 0.0)
+        upper = np.minimum(self.effort, np.where(np.isfinite(self.stall), self.stall * (1 - line), np.inf))
+        lower = np.maximum(-self.effort, np.where(np.isfinite(self.stall), -self.stall * (1 + line), -np.inf))
+        return np.clip(tau, np.minimum(lower, np.maximum(upper, 0)), np.maximum(upper, np.minimum(lower, 0)))
