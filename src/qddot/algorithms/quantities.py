@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from qddot.algorithms import analytic, coriolis, derivatives, energy, forward_dynamics, inverse_dynamics, jacobian, kinematics, steps
+from qddot.algorithms import (
+    analytic,
+    coriolis,
+    derivatives,
+    energy,
+    forward_dynamics,
+    inverse_dynamics,
+    jacobian,
+    kinematics,
+    steps,
+)
 from qddot.algorithms.drives import friction_torque, spring_torque
 from qddot.algorithms.mass_matrix import mass_matrix
 from qddot.algorithms.regressor import regressor

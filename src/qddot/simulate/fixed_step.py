@@ -140,7 +140,9 @@ def rest_exactly(v: np.ndarray, N: np.ndarray, resting: np.ndarray) -> np.ndarra
     return v
 
 
-def steps(advance: Callable[[float, np.ndarray, np.ndarray, float], State], robot: Robot, q, qd, times: np.ndarray) -> Iterator[State]:
+def steps(
+    advance: Callable[[float, np.ndarray, np.ndarray, float], State], robot: Robot, q, qd, times: np.ndarray
+) -> Iterator[State]:
     """The states at each of `times`, one step between two."""
     yield q, qd
     for n, (t, end) in enumerate(zip(times, times[1:]), 1):

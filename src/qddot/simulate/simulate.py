@@ -29,6 +29,8 @@ def simulate(
     f_tip: Any = None,
     method: str = "rk4",
     step: float = 1e-3,
+    rtol: float = 1e-9,
+    atol: float = 1e-9,
     saturate: bool = True,
     stops: bool = True,
 ) -> Trajectory:
@@ -37,12 +39,17 @@ def simulate(
     times = time_grid(t, step)
     law = Torque(robot, torque, times, saturate)
     forces = {name: x for name, x in (("f_ext", f_ext), ("f_tip", f_tip)) if x is not None}
-    advance = RungeKutta(robot, law, forces, stops=stops)
-    found = list(steps(advance, robot, q, qd, times))
+    if method in ADAPTIVE:
+        from qddot.simulate.adaptive import Hybrid, solve
+
+        run = solve(Hybrid(robot, law, forces, stops=stops), q, qd, times, method, rtol, atol)
+        found = list(zip(run.q, run.qd))
+    else:
+        found = list(steps(RungeKutta(robot, law, forces, stops=stops), robot, q, qd, times))
     qs, qds = (np.stack(x) for x in zip(*found))
     tau = np.stack([np.broadcast_to(law(t, *state), qd.shape) for t, state in zip(times, found)])
     qdd = robot.forward_dynamics(qs, qds, tau, **forces)
-    return Trajectory(robot, times, qs, qds, tau, qdd)
+    return Trajectory(robot, times, qs, qds, tau, qdd, events=tuple(run.events) if method in ADAPTIVE else ())
 
 
 def start(robot: Robot, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -102,7 +102,9 @@ class Trajectory:
         """Samples, and with a second index one motion of a batch."""
         first, *rest = index if isinstance(index, tuple) else (index,)
         at = (first if isinstance(first, (slice, list, np.ndarray)) else slice(first, first + 1 or None), *rest)
-        parts = {name: None if x is None else x[at] for name, x in ((n, getattr(self, n)) for n in ("q", "qd", "tau", "qdd", "lam"))}
+        parts = {
+            name: None if x is None else x[at] for name, x in ((n, getattr(self, n)) for n in ("q", "qd", "tau", "qdd", "lam"))
+        }
         return Trajectory(self.robot, self.t[at[0]], events=self.events, **parts)  # type: ignore[arg-type]
 
     def to_csv(self, path: str | Path) -> None:
