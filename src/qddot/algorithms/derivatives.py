@@ -8,7 +8,7 @@ to q is along the tangent: of a change `integrate(q, dq)`.
 from __future__ import annotations
 
 from qddot.algorithms.coriolis import composites, world_moments
-from qddot.algorithms.drives import coefficients, friction_slope, friction_torque, has, load_factors
+from qddot.algorithms.drives import armatures, friction_slope, friction_torque, has, load_factors, spring_slope
 from qddot.algorithms.forward_dynamics import factored_mass_matrix
 from qddot.algorithms.inverse_dynamics import load_torque
 from qddot.algorithms.kinematics import (
@@ -66,10 +66,9 @@ def load_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) 
         swing[i] = [r + m for r, m in zip(rate[i], moving[i])]
 
     n = model.nv
-    dq, dqd, dqdd = ([zeros(n) for _ in range(n)] for _ in range(3))
-    for matrix, name in ((dq, "stiffness"), (dqdd, "armature")):
-        for c, value in enumerate(coefficients(model, name)):
-            matrix[c][c] = value
+    dq, (dqd, dqdd) = spring_slope(model, q), ([zeros(n) for _ in range(n)] for _ in range(2))
+    for c, armature in enumerate(armatures(model)):
+        dqdd[c][c] = armature
     for body in model.bodies:
         j = body.index
         for (c, s), r, r2, w in zip(S[j], rate[j], rate2[j], swing[j]):

@@ -25,19 +25,18 @@ def shafts(body: LiftedBody) -> list[Shaft]:
     return [[(c, 1)] for c in body.columns]
 
 
-def coefficients(model: LiftedModel, name: str) -> list[Scalar]:
-    """One constant of the joints, column by column: `"armature"` is what rotors add to the diagonal of M, `"stiffness"` the
-    derivative of the springs with respect to q."""
+def armatures(model: LiftedModel) -> list[Scalar]:
+    """What rotors add to the diagonal of M, column by column."""
     total = zeros(model.nv)
     for body in model.bodies:
         for c in () if isinstance(body.joint, Rotor) else body.columns:
-            total[c] = total[c] + getattr(body.drive, name)
+            total[c] = total[c] + body.drive.armature
     return total
 
 
 def armature_torque(model: LiftedModel, qdd: Scalars) -> list[Scalar]:
     """Reflected rotor inertia times acceleration."""
-    return [armature * x for armature, x in zip(coefficients(model, "armature"), qdd)]
+    return [armature * x for armature, x in zip(armatures(model), qdd)]
 
 
 # friction ---------------------------------------------------------------------------------------------------------------------
@@ -118,18 +117,33 @@ def has(model: LiftedModel, body: LiftedBody, what: str) -> bool:
 def spring_torque(model: LiftedModel, q: Scalars) -> list[Scalar]:
     """What holds the joints against their springs."""
     tau = zeros(model.nv)
-    for body in model.bodies:
-        if len(body.coordinates) == 1:
-            (c,), (i,) = body.columns, body.coordinates
-            tau[c] = tau[c] + body.drive.stiffness * (q[i] - body.drive.rest)
+    for body, shaft, stretch in stretched(model, q):
+        for c, ratio in shaft:
+            tau[c] = tau[c] + body.drive.stiffness * stretch * ratio
     return tau
 
 
 def spring_energy(model: LiftedModel, q: Scalars) -> Scalar:
     """Energy stored in the springs."""
-    energy: Scalar = 0
+    return sum((body.drive.stiffness * stretch * stretch / 2 for body, _, stretch in stretched(model, q)), 0)
+
+
+def spring_slope(model: LiftedModel, q: Scalars) -> list[list[Scalar]]:
+    """d spring / dq."""
+    slope = [zeros(model.nv) for _ in range(model.nv)]
+    for body, shaft, _ in stretched(model, q):
+        for c, ratio in shaft:
+            for d, other in shaft:
+                slope[c][d] = slope[c][d] + body.drive.stiffness * ratio * other
+    return slope
+
+
+def stretched(model: LiftedModel, q: Scalars) -> Iterator[tuple[LiftedBody, Shaft, Scalar]]:
+    """(body, shaft, how far its spring is wound up): of joints with one coordinate, and of elastic gears."""
     for body in model.bodies:
-        if len(body.coordinates) == 1:
-            stretch = q[body.coordinates[0]] - body.drive.rest
-            energy = energy + body.drive.stiffness * stretch * stretch / 2
-    return energy
+        if len(body.coordinates) == 1 or (isinstance(body.joint, Rotor) and body.coordinates):
+            yield body, shafts(body)[0], stretch(body, q)
+
+
+def stretch(body: LiftedBody, q: Scalars) -> Scalar:
+    return sum((q[i] * ratio for i, (_, ratio) in zip(body.coordinates, shafts(body)[0])), 0) - body.drive.rest

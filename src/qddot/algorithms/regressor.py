@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from qddot.algorithms.drives import has, shafts
+from qddot.algorithms.drives import has, shafts, stretch
 from qddot.algorithms.inverse_dynamics import load_torque
 from qddot.algorithms.kinematics import Scalars, joint_poses, path_to_root, zeros
 from qddot.model.drive import JointSide
@@ -35,7 +35,7 @@ def regressor(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) -> Matr
         a[i] = X[i].into(a[body.parent]) + body.velocity(qdd) + v[i].cross(vJ)
         if body.is_link:
             columns += link_columns(model, body, X, body.link.into(v[i]), body.link.into(a[i]))
-        elif isinstance(body.joint, Rotor):
+        elif has_rotor(model, body):
             columns.append(link_columns(model, body, X, v[i], a[i])[-1])
     load = load_torque(model, q, qd, qdd) if any(has(model, body, "load") for body in model.bodies) else zeros(model.nv)
     for body in model.bodies:
@@ -105,7 +105,7 @@ def drive_column(
     if name in ("armature", "viscous"):
         return qdd[c] if name == "armature" else speed
     if name == "stiffness":
-        return q[body.coordinates[0]] - body.drive.rest
+        return stretch(body, q)
     s, x = model.field.sign(speed), speed * body.drive.steepness
     if name == "load":
         return load[c] * model.field.sign(load[c]) * s
@@ -113,6 +113,11 @@ def drive_column(
     positive, negative = values.coulomb if name.startswith("coulomb") else values.rise
     dry = s if positive == negative else (s - s * s) / 2 if name.endswith("negative") else (s + s * s) / 2
     return dry if name.startswith("coulomb") else dry / (1 + x * x)
+
+
+def has_rotor(model: LiftedModel, body: LiftedBody) -> bool:
+    """A shaft with inertia, by the model's own numbers."""
+    return isinstance(body.joint, Rotor) and bool(model.source.bodies[body.index].inertia.I.c.z != 0)
 
 
 def parameters(model: LiftedModel) -> list[Scalar]:
@@ -128,7 +133,7 @@ def named_parameters(model: LiftedModel) -> list[tuple[str, Scalar]]:
         if body.is_link:
             m, h, I = body.link.inverse.out_inertia(body.inertia)
             found += [(f"{body.name}.{name}", value) for name, value in zip(INERTIAL, (m, *h, *upper(I)))]
-        elif isinstance(body.joint, Rotor):
+        elif has_rotor(model, body):
             found.append((f"{body.drive_name}.inertia", body.inertia.I.c.z))
     for body in model.bodies:
         terms = drive_terms(model, body, nothing, nothing, nothing, nothing)

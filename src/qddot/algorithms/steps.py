@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from qddot.algorithms.coriolis import coriolis_matrix
+from qddot.algorithms.drives import spring_torque
 from qddot.algorithms.factor import factor
 from qddot.algorithms.forward_dynamics import METHODS, Accelerations
 from qddot.algorithms.inverse_dynamics import Wrenches, gravity_torque
 from qddot.algorithms.kinematics import Scalars
-from qddot.algorithms.drives import spring_torque
 from qddot.algorithms.mass_matrix import mass_matrix
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar

@@ -43,7 +43,13 @@ KINDS = {
 }
 BOUNDED = ("revolute", "prismatic", "helical")  # continuous joints turn without end, the others have no single position
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-DRIVE_LISTS = {"coulomb": (1, 2), "static": (1, 2), "rotor_axis": (3,), "torque_speed": (2,)}  # how many numbers
+DRIVE_LISTS = {
+    "coulomb": (1, 2),
+    "static": (1, 2),
+    "rotor_axis": (3,),
+    "torque_speed": (2,),
+    "series_stiffness": (1,),
+}  # how many numbers
 BELONG = {  # what each element is made of; anywhere else these tags would be lost without a word
     "robot": ("link", "joint"),
     "link": ("inertial",),

@@ -36,6 +36,10 @@ class Drive:
         rotor_axis: direction (3,) of that axis on the joint's parent link, in the link's frame: then the rotor is a gyroscope,
             which turns with the parent and at N times the joint's rate on top of it, and the parent's inertia must not contain Jm
             (it does contain the rotor's mass and its moments across the axis). Without it, only `N^2 Jm` is felt, at the joint.
+        series_stiffness: of an elastic gear between motor and joint, N m/rad, None for a rigid one. The motor then has a coordinate
+            of its own, `<joint>.motor`, in radians of the joint, after those of all joints: its rotor and the friction of this
+            drive stay with it, joint forces act on it, and the gear pulls both together (Spong 1987).
+        series_damping: of that gear, N m s/rad. Both are on the joint's side.
         torque_speed: (stall torque N m, no-load speed rad/s) of the motor itself: the line that limits what it can give.
         side: where friction, damping and stiffness were measured: `"joint"`, or `"motor"`: then viscous friction, damping and
             stiffness scale with `N^2`, Coulomb friction with `|N|`.
@@ -57,6 +61,8 @@ class Drive:
     load_friction: Scalar = 0.0
     rotor_axis: Vec | None = None
     torque_speed: tuple[float, float] | None = None
+    series_stiffness: Scalar | None = None
+    series_damping: Scalar = 0.0
 
     def __post_init__(self) -> None:
         if self.side not in SIDES:
@@ -77,6 +83,10 @@ class Drive:
         for dry, static in zip(pair(self.coulomb), pair(self.static)):
             if not is_zero(static) and not is_symbolic(static - dry) and static < dry:
                 raise refuse("static", self.static, f"less than the Coulomb friction {dry}: a joint at rest holds at least as much")
+        if self.series_stiffness is not None:
+            object.__setattr__(self, "series_stiffness", _positive("series_stiffness", self.series_stiffness))
+        elif not is_zero(self.series_damping):
+            raise refuse("series_damping", self.series_damping, "only an elastic gear has it: give series_stiffness")
         if self.rotor_axis is not None:
             object.__setattr__(self, "rotor_axis", _axis(self.rotor_axis))
         if self.torque_speed is not None:
@@ -110,7 +120,8 @@ class Drive:
         numbers = {name: f(getattr(self, name)) for name in NUMBERS}
         pairs = {name: _each(f, getattr(self, name)) for name in ("coulomb", "static")}
         axis = self.rotor_axis and map_scalars(f, self.rotor_axis)
-        return replace(self, rotor_axis=axis, **pairs, **numbers)
+        series = None if self.series_stiffness is None else f(self.series_stiffness)
+        return replace(self, rotor_axis=axis, series_stiffness=series, **pairs, **numbers)
 
 
 NUMBERS = (
@@ -122,6 +133,7 @@ NUMBERS = (
     "rotor_inertia",
     "stribeck_velocity",
     "load_friction",
+    "series_damping",
 )
 """The fields of a drive that are one number."""
 
@@ -211,6 +223,13 @@ def _torque_speed(value: Sequence[float]) -> tuple[float, float]:
     if len(numbers) != 2 or any(is_symbolic(x) or x <= 0 for x in numbers):
         raise refuse("torque_speed", value, "two positive numbers are needed, stall torque and no-load speed")
     return numbers[0], numbers[1]
+
+
+def _positive(name: str, value: object) -> Scalar:
+    number = _number(name, value)
+    if not is_symbolic(number) and number <= 0:
+        raise refuse(name, value, "a positive number is needed")
+    return number
 
 
 def _not_negative(name: str, value: Scalar) -> None:

@@ -140,7 +140,9 @@ def lower(model: Model) -> Mechanism:
         frames[joint.child] = bodies[-1].index, bodies[-1].link
     coordinates = hand_out(model, bodies)
     weld(model, bodies, frames)
-    bodies += rotors(model, bodies, frames)
+    coordinates += elastic_motors(model, coordinates)
+    bodies += rotors(model, bodies, frames, coordinates)
+    bodies += gears(model, bodies, coordinates)
     bodies += motors(model, bodies, coordinates)
     for frame in model.frames:
         body, pose = frames[frame.link]
@@ -220,7 +222,9 @@ def hand_out(model: Model, bodies: list[Body]) -> tuple[Coordinates, ...]:
 
 def take(bodies: list[Body], body: Body, joint: Joint, q: range, v: range, multiplier: Scalar = 1.0, offset: Scalar = 0.0) -> None:
     drive = joint.drive.at_joint if joint.drive else JointSide()
-    if joint.drive and joint.drive.rotor_axis is not None:
+    if is_elastic(joint):
+        drive = JointSide(stiffness=drive.stiffness, rest=drive.rest)  # the rest is the motor's
+    elif joint.drive and joint.drive.rotor_axis is not None:
         drive = replace(drive, armature=0.0)  # the rotor is a body of its own
     bodies[body.index] = replace(
         body,
@@ -233,20 +237,61 @@ def take(bodies: list[Body], body: Body, joint: Joint, q: range, v: range, multi
     )
 
 
-def rotors(model: Model, bodies: Sequence[Body], frames: Mapping[str, tuple[int, Transform]]) -> list[Body]:
-    """Of drives that say how their rotor lies on a moving link: a body that spins on that link."""
-    moved = {body.joint_name: body for body in bodies}
+def is_elastic(joint: Joint) -> bool:
+    return joint.drive is not None and joint.drive.series_stiffness is not None
+
+
+def elastic_motors(model: Model, coordinates: tuple[Coordinates, ...]) -> tuple[Coordinates, ...]:
+    """A coordinate for the motor of each elastic joint, after all others."""
+    nq, nv = coordinates[-1].q.stop if coordinates else 0, coordinates[-1].v.stop if coordinates else 0
+    kinds = {joint.name: joint for joint in model.joints}
+    elastic = [c for c in coordinates if is_elastic(kinds[c.name])]
+    free = Limits()
+    return tuple(
+        Coordinates(f"{c.name}.motor", "continuous", (Revolute(),), range(nq + k, nq + k + 1), range(nv + k, nv + k + 1), free)
+        for k, c in enumerate(elastic)
+    )
+
+
+def rotors(
+    model: Model, bodies: Sequence[Body], frames: Mapping[str, tuple[int, Transform]], coordinates: Sequence[Coordinates]
+) -> list[Body]:
+    """Rotors that are bodies of their own: those of elastic joints, and those that say how they lie on the link that carries
+    them.""" moved = {body.joint_name: body for body in bodies} own = {c.name: c for c in coordinates}
     found: list[Body] = []
     for joint in model.joints:
-        if not joint.drive or joint.drive.rotor_axis is None or joint.name not in moved:
+        drive = joint.drive
+        if not drive or joint.name not in moved or (drive.rotor_axis is None and not is_elastic(joint)):
             continue
-        parent, pose = frames[joint.parent]
-        at = snapped(pose @ Transform(joint.drive.rotor_turn, Vec()))
-        body = moved[joint.name]
-        turns = Rotor([joint.drive.gear_ratio * body.rate])
-        inertia = axial_inertia(joint.drive.rotor_inertia)
-        index = len(bodies) + len(found)
-        found.append(shaft(index, f"{joint.name}.rotor", parent, at, turns, body.columns, inertia))
+        body, index = moved[joint.name], len(bodies) + len(found)
+        parent, at = WORLD, Transform()
+        if drive.rotor_axis is not None:
+            parent, pose = frames[joint.parent]
+            at = snapped(pose @ Transform(drive.rotor_turn, Vec()))
+        if not is_elastic(joint):
+            turns, inertia = Rotor([drive.gear_ratio * body.rate]), axial_inertia(drive.rotor_inertia)
+            found.append(shaft(index, f"{joint.name}.rotor", parent, at, turns, body.columns, inertia))
+            continue
+        column = tuple(own[f"{joint.name}.motor"].v)
+        # about an axis of its own the rotor spins with N; felt at the joint it is a mass N^2 Jm that turns with the coordinate
+        ratio = drive.gear_ratio if drive.rotor_axis is not None else 1
+        inertia = axial_inertia(drive.rotor_inertia if drive.rotor_axis is not None else drive.at_joint.armature)
+        side = replace(drive.at_joint, stiffness=0.0, rest=0.0)
+        found.append(shaft(index, f"{joint.name}.motor", parent, at, Rotor([ratio]), column, inertia, side))
+    return found
+
+
+def gears(model: Model, bodies: Sequence[Body], coordinates: Sequence[Coordinates]) -> list[Body]:
+    """The elastic gears: shafts without inertia, turned by the difference of joint and motor."""
+    own = {c.name: c for c in coordinates}
+    found: list[Body] = []
+    for joint in model.joints:
+        if joint.name in own and is_elastic(joint) and joint.drive:
+            ends = own[joint.name], own[f"{joint.name}.motor"]
+            side = JointSide(viscous=joint.drive.series_damping, stiffness=joint.drive.series_stiffness)
+            index, columns = len(bodies) + len(found), tuple(c.v.start for c in ends)
+            gear = shaft(index, f"{joint.name}.gear", WORLD, Transform(), Rotor([1, -1]), columns, RigidInertia(), side)
+            found.append(replace(gear, coordinates=tuple(c.q.start for c in ends)))
     return found
 
 

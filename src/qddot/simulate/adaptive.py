@@ -1,13 +1,14 @@
 """Adaptive steps by SciPy's solvers, from event to event.
 
-Between events every dry shaft either slides in a known direction or is stuck, and every joint either is free or rests against a stop.
-Stuck shafts and stops are constraints on the accelerations, whose forces are watched: friction lets go where it would have to exceed
-its static level, a stop where it would have to pull.
+Between events every dry shaft either slides in a known direction or is stuck, and every joint either is free or rests against a
+stop.
+Stuck shafts and stops are constraints on the accelerations, whose forces are watched: friction lets go where it would have to
+    exceed its static level, a stop where it would have to pull.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 

@@ -1,12 +1,14 @@
 """Fixed steps, one state or a batch: Runge-Kutta of order four, and the variational midpoint rule.
 
-A step whose forces do not depend on the state runs in one compiled kernel. Where a shaft with dry friction starts at rest or comes to
-rest, and where a joint runs into a stop, the step is repeated without that friction, and an impulse at its end decides.
+A step whose forces do not depend on the state runs in one compiled kernel. Where a shaft with dry friction starts at rest or
+comes to rest, and where a joint runs into a stop, the step is repeated without that friction, and an impulse at its end
+decides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -145,7 +147,7 @@ def steps(
 ) -> Iterator[State]:
     """The states at each of `times`, one step between two."""
     yield q, qd
-    for n, (t, end) in enumerate(zip(times, times[1:]), 1):
+    for n, (t, end) in enumerate(pairwise(times), 1):
         try:
             with np.errstate(over="raise", invalid="raise", divide="raise"):
                 q, qd = advance(t, q, qd, end - t)

@@ -1,8 +1,8 @@
 """Impulses that end a step: dry friction that brings a shaft to rest, stops that a joint runs into.
 
-The velocity after the impulses, `v = v* + M^-1 N^T p`, must agree with them: a shaft whose friction is not used up stands still; one
-that moves has all of it against it; a stop pushes only, and only where the joint does not leave. This is a convex problem (that of
-Jean and Moreau), solved by projected Gauss-Seidel, row by row over the whole batch at once.
+The velocity after the impulses, `v = v* + M^-1 N^T p`, must agree with them: a shaft whose friction is not used up stands
+still; one that moves has all of it against it; a stop pushes only, and only where the joint does not leave. This is a convex
+problem (that of Jean and Moreau), solved by projected Gauss-Seidel, row by row over the whole batch at once.
 """
 
 from __future__ import annotations
