@@ -257,7 +257,9 @@ def rotors(
     model: Model, bodies: Sequence[Body], frames: Mapping[str, tuple[int, Transform]], coordinates: Sequence[Coordinates]
 ) -> list[Body]:
     """Rotors that are bodies of their own: those of elastic joints, and those that say how they lie on the link that carries
-    them.""" moved = {body.joint_name: body for body in bodies} own = {c.name: c for c in coordinates}
+    them."""
+    moved = {body.joint_name: body for body in bodies}
+    own = {c.name: c for c in coordinates}
     found: list[Body] = []
     for joint in model.joints:
         drive = joint.drive

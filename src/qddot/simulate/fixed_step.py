@@ -164,7 +164,7 @@ def diverged(robot: Robot, step: int, t: float, q: np.ndarray, qd: np.ndarray) -
     column = int(np.unravel_index(speed.argmax(), speed.shape)[-1])
     joint = next(c.name for c in robot.model.mechanism.coordinates if column in c.v)
     return IntegrationError(
-        f"the motion diverges in step {step} after t = {t:g} s, at joint {joint!r} (its speed was {speed.flat[speed.argmax()]:.3g}): "
+        f"the motion diverges in step {step} after t = {t:g} s, at joint {joint!r} (its speed was {speed.max():.3g}): "
         "take a smaller step, an implicit method, or look at the forces",
         time=float(t),
         step=step,

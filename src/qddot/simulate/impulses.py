@@ -21,10 +21,10 @@ def solve_impulses(W: np.ndarray, speed: np.ndarray, lower: np.ndarray, upper: n
         speed: (..., rows) without impulses.
         lower, upper: (..., rows), N m s; both zero where nothing acts.
     """
-    p = np.zeros(np.broadcast_shapes(speed.shape, lower.shape))
+    p = np.zeros_like(speed + lower)
     for _ in range(SWEEPS):
         change = 0.0
-        for i in range(p.shape[-1]):
+        for i in range(W.shape[-1]):
             rest = speed[..., i] + (W[..., i, :] * p).sum(-1)
             new = np.clip(p[..., i] - rest / W[..., i, i], lower[..., i], upper[..., i])
             change = max(change, float(abs(new - p[..., i]).max(initial=0.0)))

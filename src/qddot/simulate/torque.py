@@ -41,7 +41,7 @@ def as_law(nv: int, given: Any, times: np.ndarray | None) -> Law:
     if given is None:
         return lambda t, q, qd: np.zeros(nv)
     if callable(given):
-        return given
+        return given  # type: ignore[return-value]
     table = np.asarray(given, dtype=float)
     if not np.isfinite(table).all():
         raise InputError("torque has a value that is not finite")

@@ -117,8 +117,8 @@ class Trajectory:
         from qddot.errors import missing_extra
 
         try:
-            import pyarrow
-            import pyarrow.parquet
+            import pyarrow  # type: ignore[import-not-found]
+            import pyarrow.parquet  # type: ignore[import-not-found]
         except ImportError:
             raise missing_extra("pyarrow", "parquet", "writing Parquet") from None
         pyarrow.parquet.write_table(pyarrow.table(self.columns()), path)
