@@ -54,6 +54,14 @@ class NewtonEuler(NamedTuple):
     Mdot: np.ndarray
 
 
+class TorqueRates(NamedTuple):
+    """Of inverse dynamics along a motion, each (..., nv): N m, N m/s, N m/s^2."""
+
+    tau: np.ndarray
+    taud: np.ndarray
+    taudd: np.ndarray
+
+
 class InverseDerivatives(NamedTuple):
     """Of inverse dynamics, each (..., nv, nv)."""
 
@@ -322,6 +330,13 @@ class Robot:
             SingularityError: the mass matrix is not positive definite at this q, as with a massless moving link.
         """
         return self._forced("forward_dynamics", {"q": q, "qd": qd, "tau": tau}, f_ext, f_tip, options, method=method)
+
+    def torque_rates(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, jerk: ArrayLike, snap: ArrayLike, **options: Unpack[Options]
+    ) -> TorqueRates:
+        """Inverse dynamics and its first and second rate (..., nv) along a motion whose q has these derivatives."""
+        inputs = {"q": q, "qd": qd, "qdd": qdd, "jerk": jerk, "snap": snap}
+        return TorqueRates(*self._evaluate("torque_rates", inputs, options))
 
     @fast
     def mass_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:

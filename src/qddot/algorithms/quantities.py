@@ -23,6 +23,7 @@ from qddot.algorithms.drives import friction_torque, spring_torque
 from qddot.algorithms.mass_matrix import mass_matrix
 from qddot.algorithms.regressor import regressor
 from qddot.algorithms.stacked import stacked_newton_euler
+from qddot.algorithms.taylor import torque_rates
 from qddot.errors import InputError
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
@@ -143,6 +144,7 @@ QUANTITIES: dict[str, Quantity] = {
     "forward_dynamics_derivatives": Quantity(
         ("q", "qd", "tau"), {"dqdd_dq": 2, "dqdd_dqd": 2, "dqdd_dtau": 2, "margins": 1}, derivatives.forward_dynamics_derivatives
     ),
+    "torque_rates": Quantity(("q", "qd", "qdd", "jerk", "snap"), {"tau": 1, "taud": 1, "taudd": 1}, in_coordinates(torque_rates)),
     "rk4_step": Quantity(
         ("q", "qd", "tau", "dt"),
         {"q_next": 1, "qd_next": 1, "margins": 1},

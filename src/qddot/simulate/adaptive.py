@@ -8,14 +8,14 @@ Stuck shafts and stops are constraints on the accelerations, whose forces are wa
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qddot.errors import IntegrationError
-from qddot.simulate.fixed_step import diverged, rest_exactly
+from qddot.simulate.fixed_step import State, diverged, rest_exactly
 from qddot.simulate.friction import DryFriction, without_dry_friction
 from qddot.simulate.impulses import solve_impulses
 from qddot.simulate.torque import Torque
@@ -34,16 +34,6 @@ class Modes:
 
     sliding: np.ndarray
     stopped: np.ndarray
-
-
-@dataclass
-class Found:
-    """Samples so far."""
-
-    t: list[float] = field(default_factory=list)
-    q: list[np.ndarray] = field(default_factory=list)
-    qd: list[np.ndarray] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
 
 
 class Hybrid:
@@ -161,6 +151,11 @@ class Hybrid:
         at = int((modes.sliding == STUCK).sum()) + int((modes.stopped[:stop] != FREE).sum())
         return float(force[at])
 
+    def next_sample(self, t: float) -> float:
+        """When the joint forces jump next, if they are sampled."""
+        period = self.torque.period
+        return np.inf if period is None else (int(t / period * (1 + 1e-12) + 1e-9) + 1) * period
+
     def initial(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray, Modes]:
         below, above = q[self.stop_q] <= self.lower, q[self.stop_q] >= self.upper
         modes = Modes(np.sign(qd @ self.dry.shafts.T).astype(int), np.where(below, -1, np.where(above, 1, FREE)))
@@ -201,50 +196,48 @@ class Hybrid:
         return q, rest_exactly(qd, self.dry.shafts, resting), Modes(sliding, stopped)
 
 
-def solve(hybrid: Hybrid, q: np.ndarray, qd: np.ndarray, times: np.ndarray, method: str, rtol: float, atol: float) -> Found:
-    """Samples at `times`."""
+def solve(
+    hybrid: Hybrid, q: np.ndarray, qd: np.ndarray, times: np.ndarray, method: str, rtol: float, atol: float, events: list[Event]
+) -> Iterator[State]:
+    """The states at `times`; what happens on the way is added to `events`."""
     from scipy.integrate import solve_ivp
 
-    robot, nq = hybrid.robot, hybrid.robot.nq
-    found, t = Found(), float(times[0])
-    q, qd, modes = hybrid.initial(t, q, qd)
-    left = list(times)
+    robot, nq, n = hybrid.robot, hybrid.robot.nq, 0
+    q, qd, modes = hybrid.initial(times[0], q, qd)
+    t, left = float(times[0]), list(map(float, times[1:]))
+    yield q, qd
     while left:
+        end = min(left[-1], hybrid.next_sample(t))
         watches = hybrid.watches(modes)
-        events = [terminal(f) for _, _, f in watches]
-        start = np.concatenate([q, qd])
-        if left[0] == t:
-            keep(found, t, q, qd)
-            left.pop(0)
-            if not left:
-                break
+        samples = [x for x in left if x <= end]
+        options = {"t_eval": [*samples, *([end] if end not in samples else [])], "rtol": rtol, "atol": atol}
         try:
             with np.errstate(over="raise", invalid="raise", divide="raise"):
-                run = solve_ivp(
-                    hybrid.slope(modes), (t, left[-1]), start, method, np.array(left), events=events, rtol=rtol, atol=atol
-                )
+                start = np.concatenate([q, qd])
+                run = solve_ivp(hybrid.slope(modes), (t, end), start, method, events=[terminal(f) for *_, f in watches], **options)
         except FloatingPointError:
-            raise diverged(robot, len(found.t), t, q, qd) from None
-        states = np.reshape(run.y, (len(start), -1)).T
-        if run.status < 0 or not np.isfinite(states).all():
-            raise IntegrationError(f"{method} cannot go on after t = {t:g} s: {run.message}", time=t, step=len(found.t))
-        for when, y in zip(run.t, states):
-            keep(found, when, *settled(hybrid, robot.normalized(y[:nq]), y[nq:]))
-        left = left[len(run.t) :]
+            raise diverged(robot, n, t, q, qd) from None
+        states = [(robot.normalized(y[:nq]), y[nq:]) for y in np.reshape(run.y, (len(start), -1)).T]
+        if run.status < 0 or not all(np.isfinite(x).all() for state in states for x in state):
+            raise IntegrationError(f"{method} cannot go on after t = {t:g} s: {run.message}", time=t, step=n)
+        for when, state in zip(run.t, states):
+            if left and when == left[0]:
+                left.pop(0)
+                n += 1
+                yield settled(hybrid, *state)
         if run.status == 0:
-            break
-        first = min((float(x[0]), i) for i, x in enumerate(run.t_events) if len(x))
-        t, (kind, which, _) = first[0], watches[first[1]]
-        y = run.y_events[first[1]][0]
+            t, (q, qd) = end, settled(hybrid, *states[-1])
+            continue
+        t, which = min((float(x[0]), i) for i, x in enumerate(run.t_events) if len(x))
+        y = run.y_events[which][0]
         q, qd = settled(hybrid, robot.normalized(y[:nq]), y[nq:].copy())
-        q, qd, modes = next_mode(hybrid, found, t, q, qd, modes, kind, which)
-        if len(found.events) > MOST_EVENTS:
-            raise IntegrationError(f"more than {MOST_EVENTS} events by t = {t:g} s", time=t, step=len(found.t))
-    return found
+        q, qd, modes = next_mode(hybrid, events, t, q, qd, modes, *watches[which][:2])
+        if len(events) > MOST_EVENTS:
+            raise IntegrationError(f"more than {MOST_EVENTS} events by t = {t:g} s", time=t, step=n)
 
 
 def next_mode(
-    hybrid: Hybrid, found: Found, t: float, q: np.ndarray, qd: np.ndarray, modes: Modes, kind: str, which: int
+    hybrid: Hybrid, events: list[Event], t: float, q: np.ndarray, qd: np.ndarray, modes: Modes, kind: str, which: int
 ) -> tuple[np.ndarray, np.ndarray, Modes]:
     """The mode after an event."""
     modes = Modes(modes.sliding.copy(), modes.stopped.copy())
@@ -260,7 +253,7 @@ def next_mode(
         if kind == "stop":
             i = hybrid.stop_q[which]
             modes.stopped[which] = 1 if hybrid.upper[which] - q[i] < q[i] - hybrid.lower[which] else -1
-    found.events.append(Event(t, kind, name))
+    events.append(Event(t, kind, name))
     q, qd, modes = hybrid.decide(t, q, qd, modes)
     if kind == "slip" and modes.sliding[which] == STUCK:  # on the very edge: rounding must not hold it for ever
         modes.sliding[which] = 1 if hybrid_force(hybrid, t, q, qd, modes, which) < 0 else -1
@@ -281,9 +274,3 @@ def terminal(f: Callable[[float, np.ndarray], float]) -> Callable[[float, np.nda
 
 def settled(hybrid: Hybrid, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return hybrid.settle(q, qd) if hybrid.settle else (q, qd)
-
-
-def keep(found: Found, t: float, q: np.ndarray, qd: np.ndarray) -> None:
-    found.t.append(float(t))
-    found.q.append(q)
-    found.qd.append(qd)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.errors import InputError
-from qddot.simulate.fixed_step import RungeKutta, steps
+from qddot.errors import InputError, near_matches
+from qddot.simulate.fixed_step import RungeKutta, State, steps
 from qddot.simulate.torque import Torque
-from qddot.simulate.trajectory import Trajectory
+from qddot.simulate.trajectory import Event, Trajectory
+from qddot.simulate.variational import Variational
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -35,24 +37,42 @@ def simulate(
     stops: bool = True,
 ) -> Trajectory:
     """See `Robot.simulate`."""
+    if method not in (*FIXED, *ADAPTIVE):
+        raise InputError(f"method={method!r}: {near_matches(method, (*FIXED, *ADAPTIVE))}")
     q, qd = start(robot, q0, qd0)
     times = time_grid(t, step)
     law = Torque(robot, torque, times, saturate)
     forces = {name: x for name, x in (("f_ext", f_ext), ("f_tip", f_tip)) if x is not None}
-    if method in ADAPTIVE:
+    events: list[Event] = []
+    if method == "variational":
+        states: Iterable[State] = steps(Variational(robot, law, forces), robot, q, qd, times)
+    elif method == "rk4":
+        states = steps(RungeKutta(robot, law, forces, stops=stops), robot, q, qd, times)
+    else:
+        if q.ndim > 1:
+            raise InputError(
+                f"method={method!r} follows one motion at a time, q0 has shape {q.shape}: use method='rk4' for a batch"
+            )
         from qddot.simulate.adaptive import Hybrid, solve
 
-        run = solve(Hybrid(robot, law, forces, stops=stops), q, qd, times, method, rtol, atol)
-        found = list(zip(run.q, run.qd))
-    else:
-        found = list(steps(RungeKutta(robot, law, forces, stops=stops), robot, q, qd, times))
-    qs, qds = (np.stack(x) for x in zip(*found))
-    tau = np.stack([np.broadcast_to(law(t, *state), qd.shape) for t, state in zip(times, found)])
-    qdd = robot.forward_dynamics(qs, qds, tau, **forces)
-    return Trajectory(robot, times, qs, qds, tau, qdd, events=tuple(run.events) if method in ADAPTIVE else ())
+        states = solve(Hybrid(robot, law, forces, stops=stops), q, qd, times, method, rtol, atol, events)
+    found = [(*state, tau) for state, tau in driven(states, law, times)]
+    qs, qds, tau = (np.stack(x) for x in zip(*found))
+    return Trajectory(robot, times, qs, qds, tau, accelerations(robot, qs, qds, tau, forces), events=tuple(events))
+
+
+def driven(states: Iterable[State], law: Torque, times: np.ndarray) -> Iterator[tuple[State, np.ndarray]]:
+    """Each state with the joint forces applied there."""
+    for t, (q, qd) in zip(times, states):
+        yield (q, qd), np.broadcast_to(law(t, q, qd), qd.shape)
+
+
+def accelerations(robot: Robot, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, forces: dict[str, Any]) -> np.ndarray:
+    return robot.forward_dynamics(q, qd, tau, **forces)
 
 
 def start(robot: Robot, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Checked and with one leading shape."""
     read = robot._evaluate.prepared
     q, qd = read("q", q0, (robot.nq,)), read("qd", np.zeros(robot.nv) if qd0 is None else qd0, (robot.nv,))
     batch = np.broadcast_shapes(q.shape[:-1], qd.shape[:-1])

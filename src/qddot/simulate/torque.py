@@ -21,12 +21,16 @@ class Torque:
 
     Attributes:
         law: the joint forces of a time and state, before saturation.
-        is_held: they change only from step to step: they do not depend on the state.
+        period: of a controller that is sampled (it says so by an attribute of this name), s; otherwise None.
+        is_held: within a step they do not depend on the state.
     """
 
     def __init__(self, robot: Robot, given: Any, times: np.ndarray | None, saturate: bool) -> None:
-        self.robot, self.is_held = robot, not callable(given)
+        self.robot, self.period = robot, getattr(given, "period", None)
         self.law = as_law(robot.nv, given, times)
+        if self.period is not None:
+            self.law = Sampled(self.law, self.period)
+        self.is_held = not callable(given) or self.period is not None
         self.limits = TorqueLimits(robot) if saturate else None
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
@@ -35,6 +39,21 @@ class Torque:
             what = f"shape {tau.shape}" if tau.shape[-1:] != (self.robot.nv,) else "a value that is not finite"
             raise InputError(f"torque gave {what} at t = {t:g}: {self.robot.nv} finite numbers are needed")
         return tau if self.limits is None else self.limits(tau, qd)
+
+
+class Sampled:
+    """A law that is asked once every period, and held in between."""
+
+    def __init__(self, law: Law, period: float) -> None:
+        if not period > 0:
+            raise InputError(f"the period of a controller is positive, got {period}")
+        self.law, self.period, self.sample, self.tau = law, period, -1, np.zeros(0)
+
+    def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        sample = int(t / self.period * (1 + 1e-12) + 1e-9)
+        if sample != self.sample:
+            self.sample, self.tau = sample, np.asarray(self.law(t, q, qd), float)
+        return self.tau
 
 
 def as_law(nv: int, given: Any, times: np.ndarray | None) -> Law:
