@@ -17,7 +17,7 @@ def torque_rates(
     """tau, dtau/dt and d2tau/dt2 of inverse dynamics along a motion with this jerk and snap (third and fourth derivative of q)."""
     moving = LiftedModel(model.source, Moving(model.field))
     motion = [[Taylor(*x) for x in zip(*rates)] for rates in ((q, qd, qdd), (qd, qdd, jerk), (qdd, jerk, snap))]
-    tau = [x if isinstance(x, Taylor) else Taylor(x, 0, 0) for x in inverse_dynamics(moving, *motion)]
+    tau = [x if isinstance(x, Taylor) else Taylor(x, 0, 0) for x in inverse_dynamics(moving, motion[0], motion[1], motion[2])]
     return [t.x for t in tau], [t.dx for t in tau], [t.ddx for t in tau]
 
 

@@ -203,11 +203,13 @@ def solve(
     from scipy.integrate import solve_ivp
 
     robot, nq, n = hybrid.robot, hybrid.robot.nq, 0
+    hybrid.torque.begin(times[0], q, qd)
     q, qd, modes = hybrid.initial(times[0], q, qd)
     t, left = float(times[0]), list(map(float, times[1:]))
     yield q, qd
     while left:
         end = min(left[-1], hybrid.next_sample(t))
+        hybrid.torque.begin(t, q, qd)
         watches = hybrid.watches(modes)
         samples = [x for x in left if x <= end]
         options = {"t_eval": [*samples, *([end] if end not in samples else [])], "rtol": rtol, "atol": atol}

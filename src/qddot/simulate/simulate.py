@@ -64,6 +64,7 @@ def simulate(
 def driven(states: Iterable[State], law: Torque, times: np.ndarray) -> Iterator[tuple[State, np.ndarray]]:
     """Each state with the joint forces applied there."""
     for t, (q, qd) in zip(times, states):
+        law.begin(t, q, qd)
         yield (q, qd), np.broadcast_to(law(t, q, qd), qd.shape)
 
 

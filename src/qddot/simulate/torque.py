@@ -33,6 +33,11 @@ class Torque:
         self.is_held = not callable(given) or self.period is not None
         self.limits = TorqueLimits(robot) if saturate else None
 
+    def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+        """Called where a step begins, in the order of time."""
+        if isinstance(self.law, Sampled):
+            self.law.begin(t, q, qd)
+
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         tau = np.asarray(self.law(t, q, qd), dtype=float)
         if tau.shape[-1:] != (self.robot.nv,) or not np.isfinite(tau).all():
@@ -49,10 +54,13 @@ class Sampled:
             raise InputError(f"the period of a controller is positive, got {period}")
         self.law, self.period, self.sample, self.tau = law, period, -1, np.zeros(0)
 
-    def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+        """A step begins: ask the law if its time has come."""
         sample = int(t / self.period * (1 + 1e-12) + 1e-9)
         if sample != self.sample:
             self.sample, self.tau = sample, np.asarray(self.law(t, q, qd), float)
+
+    def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return self.tau
 
 
