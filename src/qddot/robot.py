@@ -607,11 +607,68 @@ class Robot:
 
         return Equations(self.model, parameters)
 
-    def simulate(self, q0: ArrayLike, qd0: ArrayLike | None, t: Any, **options: Any) -> Trajectory:
-        """The motion from a state."""
+    # motion -----------------------------------------------------------------------------------------------------------
+
+    def simulate(
+        self,
+        q0: ArrayLike,
+        qd0: ArrayLike | None,
+        t: ArrayLike,
+        *,
+        torque: Any = None,
+        f_ext: Any = None,
+        f_tip: Any = None,
+        constraints: Any = None,
+        parameters: ArrayLike | None = None,
+        events: Any = (),
+        method: str = "rk4",
+        step: float = 1e-3,
+        every: int = 1,
+        rtol: float = 1e-9,
+        atol: float = 1e-9,
+        saturate: bool = True,
+        stops: bool = True,
+        progress: bool | None = None,
+    ) -> Trajectory:
+        """The motion from a state, or from a whole batch of states or parameters at once.
+
+            motion = robot.simulate(q0, None, 10.0)
+            motion.q, motion.energy, motion.plot()
+
+        Joints with dry friction stick and slip, and joints run into their limits, which are inelastic stops.
+
+        Args:
+            q0, qd0: state (..., nq) and (..., nv) at first; at rest if `qd0` is None. Leading dimensions are a batch.
+            t: final time, s; or the times (samples,) wanted, which are then also the steps of a fixed-step method.
+            torque: joint forces: None; (..., nv); one row for each of the times t, held until the next; or a function
+                (t, q, qd) -> tau, such as a controller of `qddot.control`. If it has an attribute `period`, it is asked once every
+                period and held in between.
+            f_ext, f_tip: external forces as in `inverse_dynamics`, or functions (t, q, qd) that give such.
+            constraints: what the robot moves under; True for the constraints of its description.
+            parameters: inertial parameters (..., 10 bodies) in the order of `parameters()` instead of the robot's own, such as a
+                batch of randomised robots.
+            events: a function of (t, q, qd), or several: where it crosses zero, its name and the time go to `events` of the result.
+                As with SciPy, it may have attributes `terminal` (True ends the simulation) and `direction` (1 up, -1 down).
+            method: `"rk4"` (fixed steps of order four, compiled; the only one for batches besides the next), `"variational"`
+                (fixed steps that keep the energy near its value for good; no dry friction, stops or external forces), or one of
+                SciPy's adaptive `"RK45"`, `"DOP853"` and `"Radau"` (implicit, for stiff robots), which locate every event.
+            step: of fixed steps, and between the samples of adaptive ones, s; where `t` is a final time.
+            every: keep each k-th sample only, and the last.
+            rtol, atol: tolerances of adaptive methods.
+            saturate: hold `torque` within the effort limits of the joints and the torque-speed lines of the motors.
+            stops: keep joints within their position limits.
+            progress: a bar on stderr if it takes more than a second; None: where stderr is a terminal.
+
+        Raises:
+            InputError: a wrong shape, an unknown method, or a batch where only one motion can be followed.
+            SingularityError: the robot has no accelerations in its first state.
+            IntegrationError: the motion diverges, or the solver cannot go on; it names time, step and joint.
+        """
         from qddot.simulate.simulate import simulate
 
-        return simulate(self, q0, qd0, t, **options)
+        drives = {"torque": torque, "f_ext": f_ext, "f_tip": f_tip, "constraints": constraints, "parameters": parameters}
+        steps = {"method": method, "step": step, "every": every, "rtol": rtol, "atol": atol, "progress": progress}
+        return simulate(self, q0, qd0, t, **drives, **steps, events=events, saturate=saturate, stops=stops)
 
     def to_urdf(self, path: str | Path) -> None:
         """Write a URDF that reads back to the same dynamics."""

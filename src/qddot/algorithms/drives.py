@@ -42,21 +42,30 @@ def armature_torque(model: LiftedModel, qdd: Scalars) -> list[Scalar]:
 # friction ---------------------------------------------------------------------------------------------------------------------
 
 
-def friction_torque(model: LiftedModel, qd: Scalars) -> list[Scalar]:
-    """Viscous, Coulomb and Stribeck friction; at standstill dry friction is 0, though it could hold more (`qddot.simulate`)."""
+def friction_torque(model: LiftedModel, qd: Scalars, sliding: Scalars | None = None) -> list[Scalar]:
+    """Viscous, Coulomb and Stribeck friction; at standstill dry friction is 0, though it could hold more (`qddot.simulate`).
+
+    Args:
+        sliding: (nv,) direction 1, -1 or 0 of each column, instead of the sign of its speed.
+    """
     tau = zeros(model.nv)
     for body, shaft, v in moving_shafts(model, qd):
         f = body.drive.viscous * v
         if has(model, body, "is_dry"):
-            f = f + dry_friction(model, body, v)
+            f = f + dry_friction(model, body, v, model.field.sign(v) if sliding is None else shaft_direction(shaft, sliding))
         for c, ratio in shaft:
             tau[c] = tau[c] + f * ratio
     return tau
 
 
-def dry_friction(model: LiftedModel, body: LiftedBody, v: Scalar) -> Scalar:
-    """Coulomb friction, and the rise towards standstill where there is one."""
-    s = model.field.sign(v)
+def shaft_direction(shaft: Shaft, sliding: Scalars) -> Scalar:
+    """Which way a shaft of one column turns."""
+    ((column, ratio),) = shaft
+    return sliding[column] * (1 if ratio > 0 else -1)
+
+
+def dry_friction(model: LiftedModel, body: LiftedBody, v: Scalar, s: Scalar) -> Scalar:
+    """Coulomb friction in the direction s, and the rise towards standstill where there is one."""
     f = by_direction(s, body.drive.coulomb)
     if has(model, body, "has_stribeck"):
         x = v * body.drive.steepness
@@ -79,7 +88,7 @@ def friction_slope(model: LiftedModel, qd: Scalars) -> list[list[Scalar]]:
     return slope
 
 
-def load_factors(model: LiftedModel, qd: Scalars, load: Scalars) -> list[Scalar]:
+def load_factors(model: LiftedModel, qd: Scalars, load: Scalars, sliding: Scalars | None = None) -> list[Scalar]:
     """What multiplies the load of each column: friction in the gear is a part of it, against the motion.
 
     `load + part * |load| * sign(qd)`, where the load is everything but friction. The other way round, what a force R leaves for
@@ -89,7 +98,8 @@ def load_factors(model: LiftedModel, qd: Scalars, load: Scalars) -> list[Scalar]
     for body in model.bodies:
         if has(model, body, "load"):
             for c in body.columns:
-                factors[c] = 1 + body.drive.load * model.field.sign(qd[c]) * model.field.sign(load[c])
+                s = model.field.sign(qd[c]) if sliding is None else sliding[c]
+                factors[c] = 1 + body.drive.load * s * model.field.sign(load[c])
     return factors
 
 

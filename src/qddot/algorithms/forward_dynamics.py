@@ -87,10 +87,24 @@ def composite_bodies(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars, 
     return solved.solve([t - b for t, b in zip(delivered_torque(model, qd, tau), bias)]), margins
 
 
-def delivered_torque(model: LiftedModel, qd: Scalars, tau: Scalars) -> list[Scalar]:
+def held_bodies(
+    model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars, sliding: Scalars, moving: Scalars, f_ext: Wrenches | None = None
+) -> Accelerations:
+    """qdd and margins while columns with `moving` 0 (else 1) are held at rest, and dry friction acts against `sliding`.
+
+    A held column leaves the equations: its row and column of M become those of the identity, its force zero.
+    """
+    M, n = mass_matrix(model, q), range(model.nv)
+    solved = factor([[M[i][j] * moving[i] * moving[j] + (1 - moving[i] if i == j else 0) for j in n] for i in n])
+    bias = load_torque(model, q, qd, zeros(model.nv), f_ext)
+    force = [(t - b) * x for t, b, x in zip(delivered_torque(model, qd, tau, sliding), bias, moving)]
+    return solved.solve(force), list(solved.pivots)
+
+
+def delivered_torque(model: LiftedModel, qd: Scalars, tau: Scalars, sliding: Scalars | None = None) -> list[Scalar]:
     """What friction leaves of the joint forces."""
-    rest = [t - f for t, f in zip(tau, friction_torque(model, qd))]
-    return [r / factor for r, factor in zip(rest, load_factors(model, qd, rest))]
+    rest = [t - f for t, f in zip(tau, friction_torque(model, qd, sliding))]
+    return [r / factor for r, factor in zip(rest, load_factors(model, qd, rest, sliding))]
 
 
 def factored_mass_matrix(model: LiftedModel, q: Scalars) -> tuple[Factor, list[Scalar]]:

@@ -49,10 +49,6 @@ def accelerations(model: LiftedModel, q, qd, tau, method: str, f_ext=None):
     return forward_dynamics.METHODS[method](model, q, qd, tau, f_ext)
 
 
-def rk4_step(model: LiftedModel, q, qd, tau, dt, method: str, f_ext=None):
-    return steps.rk4_step(model, q, qd, tau, dt, method, f_ext)
-
-
 def homogeneous(T: Transform) -> list[list[Scalar]]:
     return [[*row, x] for row, x in zip(T.R, T.p)] + [[0, 0, 0, 1]]
 
@@ -145,16 +141,6 @@ QUANTITIES: dict[str, Quantity] = {
         ("q", "qd", "tau"), {"dqdd_dq": 2, "dqdd_dqd": 2, "dqdd_dtau": 2, "margins": 1}, derivatives.forward_dynamics_derivatives
     ),
     "torque_rates": Quantity(("q", "qd", "qdd", "jerk", "snap"), {"tau": 1, "taud": 1, "taudd": 1}, in_coordinates(torque_rates)),
-    "rk4_step": Quantity(
-        ("q", "qd", "tau", "dt"),
-        {"q_next": 1, "qd_next": 1, "margins": 1},
-        rk4_step,
-        {"method": ("auto", *forward_dynamics.METHODS)},
-        True,
-    ),
-    "variational_step": Quantity(
-        ("q", "p", "tau", "dt"), {"q_next": 1, "p_next": 1, "margins": 1}, in_coordinates(steps.variational_step)
-    ),
     "transform": Quantity(("q",), {"T": 2}, frame_transform, FRAME),
     "jacobian": Quantity(("q",), {"J": 2}, geometric_jacobian, {**FRAME, "reference": jacobian.REFERENCES}),
     "jacobian_dot": Quantity(("q", "qd"), {"Jdot": 2}, geometric_jacobian_dot, {**FRAME, "reference": jacobian.REFERENCES}),
@@ -174,3 +160,23 @@ QUANTITIES: dict[str, Quantity] = {
     "regressor": Quantity(("q", "qd", "qdd"), {"Y": 2}, regressor),
     "newton_euler_matrices": Quantity(("q", "qd"), {"M": 2, "c": 1, "g": 1, "Mdot": 2}, stacked),
 }
+
+STEPS: dict[str, Quantity] = {
+    "rk4_step": Quantity(
+        ("q", "qd", "tau", "dt"),
+        {"q_next": 1, "qd_next": 1, "margins": 1},
+        steps.rk4_step,
+        {"method": ("auto", *forward_dynamics.METHODS)},
+        True,
+    ),
+    "held_step": Quantity(
+        ("q", "qd", "tau", "sliding", "moving", "dt"), {"q_next": 1, "qd_next": 1, "margins": 1}, steps.held_step, forced=True
+    ),
+    "variational_step": Quantity(
+        ("q", "p", "tau", "dt"), {"q_next": 1, "p_next": 1, "qd_next": 1, "margins": 1}, in_coordinates(steps.variational_step)
+    ),
+}
+"""What a simulation advances by; `dt` has one element."""
+
+COMPUTED = QUANTITIES | STEPS
+"""Everything that can be compiled."""

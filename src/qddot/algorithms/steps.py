@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from qddot.algorithms.coriolis import coriolis_matrix
 from qddot.algorithms.drives import spring_torque
 from qddot.algorithms.factor import factor
-from qddot.algorithms.forward_dynamics import METHODS, Accelerations
+from qddot.algorithms.forward_dynamics import METHODS, Accelerations, held_bodies
 from qddot.algorithms.inverse_dynamics import Wrenches, gravity_torque
 from qddot.algorithms.kinematics import Scalars
 from qddot.algorithms.mass_matrix import mass_matrix
@@ -22,14 +24,35 @@ CONVERGED = 64
 def rk4_step(
     model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars, dt: Scalars, method: str, f_ext: Wrenches | None = None
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-    """q and qd after `dt`, with joint forces held; and the margins of forward dynamics in the four stages (Kutta 1901).
+    """q and qd after `dt`, with joint forces held; and the margins of forward dynamics in the four stages."""
+    return kutta(model, q, qd, dt[0], lambda q, qd: METHODS[method](model, q, qd, tau, f_ext))
+
+
+def held_step(
+    model: LiftedModel,
+    q: Scalars,
+    qd: Scalars,
+    tau: Scalars,
+    sliding: Scalars,
+    moving: Scalars,
+    dt: Scalars,
+    f_ext: Wrenches | None = None,
+) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+    """The same while some columns are held at rest and dry friction does not turn round (see `held_bodies`)."""
+    return kutta(model, q, qd, dt[0], lambda q, qd: held_bodies(model, q, qd, tau, sliding, moving, f_ext))
+
+
+def kutta(
+    model: LiftedModel, q: Scalars, qd: Scalars, h: Scalar, accelerate: Callable[[Scalars, Scalars], Accelerations]
+) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+    """The four stages (Kutta 1901).
 
     Quaternions take part as four numbers each, and are made unit again at the end: the order stays four.
     """
-    h, margins = dt[0], []
+    margins: list[Scalar] = []
 
     def slope(q: Scalars, qd: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-        qdd, doubts = accelerate(model, q, qd, tau, method, f_ext)
+        qdd, doubts = accelerate(q, qd)
         margins.extend(doubts)
         return configuration_rate(model, q, qd), qdd
 
@@ -42,13 +65,9 @@ def rk4_step(
     return unit_quaternions(model, end), along(qd, mean(dv1, dv2, dv3, dv4), h / 6), margins
 
 
-def accelerate(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars, method: str, f_ext: Wrenches | None) -> Accelerations:
-    return METHODS[method](model, q, qd, tau, f_ext)
-
-
 def variational_step(
     model: LiftedModel, q: Scalars, p: Scalars, tau: Scalars, dt: Scalars
-) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+) -> tuple[list[Scalar], list[Scalar], list[Scalar], list[Scalar]]:
     """q and the momenta p = M qd after `dt` by the discrete Lagrangian `h L((q0 + q1)/2, (q1 - q0)/h)`, joint forces held.
 
     With the mean velocity v and the midpoint m, `M(m) v = p0 + h/2 (dL/dq(m, v) + tau)` fixes v, and
@@ -56,7 +75,7 @@ def variational_step(
     (Marsden and West 2001, section 2.3). Friction is not part of the Lagrangian: it belongs into tau.
 
     Returns:
-        q1, p1, and margins that are positive where the iteration for v has converged.
+        q1, p1, the velocities qd1 that belong to p1, and margins that are positive where the iteration for v has converged.
     """
     h = dt[0]
     solved = factor(mass_matrix(model, q))
@@ -74,7 +93,8 @@ def variational_step(
     end = [2 * m - a for m, a in zip(momentum, p)]  # p1 - p0 is twice what the half step added to p0
     size = sum((x * x for x in v), 0) * (CONVERGED * model.field.rounding) ** 2
     margins = [size + model.field.rounding**4 - sum((x * x for x in correction), 0)]
-    return along(q, v, h), end, margins
+    q1 = along(q, v, h)
+    return q1, end, factor(mass_matrix(model, q1)).solve(end), margins
 
 
 def lagrangian_gradient(model: LiftedModel, q: Scalars, qd: Scalars) -> list[Scalar]:

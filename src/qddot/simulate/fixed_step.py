@@ -1,171 +1,145 @@
-"""Fixed steps, one state or a batch: Runge-Kutta of order four, and the variational midpoint rule.
+"""Fixed steps of order four, one state or a batch.
 
-A step whose forces do not depend on the state runs in one compiled kernel. Where a shaft with dry friction starts at rest or
-comes to rest, and where a joint runs into a stop, the step is repeated without that friction, and an impulse at its end
-decides.
+Where nothing has to be asked within a step it runs in one compiled kernel. A step begins by deciding what is stuck and what rests
+against a stop (`qddot.simulate.modes`); it ends by bringing to rest what turned round, and by impacts on stops.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.errors import IntegrationError
-from qddot.simulate.friction import DryFriction, without_dry_friction
-from qddot.simulate.impulses import solve_impulses
+from qddot.errors import IntegrationError, SingularityError
+from qddot.simulate.modes import Modes, Switching
 from qddot.simulate.torque import Torque
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
 
 State = tuple[np.ndarray, np.ndarray]
+Step = Callable[[float, np.ndarray, np.ndarray, float], State]
+"""(t, q, qd, h) -> q and qd at t + h."""
+
+FAR = 1e6
+"""A speed (rad/s, m/s) or a slider's position beyond this has run away."""
 
 
 class RungeKutta:
-    """Steps of order four.
+    """Steps of order four in each mode; events are found to the step.
 
     Args:
-        forces: keywords `f_ext`, `f_tip` of forward dynamics.
-        accelerate: (q, qd, tau) -> qdd for a constrained robot, instead of forward dynamics; then `settle` (q, qd) -> (q, qd)
-            brings the state back onto the constraints after each step.
-        stops: keep joints within their limits.
+        robot: with its dry friction.
+        switching: its modes, over the robot without dry friction.
     """
 
-    def __init__(
-        self,
-        robot: Robot,
-        torque: Torque,
-        forces: dict[str, Any],
-        accelerate: Callable | None = None,
-        settle: Callable | None = None,
-        stops: bool = True,
-    ) -> None:
-        self.robot, self.torque, self.forces, self.settle = robot, torque, forces, settle
-        self.dry = DryFriction(robot)
-        self.smooth = without_dry_friction(robot) if self.dry else robot
-        self.accelerate = accelerate
-        self.is_fused = torque.is_held and not forces and accelerate is None
-        limits = robot.limits
-        finite = [(c.q.start, c.v.start) for c in robot.model.mechanism.coordinates if c.single]
-        self.stops = [(i, k) for i, k in finite if stops and (np.isfinite(limits.lower[i]) or np.isfinite(limits.upper[i]))]
-        self.lower, self.upper = limits.lower, limits.upper
+    def __init__(self, robot: Robot, switching: Switching, torque: Torque) -> None:
+        self.robot, self.switching, self.torque = robot, switching, torque
+        self.dynamics = switching.dynamics
+        single = bool((switching.columns >= 0).all())
+        self.is_compiled = torque.is_held and self.dynamics.is_bare and single
+        self.plain, self.held = Kernel(robot, "rk4_step", method="auto"), Kernel(robot, "held_step")
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray, h: float) -> State:
         """The state after a step."""
-        end = self.advance(self.robot, t, q, qd, h)
-        if self.dry:
-            end = self.rub(t, (q, qd), end, h)
-        if self.stops:
-            end = self.halt(*end)
-        return self.settle(*end) if self.settle else end
+        self.torque.begin(t, q, qd)
+        if not self.switching:
+            return self.dynamics.settle(*self.advance(t, q, qd, h, None))
+        modes = self.switching.decide(t, q, qd, self.torque(t, q, qd))
+        q, qd = self.advance(t, q, qd, h, modes)
+        turned = modes.sliding * (qd @ self.switching.dry.shafts.T) < 0
+        if turned.any():
+            stops = np.zeros(modes.stopped.shape, bool)
+            qd = self.switching.rest(q, qd, modes.held | np.concatenate([turned, stops], axis=-1))
+        return self.dynamics.settle(*self.switching.impact(q, qd))
 
-    def advance(self, robot: Robot, t: float, q: np.ndarray, qd: np.ndarray, h: float, extra: np.ndarray | float = 0.0) -> State:
-        """Kutta's four stages, in one kernel where nothing has to be asked in between; `extra` joint forces are held."""
-        if self.is_fused:
-            tau = np.broadcast_to(self.torque(t, q, qd) + extra, qd.shape)
-            return robot._evaluate("rk4_step", {"q": q, "qd": qd, "tau": tau, "dt": [h]}, {}, method="auto")
+    def advance(self, t: float, q: np.ndarray, qd: np.ndarray, h: float, modes: Modes | None) -> State:
+        """Kutta's four stages in one mode."""
+        if not self.is_compiled:
+            return self.stages(t, q, qd, h, modes)
+        inputs = {"q": q, "qd": qd, "tau": self.torque(t, q, qd)}
+        if self.dynamics.parameters is not None:
+            inputs["parameters"] = self.dynamics.parameters
+        if modes is None or not (self.switching.dry or modes.held.any()):
+            return self.plain(inputs, h)
+        sliding, moving = np.zeros(qd.shape), np.ones(qd.shape)
+        columns, shafts = self.switching.columns, self.switching.shafts
+        for k, column in enumerate(columns):
+            moving[..., column] *= ~modes.held[..., k]
+            if k < shafts:
+                sliding[..., column] = modes.sliding[..., k] * np.sign(self.switching.rows[k, column])
+        return self.held(inputs | {"sliding": sliding, "moving": moving}, h)
+
+    def stages(self, t: float, q: np.ndarray, qd: np.ndarray, h: float, modes: Modes | None) -> State:
+        """The same one by one, with a law that is asked in between."""
+        rate, unit = self.robot.configuration_rate, self.robot.normalized
 
         def slope(t: float, q: np.ndarray, qd: np.ndarray) -> State:
-            tau = self.torque(t, q, qd) + extra
-            if self.accelerate is not None:
-                return rate(q, qd), self.accelerate(robot, q, qd, tau)
-            return rate(q, qd), robot.forward_dynamics(q, qd, tau, **self.forces)
+            tau = np.broadcast_to(self.torque(t, q, qd), qd.shape)
+            if modes is None:
+                return rate(q, qd), self.dynamics.accelerate(t, q, qd, tau)
+            return rate(q, qd), self.switching.accelerate(t, q, qd, tau, modes)[0]
 
-        rate, unit = robot.configuration_rate, robot.normalized
         a1, b1 = slope(t, q, qd)
         a2, b2 = slope(t + h / 2, unit(q + a1 * (h / 2)), qd + b1 * (h / 2))
         a3, b3 = slope(t + h / 2, unit(q + a2 * (h / 2)), qd + b2 * (h / 2))
         a4, b4 = slope(t + h, unit(q + a3 * h), qd + b3 * h)
         return unit(q + (a1 + 2 * (a2 + a3) + a4) * (h / 6)), qd + (b1 + 2 * (b2 + b3) + b4) * (h / 6)
 
-    def rub(self, t: float, start: State, end: State, h: float) -> State:
-        """The step again, for the states in which a dry shaft rests or turns round."""
-        N = self.dry.shafts
-        before, after = start[1] @ N.T, end[1] @ N.T
-        turning = (before == 0) | (before * after <= 0)
-        redo = turning.any(-1)
-        if not redo.any():
-            return end
-        pick = (lambda x: x[redo]) if redo.ndim else (lambda x: x)
-        q, qd, turning, before = (pick(x) for x in (*start, turning, before))
-        load = self.smooth.bias_torque(q, qd)
-        level = self.dry.level(before, load, before == 0)
-        held = np.where(before > 0, level[0], -level[1]) * ~turning  # of shafts that just go on
-        q1, v1 = self.advance(self.smooth, t, q, qd, h, extra=-(held @ N))
-        inverse = np.linalg.inv(self.smooth.mass_matrix(q1))
-        W = N @ inverse @ N.T
-        speed = v1 @ N.T
-        bound = h * level * turning
-        p = solve_impulses(W, speed, -bound[0], bound[1])
-        slipping = (before == 0) & turning & ((p <= -bound[0]) | (p >= bound[1])) & (bound.sum(0) > 0)
-        if slipping.any():  # what began to slip is held by Coulomb friction only
-            moving = h * self.dry.level(before, load, (before == 0) & ~slipping) * turning
-            p = solve_impulses(W, speed, -moving[0], moving[1])
-            bound = moving
-        inside = turning & (p > -bound[0]) & (p < bound[1])
-        v1 = v1 + np.einsum("...ij,...j->...i", inverse, p @ N)
-        v1 = rest_exactly(v1, N, inside)
-        if not redo.ndim:
-            return q1, v1
-        ended = end[0].copy(), end[1].copy()
-        ended[0][redo], ended[1][redo] = q1, v1
-        return ended
 
-    def halt(self, q: np.ndarray, qd: np.ndarray) -> State:
-        """Joints beyond a limit are set onto it, and what drives them further is taken by an inelastic impact."""
-        i, k = (np.array(x) for x in zip(*self.stops))
-        below, above = q[..., i] < self.lower[i], q[..., i] > self.upper[i]
-        if not (below | above).any():
-            return q, qd
-        q = q.copy()
-        q[..., i] = np.clip(q[..., i], self.lower[i], self.upper[i])
-        inverse = np.linalg.inv(self.robot.mass_matrix(q))
-        W = inverse[..., k[:, None], k[None, :]]
-        huge = np.inf
-        p = solve_impulses(W, qd[..., k], np.where(above, -huge, 0.0), np.where(below, huge, 0.0))
-        qd = qd + np.einsum("...ij,...j->...i", inverse[..., :, k], p)
-        held = p != 0
-        qd[..., k] = np.where(held, 0.0, qd[..., k])
-        return q, qd
+class Kernel:
+    """A compiled step: by arrays of its own for one state, which costs a tenth of an ordinary call, and by batches."""
+
+    def __init__(self, robot: Robot, quantity: str, **options: str) -> None:
+        self.robot, self.quantity, self.options = robot, quantity, options
+        self.bound: Any = None
+
+    def __call__(self, inputs: dict[str, np.ndarray], h: float) -> Any:
+        batch = inputs["q"].shape[:-1]
+        if batch or "parameters" in inputs or self.robot.nq != self.robot.nv:
+            full = {name: np.ascontiguousarray(np.broadcast_to(x, (*batch, x.shape[-1]))) for name, x in inputs.items()}
+            return self.robot._evaluate(self.quantity, full | {"dt": np.full((*batch, 1), h)}, {}, **self.options)
+        if self.bound is None:
+            self.bound = self.robot.bind(self.quantity, **self.options)
+        for name, x in inputs.items():
+            self.bound.inputs[name][...] = x
+        self.bound.inputs["dt"][0] = h
+        return tuple(x.copy() for x in self.bound())
 
 
-def rest_exactly(v: np.ndarray, N: np.ndarray, resting: np.ndarray) -> np.ndarray:
-    """With shafts that rest at exactly zero speed, where a shaft is one joint: rounding must not set it in motion."""
-    v = v.copy()
-    for row, still in zip(N, np.moveaxis(resting, -1, 0)):
-        columns = np.flatnonzero(row)
-        if len(columns) == 1:
-            v[..., columns[0]] = np.where(still, 0.0, v[..., columns[0]])
-    return v
+def guarded(robot: Robot, step: Step) -> Step:
+    """A step that never returns what is not a number.
 
+    Raises:
+        IntegrationError: the motion diverges.
+    """
+    count = 0
 
-def steps(
-    advance: Callable[[float, np.ndarray, np.ndarray, float], State], robot: Robot, q, qd, times: np.ndarray
-) -> Iterator[State]:
-    """The states at each of `times`, one step between two."""
-    yield q, qd
-    for n, (t, end) in enumerate(pairwise(times), 1):
+    def advance(t: float, q: np.ndarray, qd: np.ndarray, h: float) -> State:
+        nonlocal count
+        count += 1
         try:
             with np.errstate(over="raise", invalid="raise", divide="raise"):
-                q, qd = advance(t, q, qd, end - t)
-        except FloatingPointError:
-            raise diverged(robot, n, t, q, qd) from None
-        if not (np.isfinite(q).all() and np.isfinite(qd).all()):
-            raise diverged(robot, n, t, q, qd)
-        yield q, qd
+                end = step(t, q, qd, h)
+        except (FloatingPointError, SingularityError) as error:
+            raise diverged(robot, count, t, qd) from error
+        if not (np.abs(end[0]).max(initial=0) < FAR and np.abs(end[1]).max(initial=0) < FAR):
+            raise diverged(robot, count, t, end[1])
+        return end
+
+    return advance
 
 
-def diverged(robot: Robot, step: int, t: float, q: np.ndarray, qd: np.ndarray) -> IntegrationError:
+def diverged(robot: Robot, step: int, t: float, qd: np.ndarray) -> IntegrationError:
     """Which joint ran away."""
     speed = np.where(np.isfinite(qd), abs(qd), np.inf)
-    column = int(np.unravel_index(speed.argmax(), speed.shape)[-1])
+    *state, column = (int(i) for i in np.unravel_index(speed.argmax(), speed.shape))
     joint = next(c.name for c in robot.model.mechanism.coordinates if column in c.v)
+    where = f" of motion {state}" if state else ""
     return IntegrationError(
-        f"the motion diverges in step {step} after t = {t:g} s, at joint {joint!r} (its speed was {speed.max():.3g}): "
-        "take a smaller step, an implicit method, or look at the forces",
+        f"the motion diverges in step {step} after t = {t:g} s, at joint {joint!r}{where} (its speed is {speed.max():.3g}): "
+        "take a smaller step or an implicit method, or look at the forces",
         time=float(t),
         step=step,
         joint=joint,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qddot.errors import InputError
+from qddot.simulate.dynamics import Dynamics
+from qddot.simulate.fixed_step import Kernel, State
 from qddot.simulate.friction import DryFriction
 from qddot.simulate.torque import Torque
 
@@ -15,32 +17,34 @@ if TYPE_CHECKING:
 
 
 class Variational:
-    """Carries the momenta p = M qd from step to step; qd follows from them.
+    """Carries the momenta p = M qd from step to step, and qd with them.
 
-    Friction is not part of a Lagrangian: viscous friction of the mean velocity is added to the joint forces of each step, dry
-    friction is refused.
+    Friction is not part of a Lagrangian: viscous friction at the beginning of each step is added to the joint forces, dry friction
+    is refused.
     """
 
-    def __init__(self, robot: Robot, torque: Torque, forces: dict) -> None:
+    def __init__(self, robot: Robot, dynamics: Dynamics, torque: Torque) -> None:
         if robot.nq != robot.nv:
             raise InputError(
-                'method="variational" needs joints whose qd is the rate of q: spherical and free joints have none such'
+                'method="variational" needs joints whose qd is the rate of q: spherical and free joints have none such; use "rk4"'
             )
-        if DryFriction(robot) or forces:
-            what = "dry friction" if not forces else "external forces"
-            raise InputError(f'method="variational" does not know {what}: use "rk4" or an adaptive method')
-        self.robot, self.torque = robot, torque
-        self.viscous = bool(np.any(robot.friction_torque(np.ones(robot.nv))))
-        self.state: tuple[np.ndarray, np.ndarray] | None = None
+        for what, given in (("dry friction", DryFriction(robot)), ("external forces or constraints", not dynamics.is_bare)):
+            if given:
+                raise InputError(f'method="variational" does not know {what}: use "rk4" or an adaptive method')
+        self.robot, self.dynamics, self.torque = robot, dynamics, torque
+        self.has_friction = bool(np.any(robot.friction_torque(np.ones(robot.nv))))
+        self.kernel = Kernel(robot, "variational_step")
+        self.q, self.p = np.zeros(0), np.zeros(0)
 
-    def __call__(self, t: float, q: np.ndarray, qd: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
-        robot = self.robot
-        if self.state is None or self.state[0] is not q:
-            self.state = q, np.einsum("...ij,...j->...i", robot.mass_matrix(q), qd)
-        p = self.state[1]
-        tau = np.broadcast_to(self.torque(t, q, qd), qd.shape)
-        if self.viscous:
-            tau = tau - robot.friction_torque(qd)
-        end, p = robot._evaluate("variational_step", {"q": q, "p": p, "tau": tau, "dt": [h]}, {})
-        self.state = end, p
-        return end, np.linalg.solve(robot.mass_matrix(end), p[..., None])[..., 0]
+    def __call__(self, t: float, q: np.ndarray, qd: np.ndarray, h: float) -> State:
+        if q is not self.q:  # a new motion
+            self.p = (self.dynamics.evaluate("mass_matrix", q=q) @ qd[..., None])[..., 0]
+        self.torque.begin(t, q, qd)
+        tau = self.torque(t, q, qd)
+        if self.has_friction:
+            tau = tau - self.robot.friction_torque(qd)
+        inputs = {"q": q, "p": self.p, "tau": tau}
+        if self.dynamics.parameters is not None:
+            inputs["parameters"] = self.dynamics.parameters
+        self.q, self.p, qd = self.kernel(inputs, h)
+        return self.q, qd
