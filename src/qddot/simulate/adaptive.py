@@ -38,9 +38,7 @@ class Adaptive:
     def tau(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return np.broadcast_to(self.torque(t, q, qd), qd.shape)
 
-    def solve(
-        self, q: np.ndarray, qd: np.ndarray, times: np.ndarray, method: str, rtol: float, atol: float
-    ) -> Iterator[Moment]:
+    def solve(self, q: np.ndarray, qd: np.ndarray, times: np.ndarray, method: str, rtol: float, atol: float) -> Iterator[Moment]:
         """The states at `times`, or until a terminal event.
 
         Raises:
@@ -77,7 +75,7 @@ class Adaptive:
                 if not self.torque.is_constant:
                     modes = self.switching.decide(t, q, qd, self.tau(t, q, qd))
                 continue
-            t, which = min((float(x[0]), i) for i, x in enumerate(run.t_events) if len(x) and getattr(watched[i], "terminal"))
+            t, which = min((float(x[0]), i) for i, x in enumerate(run.t_events) if len(x) and watched[i].terminal)
             q, qd = self.dynamics.settle(*self.split(run.y_events[which][0]))
             if ended:
                 yield t, q, qd

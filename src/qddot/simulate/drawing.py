@@ -24,7 +24,9 @@ def plot(motion: Trajectory) -> Figure:
     """See `Trajectory.plot`."""
     figure = new_figure(8, 9)
     axes = figure.subplots(4, 1, sharex=True)
-    names = [f"{c.name}[{i}]" if len(c.v) > 1 else c.name for c in motion.robot.model.mechanism.coordinates for i in range(len(c.v))]
+    names = [
+        f"{c.name}[{i}]" if len(c.v) > 1 else c.name for c in motion.robot.model.mechanism.coordinates for i in range(len(c.v))
+    ]
     signals = (("q [rad, m]", motion.q), ("qd [rad/s, m/s]", motion.qd), ("tau [N m, N]", motion.tau))
     for ax, (title, values) in zip(axes, signals):
         ax.plot(motion.t, values)

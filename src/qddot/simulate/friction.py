@@ -61,11 +61,6 @@ def without_dry_friction(robot: Robot) -> Robot:
     return changed(robot, coulomb=0.0, static=0.0, stribeck_velocity=0.0, load_friction=0.0)
 
 
-def without_friction(robot: Robot) -> Robot:
-    """The same robot without any."""
-    return changed(robot, coulomb=0.0, static=0.0, stribeck_velocity=0.0, load_friction=0.0, viscous=0.0, damping=0.0)
-
-
 def changed(robot: Robot, **values: float) -> Robot:
     """The same robot with some numbers of every drive replaced."""
     model = robot.model

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 SOFT = 1e-11
-"""Of the mobility: added where several forces may hold the same, as constraints or a stuck joint at a stop, to share them evenly."""
+"""Of the mobility: added where several forces may hold the same, such as friction and a stop, so that they share the load."""
 
 
 class Modes(NamedTuple):

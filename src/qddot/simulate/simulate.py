@@ -75,9 +75,7 @@ def simulate(
     return record(shown(states, times, progress), len(times), robot, law, switching, found)
 
 
-def record(
-    states: Iterator[Moment], most: int, robot: Robot, law: Torque, switching: Switching, found: list[Event]
-) -> Trajectory:
+def record(states: Iterator[Moment], most: int, robot: Robot, law: Torque, switching: Switching, found: list[Event]) -> Trajectory:
     """The states, and the joint forces applied there, in arrays made beforehand."""
     n, t, q, qd, tau = 0, np.empty(0), np.empty(0), np.empty(0), np.empty(0)
     for n, (when, position, speed) in enumerate(states, 1):
@@ -100,7 +98,9 @@ def start(robot: Robot, q0: Any, qd0: Any, batch: tuple[int, ...]) -> tuple[np.n
     try:
         batch = np.broadcast_shapes(q.shape[:-1], qd.shape[:-1], batch)
     except ValueError:
-        raise InputError(f"leading dimensions of q0 {q.shape[:-1]}, qd0 {qd.shape[:-1]} and parameters {batch} do not fit") from None
+        raise InputError(
+            f"leading dimensions of q0 {q.shape[:-1]}, qd0 {qd.shape[:-1]} and parameters {batch} do not fit"
+        ) from None
     return np.broadcast_to(q, (*batch, robot.nq)).copy(), np.broadcast_to(qd, (*batch, robot.nv)).copy()
 
 
@@ -112,7 +112,9 @@ def refuse_beyond_stops(switching: Switching, q: np.ndarray) -> None:
         k = int(np.argwhere(beyond)[0][-1])
         values, name = x[..., k].ravel(), switching.names[switching.shafts + k]
         value, lower, upper = float(values[beyond[..., k].ravel()][0]), switching.lower[k], switching.upper[k]
-        raise InputError(f"q0 of joint {name!r} is {value:g}, beyond its limits [{lower:g}, {upper:g}]: start within, or stops=False")
+        raise InputError(
+            f"q0 of joint {name!r} is {value:g}, beyond its limits [{lower:g}, {upper:g}]: start within, or stops=False"
+        )
 
 
 def inertial_parameters(robot: Robot, given: Any) -> np.ndarray | None:

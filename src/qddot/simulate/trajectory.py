@@ -131,8 +131,8 @@ class Trajectory:
         if isinstance(first, int):
             first = slice(first, first + 1 or None)
         at = (first, *rest)
-        arrays = [x[at] for x in (self.q, self.qd, self.tau)]
-        return Trajectory(self.robot, self.t[first], *arrays, self.events, self._switching.at(tuple(rest)))
+        q, qd, tau = (x[at] for x in (self.q, self.qd, self.tau))
+        return Trajectory(self.robot, self.t[first], q, qd, tau, self.events, self._switching.at(tuple(rest)))
 
     def columns(self) -> dict[str, np.ndarray]:
         """One column (samples,) a signal: `t`, `q1`, ..., `qd1`, ..., `qdd1`, ..., `tau1`, ..., `lam1`, ... and the energies."""

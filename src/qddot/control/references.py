@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,9 @@ class Reference(NamedTuple):
     q: np.ndarray
     qd: np.ndarray
     qdd: np.ndarray
+
+
+Follow = Callable[[float], Reference]
 
 
 class Hold:
