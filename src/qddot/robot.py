@@ -628,6 +628,7 @@ class Robot:
         atol: float = 1e-9,
         saturate: bool = True,
         stops: bool = True,
+        threads: int | None = None,
         progress: bool | None = None,
     ) -> Trajectory:
         """The motion from a state, or from a whole batch of states or parameters at once.
@@ -657,6 +658,7 @@ class Robot:
             rtol, atol: tolerances of adaptive methods.
             saturate: hold `torque` within the effort limits of the joints and the torque-speed lines of the motors.
             stops: keep joints within their position limits.
+            threads: how many share a large batch; by default QDDOT_THREADS or every core.
             progress: a bar on stderr if it takes more than a second; None: where stderr is a terminal.
 
         Raises:
@@ -667,8 +669,8 @@ class Robot:
         from qddot.simulate.simulate import simulate
 
         drives = {"torque": torque, "f_ext": f_ext, "f_tip": f_tip, "constraints": constraints, "parameters": parameters}
-        steps = {"method": method, "step": step, "every": every, "rtol": rtol, "atol": atol, "progress": progress}
-        return simulate(self, q0, qd0, t, **drives, **steps, events=events, saturate=saturate, stops=stops)
+        steps = {"method": method, "step": step, "every": every, "rtol": rtol, "atol": atol, "threads": threads}
+        return simulate(self, q0, qd0, t, **drives, **steps, events=events, saturate=saturate, stops=stops, progress=progress)
 
     def to_urdf(self, path: str | Path) -> None:
         """Write a URDF that reads back to the same dynamics."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.compile.evaluate import Options
 from qddot.compile.wrenches import net_stack
 from qddot.errors import InputError
 
@@ -37,10 +38,19 @@ class Dynamics:
         robot: without dry friction.
         parameters: inertial parameters (..., 10 bodies) instead of its own, or None.
         constraints: of class `qddot.constraints.enforced.Enforced`, or None.
+        threads: how many share a large batch; None: as many as there are.
     """
 
-    def __init__(self, robot: Robot, forces: Forces, parameters: np.ndarray | None = None, constraints: Any = None) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        forces: Forces,
+        parameters: np.ndarray | None = None,
+        constraints: Any = None,
+        threads: int | None = None,
+    ) -> None:
         self.robot, self.forces, self.parameters, self.constraints = robot, forces, parameters, constraints
+        self.options: Options = {} if threads is None else {"threads": threads}
 
     @property
     def is_bare(self) -> bool:
@@ -54,13 +64,13 @@ class Dynamics:
         if self.forces:
             raise InputError("external forces belong to the whole batch: take motions of a trajectory without such")
         chosen = self.parameters if self.parameters is None or self.parameters.ndim == 1 else self.parameters[motions]
-        return Dynamics(self.robot, self.forces, chosen, self.constraints)
+        return Dynamics(self.robot, self.forces, chosen, self.constraints, self.options.get("threads"))
 
     def evaluate(self, quantity: str, **inputs: Any) -> Any:
         """A quantity of the robot, with these parameters."""
         if self.parameters is not None:
             inputs["parameters"] = self.parameters
-        return self.robot._evaluate(quantity, inputs, {})
+        return self.robot._evaluate(quantity, inputs, self.options)
 
     def accelerate(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """qdd (..., nv)."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.compile.evaluate import Options
 from qddot.errors import IntegrationError, SingularityError
 from qddot.simulate.modes import Modes, Switching
 from qddot.simulate.torque import Torque
@@ -39,7 +40,8 @@ class RungeKutta:
         self.dynamics = switching.dynamics
         single = bool((switching.columns >= 0).all())
         self.is_compiled = torque.is_held and self.dynamics.is_bare and single
-        self.plain, self.held = Kernel(robot, "rk4_step", method="auto"), Kernel(robot, "held_step")
+        options = self.dynamics.options
+        self.plain, self.held = Kernel(robot, "rk4_step", options, method="auto"), Kernel(robot, "held_step", options)
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray, h: float) -> State:
         """The state after a step."""
@@ -91,17 +93,17 @@ class RungeKutta:
 class Kernel:
     """A compiled step: by arrays of its own for one state, which costs a tenth of an ordinary call, and by batches."""
 
-    def __init__(self, robot: Robot, quantity: str, **options: str) -> None:
-        self.robot, self.quantity, self.options = robot, quantity, options
+    def __init__(self, robot: Robot, quantity: str, options: Options, **fixed: str) -> None:
+        self.robot, self.quantity, self.options, self.fixed = robot, quantity, options, fixed
         self.bound: Any = None
 
     def __call__(self, inputs: dict[str, np.ndarray], h: float) -> Any:
         batch = inputs["q"].shape[:-1]
         if batch or "parameters" in inputs or self.robot.nq != self.robot.nv:
             full = {name: np.ascontiguousarray(np.broadcast_to(x, (*batch, x.shape[-1]))) for name, x in inputs.items()}
-            return self.robot._evaluate(self.quantity, full | {"dt": np.full((*batch, 1), h)}, {}, **self.options)
+            return self.robot._evaluate(self.quantity, full | {"dt": np.full((*batch, 1), h)}, self.options, **self.fixed)
         if self.bound is None:
-            self.bound = self.robot.bind(self.quantity, **self.options)
+            self.bound = self.robot.bind(self.quantity, **self.fixed)
         for name, x in inputs.items():
             self.bound.inputs[name][...] = x
         self.bound.inputs["dt"][0] = h

@@ -45,6 +45,7 @@ def simulate(
     atol: float,
     saturate: bool,
     stops: bool,
+    threads: int | None,
     progress: bool | None,
 ) -> Trajectory:
     """See `Robot.simulate`."""
@@ -56,7 +57,7 @@ def simulate(
     smooth = without_dry_friction(robot) if dry else robot
     numbers = inertial_parameters(robot, parameters)
     q, qd = start(robot, q0, qd0, () if numbers is None else numbers.shape[:-1])
-    dynamics = Dynamics(smooth, Forces(robot, f_ext, f_tip), numbers, enforced(robot, constraints, numbers))
+    dynamics = Dynamics(smooth, Forces(robot, f_ext, f_tip), numbers, enforced(robot, constraints, numbers), threads)
     switching, law = Switching(robot, dynamics, dry, stops), Torque(robot, torque, times, saturate)
     watches, found = as_watches(events, q.shape[:-1]), []
     refuse_beyond_stops(switching, q)

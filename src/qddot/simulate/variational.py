@@ -33,7 +33,7 @@ class Variational:
                 raise InputError(f'method="variational" does not know {what}: use "rk4" or an adaptive method')
         self.robot, self.dynamics, self.torque = robot, dynamics, torque
         self.has_friction = bool(np.any(robot.friction_torque(np.ones(robot.nv))))
-        self.kernel = Kernel(robot, "variational_step")
+        self.kernel = Kernel(robot, "variational_step", dynamics.options)
         self.q, self.p = np.zeros(0), np.zeros(0)
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray, h: float) -> State:
