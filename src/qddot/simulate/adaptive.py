@@ -64,7 +64,9 @@ class Adaptive:
             except (FloatingPointError, SingularityError) as error:
                 raise diverged(self.robot, n, t, qd) from error
             if run.status < 0 or not np.isfinite(run.y).all():
-                raise IntegrationError(f"{method} cannot go on after t = {t:g} s: {run.message}", time=t, step=n)
+                came = len(run.t) - 1 if len(run.t) else None
+                when, last_qd = (t, qd) if came is None else (float(run.t[came]), run.y[self.robot.nq :, came])
+                raise diverged(self.robot, n + len(run.t), when, last_qd, f" ({method}: {run.message})")
             for when, y in zip(run.t, run.y.T):
                 if when <= times[-1] and n < len(times) and when == times[n]:
                     n += 1

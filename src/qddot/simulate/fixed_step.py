@@ -133,7 +133,7 @@ def guarded(robot: Robot, step: Step) -> Step:
     return advance
 
 
-def diverged(robot: Robot, step: int, t: float, qd: np.ndarray) -> IntegrationError:
+def diverged(robot: Robot, step: int, t: float, qd: np.ndarray, why: str = "") -> IntegrationError:
     """Which joint ran away."""
     speed = np.where(np.isfinite(qd), abs(qd), np.inf)
     *state, column = (int(i) for i in np.unravel_index(speed.argmax(), speed.shape))
@@ -141,7 +141,7 @@ def diverged(robot: Robot, step: int, t: float, qd: np.ndarray) -> IntegrationEr
     where = f" of motion {state}" if state else ""
     return IntegrationError(
         f"the motion diverges in step {step} after t = {t:g} s, at joint {joint!r}{where} (its speed is {speed.max():.3g}): "
-        "take a smaller step or an implicit method, or look at the forces",
+        f"take a smaller step or an implicit method, or look at the forces{why}",
         time=float(t),
         step=step,
         joint=joint,

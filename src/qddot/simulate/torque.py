@@ -39,7 +39,7 @@ class Torque:
 
     def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Called where a step begins, in the order of time."""
-        if isinstance(self.law, Sampled):
+        if isinstance(self.law, (Table, Sampled)):
             self.law.begin(t, q, qd)
 
     def next_jump(self, t: float) -> float:
@@ -71,10 +71,13 @@ class Table:
     """One row for each time, held until the next."""
 
     def __init__(self, times: np.ndarray, rows: np.ndarray) -> None:
-        self.times, self.rows = times, rows
+        self.times, self.rows, self.tau = times, rows, rows[0]
+
+    def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+        self.tau = self.rows[max(int(np.searchsorted(self.times, t, side="right")) - 1, 0)]
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return self.rows[max(int(np.searchsorted(self.times, t, side="right")) - 1, 0)]
+        return self.tau
 
 
 class Sampled:
