@@ -14,7 +14,20 @@ from functools import wraps
 from os import PathLike
 from typing import Any
 
+from qddot.constraints.constraint import holonomic, pfaffian
+from qddot.constraints.ready import (
+    connect,
+    contact_point,
+    fixed_frame,
+    frames_fixed,
+    joint_equality,
+    loop_closure,
+    point_on_line,
+    point_on_plane,
+    weld,
+)
 from qddot.errors import (
+    ConvergenceError,
     InputError,
     InputWarning,
     MissingExtraError,
@@ -28,6 +41,7 @@ from qddot.errors import (
     ModelValueError,
     ModelWarning,
     QddotError,
+    RankWarning,
     SingularityError,
     UnboundSymbolError,
     UnknownNameError,
@@ -45,6 +59,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Builder",
+    "ConvergenceError",
     "Drive",
     "Frame",
     "Inertia",
@@ -63,16 +78,28 @@ __all__ = [
     "ModelValueError",
     "ModelWarning",
     "QddotError",
+    "RankWarning",
     "Robot",
     "SingularityError",
     "Transmission",
     "UnboundSymbolError",
     "UnknownNameError",
     "catalog_names",
+    "connect",
+    "contact_point",
+    "fixed_frame",
+    "frames_fixed",
     "from_dh",
     "from_screws",
+    "holonomic",
     "inertia_from_spatial_matrix",
+    "joint_equality",
     "load",
+    "loop_closure",
+    "pfaffian",
+    "point_on_line",
+    "point_on_plane",
+    "weld",
 ]
 
 

@@ -115,6 +115,10 @@ class IntegrationError(QddotError, ArithmeticError):
         self.time, self.step, self.joint = time, step, joint
 
 
+class ConvergenceError(QddotError, ArithmeticError):
+    """An iteration ended without a solution."""
+
+
 class MissingExtraError(QddotError, ImportError):
     """An optional package is needed for this and is not installed."""
 
@@ -125,6 +129,10 @@ class ModelWarning(UserWarning):
 
 class InputWarning(UserWarning):
     """An array that is legal but probably not meant."""
+
+
+class RankWarning(UserWarning):
+    """Some constraints follow from the others, so the force of each is not determined."""
 
 
 def describe(

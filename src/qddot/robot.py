@@ -13,6 +13,7 @@ from qddot.compile.bound import Bound
 from qddot.compile.evaluate import Evaluator, Options, as_dtype
 from qddot.compile.together import compute_together
 from qddot.compile.wrenches import net_stack, stack_wrenches
+from qddot.constraints.enforced import ConstrainedDynamics, Enforced, Projections
 from qddot.errors import InputError, unknown_name
 from qddot.model import configuration
 from qddot.model.drive import Drive
@@ -106,7 +107,8 @@ class Robot:
 
     Every computing method also takes the keywords `out` (an array for the result, a tuple of them for several), `dtype` (float64,
     or float32 to compute in single precision), `threads` (how many share a large batch; by default all cores, or QDDOT_THREADS) and
-    `check` (False skips the tests that inputs and results are finite and that the state is not singular).
+    `check` (False skips the tests that inputs and results are finite and that the state is not singular); only those with
+    constraints, which end in NumPy's linear algebra, do not.
     """
 
     def __init__(self, model: Model) -> None:
@@ -251,6 +253,8 @@ class Robot:
             lines.append(f"  ... and {len(self.joint_names) - SHOWN} more joints")
         for name, (leader, multiplier, offset) in list(self.mimics.items())[:SHOWN]:
             lines.append(f"  {name} follows {leader}: {short(multiplier)} q + {short(offset)}")
+        if self.model.constraints:
+            lines.append(f"  constraints: {', '.join(c.name for c in self.model.constraints)}")
         if self.symbols:
             lines.append(f"  symbols: {', '.join(sorted(map(str, self.symbols)))}")
         return "\n".join(lines)
@@ -415,6 +419,109 @@ class Robot:
     ) -> ForwardDerivatives:
         """Exact derivatives of qdd with respect to q (along the tangent), qd and tau, each (..., nv, nv)."""
         return ForwardDerivatives(*self._evaluate("forward_dynamics_derivatives", {"q": q, "qd": qd, "tau": tau}, options))
+
+    # constraints ------------------------------------------------------------------------------------------------------
+
+    def constrained_forward_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        constraints: Any = None,
+        *,
+        f_ext: Wrenches = None,
+        f_tip: Wrenches = None,
+        tolerance: float | None = None,
+    ) -> ConstrainedDynamics:
+        """Accelerations `qdd` (..., nv) and multipliers `lam` (..., k) with `tau = M qdd + h + A^T lam` and `A qdd = -Adot qd`.
+
+        `A^T lam` is what the robot exerts on its constraints. Where rows follow from others, `lam` is the smallest that does and a
+        `RankWarning` says so; `qdd` is the same with and without them.
+
+        Args:
+            q, qd, tau: state and joint forces.
+            constraints: one (see `qddot.holonomic`, `qddot.pfaffian`, `qddot.connect` and the like) or several; None: those of the
+                description. So everywhere.
+            f_ext, f_tip: as in `inverse_dynamics`.
+            tolerance: refuse a state where some `|h|` or `|A qd|` is larger. None: the state is taken as it is.
+
+        Raises:
+            SingularityError: the mass matrix is not positive definite, or no acceleration satisfies all constraints.
+            InputError: a state beyond the tolerance.
+        """
+        return Enforced(self._evaluate, constraints).forward_dynamics(q, qd, tau, f_ext, f_tip, tolerance)
+
+    def constrained_inverse_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        constraints: Any,
+        lam: ArrayLike,
+        *,
+        f_ext: Wrenches = None,
+        f_tip: Wrenches = None,
+        tolerance: float | None = 1e-6,
+    ) -> np.ndarray:
+        """Joint forces tau (..., nv) for a motion within the constraints that push with `lam` (..., k) against them.
+
+        A motion alone does not determine them: `tau = M qdd + h + A^T lam` for any `lam`, which is therefore given.
+
+        Args:
+            tolerance: refuse a qdd for which `A qdd + Adot qd` is not zero to this part of its terms. None: it is not looked at.
+
+        Raises:
+            InputError: no joint forces cause this motion, since it leaves the constraints.
+        """
+        return Enforced(self._evaluate, constraints).inverse_dynamics(q, qd, qdd, lam, f_ext, f_tip, tolerance)
+
+    def constraint_residual(self, q: ArrayLike, constraints: Any = None) -> np.ndarray:
+        """h(q) (..., k) of the holonomic constraints: zero where they are satisfied."""
+        return Enforced(self._evaluate, constraints).values(("h",), q)[0]
+
+    def constraint_jacobian(self, q: ArrayLike, constraints: Any = None) -> np.ndarray:
+        """A(q) (..., k, nv) with `A qd = 0`; of holonomic constraints `dh/dq`, along the tangent where q holds quaternions."""
+        return Enforced(self._evaluate, constraints).values(("A",), q)[0]
+
+    def constraint_jacobian_dot(self, q: ArrayLike, qd: ArrayLike, constraints: Any = None) -> np.ndarray:
+        """Rate of A (..., k, nv) along the motion, exact."""
+        return Enforced(self._evaluate, constraints).values(("Adot",), q, qd)[0]
+
+    def constraint_projections(self, q: ArrayLike, constraints: Any = None) -> Projections:
+        """`P = I - A^T (A M^-1 A^T)^-1 A M^-1` and `P_qdd = M^-1 P M`, each (..., nv, nv) of rank nv - k.
+
+        `P tau` is the part of joint forces that moves the robot, `(I - P) tau` the part its constraints take.
+        """
+        return Enforced(self._evaluate, constraints).projections(q)
+
+    def constraint_wrench(
+        self, q: ArrayLike, lam: ArrayLike, constraints: Any = None, frame: str | None = None, *, moment: bool = True
+    ) -> np.ndarray:
+        """The wrench (..., 6) a frame exerts on its constraints: `J^T f_tip = A^T lam`, at its origin in world axes.
+
+        Where several wrenches do the same to the joints, as in an arm with fewer than six, it is the smallest.
+
+        Args:
+            frame: name; the tip of the only chain if None.
+            moment: False for a contact that transmits forces only.
+
+        Raises:
+            InputError: the constraints do not act on this frame alone.
+        """
+        return Enforced(self._evaluate, constraints).wrench(q, lam, frame, moment)
+
+    def project(self, q: ArrayLike, constraints: Any = None, *, tolerance: float = 1e-12) -> np.ndarray:
+        """A configuration (..., nq) near q that satisfies the holonomic constraints: all `|h|` at most `tolerance`.
+
+        Raises:
+            ConvergenceError: none was found; the message says what is left.
+        """
+        return Enforced(self._evaluate, constraints).project(q, tolerance)
+
+    def project_velocity(self, q: ArrayLike, qd: ArrayLike, constraints: Any = None) -> np.ndarray:
+        """The velocity (..., nv) nearest to qd, by kinetic energy, with `A qd = 0`: what an inelastic impact leaves of it."""
+        P = Enforced(self._evaluate, constraints).projections(q).P_qdd
+        return (P @ self._evaluate.prepared("qd", qd, (self.nv,))[..., None])[..., 0]
 
     # energy -----------------------------------------------------------------------------------------------------------
 

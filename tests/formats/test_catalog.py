@@ -11,7 +11,7 @@ from qddot.formats.tables import dh_model
 from qddot.model.inertia import Inertia
 from tests.formats.kinematics import world_pose
 
-NAMES = ["acrobot", "arm7", "cart_pole", "four_bar", "point_mass_2r", "puma560", "rp_arm", "two_link"]
+NAMES = ["acrobot", "arm7", "cart_pole", "delta", "five_bar", "four_bar", "point_mass_2r", "puma560", "rp_arm", "two_link"]
 REFERENCE = Path(__file__).parents[2].parent / "shared" / "reference"
 
 

@@ -130,6 +130,44 @@ def test_channel_2r():
     exact(robot.transform(q)[0, 3], 1)  # in the channel
 
 
+@pytest.mark.parametrize("tau", [(0, 0), (1, 0), (0, 1), (0.7, -2.3)])
+@pytest.mark.parametrize("written", ["ready", "by hand", "of joints"])
+def test_channel_2r_constrained(tau, written):
+    robot = qddot.load("point_mass_2r", gravity=(0, 0, 0))
+    channel = {
+        "ready": qddot.point_on_plane("tip", (1, 0, 0), (1, 0, 0)),
+        "by hand": qddot.holonomic(lambda state: state.position("tip").x - 1),
+        "of joints": qddot.holonomic(lambda state: state.cos(state.q[0]) + state.cos(state.q[0] + state.q[1]) - 1),
+    }[written]
+    q, qd, root = array([-pi / 3, 2 * pi / 3]), array([1.0, 0.0]), np.sqrt(3)
+    to_12_digits = {"rtol": 0, "atol": 1e-12}
+    assert_allclose(robot.constraint_residual(q, channel), [0], **to_12_digits)
+    assert_allclose(robot.constraint_jacobian(q, channel), [[0, -root / 2]], **to_12_digits)
+    assert_allclose(robot.constraint_jacobian_dot(q, qd, channel), [[-1, -1 / 2]], **to_12_digits)
+    qdd, lam = robot.constrained_forward_dynamics(q, qd, tau, channel, tolerance=1e-12)
+    assert_allclose(lam, [tau[0] / (2 * root) - 2 * tau[1] / root - 1 / 6], **to_12_digits)
+    assert_allclose(qdd, [tau[0] / 2 + 1 / (2 * root), -2 / root], **to_12_digits)
+    f_tip = robot.constraint_wrench(q, lam, channel, moment=False)
+    assert_allclose(f_tip, [0, 0, 0, lam[0], 0, 0], **to_12_digits)
+    P, P_qdd = robot.constraint_projections(q, channel)
+    assert_allclose(P, [[1, 0], [1 / 4, 0]], **to_12_digits)
+    assert_allclose(P_qdd, [[1, 1 / 4], [0, 0]], **to_12_digits)
+    assert_allclose(np.eye(2) - P, [[0, 0], [-1 / 4, 1]], **to_12_digits)
+
+
+@pytest.mark.parametrize(("qdd1", "f"), [(0, 0), (1.3, -2), (-0.4, 5)])
+def test_channel_2r_constrained_inverse_dynamics_needs_the_force(qdd1, f):
+    robot, root = qddot.load("point_mass_2r", gravity=(0, 0, 0)), np.sqrt(3)
+    channel = qddot.point_on_plane("tip", (1, 0, 0), (1, 0, 0))
+    q, qd, qdd = array([-pi / 3, 2 * pi / 3]), array([1.0, 0.0]), array([qdd1, -2 / root])
+    tau = robot.constrained_inverse_dynamics(q, qd, qdd, channel, [f])
+    expected = [2 * qdd1 - 1 / root, qdd1 / 2 - root / 2 * f - 1 / (2 * root)]  # the first is printed with 0.578 for 1/sqrt(3)
+    assert_allclose(tau, expected, rtol=0, atol=1e-12)
+    found = robot.constrained_forward_dynamics(q, qd, tau, channel)
+    assert_allclose(found.qdd, qdd, rtol=0, atol=1e-12)
+    assert_allclose(found.lam, [f], rtol=0, atol=1e-12)
+
+
 # two point masses -------------------------------------------------------------------------------------------------------------
 
 

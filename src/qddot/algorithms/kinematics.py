@@ -68,5 +68,16 @@ def path_to_root(model: LiftedModel, index: int) -> Iterator[int]:
         index = model.bodies[index].parent
 
 
+def coordinate_rates(model: LiftedModel, q: Scalars, qd: Scalars) -> list[Scalar]:
+    """dq/dt (nq): qd itself, but for joints with quaternions."""
+    rates: list[Scalar] = []
+    for joint in model.source.mechanism.coordinates:
+        i, k = joint.q.start, joint.v.start
+        for part in joint.parts:
+            rates += part.rate(q[i : i + part.nq], qd[k : k + part.nv])
+            i, k = i + part.nq, k + part.nv
+    return rates
+
+
 def zeros(n: int) -> list[Scalar]:
     return [0] * n

@@ -9,7 +9,7 @@ from qddot.algorithms.drives import spring_torque
 from qddot.algorithms.factor import factor
 from qddot.algorithms.forward_dynamics import METHODS, Accelerations, held_bodies
 from qddot.algorithms.inverse_dynamics import Wrenches, gravity_torque
-from qddot.algorithms.kinematics import Scalars
+from qddot.algorithms.kinematics import Scalars, coordinate_rates
 from qddot.algorithms.mass_matrix import mass_matrix
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
@@ -54,7 +54,7 @@ def kutta(
     def slope(q: Scalars, qd: Scalars) -> tuple[list[Scalar], list[Scalar]]:
         qdd, doubts = accelerate(q, qd)
         margins.extend(doubts)
-        return configuration_rate(model, q, qd), qdd
+        return coordinate_rates(model, q, qd), qdd
 
     dq1, dv1 = slope(q, qd)
     dq2, dv2 = slope(along(q, dq1, h / 2), along(qd, dv1, h / 2))
@@ -106,17 +106,6 @@ def lagrangian_gradient(model: LiftedModel, q: Scalars, qd: Scalars) -> list[Sca
 
 def along(x: Scalars, direction: Scalars, h: Scalar) -> list[Scalar]:
     return [a + b * h for a, b in zip(x, direction)]
-
-
-def configuration_rate(model: LiftedModel, q: Scalars, qd: Scalars) -> list[Scalar]:
-    """dq/dt."""
-    rates: list[Scalar] = []
-    for c in model.source.mechanism.coordinates:
-        i, k = c.q.start, c.v.start
-        for part in c.parts:
-            rates += part.rate(q[i : i + part.nq], qd[k : k + part.nv])
-            i, k = i + part.nq, k + part.nv
-    return rates
 
 
 def unit_quaternions(model: LiftedModel, q: Scalars) -> list[Scalar]:

@@ -76,11 +76,15 @@ class Evaluator:
         self, requests: tuple[Request, ...], dtype: np.dtype, *, wrench: bool = False, runtime: bool = False
     ) -> Kernel:
         """Several quantities in one kernel, traced and compiled once."""
+        trace = lambda: self.program(requests, dtype, wrench=wrench, runtime=runtime)  # noqa: E731
+        return self.compiled((requests, dtype.char, wrench, runtime), trace, dtype)
+
+    def compiled(self, key: tuple, trace: Callable[[], Program], dtype: np.dtype) -> Kernel:
+        """The kernel kept under a key, or a new one of what `trace` returns."""
         from qddot.compile.kernel import Kernel  # LLVM: likewise
 
-        key = (requests, dtype.char, wrench, runtime)
         if key not in self.kernels:
-            program = self.program(requests, dtype, wrench=wrench, runtime=runtime)
+            program = trace()
             with self._lock:
                 if key not in self.kernels:
                     self.kernels[key] = Kernel(program, dtype)

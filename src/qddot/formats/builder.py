@@ -129,9 +129,9 @@ class Builder:
     ) -> Builder:
         """Add a flexible beam along x that bends about one axis, as rigid segments on springs; returns the builder.
 
-        Each segment of length l = length / segments gives in its middle, by a hinge `<name><k>_joint` with a spring EI / l. So half a
-        segment, `<name>`, is fixed to the parent, and half a segment is at the free end, where the frame `<name>_tip` stands. Slow
-        vibrations are those of Euler and Bernoulli, with an error that falls with the square of the number of segments.
+        Each segment of length l = length / segments gives in its middle, by a hinge `<name><k>_joint` with a spring EI / l. So half
+        a segment, `<name>`, is fixed to the parent, and half a segment is at the free end, where the frame `<name>_tip` stands.
+        Slow vibrations are those of Euler and Bernoulli, with an error that falls with the square of the number of segments.
 
         Args:
             parent: the link it is clamped to; the base by default.

@@ -38,9 +38,10 @@ Each table may also hold
     mimic       joint, multiplier, offset; or the name of the joint
 
 At the top: `name`, `gravity`, `base` (name of the link that stands still), `base_inertia` (of that link, for a base that is
-made to float), `symbols`, `values`, and `frames`, a list of tables `name`, `link`, `xyz`, `rpy` or `rpy_deg`. A pose is a 4 x 4
-matrix or a table `{xyz, rpy}`. `transmissions` is a list of tables `joints`, `matrix` (a row a motor), `motors` (their names) and
-`drives` (one a motor, as above, on the motor's side): motors that drive several joints at once.
+made to float), `symbols`, `values`, `frames`, a list of tables `name`, `link`, `xyz`, `rpy` or `rpy_deg`, and `constraints`, a
+list of tables (see `qddot.formats.text_constraints`). A pose is a 4 x 4 matrix or a table `{xyz, rpy}`. `transmissions` is a list
+of tables `joints`, `matrix` (a row a motor), `motors` (their names) and `drives` (one a motor, as above, on the motor's side):
+motors that drive several joints at once.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ from qddot.formats.expression import NOT_NAMES, RESERVED, TOKEN, Scope, names_in
 from qddot.formats.keys import ORIGIN, POSE, Keys
 from qddot.formats.subject import Subject
 from qddot.formats.tables import CONVENTIONS, DHRow, Screw, dh_model, screws_model
+from qddot.formats.text_constraints import read_constraints
 from qddot.model.description import Frame, Limits, Mimic
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
@@ -67,7 +69,7 @@ from qddot.model.scalar import Scalar, is_symbolic
 from qddot.model.transmission import Transmission
 
 SHORT = {"S": "screws", "B": "body_screws", "M": "tool"}
-TOP = ("name", "gravity", "base", "base_inertia", "symbols", "values", "frames", "transmissions")
+TOP = ("name", "gravity", "base", "base_inertia", "symbols", "values", "frames", "transmissions", "constraints")
 FORMS = {
     "dh": ("dh", "convention"),
     "screws": ("screws", "tool", "relative"),
@@ -119,12 +121,12 @@ def read_text(path: str | Path, *, strict: bool = False, gravity: Sequence[Scala
             model = _bodies(top, strict, given)
         else:
             model = _screws(top, form, strict=strict, **given)
-        transmissions = _transmissions(top)
-        return model.copy(transmissions=transmissions) if transmissions else model
+        model = model.copy(transmissions=_transmissions(top))
     except ModelError as error:
         if error.file and "> inertial" not in error.element:
             raise
         raise _as_written(error, top.get(form)) from None
+    return model.with_constraints(read_constraints(top, model)) if "constraints" in top else model
 
 
 def _as_written(error: ModelError, node: Node) -> ModelError:

@@ -102,6 +102,12 @@ class Expr:
     def __rtruediv__(self, a):
         return 0.0 if a == 0 else make(self.table, "/", float(a), self)
 
+    def __pow__(self, n):
+        """A whole power."""
+        if n.__class__ is not int:
+            raise TypeError(f"{n!r} is not a whole number: a traced scalar has whole powers and square roots only")
+        return math.prod([self] * n, start=1.0) if n >= 0 else 1.0 / self**-n
+
 
 def is_normal(x: float) -> bool:
     """Neither zero nor so small or large that folding it into another number would lose something."""

@@ -1,20 +1,24 @@
-"""What a description says beyond the tree: loops that are closed, joints that are coupled. Data that no algorithm enforces yet.
+"""What a description says beyond the tree: loops that are closed, joints that are coupled.
 
-A constraint names links and joints; the open tree of a model knows nothing of it.
+A constraint names links and joints; the open tree of a model knows nothing of it. `qddot.constraints` makes equations of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
 
 from qddot.errors import ModelReferenceError, Place, near_matches
-from qddot.model.spatial import Transform, Vec
+from qddot.model.scalar import Scalar
+from qddot.model.spatial import Transform, Vec, map_scalars
 
 
 @dataclass(frozen=True)
 class Connect:
-    """A ball joint that closes a loop: `point1` of `link1` and `point2` of `link2`, each in its link's frame (m), coincide."""
+    """A ball joint that closes a loop: `point1` of `link1` and `point2` of `link2`, each in its link's frame (m), coincide.
+
+    `axes` are those of `link1` along which they do: `"xy"` for a loop in that plane.
+    """
 
     name: str
     link1: str
@@ -23,6 +27,10 @@ class Connect:
     point2: Vec = Vec(0.0, 0.0, 0.0)
     active: bool = True
     place: Place | None = field(default=None, compare=False)
+    axes: str = "xyz"
+
+    def map(self, f: Callable[[Scalar], Scalar]) -> Connect:
+        return replace(self, point1=map_scalars(f, self.point1), point2=map_scalars(f, self.point2))
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,9 @@ class Weld:
     active: bool = True
     place: Place | None = field(default=None, compare=False)
 
+    def map(self, f: Callable[[Scalar], Scalar]) -> Weld:
+        return replace(self, pose1=map_scalars(f, self.pose1), pose2=map_scalars(f, self.pose2))
+
 
 @dataclass(frozen=True)
 class Coupling:
@@ -45,9 +56,12 @@ class Coupling:
     name: str
     joint: str
     leader: str | None
-    coefficients: tuple[float, ...] = (0.0, 1.0)
+    coefficients: tuple[Scalar, ...] = (0.0, 1.0)
     active: bool = True
     place: Place | None = field(default=None, compare=False)
+
+    def map(self, f: Callable[[Scalar], Scalar]) -> Coupling:
+        return replace(self, coefficients=tuple(map(f, self.coefficients)))
 
 
 Constraint = Connect | Weld | Coupling

@@ -33,7 +33,8 @@ class Model:
         strict: refuse inertias no real body has, instead of warning.
         doubtful: of a copy of a checked model, its links with such inertias; it is not checked again.
         transmissions: motors that drive several joints at once.
-        constraints: closed loops and coupled joints that the description has beyond the tree: data, which no algorithm enforces.
+        constraints: closed loops and coupled joints that the description has beyond the tree. Only the constrained dynamics of a
+            robot enforce them.
     """
 
     def __init__(
@@ -85,7 +86,8 @@ class Model:
     def symbols(self) -> frozenset:
         """The SymPy symbols left open anywhere in the model."""
         inertias = [link.inertia for link in self.links if link.inertia]
-        return frozenset(symbols_in(*inertias, *self.joints, *self.transmissions, *(f.pose for f in self.frames), self.gravity))
+        poses = (f.pose for f in self.frames)
+        return frozenset(symbols_in(*inertias, *self.joints, *self.transmissions, *poses, *self.constraints, self.gravity))
 
     def copy(self, **changes: Any) -> Model:
         """The model with some of its parts replaced; it is not checked again."""
@@ -99,12 +101,17 @@ class Model:
             joints=[joint.map(f) for joint in self.joints],
             frames=[Frame(x.name, x.link, map_scalars(f, x.pose), x.place) for x in self.frames],
             gravity=map_scalars(f, self.gravity),
+            constraints=[x.map(f) for x in self.constraints],
             transmissions=[x.map(f) for x in self.transmissions],
             doubtful=(),
         )
 
     def with_gravity(self, gravity: Sequence[Scalar]) -> Model:
         return self.copy(gravity=gravity)
+
+    def with_constraints(self, constraints: Sequence[Constraint]) -> Model:
+        """The model with these constraints instead of its own."""
+        return self.copy(constraints=constraints)
 
     def with_floating_base(self) -> Model:
         """The model with its root free: a link `world` and a free joint `floating_base` (or such names with a number) above it."""

@@ -8,10 +8,15 @@ import numpy as np
 
 from qddot.compile.evaluate import Options
 from qddot.compile.wrenches import net_stack
+from qddot.constraints.enforced import Enforced
 from qddot.errors import InputError
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
+
+
+CLOSED = 1e-12
+"""m or rad: how far loops may stand open after a step."""
 
 
 class Forces:
@@ -37,7 +42,7 @@ class Dynamics:
     Args:
         robot: without dry friction.
         parameters: inertial parameters (..., 10 bodies) instead of its own, or None.
-        constraints: of class `qddot.constraints.enforced.Enforced`, or None.
+        constraints: under which it moves, or None.
         threads: how many share a large batch; None: as many as there are.
     """
 
@@ -46,7 +51,7 @@ class Dynamics:
         robot: Robot,
         forces: Forces,
         parameters: np.ndarray | None = None,
-        constraints: Any = None,
+        constraints: Enforced | None = None,
         threads: int | None = None,
     ) -> None:
         self.robot, self.forces, self.parameters, self.constraints = robot, forces, parameters, constraints
@@ -80,7 +85,9 @@ class Dynamics:
 
     def constrained(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """qdd (..., nv) and the multipliers lam (..., k) of the constraints."""
-        return self.constraints.forward_dynamics(q, qd, tau, self.wrench(t, q, qd).get("wrench"), None, None)
+        assert self.constraints is not None
+        A, rate = self.constraints.values(("A", "Adot_qd"), q, qd)
+        return self.constraints.factored(q, A).accelerations(tau - self.bias(t, q, qd), rate)
 
     def bias(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """Joint forces (..., nv) that leave the robot without acceleration."""
@@ -100,9 +107,8 @@ class Dynamics:
         return {"wrench": self.forces.stack(t, q, qd)} if self.forces else {}
 
     def settle(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Back onto the constraints."""
-        return (q, qd) if self.constraints is None else settle(self.constraints, q, qd)
-
-
-def settle(constraints: Any, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    raise InputError("constraints are not known here yet")
+        """Back onto the constraints, from which rounding and truncation lead away."""
+        if self.constraints is None:
+            return q, qd
+        q = self.constraints.project(q, CLOSED)
+        return q, (self.constraints.projections(q).P_qdd @ qd[..., None])[..., 0]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.constraints.enforced import Enforced
 from qddot.errors import InputError, near_matches
 from qddot.simulate.adaptive import Adaptive
 from qddot.simulate.dynamics import Dynamics, Forces
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 FIXED = ("rk4", "variational")
 ADAPTIVE = ("RK45", "DOP853", "Radau")
+CLOSE = 1e-6  # a first state this far off its constraints is put onto them
 
 
 def simulate(
@@ -57,13 +59,13 @@ def simulate(
     smooth = without_dry_friction(robot) if dry else robot
     numbers = inertial_parameters(robot, parameters)
     q, qd = start(robot, q0, qd0, () if numbers is None else numbers.shape[:-1])
-    dynamics = Dynamics(smooth, Forces(robot, f_ext, f_tip), numbers, enforced(robot, constraints, numbers), threads)
+    dynamics = Dynamics(smooth, Forces(robot, f_ext, f_tip), numbers, enforced(smooth, constraints, numbers), threads)
     switching, law = Switching(robot, dynamics, dry, stops), Torque(robot, torque, times, saturate)
     watches, found = as_watches(events, q.shape[:-1]), []
     refuse_beyond_stops(switching, q)
     law.begin(times[0], q, qd)
-    dynamics.accelerate(times[0], q, qd, np.broadcast_to(law(times[0], q, qd), qd.shape))  # a state without dynamics says so now
-    q, qd = switching.impact(*dynamics.settle(q, qd)) if switching else dynamics.settle(q, qd)
+    check_first_state(dynamics, float(times[0]), q, qd, np.broadcast_to(law(times[0], q, qd), qd.shape))
+    q, qd = switching.impact(*dynamics.settle(q, qd))
     if method in ADAPTIVE:
         if q.ndim > 1:
             raise InputError(f"method={method!r} follows one motion, q0 has shape {q.shape}: use method='rk4' for a batch")
@@ -105,6 +107,14 @@ def start(robot: Robot, q0: Any, qd0: Any, batch: tuple[int, ...]) -> tuple[np.n
     return np.broadcast_to(q, (*batch, robot.nq)).copy(), np.broadcast_to(qd, (*batch, robot.nv)).copy()
 
 
+def check_first_state(dynamics: Dynamics, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> None:
+    """A state without accelerations, or off its constraints, says so before anything moves."""
+    if dynamics.constraints is None:
+        dynamics.accelerate(t, q, qd, tau)
+    else:
+        dynamics.constraints.forward_dynamics(q, qd, tau, dynamics.wrench(t, q, qd).get("wrench"), None, CLOSE)
+
+
 def refuse_beyond_stops(switching: Switching, q: np.ndarray) -> None:
     """A joint beyond its stop cannot be."""
     x = q[..., switching.stop_q]
@@ -123,11 +133,13 @@ def inertial_parameters(robot: Robot, given: Any) -> np.ndarray | None:
     return None if given is None else robot._evaluate.prepared("parameters", given, (10 * len(robot.body_names),))
 
 
-def enforced(robot: Robot, constraints: Any, parameters: np.ndarray | None) -> Any:
+def enforced(robot: Robot, constraints: Any, parameters: np.ndarray | None) -> Enforced | None:
     """The constraints of a simulation; None without."""
     if constraints is None or constraints is False:
         return None
-    raise InputError("constraints are not known here yet")
+    if parameters is not None:
+        raise InputError("constraints know the robot's own parameters only: leave parameters out, or change the robot")
+    return Enforced(robot._evaluate, None if constraints is True else constraints)
 
 
 def time_grid(t: Any, step: float) -> np.ndarray:

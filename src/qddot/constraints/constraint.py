@@ -1,0 +1,66 @@
+"""What a constraint is: rows that must be zero, as functions of a state.
+
+Constraints are compared by value, or by the function they wrap, and each set of them is compiled once for a robot: make a
+constraint from a function once and keep it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from qddot.constraints.state import State
+from qddot.errors import InputError
+from qddot.model.scalar import Scalar
+
+
+class Constraint(Protocol):
+    """Rows that are zero: of positions, `h(q) = 0` (holonomic), or of velocities, `A(q) qd = 0`."""
+
+    holonomic: ClassVar[bool]
+
+    def rows(self, state: State) -> Iterable[Scalar]: ...
+
+
+@dataclass(frozen=True)
+class Function:
+    """Rows a Python function returns: one scalar, or several."""
+
+    function: Callable[[State], Any]
+
+    def rows(self, state: State) -> list[Scalar]:
+        found = self.function(state)
+        if found is None:
+            raise InputError(f"{self}: it returns None, not one scalar or a list of them")
+        return list(found) if isinstance(found, Iterable) else [found]
+
+    def __str__(self) -> str:
+        return f"constraint {getattr(self.function, '__name__', self.function)!r}"
+
+
+class Holonomic(Function):
+    holonomic: ClassVar[bool] = True
+
+
+class Pfaffian(Function):
+    holonomic: ClassVar[bool] = False
+
+
+def holonomic(function: Callable[[State], Any]) -> Constraint:
+    """The constraint `h(q) = 0`; also a decorator.
+
+    Args:
+        function: from a `State` to one scalar or a list of them, such as `lambda state: state.position("tip").x - 1`.
+    """
+    return Holonomic(function)
+
+
+def pfaffian(function: Callable[[State], Any]) -> Constraint:
+    """The constraint `A(q) qd = 0`, such as rolling or a knife edge; also a decorator.
+
+    Args:
+        function: from a `State` to one scalar or a list of them, linear in `state.qd` and what `state.velocity` and
+            `state.angular_velocity` return.
+    """
+    return Pfaffian(function)

@@ -1,0 +1,213 @@
+"""One robot under one set of constraints: its kernels, and the dynamics they give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qddot.compile.evaluate import Evaluator, refuse_non_finite
+from qddot.compile.wrenches import net_stack
+from qddot.constraints.constraint import Constraint
+from qddot.constraints.factored import Factored, T, factored, first, named, times
+from qddot.constraints.ready import from_description
+from qddot.errors import ConvergenceError, InputError
+from qddot.model import configuration
+from qddot.model import constraints as described
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+DESCRIBED = (described.Connect, described.Weld, described.Coupling)
+STEPS, HALVINGS = 100, 12
+
+
+class ConstrainedDynamics(NamedTuple):
+    """`qdd` (..., nv), and the multipliers `lam` (..., k): the robot pushes with `A^T lam` against its constraints."""
+
+    qdd: np.ndarray
+    lam: np.ndarray
+
+
+class Projections(NamedTuple):
+    """`P` (..., nv, nv) takes joint forces to their part that moves the robot, `P_qdd` its accelerations and velocities."""
+
+    P: np.ndarray
+    P_qdd: np.ndarray
+
+
+class Enforced:
+    """The constraints a robot moves under.
+
+    Args:
+        evaluate: the robot's kernels, among which those of the constraints are kept.
+        constraints: one or several; None: those of its description.
+    """
+
+    def __init__(self, evaluate: Evaluator, constraints: Any) -> None:
+        self.evaluate, self.constraints = evaluate, as_constraints(evaluate, constraints)
+
+    def values(self, wanted: Sequence[str], q: ArrayLike, qd: ArrayLike | None = None) -> Sequence[np.ndarray]:
+        """Some of `h`, `A`, `Adot_qd` and `Adot`."""
+        from qddot.constraints.trace import constraint_program  # the graph: loaded when first needed
+
+        trace = lambda: constraint_program(self.evaluate.model, self.constraints, wanted)  # noqa: E731
+        kernel = self.evaluate.compiled(("constraints", self.constraints, *wanted), trace, np.dtype(float))
+        results, _ = self.evaluate.evaluate("constraint", kernel, {"q": q, "qd": qd}, {})
+        return results
+
+    def factored(self, q: ArrayLike, A: np.ndarray) -> Factored:
+        return factored(self.evaluate("mass_matrix", {"q": q}, {}), A, self.evaluate.model.name)
+
+    def forward_dynamics(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: Any, f_tip: Any, tolerance: float | None
+    ) -> ConstrainedDynamics:
+        """lam = (A M^-1 A^T)^-1 (A M^-1 (tau - h) + Adot qd), qdd = M^-1 (tau - h - A^T lam)."""
+        A, b = self.values(("A", "Adot_qd"), q, qd)
+        if tolerance is not None:
+            self.refuse_violation(q, times(A, self.evaluate.prepared("qd", qd, A.shape[-1:])), tolerance)
+        tau = self.evaluate.prepared("tau", tau, (A.shape[-1],))
+        f = minus(tau, self.forced("bias_torque", {"q": q, "qd": qd}, f_ext, f_tip))
+        solver = self.factored(q, A)
+        solver.warn_of_redundant_rows()
+        with np.errstate(all="ignore"):
+            found = ConstrainedDynamics(*solver.accelerations(f, b))
+        refuse_non_finite("constrained_forward_dynamics", found._fields, found)
+        return found
+
+    def inverse_dynamics(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, lam: ArrayLike, f_ext: Any, f_tip: Any, tolerance: float | None
+    ) -> np.ndarray:
+        """tau = M qdd + h + A^T lam."""
+        A, b = self.values(("A", "Adot_qd"), q, qd)
+        tau = self.forced("inverse_dynamics", {"q": q, "qd": qd, "qdd": qdd}, f_ext, f_tip)
+        if tolerance is not None:
+            refuse_impossible(A, b, self.evaluate.prepared("qdd", qdd, A.shape[-1:]), tolerance)
+        return plus(tau, self.force(A, lam))
+
+    def force(self, A: np.ndarray, lam: ArrayLike) -> np.ndarray:
+        """A^T lam (..., nv)."""
+        lam = self.evaluate.prepared("lam", lam, (A.shape[-2],))
+        try:
+            return times(T(A), lam)
+        except ValueError:
+            raise InputError(f"leading dimensions of lam {lam.shape[:-1]} and of the state {A.shape[:-2]} do not fit") from None
+
+    def forced(self, quantity: str, inputs: dict[str, Any], f_ext: Any, f_tip: Any) -> np.ndarray:
+        """With external forces, if any."""
+        if f_ext is not None or f_tip is not None:
+            inputs["wrench"] = net_stack(self.evaluate, inputs["q"], f_ext, f_tip, True)
+        return self.evaluate(quantity, inputs, {})
+
+    def refuse_violation(self, q: ArrayLike, rate: np.ndarray, tolerance: float) -> None:
+        """A state off the constraints, or leaving them."""
+        for name, values, fix in (("h", self.values(("h",), q)[0], "project"), ("A qd", rate, "project_velocity")):
+            if (np.abs(values) > tolerance).any():
+                *state, row = first(np.abs(values) > tolerance)
+                raise InputError(
+                    f"row {row} of {name} is {values[(*state, row)]:.3g}{named(tuple(state))}, beyond the tolerance {tolerance:g}: "
+                    f"the state violates the constraints; see robot.{fix}"
+                )
+
+    def projections(self, q: ArrayLike) -> Projections:
+        """P = I - A^T (A M^-1 A^T)^-1 A M^-1 and P_qdd = M^-1 P M = P^T."""
+        P = self.factored(q, self.values(("A",), q)[0]).projection()
+        return Projections(P, T(P))
+
+    def wrench(self, q: ArrayLike, lam: ArrayLike, frame: str | None, moment: bool) -> np.ndarray:
+        """f (..., 6) with J^T f = A^T lam, of all such the smallest.
+
+        Raises:
+            InputError: there is none: the constraints act elsewhere, too.
+        """
+        fixed = {"reference": "world_aligned", **({} if frame is None else {"frame": frame})}
+        J = self.evaluate("jacobian", {"q": q}, {}, **fixed)
+        J = J if moment else J[..., 3:, :]
+        wanted = self.force(self.values(("A",), q)[0], lam)
+        f = times(np.linalg.pinv(T(J), rcond=1e-12), wanted)
+        left = np.abs(times(T(J), f) - wanted).max(-1, initial=0)
+        wrong = left > 1e-9 * np.abs(wanted).max(-1, initial=0)
+        if wrong.any():
+            what = "wrench" if moment else "pure force"
+            raise InputError(
+                f"no {what} at frame {frame or self.evaluate.model.tip!r} equals A^T lam{named(first(wrong))}: {left.max():.3g} of "
+                f"{np.abs(wanted).max():.3g} is left; name the frame on which the constraint acts"
+            )
+        return f if moment else np.concatenate([np.zeros_like(f), f], axis=-1)
+
+    def project(self, q: ArrayLike, tolerance: float) -> np.ndarray:
+        """Newton's method on h = 0 with steps along the tangent, each halved until it helps.
+
+        Raises:
+            ConvergenceError: a state does not get there.
+        """
+        mechanism, held = self.evaluate.model.mechanism, self.holonomic()
+        q = self.evaluate.prepared("q", q, (mechanism.nq,)).copy()
+        for _ in range(STEPS):
+            h, A = held.values(("h", "A"), q)
+            size = np.linalg.norm(h, axis=-1)
+            open_ = np.abs(h).max(-1, initial=0) > tolerance
+            if not open_.any():
+                return q
+            step = -times(np.linalg.pinv(A, rcond=1e-9), h) * open_[..., None]
+            for _ in range(HALVINGS):
+                trial = configuration.integrate(mechanism, q, step)
+                worse = open_ & ~(np.linalg.norm(held.values(("h",), trial)[0], axis=-1) < size)
+                if not worse.any():
+                    break
+                step = np.where(worse[..., None], step / 2, step)
+            if (worse == open_).all():  # nothing helps any more
+                break
+            q = np.where(worse[..., None], q, trial)
+        where = first(open_)
+        raise ConvergenceError(
+            f"no configuration found that satisfies the constraints{named(where)}: |h| = {size[where]:.3g} is left (tolerance "
+            f"{tolerance:g}); start closer, or check that the loop can close"
+        )
+
+    def holonomic(self) -> Enforced:
+        """The constraints of positions alone."""
+        return Enforced(self.evaluate, tuple(c for c in self.constraints if c.holonomic))
+
+
+def as_constraints(evaluate: Evaluator, constraints: Any) -> tuple[Constraint, ...]:
+    """What a user may give, as a tuple.
+
+    Raises:
+        InputError: something that is no constraint, or None for a robot without constraints of its own.
+    """
+    if constraints is None:
+        constraints = [c for c in evaluate.model.constraints if c.active]
+        if not constraints:
+            raise InputError(f"{evaluate.model.name} has no constraints of its own: give some, such as qddot.connect(...)")
+    given = tuple(constraints) if isinstance(constraints, Iterable) else (constraints,)
+    found = tuple(from_description(c) if isinstance(c, DESCRIBED) else c for c in given)
+    for c in found:
+        if not hasattr(c, "rows") or not hasattr(c, "holonomic"):
+            raise InputError(f"{c!r} is no constraint: make one with qddot.holonomic, qddot.pfaffian, qddot.connect, ...")
+    return found
+
+
+def refuse_impossible(A: np.ndarray, b: np.ndarray, qdd: np.ndarray, tolerance: float) -> None:
+    """An acceleration that leaves the constraints is not caused by any joint forces."""
+    left = np.abs(times(A, qdd) + b)
+    scale = times(np.abs(A), np.abs(qdd)) + np.abs(b)
+    wrong = left > tolerance * np.maximum(scale, 1.0)
+    if wrong.any():
+        *state, row = first(wrong)
+        raise InputError(
+            f"qdd does not satisfy the constraints{named(tuple(state))}: row {row} of A qdd + Adot qd is {left[(*state, row)]:.3g} "
+            "and not 0; take qdd from constrained_forward_dynamics, or give tolerance=None"
+        )
+
+
+def plus(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    try:
+        return a + b
+    except ValueError:
+        raise InputError(f"leading dimensions {a.shape[:-1]} and {b.shape[:-1]} do not fit") from None
+
+
+def minus(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return plus(a, -b)

@@ -1,0 +1,87 @@
+"""What a constraint may speak of: coordinates, velocities and frames of a robot, over an abstract scalar."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from qddot.algorithms.kinematics import Scalars, world_columns, world_poses, world_velocities
+from qddot.errors import InputError, unknown_name
+from qddot.model.model import LiftedModel
+from qddot.model.scalar import Scalar
+from qddot.model.spatial import Motion, Transform, Vec
+
+
+class State:
+    """One state of a robot, as the function of a constraint sees it.
+
+    Its numbers only know `+ - * / **` and the methods `cos`, `sin`, `sqrt` and `atan2` here; they cannot be compared. Positions and
+    velocities are vectors (`x, y, z`, `dot`, `cross`) in world axes.
+
+    Attributes:
+        q: coordinates (nq).
+    """
+
+    def __init__(self, model: LiftedModel, q: Scalars, qd: Scalars | None = None) -> None:
+        self._model, self._qd = model, qd
+        self.q = tuple(q)
+
+    @property
+    def qd(self) -> tuple[Scalar, ...]:
+        """Velocities (nv)."""
+        if self._qd is None:
+            raise InputError("a holonomic constraint speaks of q alone: for velocities use qddot.pfaffian")
+        return tuple(self._qd)
+
+    def joint(self, name: str) -> Scalar:
+        """The coordinate of a joint that has one, rad or m."""
+        model = self._model.source
+        leader, multiplier, offset = model.leaders.get(name, (name, 1.0, 0.0))
+        found = {c.name: c for c in model.mechanism.coordinates}
+        if leader not in found:
+            raise unknown_name("joint", name, (*found, *model.leaders))
+        if not found[leader].single:
+            raise InputError(f"joint {name!r} is {found[leader].kind}: it has no single coordinate to speak of")
+        constant = self._model.field.constant
+        return self.q[found[leader].q.start] * constant(multiplier) + constant(offset)
+
+    def pose(self, frame: str) -> Transform:
+        """Of a frame in the world: `R` (rows `a, b, c`) and `p`."""
+        body, pose = self._model.frame(frame)
+        return self._poses[body] @ pose
+
+    def position(self, frame: str) -> Vec:
+        """Of a frame's origin, m."""
+        return self.pose(frame).p
+
+    def velocity(self, frame: str) -> Vec:
+        """Of a frame's origin, m/s."""
+        twist = self._twist(frame)
+        return twist.v + twist.w.cross(self.position(frame))
+
+    def angular_velocity(self, frame: str) -> Vec:
+        """Of a frame, rad/s."""
+        return self._twist(frame).w
+
+    def cos(self, angle: Scalar) -> Scalar:
+        return self._model.field.cos_sin(angle)[0]
+
+    def sin(self, angle: Scalar) -> Scalar:
+        return self._model.field.cos_sin(angle)[1]
+
+    def sqrt(self, x: Scalar) -> Scalar:
+        return self._model.field.sqrt(x)
+
+    def atan2(self, y: Scalar, x: Scalar) -> Scalar:
+        return self._model.field.atan2(y, x)
+
+    @cached_property
+    def _poses(self) -> dict[int, Transform]:
+        return world_poses(self._model, self.q)
+
+    @cached_property
+    def _twists(self) -> dict[int, Motion]:
+        return world_velocities(self._model, world_columns(self._model, self._poses), self.qd)
+
+    def _twist(self, frame: str) -> Motion:
+        """Of the body that carries a frame, at the world's origin."""
+        return self._twists[self._model.frame(frame)[0]]

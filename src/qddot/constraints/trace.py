@@ -1,0 +1,102 @@
+"""From constraints to one program: `h`, `A` with `hdot = A qd`, and how `A` changes, by exact derivatives of what was traced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from qddot.algorithms.kinematics import coordinate_rates, zeros
+from qddot.constraints.constraint import Constraint
+from qddot.constraints.state import State
+from qddot.errors import InputError
+from qddot.graph.derivative import along, gradient, variables_of
+from qddot.graph.expr import Expr, Trace
+from qddot.graph.program import Input, Output, Program
+from qddot.model.model import LiftedModel, Model
+from qddot.model.scalar import Scalar
+
+Matrix = list[list[Scalar]]
+
+ROUNDING = 1e-9
+"""A row that is this small whatever q, as the distance from its plane in a planar loop, is zero."""
+
+
+class Rows(NamedTuple):
+    """`h` (of holonomic constraints only) and `A` (k x nv)."""
+
+    h: list[Scalar]
+    A: Matrix
+
+
+def constraint_program(model: Model, constraints: Sequence[Constraint], wanted: Sequence[str]) -> Program:
+    """Some of `h` (k,), `A` (k, nv), `Adot_qd` (k,) and `Adot` (k, nv), of q, and of qd where a rate is among them."""
+    recorder, nq, nv = Trace(), model.mechanism.nq, model.mechanism.nv
+    q, qd = ([recorder.variable(source, i) for i in range(n)] for source, n in enumerate((nq, nv)))
+    lifted = model.over(recorder)
+    h, A = constraint_rows(lifted, constraints, q, qd)
+    moving = dict(zip(q, coordinate_rates(lifted, q, qd)))
+    k = len(A)
+    make = {
+        "h": lambda: Output("h", (len(h),), tuple(h)),
+        "A": lambda: Output("A", (k, nv), flat(A)),
+        "Adot_qd": lambda: Output("Adot_qd", (k,), tuple(along([dot(row, qd) for row in A], moving))),
+        "Adot": lambda: Output("Adot", (k, nv), tuple(along(flat(A), moving))),
+    }
+    inputs = (Input("q", (nq,)), Input("qd", (nv,)))
+    return Program("constraint", inputs if {"Adot", "Adot_qd"} & set(wanted) else inputs[:1], tuple(make[x]() for x in wanted))
+
+
+def constraint_rows(model: LiftedModel, constraints: Sequence[Constraint], q: list[Expr], qd: list[Expr]) -> Rows:
+    """Of holonomic constraints `A = dh/dq dq/dqd`: along the tangent where q holds quaternions."""
+    motions = [coordinate_rates(model, q, [1.0 if i == k else 0.0 for i in range(model.nv)]) for k in range(model.nv)]
+    found = Rows([], [])
+    for constraint in constraints:
+        if constraint.holonomic:
+            h = scalars(constraint, State(model, q))
+            refuse_impossible(constraint, h)
+            found.h.extend(h)
+            found.A.extend([dot(slopes, motion) for motion in motions] for slopes in (gradient(x, q) for x in h))
+        else:
+            found.A.extend(linear_rows(constraint, model, q, qd))
+    return found
+
+
+def linear_rows(constraint: Constraint, model: LiftedModel, q: list[Expr], qd: list[Expr]) -> Matrix:
+    """A of rows `A(q) qd`.
+
+    Raises:
+        InputError: the rows are not linear in qd.
+    """
+    rows = [gradient(x, qd) for x in scalars(constraint, State(model, q, qd))]
+    still = scalars(constraint, State(model, q, zeros(model.nv)))
+    for i, (row, left) in enumerate(zip(rows, still)):
+        if variables_of(row) & set(qd):
+            raise InputError(f"row {i} of {constraint} is not linear in qd: a Pfaffian constraint is A(q) qd = 0")
+        if isinstance(left, Expr) or left != 0:
+            raise InputError(
+                f"row {i} of {constraint} is not zero at qd = 0: a Pfaffian constraint is A(q) qd = 0, without a drift"
+            )
+    return rows
+
+
+def scalars(constraint: Constraint, state: State) -> list[Scalar]:
+    """The rows of a constraint, each a scalar."""
+    rows = list(constraint.rows(state))
+    for i, x in enumerate(rows):
+        if not isinstance(x, (Expr, int, float)):
+            raise InputError(f"row {i} of {constraint} is {x!r}: one scalar a row is needed, made from the state")
+    return rows
+
+
+def refuse_impossible(constraint: Constraint, h: list[Scalar]) -> None:
+    for i, x in enumerate(h):
+        if not isinstance(x, Expr) and abs(x) > ROUNDING:
+            raise InputError(f"row {i} of {constraint} is {x:g} whatever q: it cannot become zero")
+
+
+def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    return sum((x * y for x, y in zip(a, b, strict=True)), 0.0)
+
+
+def flat(matrix: Matrix) -> tuple[Scalar, ...]:
+    return tuple(x for row in matrix for x in row)
