@@ -35,6 +35,11 @@ class Adaptive:
         """q and qd of a solver's state."""
         return self.robot.normalized(y[: self.robot.nq]), y[self.robot.nq :]
 
+    def settled(self, y: np.ndarray, modes: Modes) -> tuple[np.ndarray, np.ndarray]:
+        """The same, back on the constraints and at rest where it is held."""
+        q, qd = self.dynamics.settle(*self.split(y))
+        return q, self.switching.hold(q, qd, modes.held)
+
     def tau(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return np.broadcast_to(self.torque(t, q, qd), qd.shape)
 
@@ -67,22 +72,23 @@ class Adaptive:
                 came = len(run.t) - 1 if len(run.t) else None
                 when, last_qd = (t, qd) if came is None else (float(run.t[came]), run.y[self.robot.nq :, came])
                 raise diverged(self.robot, n + len(run.t), when, last_qd, f" ({method}: {run.message})")
-            for when, y in zip(run.t, run.y.T):
-                if when <= times[-1] and n < len(times) and when == times[n]:
+            states = [self.settled(y, modes) for y in np.reshape(run.y, (len(y0), -1)).T]
+            for when, (q, qd) in zip(run.t, states):
+                if n < len(times) and when == times[n]:
                     n += 1
-                    yield (when, *self.dynamics.settle(*self.split(y)))
+                    yield float(when), q, qd
             ended = self.note(run.t_events[len(changes) :])
             if run.status == 0:
-                t, (q, qd) = end, self.dynamics.settle(*self.split(run.y[:, -1]))
+                t, (q, qd) = end, states[-1]
                 if not self.torque.is_constant:
                     modes = self.switching.decide(t, q, qd, self.tau(t, q, qd))
                 continue
             t, which = min((float(x[0]), i) for i, x in enumerate(run.t_events) if len(x) and watched[i].terminal)
-            q, qd = self.dynamics.settle(*self.split(run.y_events[which][0]))
+            q, qd = self.settled(run.y_events[which][0], modes)
             if ended:
                 yield t, q, qd
                 return
-            q, qd, modes = self.change(t, q, qd.copy(), modes, *changes[which][:2])
+            q, qd, modes = self.change(t, q.copy(), qd, modes, *changes[which][:2])
             if len(self.found) > MOST_EVENTS:
                 raise IntegrationError(f"more than {MOST_EVENTS} events by t = {t:g} s", time=t, step=n)
 
@@ -144,7 +150,7 @@ class Adaptive:
         s, one = self.switching, np.arange(len(self.switching.rows)) == row
         self.found.append(Event(t, kind, s.names[row]))
         if kind == "stick":
-            qd = s.at_rest(qd, modes.held | one)
+            qd = s.hold(q, qd, modes.held | one)
         if kind == "stop":
             i, k = s.stop_q[row - s.shafts], row - s.shafts
             q[i] = s.upper[k] if s.upper[k] - q[i] < q[i] - s.lower[k] else s.lower[k]

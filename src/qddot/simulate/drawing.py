@@ -42,6 +42,9 @@ def plot(motion: Trajectory) -> Figure:
 
 def animate(motion: Trajectory, path: str | Path | None, fps: float) -> FuncAnimation:
     """See `Trajectory.animate`."""
+    suffix = "" if path is None else Path(path).suffix.lower()
+    if path is not None and suffix not in (".gif", ".html"):
+        raise InputError(f"{path}: an animation is saved as .gif or .html")
     figure = new_figure(6, 6)
     from matplotlib.animation import FuncAnimation
 
@@ -61,15 +64,10 @@ def animate(motion: Trajectory, path: str | Path | None, fps: float) -> FuncAnim
         return drawn
 
     film = FuncAnimation(figure, show, frames=len(times), interval=1000 / fps)
-    if path is None:
-        return film
-    suffix = Path(path).suffix.lower()
     if suffix == ".gif":
-        film.save(path, writer="pillow", fps=int(fps))
+        film.save(str(path), writer="pillow", fps=int(fps))
     elif suffix == ".html":
-        Path(path).write_text(film.to_jshtml(fps=int(fps)))
-    else:
-        raise InputError(f"{path}: an animation is saved as .gif or .html")
+        Path(str(path)).write_text(film.to_jshtml(fps=int(fps)))
     return film
 
 

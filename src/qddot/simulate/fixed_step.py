@@ -54,6 +54,8 @@ class RungeKutta:
         if turned.any():
             stops = np.zeros(modes.stopped.shape, bool)
             qd = self.switching.rest(q, qd, modes.held | np.concatenate([turned, stops], axis=-1))
+        elif not self.is_compiled:
+            qd = self.switching.hold(q, qd, modes.held)
         return self.dynamics.settle(*self.switching.impact(q, qd))
 
     def advance(self, t: float, q: np.ndarray, qd: np.ndarray, h: float, modes: Modes | None) -> State:

@@ -23,6 +23,10 @@ SOFT = 1e-11
 """Of the mobility: added where several forces may hold the same, such as friction and a stop, so that they share the load."""
 
 
+REST = 1e-12
+"""Of the speeds of its joints: a shaft that several joints turn stands still if it turns by less."""
+
+
 class Modes(NamedTuple):
     """sliding: (..., shafts) 1, -1, or 0 while stuck; stopped: (..., stops) 1 at the upper limit, -1 at the lower, 0 if free."""
 
@@ -81,6 +85,11 @@ class Switching:
         force = masked_solve(W, held, -(free @ self.rows.T))
         return self.at_rest(free + apply(Y, force), held), force
 
+    def speeds(self, qd: np.ndarray) -> np.ndarray:
+        """(..., rows), exactly zero at rest."""
+        speed = qd @ self.rows.T
+        return np.where(abs(speed) <= REST * (abs(qd) @ abs(self.rows.T)), 0.0, speed)
+
     def delivered(self, qd: np.ndarray, tau: np.ndarray, sliding: np.ndarray) -> np.ndarray:
         """What dry friction of the sliding shafts leaves of the joint forces."""
         if not self.dry:
@@ -113,7 +122,7 @@ class Switching:
 
     def decide(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> Modes:
         """What rests and what moves from here on, by a balance of forces and accelerations."""
-        speed = qd @ self.rows.T
+        speed = self.speeds(qd)
         sliding, moving = np.sign(speed[..., : self.shafts]), speed[..., self.shafts :]
         stopped = np.where(moving == 0, self.at_stops(q), 0.0)  # the others leave: `impact` has seen to it
         modes = Modes(sliding, stopped)
@@ -165,6 +174,12 @@ class Switching:
         p = solve_bounded(W, speed, np.where(side > 0, -np.inf, 0.0), np.where(side < 0, np.inf, 0.0))
         struck = np.concatenate([np.zeros((*p.shape[:-1], self.shafts), bool), p != 0], axis=-1)
         return q, self.at_rest(qd + apply(Y, p), struck)
+
+    def hold(self, q: np.ndarray, qd: np.ndarray, held: np.ndarray) -> np.ndarray:
+        """qd without what rounding and truncation added to the rows `held`, which are at rest."""
+        if (held[..., self.columns < 0]).any():
+            return self.rest(q, qd, held)
+        return self.at_rest(qd, held)
 
     def rest(self, q: np.ndarray, qd: np.ndarray, held: np.ndarray) -> np.ndarray:
         """qd after impulses that bring the rows `held` to rest."""

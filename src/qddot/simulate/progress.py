@@ -33,7 +33,7 @@ def shown(states: Iterator[Moment], times: np.ndarray, progress: bool | None) ->
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task("simulating", total=float(times[-1] - times[0]))
         for moment in states:
             bar.update(task, completed=moment[0] - float(times[0]))

@@ -124,7 +124,7 @@ def refuse_beyond_stops(switching: Switching, q: np.ndarray) -> None:
         values, name = x[..., k].ravel(), switching.names[switching.shafts + k]
         value, lower, upper = float(values[beyond[..., k].ravel()][0]), switching.lower[k], switching.upper[k]
         raise InputError(
-            f"q0 of joint {name!r} is {value:g}, beyond its limits [{lower:g}, {upper:g}]: start within, or stops=False"
+            f"q0 of joint {name!r} is {value:g}, beyond its limits [{lower:g}, {upper:g}]: start within, or use stops=False"
         )
 
 
