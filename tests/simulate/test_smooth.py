@@ -5,8 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import qddot
-from qddot import Builder, Drive, Inertia, InputError, SingularityError
-from qddot.errors import IntegrationError
+from qddot import Builder, Drive, Inertia, InputError, IntegrationError, SingularityError
 from tests.simulate.real_robots import ROBOTS
 
 METHODS = ("RK45", "DOP853", "Radau")

@@ -19,6 +19,10 @@ CLOSED = 1e-12
 """m or rad: how far loops may stand open after a step."""
 
 
+FAR = 1e6
+"""A position (rad, m) or speed beyond this has run away."""
+
+
 class Forces:
     """External forces, `f_ext` on the robot and `f_tip` of the robot: each as in `Robot.inverse_dynamics`, or a function
     (t, q, qd) of the state that gives such."""
@@ -78,7 +82,13 @@ class Dynamics:
         return self.robot._evaluate(quantity, inputs, self.options)
 
     def accelerate(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """qdd (..., nv)."""
+        """qdd (..., nv).
+
+        Raises:
+            FloatingPointError: the state has run away.
+        """
+        if has_run_away(q, qd):
+            raise FloatingPointError
         if self.constraints is not None:
             return self.constrained(t, q, qd, tau)[0]
         return self.evaluate("forward_dynamics", q=q, qd=qd, tau=tau, **self.wrench(t, q, qd))
@@ -112,3 +122,7 @@ class Dynamics:
             return q, qd
         q = self.constraints.project(q, CLOSED)
         return q, (self.constraints.projections(q).P_qdd @ qd[..., None])[..., 0]
+
+
+def has_run_away(q: np.ndarray, qd: np.ndarray) -> bool:
+    return not (np.abs(q).max(initial=0) < FAR and np.abs(qd).max(initial=0) < FAR)

@@ -13,6 +13,7 @@ import numpy as np
 
 from qddot.compile.evaluate import Options
 from qddot.errors import IntegrationError, SingularityError
+from qddot.simulate.dynamics import has_run_away
 from qddot.simulate.modes import Modes, Switching
 from qddot.simulate.torque import Torque
 
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 State = tuple[np.ndarray, np.ndarray]
 Step = Callable[[float, np.ndarray, np.ndarray, float], State]
 """(t, q, qd, h) -> q and qd at t + h."""
-
-FAR = 1e6
-"""A speed (rad/s, m/s) or a slider's position beyond this has run away."""
 
 
 class RungeKutta:
@@ -128,7 +126,7 @@ def guarded(robot: Robot, step: Step) -> Step:
                 end = step(t, q, qd, h)
         except (FloatingPointError, SingularityError) as error:
             raise diverged(robot, count, t, qd) from error
-        if not (np.abs(end[0]).max(initial=0) < FAR and np.abs(end[1]).max(initial=0) < FAR):
+        if has_run_away(*end):
             raise diverged(robot, count, t, end[1])
         return end
 
