@@ -38,6 +38,7 @@ bench:
 	.venv-bench/bin/python benchmarks/speed.py
 	.venv-bench/bin/python benchmarks/operations.py
 	.venv-bench/bin/python benchmarks/core.py
+	.venv-bench/bin/python benchmarks/rollouts.py
 
 clean:
 	rm -rf .venv .venv-bench build dist docs/_build .pytest_cache .ruff_cache .hypothesis

@@ -30,6 +30,7 @@ from qddot.errors import (
     ConvergenceError,
     InputError,
     InputWarning,
+    IntegrationError,
     MissingExtraError,
     ModelError,
     ModelFormatError,
@@ -52,6 +53,7 @@ from qddot.formats.tables import dh_model, inertia_from_spatial_matrix, screws_m
 from qddot.model.description import Frame, Limits, Mimic
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
+from qddot.model.transmission import Transmission
 from qddot.robot import Robot
 
 __version__ = "0.1.0"
@@ -64,6 +66,7 @@ __all__ = [
     "Inertia",
     "InputError",
     "InputWarning",
+    "IntegrationError",
     "Limits",
     "Mimic",
     "MissingExtraError",
@@ -80,6 +83,7 @@ __all__ = [
     "RankWarning",
     "Robot",
     "SingularityError",
+    "Transmission",
     "UnboundSymbolError",
     "UnknownNameError",
     "catalog_names",

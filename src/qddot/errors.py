@@ -101,6 +101,20 @@ class SingularityError(QddotError, ArithmeticError):
     """The quantity does not exist here: a singular mass matrix, an orientation its coordinates cannot describe."""
 
 
+class IntegrationError(QddotError, ArithmeticError):
+    """A simulation that cannot go on: it diverges, or its step size vanishes.
+
+    Attributes:
+        time: s, where it still went well.
+        step: the number of the step that did not.
+        joint: where.
+    """
+
+    def __init__(self, message: str, *, time: float, step: int, joint: str = "") -> None:
+        super().__init__(message)
+        self.time, self.step, self.joint = time, step, joint
+
+
 class ConvergenceError(QddotError, ArithmeticError):
     """An iteration ended without a solution."""
 

@@ -19,6 +19,7 @@ from qddot.model import configuration
 from qddot.model.drive import Drive
 from qddot.model.field import Floats
 from qddot.model.model import Model
+from qddot.model.transmission import Transmission, transmission_rows
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from qddot.compile.kernel import Kernel
     from qddot.graph.program import Operations, Program
+    from qddot.simulate.trajectory import Trajectory
     from qddot.symbolic.derivation.steps import Derivation
     from qddot.symbolic.equations import Equations
     from qddot.symbolic.properties import Properties
@@ -55,6 +57,14 @@ class NewtonEuler(NamedTuple):
     c: np.ndarray
     g: np.ndarray
     Mdot: np.ndarray
+
+
+class TorqueRates(NamedTuple):
+    """Of inverse dynamics along a motion, each (..., nv): N m, N m/s, N m/s^2."""
+
+    tau: np.ndarray
+    taud: np.ndarray
+    taudd: np.ndarray
 
 
 class InverseDerivatives(NamedTuple):
@@ -165,6 +175,16 @@ class Robot:
         return {joint.name: joint.drive for joint in self.model.joints if joint.drive is not None}
 
     @property
+    def motor_names(self) -> tuple[str, ...]:
+        """The rows of `transmission_matrix`: coupled motors, then the joints that have a drive or motor of their own."""
+        return tuple(name for name, _ in transmission_rows(self.model))
+
+    @property
+    def transmission_matrix(self) -> np.ndarray:
+        """N (motors, nv): motor speeds are `N qd`, and motor torques make the joint forces `N^T tau_motor`."""
+        return np.array([row for _, row in transmission_rows(self.model)]).reshape(-1, self.nv)
+
+    @property
     def limits(self) -> Limits:
         """Joint limits as arrays."""
         found = Limits(*(np.full(n, x) for n, x in ((self.nq, -np.inf), (self.nq, np.inf), (self.nv, np.inf), (self.nv, np.inf))))
@@ -211,6 +231,10 @@ class Robot:
         """The same robot under another gravity (3,), m/s^2."""
         return Robot(self.model.with_gravity(gravity))
 
+    def with_transmission(self, transmission: Transmission) -> Robot:
+        """The same robot with motors that drive several joints at once."""
+        return Robot(self.model.copy(transmissions=(*self.model.transmissions, transmission)))
+
     def with_floating_base(self) -> Robot:
         """The same robot with its root link free to move; the coordinates of the root come first."""
         return Robot(self.model.with_floating_base())
@@ -254,6 +278,14 @@ class Robot:
         """The configuration reached from q by the displacement v (..., nv): `q + v`, on the manifold for quaternions."""
         read = self._evaluate.prepared
         return configuration.integrate(self.model.mechanism, read("q", q, (self.nq,)), read("v", v, (self.nv,)))
+
+    def configuration_rate(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
+        """dq/dt (..., nq): qd itself, but for quaternions."""
+        return configuration.rate(self.model.mechanism, np.asarray(q, float), np.asarray(qd, float))
+
+    def normalized(self, q: ArrayLike) -> np.ndarray:
+        """q (..., nq) with its quaternions made unit."""
+        return configuration.normalized(self.model.mechanism, np.asarray(q, float))
 
     def difference(self, start: ArrayLike, end: ArrayLike) -> np.ndarray:
         """The displacement (..., nv) with `integrate(start, difference(start, end)) == end`."""
@@ -306,6 +338,13 @@ class Robot:
             SingularityError: the mass matrix is not positive definite at this q, as with a massless moving link.
         """
         return self._forced("forward_dynamics", {"q": q, "qd": qd, "tau": tau}, f_ext, f_tip, options, method=method)
+
+    def torque_rates(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, jerk: ArrayLike, snap: ArrayLike, **options: Unpack[Options]
+    ) -> TorqueRates:
+        """Inverse dynamics and its first and second rate (..., nv) along a motion whose q has these derivatives."""
+        inputs = {"q": q, "qd": qd, "qdd": qdd, "jerk": jerk, "snap": snap}
+        return TorqueRates(*self._evaluate("torque_rates", inputs, options))
 
     @fast
     def mass_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
@@ -775,6 +814,71 @@ class Robot:
         from qddot.symbolic.properties import Properties
 
         return Properties(self.model, limits, effort)
+
+    # motion -----------------------------------------------------------------------------------------------------------
+
+    def simulate(
+        self,
+        q0: ArrayLike,
+        qd0: ArrayLike | None,
+        t: ArrayLike,
+        *,
+        torque: Any = None,
+        f_ext: Any = None,
+        f_tip: Any = None,
+        constraints: Any = None,
+        parameters: ArrayLike | None = None,
+        events: Any = (),
+        method: str = "rk4",
+        step: float = 1e-3,
+        every: int = 1,
+        rtol: float = 1e-9,
+        atol: float = 1e-9,
+        saturate: bool = True,
+        stops: bool = True,
+        threads: int | None = None,
+        progress: bool | None = None,
+    ) -> Trajectory:
+        """The motion from a state, or from a whole batch of states or parameters at once.
+
+            motion = robot.simulate(q0, None, 10.0)
+            motion.q, motion.energy, motion.plot()
+
+        Joints with dry friction stick and slip, and joints run into their limits, which are inelastic stops.
+
+        Args:
+            q0, qd0: state (..., nq) and (..., nv) at first; at rest if `qd0` is None. Leading dimensions are a batch.
+            t: final time, s; or the times (samples,) wanted, which are then also the steps of a fixed-step method.
+            torque: joint forces: None; (..., nv); one row for each of the times t, held until the next; or a function
+                (t, q, qd) -> tau, such as a controller of `qddot.control`. If it has an attribute `period`, it is asked once every
+                period and held in between.
+            f_ext, f_tip: external forces as in `inverse_dynamics`, or functions (t, q, qd) that give such.
+            constraints: what the robot moves under; True for the constraints of its description.
+            parameters: inertial parameters (..., 10 bodies) in the order of `parameters()` instead of the robot's own, such as a
+                batch of randomised robots.
+            events: a function of (t, q, qd), or several: where it crosses zero, its name and the time go to `events` of the result.
+                As with SciPy, it may have attributes `terminal` (True ends the simulation) and `direction` (1 up, -1 down).
+            method: `"rk4"` (fixed steps of order four, compiled; the only one for batches besides the next), `"variational"`
+                (fixed steps that keep the energy near its value for good; no dry friction, stops or external forces), or one of
+                SciPy's adaptive `"RK45"`, `"DOP853"` and `"Radau"` (implicit, for stiff robots), which locate every event.
+            step: of fixed steps, and between the samples of adaptive ones, s; where `t` is a final time.
+            every: keep each k-th sample only, and the last.
+            rtol, atol: tolerances of adaptive methods.
+            saturate: hold `torque` within the effort limits of the joints and the torque-speed lines of the motors.
+            stops: keep joints within their position limits.
+            threads: how many share a large batch; by default QDDOT_THREADS or every core.
+            progress: a bar on stderr if it takes more than a second; None: where stderr is a terminal.
+
+        Raises:
+            InputError: a wrong shape, an unknown method, or a batch where only one motion can be followed.
+            SingularityError: the robot has no accelerations in its first state.
+            IntegrationError: the motion diverges, or the solver cannot go on; it names time, step and joint.
+        """
+        from qddot.simulate.simulate import simulate
+
+        drives = {"torque": torque, "f_ext": f_ext, "f_tip": f_tip, "constraints": constraints, "parameters": parameters}
+        steps = {"method": method, "step": step, "every": every, "rtol": rtol, "atol": atol, "threads": threads}
+        return simulate(self, q0, qd0, t, **drives, **steps, events=events, saturate=saturate, stops=stops, progress=progress)
 
     def to_urdf(self, path: str | Path) -> None:
         """Write a URDF that reads back to the same dynamics."""

@@ -8,9 +8,9 @@ derivative with respect to q is along the tangent: of a change `integrate(q, dq)
 from __future__ import annotations
 
 from qddot.algorithms.coriolis import coriolis_maps
-from qddot.algorithms.drives import coefficients
+from qddot.algorithms.drives import armatures, friction_slope, friction_torque, has, load_factors, spring_slope
 from qddot.algorithms.forward_dynamics import factored_mass_matrix
-from qddot.algorithms.inverse_dynamics import bias_torque, spin
+from qddot.algorithms.inverse_dynamics import load_torque, spin
 from qddot.algorithms.kinematics import Scalars, column_rates, joint_poses, path_to_root, velocities, zeros
 from qddot.algorithms.mass_matrix import composite_inertias
 from qddot.model.lower import WORLD
@@ -22,7 +22,17 @@ Matrix = list[list[Scalar]]
 
 
 def inverse_dynamics_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) -> tuple[Matrix, Matrix, Matrix]:
-    """d tau / dq, d tau / d qd, d tau / d qdd (which is M)."""
+    """d tau / dq, d tau / d qd, d tau / d qdd (which is M, but for friction that grows with the load)."""
+    dq, dqd, dqdd = load_derivatives(model, q, qd, qdd)
+    slope = friction_slope(model, qd)
+    if any(has(model, body, "load") for body in model.bodies):
+        factors = load_factors(model, qd, load_torque(model, q, qd, qdd))
+        dq, dqd, dqdd = ([[x * factor for x in row] for row, factor in zip(A, factors)] for A in (dq, dqd, dqdd))
+    return dq, [[x + y for x, y in zip(*rows)] for rows in zip(dqd, slope)], dqdd
+
+
+def load_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) -> tuple[Matrix, Matrix, Matrix]:
+    """The same without friction."""
     X = joint_poses(model, q)
     carried, v = velocities(model, X, qd)
     I, B = composite_inertias(model, X), coriolis_maps(model, X, v)
@@ -45,10 +55,9 @@ def inverse_dynamics_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qd
         swing[i] = [r + m for r, m in zip(rate[i], moving[i])]
 
     n = model.nv
-    dq, dqd, dqdd = ([zeros(n) for _ in range(n)] for _ in range(3))
-    for matrix, name in ((dq, "stiffness"), (dqd, "viscous"), (dqdd, "armature")):
-        for c, value in enumerate(coefficients(model, name)):
-            matrix[c][c] = value
+    dq, (dqd, dqdd) = spring_slope(model, q), ([zeros(n) for _ in range(n)] for _ in range(2))
+    for c, armature in enumerate(armatures(model)):
+        dqdd[c][c] = armature
     for body in model.bodies:
         j = body.index
         for (c, s), r, r2, w in zip(body.subspace, rate[j], rate2[j], swing[j]):
@@ -73,15 +82,23 @@ def inverse_dynamics_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qd
 def forward_dynamics_derivatives(
     model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars
 ) -> tuple[Matrix, Matrix, Matrix, list[Scalar]]:
-    """d qdd / dq, d qdd / d qd, d qdd / d tau (which is the inverse of M), and the margins of forward dynamics.
+    """d qdd / dq, d qdd / d qd, d qdd / d tau (the inverse of M, but for friction that grows with the load), and the margins of
+    forward dynamics.
 
-    tau(q, qd, qdd) is constant along the solution, so d qdd = -M^-1 (d tau/dq dq + d tau/d qd d qd) + M^-1 d tau.
+    The load L(q, qd, qdd) is what friction leaves, (tau - F(qd)) / factor, so
+    M d qdd = (d tau - F' d qd) / factor - dL/dq dq - dL/d qd d qd.
     """
     solved, margins = factored_mass_matrix(model, q)
-    qdd = solved.solve([t - b for t, b in zip(tau, bias_torque(model, q, qd))])
-    dq, dqd, _ = inverse_dynamics_derivatives(model, q, qd, qdd)
+    rest = [t - f for t, f in zip(tau, friction_torque(model, qd))]
+    factors = load_factors(model, qd, rest)
+    bias = load_torque(model, q, qd, zeros(model.nv))
+    qdd = solved.solve([r / factor - b for r, factor, b in zip(rest, factors, bias)])
+    dq, dqd, _ = load_derivatives(model, q, qd, qdd)
+    slope = friction_slope(model, qd)
+    dqd = [[x + y / factor for x, y in zip(*rows)] for *rows, factor in zip(dqd, slope, factors)]
     minus = [transposed([solved.solve([-x for x in column]) for column in transposed(A)]) for A in (dq, dqd)]
-    return minus[0], minus[1], solved.inverted(), margins
+    inverse = [[x / factor for x, factor in zip(row, factors)] for row in solved.inverted()]
+    return minus[0], minus[1], inverse, margins
 
 
 def transposed(A: Matrix) -> Matrix:

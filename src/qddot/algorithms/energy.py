@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qddot.algorithms.drives import coefficients, spring_energy
+from qddot.algorithms.drives import armatures, spring_energy
 from qddot.algorithms.factor import reciprocal
 from qddot.algorithms.kinematics import Scalars, joint_poses, world_columns, world_poses, world_velocities
 from qddot.model.lower import WORLD
@@ -14,7 +14,7 @@ from qddot.model.spatial import Force, Motion, Vec
 def kinetic_energy(model: LiftedModel, q: Scalars, qd: Scalars) -> Scalar:
     """Of links and rotors: half of v . I v, summed."""
     X = joint_poses(model, q)
-    v, twice = {WORLD: Motion()}, sum((a * x * x for a, x in zip(coefficients(model, "armature"), qd)), 0)
+    v, twice = {WORLD: Motion()}, sum((a * x * x for a, x in zip(armatures(model), qd)), 0)
     for body in model.bodies:
         i = body.index
         v[i] = X[i].into(v[body.parent]) + body.velocity(qd)

@@ -6,9 +6,9 @@ elimination less its rounding noise. A joint that moves no inertia has a zero pi
 
 from __future__ import annotations
 
-from qddot.algorithms.drives import friction_torque, spring_torque
+from qddot.algorithms.drives import friction_torque, load_factors, spring_torque
 from qddot.algorithms.factor import Factor, factor
-from qddot.algorithms.inverse_dynamics import Wrenches, bias_torque
+from qddot.algorithms.inverse_dynamics import Wrenches, load_torque
 from qddot.algorithms.kinematics import Scalars, joint_poses, world_poses, zeros
 from qddot.algorithms.mass_matrix import mass_matrix
 from qddot.model.lower import WORLD
@@ -25,7 +25,7 @@ Accelerations = tuple[list[Scalar], list[Scalar]]
 def articulated_bodies(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars, f_ext: Wrenches | None = None) -> Accelerations:
     """qdd and margins, in one pass out, one in, one out. Joints that share a coordinate need `composite_bodies`."""
     X = joint_poses(model, q)
-    lost = [sum(parts) for parts in zip(friction_torque(model, qd), spring_torque(model, q))]
+    driving = [t - k for t, k in zip(delivered_torque(model, qd, tau), spring_torque(model, q))]
     v, c, IA, pA = {WORLD: Motion()}, {}, {}, {}
     for body in model.bodies:
         i = body.index
@@ -50,7 +50,7 @@ def articulated_bodies(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars
         for k in range(len(S)):
             inertia[k][k] = inertia[k][k] + body.drive.armature
         D[i] = factor(inertia)
-        u[i] = [tau[col] - lost[col] - pA[i].dot(s) for col, s in body.subspace]
+        u[i] = [driving[col] - pA[i].dot(s) for col, s in body.subspace]
         for (col, _), pivot, rounding in zip(body.subspace, D[i].pivots, noise[i]):
             margins[col] = pivot - rounding
         if body.parent != WORLD:
@@ -83,8 +83,28 @@ def gains(D: Factor, U: list[Force]) -> list[Force]:
 def composite_bodies(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars, f_ext: Wrenches | None = None) -> Accelerations:
     """qdd and margins from M qdd = tau - bias: fewer operations than articulated bodies for up to a few dozen joints."""
     solved, margins = factored_mass_matrix(model, q)
-    bias = bias_torque(model, q, qd, f_ext)
-    return solved.solve([t - b for t, b in zip(tau, bias)]), margins
+    bias = load_torque(model, q, qd, zeros(model.nv), f_ext)
+    return solved.solve([t - b for t, b in zip(delivered_torque(model, qd, tau), bias)]), margins
+
+
+def held_bodies(
+    model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars, sliding: Scalars, moving: Scalars, f_ext: Wrenches | None = None
+) -> Accelerations:
+    """qdd and margins while columns with `moving` 0 (else 1) are held at rest, and dry friction acts against `sliding`.
+
+    A held column leaves the equations: its row and column of M become those of the identity, its force zero.
+    """
+    M, n = mass_matrix(model, q), range(model.nv)
+    solved = factor([[M[i][j] * moving[i] * moving[j] + (1 - moving[i] if i == j else 0) for j in n] for i in n])
+    bias = load_torque(model, q, qd, zeros(model.nv), f_ext)
+    force = [(t - b) * x for t, b, x in zip(delivered_torque(model, qd, tau, sliding), bias, moving)]
+    return solved.solve(force), list(solved.pivots)
+
+
+def delivered_torque(model: LiftedModel, qd: Scalars, tau: Scalars, sliding: Scalars | None = None) -> list[Scalar]:
+    """What friction leaves of the joint forces."""
+    rest = [t - f for t, f in zip(tau, friction_torque(model, qd, sliding))]
+    return [r / factor for r, factor in zip(rest, load_factors(model, qd, rest, sliding))]
 
 
 def factored_mass_matrix(model: LiftedModel, q: Scalars) -> tuple[Factor, list[Scalar]]:

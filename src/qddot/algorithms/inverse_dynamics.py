@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from qddot.algorithms.drives import armature_torque, friction_torque, spring_torque
+from qddot.algorithms.drives import armature_torque, friction_torque, load_factors, spring_torque
 from qddot.algorithms.kinematics import Scalars, joint_poses, world_poses, zeros
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
@@ -61,10 +61,16 @@ def spin(w: Vec, dw: Vec) -> Mat:
 
 def inverse_dynamics(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, f_ext: Wrenches | None = None) -> list[Scalar]:
     """tau = M qdd + C qd + g + friction + springs - J^T f_ext."""
+    load = load_torque(model, q, qd, qdd, f_ext)
+    friction = friction_torque(model, qd)
+    return [l * factor + f for l, factor, f in zip(load, load_factors(model, qd, load), friction)]
+
+
+def load_torque(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, f_ext: Wrenches | None = None) -> list[Scalar]:
+    """The same without friction."""
     terms = (
         newton_euler(model, q, qd, qdd, model.gravity, f_ext),
         armature_torque(model, qdd),
-        friction_torque(model, qd),
         spring_torque(model, q),
     )
     return [sum(parts) for parts in zip(*terms)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qddot.algorithms.drives import coefficients
+from qddot.algorithms.drives import armatures
 from qddot.algorithms.kinematics import Scalars, joint_poses, path_to_root, zeros
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
@@ -17,7 +17,7 @@ def mass_matrix(model: LiftedModel, q: Scalars) -> Matrix:
     X = joint_poses(model, q)
     composite = composite_inertias(model, X)
     M = [zeros(model.nv) for _ in range(model.nv)]
-    for c, armature in enumerate(coefficients(model, "armature")):
+    for c, armature in enumerate(armatures(model)):
         M[c][c] = armature
     for body in model.bodies:
         i = body.index

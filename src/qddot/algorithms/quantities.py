@@ -8,11 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from qddot.algorithms import analytic, coriolis, derivatives, energy, forward_dynamics, inverse_dynamics, jacobian, kinematics
+from qddot.algorithms import (
+    analytic,
+    coriolis,
+    derivatives,
+    energy,
+    forward_dynamics,
+    inverse_dynamics,
+    jacobian,
+    kinematics,
+    steps,
+)
 from qddot.algorithms.drives import friction_torque, spring_torque
 from qddot.algorithms.mass_matrix import mass_matrix
 from qddot.algorithms.regressor import regressor
 from qddot.algorithms.stacked import stacked_newton_euler
+from qddot.algorithms.taylor import torque_rates
 from qddot.errors import InputError
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
@@ -129,6 +140,7 @@ QUANTITIES: dict[str, Quantity] = {
     "forward_dynamics_derivatives": Quantity(
         ("q", "qd", "tau"), {"dqdd_dq": 2, "dqdd_dqd": 2, "dqdd_dtau": 2, "margins": 1}, derivatives.forward_dynamics_derivatives
     ),
+    "torque_rates": Quantity(("q", "qd", "qdd", "jerk", "snap"), {"tau": 1, "taud": 1, "taudd": 1}, in_coordinates(torque_rates)),
     "transform": Quantity(("q",), {"T": 2}, frame_transform, FRAME),
     "jacobian": Quantity(("q",), {"J": 2}, geometric_jacobian, {**FRAME, "reference": jacobian.REFERENCES}),
     "jacobian_dot": Quantity(("q", "qd"), {"Jdot": 2}, geometric_jacobian_dot, {**FRAME, "reference": jacobian.REFERENCES}),
@@ -151,3 +163,23 @@ QUANTITIES: dict[str, Quantity] = {
     "regressor": Quantity(("q", "qd", "qdd"), {"Y": 2}, regressor),
     "newton_euler_matrices": Quantity(("q", "qd"), {"M": 2, "c": 1, "g": 1, "Mdot": 2}, stacked),
 }
+
+STEPS: dict[str, Quantity] = {
+    "rk4_step": Quantity(
+        ("q", "qd", "tau", "dt"),
+        {"q_next": 1, "qd_next": 1, "margins": 1},
+        steps.rk4_step,
+        {"method": ("auto", *forward_dynamics.METHODS)},
+        True,
+    ),
+    "held_step": Quantity(
+        ("q", "qd", "tau", "sliding", "moving", "dt"), {"q_next": 1, "qd_next": 1, "margins": 1}, steps.held_step, forced=True
+    ),
+    "variational_step": Quantity(
+        ("q", "p", "tau", "dt"), {"q_next": 1, "p_next": 1, "qd_next": 1, "margins": 1}, in_coordinates(steps.variational_step)
+    ),
+}
+"""What a simulation advances by; `dt` has one element."""
+
+COMPUTED = QUANTITIES | STEPS
+"""Everything that can be compiled."""

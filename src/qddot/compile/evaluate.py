@@ -57,10 +57,10 @@ class Evaluator:
         self, requests: Sequence[Request], dtype: Any = np.float64, *, wrench: bool = False, runtime: bool = False
     ) -> Program:
         """The expression graph of some quantities."""
-        from qddot.algorithms.quantities import QUANTITIES  # every algorithm: loaded when first needed
+        from qddot.algorithms.quantities import COMPUTED  # every algorithm: loaded when first needed
         from qddot.compile.trace import trace
 
-        if wrench and not any(QUANTITIES[r.quantity].forced for r in requests):
+        if wrench and not any(COMPUTED[r.quantity].forced for r in requests):
             raise InputError(f"{requests[0].quantity} does not depend on external forces: leave wrench out")
         return trace(self.model, requests, dtype, wrench=wrench, runtime=runtime)
 
@@ -102,7 +102,7 @@ class Evaluator:
         """
         refuse_unknown(quantity, options, tuple(fixed))
         dtype = as_dtype(options.get("dtype"))
-        kernel = self.kernel(quantity, dtype, fixed, wrench="wrench" in inputs)
+        kernel = self.kernel(quantity, dtype, fixed, wrench="wrench" in inputs, runtime="parameters" in inputs)
         results, margins = self.evaluate(quantity, kernel, inputs, options)
         if margins is not None:
             raise self.singular(quantity, margins)

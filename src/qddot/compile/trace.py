@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from qddot.algorithms.forward_dynamics import shares_coordinates
-from qddot.algorithms.quantities import NEEDS_ALL_PARAMETERS, QUANTITIES
+from qddot.algorithms.quantities import COMPUTED, NEEDS_ALL_PARAMETERS, QUANTITIES
 from qddot.errors import InputError, near_matches, unknown_name
 from qddot.graph.expr import Trace
 from qddot.graph.program import Input, Output, Program, output
@@ -19,6 +19,9 @@ from qddot.model.spatial import Force, RigidInertia, Vec, symmetric
 
 FEW = 64
 """Up to this many degrees of freedom the mass matrix may be the shorter way to forward dynamics."""
+
+
+INPUTS = ("q", "qd", "p", "qdd", "jerk", "snap", "tau", "sliding", "moving", "dt")
 
 
 class Request(NamedTuple):
@@ -35,9 +38,9 @@ def complete(quantity: str, options: Mapping[str, str], tip: Callable[[], str]) 
         UnknownNameError: no such quantity.
         InputError: no such option, or none of its choices.
     """
-    if quantity not in QUANTITIES:
+    if quantity not in COMPUTED:
         raise unknown_name("quantity", quantity, QUANTITIES)
-    known = QUANTITIES[quantity].options
+    known = COMPUTED[quantity].options
     for name, value in options.items():
         if name not in known:
             raise InputError(f"{quantity} has no option {name!r}: {near_matches(name, known)}")
@@ -77,11 +80,11 @@ def trace(
 
 
 def program_inputs(model: Model, requests: Sequence[Request], wrench: bool, runtime: bool) -> list[Input]:
-    """What any of the quantities needs, in the order q, qd, qdd, tau, wrench, parameters."""
-    wanted = {name for request in requests for name in QUANTITIES[request.quantity].inputs}
+    """What any of the quantities needs, in the order of `INPUTS`, then wrench and parameters."""
+    wanted = {name for request in requests for name in COMPUTED[request.quantity].inputs}
     links = sum(body.is_link for body in model.bodies)
-    sizes = {"q": (model.mechanism.nq,)}
-    inputs = [Input(name, sizes.get(name, (model.mechanism.nv,))) for name in ("q", "qd", "qdd", "tau") if name in wanted]
+    sizes = {"q": (model.mechanism.nq,), "dt": (1,)}
+    inputs = [Input(name, sizes.get(name, (model.mechanism.nv,))) for name in INPUTS if name in wanted]
     if wrench:
         inputs.append(Input("wrench", (links, 6)))
     if runtime:
@@ -91,7 +94,7 @@ def program_inputs(model: Model, requests: Sequence[Request], wrench: bool, runt
 
 def record(model: Model, request: Request, recorder: Trace, variables: Mapping[str, list]) -> list[Output]:
     """Run one algorithm over the recording scalar."""
-    entry, options = QUANTITIES[request.quantity], dict(request.options)
+    entry, options = COMPUTED[request.quantity], dict(request.options)
     if "parameters" in variables:
         lifted = LiftedModel(model, recorder, inertias=inertias(model, recorder, variables["parameters"]))
     else:
@@ -128,7 +131,7 @@ def inertias(model: Model, recorder: Trace, values: Sequence[Scalar]) -> list[Ri
     found, at = [], 0
     for body in model.bodies:
         if not body.is_link:
-            found.append(RigidInertia())
+            found.append(body.over(recorder).inertia)
             continue
         m, hx, hy, hz, *moments = values[at : at + 10]
         found.append(body.over(recorder).link.out_inertia(RigidInertia(m, Vec(hx, hy, hz), symmetric(*moments))))

@@ -23,7 +23,7 @@ from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
 from qddot.model.model import GRAVITY, Model
 from qddot.model.pose import from_rpy
-from qddot.model.scalar import Scalar
+from qddot.model.scalar import Scalar, is_symbolic
 from qddot.model.spatial import Transform, Vec
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
@@ -113,6 +113,59 @@ class Builder:
         self._links.append(Link(name, _inertia(subject, inertia, mass, com, tensor), inertia_place or place))
         return self
 
+    def beam(
+        self,
+        name: str,
+        parent: str | None = None,
+        *,
+        length: Scalar,
+        EI: Scalar,
+        mass_per_length: Scalar,
+        segments: int,
+        axis: str = "z",
+        xyz: Sequence[Scalar] = (0.0, 0.0, 0.0),
+        rpy: Sequence[Scalar] = (0.0, 0.0, 0.0),
+        place: Place | None = None,
+    ) -> Builder:
+        """Add a flexible beam along x that bends about one axis, as rigid segments on springs; returns the builder.
+
+        Each segment of length l = length / segments gives in its middle, by a hinge `<name><k>_joint` with a spring EI / l. So half
+        a segment, `<name>`, is fixed to the parent, and half a segment is at the free end, where the frame `<name>_tip` stands.
+        Slow vibrations are those of Euler and Bernoulli, with an error that falls with the square of the number of segments.
+
+        Args:
+            parent: the link it is clamped to; the base by default.
+            length: m.
+            EI: flexural rigidity, N m^2.
+            mass_per_length: kg/m.
+            segments: at least 1; how many joints it has.
+            axis: about which it bends, `"y"` or `"z"`.
+            xyz, rpy: where it begins in the parent's frame, as of a body.
+
+        Raises:
+            ModelValueError: a number that is not positive, or an axis along the beam.
+        """
+        subject = Subject(f"beam {name!r}", place)
+        if axis not in ("y", "z"):
+            raise subject.error("a beam along x bends about y or z", "axis", str(axis))
+        if isinstance(segments, bool) or not isinstance(segments, int) or segments < 1:
+            raise subject.error("a whole number from 1 is needed", "segments", str(segments))
+        numbers = {"length": length, "EI": EI, "mass_per_length": mass_per_length}
+        length, EI, mass_per_length = (subject.number(key, x) for key, x in numbers.items())
+        for key, x in (("length", length), ("EI", EI), ("mass_per_length", mass_per_length)):
+            if not is_symbolic(x) and x <= 0:
+                raise subject.error("a positive number is needed", key, str(x))
+        segment = length / segments
+        spring = Drive(stiffness=EI / segment)
+        self.body(name, parent, "fixed", xyz=xyz, rpy=rpy, inertia=rod(segment / 2, mass_per_length), place=place)
+        reach, below = segment / 2, name
+        for k in range(1, segments + 1):
+            own = segment if k < segments else segment / 2
+            body = {"axis": axis, "drive": spring, "inertia": rod(own, mass_per_length), "place": place}
+            self.body(f"{name}{k}", below, xyz=(reach, 0.0, 0.0), **body)
+            reach, below = own, f"{name}{k}"
+        return self.frame(f"{name}_tip", below, xyz=(reach, 0.0, 0.0), place=place)
+
     def frame(
         self,
         name: str,
@@ -145,6 +198,11 @@ def pose(subject: Subject, xyz: object, rpy: object) -> Transform:
     """A pose from a position (m) and roll, pitch, yaw (rad)."""
     angles = subject.angles("rpy", subject.vector("rpy", rpy))
     return Transform(from_rpy(*angles), Vec(*subject.vector("xyz", xyz)))
+
+
+def rod(length: Scalar, mass_per_length: Scalar) -> Inertia:
+    """A thin one along x, from the origin on."""
+    return Inertia.rod(mass_per_length * length, length, "x").shifted((length / 2, 0.0, 0.0))
 
 
 def _inertia(subject: Subject, inertia: Inertia | None, mass: object, com: object, tensor: object) -> Inertia | None:

@@ -102,6 +102,15 @@ class Keys:
             raise self.error("a list is needed", key)
         return self.get(key).value
 
+    def texts(self, key: str) -> list[str]:
+        """A list of texts."""
+        self.get(key)
+        found = self.items(key)
+        for node in found:
+            if not isinstance(node.value, str):
+                raise self.subject(node).error("a text is needed", key, node.shown, "put it in quotes")
+        return [node.value for node in found]
+
     def pose(self, key: str) -> Transform | None:
         """A pose: 4 x 4, or a table of xyz and rpy; None if the key is absent."""
         if key not in self:

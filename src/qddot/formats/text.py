@@ -33,13 +33,15 @@ Each table may also hold
                 shape ("point", "sphere", "box", "rod", "solid_cylinder", "hollow_cylinder"), mass, com and the shape's
                 radius, length, size, outer_radius, inner_radius, axis; rpy or rpy_deg turn either
     limits      lower, upper, velocity, effort; or [lower, upper]
-    drive       viscous, coulomb (a number, or [positive, negative]), damping, stiffness, rest, gear_ratio, rotor_inertia,
-                side ("joint" or "motor")
+    drive       viscous, coulomb and static (a number, or [positive, negative]), stribeck_velocity, load_friction, damping,
+                stiffness, rest, gear_ratio, rotor_inertia, rotor_axis, torque_speed, side ("joint" or "motor")
     mimic       joint, multiplier, offset; or the name of the joint
 
 At the top: `name`, `gravity`, `base` (name of the link that stands still), `base_inertia` (of that link, for a base that is
 made to float), `symbols`, `values`, `frames`, a list of tables `name`, `link`, `xyz`, `rpy` or `rpy_deg`, and `constraints`, a
-list of tables (see `qddot.formats.text_constraints`). A pose is a 4 x 4 matrix or a table `{xyz, rpy}`.
+list of tables (see `qddot.formats.text_constraints`). A pose is a 4 x 4 matrix or a table `{xyz, rpy}`. `transmissions` is a list
+of tables `joints`, `matrix` (a row a motor), `motors` (their names) and `drives` (one a motor, as above, on the motor's side):
+motors that drive several joints at once.
 """
 
 from __future__ import annotations
@@ -64,9 +66,10 @@ from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
 from qddot.model.model import GRAVITY, Model
 from qddot.model.scalar import Scalar, is_symbolic
+from qddot.model.transmission import Transmission
 
 SHORT = {"S": "screws", "B": "body_screws", "M": "tool"}
-TOP = ("name", "gravity", "base", "base_inertia", "symbols", "values", "frames", "constraints")
+TOP = ("name", "gravity", "base", "base_inertia", "symbols", "values", "frames", "transmissions", "constraints")
 FORMS = {
     "dh": ("dh", "convention"),
     "screws": ("screws", "tool", "relative"),
@@ -118,6 +121,7 @@ def read_text(path: str | Path, *, strict: bool = False, gravity: Sequence[Scala
             model = _bodies(top, strict, given)
         else:
             model = _screws(top, form, strict=strict, **given)
+        model = model.copy(transmissions=_transmissions(top))
     except ModelError as error:
         if error.file and "> inertial" not in error.element:
             raise
@@ -357,10 +361,12 @@ def _limits(keys: Keys) -> Limits | None:
 
 
 def _drive(keys: Keys) -> Drive | None:
-    if "drive" not in keys:
-        return None
+    return _drive_of(keys.get("drive"), f"{keys.element} > drive", keys.scope) if "drive" in keys else None
+
+
+def _drive_of(node: Node, element: str, scope: Scope) -> Drive:
     names = [field.name for field in fields(Drive)]
-    table = Keys(keys.get("drive"), f"{keys.element} > drive", names, keys.scope)
+    table = Keys(node, element, names, scope)
     values: dict[str, Any] = {name: table.array(table.get(name), name) for name in names if name in table and name != "side"}
     if "side" in table:
         values["side"] = table.text("side")
@@ -374,6 +380,23 @@ def _mimic(keys: Keys) -> Mimic | None:
         return Mimic(keys.text("mimic"))
     table = Keys(keys.get("mimic"), f"{keys.element} > mimic", ("joint", "multiplier", "offset"), keys.scope)
     return Mimic(table.text("joint"), table.number("multiplier", 1.0), table.number("offset", 0.0))
+
+
+def _transmissions(top: Keys) -> list[Transmission]:
+    found = []
+    for i, node in enumerate(top.items("transmissions"), 1):
+        keys = Keys(node, f"transmission {i}", ("joints", "matrix", "motors", "drives"), top.scope)
+        found.append(
+            keys.made(
+                Transmission,
+                joints=tuple(keys.texts("joints")),
+                matrix=keys.array(keys.get("matrix"), "matrix"),
+                drives=tuple(_drive_of(x, f"{keys.element} > drive {k}", top.scope) for k, x in enumerate(keys.items("drives"), 1)),
+                motors=tuple(keys.texts("motors")) if "motors" in keys else (),
+                place=node.place,
+            )
+        )
+    return found
 
 
 def _frames(top: Keys) -> list[Frame]:

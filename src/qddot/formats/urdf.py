@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from qddot.errors import ModelFormatError, ModelSecurityError, ModelStructureError, ModelWarning, near_matches
 from qddot.formats.mesh_paths import check_mesh_paths
@@ -23,6 +24,7 @@ from qddot.formats.subject import Subject
 from qddot.formats.xml_tree import Element, parse_xml, read_bytes
 from qddot.model.check import MAX_LINKS, check_names, warn
 from qddot.model.description import Joint, Limits, Link, Mimic
+from qddot.model.drive import NUMBERS as DRIVE_NUMBERS
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
 from qddot.model.model import GRAVITY, Model
@@ -41,7 +43,13 @@ KINDS = {
 }
 BOUNDED = ("revolute", "prismatic", "helical")  # continuous joints turn without end, the others have no single position
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-DRIVE_NUMBERS = ("viscous", "damping", "stiffness", "rest", "gear_ratio", "rotor_inertia")
+DRIVE_LISTS = {
+    "coulomb": (1, 2),
+    "static": (1, 2),
+    "rotor_axis": (3,),
+    "torque_speed": (2,),
+    "series_stiffness": (1,),
+}  # how many numbers
 BELONG = {  # what each element is made of; anywhere else these tags would be lost without a word
     "robot": ("link", "joint"),
     "link": ("inertial",),
@@ -307,11 +315,13 @@ def _drive(element: Element) -> Drive | None:
     if own is None:
         dynamics = element.one("dynamics")
         return dynamics and _friction(dynamics)
-    own.report_unknown_attributes((*DRIVE_NUMBERS, "coulomb", "side"))
-    numbers = {key: own.number(key) for key in DRIVE_NUMBERS if key in own.attributes}
-    coulomb = own.numbers("coulomb", 1, 2) if "coulomb" in own.attributes else [0.0]
-    pair = tuple(coulomb) if len(coulomb) == 2 else coulomb[0]
-    return Subject(own.path, own.place).made(Drive, **numbers, coulomb=pair, side=own.attributes.get("side", "joint"))
+    own.report_unknown_attributes((*DRIVE_NUMBERS, *DRIVE_LISTS, "side"))
+    values: dict[str, Any] = {key: own.number(key) for key in DRIVE_NUMBERS if key in own.attributes}
+    for key, counts in DRIVE_LISTS.items():
+        if key in own.attributes:
+            numbers = own.numbers(key, *counts)
+            values[key] = numbers[0] if len(numbers) == 1 else tuple(numbers)
+    return Subject(own.path, own.place).made(Drive, **values, side=own.attributes.get("side", "joint"))
 
 
 def _friction(dynamics: Element) -> Drive | None:

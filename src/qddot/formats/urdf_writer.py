@@ -18,7 +18,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
 from qddot.errors import ModelValueError, UnboundSymbolError
-from qddot.formats.urdf import BOUNDED, DRIVE_NUMBERS, KINDS, LIMITS, MOMENTS
+from qddot.formats.urdf import BOUNDED, DRIVE_LISTS, DRIVE_NUMBERS, KINDS, LIMITS, MOMENTS
 from qddot.model.check import warn
 from qddot.model.description import Joint, Limits, Link
 from qddot.model.drive import Drive
@@ -103,6 +103,9 @@ def _check_writable(model: Model) -> None:
     lost = [j.name for j in model.joints if j.kind in ("planar", "spherical", "free") and (j.limits.lower, j.limits.upper) != OPEN]
     if lost:
         warn(f"position limits of the joints {', '.join(map(repr, lost))} are not written: URDF has none for their types")
+    if model.transmissions:
+        names = ", ".join(repr(name) for x in model.transmissions for name in x.motors)
+        warn(f"the coupled motors {names} are not written: URDF has none")
     if model.constraints:
         names = ", ".join(repr(c.name) for c in model.constraints)
         warn(f"the constraints {names} are not written: URDF describes trees only")
@@ -189,8 +192,9 @@ def _add_drive(joint: Element, drive: Drive) -> None:
         return
     changed = {f.name: getattr(drive, f.name) for f in fields(drive) if getattr(drive, f.name) != f.default}
     own = SubElement(joint, "qddot_drive", {key: _numbers(changed[key]) for key in DRIVE_NUMBERS if key in changed})
-    if "coulomb" in changed:
-        own.set("coulomb", _numbers(*drive.coulomb) if isinstance(drive.coulomb, tuple) else _numbers(drive.coulomb))
+    for key in DRIVE_LISTS:
+        if key in changed:
+            own.set(key, _numbers(*changed[key]) if isinstance(changed[key], tuple) else _numbers(changed[key]))
     own.set("side", drive.side)
 
 

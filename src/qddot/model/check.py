@@ -178,7 +178,33 @@ def check_joint(joint: Joint) -> None:
         raise ModelValueError(rule, place=joint.place, element=element, attribute="pitch", text=str(joint.pitch))
     if joint.mimic and joint.kind not in SINGLE:
         raise ModelValueError(f"a {joint.kind} joint cannot follow another", place=joint.place, element=f"{element} > mimic")
-    side = joint.drive.at_joint if joint.drive else None
+    drive, side = joint.drive, joint.drive.at_joint if joint.drive else None
+    if drive and joint.kind not in SINGLE and (drive.rotor_axis or drive.torque_speed or drive.series_stiffness is not None):
+        raise ModelValueError(
+            f"rotor_axis, torque_speed and series_stiffness need a joint with one coordinate, this one is {joint.kind}",
+            place=joint.place,
+            element=f"{element} > drive",
+        )
+    if drive and joint.kind not in SINGLE and not is_zero(drive.load_friction):
+        raise ModelValueError(
+            f"load_friction needs a joint with one coordinate, this one is {joint.kind}",
+            place=joint.place,
+            element=f"{element} > drive",
+        )
+    if drive and joint.mimic and drive.series_stiffness is not None:
+        raise ModelValueError(
+            "a joint that follows another has no motor of its own to be elastic against",
+            place=joint.place,
+            element=f"{element} > drive",
+            fix="give the elasticity to the leader",
+        )
+    if drive and joint.mimic and not is_zero(drive.load_friction):
+        raise ModelValueError(
+            "a joint that follows another shares its load with it: friction that grows with the load is not defined",
+            place=joint.place,
+            element=f"{element} > drive",
+            fix="give it to the leader",
+        )
     turns = joint.kind in (*SINGLE, "spherical")  # an inertia alike about all axes of a ball joint is constant, too
     if side and ((side.armature != 0 and not turns) or (side.stiffness != 0 and joint.kind not in SINGLE)):
         raise ModelValueError(

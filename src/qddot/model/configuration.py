@@ -33,6 +33,30 @@ def difference(mechanism: Mechanism, start: np.ndarray, end: np.ndarray) -> np.n
     return joint_by_joint(mechanism, start.shape[:-1], lambda part, i, k: part.difference(start[..., i], end[..., i]))
 
 
+def rate(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """dq/dt (..., nq)."""
+    if mechanism.nq == mechanism.nv:
+        return v
+    q, v = together(q, v)
+
+    def of(part: JointType, i: slice, k: slice) -> np.ndarray:
+        return np.stack(part.rate(np.moveaxis(q[..., i], -1, 0), np.moveaxis(v[..., k], -1, 0)), axis=-1)  # type: ignore[arg-type]
+
+    return joint_by_joint(mechanism, q.shape[:-1], of)
+
+
+def normalized(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
+    """q (..., nq) with its quaternions made unit."""
+    if mechanism.nq == mechanism.nv:
+        return q
+    q = q.copy()
+    for c in mechanism.coordinates:
+        if c.parts[0].quaternion:
+            part = q[..., c.q.start : c.q.start + 4]
+            q[..., c.q.start : c.q.start + 4] = part / np.linalg.norm(part, axis=-1, keepdims=True)
+    return q
+
+
 def joint_by_joint(mechanism: Mechanism, batch: tuple[int, ...], f: Callable[[JointType, slice, slice], np.ndarray]) -> np.ndarray:
     """`f(joint, its slice of q, its slice of qd)`, put together along the last axis."""
     pieces = [np.zeros((*batch, 0))]

@@ -27,19 +27,22 @@ FAR = 1e9  # a limit beyond it is none
 X, Y, Z = Vec(1, 0, 0), Vec(0, 1, 0), Vec(0, 0, 1)
 
 
-class JointType(Protocol):
-    """What a joint is to the algorithms (`transform`, `subspace`, `rate`) and to an integrator (the rest, on arrays (..., nq or
-    nv))."""
-
-    nq: int
-    nv: int
-    quaternion: bool  # q begins with one
-    angle: bool  # q is an angle
+class Moving(Protocol):
+    """What a joint is to the algorithms."""
 
     @property
     def subspace(self) -> tuple[Motion, ...]: ...
 
     def transform(self, field, q: list[Scalar]) -> Transform: ...
+
+
+class JointType(Moving, Protocol):
+    """A joint with coordinates of its own, and their arithmetic for an integrator, on arrays (..., nq or nv)."""
+
+    nq: int
+    nv: int
+    quaternion: bool  # q begins with one
+    angle: bool  # q is an angle
 
     def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
         """dq/dt, over any scalar."""
@@ -115,6 +118,20 @@ class Helical(Coordinate):
 
     def transform(self, field, q: list[Scalar]) -> Transform:
         return Transform(rotation_z(*field.cos_sin(q[0])), Vec(0, 0, field.constant(self.pitch) * q[0]))
+
+
+class Rotor:
+    """A shaft that spins about z with `sum rates_k qd_k`. What spins is alike all around, so its frame may as well stay behind."""
+
+    def __init__(self, rates: Sequence[Scalar]) -> None:
+        self.rates = tuple(rates)
+
+    @property
+    def subspace(self) -> tuple[Motion, ...]:
+        return tuple(Motion(w=Vec(0, 0, rate)) for rate in self.rates)
+
+    def transform(self, field, q: list[Scalar]) -> Transform:
+        return Transform()
 
 
 class Spherical:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from qddot.model.description import Joint, Limits
-from qddot.model.drive import JointSide
+from qddot.model.drive import Drive, JointSide
 from qddot.model.field import Field
-from qddot.model.joints import FAR, SINGLE, Free, Helical, JointType, Prismatic, Revolute, Spherical, X, Y
+from qddot.model.joints import FAR, SINGLE, Free, Helical, JointType, Moving, Prismatic, Revolute, Rotor, Spherical, X, Y
 from qddot.model.pose import snapped, z_onto
-from qddot.model.scalar import Scalar
-from qddot.model.spatial import Motion, PseudoInertia, RigidInertia, Transform, Vec, map_scalars
+from qddot.model.scalar import Scalar, is_zero
+from qddot.model.spatial import Motion, PseudoInertia, RigidInertia, Transform, Vec, diagonal, map_scalars
 
 if TYPE_CHECKING:
     from qddot.model.model import Model
@@ -47,7 +48,7 @@ class Body:
     joint_name: str
     parent: int
     placement: Transform
-    joint: JointType
+    joint: Moving
     link: Transform
     is_link: bool = True
     inertia: RigidInertia = RigidInertia()
@@ -139,6 +140,10 @@ def lower(model: Model) -> Mechanism:
         frames[joint.child] = bodies[-1].index, bodies[-1].link
     coordinates = hand_out(model, bodies)
     weld(model, bodies, frames)
+    coordinates += elastic_motors(model, coordinates)
+    bodies += rotors(model, bodies, frames, coordinates)
+    bodies += gears(model, bodies, coordinates)
+    bodies += motors(model, bodies, coordinates)
     for frame in model.frames:
         body, pose = frames[frame.link]
         frames[frame.name] = body, snapped(pose @ frame.pose)
@@ -217,6 +222,10 @@ def hand_out(model: Model, bodies: list[Body]) -> tuple[Coordinates, ...]:
 
 def take(bodies: list[Body], body: Body, joint: Joint, q: range, v: range, multiplier: Scalar = 1.0, offset: Scalar = 0.0) -> None:
     drive = joint.drive.at_joint if joint.drive else JointSide()
+    if is_elastic(joint):
+        drive = JointSide(stiffness=drive.stiffness, rest=drive.rest)  # the rest is the motor's
+    elif joint.drive and joint.drive.rotor_axis is not None:
+        drive = replace(drive, armature=0.0)  # the rotor is a body of its own
     bodies[body.index] = replace(
         body,
         coordinates=tuple(q),
@@ -228,7 +237,99 @@ def take(bodies: list[Body], body: Body, joint: Joint, q: range, v: range, multi
     )
 
 
-def reach_of(joint: JointType, limits: Limits) -> float:
+def is_elastic(joint: Joint) -> bool:
+    return joint.drive is not None and joint.drive.series_stiffness is not None
+
+
+def elastic_motors(model: Model, coordinates: tuple[Coordinates, ...]) -> tuple[Coordinates, ...]:
+    """A coordinate for the motor of each elastic joint, after all others."""
+    nq, nv = coordinates[-1].q.stop if coordinates else 0, coordinates[-1].v.stop if coordinates else 0
+    kinds = {joint.name: joint for joint in model.joints}
+    elastic = [c for c in coordinates if is_elastic(kinds[c.name])]
+    free = Limits()
+    return tuple(
+        Coordinates(f"{c.name}.motor", "continuous", (Revolute(),), range(nq + k, nq + k + 1), range(nv + k, nv + k + 1), free)
+        for k, c in enumerate(elastic)
+    )
+
+
+def rotors(
+    model: Model, bodies: Sequence[Body], frames: Mapping[str, tuple[int, Transform]], coordinates: Sequence[Coordinates]
+) -> list[Body]:
+    """Rotors that are bodies of their own: those of elastic joints, and those that say how they lie on the link that carries
+    them."""
+    moved = {body.joint_name: body for body in bodies}
+    own = {c.name: c for c in coordinates}
+    found: list[Body] = []
+    for joint in model.joints:
+        drive = joint.drive
+        if not drive or joint.name not in moved or (drive.rotor_axis is None and not is_elastic(joint)):
+            continue
+        body, index = moved[joint.name], len(bodies) + len(found)
+        parent, at = WORLD, Transform()
+        if drive.rotor_axis is not None:
+            parent, pose = frames[joint.parent]
+            at = snapped(pose @ Transform(drive.rotor_turn, Vec()))
+        if not is_elastic(joint):
+            turns, inertia = Rotor([drive.gear_ratio * body.rate]), axial_inertia(drive.rotor_inertia)
+            found.append(shaft(index, f"{joint.name}.rotor", parent, at, turns, body.columns, inertia))
+            continue
+        column = tuple(own[f"{joint.name}.motor"].v)
+        # about an axis of its own the rotor spins with N; felt at the joint it is a mass N^2 Jm that turns with the coordinate
+        ratio = drive.gear_ratio if drive.rotor_axis is not None else 1
+        inertia = axial_inertia(drive.rotor_inertia if drive.rotor_axis is not None else drive.at_joint.armature)
+        side = replace(drive.at_joint, stiffness=0.0, rest=0.0)
+        found.append(shaft(index, f"{joint.name}.motor", parent, at, Rotor([ratio]), column, inertia, side))
+    return found
+
+
+def gears(model: Model, bodies: Sequence[Body], coordinates: Sequence[Coordinates]) -> list[Body]:
+    """The elastic gears: shafts without inertia, turned by the difference of joint and motor."""
+    own = {c.name: c for c in coordinates}
+    found: list[Body] = []
+    for joint in model.joints:
+        if joint.name in own and is_elastic(joint) and joint.drive:
+            ends = own[joint.name], own[f"{joint.name}.motor"]
+            side = JointSide(viscous=joint.drive.series_damping, stiffness=joint.drive.series_stiffness)
+            index, columns = len(bodies) + len(found), tuple(c.v.start for c in ends)
+            gear = shaft(index, f"{joint.name}.gear", WORLD, Transform(), Rotor([1, -1]), columns, RigidInertia(), side)
+            found.append(replace(gear, coordinates=tuple(c.q.start for c in ends)))
+    return found
+
+
+def motors(model: Model, bodies: Sequence[Body], coordinates: Sequence[Coordinates]) -> list[Body]:
+    """Of coupled drives: a body for each motor, that spins on the ground."""
+    column = {c.name: c.v.start for c in coordinates}
+    found: list[Body] = []
+    for x in model.transmissions:
+        for name, row, drive in zip(x.motors, x.matrix, x.drives):
+            terms = [(column[joint], rate) for joint, rate in zip(x.joints, row) if not is_zero(rate)]
+            drive = drive or Drive()
+            turns, index = Rotor([rate for _, rate in terms]), len(bodies) + len(found)
+            columns, inertia = tuple(c for c, _ in terms), axial_inertia(drive.rotor_inertia)
+            found.append(shaft(index, name, WORLD, Transform(), turns, columns, inertia, drive.at_joint))
+    return found
+
+
+def shaft(
+    index: int,
+    name: str,
+    parent: int,
+    at: Transform,
+    joint: Rotor,
+    columns: tuple[int, ...],
+    inertia: RigidInertia,
+    side: JointSide | None = None,
+) -> Body:
+    side = replace(side, armature=0.0) if side else JointSide()  # the inertia is the body's own
+    return Body(index, name, name, parent, at, joint, Transform(), False, inertia, (), columns, drive=side)
+
+
+def axial_inertia(moment: Scalar) -> RigidInertia:
+    return RigidInertia(0, Vec(), diagonal(0, 0, moment))
+
+
+def reach_of(joint: Moving, limits: Limits) -> float:
     if not any(s.v != (0, 0, 0) for s in joint.subspace):
         return 0.0
     return max((abs(x) for x in (limits.lower, limits.upper) if abs(x) < FAR), default=1.0)

@@ -6,16 +6,19 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 from qddot.errors import InputError, ModelValueError, UnboundSymbolError, unknown_name
 from qddot.model.check import check_frames, check_joint, check_names, check_physics, check_rotations, check_tree, leaders
 from qddot.model.constraints import Constraint, check_constraints
 from qddot.model.description import Frame, Joint, Link, symbols_in
 from qddot.model.field import Field
+from qddot.model.joints import SINGLE
 from qddot.model.lower import Body, LiftedBody, Mechanism, lower
 from qddot.model.regroup import base_moments
 from qddot.model.scalar import Scalar, as_scalar, is_symbolic
 from qddot.model.spatial import PseudoInertia, RigidInertia, Transform, Vec, map_scalars, vec
+from qddot.model.transmission import Transmission, check_transmissions
 
 GRAVITY = Vec(0.0, 0.0, -9.81)
 
@@ -29,6 +32,7 @@ class Model:
         gravity: acceleration (3,) in the root link's axes, m/s^2.
         strict: refuse inertias no real body has, instead of warning.
         doubtful: of a copy of a checked model, its links with such inertias; it is not checked again.
+        transmissions: motors that drive several joints at once.
         constraints: closed loops and coupled joints that the description has beyond the tree. Only the constrained dynamics of a
             robot enforce them.
     """
@@ -44,10 +48,11 @@ class Model:
         strict: bool = False,
         doubtful: Sequence[Link] | None = None,
         constraints: Sequence[Constraint] = (),
+        transmissions: Sequence[Transmission] = (),
     ) -> None:
         self.name = name
         self.links, self.joints, self.frames = tuple(links), tuple(joints), tuple(frames)
-        self.constraints = tuple(constraints)
+        self.constraints, self.transmissions = tuple(constraints), tuple(transmissions)
         try:
             self.gravity = vec(gravity)
         except (TypeError, ValueError) as error:
@@ -64,6 +69,9 @@ class Model:
         self.leaders = leaders(self.joints)
         check_frames(self.frames, self.links)
         check_constraints(self.constraints, {x.name for x in self.links}, {x.name for x in self.joints})
+        if self.transmissions:
+            single = {x.name for x in self.joints if x.kind in SINGLE and x.name not in self.leaders}
+            check_transmissions(self.transmissions, single, [x.name for x in self.joints])
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -79,31 +87,37 @@ class Model:
         """The SymPy symbols left open anywhere in the model."""
         inertias = [link.inertia for link in self.links if link.inertia]
         poses = (f.pose for f in self.frames)
-        return frozenset(symbols_in(*inertias, *self.joints, *poses, *self.constraints, self.gravity))
+        return frozenset(symbols_in(*inertias, *self.joints, *self.transmissions, *poses, *self.constraints, self.gravity))
+
+    def copy(self, **changes: Any) -> Model:
+        """The model with some of its parts replaced; it is not checked again."""
+        names = ("name", "links", "joints", "frames", "gravity", "doubtful", "constraints", "transmissions")
+        return Model(**{name: getattr(self, name) for name in names} | changes)
 
     def map(self, f: Callable[[Scalar], Scalar]) -> Model:
         """The model with `f` applied to every number except limits."""
-        links = [Link(x.name, x.inertia and x.inertia.map(f), x.place) for x in self.links]
-        frames = [Frame(x.name, x.link, map_scalars(f, x.pose), x.place) for x in self.frames]
-        joints = [joint.map(f) for joint in self.joints]
-        kept = [x.map(f) for x in self.constraints]
-        return Model(self.name, links, joints, frames, map_scalars(f, self.gravity), doubtful=(), constraints=kept)
+        return self.copy(
+            links=[Link(x.name, x.inertia and x.inertia.map(f), x.place) for x in self.links],
+            joints=[joint.map(f) for joint in self.joints],
+            frames=[Frame(x.name, x.link, map_scalars(f, x.pose), x.place) for x in self.frames],
+            gravity=map_scalars(f, self.gravity),
+            constraints=[x.map(f) for x in self.constraints],
+            transmissions=[x.map(f) for x in self.transmissions],
+            doubtful=(),
+        )
 
     def with_gravity(self, gravity: Sequence[Scalar]) -> Model:
-        kept = {"doubtful": self.doubtful, "constraints": self.constraints}
-        return Model(self.name, self.links, self.joints, self.frames, gravity, **kept)
+        return self.copy(gravity=gravity)
 
     def with_constraints(self, constraints: Sequence[Constraint]) -> Model:
         """The model with these constraints instead of its own."""
-        parts = (self.links, self.joints, self.frames, self.gravity)
-        return Model(self.name, *parts, doubtful=self.doubtful, constraints=constraints)
+        return self.copy(constraints=constraints)
 
     def with_floating_base(self) -> Model:
         """The model with its root free: a link `world` and a free joint `floating_base` (or such names with a number) above it."""
         world = unused("world", {x.name for x in (*self.links, *self.frames)})
         joint = Joint(unused("floating_base", {x.name for x in self.joints}), "free", world, self.root)
-        links, kept = (Link(world), *self.links), {"doubtful": self.doubtful, "constraints": self.constraints}
-        return Model(self.name, links, (joint, *self.joints), self.frames, self.gravity, **kept)
+        return self.copy(links=(Link(world), *self.links), joints=(joint, *self.joints))
 
     def subs(self, values: dict) -> Model:
         """Symbols replaced by numbers or expressions, all at once; the result is checked like a new description.
@@ -119,9 +133,7 @@ class Model:
         for joint in model.joints:
             check_joint(joint)
         check_rotations(model.joints, model.frames)
-        doubtful = check_physics(model.links, model.joints, strict=False)
-        parts = (model.links, model.joints, model.frames, model.gravity)
-        return Model(model.name, *parts, doubtful=doubtful, constraints=model.constraints)
+        return model.copy(doubtful=check_physics(model.links, model.joints, strict=False))
 
     def frame(self, name: str) -> tuple[int, Transform]:
         """The body (index, -1 for the world) that carries a frame, and the frame's pose on it."""

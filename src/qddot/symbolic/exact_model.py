@@ -14,14 +14,15 @@ from typing import Any, NamedTuple
 
 from qddot.errors import InputError
 from qddot.model.description import Frame, Joint, Link
-from qddot.model.drive import JointSide
+from qddot.model.drive import Drive, JointSide
 from qddot.model.inertia import Inertia, steiner
 from qddot.model.joints import Z
-from qddot.model.lower import Body, Mechanism, lower
+from qddot.model.lower import Body, Mechanism, is_elastic, lower
 from qddot.model.model import Model
 from qddot.model.pose import rotation_z, z_onto
 from qddot.model.scalar import Scalar, is_symbolic
 from qddot.model.spatial import Mat, RigidInertia, Transform, Vec, map_scalars, symmetric, upper
+from qddot.model.transmission import Transmission
 from qddot.symbolic.alphabet import Alphabet
 from qddot.symbolic.exact import STEP, is_numeric, rotation
 from qddot.symbolic.exact_drive import exact_side
@@ -43,7 +44,22 @@ class Mass(NamedTuple):
 class Side(NamedTuple):
     """What lowering wants of a drive."""
 
-    at_joint: JointSide
+    at_joint: JointSide = JointSide()
+    gear_ratio: Scalar = 1
+    rotor_inertia: Scalar = 0
+    rotor_axis: Vec | None = None
+    rotor_turn: Mat = Mat()
+    series_stiffness: Scalar | None = None
+    series_damping: Scalar = 0
+
+
+class Coupled(NamedTuple):
+    """What lowering wants of a transmission."""
+
+    joints: Sequence[str]
+    matrix: Sequence[Sequence[Scalar]]
+    drives: Sequence[Side | None]
+    motors: Sequence[str]
 
 
 class ExactModel:
@@ -72,15 +88,17 @@ class ExactModel:
         self.values: dict[str, Scalar] = {}
         self._own = {symbol.name for symbol in source.symbols}
         sides = {joint.name: exact_side(joint.drive, source.leaders.get(joint.name)) for joint in source.joints if joint.drive}
+        motors = {name: exact_side(drive, None) for x in source.transmissions for name, drive in zip(x.motors, x.drives) if drive}
         skeleton = lower(Skeleton.of(source))  # type: ignore[arg-type]
-        rubbing = {c for body in skeleton.bodies for c in body.columns if rubs(sides.get(body.joint_name))}
+        rubbing = {c for body in skeleton.bodies for c in body.columns if rubs(sides.get(body.joint_name.removesuffix(".motor")))}
         names = dict.fromkeys(symbol_names(source, parameters))
-        self.alphabet = Alphabet(skeleton, numbers_of(source, sides), names, rubbing)
+        self.alphabet = Alphabet(skeleton, numbers_of(source, {**sides, **motors}), names, rubbing)
         exact = self.alphabet.exact
         self.gravity: Vec = map_scalars(exact, source.gravity)
         self.links = [Link(x.name, x.inertia and self._mass(x.inertia)) for x in source.links]  # type: ignore[arg-type]
         self.joints = [self._joint(joint, sides.get(joint.name)) for joint in source.joints]
         self.frames = [Frame(x.name, x.link, self._pose(x.pose, f"frame {x.name!r}")) for x in source.frames]
+        self.transmissions = [self._coupled(x, motors) for x in source.transmissions]
         self.leaders = {name: (leader, exact(m), exact(o)) for name, (leader, m, o) in source.leaders.items()}
         if parameters == "all":
             self.gravity = Vec(*(self._symbol(f"g{axis}", x) for axis, x in zip("xyz", self.gravity)))
@@ -120,9 +138,22 @@ class ExactModel:
         if joint.kind in TURNED and joint.axis != Z:
             turned = Transform(self._rotation(z_onto(joint.axis), where), Vec(0, 0, 0))
             origin, tip = origin @ turned, turned.inverse @ tip
-        drive = Side(side.map(exact)) if side else None
+        drive = self._drive(joint.drive, side, where) if joint.drive and side else None
         pitch, rate = exact(joint.pitch), exact(joint.rate)
         return replace(joint, origin=origin, axis=Z, tip=tip, pitch=pitch, rate=rate, drive=drive, mimic=None)  # type: ignore[arg-type]
+
+    def _drive(self, drive: Drive, side: JointSide, where: str) -> Side:
+        exact = self.alphabet.exact
+        axis = drive.rotor_axis
+        turn = Mat() if axis is None else self._rotation(drive.rotor_turn, f"{where}, rotor")
+        series = None if drive.series_stiffness is None else exact(drive.series_stiffness)
+        ratio, inertia, damping = exact(drive.gear_ratio), exact(drive.rotor_inertia), exact(drive.series_damping)
+        return Side(side.map(exact), ratio, inertia, axis, turn, series, damping)
+
+    def _coupled(self, x: Transmission, sides: Mapping[str, JointSide]) -> Coupled:
+        matrix = [[self.alphabet.exact(ratio) for ratio in row] for row in x.matrix]
+        drives = [drive and self._drive(drive, sides[name], name) for name, drive in zip(x.motors, x.drives)]
+        return Coupled(x.joints, matrix, drives, x.motors)
 
     def _pose(self, pose: Transform, where: str) -> Transform:
         return Transform(self._rotation(pose.R, where), map_scalars(self.alphabet.exact, pose.p))
@@ -169,7 +200,8 @@ class ExactModel:
         m, mx, my, mz, *moments = (new[letter] for letter in MOMENTS)
         inertia = seen_from.out_inertia(RigidInertia(m, Vec(mx, my, mz), symmetric(*moments)))
         dry = (new["Fs"],) * 2 if "Fs" in new else (new["Fp"], new["Fn"])
-        return replace(body, placement=placement, inertia=inertia, drive=JointSide(new["J"], new["Fv"], dry, new["k"], new["rest"]))
+        named = {"armature": new["J"], "viscous": new["Fv"], "coulomb": dry, "stiffness": new["k"], "rest": new["rest"]}
+        return replace(body, placement=placement, inertia=inertia, drive=replace(body.drive, **named))
 
 
 class Skeleton(NamedTuple):
@@ -180,15 +212,18 @@ class Skeleton(NamedTuple):
     leaders: Mapping[str, tuple[str, Any, Any]]
     links: tuple = ()
     frames: tuple = ()
+    transmissions: tuple = ()
 
     @staticmethod
     def of(model: Model) -> Skeleton:
-        bare = {"origin": Transform(), "tip": Transform(), "axis": Z, "drive": None, "mimic": None}
-        return Skeleton([replace(joint, **bare) for joint in model.joints], model.root, model.leaders)
+        bare = {"origin": Transform(), "tip": Transform(), "axis": Z, "mimic": None}
+        elastic = {joint.name: Side(series_stiffness=1) for joint in model.joints if is_elastic(joint)}
+        joints = [replace(joint, **bare, drive=elastic.get(joint.name)) for joint in model.joints]  # type: ignore[arg-type]
+        return Skeleton(joints, model.root, model.leaders)
 
 
 def rubs(side: JointSide | None) -> bool:
-    return side is not None and any(is_symbolic(x) or x != 0 for x in side.coulomb)
+    return side is not None and side.is_dry
 
 
 def symbol_names(model: Model, parameters: str) -> Iterator[str]:
@@ -233,6 +268,11 @@ def numbers_of(model: Model, sides: Mapping[str, JointSide]) -> list[Scalar]:
         map_scalars(note, thing)
     for side in sides.values():
         side.map(note)
+    for drive in (*(joint.drive for joint in model.joints), *(drive for x in model.transmissions for drive in x.drives)):
+        if drive:
+            map_scalars(note, drive.rotor_turn)
+            found += [drive.gear_ratio, drive.rotor_inertia, drive.series_stiffness or 0.0, drive.series_damping]
+    found += [ratio for x in model.transmissions for row in x.matrix for ratio in row]
     return found
 
 

@@ -1,0 +1,32 @@
+"""Controllers and references. Small, and meant to be read.
+
+A controller is called with (t, q, qd) and gives tau: a `torque` for `Robot.simulate`. A reference is called with t and gives q,
+qd and qdd, or, of a task, its position, velocity and acceleration. Gains are one number, or one for each coordinate.
+
+>>> import qddot
+>>> from qddot.control import PD, Hold
+>>> robot = qddot.load("two_link")
+>>> motion = robot.simulate([0, 0], None, 5.0, torque=PD(robot, Hold([1.0, 0.5]), kp=20, kd=5))
+>>> abs(motion.q[-1] - [1.0, 0.5]).max() < 1e-3
+np.True_
+"""
+
+from qddot.control.adaptive import SlotineLi
+from qddot.control.elastic import ElasticFeedbackLinearisation
+from qddot.control.joint_space import PD, ComputedTorque
+from qddot.control.references import Hold, Quintic, Reference, Trapezoidal
+from qddot.control.task_space import Impedance, OperationalSpace, Task
+
+__all__ = [
+    "PD",
+    "ComputedTorque",
+    "ElasticFeedbackLinearisation",
+    "Hold",
+    "Impedance",
+    "OperationalSpace",
+    "Quintic",
+    "Reference",
+    "SlotineLi",
+    "Task",
+    "Trapezoidal",
+]

@@ -1,0 +1,66 @@
+"""Control that learns the parameters of the robot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from qddot.control.references import Follow
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+FRICTION = ("viscous", "coulomb", "stribeck", "load")
+"""How the names of parameters of friction begin, after the joint."""
+
+
+class SlotineLi:
+    """Adaptive control that learns the parameters while it follows: `tau = Y(q, qd, qd_v, qdd_v) a + Kd s` (Slotine and Li 1987).
+
+    With `s = e' + Lambda e` the estimate moves by `a' = Gamma Y^T s`; the torque error then goes to zero, though `a` need not
+    become true. The law is sampled: simulate calls it once every `period`, and holds the torque in between.
+
+    Args:
+        robot: whose regressor is used; its own parameters are not looked at, but for the first estimate.
+        gain: Gamma, one number or one a parameter.
+        estimate: of the parameters at first; those of the robot if None.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        reference: Follow,
+        bandwidth: float,
+        kd: ArrayLike,
+        gain: ArrayLike,
+        period: float = 1e-3,
+        estimate: ArrayLike | None = None,
+    ) -> None:
+        self.robot, self.reference, self.bandwidth, self.period = robot, reference, float(bandwidth), float(period)
+        self.kd, self.gain = np.asarray(kd, float), np.asarray(gain, float)
+        self.estimate = np.array(robot.parameters() if estimate is None else estimate, float)
+
+    def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        want = self.reference(t)
+        error = self.robot.difference(q, want.q)
+        s = want.qd - qd + self.bandwidth * error
+        virtual, virtual_rate = want.qd + self.bandwidth * error, want.qdd + self.bandwidth * (want.qd - qd)
+        Y = slotine_li_regressor(self.robot, q, qd, virtual, virtual_rate)
+        self.estimate = self.estimate + self.period * self.gain * (Y.T @ s)
+        return Y @ self.estimate + self.kd * s
+
+
+def slotine_li_regressor(robot: Robot, q: np.ndarray, qd: np.ndarray, v: np.ndarray, vd: np.ndarray) -> np.ndarray:
+    """Y with `Y pi = M vd + C(q, qd) v + g + springs + friction(qd)`, for another velocity v than that of the robot.
+
+    C is that of the Christoffel symbols, for which `C(q, a) b` is symmetric in a and b: so it follows from the regressor at
+    a + b, a and b.
+    """
+    zero = np.zeros(robot.nv)
+    still = robot.regressor(q, zero, zero)
+    frictionless = [not name.rpartition(".")[2].startswith(FRICTION) for name in robot.parameter_names]
+    squares = [robot.regressor(q, x, zero) - still for x in (qd + v, qd, v)]
+    Y = robot.regressor(q, zero, vd) + (squares[0] - squares[1] - squares[2]) / 2
+    return np.where(frictionless, Y, robot.regressor(q, qd, zero))

@@ -1,0 +1,61 @@
+"""Control of robots with elastic joints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qddot.errors import InputError
+from qddot.model.drive import Drive
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+
+class ElasticFeedbackLinearisation:
+    """For elastic joints: all four poles of the links' error at `-rate`, as if the gears were stiff.
+
+    The links ask for a load L(q, qd, qdd) that the gear passes on by being wound up, theta = q + L / K; so the motor has to give
+    `B theta_dd + friction(theta_d) + L`, and the fourth derivative of q enters through that of L (Spong 1987).
+
+    Args:
+        robot: every joint elastic, without damping in the gears.
+        reference: t -> q, qd, qdd, jerk and snap of the links.
+        rate: 1/s.
+    """
+
+    def __init__(self, robot: Robot, reference: Callable[[float], Sequence[np.ndarray]], rate: float) -> None:
+        n = robot.nv // 2
+        elastic = [drive for drive in robot.drives.values() if drive.series_stiffness is not None]
+        if len(elastic) != n or robot.nv != 2 * n or any(drive.series_damping for drive in elastic):
+            raise InputError("every joint must be elastic and its gear without damping: see Drive(series_stiffness=...)")
+        self.robot, self.reference, self.n = robot, reference, n
+        self.stiffness = np.array([drive.series_stiffness for drive in elastic], float)
+        self.rotor = np.array([drive.at_joint.armature for drive in elastic], float)
+        self.links = without_motors(robot)
+        self.gains = np.array([rate**4, 4 * rate**3, 6 * rate**2, 4 * rate])
+
+    def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        n, K, links, zero = self.n, self.stiffness, self.links, np.zeros(self.n)
+        (q, theta), (qd, theta_rate) = np.split(q, 2), np.split(qd, 2)
+        M = links.mass_matrix(q)
+        qdd = np.linalg.solve(M, K * (theta - q) - links.bias_torque(q, qd))
+        jerk = np.linalg.solve(M, K * (theta_rate - qd) - links.torque_rates(q, qd, qdd, zero, zero).taud)
+        want = self.reference(t)
+        error = [w - x for w, x in zip(want, (q, qd, qdd, jerk))]
+        load = links.torque_rates(q, qd, qdd, jerk, want[4] + sum(k * e for k, e in zip(self.gains, error)))
+        friction = self.robot.friction_torque(np.r_[zero, theta_rate])[n:]
+        return np.r_[zero, self.rotor * (qdd + load.taudd / K) + friction + load.tau]
+
+
+def without_motors(robot: Robot) -> Robot:
+    """The links of an elastic robot, on hinges that nothing drives."""
+
+    def springs_only(drive: Drive | None) -> Drive | None:
+        return drive and Drive(stiffness=drive.at_joint.stiffness, rest=drive.rest)
+
+    joints = [replace(joint, drive=springs_only(joint.drive)) for joint in robot.model.joints]
+    return type(robot)(robot.model.copy(joints=joints))

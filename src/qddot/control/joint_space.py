@@ -1,0 +1,37 @@
+"""Control of joint positions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from qddot.control.references import Follow
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+
+class PD:
+    """`tau = g(q) + Kp e + Kd e'`: comes to rest at a constant reference, whatever the masses in M are."""
+
+    def __init__(self, robot: Robot, reference: Follow, kp: ArrayLike, kd: ArrayLike) -> None:
+        self.robot, self.reference, self.kp, self.kd = robot, reference, np.asarray(kp, float), np.asarray(kd, float)
+
+    def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        want = self.reference(t)
+        error = self.robot.difference(q, want.q)
+        return self.robot.gravity_torque(q) + self.robot.spring_torque(q) + self.kp * error + self.kd * (want.qd - qd)
+
+
+class ComputedTorque:
+    """`tau = M (qdd_r + Kp e + Kd e') + C qd + g + friction`: the error obeys `e'' + Kd e' + Kp e = 0`."""
+
+    def __init__(self, robot: Robot, reference: Follow, kp: ArrayLike, kd: ArrayLike) -> None:
+        self.robot, self.reference, self.kp, self.kd = robot, reference, np.asarray(kp, float), np.asarray(kd, float)
+
+    def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        want = self.reference(t)
+        qdd = want.qdd + self.kp * self.robot.difference(q, want.q) + self.kd * (want.qd - qd)
+        return self.robot.inverse_dynamics(q, qd, qdd)

@@ -1,0 +1,96 @@
+"""Motions to follow: each is called with a time and gives q, qd and qdd there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from qddot.errors import InputError
+
+
+class Reference(NamedTuple):
+    """Where to be at one time: (..., n) each."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+
+
+Follow = Callable[[float], Reference]
+
+
+class Hold:
+    """Stay where you are."""
+
+    def __init__(self, q: ArrayLike, nv: int | None = None) -> None:
+        self.q = np.asarray(q, float)
+        self.zero = np.zeros(self.q.shape if nv is None else (*self.q.shape[:-1], nv))
+
+    def __call__(self, t: float) -> Reference:
+        return Reference(self.q, self.zero, self.zero)
+
+
+class Quintic:
+    """From rest to rest along a polynomial of degree five, whose acceleration begins and ends at zero.
+
+    Args:
+        start, end: positions (n,).
+        duration: s.
+    """
+
+    def __init__(self, start: ArrayLike, end: ArrayLike, duration: float) -> None:
+        self.start, self.way = np.asarray(start, float), np.asarray(end, float) - np.asarray(start, float)
+        self.duration = positive("duration", duration)
+
+    def __call__(self, t: float) -> Reference:
+        T = self.duration
+        x = min(max(t / T, 0.0), 1.0)
+        s = x**3 * (10 - 15 * x + 6 * x**2)
+        sd = 30 * x**2 * (1 - x) ** 2 / T
+        sdd = 60 * x * (1 - x) * (1 - 2 * x) / T**2
+        return Reference(self.start + self.way * s, self.way * sd, self.way * sdd)
+
+
+class Trapezoidal:
+    """From rest to rest as fast as limits of speed and acceleration allow, all joints together along a straight line.
+
+    Args:
+        start, end: positions (n,).
+        speed, acceleration: largest magnitudes (n,) or one number for all.
+    """
+
+    def __init__(self, start: ArrayLike, end: ArrayLike, speed: ArrayLike, acceleration: ArrayLike) -> None:
+        self.start, self.way = np.asarray(start, float), np.asarray(end, float) - np.asarray(start, float)
+        for name, limit in (("speed", speed), ("acceleration", acceleration)):
+            if not (np.asarray(limit, float) > 0).all():
+                raise InputError(f"{name} is positive, got {limit}")
+        far = abs(self.way)
+        with np.errstate(divide="ignore"):
+            self.speed = float(np.min(np.where(far > 0, speed / np.where(far > 0, far, 1), np.inf)))  # of the part of the way, 1/s
+            self.rise = float(np.min(np.where(far > 0, acceleration / np.where(far > 0, far, 1), np.inf)))
+        if not far.any():
+            self.speed = self.rise = 1.0
+        self.speed = min(self.speed, float(np.sqrt(self.rise)))  # a short way is a triangle
+        self.ramp = self.speed / self.rise
+        self.duration = 1 / self.speed + self.ramp
+
+    def __call__(self, t: float) -> Reference:
+        t = min(max(t, 0.0), self.duration)
+        v, a, ramp = self.speed, self.rise, self.ramp
+        if t < ramp:
+            s, sd, sdd = a * t * t / 2, a * t, a
+        elif t <= self.duration - ramp:
+            s, sd, sdd = v * (t - ramp / 2), v, 0.0
+        else:
+            left = self.duration - t
+            s, sd, sdd = 1 - a * left * left / 2, a * left, -a if left > 0 else 0.0
+        return Reference(self.start + self.way * s, self.way * sd, self.way * sdd)
+
+
+def positive(name: str, value: float) -> float:
+    if not value > 0:
+        raise InputError(f"{name} is positive, got {value}")
+    return float(value)

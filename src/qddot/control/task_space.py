@@ -1,0 +1,77 @@
+"""Control of a frame's position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from qddot.control.references import Follow
+from qddot.errors import InputError
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+AXES = ("x", "y", "z")
+
+
+class Task:
+    """The position of a frame's origin in the world, or some of its coordinates.
+
+    Args:
+        frame: name; the tip of the only chain if None.
+        rows: of `("x", "y", "z")`.
+    """
+
+    def __init__(self, robot: Robot, frame: str | None = None, rows: Sequence[str] = ("x", "y", "z")) -> None:
+        if not rows or any(row not in AXES for row in rows):
+            raise InputError(f"rows={rows!r}: a task has some of the coordinates {', '.join(AXES)}")
+        self.robot, self.frame = robot, robot.tip if frame is None else frame
+        self.rows = [AXES.index(row) for row in rows]
+
+    def position(self, q: np.ndarray) -> np.ndarray:
+        return self.robot.transform(q, self.frame)[..., :3, 3][..., self.rows]
+
+    def jacobian(self, q: np.ndarray) -> np.ndarray:
+        return self.robot.jacobian(q, self.frame, "world_aligned")[..., 3:, :][..., self.rows, :]
+
+    def drift(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """`Jdot qd`."""
+        rate = self.robot.jacobian_dot(q, qd, self.frame, "world_aligned")[..., 3:, :][..., self.rows, :]
+        return np.einsum("...ij,...j->...i", rate, qd)
+
+
+class OperationalSpace:
+    """`tau = J^T Lambda (x_r'' + Kp e + Kd e' - Jdot qd) + C qd + g + friction`, and damping in what the task leaves free.
+
+    After Khatib (1987). `Lambda = (J M^-1 J^T)^-1` is the inertia the task feels.
+    """
+
+    def __init__(self, task: Task, reference: Follow, kp: ArrayLike, kd: ArrayLike, posture_damping: float = 0.0) -> None:
+        self.task, self.reference, self.posture_damping = task, reference, posture_damping
+        self.kp, self.kd = np.asarray(kp, float), np.asarray(kd, float)
+
+    def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        task, robot, want = self.task, self.task.robot, self.reference(t)
+        J, M = task.jacobian(q), robot.mass_matrix(q)
+        wanted = want.qdd + self.kp * (want.q - task.position(q)) + self.kd * (want.qd - J @ qd) - task.drift(q, qd)
+        Y = np.linalg.solve(M, J.T)
+        force = np.linalg.solve(J @ Y, wanted)
+        posture = -self.posture_damping * M @ (qd - Y @ np.linalg.solve(J @ Y, J @ qd))
+        return J.T @ force + posture + robot.bias_torque(q, qd)
+
+
+class Impedance:
+    """`tau = J^T (K e + D e') + g + C qd + friction`: to a push the frame gives like a spring and a damper."""
+
+    def __init__(self, task: Task, reference: Follow, stiffness: ArrayLike, damping: ArrayLike) -> None:
+        self.task, self.reference = task, reference
+        self.stiffness, self.damping = np.asarray(stiffness, float), np.asarray(damping, float)
+
+    def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        task, want = self.task, self.reference(t)
+        J = task.jacobian(q)
+        force = self.stiffness * (want.q - task.position(q)) + self.damping * (want.qd - J @ qd)
+        return J.T @ force + task.robot.bias_torque(q, qd)

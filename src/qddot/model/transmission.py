@@ -1,0 +1,108 @@
+"""Motors that drive several joints at once: `motor speeds = N qd`, `tau = N^T motor torques`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from qddot.errors import ModelReferenceError, ModelValueError, Place, near_matches
+from qddot.model.drive import Drive
+from qddot.model.scalar import Scalar, as_scalar
+
+if TYPE_CHECKING:
+    from qddot.model.model import Model
+
+Row = tuple[Scalar, ...]
+
+
+@dataclass(frozen=True)
+class Transmission:
+    """Coupled drives: each row of `matrix` is a motor, each column one of `joints`.
+
+    Args:
+        joints: names of joints with one coordinate of their own.
+        matrix: N, motor turns per joint turn (rad/rad, or rad/m for a slider).
+        drives: of each motor, all on the motor's own side: `rotor_inertia`, `viscous`, `coulomb` and the like; None for nothing.
+        motors: names; `<first joint>.motor1` and so on by default.
+
+    Raises:
+        ModelValueError: a matrix that is not one row a motor and one column a joint, or a drive with what only a joint can have.
+    """
+
+    joints: tuple[str, ...]
+    matrix: tuple[Row, ...]
+    drives: tuple[Drive | None, ...] = ()
+    motors: tuple[str, ...] = ()
+    place: Place | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        rows = tuple(tuple(self._number(x) for x in row) for row in self.matrix)
+        count = len(rows)
+        drives = tuple(self.drives) or (None,) * count
+        motors = tuple(self.motors) or tuple(f"{self.joints[0] if self.joints else ''}.motor{k + 1}" for k in range(count))
+        if not rows or any(len(row) != len(self.joints) for row in rows):
+            raise self.refuse("matrix", self.matrix, f"one row a motor, with one number for each of {len(self.joints)} joints")
+        for name, given in (("drives", drives), ("motors", motors)):
+            if len(given) != count:
+                raise self.refuse(name, given, f"one for each of {count} motors is needed")
+        for drive in drives:
+            if drive and (drive.gear_ratio != 1 or drive.stiffness != 0 or drive.load_friction != 0 or drive.rotor_axis):
+                raise self.refuse(
+                    "drives", drive, "a coupled motor has no gear ratio, spring, load friction or rotor axis of its own"
+                )
+        for name, value in (("joints", tuple(self.joints)), ("matrix", rows), ("drives", drives), ("motors", motors)):
+            object.__setattr__(self, name, value)
+
+    def _number(self, x: object) -> Scalar:
+        try:
+            return as_scalar(x)
+        except (TypeError, ValueError) as error:
+            raise self.refuse("matrix", x, str(error)) from None
+
+    def refuse(self, attribute: str, value: object, rule: str) -> ModelValueError:
+        return ModelValueError(rule, place=self.place, element="transmission", attribute=attribute, text=str(value))
+
+    def map(self, f: Callable[[Scalar], Scalar]) -> Transmission:
+        """With `f` applied to every number."""
+        matrix = tuple(tuple(map(f, row)) for row in self.matrix)
+        return replace(self, matrix=matrix, drives=tuple(drive and drive.map(f) for drive in self.drives))
+
+
+def check_transmissions(transmissions: Sequence[Transmission], single: Collection[str], joints: Sequence[str]) -> None:
+    """Every joint they name has a coordinate of its own, and no two motors share a name.
+
+    Raises:
+        ModelReferenceError: no such joint, or one that follows another or has several coordinates.
+        ModelValueError: a name twice.
+    """
+    motors = [name for x in transmissions for name in x.motors]
+    for x in transmissions:
+        for name in x.joints:
+            if name not in single:
+                rule = f"the joint {name!r} has no single coordinate of its own" if name in joints else f"no joint {name!r}"
+                raise ModelReferenceError(rule, place=x.place, element="transmission", fix=near_matches(name, single))
+        for name in x.motors:
+            if motors.count(name) > 1:
+                raise x.refuse("motors", name, "two motors of one name")
+
+
+def transmission_rows(model: Model) -> list[tuple[str, list[Scalar]]]:
+    """(motor, what each column of qd turns it by): coupled motors, then each other joint's own by its gear ratio."""
+    coupled = {name for x in model.transmissions for name in x.joints}
+    joints = {joint.name: joint for joint in model.joints}
+    columns = {c.name: c.v for c in model.mechanism.coordinates}
+    rows: list[tuple[str, list[Scalar]]] = []
+    for x in model.transmissions:
+        for name, ratios in zip(x.motors, x.matrix):
+            row: list[Scalar] = [0.0] * model.mechanism.nv
+            for joint, ratio in zip(x.joints, ratios):
+                row[columns[joint].start] = ratio
+            rows.append((name, row))
+    for name, span in columns.items():
+        drive = joints[name].drive
+        for c in span if name not in coupled else ():
+            row = [0.0] * model.mechanism.nv
+            row[c] = drive.gear_ratio if drive else 1.0
+            rows.append((name, row))
+    return rows

@@ -1,0 +1,1 @@
+"""Motion: from a state and joint forces to a trajectory."""

@@ -1,0 +1,169 @@
+"""Adaptive steps by SciPy's solvers, from event to event: in between, the mode does not change and the motion is smooth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from qddot.errors import IntegrationError, SingularityError
+from qddot.simulate.events import Event, Moment, Watch
+from qddot.simulate.fixed_step import diverged
+from qddot.simulate.modes import Modes, Switching
+from qddot.simulate.torque import Torque
+
+MOST_EVENTS = 100_000
+
+Function = Callable[[float, np.ndarray], float]
+
+
+class Adaptive:
+    """One motion by a method of `scipy.integrate.solve_ivp`.
+
+    Args:
+        switching: the robot's modes.
+        watches: the caller's events.
+        found: what happens is added to it.
+    """
+
+    def __init__(self, switching: Switching, torque: Torque, watches: list[Watch], found: list[Event]) -> None:
+        self.switching, self.torque, self.watches, self.found = switching, torque, watches, found
+        self.dynamics = switching.dynamics
+        self.robot = self.dynamics.robot
+
+    def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """q and qd of a solver's state."""
+        return self.robot.normalized(y[: self.robot.nq]), y[self.robot.nq :]
+
+    def settled(self, y: np.ndarray, modes: Modes) -> tuple[np.ndarray, np.ndarray]:
+        """The same, back on the constraints and at rest where it is held."""
+        q, qd = self.dynamics.settle(*self.split(y))
+        return q, self.switching.hold(q, qd, modes.held)
+
+    def tau(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(self.torque(t, q, qd), qd.shape)
+
+    def solve(self, q: np.ndarray, qd: np.ndarray, times: np.ndarray, method: str, rtol: float, atol: float) -> Iterator[Moment]:
+        """The states at `times`, or until a terminal event.
+
+        Raises:
+            IntegrationError: the motion diverges, the solver's step vanishes, or events come without end.
+        """
+        from scipy.integrate import solve_ivp
+
+        t, n, last = float(times[0]), 1, float(times[-1])
+        self.torque.begin(t, q, qd)
+        q, qd = self.switching.impact(q, qd)
+        modes = self.switching.decide(t, q, qd, self.tau(t, q, qd))
+        yield t, q, qd
+        while n < len(times):
+            self.torque.begin(t, q, qd)
+            end = min(last, self.torque.next_jump(t))
+            ahead = int(np.searchsorted(times, end, side="right"))
+            at = np.append(times[n:ahead], [] if ahead > n and times[ahead - 1] == end else [end])
+            changes, y0 = self.changes(modes), np.concatenate([q, qd])
+            watched = [marked(f, True, -1) for *_, f in changes] + [self.watched(w) for w in self.watches]
+            try:
+                with np.errstate(over="raise", invalid="raise", divide="raise"):
+                    run = solve_ivp(self.slope(modes), (t, end), y0, method, t_eval=at, events=watched, rtol=rtol, atol=atol)
+            except (FloatingPointError, SingularityError) as error:
+                raise diverged(self.robot, n, t, qd) from error
+            if run.status < 0 or not np.isfinite(run.y).all():
+                came = len(run.t) - 1 if len(run.t) else None
+                when, last_qd = (t, qd) if came is None else (float(run.t[came]), run.y[self.robot.nq :, came])
+                raise diverged(self.robot, n + len(run.t), when, last_qd, f" ({method}: {run.message})")
+            states = [self.settled(y, modes) for y in np.reshape(run.y, (len(y0), -1)).T]
+            for when, (q, qd) in zip(run.t, states):
+                if n < len(times) and when == times[n]:
+                    n += 1
+                    yield float(when), q, qd
+            ended = self.note(run.t_events[len(changes) :])
+            if run.status == 0:
+                t, (q, qd) = end, states[-1]
+                if not self.torque.is_constant:
+                    modes = self.switching.decide(t, q, qd, self.tau(t, q, qd))
+                continue
+            t, which = min((float(x[0]), i) for i, x in enumerate(run.t_events) if len(x) and watched[i].terminal)
+            q, qd = self.settled(run.y_events[which][0], modes)
+            if ended:
+                yield t, q, qd
+                return
+            q, qd, modes = self.change(t, q.copy(), qd, modes, *changes[which][:2])
+            if len(self.found) > MOST_EVENTS:
+                raise IntegrationError(f"more than {MOST_EVENTS} events by t = {t:g} s", time=t, step=n)
+
+    def slope(self, modes: Modes) -> Callable[[float, np.ndarray], np.ndarray]:
+        """The right-hand side in one mode."""
+
+        def f(t: float, y: np.ndarray) -> np.ndarray:
+            q, qd = self.split(y)
+            return np.concatenate([self.robot.configuration_rate(q, qd), self.accelerate(t, q, qd, modes)[0]])
+
+        return f
+
+    def accelerate(self, t: float, q: np.ndarray, qd: np.ndarray, modes: Modes) -> tuple[np.ndarray, np.ndarray]:
+        tau = self.tau(t, q, qd)
+        if not self.switching:
+            return self.dynamics.accelerate(t, q, qd, tau), np.zeros(0)
+        return self.switching.accelerate(t, q, qd, tau, modes)
+
+    # events ---------------------------------------------------------------------------------------------------------------
+
+    def watched(self, w: Watch) -> Function:
+        return marked(lambda t, y: w.value(t, *self.split(y)), w.terminal, w.direction)
+
+    def note(self, times: list[np.ndarray]) -> bool:
+        """Keep the caller's events; true if one of them ends the simulation."""
+        happened = sorted((float(t), i) for i, found in enumerate(times) for t in found)
+        self.found.extend(Event(t, self.watches[i].name) for t, i in happened)
+        return any(self.watches[i].terminal for _, i in happened)
+
+    def changes(self, modes: Modes) -> list[tuple[str, int, Function]]:
+        """(kind, row, function that crosses zero downward) of everything that ends the mode."""
+        s, nq, found = self.switching, self.robot.nq, []
+        for k, mode in enumerate(modes.sliding):
+            if mode == 0:
+                found.append(("slip", k, lambda t, y, k=k: self.reserve(t, y, modes, k)))
+            else:
+                found.append(("stick", k, lambda t, y, k=k, mode=mode: mode * float(s.rows[k] @ y[nq:])))
+        for k, mode in enumerate(modes.stopped):
+            row, i = s.shafts + k, s.stop_q[k]
+            if mode == 0:
+                found.append(("stop", row, lambda t, y, i=i, k=k: min(s.upper[k] - y[i], y[i] - s.lower[k])))
+            else:
+                found.append(("release", row, lambda t, y, row=row, mode=mode: -mode * self.force(t, y, modes)[row]))
+        return found
+
+    def force(self, t: float, y: np.ndarray, modes: Modes) -> np.ndarray:
+        """What holds the rows."""
+        return self.accelerate(t, *self.split(y), modes)[1]
+
+    def reserve(self, t: float, y: np.ndarray, modes: Modes, shaft: int) -> float:
+        """What static friction of a stuck shaft could still take, N m."""
+        own, level = self.force(t, y, modes)[shaft], self.switching.static_level(t, *self.split(y))
+        return float(min(level[0, shaft] + own, level[1, shaft] - own))
+
+    def change(
+        self, t: float, q: np.ndarray, qd: np.ndarray, modes: Modes, kind: str, row: int
+    ) -> tuple[np.ndarray, np.ndarray, Modes]:
+        """State and mode after an event."""
+        s, one = self.switching, np.arange(len(self.switching.rows)) == row
+        self.found.append(Event(t, kind, s.names[row]))
+        if kind == "stick":
+            qd = s.hold(q, qd, modes.held | one)
+        if kind == "stop":
+            i, k = s.stop_q[row - s.shafts], row - s.shafts
+            q[i] = s.upper[k] if s.upper[k] - q[i] < q[i] - s.lower[k] else s.lower[k]
+            q, qd = s.impact(q, qd)
+        after = s.decide(t, q, qd, self.tau(t, q, qd))
+        if kind == "slip" and after.sliding[row] == 0:  # on the very edge: rounding must not hold it for ever
+            after.sliding[row] = -np.sign(self.accelerate(t, q, qd, modes)[1][row])
+        if kind == "release":
+            after.stopped[row - s.shafts] = 0
+        return q, qd, after
+
+
+def marked(f: Function, terminal: bool, direction: float) -> Function:
+    """As SciPy wants it."""
+    f.terminal, f.direction = terminal, direction  # type: ignore[attr-defined]
+    return f

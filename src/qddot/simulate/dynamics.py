@@ -1,0 +1,128 @@
+"""What a simulation integrates: a robot without dry friction, under external forces, other parameters, or constraints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.compile.evaluate import Options
+from qddot.compile.wrenches import net_stack
+from qddot.constraints.enforced import Enforced
+from qddot.errors import InputError
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+
+CLOSED = 1e-12
+"""m or rad: how far loops may stand open after a step."""
+
+
+FAR = 1e6
+"""A position (rad, m) or speed beyond this has run away."""
+
+
+class Forces:
+    """External forces, `f_ext` on the robot and `f_tip` of the robot: each as in `Robot.inverse_dynamics`, or a function
+    (t, q, qd) of the state that gives such."""
+
+    def __init__(self, robot: Robot, f_ext: Any = None, f_tip: Any = None) -> None:
+        self.robot, self.f_ext, self.f_tip = robot, f_ext, f_tip
+        self.is_time_dependent = callable(f_ext) or callable(f_tip)
+
+    def __bool__(self) -> bool:
+        return self.f_ext is not None or self.f_tip is not None
+
+    def stack(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """(..., bodies, 6), as `Robot.external_wrench` returns them."""
+        on, by = (f(t, q, qd) if callable(f) else f for f in (self.f_ext, self.f_tip))
+        return net_stack(self.robot._evaluate, q, on, by, True)
+
+
+class Dynamics:
+    """A robot under everything but dry friction and stops.
+
+    Args:
+        robot: without dry friction.
+        parameters: inertial parameters (..., 10 bodies) instead of its own, or None.
+        constraints: under which it moves, or None.
+        threads: how many share a large batch; None: as many as there are.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        forces: Forces,
+        parameters: np.ndarray | None = None,
+        constraints: Enforced | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.robot, self.forces, self.parameters, self.constraints = robot, forces, parameters, constraints
+        self.options: Options = {} if threads is None else {"threads": threads}
+
+    @property
+    def is_bare(self) -> bool:
+        """Nothing has to be asked within a step."""
+        return not self.forces and self.constraints is None
+
+    def at(self, motions: tuple) -> Dynamics:
+        """The same for some motions of a batch."""
+        if not motions:
+            return self
+        if self.forces:
+            raise InputError("external forces belong to the whole batch: take motions of a trajectory without such")
+        chosen = self.parameters if self.parameters is None or self.parameters.ndim == 1 else self.parameters[motions]
+        return Dynamics(self.robot, self.forces, chosen, self.constraints, self.options.get("threads"))
+
+    def evaluate(self, quantity: str, **inputs: Any) -> Any:
+        """A quantity of the robot, with these parameters."""
+        if self.parameters is not None:
+            inputs["parameters"] = self.parameters
+        return self.robot._evaluate(quantity, inputs, self.options)
+
+    def accelerate(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """qdd (..., nv).
+
+        Raises:
+            FloatingPointError: the state has run away.
+        """
+        if has_run_away(q, qd):
+            raise FloatingPointError
+        if self.constraints is not None:
+            return self.constrained(t, q, qd, tau)[0]
+        return self.evaluate("forward_dynamics", q=q, qd=qd, tau=tau, **self.wrench(t, q, qd))
+
+    def constrained(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """qdd (..., nv) and the multipliers lam (..., k) of the constraints."""
+        assert self.constraints is not None
+        A, rate = self.constraints.values(("A", "Adot_qd"), q, qd)
+        return self.constraints.factored(q, A).accelerations(tau - self.bias(t, q, qd), rate)
+
+    def bias(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Joint forces (..., nv) that leave the robot without acceleration."""
+        return self.evaluate("bias_torque", q=q, qd=qd, **self.wrench(t, q, qd))
+
+    def mobility(self, q: np.ndarray) -> np.ndarray:
+        """(..., nv, nv): what joint forces, or impulses, add to the accelerations, or velocities. The inverse of M but for
+        constraints."""
+        inverse = np.linalg.inv(self.evaluate("mass_matrix", q=q))
+        return inverse if self.constraints is None else inverse @ self.constraints.projections(q).P
+
+    def external(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """J^T f of the external forces (..., nv)."""
+        return self.evaluate("bias_torque", q=q, qd=qd) - self.bias(t, q, qd)
+
+    def wrench(self, t: float, q: np.ndarray, qd: np.ndarray) -> dict[str, np.ndarray]:
+        return {"wrench": self.forces.stack(t, q, qd)} if self.forces else {}
+
+    def settle(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Back onto the constraints, from which rounding and truncation lead away."""
+        if self.constraints is None:
+            return q, qd
+        q = self.constraints.project(q, CLOSED)
+        return q, (self.constraints.projections(q).P_qdd @ qd[..., None])[..., 0]
+
+
+def has_run_away(q: np.ndarray, qd: np.ndarray) -> bool:
+    return not (np.abs(q).max(initial=0) < FAR and np.abs(qd).max(initial=0) < FAR)

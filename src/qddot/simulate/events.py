@@ -1,0 +1,85 @@
+"""What happens on the way: stick, slip and stops, and the caller's own events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from qddot.errors import InputError
+from qddot.simulate.fixed_step import State, Step
+
+Moment = tuple[float, np.ndarray, np.ndarray]
+"""t, q, qd."""
+
+TIGHT = 1e-12  # of a step: how well an event is located
+
+
+@dataclass(frozen=True)
+class Event:
+    """`kind` is `"stick"`, `"slip"`, `"stop"` or `"release"` of a joint, or the name of the caller's function."""
+
+    time: float
+    kind: str
+    joint: str = ""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """A function (t, q, qd) that crosses zero; as with SciPy's solvers, its attributes `terminal` (end the simulation) and
+    `direction` (1: only upward, -1: only downward) are looked at."""
+
+    name: str
+    value: Callable[[float, np.ndarray, np.ndarray], float]
+    terminal: bool
+    direction: float
+
+    def crosses(self, before: float, after: float) -> bool:
+        upward = before < 0 <= after and self.direction >= 0
+        return upward or (before > 0 >= after and self.direction <= 0)
+
+
+def as_watches(events: Any, batch: tuple[int, ...]) -> list[Watch]:
+    """One function or several."""
+    given = list(events) if isinstance(events, Iterable) else [events] if events is not None else []
+    for f in given:
+        if not callable(f):
+            raise InputError(f"events={f!r} is not a function of (t, q, qd)")
+    if given and batch:
+        raise InputError(f"events belong to one motion, q0 has a batch {batch}: simulate the motions one by one")
+    found = [(getattr(f, "__name__", type(f).__name__), f) for f in given]
+    return [Watch(n, f, bool(getattr(f, "terminal", False)), float(getattr(f, "direction", 0))) for n, f in found]
+
+
+def march(
+    step: Step, q: np.ndarray, qd: np.ndarray, times: np.ndarray, every: int, watches: list[Watch], found: list[Event]
+) -> Iterator[Moment]:
+    """The states at each `every`-th of `times` and at the last, one step between two; events are added to `found`."""
+    yield float(times[0]), q, qd
+    values = [w.value(times[0], q, qd) for w in watches]
+    last = len(times) - 1
+    for n, (t, end) in enumerate(pairwise(times.tolist()), 1):
+        start, (q, qd) = (q, qd), step(t, q, qd, end - t)
+        if watches:
+            after = [w.value(end, q, qd) for w in watches]
+            crossed = [(locate(w, step, t, start, end - t), w) for w, a, b in zip(watches, values, after) if w.crosses(a, b)]
+            for moment, w in sorted(crossed, key=lambda x: x[0][0]):
+                found.append(Event(moment[0], w.name))
+                if w.terminal:
+                    yield moment
+                    return
+            values = after
+        if n % every == 0 or n == last:
+            yield end, q, qd
+
+
+def locate(watch: Watch, step: Step, t: float, start: State, h: float) -> Moment:
+    """Where in a step an event happens, by shorter steps."""
+    from scipy.optimize import brentq
+
+    part = lambda x: (t + x, *(step(t, *start, x) if x > 0 else start))  # noqa: E731
+    when = brentq(lambda x: watch.value(*part(x)), 0.0, h, xtol=TIGHT * h)
+    return part(float(when))  # type: ignore[return-value]

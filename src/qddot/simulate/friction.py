@@ -1,0 +1,69 @@
+"""Dry friction apart from everything else: which shafts have it, and how much it can hold or take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qddot.model.joints import Rotor
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+
+class DryFriction:
+    """The shafts of a robot on which dry friction acts.
+
+    Attributes:
+        shafts: (shafts, nv): the speeds of the shafts are `shafts @ qd`.
+        coulomb, rise: (shafts, 2): positive and negative direction, N m.
+        steepness, load: (shafts,).
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        rows, sides = [], []
+        for body in robot.model.bodies:
+            if not (body.drive.is_dry or any(body.drive.rise)):
+                continue
+            ratios = [float(s.w.z) for s in body.joint.subspace] if isinstance(body.joint, Rotor) else None
+            for shaft in [list(zip(body.columns, ratios))] if ratios else [[(c, 1.0)] for c in body.columns]:
+                row = np.zeros(robot.nv)
+                for c, ratio in shaft:
+                    row[c] = ratio
+                rows.append(row)
+                sides.append(body.drive)
+        self.shafts = np.array(rows).reshape(-1, robot.nv)
+        self.coulomb = np.array([s.coulomb for s in sides], float).reshape(-1, 2)
+        self.rise = np.array([s.rise for s in sides], float).reshape(-1, 2)
+        self.steepness = np.array([s.steepness for s in sides], float)
+        self.load = np.array([s.load for s in sides], float)
+
+    def __bool__(self) -> bool:
+        return bool(len(self.shafts))
+
+    def level(self, speed: np.ndarray, load: np.ndarray, resting: np.ndarray) -> np.ndarray:
+        """(2, ..., shafts): the most that friction can take against positive and against negative motion, N m.
+
+        Args:
+            speed: of the shafts.
+            load: joint forces (..., nv) without friction.
+            resting: shafts that stand still: static friction holds them.
+        """
+        share = abs(load @ self.shafts.T) * self.load
+        falling = np.where(resting, 1.0, np.where(self.steepness > 0, 1 / (1 + (speed * self.steepness) ** 2), 0.0))
+        return np.stack([self.coulomb[:, k] + self.rise[:, k] * falling + share for k in range(2)])
+
+
+def without_dry_friction(robot: Robot) -> Robot:
+    """The same robot, with viscous friction only."""
+    return changed(robot, coulomb=0.0, static=0.0, stribeck_velocity=0.0, load_friction=0.0)
+
+
+def changed(robot: Robot, **values: float) -> Robot:
+    """The same robot with some numbers of every drive replaced."""
+    model = robot.model
+    joints = [replace(joint, drive=joint.drive and replace(joint.drive, **values)) for joint in model.joints]
+    motors = [replace(x, drives=tuple(drive and replace(drive, **values) for drive in x.drives)) for x in model.transmissions]
+    return type(robot)(model.copy(joints=joints, transmissions=motors))

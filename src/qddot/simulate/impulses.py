@@ -1,0 +1,65 @@
+"""Forces within bounds: dry friction that brings a shaft to rest, stops that a joint runs into.
+
+What they do, `v = v* + W p`, must agree with them: a shaft whose friction is not used up stands still; one that moves has all of it
+against it; a stop pushes only, and only where the joint does not leave. This is a convex problem (that of Jean and Moreau), for
+impulses and velocities as well as for forces and accelerations.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+ROUNDS, SWEEPS = 20, 200
+ENOUGH = 1e-12  # of the largest
+
+
+def solve_bounded(W: np.ndarray, v: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """p (..., rows) within [lower, upper], with `v + W p` zero where p is inside, and against p where it is at a bound.
+
+    Which are inside is guessed and corrected (the primal-dual active set); where that does not end, projected Gauss-Seidel does.
+
+    Args:
+        W: (..., rows, rows), `N M^-1 N^T`.
+        v: (..., rows) without p.
+        lower, upper: (..., rows); both zero where nothing acts.
+    """
+    W, v, lower, upper = np.broadcast_arrays(W, v[..., None], lower[..., None], upper[..., None])
+    v, lower, upper = (x[..., 0] for x in (v, lower, upper))
+    inside = lower < upper
+    p, diagonal = np.clip(0.0, lower, upper), np.einsum("...ii->...i", W)
+    for _ in range(ROUNDS):
+        p = np.where(inside, 0.0, p)
+        p = p + masked_solve(W, inside, -(v + apply(W, p)))
+        aim = p - (v + apply(W, p)) / diagonal
+        still = (aim > lower) & (aim < upper)
+        p = np.clip(p, lower, upper)
+        if (still == inside).all():
+            return p
+        p, inside = np.where(still, p, np.clip(aim, lower, upper)), still
+    return sweep(W, v, lower, upper, p)
+
+
+def masked_solve(W: np.ndarray, chosen: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """x with `(W x)[chosen] = right[chosen]`, and zero elsewhere."""
+    both = chosen[..., :, None] & chosen[..., None, :]
+    part = np.where(both, W, np.eye(W.shape[-1]))
+    return np.linalg.solve(part, np.where(chosen, right, 0.0)[..., None])[..., 0]
+
+
+def sweep(W: np.ndarray, v: np.ndarray, lower: np.ndarray, upper: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Row by row, over the whole batch at once, until nothing changes."""
+    p = np.clip(p, lower, upper)
+    for _ in range(SWEEPS):
+        change = 0.0
+        for i in range(W.shape[-1]):
+            rest = v[..., i] + (W[..., i, :] * p).sum(-1)
+            new = np.clip(p[..., i] - rest / W[..., i, i], lower[..., i], upper[..., i])
+            change = max(change, float(abs(new - p[..., i]).max(initial=0.0)))
+            p[..., i] = new
+        if change <= ENOUGH * float(abs(p).max(initial=0.0)):
+            break
+    return p
+
+
+def apply(W: np.ndarray, p: np.ndarray) -> np.ndarray:
+    return (W @ p[..., None])[..., 0]

@@ -1,0 +1,193 @@
+"""Stick, slip and stops: in each mode the motion is smooth, and a balance of forces decides which mode comes next.
+
+A shaft with dry friction slides in a known direction or is stuck; a joint is free or rests against a stop. What is stuck or stopped
+does not accelerate; the forces that hold it are watched: friction lets go where it would have to exceed its static level, a stop
+where it would have to pull.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from qddot.simulate.dynamics import Dynamics
+from qddot.simulate.friction import DryFriction
+from qddot.simulate.impulses import apply, masked_solve, solve_bounded
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+SOFT = 1e-11
+"""Of the mobility: added where several forces may hold the same, such as friction and a stop, so that they share the load."""
+
+
+REST = 1e-12
+"""Of the speeds of its joints: a shaft that several joints turn stands still if it turns by less."""
+
+
+class Modes(NamedTuple):
+    """sliding: (..., shafts) 1, -1, or 0 while stuck; stopped: (..., stops) 1 at the upper limit, -1 at the lower, 0 if free."""
+
+    sliding: np.ndarray
+    stopped: np.ndarray
+
+    @property
+    def held(self) -> np.ndarray:
+        """(..., shafts + stops): what does not move."""
+        return np.concatenate([self.sliding == 0, self.stopped != 0], axis=-1)
+
+
+class Switching:
+    """The accelerations in each mode, and what leads from one to the next; for one state or a batch.
+
+    Attributes:
+        rows: (shafts + stops, nv): the speeds of shafts and of joints with stops are `rows @ qd`.
+        columns: of each row the only column that is not zero, or -1 where several joints turn a shaft.
+        names: of their joints.
+        lower, upper: limits (stops,) of the coordinates `stop_q`.
+    """
+
+    def __init__(self, robot: Robot, dynamics: Dynamics, dry: DryFriction, stops: bool) -> None:
+        self.dynamics, self.dry, self.shafts = dynamics, dry, len(dry.shafts)
+        coordinates, limits = robot.model.mechanism.coordinates, robot.limits
+        bounded = [c for c in coordinates if stops and c.single and np.isfinite([c.limits.lower, c.limits.upper]).any()]
+        self.stop_q = np.array([c.q.start for c in bounded], int)
+        self.lower, self.upper = limits.lower[self.stop_q], limits.upper[self.stop_q]
+        stop_v = np.array([c.v.start for c in bounded], int)
+        self.rows = np.concatenate([dry.shafts, np.eye(robot.nv)[stop_v]])
+        owner = {k: c.name for c in coordinates for k in c.v}
+        used = [np.flatnonzero(row) for row in self.rows]
+        self.names = [owner[int(columns[0])] for columns in used]
+        self.columns = np.array([columns[0] if len(columns) == 1 else -1 for columns in used], int)
+        distinct = np.linalg.matrix_rank(self.rows) if len(self.rows) else 0
+        self.is_redundant = dynamics.constraints is not None or distinct < len(self.rows)
+
+    def __bool__(self) -> bool:
+        return bool(len(self.rows))
+
+    def at(self, motions: tuple) -> Switching:
+        """The same for some motions of a batch."""
+        found = copy(self)
+        found.dynamics = self.dynamics.at(motions)
+        return found
+
+    # in a mode ------------------------------------------------------------------------------------------------------------
+
+    def accelerate(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, modes: Modes) -> tuple[np.ndarray, np.ndarray]:
+        """qdd (..., nv), and the forces (..., rows) that hold what is held."""
+        free = self.dynamics.accelerate(t, q, qd, self.delivered(qd, tau, modes.sliding))
+        held = modes.held
+        if not held.any():
+            return free, np.zeros(held.shape)
+        Y, W = self.compliance(q)
+        force = masked_solve(W, held, -(free @ self.rows.T))
+        return self.at_rest(free + apply(Y, force), held), force
+
+    def speeds(self, qd: np.ndarray) -> np.ndarray:
+        """(..., rows), exactly zero at rest."""
+        speed = qd @ self.rows.T
+        return np.where(abs(speed) <= REST * (abs(qd) @ abs(self.rows.T)), 0.0, speed)
+
+    def delivered(self, qd: np.ndarray, tau: np.ndarray, sliding: np.ndarray) -> np.ndarray:
+        """What dry friction of the sliding shafts leaves of the joint forces."""
+        if not self.dry:
+            return tau
+        level = self.dry.level(qd @ self.dry.shafts.T, np.zeros(qd.shape[-1]), np.zeros(self.shafts, bool))
+        rest = tau - np.where(sliding > 0, level[0], np.where(sliding < 0, -level[1], 0.0)) @ self.dry.shafts
+        if not self.dry.load.any():
+            return rest
+        viscous = self.dynamics.evaluate("friction_torque", qd=qd)
+        part = (self.dry.load * sliding) @ self.dry.shafts  # such a shaft is one joint
+        return (rest - viscous) / (1 + part * np.sign(rest - viscous)) + viscous
+
+    def compliance(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What forces on the rows do to qdd (..., nv, rows), and to the rows themselves (..., rows, rows)."""
+        Y = self.dynamics.mobility(q) @ self.rows.T
+        W = self.rows @ Y
+        if self.is_redundant:
+            W = W + SOFT * np.trace(W, axis1=-2, axis2=-1)[..., None, None] * np.eye(len(self.rows))
+        return Y, W
+
+    def at_rest(self, v: np.ndarray, held: np.ndarray) -> np.ndarray:
+        """Velocities or accelerations, exactly zero where a joint is held: rounding must not set it in motion."""
+        v = v.copy()
+        for k, column in enumerate(self.columns):
+            if column >= 0:
+                v[..., column] = np.where(held[..., k], 0.0, v[..., column])
+        return v
+
+    # from mode to mode ----------------------------------------------------------------------------------------------------
+
+    def decide(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> Modes:
+        """What rests and what moves from here on, by a balance of forces and accelerations."""
+        speed = self.speeds(qd)
+        sliding, moving = np.sign(speed[..., : self.shafts]), speed[..., self.shafts :]
+        stopped = np.where(moving == 0, self.at_stops(q), 0.0)  # the others leave: `impact` has seen to it
+        modes = Modes(sliding, stopped)
+        if not modes.held.any():
+            return modes
+        a = self.dynamics.accelerate(t, q, qd, self.delivered(qd, tau, sliding)) @ self.rows.T
+        _, W = self.compliance(q)
+        level = np.zeros((2, *sliding.shape))
+        if self.dry:
+            level = self.static_level(t, q, qd)
+        force, lower, upper = self.balance(W, a, level, modes)
+        slips = (sliding == 0) & ((force <= lower) | (force >= upper))[..., : self.shafts]
+        if slips.any() and self.dry.rise.any():  # what slips is held by less
+            level = np.where(slips, self.dry.level(speed[..., : self.shafts], np.zeros(qd.shape), ~slips), level)
+            force, lower, upper = self.balance(W, a, level, modes)
+        after = np.sign(a + apply(W, force))
+        inside = (force > lower) & (force < upper)
+        start = np.where(inside, 0.0, after)[..., : self.shafts]
+        pushed = force[..., self.shafts :] != 0
+        return Modes(np.where(sliding == 0, start, sliding), np.where(pushed, stopped, 0.0))
+
+    def balance(self, W: np.ndarray, a: np.ndarray, level: np.ndarray, modes: Modes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The forces of resting shafts and stops, and their bounds."""
+        resting = modes.sliding == 0
+        lower = np.concatenate([np.where(resting, -level[0], 0.0), np.where(modes.stopped > 0, -np.inf, 0.0)], axis=-1)
+        upper = np.concatenate([np.where(resting, level[1], 0.0), np.where(modes.stopped < 0, np.inf, 0.0)], axis=-1)
+        return solve_bounded(W, a, lower, upper), lower, upper
+
+    def static_level(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """(2, ..., shafts): what dry friction can hold."""
+        load = self.dynamics.bias(t, q, qd) if self.dry.load.any() else np.zeros(qd.shape)
+        return self.dry.level(np.zeros(self.shafts), load, np.ones(self.shafts, bool))
+
+    def at_stops(self, q: np.ndarray) -> np.ndarray:
+        """(..., stops) -1 at or below the lower limit, 1 at or above the upper."""
+        x = q[..., self.stop_q]
+        return np.where(x <= self.lower, -1.0, np.where(x >= self.upper, 1.0, 0.0))
+
+    def impact(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Joints beyond a limit are set onto it; what drives them further is taken by an inelastic impact."""
+        side = self.at_stops(q)
+        speed = qd @ self.rows[self.shafts :].T
+        if not (side * speed > 0).any():
+            return q, qd
+        q = q.copy()
+        q[..., self.stop_q] = np.clip(q[..., self.stop_q], self.lower, self.upper)
+        Y, W = self.compliance(q)
+        Y, W = Y[..., self.shafts :], W[..., self.shafts :, self.shafts :]
+        p = solve_bounded(W, speed, np.where(side > 0, -np.inf, 0.0), np.where(side < 0, np.inf, 0.0))
+        struck = np.concatenate([np.zeros((*p.shape[:-1], self.shafts), bool), p != 0], axis=-1)
+        return q, self.at_rest(qd + apply(Y, p), struck)
+
+    def hold(self, q: np.ndarray, qd: np.ndarray, held: np.ndarray) -> np.ndarray:
+        """qd without what rounding and truncation added to the rows `held`, which are at rest."""
+        if (held[..., self.columns < 0]).any():
+            return self.rest(q, qd, held)
+        return self.at_rest(qd, held)
+
+    def rest(self, q: np.ndarray, qd: np.ndarray, held: np.ndarray) -> np.ndarray:
+        """qd after impulses that bring the rows `held` to rest."""
+        Y, W = self.compliance(q)
+        return self.at_rest(qd + apply(Y, masked_solve(W, held, -(qd @ self.rows.T))), held)
+
+    def settled(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The accelerations as they are, and the joint forces (..., nv) of dry friction and stops behind them."""
+        modes = self.decide(t, q, qd, tau)
+        qdd, force = self.accelerate(t, q, qd, tau, modes)
+        return qdd, self.delivered(qd, tau, modes.sliding) - tau + force @ self.rows

@@ -1,0 +1,163 @@
+"""From a state and a law for the joint forces to a trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.constraints.enforced import Enforced
+from qddot.errors import InputError, near_matches
+from qddot.simulate.adaptive import Adaptive
+from qddot.simulate.dynamics import Dynamics, Forces
+from qddot.simulate.events import Event, Moment, as_watches, march
+from qddot.simulate.fixed_step import RungeKutta, guarded
+from qddot.simulate.friction import DryFriction, without_dry_friction
+from qddot.simulate.modes import Switching
+from qddot.simulate.progress import shown
+from qddot.simulate.torque import Torque
+from qddot.simulate.trajectory import Trajectory
+from qddot.simulate.variational import Variational
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+FIXED = ("rk4", "variational")
+ADAPTIVE = ("RK45", "DOP853", "Radau")
+CLOSE = 1e-6  # a first state this far off its constraints is put onto them
+
+
+def simulate(
+    robot: Robot,
+    q0: Any,
+    qd0: Any,
+    t: Any,
+    *,
+    torque: Any,
+    f_ext: Any,
+    f_tip: Any,
+    constraints: Any,
+    parameters: Any,
+    events: Any,
+    method: str,
+    step: float,
+    every: int,
+    rtol: float,
+    atol: float,
+    saturate: bool,
+    stops: bool,
+    threads: int | None,
+    progress: bool | None,
+) -> Trajectory:
+    """See `Robot.simulate`."""
+    if method not in (*FIXED, *ADAPTIVE):
+        raise InputError(f"method={method!r}: {near_matches(method, (*FIXED, *ADAPTIVE))}")
+    if not isinstance(every, int) or every < 1:
+        raise InputError(f"every={every!r}: each k-th sample is kept, k a whole number from 1")
+    dry, times = DryFriction(robot), time_grid(t, step)
+    smooth = without_dry_friction(robot) if dry else robot
+    numbers = inertial_parameters(robot, parameters)
+    q, qd = start(robot, q0, qd0, () if numbers is None else numbers.shape[:-1])
+    dynamics = Dynamics(smooth, Forces(robot, f_ext, f_tip), numbers, enforced(smooth, constraints, numbers), threads)
+    switching, law = Switching(robot, dynamics, dry, stops), Torque(robot, torque, times, saturate)
+    watches, found = as_watches(events, q.shape[:-1]), []
+    refuse_beyond_stops(switching, q)
+    law.begin(times[0], q, qd)
+    check_first_state(dynamics, float(times[0]), q, qd, np.broadcast_to(law(times[0], q, qd), qd.shape))
+    q, qd = switching.impact(*dynamics.settle(q, qd))
+    if method in ADAPTIVE:
+        if q.ndim > 1:
+            raise InputError(f"method={method!r} follows one motion, q0 has shape {q.shape}: use method='rk4' for a batch")
+        times = kept(times, every)
+        states = Adaptive(switching, law, watches, found).solve(q, qd, times, method, rtol, atol)
+    else:
+        advance = Variational(robot, dynamics, law) if method == "variational" else RungeKutta(robot, switching, law)
+        states = march(guarded(robot, advance), q, qd, times, every, watches, found)
+        times = kept(times, every)
+    return record(shown(states, times, progress), len(times), robot, law, switching, found)
+
+
+def record(states: Iterator[Moment], most: int, robot: Robot, law: Torque, switching: Switching, found: list[Event]) -> Trajectory:
+    """The states, and the joint forces applied there, in arrays made beforehand."""
+    n, t, q, qd, tau = 0, np.empty(0), np.empty(0), np.empty(0), np.empty(0)
+    for n, (when, position, speed) in enumerate(states, 1):
+        law.begin(when, position, speed)
+        force = law(when, position, speed)
+        if n == 1:
+            t, q, qd = (np.empty((most + 1, *np.shape(x))) for x in (when, position, speed))
+            tau = np.broadcast_to(force, (most + 1, *speed.shape)) if law.is_constant else np.empty(qd.shape)
+        t[n - 1], q[n - 1], qd[n - 1] = when, position, speed
+        if not law.is_constant:
+            tau[n - 1] = force
+    return Trajectory(robot, t[:n], q[:n], qd[:n], tau[:n], tuple(found), switching)
+
+
+def start(robot: Robot, q0: Any, qd0: Any, batch: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Checked, and with one leading shape."""
+    read = robot._evaluate.prepared
+    q, qd = read("q0", q0, (robot.nq,)), read("qd0", np.zeros(robot.nv) if qd0 is None else qd0, (robot.nv,))
+    q = robot._evaluate.configuration("q0", q)
+    try:
+        batch = np.broadcast_shapes(q.shape[:-1], qd.shape[:-1], batch)
+    except ValueError:
+        raise InputError(
+            f"leading dimensions of q0 {q.shape[:-1]}, qd0 {qd.shape[:-1]} and parameters {batch} do not fit"
+        ) from None
+    return np.broadcast_to(q, (*batch, robot.nq)).copy(), np.broadcast_to(qd, (*batch, robot.nv)).copy()
+
+
+def check_first_state(dynamics: Dynamics, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> None:
+    """A state without accelerations, or off its constraints, says so before anything moves."""
+    if dynamics.constraints is None:
+        dynamics.accelerate(t, q, qd, tau)
+    else:
+        dynamics.constraints.forward_dynamics(q, qd, tau, dynamics.wrench(t, q, qd).get("wrench"), None, CLOSE)
+
+
+def refuse_beyond_stops(switching: Switching, q: np.ndarray) -> None:
+    """A joint beyond its stop cannot be."""
+    x = q[..., switching.stop_q]
+    beyond = (x < switching.lower) | (x > switching.upper)
+    if beyond.any():
+        k = int(np.argwhere(beyond)[0][-1])
+        values, name = x[..., k].ravel(), switching.names[switching.shafts + k]
+        value, lower, upper = float(values[beyond[..., k].ravel()][0]), switching.lower[k], switching.upper[k]
+        raise InputError(
+            f"q0 of joint {name!r} is {value:g}, beyond its limits [{lower:g}, {upper:g}]: start within, or use stops=False"
+        )
+
+
+def inertial_parameters(robot: Robot, given: Any) -> np.ndarray | None:
+    """(..., 10 bodies)."""
+    return None if given is None else robot._evaluate.prepared("parameters", given, (10 * len(robot.body_names),))
+
+
+def enforced(robot: Robot, constraints: Any, parameters: np.ndarray | None) -> Enforced | None:
+    """The constraints of a simulation; None without."""
+    if constraints is None or constraints is False:
+        return None
+    if parameters is not None:
+        raise InputError("constraints know the robot's own parameters only: leave parameters out, or change the robot")
+    return Enforced(robot._evaluate, None if constraints is True else constraints)
+
+
+def time_grid(t: Any, step: float) -> np.ndarray:
+    """Equal steps up to a final time, or the times given."""
+    times = np.asarray(t, dtype=float)
+    if not np.isfinite(times).all() or not np.isfinite(step) or step <= 0:
+        raise InputError(f"t={t!r}, step={step!r}: times and step are finite, and the step is positive")
+    if times.ndim == 0:
+        if times <= 0:
+            raise InputError(f"t={float(times):g}: the final time is positive, s")
+        count = max(int(np.ceil(float(times) / step * (1 - 1e-12))), 1)
+        return np.linspace(0.0, float(times), count + 1)
+    if times.ndim != 1 or len(times) < 2 or (np.diff(times) <= 0).any():
+        raise InputError(f"t has shape {times.shape}: a final time, or one row of at least two times that increase")
+    return times
+
+
+def kept(times: np.ndarray, every: int) -> np.ndarray:
+    """Each `every`-th time, and the last."""
+    chosen = times[::every]
+    return chosen if chosen[-1] == times[-1] else np.append(chosen, times[-1])

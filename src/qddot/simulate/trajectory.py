@@ -1,0 +1,182 @@
+"""What a simulation returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.errors import InputError, missing_extra
+from qddot.simulate.events import Event
+from qddot.simulate.modes import Switching
+
+if TYPE_CHECKING:
+    from matplotlib.animation import FuncAnimation
+    from matplotlib.figure import Figure
+
+    from qddot.robot import Robot
+
+AT_ONCE = 20_000
+"""States whose accelerations are computed together: what bounds the memory needed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """A motion, sampled. What follows from the states is computed when first asked for.
+
+    Attributes:
+        robot: whose motion it is.
+        t: (samples,) times, s.
+        q, qd: (samples, ..., nq) and (samples, ..., nv).
+        tau: (samples, ..., nv) joint forces that were applied, after saturation.
+        events: what happened on the way; with a fixed step the caller's events only.
+    """
+
+    robot: Robot
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    tau: np.ndarray
+    events: tuple[Event, ...]
+    _switching: Switching = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __repr__(self) -> str:
+        batch = f", batch {self.q.shape[1:-1]}" if self.q.ndim > 2 else ""
+        happened = f", {len(self.events)} events" if self.events else ""
+        return f"Trajectory of {self.robot.name!r}: {len(self)} samples, t = {self.t[0]:g} ... {self.t[-1]:g} s{batch}{happened}"
+
+    # accelerations and forces ---------------------------------------------------------------------------------------------
+
+    @property
+    def qdd(self) -> np.ndarray:
+        """(samples, ..., nv) accelerations; zero where a joint is stuck or rests against a stop."""
+        return self._resolved[0]
+
+    @property
+    def lam(self) -> np.ndarray | None:
+        """(samples, ..., k) multipliers of the constraints, or None without."""
+        return self._resolved[3]
+
+    @cached_property
+    def _resolved(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+        """qdd, and the joint forces of dry friction and stops, of the environment, of the constraints."""
+        dynamics = self._switching.dynamics
+        length = 1 if dynamics.forces.is_time_dependent else max(AT_ONCE // max(int(np.prod(self.q.shape[1:-1])), 1), 1)
+        parts = []
+        for k in range(0, len(self), length):
+            here = slice(k, k + length) if length > 1 else k
+            t, q, qd, tau = float(self.t[k]), self.q[here], self.qd[here], self.tau[here]
+            qdd, passive = self._switching.settled(t, q, qd, tau)
+            external = dynamics.external(t, q, qd) if dynamics.forces else np.zeros(qd.shape)
+            lam = dynamics.constrained(t, q, qd, tau + passive)[1] if dynamics.constraints is not None else np.zeros(qd.shape)
+            parts.append([x if length > 1 else x[None] for x in (qdd, passive, external, lam)])
+        qdd, passive, external, lam = (np.concatenate(x) for x in zip(*parts))
+        return qdd, passive, external, lam if dynamics.constraints is not None else None
+
+    # energy ---------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def kinetic_energy(self) -> np.ndarray:
+        """(samples, ...) J."""
+        return self._switching.dynamics.evaluate("kinetic_energy", q=self.q, qd=self.qd)
+
+    @cached_property
+    def potential_energy(self) -> np.ndarray:
+        """(samples, ...) J, of gravity and springs."""
+        return self._switching.dynamics.evaluate("potential_energy", q=self.q)
+
+    @cached_property
+    def energy(self) -> np.ndarray:
+        """(samples, ...) J."""
+        return self.kinetic_energy + self.potential_energy
+
+    @cached_property
+    def power(self) -> np.ndarray:
+        """(samples, ...) W: what the joint forces put in."""
+        return (self.tau * self.qd).sum(-1)
+
+    @cached_property
+    def external_power(self) -> np.ndarray:
+        """(samples, ...) W: what external forces put in."""
+        return (self._resolved[2] * self.qd).sum(-1)
+
+    @cached_property
+    def friction_loss(self) -> np.ndarray:
+        """(samples, ...) W: what friction takes out."""
+        viscous = self._switching.dynamics.evaluate("friction_torque", qd=self.qd)
+        return ((viscous - self._resolved[1]) * self.qd).sum(-1)
+
+    @cached_property
+    def energy_residual(self) -> np.ndarray:
+        """(samples, ...) J: energy less what it was at first and what the three powers brought since, by Simpson's rule.
+
+        What is left is the error of the integration and of the rule, and the energy that impacts on stops took.
+        """
+        from scipy.integrate import cumulative_simpson
+
+        net = self.power + self.external_power - self.friction_loss
+        return self.energy - self.energy[0] - cumulative_simpson(net, x=self.t, axis=0, initial=0)
+
+    # out ------------------------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, index: Any) -> Trajectory:
+        """Some samples, and with a second index some motions of a batch: `trajectory[:, 3]` is the fourth."""
+        first, *rest = index if isinstance(index, tuple) else (index,)
+        if isinstance(first, int):
+            first = slice(first, first + 1 or None)
+        at = (first, *rest)
+        q, qd, tau = (x[at] for x in (self.q, self.qd, self.tau))
+        return Trajectory(self.robot, self.t[first], q, qd, tau, self.events, self._switching.at(tuple(rest)))
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """One column (samples,) a signal: `t`, `q1`, ..., `qd1`, ..., `qdd1`, ..., `tau1`, ..., `lam1`, ... and the energies."""
+        self._refuse_batch("a table")
+        table = {"t": self.t}
+        for name in ("q", "qd", "qdd", "tau", "lam"):
+            values = getattr(self, name)
+            if values is not None:
+                table |= {f"{name}{i + 1}": values[:, i] for i in range(values.shape[1])}
+        return table | {"kinetic_energy": self.kinetic_energy, "potential_energy": self.potential_energy}
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the table of `columns`, with a header line."""
+        table = self.columns()
+        np.savetxt(path, np.column_stack(list(table.values())), delimiter=",", header=",".join(table), comments="", fmt="%.17g")
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write the table of `columns` (needs the extra `parquet`)."""
+        try:
+            import pyarrow  # type: ignore[import-not-found]
+            import pyarrow.parquet  # type: ignore[import-not-found]
+        except ImportError:
+            raise missing_extra("pyarrow", "parquet", "writing Parquet") from None
+        pyarrow.parquet.write_table(pyarrow.table({name: np.ascontiguousarray(x) for name, x in self.columns().items()}), path)
+
+    def plot(self) -> Figure:
+        """Positions, speeds, joint forces and energies over time (needs the extra `plot`)."""
+        from qddot.simulate.drawing import plot
+
+        self._refuse_batch("a plot")
+        return plot(self)
+
+    def animate(self, path: str | Path | None = None, *, fps: float = 25.0) -> FuncAnimation:
+        """The robot as a stick figure that moves in real time (needs the extra `plot`).
+
+        Args:
+            path: where to save it, `.gif` or `.html`; None: only return it.
+            fps: pictures a second.
+        """
+        from qddot.simulate.drawing import animate
+
+        self._refuse_batch("an animation")
+        return animate(self, path, fps)
+
+    def _refuse_batch(self, what: str) -> None:
+        if self.q.ndim != 2:
+            raise InputError(f"{what} shows one motion, this has a batch {self.q.shape[1:-1]}: take one with trajectory[:, i]")

@@ -1,0 +1,45 @@
+"""References: rates are the derivatives of positions, ends are where they should be, limits are kept."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from qddot import InputError
+from qddot.control import Hold, Quintic, Trapezoidal
+
+START, END = np.array([0.1, -0.5, 0.0]), np.array([1.1, 0.5, 0.0])
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [Quintic(START, END, 1.7), Trapezoidal(START, END, 0.8, 3.0), Trapezoidal(START, END, 5.0, [1.0, 2.0, 1.0]), Hold(START)],
+)
+def test_rates_are_derivatives(reference):
+    h = 1e-5
+    for t in np.linspace(0.05, 1.6, 23):
+        before, now, after = reference(t - h), reference(t), reference(t + h)
+        assert_allclose(now.qd, (after.q - before.q) / (2 * h), atol=1e-4)
+
+
+@pytest.mark.parametrize("reference", [Quintic(START, END, 1.7), Trapezoidal(START, END, 0.8, 3.0)])
+def test_from_rest_to_rest(reference):
+    for t, q in ((-1.0, START), (0.0, START), (reference.duration, END), (reference.duration + 1, END)):
+        assert_allclose(reference(t).q, q, atol=1e-12)
+        assert_allclose(reference(t).qd, 0, atol=1e-12)
+
+
+def test_a_trapezoid_uses_its_limits():
+    reference = Trapezoidal(START, END, 0.8, 3.0)
+    speeds = np.array([abs(reference(t).qd).max() for t in np.linspace(0, reference.duration, 500)])
+    assert_allclose(speeds.max(), 0.8)
+    assert_allclose(reference.duration, 1 / 0.8 + 0.8 / 3.0)  # way / speed + speed / acceleration
+    short = Trapezoidal([0.0], [0.01], 1.0, 1.0)
+    assert_allclose(short.duration, 2 * np.sqrt(0.01))  # a triangle
+    assert Trapezoidal(START, START, 1.0, 1.0)(0.5).q == pytest.approx(START)
+
+
+def test_what_is_refused():
+    with pytest.raises(InputError, match="duration is positive, got 0"):
+        Quintic(START, END, 0)
+    with pytest.raises(InputError, match="speed is positive, got -1"):
+        Trapezoidal(START, END, -1, 1)
