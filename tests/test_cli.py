@@ -219,3 +219,74 @@ def test_shell_completion():
     assert completions("info", "pum")[0] == "puma560"
     assert completions("compute", "two_link", "mass_") == ["mass_matrix", "mass_matrix_rate"]
     assert completions("compute", "two_link", "coriolis_matrix", "-o", "form=r") == ["form=rate"]
+
+
+# closed forms -------------------------------------------------------------------------------------------------------------
+
+
+def test_equations_as_text():
+    result = call("equations", "point_mass_2r", "--symbolic")
+    assert result.exit_code == 0, result.stderr
+    lines = [line for line in result.stdout.splitlines() if not line.startswith(" ")]
+    assert [line.split(" = ")[0] for line in lines] == ["M(q)", "c(q, qd)", "g(q)"]
+    assert lines[1] == "c(q, qd) = [-m2*L1*L2*s2*qd2*(2*qd1 + qd2), m2*L1*L2*s2*qd1**2]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "start"),
+    [
+        (("mass_matrix", "--format", "latex", "--notation", "siciliano"), r"B(q) = \begin{bmatrix}"),
+        (("gravity_torque", "--notation", "craig"), "G(theta) = ["),
+        (("coriolis_matrix", "--format", "mathml"), "<math "),
+        (("mass_matrix", "--format", "python"), "import numpy as np"),
+        (("mass_matrix", "--format", "c", "--parameters", "inertial"), "#include <math.h>\n\n/* p: m1, mx1, Izz1"),
+        (("jacobian_dot",), "Jdot(q, qd) = [["),
+    ],
+)
+def test_equations_in_every_format(arguments, start):
+    result = call("equations", "two_link", *arguments)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith(start)
+
+
+def test_equations_report_what_was_left_out():
+    result = call("equations", "four_bar", "gravity_torque")
+    assert result.stderr.startswith("note: constraints 'loop': not imposed")
+    assert result.stdout == "g(q) = [0, 0, 0]\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("equations", "two_link", "mas_matrix"), "did you mean 'mass_matrix'"),
+        (("equations", "two_link", "--format", "c", "--notation", "craig"), "--notation does not apply to --format c"),
+        (("equations", "nosuch"), "no file or catalog robot 'nosuch'"),
+        (("derive", "two_link", "--method", "newton"), "'newton' is not one of"),
+        (("derive", "two_link", "-o", "out.pdf"), "ends in '.pdf'"),
+        (("derive", "two_link", "--floating"), 'use method="newton-euler"'),
+        (("properties", "two_link", "--limits", "1"), "a pair (lower, upper) is needed"),
+    ],
+)
+def test_closed_forms_fail_with_one_line(arguments, message):
+    result = call(*arguments)
+    assert result.exit_code != 0
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_derive_prints_or_writes(tmp_path):
+    result = call("derive", "rp_arm", "--symbolic", "--method", "jacobian")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("# The equations of motion of rp\\_arm after Jacobians\n")
+    path = tmp_path / "arm.html"
+    result = call("derive", "rp_arm", "-o", str(path))
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert path.read_text().startswith("<!DOCTYPE html>")
+
+
+def test_properties_within_given_limits():
+    result = call("properties", "point_mass_2r", "--symbolic", "--limits", "-pi/2,pi/2")
+    assert result.exit_code == 0, result.stderr
+    assert "Bounds for (-1.571, -1.571) <= q <= (1.571, 1.571)" in result.stdout
+    assert "1.64449*L1*L2*m2" in result.stdout
+    assert "4*L1*L2*m2" in result.stdout

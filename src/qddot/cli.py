@@ -29,9 +29,12 @@ FORMS = (
     "potential_energy",
     "lagrangian",
     "hamiltonian",
+    "mass_matrix_rate",
     "jacobian",
+    "jacobian_dot",
     "transform",
 )
+"""What `equations` prints, and the first three if nothing is asked for."""
 
 WHOLE: dict[str, Any] = {"threshold": sys.maxsize, "linewidth": sys.maxsize, "precision": 10, "suppress": True}
 
@@ -63,17 +66,20 @@ class RobotName(click.ParamType):
 
 
 class QuantityName(click.ParamType):
-    """A key of `QUANTITIES`, completed by the shell."""
+    """One of some quantities, by default of `QUANTITIES`, completed by the shell."""
 
     name = "quantity"
 
+    def __init__(self, known: Iterable[str] = QUANTITIES) -> None:
+        self.known = known
+
     def convert(self, value, param, ctx):
-        if value not in QUANTITIES:
-            self.fail(str(unknown_name("quantity", value, QUANTITIES)), param, ctx)
+        if value not in self.known:
+            self.fail(str(unknown_name("quantity", value, self.known)), param, ctx)
         return value
 
     def shell_complete(self, ctx, param, incomplete):
-        return completed(QUANTITIES, incomplete)
+        return completed(self.known, incomplete)
 
 
 class Numbers(click.ParamType):
@@ -262,29 +268,37 @@ parameters_option = click.option(
 output_option = click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write it to this file.")
 
 
-@main.command()
+@main.command(epilog=f"Quantities: {', '.join(FORMS)}.")
 @click.argument("robot", type=RobotName())
-@click.argument("quantities", metavar="QUANTITY...", type=click.Choice(FORMS), nargs=-1)
+@click.argument("quantities", metavar="[QUANTITY]...", type=QuantityName(FORMS), nargs=-1)
 @click.option("--format", "style", type=click.Choice(("text", "latex", "mathml", "python", "c")), default="text")
+@click.option(
+    "--notation",
+    type=click.Choice(("qddot", "lynch-park", "craig", "siciliano", "featherstone")),
+    help="Whose letters to write: M or B, c or V, g or G; for text, latex and mathml.",
+)
 @parameters_option
 @symbolic_option
 @robot_options
-def equations(robot: str, quantities: tuple[str, ...], style: str, parameters: str, **how: Any) -> None:
+def equations(
+    robot: str, quantities: tuple[str, ...], style: str, notation: str | None, parameters: str, **how: Any
+) -> None:  # fmt: skip
     """The equations of motion of ROBOT in closed form: M, c and g, or each QUANTITY.
 
     \b
     qddot equations point_mass_2r --symbolic
     qddot equations puma560 mass_matrix --parameters inertial --format latex
     """
+    shown = {"lhs": True, "notation": notation or "qddot"} if style in ("text", "latex", "mathml") else {}
+    if notation and not shown:
+        raise click.UsageError(f"--notation does not apply to --format {style}")
     with plainly():
         found = qddot.load(robot, **how).equations(parameters)
         for note in found.notes:
             click.echo(f"note: {note}", err=True)
         for name in quantities or FORMS[:3]:
             form = getattr(found, name)
-            form = form() if callable(form) and name in ("coriolis_matrix", "jacobian", "transform") else form
-            shown = {"lhs": True} if style in ("text", "latex", "mathml") else {}
-            click.echo(getattr(form, style)(**shown))
+            click.echo(getattr(form() if callable(form) else form, style)(**shown))
 
 
 @main.command()
@@ -311,12 +325,17 @@ def derive(robot: str, method: str, parameters: str, output: str | None, **how: 
 
 @main.command()
 @click.argument("robot", type=RobotName())
+@click.option("--limits", type=Numbers(), metavar="LOW,HIGH", help="Of every joint, instead of the robot's: -pi/2,pi/2.")
 @symbolic_option
 @robot_options
-def properties(robot: str, **how: Any) -> None:
-    """What holds for the equations of ROBOT: definiteness, skewness, passivity, and bounds over the joint limits."""
+def properties(robot: str, limits: list[float] | None, **how: Any) -> None:
+    """What holds for the equations of ROBOT: definiteness, skewness, passivity, and bounds over the joint limits.
+
+    \b
+    qddot properties point_mass_2r --symbolic --limits -pi/2,pi/2
+    """
     with plainly():
-        click.echo(str(qddot.load(robot, **how).properties()))
+        click.echo(str(qddot.load(robot, **how).properties(limits)))
 
 
 @main.command()

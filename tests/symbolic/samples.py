@@ -32,6 +32,15 @@ def number(x: Fraction):
     return mpmath.mpf(x.numerator) / x.denominator
 
 
+def textbook() -> Equations:
+    """Two point masses on massless rods, gravity and all lengths open."""
+    L1, L2, m1, m2, g = sympy.symbols("L1 L2 m1 m2 g", positive=True)
+    arm = qddot.Builder("textbook", gravity=(0, -g, 0))
+    arm.body("upper", mass=m1, com=(L1, 0, 0), tensor=(0, 0, 0))
+    arm.body("lower", "upper", xyz=(L1, 0, 0), mass=m2, com=(L2, 0, 0), tensor=(0, 0, 0))
+    return arm.robot().equations()
+
+
 def every_letter() -> Equations:
     """A hinge with dry friction, its follower, two ball joints in a row, and constants of every kind."""
     a, b, alpha, k = sympy.symbols("a b alpha k", positive=True)

@@ -1,5 +1,10 @@
 """The equations of motion: the same polynomials by every route, and the same numbers as the compiled kernels."""
 
+import copy
+import gc
+import pickle
+import weakref
+
 import numpy as np
 import pytest
 import sympy
@@ -11,9 +16,9 @@ from qddot.algorithms.kinematics import world_columns, world_poses
 from qddot.algorithms.stacked import stacked_newton_euler
 from qddot.errors import InputError, UnboundSymbolError, UnknownNameError
 from qddot.symbolic.equations import Equations
-from tests.symbolic.samples import assert_agrees, random_arm
+from tests.symbolic.samples import assert_agrees, every_letter, random_arm
 
-CATALOG = ("acrobot", "arm7", "cart_pole", "four_bar", "point_mass_2r", "puma560", "rp_arm", "two_link")
+CATALOG = ("acrobot", "arm7", "cart_pole", "delta", "five_bar", "four_bar", "point_mass_2r", "puma560", "rp_arm", "two_link")
 LONG = ("arm7", "puma560")
 
 
@@ -173,7 +178,7 @@ def test_what_cannot_be_evaluated():
         E.M.evaluate([0, 0])
     with pytest.raises(UnknownNameError, match="no parameter 'M1'"):
         E.M.evaluate([0, 0], parameters={"M1": 1})
-    with pytest.raises(InputError, match="q has 3 numbers, 2 are needed"):
+    with pytest.raises(InputError, match=r"q has shape \(3,\), \(2,\) is needed"):
         E.M.evaluate([0, 0, 0])
 
 
@@ -185,3 +190,80 @@ def test_quaternions_are_unit():
     assert_allclose(E.g.evaluate(unit * (1 + 1e-8)), robot.gravity_torque(unit), atol=1e-14)
     with pytest.raises(InputError, match=r"q\[0:4\] is a quaternion wxyz of length 2.13542, not 1: normalise it"):
         E.g.evaluate(q)
+
+
+# forms as values --------------------------------------------------------------------------------------------------------------
+
+
+def test_letters_may_be_symbols_or_forms():
+    robot = qddot.load("point_mass_2r", symbolic=True)
+    E = robot.equations()
+    m2 = next(s for s in robot.symbols if s.name == "m2")
+    assert E.M.diff(m2) == E.M.diff("m2")
+    assert E.M.diff(E.q[1]) == E.M.diff("q2")
+    turned = E.M.subs({m2: 3, "q2": "q1 + pi/2"})
+    assert turned[0, 1] == E.read("3*(L2**2 - L1*L2*sin(q1))")
+    for bad in ([1, 2], None):
+        with pytest.raises(InputError, match="q2 cannot become"):
+            E.M.subs({"q2": bad})
+    with pytest.raises(UnknownNameError, match="no letter '2'"):
+        E.M.diff(2)
+
+
+@pytest.mark.parametrize("q", [0.3, np.zeros((5, 2)), np.zeros((2, 2))])
+def test_evaluation_is_of_one_state(q):
+    E = qddot.load("two_link").equations()
+    with pytest.raises(InputError, match=r"q has shape .*, \(2,\) is needed"):
+        E.M.evaluate(q)
+
+
+def test_evaluation_needs_numbers():
+    E = qddot.load("two_link").equations("inertial")
+    with pytest.raises(InputError, match="'b' is not a number"):
+        E.M.evaluate([0, "b"])
+    with pytest.raises(InputError, match="'heavy' is not a number"):
+        E.M.evaluate([0, 0], parameters={"m2": "heavy"})
+    for digits in (0, -3, 2.5):
+        with pytest.raises(InputError, match=r"digits=.* is not a positive integer"):
+            E.M.evaluate([0, 0], digits=digits)
+
+
+def test_products_with_arrays_and_powers():
+    E = qddot.load("point_mass_2r", symbolic=True).equations()
+    rows = [[1, 2], [0, 1]]
+    assert rows @ E.M == np.array(rows) @ E.M == (E.M.T @ np.array(rows).T).T
+    assert (E.M**2)[0, 1] == E.M[0, 1] * E.M[0, 1]
+    with pytest.raises(ArithmeticError, match="no polynomial"):
+        E.M**-1
+
+
+def test_copies_are_equal_and_live_by_themselves():
+    E = qddot.load("point_mass_2r", symbolic=True).equations()
+    for again in (pickle.loads(pickle.dumps(E)), copy.deepcopy(E)):
+        assert again.tau == E.tau
+        assert again.C == E.C
+        assert again.alphabet.ring is not E.alphabet.ring
+        assert again.M[0, 0] * again.M[0, 0] == E.M[0, 0] * E.M[0, 0]  # reduced by the same relations
+        assert again.g.text() == E.g.text()
+    assert pickle.loads(pickle.dumps(every_letter().tau)) == every_letter().tau
+
+
+def test_nothing_keeps_equations_alive():
+    E = qddot.load("two_link").equations()
+    E.coriolis_matrix("rate"), E.base_parameters()
+    alive = weakref.ref(E)
+    del E
+    gc.collect()
+    assert alive() is None
+
+
+def test_loops_that_are_left_open_are_named():
+    assert qddot.load("four_bar").equations().notes == (
+        "constraints 'loop': not imposed, these are the equations of the open tree",
+    )
+
+
+def test_parameters_are_sorted_as_people_count():
+    symbols = sympy.symbols("m10 m2 L1 alpha", positive=True)
+    body = qddot.Builder().body("l", mass=symbols[0] + symbols[1], com=(symbols[2], symbols[3], 0)).robot()
+    assert body.equations().parameters == ("L1", "alpha", "m2", "m10")

@@ -164,7 +164,9 @@ def test_combinations_in_symbols():
     assert repr(found) == "6 combinations of 20 parameters (4 of them alone, 13 never)"
 
 
-@pytest.mark.parametrize("name", ["two_link", "rp_arm", "cart_pole", "acrobot", "four_bar", "puma560", "arm7"])
+@pytest.mark.parametrize(
+    "name", ["two_link", "rp_arm", "cart_pole", "acrobot", "four_bar", "puma560", pytest.param("arm7", marks=pytest.mark.slow)]
+)
 def test_exact_and_least(name):
     robot = qddot.load(name)
     eq = robot.equations()
@@ -185,6 +187,7 @@ def test_seven_hinges_have_43_inertial_base_parameters():
     )
 
 
+@pytest.mark.slow
 def test_every_number_a_symbol():
     """Offsets, gravity and inertias: the same combinations, now formulas."""
     found = qddot.load("arm7").equations("all").base_parameters()
@@ -195,6 +198,7 @@ def test_every_number_a_symbol():
     assert combination["link2.mcy"] == x("link2.mcy") - x("link3.mcz") + x("b3") * outer
 
 
+@pytest.mark.slow
 def test_turned_ninety_degrees_gravity_shows_more():
     robot = qddot.load("puma560")
     lying = robot.with_gravity((-9.81, 0, 0))
@@ -231,6 +235,7 @@ def test_ur5():
     )
 
 
+@pytest.mark.slow
 @needs_robots
 def test_panda(tmp_path):
     """Seven hinges with the hand on them; and with the fingers moving, of which one follows the other."""

@@ -194,6 +194,7 @@ def with_letters(equations: Equations, names: Sequence[str]) -> tuple[Equations,
     letters = ring.letters[len(old.letters) :]
     written.alphabet.parameters = {**equations.alphabet.parameters, **dict(zip(names, letters))}
     written.values = {**equations.values, **dict(standard_parameters(equations.lifted))}
+    written._coriolis = {}
     written.__dict__["parameters"] = (*equations.parameters, *names)
     return written, letters
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +32,7 @@ class Equations:
     Joint variables are written `q1, qd1, qdd1, ...`, sines and cosines `s1, c1`. Quantities are computed when first asked for.
 
     Attributes:
-        notes: what was read as something else, such as an angle 1.5708 as pi/2.
+        notes: what was read as something else, such as an angle 1.5708 as pi/2, and what was left out.
         values: of each symbol that took the place of a number (see `Robot.equations`), its value.
     """
 
@@ -44,6 +44,7 @@ class Equations:
         self.notes = tuple(self.exact_model.notes)
         self.values = dict(self.exact_model.values)
         self.nq, self.nv = self.lifted.nq, self.lifted.nv
+        self._coriolis: dict[str, Form] = {}
 
     def __repr__(self) -> str:
         letters = ", ".join(self.parameters)
@@ -95,14 +96,15 @@ class Equations:
 
         return read_expression(self, expression)
 
-    def letter(self, name: str) -> int:
-        """The index of a letter by its name."""
+    def letter(self, name: Any) -> int:
+        """The index of a letter: by its name, or by the SymPy symbol or form that is this letter."""
+        name = str(name)
         for i, g in enumerate(self.alphabet.ring.generators):
             if g.name == name:
                 return i
         raise unknown_name("letter", name, [g.name for g in self.alphabet.ring.generators])
 
-    def derivative(self, name: str) -> Callable[[Any], Any]:
+    def derivative(self, name: Any) -> Callable[[Any], Any]:
         """Differentiation with respect to a letter and all that is made of it, such as the sine of a joint variable."""
         i = self.letter(name)
         generator = self.alphabet.ring.generators[i]
@@ -117,7 +119,7 @@ class Equations:
             raise InputError(f"{name} is not the integral of one rate: there is no such derivative")
         return lambda p: self.alphabet.derivative(p, columns[0])
 
-    def substitution(self, values: Mapping[str, Any]) -> Callable[[Any], Any]:
+    def substitution(self, values: Mapping[Any, Any]) -> Callable[[Any], Any]:
         """Replacement of letters, all at once; a joint variable takes its sine and cosine with it."""
         from qddot.symbolic.expressions import substitution
 
@@ -160,13 +162,17 @@ class Equations:
         """dM/dt, nv x nv."""
         return Form(self, self.mass_matrix.dt().entries, "mass_matrix_rate")
 
-    @cache  # noqa: B019
     def coriolis_matrix(self, form: str = "christoffel") -> Form:
         """C(q, qd), nv x nv: `"christoffel"`: `(Mdot + U^T - U) / 2`, `"rate"`: `Mdot - U/2`, `"gradient"`: `U^T - U/2`,
         where `U_ij = sum_k dM_jk/dq_i qd_k`."""
         forms = ("christoffel", "rate", "gradient")
         if form not in forms:
             raise InputError(f"form={form!r} is not one of {', '.join(map(repr, forms))}")
+        if form not in self._coriolis:
+            self._coriolis[form] = self._coriolis_matrix(form)
+        return self._coriolis[form]
+
+    def _coriolis_matrix(self, form: str) -> Form:
         if self.nq != self.nv:
             if form != "christoffel":
                 self._needs_coordinates(f"form={form!r}")
@@ -243,9 +249,12 @@ class Equations:
 
         return regressor(self, parameters)
 
-    @cache  # noqa: B019
     def base_parameters(self) -> BaseParameters:
         """The least combinations of the standard parameters (those of `Robot.regressor`) that tau depends on, exactly."""
+        return self._base_parameters
+
+    @cached_property
+    def _base_parameters(self) -> BaseParameters:
         from qddot.symbolic.base_parameters import base_parameters
 
         return base_parameters(self)

@@ -19,18 +19,20 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    form: Form, q: Any, qd: Any = None, qdd: Any = None, parameters: Mapping[str, Any] | None = None, digits: int | None = None
+    form: Form, q: Any, qd: Any = None, qdd: Any = None, parameters: Mapping[Any, Any] | None = None, digits: int | None = None
 ):
     """See `Form.evaluate`."""
     equations = form.equations
     motion = [check(name, x, n) for name, x, n in (("q", q, equations.nq), ("qd", qd, equations.nv), ("qdd", qdd, equations.nv))]
-    given = dict(parameters or {})
+    given = {str(name): value for name, value in (parameters or {}).items()}
     known = [g.name for g in equations.alphabet.ring.generators if g.kind == "parameter"]
     for name in given:
         if name not in known:
             raise unknown_name("parameter", name, known)
     if digits is None:
         return finished(form, Letters(equations, motion, given, math, float))
+    if not isinstance(digits, int) or digits < 1:
+        raise InputError(f"digits={digits!r} is not a positive integer")
     import mpmath
 
     with mpmath.workdps(digits + 10):
@@ -119,16 +121,20 @@ class Letters:
         return sympy.lambdify(symbols, expression, "math" if self.arithmetic is math else "mpmath")(*values)
 
     def _number(self, x: Any) -> Any:
-        if self.arithmetic is math:
-            return float(x)
-        if isinstance(x, Fraction):
-            return self.number(x)
-        return self._expression(x) if hasattr(x, "free_symbols") else self.arithmetic.mpf(x)
+        try:
+            if self.arithmetic is math:
+                return float(x)
+            if isinstance(x, Fraction):
+                return self.number(x)
+            return self._expression(x) if hasattr(x, "free_symbols") else self.arithmetic.mpf(x)
+        except (TypeError, ValueError):
+            raise InputError(f"{x!r} is not a number") from None
 
 
 def check(name: str, x: Any, n: int) -> Sequence[Any]:
     if x is None:
         return [0] * n
-    if len(x) != n:
-        raise InputError(f"{name} has {len(x)} numbers, {n} are needed")
+    shape = np.shape(x)
+    if shape != (n,):
+        raise InputError(f"{name} has shape {shape}, ({n},) is needed")
     return [v.item() if isinstance(v, np.generic) else v for v in x]

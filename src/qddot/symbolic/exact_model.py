@@ -74,7 +74,7 @@ class ExactModel:
     Attributes:
         alphabet: letters and field.
         values: the value of each symbol that took the place of a number.
-        notes: what was read as something else, such as an angle 1.5708 as pi/2.
+        notes: what was read as something else, such as an angle 1.5708 as pi/2, and what was left out.
     """
 
     symbols: frozenset = frozenset()
@@ -102,6 +102,9 @@ class ExactModel:
         self.leaders = {name: (leader, exact(m), exact(o)) for name, (leader, m, o) in source.leaders.items()}
         if parameters == "all":
             self.gravity = Vec(*(self._symbol(f"g{axis}", x) for axis, x in zip("xyz", self.gravity)))
+        if source.constraints:
+            names = ", ".join(repr(x.name) for x in source.constraints)
+            self.notes.append(f"constraints {names}: not imposed, these are the equations of the open tree")
         if self.alphabet.opaque:
             letters = ", ".join(self.alphabet.opaque)
             self.notes.append(

@@ -57,7 +57,7 @@ def parsed(text: str) -> Any:
     return value
 
 
-def substitution(equations: Equations, values: Mapping[str, Any]) -> Callable[[Any], Any]:
+def substitution(equations: Equations, values: Mapping[Any, Any]) -> Callable[[Any], Any]:
     """See `Equations.substitution`."""
     alphabet = equations.alphabet
     ring = alphabet.ring
@@ -66,7 +66,7 @@ def substitution(equations: Equations, values: Mapping[str, Any]) -> Callable[[A
     for name, value in values.items():
         i = equations.letter(name)
         generator = ring.generators[i]
-        put[i] = new = equations.lift(value)
+        put[i] = new = as_entry(equations, name, value)
         if generator.kind in ("quaternion", "sign", "sin", "cos", "root", "inverse"):
             raise InputError(f"{name} is bound to other letters and cannot be replaced by itself: replace what it is made of")
         if generator.kind == "velocity" and ("sign", generator.of) in alphabet:
@@ -89,6 +89,14 @@ def substitution(equations: Equations, values: Mapping[str, Any]) -> Callable[[A
         return p.evaluate(lambda i: put.get(i, ring.letters[i]), lambda x: x) if p.letters() & put.keys() else p
 
     return replace
+
+
+def as_entry(equations: Equations, name: Any, value: Any) -> Poly:
+    """What a letter is to become: a number, an expression or its text, or a form of one entry."""
+    new = equations.read(value) if isinstance(value, str) else equations.lift(value)
+    if not isinstance(new, Poly):
+        raise InputError(f"{name} cannot become {value!r}: a number, an expression or a form of one entry is needed")
+    return new
 
 
 def rewritten(equations: Equations, generator: Generator, changed: Mapping[Any, Any]) -> Any:

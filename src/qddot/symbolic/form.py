@@ -83,8 +83,15 @@ class Form:
     def __truediv__(self, o: Any) -> Form:
         return Form(self.equations, self.entries / self._other(o))
 
+    def __pow__(self, n: int) -> Form:
+        """Of each entry."""
+        return self._map(lambda p: p**n)
+
     def __matmul__(self, o: Any) -> Form:
         return Form(self.equations, self.entries @ self._other(o))
+
+    def __rmatmul__(self, o: Any) -> Form:
+        return Form(self.equations, self._other(o) @ self.entries)
 
     def __eq__(self, o: object) -> bool:
         try:
@@ -104,17 +111,21 @@ class Form:
 
     # calculus and numbers -------------------------------------------------------------------------------------------------
 
-    def diff(self, variable: str) -> Form:
-        """The derivative with respect to a joint variable (`"q2"`), its rate (`"qd2"`, `"qdd2"`) or a parameter (`"m1"`)."""
-        d = self.equations.derivative(variable)
-        return self._map(d)
+    def diff(self, variable: Any) -> Form:
+        """The derivative with respect to a joint variable (`"q2"`), its rate (`"qd2"`, `"qdd2"`) or a parameter (`"m1"`); the SymPy
+        symbol of a parameter or a form such as `equations.q[1]` will do for its name."""
+        return self._map(self.equations.derivative(variable))
 
     def dt(self) -> Form:
         """The derivative with respect to time."""
         return self._map(self.equations.alphabet.time_derivative)
 
-    def subs(self, values: Mapping[str, Any]) -> Form:
-        """With letters (by name) replaced by numbers, expressions or other forms, all at once."""
+    def subs(self, values: Mapping[Any, Any]) -> Form:
+        """With letters replaced, all at once: `{"q2": "q1 + pi/2", "m1": 3}`.
+
+        Args:
+            values: letter, as in `diff` -> number, SymPy expression, text of one (as `Equations.read` takes it) or other form.
+        """
         return self._map(self.equations.substitution(values))
 
     def evaluate(
@@ -122,15 +133,16 @@ class Form:
         q: Sequence[Any] | np.ndarray,
         qd: Sequence[Any] | np.ndarray | None = None,
         qdd: Sequence[Any] | np.ndarray | None = None,
-        parameters: Mapping[str, Any] | None = None,
+        parameters: Mapping[Any, Any] | None = None,
         digits: int | None = None,
     ) -> Any:
-        """Numbers: a float or an array of them, or `mpmath` numbers with as many digits as wanted.
+        """Numbers, in one state: a float or an array of them, or `mpmath` numbers with as many digits as wanted. For many states,
+        see `lambdify`.
 
         Args:
-            q, qd, qdd: (nq,), (nv,), (nv,); rates left out are zero.
-            parameters: name -> value; numbers that became symbols keep theirs if not given here.
-            digits: decimal digits of the arithmetic; floats if None.
+            q, qd, qdd: (nq,), (nv,), (nv,), in rad or m and their rates; rates left out are zero.
+            parameters: name or SymPy symbol -> value; numbers that became symbols keep theirs if not given here.
+            digits: decimal digits of the result; floats if None.
         """
         from qddot.symbolic.evaluate import evaluate
 
@@ -177,12 +189,18 @@ class Form:
 
         return printed("mathml", self, style)
 
-    def abbreviated(self, **style: Any) -> tuple[str, Abbreviations]:
-        """The text, with short names for what the parameters make together, and the definitions of these."""
+    def abbreviated(self, target: str = "text", **style: Any) -> tuple[str, Abbreviations]:
+        """Printed with short names for what the parameters make together, such as `k1 = m2*L1*L2`, and the definitions of these,
+        which have the same printers. To share names between forms, give one `Abbreviations` to each as `abbreviate=`.
+
+        Args:
+            target: `"text"`, `"latex"` or `"mathml"`.
+        """
         from qddot.symbolic.abbreviations import Abbreviations
+        from qddot.symbolic.printing import printed
 
         short = Abbreviations()
-        return self.text(abbreviate=short, **style), short
+        return printed(target, self, {"abbreviate": short, **style}), short
 
     def sympy(self) -> Any:
         """A SymPy expression, a matrix (a vector is a column), or an array of three indices, exactly equal.

@@ -74,12 +74,8 @@ class LatexPrinter(Printer):
         if len(shape) <= 2:
             body = texts[0] if shape == () else matrix(rows(texts, shape[1] if len(shape) == 2 else 1))
             return f"{name} = {body}" if name else body
-        size = shape[-1] * shape[-2]
-        blocks = []
-        for k in range(len(texts) // size if size else 0):
-            body = matrix(rows(texts[k * size : (k + 1) * size], shape[-1]))
-            blocks.append(f"{name}_{{{k + 1}}} = {body}" if name else body)
-        return ",\\quad\n".join(blocks)
+        bodies = [matrix(rows(block, shape[-1])) for block in self.blocks(form, texts)] if texts else [matrix([])]
+        return ",\\quad\n".join(f"{name}_{{{k}}} = {body}" if name else body for k, body in enumerate(bodies, 1))
 
     def name(self, form: Form) -> str:
         letter, arguments = self.quantity(form)
@@ -111,9 +107,9 @@ def head(word: str) -> str:
     """A letter, a Greek letter, letters of a subscript, or a word in upright type."""
     if word in GREEK:
         return f"\\{word}"
-    if word.isascii() and word.isalnum() and len(word) <= 2:
+    if word.isascii() and (word.isdigit() or (len(word) <= 2 and word.isalnum() and word[0].isalpha())):
         return word
-    return word if word.isdigit() else rf"\mathrm{{{escaped(word)}}}"
+    return rf"\mathrm{{{escaped(word)}}}"
 
 
 def escaped(text: str) -> str:

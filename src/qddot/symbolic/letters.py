@@ -135,12 +135,17 @@ def letters_of(
         free += [Generator(f"qd{v + 1}", "velocity", v), Generator(f"qdd{v + 1}", "acceleration", v)]
         bound += [Generator(f"sign_qd{v + 1}", "sign", v)] if v in rubbing else []
     bound += [Generator(f"1/{x}" if x.is_Symbol else f"1/({x})", kind, x) for kind, x in leaves.of("inverse")]
-    free += [Generator(x.name, kind, x) for kind, x in leaves.of("parameter")]
+    free += [Generator(x.name, kind, x) for kind, x in sorted(leaves.of("parameter"), key=lambda leaf: natural(leaf[1].name))]
     free += [Generator(str(x), kind, x) for kind, x in leaves.of("atom") if squared(x) is None]
     free += [Generator(name, "parameter", name) for name in symbols]
     letters = [*outer, *bound, *free]
     check_names(letters)
     return letters
+
+
+def natural(name: str) -> tuple[str, int, str]:
+    """To sort `m2` before `m10`."""
+    return name.rstrip("0123456789"), len(name), name
 
 
 def names_of(angle: Angle, taken: set[str]) -> tuple[str, str]:

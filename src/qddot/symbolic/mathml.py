@@ -15,26 +15,6 @@ if TYPE_CHECKING:
 
 DOTS = {"position": "", "velocity": "\u02d9", "acceleration": "\u00a8"}
 TIMES, APPLY = "<mo>&#x2062;</mo>", "<mo>&#x2061;</mo>"
-CODES = {"epsilon": 0x3F5, "phi": 0x3D5, "sigma": 0x3C3, "tau": 0x3C4, "upsilon": 0x3C5, "chi": 0x3C7, "psi": 0x3C8, "omega": 0x3C9}
-SMALL = [
-    "alpha",
-    "beta",
-    "gamma",
-    "delta",
-    "epsilon",
-    "zeta",
-    "eta",
-    "theta",
-    "iota",
-    "kappa",
-    "lambda",
-    "mu",
-    "nu",
-    "xi",
-    "omicron",
-    "pi",
-    "rho",
-]
 
 
 class MathmlPrinter(Printer):
@@ -81,12 +61,9 @@ class MathmlPrinter(Printer):
         if len(shape) <= 2:
             body = texts[0] if shape == () else matrix(texts, shape[1] if len(shape) == 2 else 1)
             return document(f"<mrow>{name}<mo>=</mo>{body}</mrow>" if name else body)
-        size = shape[-1] * shape[-2]
-        blocks = []
-        for k in range(len(texts) // size if size else 0):
-            body = matrix(texts[k * size : (k + 1) * size], shape[-1])
-            blocks.append(f"<msub>{name}<mn>{k + 1}</mn></msub><mo>=</mo>{body}" if name else body)
-        return document(f"<mrow>{'<mo>,</mo>'.join(blocks)}</mrow>")
+        bodies = [matrix(block, shape[-1]) for block in self.blocks(form, texts)] if texts else [matrix([], 0)]
+        named = (f"<msub>{name}<mn>{k}</mn></msub><mo>=</mo>{body}" if name else body for k, body in enumerate(bodies, 1))
+        return document(f"<mrow>{'<mo>,</mo>'.join(named)}</mrow>")
 
     def name(self, form: Form) -> str:
         letter, arguments = self.quantity(form)
@@ -110,15 +87,9 @@ def document(body: str) -> str:
 
 def identifier(word: str) -> str:
     if word in GREEK:
-        return f"<mi>&#x{code(word):x};</mi>"
+        return f"<mi>&#x{ord(GREEK[word]):x};</mi>"
     kind = "mn" if word.isdigit() else "mi"
     return f"<{kind}>{escape(''.join(x if x.isprintable() else '?' for x in word))}</{kind}>"
-
-
-def code(word: str) -> int:
-    """The character of a Greek letter."""
-    small = CODES[word.lower()] if word.lower() in CODES else 0x3B1 + SMALL.index(word.lower())
-    return small if word.islower() else {0x3F5: 0x395, 0x3D5: 0x3A6}.get(small, small - 0x20)
 
 
 def dotted(letter: str, dots: str) -> str:

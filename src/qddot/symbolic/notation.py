@@ -68,44 +68,15 @@ ARGUMENTS = {
 }
 """How many of q, qd a quantity is a function of; nothing is written after one that is not here."""
 
-GREEK = frozenset(
-    [
-        "alpha",
-        "beta",
-        "gamma",
-        "delta",
-        "epsilon",
-        "zeta",
-        "eta",
-        "theta",
-        "iota",
-        "kappa",
-        "lambda",
-        "mu",
-        "nu",
-        "xi",
-        "pi",
-        "rho",
-        "sigma",
-        "tau",
-        "upsilon",
-        "phi",
-        "chi",
-        "psi",
-        "omega",
-        "Gamma",
-        "Delta",
-        "Theta",
-        "Lambda",
-        "Xi",
-        "Pi",
-        "Sigma",
-        "Upsilon",
-        "Phi",
-        "Psi",
-        "Omega",
-    ]
-)
+GREEK = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ϵ", "zeta": "ζ", "eta": "η", "theta": "θ", "iota": "ι",
+    "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π", "rho": "ρ", "sigma": "σ", "tau": "τ", "upsilon": "υ",
+    "phi": "ϕ", "chi": "χ", "psi": "ψ", "omega": "ω", "Gamma": "Γ", "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ", "Xi": "Ξ", "Pi": "Π",
+    "Sigma": "Σ", "Upsilon": "Υ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω",
+}  # fmt: skip
+"""Letters by the names that LaTeX gives them."""
+
+SIGNS = {sign: name for name, sign in GREEK.items()} | {"ε": "epsilon", "φ": "phi"}
 
 WORD = re.compile(r"([A-Za-z]+)(\d*)")
 
@@ -118,7 +89,8 @@ class Name(NamedTuple):
 
 
 def split(name: str) -> Name:
-    """`m1`, `Ixx2`, `l_c1`, `alpha3`: letter and subscripts. A name that is anything else is all head."""
+    """`m1`, `Ixx2`, `l_c1`, `alpha3`, `α3`: letter and subscripts. A name that is anything else is all head."""
+    name = SIGNS.get(name[:1], name[:1]) + name[1:] if re.fullmatch(r"[\d_]?", name[1:2]) else name
     pieces = [WORD.fullmatch(piece) for piece in name.split("_")]
     first, rest = pieces[0], name.split("_")[1:]
     if not first or not all(re.fullmatch(r"[A-Za-z]*\d*", piece) and piece for piece in rest):

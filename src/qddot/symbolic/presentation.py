@@ -54,7 +54,7 @@ class Style:
         if not isinstance(self.digits, int) or self.digits < 1:
             raise InputError(f"digits={self.digits!r} is not a positive integer")
         if self.abbreviate is not None and not isinstance(self.abbreviate, Abbreviations):
-            raise InputError(f"abbreviate={self.abbreviate!r} is not an Abbreviations object")
+            raise InputError(f"abbreviate={self.abbreviate!r} is not an Abbreviations object: see Form.abbreviated")
 
 
 def style_of(options: Mapping[str, Any]) -> Style:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from qddot.errors import InputError
 from qddot.symbolic.notation import ARGUMENTS, NOTATIONS, Shown, shown
 from qddot.symbolic.presentation import Presentation, Style, style_of
@@ -178,6 +180,12 @@ class Printer:
     def array(self, form: Form, texts: Sequence[str]) -> str:
         raise NotImplementedError
 
+    def blocks(self, form: Form, texts: Sequence[str]) -> list[Sequence[str]]:
+        """The matrices of an array of three indices, row by row: one for each first index; of Christoffel symbols one for each
+        last, so that `c_k = qd . Gamma_k qd`."""
+        array = np.array(texts, dtype=object).reshape(-1, *form.shape[-2:])
+        return [list(x.flat) for x in (np.moveaxis(array, -1, 0) if form.name == "christoffel" else array)]
+
     def quantity(self, form: Form) -> tuple[str, int]:
         """The letter of a form and how many of q, qd it is a function of.
 
@@ -202,12 +210,19 @@ def inverted(x: Node) -> Node:
 
 
 def printer_for(target: str, equations: Equations, options: Mapping[str, Any]) -> Printer:
-    """The printer of `"latex"`, `"text"` or `"mathml"`."""
+    """The printer of `"latex"`, `"text"` or `"mathml"`.
+
+    Raises:
+        InputError: there is no such printer.
+    """
     from qddot.symbolic.latex import LatexPrinter
     from qddot.symbolic.mathml import MathmlPrinter
     from qddot.symbolic.text import TextPrinter
 
-    return {"latex": LatexPrinter, "text": TextPrinter, "mathml": MathmlPrinter}[target](equations, style_of(options))
+    printers = {"text": TextPrinter, "latex": LatexPrinter, "mathml": MathmlPrinter}
+    if target not in printers:
+        raise InputError(f"target={target!r} is not one of {', '.join(map(repr, printers))}")
+    return printers[target](equations, style_of(options))
 
 
 def printed(target: str, form: Form, options: Mapping[str, Any]) -> str:

@@ -51,6 +51,15 @@ class Ring:
         self.letters = [Poly(self, raw, 0) for raw in self.raw]
         self.index = {generator: i for i, generator in enumerate(self.generators)}
 
+    def __reduce__(self) -> tuple:
+        """For `pickle` and `copy`, which cannot look into FLINT's polynomials."""
+        return Ring, (self.generators,), ([r.to_dict() for r in self.relations], [letter.marks for letter in self.letters])
+
+    def __setstate__(self, state: tuple[list[dict], list[int]]) -> None:
+        relations, marks = state
+        self.relations = [self.context.from_dict(terms) for terms in relations]
+        self.letters = [Poly(self, raw, bits) for raw, bits in zip(self.raw, marks)]
+
     def bind(self, i: int, power: int, to: Poly | int, other: int | None = None) -> None:
         """Let `x_i^power` (times `x_other`) be the polynomial `to`, from now on.
 
@@ -115,6 +124,9 @@ class Poly:
 
     def __init__(self, ring: Ring, p: fmpq_mpoly, marks: int) -> None:
         self.ring, self.p, self.marks = ring, p, marks
+
+    def __reduce__(self) -> tuple:
+        return unpickled, (self.ring, self.p.to_dict(), self.marks)
 
     def __add__(self, o: Any) -> Poly:
         if o.__class__ is Poly:
@@ -244,12 +256,14 @@ class Poly:
 
     def evaluate(self, values: Callable[[int], Any], constant: Callable[[Fraction], Any] = float) -> Any:
         """Its value where generator i is `values(i)`, in whatever arithmetic these have."""
-        known = {i: values(i) for i in self.letters()}
+        degrees = self.p.degrees() if self.p else ()
+        known = [(i, power_table(values(i), int(degree))) for i, degree in enumerate(degrees) if degree]
         total: Any = 0
-        for powers, coefficient in self.terms():
-            term = constant(coefficient)
-            for i, e in powers.items():
-                term = term * known[i] ** e
+        for powers, c in self.p.terms():
+            term = constant(Fraction(int(c.p), int(c.q)))
+            for i, table in known:
+                if powers[i]:
+                    term = term * table[powers[i]]
             total = total + term
         return total
 
@@ -264,6 +278,18 @@ class Poly:
                 rest[i] = 0
             parts.setdefault(key, {})[tuple(rest)] = c
         return {key: self.ring.from_terms(terms) for key, terms in parts.items()}
+
+
+def power_table(x: Any, degree: int) -> list[Any]:
+    """`x**0`, ..., `x**degree`, in whatever arithmetic x has."""
+    table = [1, x]
+    while len(table) <= degree:
+        table.append(table[-1] * x)
+    return table
+
+
+def unpickled(ring: Ring, terms: dict[tuple[int, ...], Any], marks: int) -> Poly:
+    return Poly(ring, ring.context.from_dict(terms), marks)
 
 
 NUMBERS = frozenset((int, Fraction, float, fmpq))

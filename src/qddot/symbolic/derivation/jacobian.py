@@ -10,8 +10,11 @@ from qddot.algorithms.kinematics import path_to_root
 from qddot.model.spatial import Vec, rotate, skew
 from qddot.symbolic.derivation.kinematics import frames, heavy_links, inertias, point_name, positions
 from qddot.symbolic.derivation.steps import Equation, Step, say
-from qddot.symbolic.derivation.subject import KERNELS, LinkData, State, Subject
+from qddot.symbolic.derivation.subject import KERNELS, SHORT, LinkData, State, Subject
 from qddot.symbolic.derivation.terms import CHRISTOFFEL, EXPECTED, Terms, coefficient
+
+MANY = 60  # Christoffel symbols; where there are more, only those with
+FEW = 6  # terms at most are written out
 
 
 def jacobian(s: Subject) -> list[Step]:
@@ -72,17 +75,22 @@ def dimensions(s: Subject) -> Step:
             n=n,
         )
     ]
-    pairs = n * (n - 1) // 2
     equations = [
         Equation(r"\tau", r"M(q) \, \ddot q + V(q, \dot q) + G(q)"),
         Equation("V", r"C(q) \, [\dot q_j^2] + B(q) \, [\dot q_j \dot q_k]"),
-        Equation("M", rf"\mathbb{{R}}^{{{n} \times {n}}}"),
-        Equation("C", rf"\mathbb{{R}}^{{{n} \times {n}}}"),
-        Equation("B", rf"\mathbb{{R}}^{{{n} \times {pairs}}}"),
     ]
-    sized = [Equation(e.left, e.formula) for e in equations[:2]]
-    inside = [Equation(rf"{e.left} \in {e.formula}") for e in equations[2:]]
-    return Step("Dimensions", prose, [*sized, *inside])
+    for name, columns in (("M", n), ("C", n), ("B", n * (n - 1) // 2)):
+        equations.append(Equation(rf"{name} \in \mathbb{{R}}^{{{n} \times {columns}}}"))
+    check = s.check("Their sum", s.equations.tau.entries, lambda at: total(s, at), f"M, C, B and G of {KERNELS}")
+    return Step("Dimensions", prose, equations, [check])
+
+
+def total(s: Subject, at: State) -> np.ndarray:
+    """`M qdd + C [qd_j^2] + B [qd_j qd_k] + G`, and friction and springs, all of them by the kernels."""
+    squares, products = at.qd**2, np.outer(at.qd, at.qd)[np.triu_indices(s.nv, 1)]
+    parts = {"mass_matrix": at.qdd, "centrifugal_matrix": squares, "coriolis_products_matrix": products}
+    terms = [s.kernel(name, at) @ factor for name, factor in parts.items()]
+    return sum([*terms, *(EXPECTED[name](s, at) for name in ("friction", "spring"))], s.kernel("gravity_torque", at))
 
 
 def jacobian_step(s: Subject, pairs: dict[int, tuple[np.ndarray, np.ndarray]]) -> Step:
@@ -174,7 +182,11 @@ def products_step(s: Subject, terms: Terms) -> Step:
     squares = np.array([[terms.b[i, j, j] for j in range(n)] for i in range(n)], dtype=object).reshape(n, n)
     mixed = [(j, k) for j in range(n) for k in range(j + 1, n)]
     double = np.array([[terms.b[i, j, k] * 2 for j, k in mixed] for i in range(n)], dtype=object).reshape(n, len(mixed))
-    equations = [Equation("b_{i,jk}", CHRISTOFFEL)]
+    equations = [
+        Equation("b_{i,jk}", CHRISTOFFEL),
+        Equation("C_{ij}", "b_{i,jj}"),
+        Equation("B_{i,jk}", r"2 b_{i,jk}, \quad j < k"),
+    ]
     if s.is_short(terms.b):
         equations += [
             Equation(subscript(coefficient(i, j, k)), derivatives(i, j, k), s.form(terms.b[i, j, k]))
@@ -187,8 +199,12 @@ def products_step(s: Subject, terms: Terms) -> Step:
             equations.append(Equation("B", "", s.form(double), "B_{@}"))
     else:
         nonzero = [(i, j, k) for i in range(n) for j in range(n) for k in range(j, n) if terms.b[i, j, k]]
-        prose.append(say("Those that are not zero:"))
-        equations += [Equation(subscript(coefficient(*at)), "", s.form(terms.b[at])) for at in nonzero]
+        written = [at for at in nonzero if len(terms.b[at]) <= (SHORT if len(nonzero) <= MANY else FEW)]
+        prose.append(say("Of the {n} with $j \\le k$, {m} are not zero.", n=n * n * (n + 1) // 2, m=len(nonzero)))
+        if len(written) < len(nonzero):
+            longest = max(len(terms.b[at]) for at in nonzero)
+            prose.append(say("Only short ones are written out here; the longest has {longest:,} terms.", longest=longest))
+        equations += [Equation(subscript(coefficient(*at)), "", s.form(terms.b[at])) for at in written]
     checks = [
         s.check_quantity("C", squares, "centrifugal_matrix", s.inertia),
         s.check_quantity("B", double, "coriolis_products_matrix", s.inertia),

@@ -6,6 +6,7 @@ from itertools import chain
 
 from qddot.symbolic.derivation.layout import Line, Writer
 from qddot.symbolic.derivation.steps import Derivation, Math, Prose, Step, Table
+from qddot.symbolic.notation import SIGNS
 
 PREAMBLE = r"""\documentclass[a4paper,10pt]{article}
 \usepackage[utf8]{inputenc}
@@ -53,7 +54,7 @@ def section(writer: Writer, step: Step) -> list[str]:
 def display(lines: list[Line]) -> str:
     if not lines:
         return ""
-    return "\\begin{align*}\n" + " \\\\\n".join(f"{x.left} &{x.right}" for x in lines) + "\n\\end{align*}"
+    return "\\begin{align*}\n" + " \\\\\n".join(f"{math(x.left)} &{math(x.right)}" for x in lines) + "\n\\end{align*}"
 
 
 def table_of(table: Table) -> str:
@@ -63,7 +64,16 @@ def table_of(table: Table) -> str:
 
 
 def text(prose: Prose) -> str:
-    return "".join(f"${part}$" if isinstance(part, Math) else escaped(part) for part in prose)
+    return "".join(f"${math(part)}$" if isinstance(part, Math) else escaped(part) for part in prose)
+
+
+def math(latex: str) -> str:
+    """With signs that pdflatex knows."""
+    return latex if latex.isascii() else "".join(x if x.isascii() else sign(x) for x in latex)
+
+
+def sign(x: str) -> str:
+    return rf"{{\{SIGNS[x]}}}" if x in SIGNS else rf"\text{{{known(x)}}}"
 
 
 def escaped(words: str) -> str:

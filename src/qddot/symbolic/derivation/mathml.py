@@ -6,18 +6,13 @@ import re
 from html import escape
 
 from qddot.errors import QddotError
+from qddot.symbolic.notation import GREEK
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[A-Za-z]|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
 
-LETTERS = {
-    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ϵ", "zeta": "ζ", "eta": "η", "theta": "θ", "iota": "ι",
-    "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π", "rho": "ρ", "sigma": "σ", "tau": "τ", "upsilon": "υ",
-    "phi": "ϕ", "chi": "χ", "psi": "ψ", "omega": "ω", "Gamma": "Γ", "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ", "Xi": "Ξ", "Pi": "Π",
-    "Sigma": "Σ", "Upsilon": "Υ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω",
-}  # fmt: skip
 OPERATORS = {
-    "times": "×", "cdot": "⋅", "in": "∈", "sum": "∑", "partial": "∂", "langle": "⟨", "rangle": "⟩", "cdots": "⋯", "dots": "…",
-    "ldots": "…",
+    "times": "×", "cdot": "⋅", "in": "∈", "le": "≤", "sum": "∑", "partial": "∂", "langle": "⟨", "rangle": "⟩", "cdots": "⋯",
+    "dots": "…", "ldots": "…",
 }  # fmt: skip
 SPACES = {",": "0.17em", ";": "0.28em", ":": "0.22em", " ": "0.3em", "quad": "1em", "qquad": "2em", "!": "0em"}
 ACCENTS = {"dot": "˙", "ddot": "¨", "hat": "^", "bar": "¯"}
@@ -91,8 +86,8 @@ class Reader:
         return f'<mo stretchy="false">{shown}</mo>' if token in "()[]|" else f"<mo>{shown}</mo>"
 
     def command(self, name: str) -> str:
-        if name in LETTERS:
-            return f"<mi>{LETTERS[name]}</mi>"
+        if name in GREEK:
+            return f"<mi>{GREEK[name]}</mi>"
         if name in OPERATORS:
             return f"<mo>{OPERATORS[name]}</mo>"
         if name in SPACES:

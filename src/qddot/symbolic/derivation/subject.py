@@ -19,6 +19,7 @@ from qddot.model.lower import WORLD, LiftedBody
 from qddot.model.model import Model
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import Mat, Motion, Transform, Vec, rotate
+from qddot.symbolic.as_read import as_read
 from qddot.symbolic.derivation.steps import Check, DerivationError, Prose, say
 from qddot.symbolic.equations import Equations
 from qddot.symbolic.form import Form
@@ -73,7 +74,8 @@ class Subject:
 
     Attributes:
         equations: its closed forms, with `lifted`, the robot over the ring, and `alphabet`.
-        kernels: of the same robot; where symbols are open, with the values `drawn` for them.
+        kernels: of the same robot as its closed forms read it; where symbols are open, with the values `drawn` for them.
+        is_read_otherwise: some of its angles were taken for others, as `equations.notes` says; the kernels have these too.
         states: at which both are compared.
         torque, inertia: how large joint forces and entries of M are there: rounding is measured by them where a term vanishes.
     """
@@ -84,7 +86,10 @@ class Subject:
         self.lifted, self.alphabet, self.nv = self.equations.lifted, self.equations.alphabet, self.equations.nv
         rng = np.random.default_rng(0)
         self.drawn = {str(s): round(float(rng.uniform(0.5, 1.5)), 3) for s in sorted(model.symbols, key=str)}
-        self.kernels = Evaluator(with_values(model, self.drawn))
+        given = with_values(model, self.drawn)
+        numeric = as_read(given)
+        self.is_read_otherwise = numeric is not given
+        self.kernels = Evaluator(numeric)
         far = np.full(self.equations.nq, np.inf)
         self.states = [
             State(k, random_configuration(model.mechanism, rng, -far, far), rng.normal(size=self.nv), rng.normal(size=self.nv))
@@ -195,6 +200,8 @@ class Subject:
 
     def notes(self) -> list[Prose]:
         found = [say("{note}.", note=note) for note in self.equations.notes]
+        if self.is_read_otherwise:
+            found.append(say("The kernels that the steps were checked against are those of the robot so read."))
         if self.equations.values:
             found.append(say("Numbers of the robot became symbols. Checks use the robot's own numbers in their place."))
         if self.drawn:

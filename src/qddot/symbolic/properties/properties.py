@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sympy
 
+from qddot.errors import InputError, unknown_name
+from qddot.symbolic.as_read import as_read
 from qddot.symbolic.equations import Equations
 from qddot.symbolic.properties.bounds import NORMS, Bound, Bounds
 from qddot.symbolic.properties.domain import Domain
@@ -32,10 +35,14 @@ class Properties:
     """
 
     def __init__(self, model: Model, limits: Any = None, effort: float = 1.0) -> None:
+        if not effort > 0:
+            raise InputError(f"effort={effort!r} is not positive")
         equations = Equations(model)
+        if not equations.nv:
+            raise InputError(f"{model.name!r} has no joint that moves, and so no M, c and g")
         domain = Domain(model, equations.alphabet, limits)
         self.name, self.lower, self.upper = model.name, domain.lower, domain.upper
-        bounds = Bounds(model, equations, domain, effort)
+        bounds = Bounds(as_read(model), equations, domain, effort)
         claims = identities(equations)
         claims.insert(1, definiteness(equations, bounds))
         self.claims: dict[str, Claim] = {claim.name: claim for claim in claims}
@@ -49,8 +56,6 @@ class Properties:
             self.notes += (f"the parameters {', '.join(equations.parameters)} are taken to be positive",)
 
     def __getitem__(self, name: str) -> Claim:
-        from qddot.errors import unknown_name
-
         if name not in self.claims:
             raise unknown_name("property", name, self.claims)
         return self.claims[name]
@@ -61,9 +66,6 @@ class Properties:
         return [group[norm] for group in (self.mu_1, self.mu_2, self.c_b, self.g_b) for norm in NORMS]
 
     def __repr__(self) -> str:
-        return self.__str__()
-
-    def __str__(self) -> str:
         return "\n".join(line for title, rows in self._tables() for line in (title, *aligned(rows), "")).rstrip()
 
     def markdown(self) -> str:
@@ -111,9 +113,13 @@ def number(x: Any) -> str:
         return "-"
     if isinstance(x, float):
         return f"{x:.6g}"
-    import sympy
+    return expression(x) if isinstance(x, sympy.Basic) else str(x)
 
-    return str(x.xreplace({f: sympy.Float(f, 6) for f in x.atoms(sympy.Float)}) if isinstance(x, sympy.Basic) else x)
+
+def expression(x: sympy.Basic) -> str:
+    """With decimals for what was a decimal: 9.81 rather than 981/100."""
+    decimals = (r for r in x.atoms(sympy.Rational) if r.q > 12 or r.q % 5 == 0)
+    return sympy.sstr(x.xreplace({r: sympy.Float(r, 6) for r in (*decimals, *x.atoms(sympy.Float))}), full_prec=False)
 
 
 def vector(x: np.ndarray) -> str:

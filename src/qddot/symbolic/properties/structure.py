@@ -73,7 +73,7 @@ def exact(name: str, statement: str, difference: Any) -> Claim:
     entries = difference.entries
     at = next(i for i in np.ndindex(entries.shape) if entries[i])
     where = f"entry {tuple(i + 1 for i in at)} of " if at else ""
-    return Claim(name, statement, False, f"exact: {where}what should be 0 is {shortened(str(entries[at]))}")
+    return Claim(name, statement, False, f"exact: {where}what should be 0 is {shortened(difference[at].text())}")
 
 
 def shortened(text: str) -> str:
