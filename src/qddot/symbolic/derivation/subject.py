@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qddot.algorithms.drives import coefficients
+from qddot.algorithms.drives import armatures
 from qddot.algorithms.kinematics import joint_poses, world_poses
 from qddot.algorithms.quantities import QUANTITIES
 from qddot.compile.evaluate import Evaluator
@@ -101,7 +101,7 @@ class Subject:
         own = Transform() if parameters == "all" else None  # there the ten numbers are about the joint's frame
         self.frames = {WORLD: Transform()} | {body.index: own or body.link for body in self.lifted.bodies}
         self.links = [self._link(body) for body in self.lifted.bodies]
-        self.armature = coefficients(self.lifted, "armature")
+        self.armature = armatures(self.lifted)
         self.torque, self.inertia = self._size("inverse_dynamics"), self._size("mass_matrix")
 
     def _link(self, body: LiftedBody) -> LinkData:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from qddot.algorithms.drives import coefficients
+from qddot.algorithms.drives import armatures
 from qddot.algorithms.kinematics import path_to_root
 from qddot.model.field import Floats
 from qddot.model.lower import WORLD, LiftedBody
@@ -38,7 +38,7 @@ def reach(model: Model, domain: Domain) -> Reach:
     """Of a robot without symbols; infinite, or not a number, where a slider has no limits."""
     lifted = model.over(Floats())
     n = lifted.nv
-    M, g, gamma = np.diag(coefficients(lifted, "armature")).astype(float), np.zeros(n), np.zeros((n, n, n))
+    M, g, gamma = np.diag(armatures(lifted)).astype(float), np.zeros(n), np.zeros((n, n, n))
     weight = np.linalg.norm(lifted.gravity)
     for body in lifted.bodies:
         m, I = body.inertia.m, np.array(body.inertia.I, dtype=float)
@@ -100,7 +100,7 @@ def least(lifted) -> float:
         moments[body.index] = np.linalg.eigvalsh(I - m * (com @ com * np.eye(3) - np.outer(com, com)))[0]
         for at in list(path_to_root(lifted, body.index))[:2]:
             E[body.columns[0], at] = 1.0
-    rotors = min(coefficients(lifted, "armature"))
+    rotors = min(armatures(lifted))
     if moments.min() <= 1e-9 * moments.max():
         return float(rotors)
     return float(1 / np.linalg.norm(E / np.sqrt(moments), 2) ** 2 / UP + rotors)
