@@ -213,6 +213,8 @@ def parameters(robot: str, **how: Any) -> None:
 @click.option("--q", type=Numbers(), help="Configuration, such as 0,pi/2; neutral if not given.")
 @click.option("--qd", type=Numbers(), help="Velocity; zero if not given.")
 @click.option("--qdd", type=Numbers(), help="Acceleration; zero if not given.")
+@click.option("--jerk", type=Numbers(), help="Third derivative of q; zero if not given.")
+@click.option("--snap", type=Numbers(), help="Fourth derivative of q; zero if not given.")
 @click.option("--tau", type=Numbers(), help="Joint forces; zero if not given.")
 @click.option("--frame", help="Frame of a pose or Jacobian; the only tip if not given.")
 @click.option(
@@ -221,7 +223,7 @@ def parameters(robot: str, **how: Any) -> None:
 )  # fmt: skip
 @robot_options
 def compute(
-    robot: str, quantity: str, q, qd, qdd, tau, frame: str | None, options: tuple[tuple[str, str], ...], **how: Any
+    robot: str, quantity: str, q, qd, qdd, jerk, snap, tau, frame: str | None, options: tuple[tuple[str, str], ...], **how: Any
 ) -> None:
     """Evaluate QUANTITY of ROBOT (mass_matrix, inverse_dynamics, jacobian, ...) in one state.
 
@@ -230,12 +232,13 @@ def compute(
     qddot compute puma560 forward_dynamics --tau 0,5,0,0,0,0
     qddot compute puma560 jacobian -o reference=body
     """
-    given = {name: x for name, x in (("q", q), ("qd", qd), ("qdd", qdd), ("tau", tau)) if x is not None}
+    arrays = {"q": q, "qd": qd, "qdd": qdd, "jerk": jerk, "snap": snap, "tau": tau}
+    given = {name: x for name, x in arrays.items() if x is not None}
     chosen = dict([*options, *([("frame", frame)] if frame is not None else [])])
     refuse_unused(quantity, given, chosen)
     with plainly():
         found = qddot.load(robot, **how)
-        state = {"q": found.neutral(), **dict.fromkeys(("qd", "qdd", "tau"), np.zeros(found.nv)), **given}
+        state = dict.fromkeys(arrays, np.zeros(found.nv)) | {"q": found.neutral(), **given}
         result = getattr(found, quantity)(*(state[name] for name in QUANTITIES[quantity].inputs), **chosen)
     with np.printoptions(**WHOLE):
         if not isinstance(result, tuple):

@@ -93,8 +93,8 @@ def test_slotine_li_follows_without_knowing_the_masses(arm):
     wrong = arm.parameters() * 0.5
     ends = []
     for gain in (2.0, 0.0):
-        law = SlotineLi(arm, sine, bandwidth=8.0, kd=15.0, gain=gain, period=4e-3, estimate=wrong)
-        motion = arm.simulate(sine(0).q, sine(0).qd, 5.0, torque=law, step=4e-3)
+        law = SlotineLi(arm, sine, bandwidth=8.0, kd=15.0, gain=gain, period=2e-3, estimate=wrong)
+        motion = arm.simulate(sine(0).q, sine(0).qd, 5.0, torque=law, step=2e-3)
         late = motion.t > 4.0
         ends.append(abs(motion.q[late] - np.array([sine(t).q for t in motion.t[late]])).max())
     assert ends[0] < 0.02

@@ -63,7 +63,7 @@ def test_the_variational_method_converges_with_order_two(arm):
 def test_energy_of_the_variational_method_does_not_drift():
     """10^6 steps of a double pendulum: the error in the last tenth is no larger than in the first."""
     robot = qddot.from_dh([(0.5, 0, 0, 0)] * 2, inertias=[Inertia.point(1.0)] * 2, gravity=(0, -9.81, 0))
-    motion = robot.simulate([0.3, 0.4], None, 2000.0, method="variational", step=2e-3, every=10)
+    motion = robot.simulate([-1.2, 0.3], None, 1000.0, method="variational", step=1e-3, every=10)
     error = abs(motion.energy - motion.energy[0])
     tenth = len(motion) // 10
     assert error[-tenth:].max() <= 1.2 * error[:tenth].max()

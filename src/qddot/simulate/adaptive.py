@@ -30,6 +30,7 @@ class Adaptive:
         self.switching, self.torque, self.watches, self.found = switching, torque, watches, found
         self.dynamics = switching.dynamics
         self.robot = self.dynamics.robot
+        self.latest = 0.0, np.zeros(self.robot.nv)  # t and qd where it still went well
 
     def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """q and qd of a solver's state."""
@@ -67,7 +68,7 @@ class Adaptive:
                 with np.errstate(over="raise", invalid="raise", divide="raise"):
                     run = solve_ivp(self.slope(modes), (t, end), y0, method, t_eval=at, events=watched, rtol=rtol, atol=atol)
             except (FloatingPointError, SingularityError) as error:
-                raise diverged(self.robot, n, t, qd) from error
+                raise diverged(self.robot, n, *self.latest) from error
             if run.status < 0 or not np.isfinite(run.y).all():
                 came = len(run.t) - 1 if len(run.t) else None
                 when, last_qd = (t, qd) if came is None else (float(run.t[came]), run.y[self.robot.nq :, came])
@@ -97,7 +98,9 @@ class Adaptive:
 
         def f(t: float, y: np.ndarray) -> np.ndarray:
             q, qd = self.split(y)
-            return np.concatenate([self.robot.configuration_rate(q, qd), self.accelerate(t, q, qd, modes)[0]])
+            rate = np.concatenate([self.robot.configuration_rate(q, qd), self.accelerate(t, q, qd, modes)[0]])
+            self.latest = t, qd
+            return rate
 
         return f
 
