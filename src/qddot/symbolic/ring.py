@@ -175,16 +175,19 @@ class Poly:
             raise NotPolynomialError(f"({self})**{n} is no polynomial: an exponent is a whole number and not negative")
         return Poly(self.ring, self.ring.reduced(self.p**n, self.marks if n > 1 else 0), self.marks)
 
-    def __truediv__(self, o: Any) -> Poly:
+    def __truediv__(self, o: Any) -> Any:
+        """A polynomial, or a `Ratio` where the quotient is none."""
         if o.__class__ is Poly:
             if not o.is_constant:
-                raise NotPolynomialError(f"division by {o}: the quotient is no polynomial")
+                from qddot.symbolic.ratio import divide
+
+                return divide(self, o)
             o = o.value
         if o.__class__ not in NUMBERS:
             return NotImplemented
         return Poly(self.ring, self.p / number(o), self.marks)
 
-    def __rtruediv__(self, o: Any) -> Poly:
+    def __rtruediv__(self, o: Any) -> Any:
         return self.ring.constant(o) / self if o.__class__ in NUMBERS else NotImplemented
 
     def __eq__(self, o: object) -> bool:
