@@ -152,7 +152,7 @@ def gather(i: int, size: int, emit: Emitter) -> Iterable[str]:
 def scatter(i: int, output: Output, results: Results) -> Iterable[str]:
     """The few elements of an output from their slots to W rows."""
     V = results.lanes.number
-    for block in blocks(i, output.size, results.lanes.half):
+    for block in blocks_out(i, output.size, results.lanes):
         names = [f"%slot{block.tag}_{k}" for k in range(block.count)]
         for x, name in zip(output.values[int(block.index) :], names):
             yield f"{name}p = getelementptr {V}, ptr %results, i64 {results.slots[plain(x)]}"
@@ -194,7 +194,7 @@ def in_registers(program: Program, emit: Emitter) -> Iterable[str]:
     yield from with_angles(program, emit, take)
     waiting = []  # (argument, block, its values, those of them not yet computed)
     for i, x in enumerate(program.outputs):
-        for block in blocks(n_in + i, x.size, lanes.half):
+        for block in blocks_out(n_in + i, x.size, lanes):
             values = x.values[int(block.index) : int(block.index) + block.count]
             waiting.append((n_in + i, block, values, {v for v in values if v.__class__ is Expr}))
     leaves = [node for node in emit.places if node.__class__ is Expr and node.op in LEAVES]
@@ -247,6 +247,19 @@ def blocks(i: int, size: int, H: int) -> Iterable[Block]:
         yield Block("0", size, f"{i}_0")
     elif whole < size:
         yield Block(str(size - H), H, f"{i}_{size - H}", whole - (size - H))
+
+
+def blocks_out(i: int, size: int, lanes: Lanes) -> Iterable[Block]:
+    """The columns of a short output: W at a time, the rest as those of an input."""
+    whole = size - size % lanes.width
+    for b in range(0, whole, lanes.width):
+        yield Block(str(b), lanes.width, f"{i}_{b}")
+    if size - whole == 1:  # an element each: plain stores
+        yield Block(str(whole), 1, f"{i}_{whole}")
+        return
+    for block in blocks(i, size, lanes.half):
+        if int(block.index) + block.count > whole:
+            yield block
 
 
 # any strides ----------------------------------------------------------------------------------------------------------------

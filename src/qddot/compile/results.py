@@ -146,10 +146,7 @@ def define_spread(lanes: Lanes) -> Iterable[str]:
     yield "%p0 = getelementptr i8, ptr %to, i64 %column"
     for r in range(1, W):
         yield f"%p{r} = getelementptr i8, ptr %p{r - 1}, i64 %step"
-    yield from write_columns([f"%v{r}" for r in range(W // 2)], [f"%p{r}" for r in range(W)], lanes, "%left")
-    for r in range(W):
-        yield f"%q{r} = getelementptr i8, ptr %p{r}, i64 {W // 2 * align}"
-    yield from write_columns([f"%v{r}" for r in range(W // 2, W)], [f"%q{r}" for r in range(W)], lanes, "%right")
+    yield from write_columns([f"%v{r}" for r in range(W)], [f"%p{r}" for r in range(W)], lanes, "%t")
     yield "%k1 = add i64 %k, 1\n%more = icmp slt i64 %k1, %groups\nbr i1 %more, label %next, label %done\ndone:\nret void\n}"
 
 
