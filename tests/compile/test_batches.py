@@ -115,6 +115,34 @@ def test_bad_numbers_anywhere_in_a_batch_are_found(robot, position, value, view)
     assert np.isfinite(np.delete(out, position, axis=0)).all()
 
 
+@pytest.mark.parametrize("name", ["arm7", "cart_pole", "puma560"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_bad_numbers_in_any_place_are_found(name, dtype):
+    """Whether an element is an angle, only moves along, or has no influence at all."""
+    robot = qddot.load(name)
+    for k, what in enumerate(("q", "qd", "qdd")):
+        for j in range(robot.nv):
+            for value in (np.nan, np.inf, -np.inf):
+                x = motion(robot, 24)
+                x[k][13, j], x[k][5, j] = value, -value  # one lane; their sum is nothing to rely on
+                with pytest.raises(InputError, match=rf"{what}\[5, {j}\] is"):
+                    robot.inverse_dynamics(*x, dtype=dtype)
+    x = motion(robot, 24)
+    x[0][13] = [3e6 if c.parts[-1].angle else 0.0 for c in robot.model.mechanism.coordinates]
+    names = ", ".join(repr(c.name) for c in robot.model.mechanism.coordinates if c.parts[-1].angle)
+    with pytest.warns(qddot.InputWarning, match=f"q of joint {names} exceeds"):
+        robot.inverse_dynamics(*x, dtype=dtype)
+
+
+@pytest.mark.parametrize("joint", range(7))
+def test_one_far_angle_is_enough(joint):
+    robot = qddot.load("arm7")
+    x = motion(robot, 24)
+    x[0][13, joint] = -1.000001e6
+    with pytest.warns(qddot.InputWarning, match=f"q of joint {robot.joint_names[joint]!r} exceeds"):
+        robot.inverse_dynamics(*x)
+
+
 def test_overflow_in_a_batch_is_found(robot):
     x = motion(robot, 40)
     x[1][21] = 1e200

@@ -19,7 +19,7 @@ def as_array(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype, 
     Raises:
         InputError: not real numbers, masked, the wrong shape, or (unless `check` is off) not finite.
     """
-    if type(value) is np.ndarray and value.dtype == dtype and value.shape[value.ndim - len(shape) :] == shape:
+    if type(value) is np.ndarray and value.dtype is dtype and value.shape[value.ndim - len(shape) :] == shape:
         array = value  # the usual case, at no cost
     else:
         array = converted(name, value, shape, dtype)

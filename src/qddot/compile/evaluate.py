@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from qddot.compile.arrays import as_array, check_configuration, extent
+from qddot.compile.flags import IGNORING, RAISING
 from qddot.compile.threads import thread_count
 from qddot.errors import InputError, SingularityError, near_matches
 from qddot.model.configuration import neutral
@@ -68,7 +70,9 @@ class Evaluator:
         self, quantity: str, dtype: np.dtype, fixed: Mapping[str, str], *, wrench: bool = False, runtime: bool = False
     ) -> Kernel:
         """One quantity, compiled."""
-        key = (quantity, dtype.char, wrench, runtime, *((name, str(value)) for name, value in fixed.items()))
+        key = (quantity, dtype.char, wrench, runtime)
+        if fixed:
+            key += tuple([(name, str(value)) for name, value in fixed.items()])
         kernel = self.kernels.get(key)
         if kernel is None:
             kernel = self.joint_kernel((self.request(quantity, fixed),), dtype, wrench=wrench, runtime=runtime)
@@ -100,7 +104,8 @@ class Evaluator:
             InputError: an input is not a real, finite array of the right shape.
             SingularityError: the quantity does not exist in this state.
         """
-        refuse_unknown(quantity, options, tuple(fixed))
+        if options:
+            refuse_unknown(quantity, options, tuple(fixed))
         dtype = as_dtype(options.get("dtype"))
         kernel = self.kernel(quantity, dtype, fixed, wrench="wrench" in inputs, runtime="parameters" in inputs)
         results, margins = self.evaluate(quantity, kernel, inputs, options)
@@ -112,48 +117,49 @@ class Evaluator:
         self, what: str, kernel: Kernel, inputs: Mapping[str, Any], options: Options
     ) -> tuple[Sequence[np.ndarray], np.ndarray | None]:
         """The outputs of a kernel, and its margins if some are not positive."""
-        check, threads = options.get("check", True), thread_count(options.get("threads"))
-        given = {x.name: as_array(x.name, inputs[x.name], x.shape, kernel.dtype, check=False) for x in kernel.program.inputs}
-        if check and not self.is_plain and "q" in given:
-            given["q"] = self.prepared("q", given["q"], given["q"].shape[-1:], kernel.dtype)
-        names, out = [x.name for x in kernel.program.outputs], options.get("out")
-        if out is not None and names[-1] == "margins":
+        check, threads, out = options.get("check", True), options.get("threads"), options.get("out")
+        if threads is not None:
+            thread_count(threads)  # is it a number?
+        arrays = [as_array(name, inputs[name], shape, kernel.dtype, check=False) for name, shape in kernel.program.inputs]
+        if check and not self.is_plain:
+            pairs = zip(kernel.program.inputs, arrays)
+            arrays = [self.prepared(x.name, a, x.shape, kernel.dtype) if x.name == "q" else a for x, a in pairs]
+        if out is not None and kernel.has_margins:
             out = (*out, None) if isinstance(out, tuple) else (out, None)
         try:
-            results, doubtful = self.run(kernel, given, out, threads, check)
+            results, doubtful = self.run(kernel, arrays, out, threads, check)
         except (TypeError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
-            shapes = ", ".join(f"{name} {a.shape}" for name, a in given.items())
+            shapes = ", ".join(f"{x.name} {a.shape}" for x, a in zip(kernel.program.inputs, arrays))
             raise InputError(f"{what}: {error} (got {shapes})") from None
-        if names[-1] == "margins":
+        if kernel.has_margins:
             *results, margins = results
             if check and margins.size and not margins.min() > 0:
                 return results, margins
         if doubtful:
-            refuse_non_finite(what, names, results)
+            refuse_non_finite(what, [x.name for x in kernel.program.outputs], results)
         return results, None
 
     def run(
-        self, kernel: Kernel, given: dict[str, np.ndarray], out: Any, threads: int, check: bool
+        self, kernel: Kernel, arrays: list[np.ndarray], out: Any, threads: int | None, check: bool
     ) -> tuple[Sequence[np.ndarray], bool]:
         """The outputs, and whether to doubt them.
 
         The processor notes every operation that gives no number, and kernels tell it of inputs that are none. Only then are the
         inputs looked at one by one, and the outputs doubted.
         """
-        flags, doubtful = "raise" if check else "ignore", False
-        rooms = [a for a in (out if isinstance(out, tuple) else (out,)) if isinstance(a, np.ndarray)]
-        if check and rooms and any(overlap(a, b) for a in rooms for b in given.values()):
-            given = {name: a.copy() for name, a in given.items()}  # they may be needed again
+        doubtful = False
+        if check and out is not None:
+            rooms = [a for a in (out if isinstance(out, tuple) else (out,)) if isinstance(a, np.ndarray)]
+            if any(overlap(a, b) for a in rooms for b in arrays):
+                arrays = [a.copy() for a in arrays]  # they may be needed again
         try:
-            with np.errstate(over=flags, divide=flags, invalid=flags, under="ignore"):
-                results = kernel(*given.values(), out=out, threads=threads)
+            results = (RAISING if check else IGNORING).run(kernel.run, arrays, out, threads)
         except FloatingPointError:
             doubtful = True
-            arrays = [self.prepared(x.name, given[x.name], x.shape, kernel.dtype) for x in kernel.program.inputs]
-            with np.errstate(all="ignore"):
-                results = kernel(*arrays, out=out, threads=threads)
+            arrays = [self.prepared(x.name, a, x.shape, kernel.dtype) for x, a in zip(kernel.program.inputs, arrays)]
+            results = IGNORING.run(kernel.run, arrays, out, threads)
         return results if isinstance(results, tuple) else (results,), doubtful
 
     def prepared(self, name: str, value: Any, shape: tuple[int, ...], dtype: Any = np.float64, *, check: bool = True) -> np.ndarray:
@@ -161,7 +167,7 @@ class Evaluator:
         array = as_array(name, value, shape, np.dtype(dtype), check=check)
         return check_configuration(array, self.model.mechanism) if name == "q" and check else array
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """True if every q is a coordinate: no quaternion to normalise."""
         return self.model.mechanism.nq == self.model.mechanism.nv

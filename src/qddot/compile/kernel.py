@@ -6,13 +6,14 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from qddot.compile.fastcall import bound_entry, fast_entry
 from qddot.compile.gufunc import make_gufunc
 from qddot.compile.llvm import Code, compile_program, single_lanes, this_computer, wide_lanes
-from qddot.compile.threads import run_sliced
+from qddot.compile.threads import run_sliced, thread_count
 from qddot.graph.program import Program
 
 BATCH = 16
@@ -34,6 +35,10 @@ class Kernel:
 
     def __init__(self, program: Program, dtype: np.dtype) -> None:
         self.program, self.dtype = program, dtype
+        self.has_margins = program.outputs[-1].name == "margins"
+        self.length = len(program.nodes)
+        shapes = {x.shape for x in program.inputs}
+        self.size = math.prod(shapes.pop()) if len(shapes) == 1 else 0  # of every input, if they are alike
         self.is_empty = any(0 in x.shape for x in (*program.inputs, *program.outputs))  # NumPy's signatures cannot say that
         self._lock = threading.Lock()
         if not self.is_empty:
@@ -60,16 +65,26 @@ class Kernel:
         """The same for fixed arrays."""
         return None if self.is_empty else bound_entry(self.program, self._single, self._computer, fallback, arrays, result)
 
-    def __call__(self, *arrays: np.ndarray, out=None, threads: int = 1):
+    def __call__(self, *arrays: np.ndarray, out=None, threads: int | None = 1):
         """Evaluate; `out` is an array, or a tuple of arrays for several outputs. Large batches are shared between threads."""
+        return self.run(arrays, out, threads)
+
+    def run(self, arrays: Sequence[np.ndarray], out: Any, threads: int | None):
+        """The same; with None the number of threads is the usual one."""
         if self.is_empty:
             return self._empty(arrays, out)
-        states = math.prod(self.batch_shape(arrays))
+        states = self.states(arrays)
         if states < BATCH:
             return self.single(*arrays) if out is None else self.single(*arrays, out=out)
-        if threads > 1 and states * len(self.program.nodes) >= WORTH_THREADS:
-            return self._threaded(arrays, out, threads)
+        if states * self.length >= WORTH_THREADS and (count := thread_count(threads)) > 1:
+            return self._threaded(arrays, out, count)
         return self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
+
+    def states(self, arrays: Sequence[np.ndarray]) -> int:
+        """How many there are."""
+        if self.size and len({a.shape for a in arrays}) == 1:  # the usual case
+            return arrays[0].size // self.size
+        return math.prod(self.batch_shape(arrays))
 
     def batch_shape(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
         shapes = {a.shape[: a.ndim - len(x.shape)] for a, x in zip(arrays, self.program.inputs)}
@@ -89,7 +104,7 @@ class Kernel:
         run_sliced(self.ufunc, arrays, ranks, tuple(rooms), out_ranks, threads)
         return rooms[0] if len(rooms) == 1 else tuple(rooms)
 
-    def _empty(self, arrays: tuple[np.ndarray, ...], out):
+    def _empty(self, arrays: Sequence[np.ndarray], out):
         """A robot without joints: what does not depend on q is constant, the rest is empty."""
         batch, results = self.batch_shape(arrays), []
         for output in self.program.outputs:

@@ -92,7 +92,7 @@ class Emitter:
         places: for each node that is a result, the pointers and elements to which it goes.
         fused: products that are only used in one sum, and become part of it.
         given: names of input elements that are in registers, by (input, element); the others are loaded from memory.
-        angles: each angle of which a sine or cosine is taken, numbered.
+        angles: each angle of which a sine or cosine is taken, numbered; `turned` are those that are (input, element).
         parts: the other nodes as the algorithm made them, cut into functions; `carried` crosses from one to another through memory.
         here: the nodes whose values the present function already has.
     """
@@ -104,6 +104,7 @@ class Emitter:
         self.fused = fused_products(program.nodes, self.places) if lanes.fma else set()
         turned = {node.args[0] for node in program.nodes if node.op in ("sin", "cos")}
         self.angles = {angle: k for k, angle in enumerate(sorted(turned, key=lambda angle: angle.number))}
+        self.turned = {angle.args for angle in self.angles if angle.op == "var"}
         self.trig = sincos.Rooms(len(self.angles), lanes)
         kept = [node for node in program.nodes if node not in self.fused and node.op not in LEAVES]
         kept.sort(key=lambda node: node.number)

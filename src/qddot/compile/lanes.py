@@ -33,6 +33,10 @@ class Lanes:
         return replace(self, width=self.native)
 
     @property
+    def half(self) -> int:
+        return self.width // 2
+
+    @property
     def bits(self) -> int:
         return 64 if self.real == "double" else 32
 
@@ -78,7 +82,6 @@ class Lanes:
         if self.width > 1:
             mask = self.truth
             found += [
-                f"declare {self.number} @llvm.masked.load.{self.suffix}.p0(ptr, {mask}, {self.number})",
                 f"declare void @llvm.masked.store.{self.suffix}.p0({self.number}, ptr, {mask})",
                 f"declare i1 @llvm.vector.reduce.or.v{self.width}i1({mask})",
             ]

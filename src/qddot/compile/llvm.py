@@ -9,7 +9,7 @@ from typing import NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
-from qddot.compile import cache, sincos
+from qddot.compile import cache, sincos, transpose
 from qddot.compile.kernel_ir import define_kernel, is_short, kernel_name
 from qddot.compile.lanes import Lanes, library
 from qddot.compile.loop_ir import LOOP, define_loop
@@ -72,6 +72,8 @@ def module_text(program: Program, lanes: Lanes) -> str:
     lines = [*library(lanes.real), '!0 = !{!"branch_weights", i32 1, i32 100000}', "!1 = !{i32 1}"]
     for each in dict.fromkeys((lanes, lanes.scalar, lanes.whole_vector)):
         lines += each.declarations()
+    if lanes.width > 1:
+        lines += transpose.declarations(lanes)
     angles = sincos.Rooms(1, lanes).loop_lanes
     lines += sincos.define(angles)
     if lanes.width == 1 or not is_short(program, lanes):

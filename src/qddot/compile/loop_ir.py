@@ -15,12 +15,12 @@ from qddot.compile import peaks
 from qddot.compile.kernel_ir import LEAVES, Emitter, is_short, kernel_name, leave_rooms, rooms
 from qddot.compile.lanes import Lanes
 from qddot.compile.results import Results, plain
-from qddot.compile.transpose import transpose
+from qddot.compile.transpose import read_columns, write_columns
 from qddot.graph.expr import Expr, schedule
 from qddot.graph.program import Output, Program
 
 LOOP = "loop"
-UNROLLED = 8  # more blocks of columns than this are moved in a loop
+UNROLLED = 16  # more blocks of columns than this are moved in a loop
 
 
 def define_loop(program: Program, lanes: Lanes) -> Iterable[str]:
@@ -139,43 +139,53 @@ def with_angles(program: Program, emit: Emitter, read: Callable[[int, int, Emitt
 def gather(i: int, size: int, emit: Emitter) -> Iterable[str]:
     """W rows of argument i to `size` vectors in its room."""
     lanes = emit.lanes
-    for block in blocks(i, size, lanes.width):
+    for block in blocks(i, size, lanes.half):
         yield from block.before
-        columns = yield from enter(i, block, lanes)
-        yield from room_vectors(i, block, lanes)
-        for k in range(block.count):
-            yield f"store {lanes.number} {columns[k]}, ptr %r{block.tag}_{k}, align {lanes.bits // 8}"
+        columns = yield from enter(i, block, emit)
+        for k, column in enumerate(columns):
+            yield f"%r{block.tag}_{k} = getelementptr {lanes.number}, ptr %in{i}, i64 {block.index}"
+            yield f"%r{block.tag}_{k}p = getelementptr {lanes.number}, ptr %r{block.tag}_{k}, i64 {k}"
+            yield f"store {lanes.number} {column}, ptr %r{block.tag}_{k}p, align {lanes.bits // 8}"
         yield from block.after
 
 
 def scatter(i: int, output: Output, results: Results) -> Iterable[str]:
     """The few elements of an output from their slots to W rows."""
-    V, names = results.lanes.number, [f"%slot{i}_{k}" for k in range(output.size)]
-    for x, name in zip(output.values, names):
-        yield f"{name}p = getelementptr {V}, ptr %results, i64 {results.slots[plain(x)]}"
-        yield f"{name} = load {V}, ptr {name}p, align {results.vector}"
-    yield from leave(i, Block("0", output.size, f"{i}_0"), names, results.lanes)
+    V = results.lanes.number
+    for block in blocks_out(i, output.size, results.lanes):
+        names = [f"%slot{block.tag}_{k}" for k in range(block.count)]
+        for x, name in zip(output.values[int(block.index) :], names):
+            yield f"{name}p = getelementptr {V}, ptr %results, i64 {results.slots[plain(x)]}"
+            yield f"{name} = load {V}, ptr {name}p, align {results.vector}"
+        yield from leave(i, block, names, results.lanes)
 
 
-def enter(i: int, block: Block, lanes: Lanes) -> Generator[str, None, list[str]]:
+def enter(i: int, block: Block, emit: Emitter) -> Generator[str, None, list[str]]:
     """Load a block of W rows of argument i; returns its columns."""
-    rows = [f"%g{block.tag}_{r}" for r in range(lanes.width)]
-    for r, name in enumerate(rows):
-        yield f"{name}p = getelementptr {lanes.real}, ptr %row{i}_{r}, i64 {block.index}"
-        yield load_part(name, block.count, lanes)
-    yield from peaks.note(i, rows, block.tag, lanes)
-    columns, lines = transpose(rows, lanes, f"%gt{block.tag}")
+    lanes = emit.lanes
+    yield from addresses(i, block, lanes)
+    columns, lines = read_columns([f"%at{block.tag}_{r}" for r in range(lanes.width)], block.count, lanes, f"%g{block.tag}")
     yield from lines
+    new = [x for k, x in enumerate(columns) if k >= block.known and not is_watched(i, block, k, emit)]
+    yield from peaks.note(emit.program.inputs[i].name, new, block.tag, lanes)
     return columns
+
+
+def is_watched(i: int, block: Block, k: int, emit: Emitter) -> bool:
+    """True if column k of a block is itself an angle, at whose magnitude `sincos` looks."""
+    return emit.lanes.fma and not block.before and (i, int(block.index) + k) in emit.turned
 
 
 def leave(i: int, block: Block, columns: Sequence[str], lanes: Lanes) -> Iterable[str]:
     """Store a block of columns in W rows of argument i."""
-    rows, lines = transpose([*columns, *["poison"] * (lanes.width - block.count)], lanes, f"%st{block.tag}")
-    yield from lines
+    yield from addresses(i, block, lanes)
+    yield from write_columns(columns, [f"%at{block.tag}_{r}" for r in range(lanes.width)], lanes, f"%s{block.tag}")
+
+
+def addresses(i: int, block: Block, lanes: Lanes) -> Iterable[str]:
+    """Where a block of argument i begins in each of W rows."""
     for r in range(lanes.width):
-        yield f"%s{block.tag}_{r}p = getelementptr {lanes.real}, ptr %row{i}_{r}, i64 {block.index}"
-        yield store_part(rows[r], f"%s{block.tag}_{r}p", block.count, lanes)
+        yield f"%at{block.tag}_{r} = getelementptr {lanes.real}, ptr %row{i}_{r}, i64 {block.index}"
 
 
 def in_registers(program: Program, emit: Emitter) -> Iterable[str]:
@@ -184,7 +194,7 @@ def in_registers(program: Program, emit: Emitter) -> Iterable[str]:
     yield from with_angles(program, emit, take)
     waiting = []  # (argument, block, its values, those of them not yet computed)
     for i, x in enumerate(program.outputs):
-        for block in blocks(n_in + i, x.size, lanes.width):
+        for block in blocks_out(n_in + i, x.size, lanes):
             values = x.values[int(block.index) : int(block.index) + block.count]
             waiting.append((n_in + i, block, values, {v for v in values if v.__class__ is Expr}))
     leaves = [node for node in emit.places if node.__class__ is Expr and node.op in LEAVES]
@@ -199,68 +209,57 @@ def in_registers(program: Program, emit: Emitter) -> Iterable[str]:
 
 def take(i: int, size: int, emit: Emitter) -> Iterable[str]:
     """The columns of argument i, as values."""
-    for block in blocks(i, size, emit.lanes.width):
-        columns = yield from enter(i, block, emit.lanes)
+    for block in blocks(i, size, emit.lanes.half):
+        columns = yield from enter(i, block, emit)
         emit.given |= {(i, int(block.index) + k): columns[k] for k in range(block.count)}
 
 
 class Block(NamedTuple):
-    """Some columns of an argument: where they begin, how many, and the lines around their code: none, or a loop over many."""
+    """Some columns of an argument: where they begin, how many, how many of these were in the block before, and the lines around
+    their code: none, or a loop over many."""
 
     index: str
     count: int
     tag: str
+    known: int = 0
     before: Sequence[str] = ()
     after: Sequence[str] = ()
 
 
-def blocks(i: int, size: int, W: int) -> Iterable[Block]:
-    """The columns of argument i, W at a time: a few one after the other, many in a loop; then the rest."""
-    whole = size - size % W
-    if whole > UNROLLED * W:
+def blocks(i: int, size: int, H: int) -> Iterable[Block]:
+    """The columns of argument i, H at a time: a few one after the other, many in a loop; the last ones overlap."""
+    whole = size - size % H
+    if whole > UNROLLED * H:
         label, index = f"blocks{i}", f"%b{i}"
         before = [
             f"br label %{label}_entry\n{label}_entry:\nbr label %{label}\n{label}:",
             f"{index} = phi i64 [ 0, %{label}_entry ], [ {index}_next, %{label} ]",
         ]
         after = [
-            f"{index}_next = add i64 {index}, {W}\n{index}_more = icmp slt i64 {index}_next, {whole}",
+            f"{index}_next = add i64 {index}, {H}\n{index}_more = icmp slt i64 {index}_next, {whole}",
             f"br i1 {index}_more, label %{label}, label %{label}_exit\n{label}_exit:",
         ]
-        yield Block(index, W, f"{i}_many", before, after)
+        yield Block(index, H, f"{i}_many", 0, before, after)
     else:
-        for b in range(0, whole, W):
-            yield Block(str(b), W, f"{i}_{b}")
-    if whole < size:
-        yield Block(str(whole), size - whole, f"{i}_{whole}")
+        for b in range(0, whole, H):
+            yield Block(str(b), H, f"{i}_{b}")
+    if whole == 0:
+        yield Block("0", size, f"{i}_0")
+    elif whole < size:
+        yield Block(str(size - H), H, f"{i}_{size - H}", whole - (size - H))
 
 
-def room_vectors(i: int, block: Block, lanes: Lanes) -> Iterable[str]:
-    """Addresses of the vectors of a block in the room of argument i."""
-    yield f"%r{block.tag}_0 = getelementptr {lanes.number}, ptr %in{i}, i64 {block.index}"
-    for k in range(1, block.count):
-        yield f"%r{block.tag}_{k} = getelementptr {lanes.number}, ptr %r{block.tag}_0, i64 {k}"
-
-
-def load_part(name: str, count: int, lanes: Lanes) -> str:
-    """The first `count` elements at `<name>p`; no byte beyond them is touched."""
-    V, align = lanes.number, lanes.bits // 8
-    if count == lanes.width:
-        return f"{name} = load {V}, ptr {name}p, align {align}"
-    where = f"ptr align {align} {name}p, {mask(count, lanes)}, {V} zeroinitializer"
-    return f"{name} = call {V} @llvm.masked.load.{lanes.suffix}.p0({where})"
-
-
-def store_part(value: str, place: str, count: int, lanes: Lanes) -> str:
-    V, align = lanes.number, lanes.bits // 8
-    if count == lanes.width:
-        return f"store {V} {value}, ptr {place}, align {align}"
-    return f"call void @llvm.masked.store.{lanes.suffix}.p0({V} {value}, ptr align {align} {place}, {mask(count, lanes)})"
-
-
-def mask(count: int, lanes: Lanes) -> str:
-    bits = ", ".join(f"i1 {'true' if k < count else 'false'}" for k in range(lanes.width))
-    return f"{lanes.truth} <{bits}>"
+def blocks_out(i: int, size: int, lanes: Lanes) -> Iterable[Block]:
+    """The columns of a short output: W at a time, the rest as those of an input."""
+    whole = size - size % lanes.width
+    for b in range(0, whole, lanes.width):
+        yield Block(str(b), lanes.width, f"{i}_{b}")
+    if size - whole == 1:  # an element each: plain stores
+        yield Block(str(whole), 1, f"{i}_{whole}")
+        return
+    for block in blocks(i, size, lanes.half):
+        if int(block.index) + block.count > whole:
+            yield block
 
 
 # any strides ----------------------------------------------------------------------------------------------------------------

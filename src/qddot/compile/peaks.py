@@ -1,7 +1,9 @@
-"""The largest magnitude of each input, kept while a batch runs: a test that costs no pass over the data.
+"""A watch over the inputs while a batch runs: a test that costs no pass over the data.
 
-Magnitudes are compared as integers: the bits of a number without its sign. Where one is too large, the processor's flag for an
-invalid operation is raised on purpose; NumPy reports it, and the caller looks for the reason.
+Of q the largest magnitude is kept (what is itself an angle is left to `sincos`), of other inputs the sum of all elements: where one
+is infinite or no number, so is the sum. Magnitudes are compared as integers: the bits of a number without its sign. Where one is
+too large, the processor's flag for an invalid operation is raised; NumPy reports it, and the caller looks for the reason.
+A flag without one, as from a sum of finite numbers that is too large, only costs time.
 """
 
 from __future__ import annotations
@@ -49,11 +51,12 @@ def define(lanes: Lanes) -> Iterable[str]:
 
 
 def begin(n_in: int, lanes: Lanes) -> Iterable[str]:
-    """Room for the peak of each input: over whole vectors, and over single states."""
+    """Room for the peak of each input over single states; over whole vectors, for the peaks of q and the sum of all others."""
     for i in range(n_in):
         yield f"%one{i} = alloca i{lanes.bits}\nstore i{lanes.bits} 0, ptr %one{i}"
-        if lanes.width > 1:
-            yield f"%many{i} = alloca {lanes.integer}, align 64\nstore {lanes.integer} zeroinitializer, ptr %many{i}, align 64"
+    if lanes.width > 1:
+        yield f"%many = alloca {lanes.integer}, align 64\nstore {lanes.integer} zeroinitializer, ptr %many, align 64"
+        yield f"%sum = alloca {lanes.number}, align 64\nstore {lanes.number} zeroinitializer, ptr %sum, align 64"
 
 
 def look(i: int, x: str, size: int, lanes: Lanes) -> str:
@@ -61,29 +64,41 @@ def look(i: int, x: str, size: int, lanes: Lanes) -> str:
     return f"call void @peak(ptr {x}, i64 {size}, ptr %one{i})"
 
 
-def note(i: int, rows: Sequence[str], tag: str, lanes: Lanes) -> Iterable[str]:
-    """The magnitudes in some vectors of input i."""
-    V, I, call = lanes.number, lanes.integer, f"@llvm.umax.v{lanes.width}i{lanes.bits}"
+def note(name: str, vectors: Sequence[str], tag: str, lanes: Lanes) -> Iterable[str]:
+    """Vectors of an input: of q the magnitudes; of others, which need only be finite, the sum, where what is not shows."""
+    V, I = lanes.number, lanes.integer
+    if not vectors:
+        return
+    if name != "q":
+        total = vectors[0]
+        for k, x in enumerate(vectors[1:]):
+            yield f"%nt{tag}_{k} = fadd {V} {total}, {x}"
+            total = f"%nt{tag}_{k}"
+        yield f"%before{tag} = load {V}, ptr %sum, align 64\n%after{tag} = fadd {V} %before{tag}, {total}"
+        yield f"store {V} %after{tag}, ptr %sum, align 64"
+        return
     most = f"%most{tag}"
-    yield f"{most} = load {I}, ptr %many{i}, align 64"
-    for k, row in enumerate(rows):
-        yield f"%nb{tag}_{k} = bitcast {V} {row} to {I}\n%ns{tag}_{k} = and {I} %nb{tag}_{k}, {lanes.whole(sign_mask(lanes))}"
-        yield f"%nm{tag}_{k} = call {I} {call}({I} {most}, {I} %ns{tag}_{k})"
+    yield f"{most} = load {I}, ptr %many, align 64"
+    for k, x in enumerate(vectors):
+        yield f"%nb{tag}_{k} = bitcast {V} {x} to {I}\n%ns{tag}_{k} = and {I} %nb{tag}_{k}, {lanes.whole(sign_mask(lanes))}"
+        yield f"%nm{tag}_{k} = call {I} @llvm.umax.v{lanes.width}i{lanes.bits}({I} {most}, {I} %ns{tag}_{k})"
         most = f"%nm{tag}_{k}"
-    yield f"store {I} {most}, ptr %many{i}, align 64"
+    yield f"store {I} {most}, ptr %many, align 64"
 
 
 def judge(program: Program, lanes: Lanes) -> Iterable[str]:
     """At the end: raise the flag if an input went too far."""
-    I = f"i{lanes.bits}"
+    I, V = f"i{lanes.bits}", lanes.integer
     bad = "false"
     for i, x in enumerate(program.inputs):
         yield f"%peak{i} = load {I}, ptr %one{i}\n%far{i} = icmp uge {I} %peak{i}, {limit(x.name, lanes)}"
         yield f"%bad{i} = or i1 {bad}, %far{i}"
         bad = f"%bad{i}"
-        if lanes.width > 1:
-            yield f"%all{i} = load {lanes.integer}, ptr %many{i}, align 64"
-            yield f"%top{i} = call {I} @llvm.vector.reduce.umax.v{lanes.width}{I}({lanes.integer} %all{i})"
-            yield f"%out{i} = icmp uge {I} %top{i}, {limit(x.name, lanes)}\n%worse{i} = or i1 {bad}, %out{i}"
-            bad = f"%worse{i}"
+    if lanes.width > 1:
+        yield f"%sum_bits = load {V}, ptr %sum, align 64\n%sum_size = and {V} %sum_bits, {lanes.whole(sign_mask(lanes))}"
+        yield f"%many_size = load {V}, ptr %many, align 64"
+        for kind, name in (("many", "q"), ("sum", "")):
+            yield f"%{kind}_top = call {I} @llvm.vector.reduce.umax.v{lanes.width}{I}({V} %{kind}_size)"
+            yield f"%{kind}_far = icmp uge {I} %{kind}_top, {limit(name, lanes)}\n%{kind}_bad = or i1 {bad}, %{kind}_far"
+            bad = f"%{kind}_bad"
     yield f"br i1 {bad}, label %raise, label %done\nraise:\ncall void @invalid()\nbr label %done"

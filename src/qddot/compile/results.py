@@ -13,7 +13,7 @@ from functools import cached_property
 
 from qddot.compile.kernel_ir import slots
 from qddot.compile.lanes import Lanes
-from qddot.compile.transpose import transpose
+from qddot.compile.transpose import write_columns
 from qddot.graph.expr import Expr
 from qddot.graph.program import Output, Program
 from qddot.model.scalar import Scalar
@@ -143,12 +143,10 @@ def define_spread(lanes: Lanes) -> Iterable[str]:
     for r in range(W):
         yield f"%np{r} = getelementptr i32, ptr %group, i64 {r + 1}\n%n{r} = load i32, ptr %np{r}\n%m{r} = zext i32 %n{r} to i64"
         yield f"%vp{r} = getelementptr i8, ptr %slots, i64 %m{r}\n%v{r} = load {V}, ptr %vp{r}, align {W * align}"
-    rows, lines = transpose([f"%v{r}" for r in range(W)], lanes, "%t")
-    yield from lines
     yield "%p0 = getelementptr i8, ptr %to, i64 %column"
-    for r in range(W):
-        yield f"store {V} {rows[r]}, ptr %p{r}, align {align}"
-        yield f"%p{r + 1} = getelementptr i8, ptr %p{r}, i64 %step"
+    for r in range(1, W):
+        yield f"%p{r} = getelementptr i8, ptr %p{r - 1}, i64 %step"
+    yield from write_columns([f"%v{r}" for r in range(W)], [f"%p{r}" for r in range(W)], lanes, "%t")
     yield "%k1 = add i64 %k, 1\n%more = icmp slt i64 %k1, %groups\nbr i1 %more, label %next, label %done\ndone:\nret void\n}"
 
 

@@ -3,8 +3,9 @@
 An angle is reduced by multiples of pi/2 in three parts, each subtraction a fused multiply-add, then two polynomials on
 [-pi/4, pi/4] are evaluated and swapped or negated by quadrant. One loop does it for every angle, so that its constants stay in
 registers; of a single state it takes as many angles at a time as the processor can. Beyond `LIMIT` the C library answers, in a
-second pass: rare, and out of the way. Largest error against the exact values: 1.6 units in the last place of the result, 0.2 in
-the median, any finite argument (tests/compile/test_sincos.py).
+second pass: rare, and out of the way; it also raises the flag for an invalid operation, so that somebody looks at such an angle.
+Largest error against the exact values: 1.6 units in the last place of the result, 0.2 in the median, any finite argument
+(tests/compile/test_sincos.py).
 """
 
 from __future__ import annotations
@@ -15,9 +16,14 @@ from typing import NamedTuple
 
 from qddot.compile.lanes import Lanes
 
-LIMIT = {"double": 1e8, "float": 1e4}
+REACH = {"double": 1 << 19, "float": 1 << 13}
+"""How many quarter turns the reduction may take off."""
+
+LIMIT = {real: turns * math.pi / 2 for real, turns in REACH.items()}
 ROUND = {"double": 1.5 * 2.0**52, "float": 1.5 * 2.0**23}
 """A number so large that adding it rounds to a whole number, which then stands in its last bits."""
+
+ROUND_BITS = {"double": 0x4338 << 48, "float": 0x4B40 << 16}
 
 PARTS = {
     "double": (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33),
@@ -81,36 +87,42 @@ class Rooms(NamedTuple):
 
 def define(lanes: Lanes) -> Iterable[str]:
     """`sincos(angles, results, n)`: of each of n vectors of angles a vector of sines and one of cosines."""
-    V, T, W = lanes.number, lanes.truth, lanes.width
+    V, T, I, W = lanes.number, lanes.truth, lanes.integer, lanes.width
     yield from define_far(lanes)
     yield f"define internal void {name(lanes)}(ptr noalias %in, ptr noalias %out, i64 %n) noinline nounwind {{\nentry:"
     if not lanes.fma:  # the reduction needs it
         yield f"call void {name(lanes)}.far(ptr %in, ptr %out, i64 %n)\nret void\n}}"
         return
     yield "br label %next\nnext:\n%k = phi i64 [ 0, %entry ], [ %k1, %next ]"
-    yield f"%far = phi {T} [ {'zeroinitializer' if W > 1 else 'false'}, %entry ], [ %further, %next ]"
+    yield f"%far = phi {I} [ {'zeroinitializer' if W > 1 else '0'}, %entry ], [ %further, %next ]"
     yield f"%xp = getelementptr {V}, ptr %in, i64 %k\n%x = load {V}, ptr %xp, align {lanes.bits // 8}"
-    yield f"%size = {lanes.call('fabs', '%x')}"
-    yield f"%near = fcmp ole {V} %size, {lanes.literal(LIMIT[lanes.real])}"
-    yield f"%a = select {T} %near, {V} %x, {V} {lanes.literal(0.0)}"
+    yield from turns(lanes)
     yield from near_zero(lanes)
     yield f"%k2 = shl i64 %k, 1\n%sp = getelementptr {V}, ptr %out, i64 %k2\n%cp = getelementptr {V}, ptr %sp, i64 1"
     yield f"store {V} %sine, ptr %sp, align {lanes.bits // 8}\nstore {V} %cosine, ptr %cp, align {lanes.bits // 8}"
-    yield f"%lost = xor {T} %near, {'splat (i1 true)' if W > 1 else 'true'}\n%further = or {T} %far, %lost"
+    yield f"%further = or {I} %far, %beyond"
     yield "%k1 = add i64 %k, 1\n%more = icmp slt i64 %k1, %n\nbr i1 %more, label %next, label %end\nend:"
+    yield f"%lost = icmp ugt {I} %further, {lanes.whole(2 * REACH[lanes.real] - 1)}"
     if W > 1:
-        yield f"%any = call i1 @llvm.vector.reduce.or.v{W}i1({T} %further)"
-    yield f"br i1 {'%any' if W > 1 else '%further'}, label %rare, label %done, !prof !0"
-    yield f"rare:\ncall void {name(lanes)}.far(ptr %in, ptr %out, i64 %n)\nbr label %done\ndone:\nret void\n}}"
+        yield f"%any = call i1 @llvm.vector.reduce.or.v{W}i1({T} %lost)"
+    yield f"br i1 {'%any' if W > 1 else '%lost'}, label %rare, label %done, !prof !0"
+    yield f"rare:\ncall void {name(lanes)}.far(ptr %in, ptr %out, i64 %n)\ncall void @invalid()\nbr label %done"
+    yield "done:\nret void\n}"
+
+
+def turns(lanes: Lanes) -> Iterable[str]:
+    """%turns, whose last bits are REACH plus the quarter turns nearest to %x: unless it is far, only they are set in %beyond."""
+    V, I, real = lanes.number, lanes.integer, lanes.real
+    yield f"%turns = {lanes.call('fma', '%x', lanes.literal(2 / math.pi), lanes.literal(ROUND[real] + REACH[real]))}"
+    yield f"%q = bitcast {V} %turns to {I}\n%beyond = xor {I} %q, {lanes.whole(ROUND_BITS[real])}"
 
 
 def near_zero(lanes: Lanes) -> Iterable[str]:
-    """%sine and %cosine of %a."""
+    """%sine and %cosine of %x, after %turns."""
     V, I, real = lanes.number, lanes.integer, lanes.real
-    yield f"%turns = {lanes.call('fma', '%a', lanes.literal(2 / math.pi), lanes.literal(ROUND[real]))}"
-    yield f"%whole_turns = fsub {V} %turns, {lanes.literal(ROUND[real])}"
+    yield f"%whole_turns = fsub {V} %turns, {lanes.literal(ROUND[real] + REACH[real])}"
     yield f"%minus = fneg {V} %whole_turns"
-    rest = "%a"
+    rest = "%x"
     for k, part in enumerate(PARTS[real]):
         yield f"%rest{k} = {lanes.call('fma', '%minus', lanes.literal(part), rest)}"
         rest = f"%rest{k}"
@@ -120,7 +132,6 @@ def near_zero(lanes: Lanes) -> Iterable[str]:
     yield f"%cube = fmul {V} %z, {rest}"
     yield f"%s = {lanes.call('fma', '%cube', '%ps', rest)}"
     # the quadrant: odd ones swap, bit 1 of n negates the sine, bit 1 of n + 1 the cosine
-    yield f"%q = bitcast {V} %turns to {I}"
     yield f"%low = and {I} %q, {lanes.whole(1)}"
     yield f"%odd = icmp ne {I} %low, {lanes.whole(0)}"
     yield f"%s0 = select {lanes.truth} %odd, {V} %pc, {V} %s"
@@ -146,12 +157,14 @@ def horner(lanes: Lanes, out: str, coefficients: Sequence[float]) -> Iterable[st
 def define_far(lanes: Lanes) -> Iterable[str]:
     """The same by the C library, one number after the other, where angles are beyond the limit; without fma, everywhere."""
     real, W, end = lanes.real, lanes.width, "f" if lanes.real == "float" else ""
-    limit = lanes.scalar.literal(LIMIT[real] if lanes.fma else -1.0)
     yield f"define internal void {name(lanes)}.far(ptr noalias %in, ptr noalias %out, i64 %n) noinline nounwind {{\nentry:"
     yield f"%count = mul i64 %n, {W}\nbr label %next\nnext:\n%k = phi i64 [ 0, %entry ], [ %k1, %end ]"
     yield f"%xp = getelementptr {real}, ptr %in, i64 %k\n%x = load {real}, ptr %xp"
-    yield f"%size = {lanes.scalar.call('fabs', '%x')}\n%near = fcmp ole {real} %size, {limit}"
-    yield f"br i1 %near, label %end, label %far\nfar:\n%vector = udiv i64 %k, {W}\n%skip = mul i64 %vector, {W}"
+    if lanes.fma:
+        yield from turns(lanes.scalar)
+        yield f"%near = icmp ult i{lanes.bits} %beyond, {2 * REACH[real]}"
+    yield f"br i1 {'%near' if lanes.fma else 'false'}, label %end, label %far\nfar:"
+    yield f"%vector = udiv i64 %k, {W}\n%skip = mul i64 %vector, {W}"
     yield f"%place = add i64 %k, %skip\n%sp = getelementptr {real}, ptr %out, i64 %place"
     yield f"%cp = getelementptr {real}, ptr %sp, i64 {W}"
     yield f"%s = call {real} @sin{end}({real} %x)\n%c = call {real} @cos{end}({real} %x)"
