@@ -31,7 +31,7 @@ STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 BAD = Path(__file__).parents[2].parent / "shared" / "reference" / "bad"
 FRAMED = [q for q, entry in QUANTITIES.items() if "frame" in entry.options]
 INERTIA = qddot.Inertia(1, (0.1, 0, 0), np.eye(3) * 0.01)
-IN_COORDINATES = ("christoffel", "centrifugal_matrix", "coriolis_products_matrix")
+IN_COORDINATES = ("christoffel", "centrifugal_matrix", "coriolis_products_matrix", "torque_rates")
 
 
 def run(*command: object) -> str:

@@ -27,7 +27,7 @@ SHORT = 1_300
 ON_STACK = 1 << 16
 """More bytes than this do not go on the stack, which is small in some threads."""
 
-LEAVES = frozenset(("var", "sin", "cos"))
+TRIG = frozenset(("sin", "cos"))
 BINARY = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
 
 
@@ -48,12 +48,14 @@ def define_kernel(program: Program, lanes: Lanes) -> Iterable[str]:
     for k in range(len(emit.parts)) if long else ():
         given = ", ".join([*parameters, *(f"ptr noalias {name}" for name in to_parts)])
         yield f"define internal void {kernel_name(lanes)}.{k}({given}) noinline nounwind {{"
-        emit.here.clear()
+        emit.enter()
+        yield from emit.late_rooms()
         yield from emit.part(k)
         yield "ret void\n}"
     yield f"define void {kernel_name(lanes)}({', '.join(parameters)}) noinline nounwind {{"
-    emit.here.clear()
+    emit.enter()
     yield from rooms(sizes)
+    yield from () if long else emit.late_rooms()
     if single:
         yield from emit.angles_first()
     if long:
@@ -87,14 +89,16 @@ def leave_rooms(sizes: Mapping[str, int]) -> Iterable[str]:
 
 class Emitter:
     """Instructions for nodes. Inputs, sines and cosines are leaves: they stand in memory, and are loaded where they are needed.
+    Only where an angle itself depends on sines, as in a step of an integrator, its own are taken on the way.
 
     Attributes:
         places: for each node that is a result, the pointers and elements to which it goes.
         fused: products that are only used in one sum, and become part of it.
         given: names of input elements that are in registers, by (input, element); the others are loaded from memory.
-        angles: each angle of which a sine or cosine is taken, numbered; `turned` are those that are (input, element).
+        angles: each angle of which a sine or cosine is taken beforehand, numbered; `turned` are those that are (input, element).
+        late: the other angles, numbered.
         parts: the other nodes as the algorithm made them, cut into functions; `carried` crosses from one to another through memory.
-        here: the nodes whose values the present function already has.
+        here: the nodes whose values the present function already has; `passed` the late angles it has taken sine and cosine of.
     """
 
     def __init__(self, program: Program, lanes: Lanes) -> None:
@@ -102,16 +106,34 @@ class Emitter:
         self.given: dict[tuple[int, int], str] = {}
         self.places = places(program) if lanes.width == 1 else {x: [("%results", k)] for x, k in slots(program).items()}
         self.fused = fused_products(program.nodes, self.places) if lanes.fma else set()
-        turned = {node.args[0] for node in program.nodes if node.op in ("sin", "cos")}
-        self.angles = {angle: k for k, angle in enumerate(sorted(turned, key=lambda angle: angle.number))}
+        turned = sorted({node.args[0] for node in program.nodes if node.op in TRIG}, key=lambda angle: angle.number)
+        late = late_angles(program)
+        self.angles = {angle: k for k, angle in enumerate(angle for angle in turned if angle not in late)}
+        self.late = {angle: k for k, angle in enumerate(angle for angle in turned if angle in late)}
         self.turned = {angle.args for angle in self.angles if angle.op == "var"}
         self.trig = sincos.Rooms(len(self.angles), lanes)
-        kept = [node for node in program.nodes if node not in self.fused and node.op not in LEAVES]
+        kept = [node for node in program.nodes if node not in self.fused and not self.is_leaf(node)]
         kept.sort(key=lambda node: node.number)
         length = PART if len(kept) > WHOLE else WHOLE
         self.parts = [kept[k : k + length] for k in range(0, len(kept), length)] or [[]]
         self.carried = self.across_parts()
         self.here: set[Expr] = set()
+        self.passed: set[Expr] = set()
+
+    def enter(self) -> None:
+        """Another function begins: it has no values yet."""
+        self.here.clear()
+        self.passed.clear()
+
+    def is_leaf(self, node: Expr) -> bool:
+        return node.op == "var" or (node.op in TRIG and node.args[0] not in self.late)
+
+    def late_rooms(self) -> Iterable[str]:
+        """Memory for an angle on its way, and for the sine and cosine of each late one."""
+        if self.late:
+            size = self.trig.loop_lanes.width * self.lanes.bits // 8
+            yield f"%late = alloca i8, i64 {size}, align 64\n%late_trig = alloca i8, i64 {2 * size * len(self.late)}, align 64"
+            yield f"call void @llvm.memset.p0.i64(ptr %late, i8 0, i64 {size}, i1 false)"
 
     def trig_sizes(self) -> dict[str, int]:
         """Bytes for the angles, and for their sines and cosines."""
@@ -155,8 +177,6 @@ class Emitter:
         for node in schedule(self.angles):
             if node in self.fused:
                 continue
-            if node.op in ("sin", "cos"):
-                raise ValueError("an angle that depends on another angle's sine or cosine")
             yield from self.instruction(node)
         for angle, k in self.angles.items():
             yield f"%angle{k} = getelementptr {V}, ptr %angles, i64 {k}"
@@ -169,7 +189,7 @@ class Emitter:
                 for i, output in enumerate(self.program.outputs):
                     yield from constants(output, f"%out{i}", self.lanes)
             for node in self.places:
-                if node.__class__ is Expr and node.op in LEAVES:
+                if node.__class__ is Expr and self.is_leaf(node):
                     yield from self.fetch(node)
                     yield from self.store(node)
         for node in self.parts[k]:
@@ -190,7 +210,7 @@ class Emitter:
         if node in self.here or (node.op == "var" and node.args in self.given):
             return
         self.here.add(node)
-        if node.op not in LEAVES:
+        if not self.is_leaf(node):
             yield from self.carry(node, "load")
             return
         if node.op == "var":
@@ -217,7 +237,7 @@ class Emitter:
 
     def instruction(self, node: Expr) -> Iterable[str]:
         """One node, after what it reads, unless it is here."""
-        if node.op in LEAVES:
+        if self.is_leaf(node):
             yield from self.fetch(node)
         elif node not in self.here:
             for a in self.operands(node):
@@ -232,6 +252,8 @@ class Emitter:
             yield from self.multiply_add(node)
         elif op in BINARY:
             yield f"{out} = {BINARY[op]} {V} {self.value(args[0])}, {self.value(args[1])}"
+        elif op in TRIG:
+            yield from self.late_sincos(node)
         elif op == "neg":
             yield f"{out} = fneg {V} {self.value(args[0])}"
         elif op == "sqrt":
@@ -249,6 +271,18 @@ class Emitter:
             yield f"{out} = select {lanes.truth} %up{node.number}, {V} {self.value(args[1])}, {V} {self.value(args[2])}"
         else:
             raise ValueError(f"no LLVM instruction for {op!r}")
+
+    def late_sincos(self, node: Expr) -> Iterable[str]:
+        """The sine or cosine of an angle that was not known beforehand; one call gives both."""
+        V, align, loop = self.lanes.number, self.lanes.bits // 8, self.trig.loop_lanes
+        (angle,), n, room = node.args, node.number, loop.width * self.lanes.bits // 8
+        yield f"%l{n} = getelementptr i8, ptr %late_trig, i64 {2 * room * self.late[angle]}"
+        if angle not in self.passed:
+            self.passed.add(angle)
+            yield f"store {V} {self.value(angle)}, ptr %late, align {align}"
+            yield f"call void {sincos.name(loop)}(ptr %late, ptr %l{n}, i64 1)"
+        yield f"%t{n} = getelementptr i8, ptr %l{n}, i64 {room if node.op == 'cos' else 0}"
+        yield f"{self.value(node)} = load {V}, ptr %t{n}, align {align}"
 
     def multiply_add(self, node: Expr) -> Iterable[str]:
         """a b + c, a b - c or c - a b, in one rounding."""
@@ -279,6 +313,15 @@ class Emitter:
             built = out
 
 
+def late_angles(program: Program) -> set[Expr]:
+    """Angles that depend on the sine or cosine of others."""
+    turning: set[Expr] = set()
+    for node in program.nodes:
+        if node.op in TRIG or any(a in turning for a in node.args if a.__class__ is Expr):
+            turning.add(node)
+    return {node.args[0] for node in program.nodes if node.op in TRIG and node.args[0] in turning}
+
+
 def places(program: Program) -> dict[Expr, list[tuple[str, int]]]:
     """Where each node goes that is an element of an output."""
     found: dict[Expr, list[tuple[str, int]]] = defaultdict(list)
@@ -304,7 +347,7 @@ def side_by_side(angles: Sequence[Expr]) -> bool:
 def is_short(program: Program, lanes: Lanes) -> bool:
     """Few enough instructions and columns to stand in the loop itself, without a detour through memory."""
     columns = max(x.size for x in (*program.inputs, *program.outputs))
-    return len(program.nodes) <= SHORT and columns <= 8 * lanes.width
+    return len(program.nodes) <= SHORT and columns <= 8 * lanes.width and not late_angles(program)
 
 
 def constants(output: Output, room: str, lanes: Lanes) -> Iterable[str]:

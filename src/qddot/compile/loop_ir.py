@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import NamedTuple
 
 from qddot.compile import peaks
-from qddot.compile.kernel_ir import LEAVES, Emitter, is_short, kernel_name, leave_rooms, rooms
+from qddot.compile.kernel_ir import Emitter, is_short, kernel_name, leave_rooms, rooms
 from qddot.compile.lanes import Lanes
 from qddot.compile.results import Results, plain
 from qddot.compile.transpose import read_columns, write_columns
@@ -197,7 +197,7 @@ def in_registers(program: Program, emit: Emitter) -> Iterable[str]:
         for block in blocks_out(n_in + i, x.size, lanes):
             values = x.values[int(block.index) : int(block.index) + block.count]
             waiting.append((n_in + i, block, values, {v for v in values if v.__class__ is Expr}))
-    leaves = [node for node in emit.places if node.__class__ is Expr and node.op in LEAVES]
+    leaves = [node for node in emit.places if node.__class__ is Expr and emit.is_leaf(node)]
     for node in (None, *leaves, *(node for part in emit.parts for node in part)):
         if node is not None:
             yield from emit.instruction(node)

@@ -51,4 +51,6 @@ def as_expression(x: Scalar) -> Any:
 
     from qddot.symbolic.reading import exactly
 
-    return exactly(x) if is_symbolic(x) else sympy.Rational(*rational(x).as_integer_ratio())
+    if is_symbolic(x):
+        return exactly(x)
+    return sympy.Rational(*rational(x).as_integer_ratio()) if x else 0  # a plain zero, so that it is seen to be one
