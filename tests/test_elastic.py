@@ -98,6 +98,7 @@ def test_a_gyroscopic_rotor_may_be_elastic():
     assert_allclose(robot.forward_dynamics(q, qd, robot.inverse_dynamics(q, qd, qdd)), qdd, rtol=1e-9)
     assert_allclose(np.diag(robot.mass_matrix(q))[2:], N**2 * JM)
     assert robot.mass_matrix(q)[3, 0] != 0
+    assert_allclose(arm(rotor_axis=(0, 1, 0), viscous=0.1).friction_torque(qd) - robot.friction_torque(qd), 0.1 * qd * [0, 0, 1, 1])
 
 
 def test_what_is_not_elastic():

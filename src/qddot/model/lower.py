@@ -266,20 +266,17 @@ def rotors(
         if not drive or joint.name not in moved or (drive.rotor_axis is None and not is_elastic(joint)):
             continue
         body, index = moved[joint.name], len(bodies) + len(found)
-        parent, at = WORLD, Transform()
-        if drive.rotor_axis is not None:
+        columns, rate = (tuple(own[f"{joint.name}.motor"].v), 1) if is_elastic(joint) else (body.columns, body.rate)
+        if drive.rotor_axis is not None:  # about its own axis it spins with N
             parent, pose = frames[joint.parent]
             at = snapped(pose @ Transform(drive.rotor_turn, Vec()))
-        if not is_elastic(joint):
-            turns, inertia = Rotor([drive.gear_ratio * body.rate]), axial_inertia(drive.rotor_inertia)
-            found.append(shaft(index, f"{joint.name}.rotor", parent, at, turns, body.columns, inertia))
-            continue
-        column = tuple(own[f"{joint.name}.motor"].v)
-        # about an axis of its own the rotor spins with N; felt at the joint it is a mass N^2 Jm that turns with the coordinate
-        ratio = drive.gear_ratio if drive.rotor_axis is not None else 1
-        inertia = axial_inertia(drive.rotor_inertia if drive.rotor_axis is not None else drive.at_joint.armature)
-        side = replace(drive.at_joint, stiffness=0.0, rest=0.0)
-        found.append(shaft(index, f"{joint.name}.motor", parent, at, Rotor([ratio]), column, inertia, side))
+            turns, inertia = Rotor([drive.gear_ratio * rate]), axial_inertia(drive.rotor_inertia)
+            found.append(shaft(index, f"{joint.name}.rotor", parent, at, turns, columns, inertia))
+        if is_elastic(joint):  # friction, and otherwise the rotor, as felt at the joint: they turn with the motor's coordinate
+            index = len(bodies) + len(found)
+            inertia = axial_inertia(drive.at_joint.armature if drive.rotor_axis is None else 0)
+            side = replace(drive.at_joint, stiffness=0.0, rest=0.0)
+            found.append(shaft(index, f"{joint.name}.motor", WORLD, Transform(), Rotor([1]), columns, inertia, side))
     return found
 
 

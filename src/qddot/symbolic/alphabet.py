@@ -196,11 +196,30 @@ class Alphabet:
         return total[0], total[1] if ratio > 0 else -total[1]
 
     def sign(self, x: Scalar) -> Scalar:
-        """Of a joint's rate; 0 where no Coulomb friction will be multiplied by it."""
-        for c, rate in enumerate(self.qd):
-            if x is rate:
-                return self["sign", c] if ("sign", c) in self._at else 0
-        raise NotPolynomialError(f"sign({x}) is not a polynomial")
+        """Of a number, or of a multiple of the rate of a joint that has dry friction: plus or minus its letter.
+
+        Raises:
+            NotPolynomialError: of anything else.
+        """
+        if not isinstance(x, Poly) or x.is_constant:
+            number = x.value if isinstance(x, Poly) else x
+            return int(number > 0) - int(number < 0)
+        rates = [powers for powers, _ in x.terms()]
+        kinds = [sorted((self.ring.generators[i].kind, e) for i, e in powers.items()) for powers in rates]
+        if kinds == [[("velocity", 1)]]:
+            ((_, times),), c = x.terms(), self.ring.generators[next(iter(rates[0]))].of
+            if ("sign", c) in self._at:
+                return self["sign", c] if times > 0 else -self["sign", c]
+        if all(("velocity", 1) in kind and {k for k, _ in kind} <= {"velocity", "parameter", "inverse", "root"} for kind in kinds):
+            raise NotPolynomialError(
+                f"dry friction of a shaft that turns at {x} has the sign of this in it. Such signs have a closed form for the "
+                "rates of joints with friction of their own, not for a coupled motor nor behind a gear ratio that is a symbol: "
+                "leave its coulomb and static friction out, or use the compiled quantities of the robot, which have it"
+            )
+        raise NotPolynomialError(
+            "friction that grows with the load (load_friction) has the sign of the load in it, which is not a polynomial, and so "
+            "no closed form: leave it out, or use the compiled quantities of the robot, such as inverse_dynamics, which have it"
+        )
 
     def sqrt(self, x: Scalar) -> Scalar:
         raise NotPolynomialError("a square root is not a polynomial: this quantity has no closed form in the ring")

@@ -56,10 +56,13 @@ def regressor(equations: Equations, names: Sequence[str] | None = None) -> Regre
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise InputError(f"{twice} stands twice among the parameters")
     tau = equations.inverse_dynamics.entries
-    for row, p in enumerate(tau):
-        refuse_products(p, letters, f"tau_{row + 1}")
-    Y = np.array([[p.partial(i) for i in letters] for p in tau], dtype=object).reshape(equations.nv, len(letters))
-    remainder = [p.coefficients(letters).get((0,) * len(letters), 0) for p in tau]
+    fractions = [(p.num, p.den) if isinstance(p, Ratio) else (p, 1) for p in tau]
+    for row, (top, bottom) in enumerate(fractions):
+        refuse_products(top, letters, f"tau_{row + 1}")
+        refuse_below(bottom, letters, f"tau_{row + 1}")
+    Y = np.array([[quotient(p.partial(i), bottom) for i in letters] for p, bottom in fractions], dtype=object)
+    Y = Y.reshape(equations.nv, len(letters))
+    remainder = [quotient(p.coefficients(letters).get((0,) * len(letters), 0), bottom) for p, bottom in fractions]
     return Regressor(Form(equations, Y, "regressor"), Form(equations, remainder), tuple(names))
 
 
@@ -121,6 +124,17 @@ def refuse_products(p: Poly, letters: Sequence[int], where: str) -> None:
         raise InputError(f"{where} is not linear in {names}{together}: it has the product {product}{fix}")
 
 
+def refuse_below(p: Poly | int, letters: Sequence[int], where: str) -> None:
+    """Unless a denominator has none of the letters.
+
+    Raises:
+        InputError: naming the one it has.
+    """
+    names = [p.ring.generators[i].name for i in letters if i in p.letters()] if isinstance(p, Poly) else []
+    if names:
+        raise InputError(f"{where} is not linear in {names[0]}: it is divided by {p}; leave it out")
+
+
 def symbols_of(generator: Generator) -> set[Any]:
     """The SymPy symbols inside a letter other than a parameter itself."""
     inner = getattr(generator.of, "multiple", generator.of)
@@ -144,7 +158,8 @@ class Dependences(NamedTuple):
 
 
 def dependences(Y: np.ndarray, order: Sequence[int]) -> Dependences:
-    """Of the columns of Y (entries `Poly`) named by `order`, which also says which to prefer as independent."""
+    """Of the columns of Y named by `order`, which also says which to prefer as independent."""
+    Y = without_fractions(Y)
     ring = next((x.ring for x in Y.flat if isinstance(x, Poly)), None)
     if ring is None or not len(order):
         return Dependences([], {j: {} for j in order})
@@ -156,6 +171,15 @@ def dependences(Y: np.ndarray, order: Sequence[int]) -> Dependences:
         if all(vanishes(Y, j, others[j]) for j in others):
             return Dependences(independent, others)
     raise QddotError(f"{TRIES} random points do not tell which columns depend on one another")
+
+
+def without_fractions(Y: np.ndarray) -> np.ndarray:
+    """Each row times what its entries are divided by: that changes no dependence."""
+    Y = Y.copy()
+    for row in Y:
+        while den := next((x.den for x in row if isinstance(x, Ratio)), None):
+            row[:] = [x.num if isinstance(x, Ratio) and x.den == den else x * den for x in row]
+    return Y
 
 
 def pattern(point: Point, Y: np.ndarray, order: Sequence[int], draw: random.Random) -> tuple[list[int], dict[int, list[int]]]:

@@ -11,7 +11,7 @@ import numpy as np
 from qddot.algorithms import regressor as standard
 from qddot.algorithms.inverse_dynamics import gravity_torque
 from qddot.algorithms.jacobian import jacobian
-from qddot.model.joints import Prismatic, Revolute, Spherical
+from qddot.model.joints import Prismatic, Revolute, Rotor, Spherical
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.spatial import Vec
@@ -102,6 +102,8 @@ class Reasons:
         if len(self.parts[j]) == 1:
             (i, part) = self.parts[j][0]
             body = self.bodies[i]
+            if isinstance(body.joint, Rotor):
+                return f"no joint turns {body.name}"
             motions = jacobian(self.equations.lifted, self.equations.alphabet.q, body.name, "body")
             turns = [m.w for m in motions if any(x != 0 for x in m.w)]
             if part != "m" and not turns:
@@ -123,6 +125,9 @@ class Reasons:
                 joint = self.bodies[drives[0][0]].joint_name
                 return f"the rotor of {joint} turns with the link, and both inertias are about the same axis"
             return "they act in the same proportion in every motion"
+        shafts = [self.bodies[i].name for i, part in parts if part == "inertia"]
+        if shafts:
+            return f"{shafts[0]} spins with what the same joints move, in the same proportion in every motion"
         body = self.bodies[max(i for i, _ in parts)] if parts else None
         if body is None or (body.parent != WORLD and all(i == body.index for i, _ in parts)):
             return "they act in the same proportion in every motion"

@@ -9,6 +9,7 @@ import numpy as np
 from qddot.algorithms.kinematics import path_to_root
 from qddot.model.spatial import Vec, rotate, skew
 from qddot.symbolic.derivation.kinematics import frames, heavy_links, inertias, point_name, positions
+from qddot.symbolic.derivation.shafts import kernel_twists, spin_column, spins_step
 from qddot.symbolic.derivation.steps import Equation, Step, say
 from qddot.symbolic.derivation.subject import KERNELS, SHORT, LinkData, State, Subject
 from qddot.symbolic.derivation.terms import CHRISTOFFEL, EXPECTED, Terms, coefficient
@@ -24,8 +25,10 @@ def jacobian(s: Subject) -> list[Step]:
         InputError: the robot has joints whose qd is not the rate of q.
     """
     s.needs_coordinates("jacobian")
-    pairs = {x.number: jacobians(s, x) for x in heavy_links(s)}
+    pairs = {x.number: jacobians(s, x) for x in s.links}
+    spins = [spin_column(s, x, pairs[x.parent][1] if x.parent else np.zeros((3, s.nv))) for x in s.shafts]
     shares = {x.number: share(x, *pairs[x.number]) for x in heavy_links(s)}
+    shares |= {x.number: np.outer(spin, spin) * x.moment for x, spin in zip(s.shafts, spins)}
     M = sum(shares.values(), np.diag(s.armature).astype(object))
     g = sum((weight(s, x, *pairs[x.number]) for x in heavy_links(s)), np.zeros(s.nv, dtype=int).astype(object))
     terms = Terms(s, M, g)
@@ -35,11 +38,16 @@ def jacobian(s: Subject) -> list[Step]:
         inertias(s),
         positions(s),
         jacobian_step(s, pairs),
+        *spins_step(s, "j", spins, SPIN, lambda at: [kernel_twists(s, x, at)[2] for x in s.shafts]),
         mass_step(s, terms, shares),
         gravity_step(s, terms),
         products_step(s, terms),
         together_step(s, terms),
     ]
+
+
+SPIN = r"J_{\omega !}^{\mathsf T} R_{!} \hat s_{@} + N_{@}"
+"""What multiplies the rates in that of a shaft."""
 
 
 def jacobians(s: Subject, x: LinkData) -> tuple[np.ndarray, np.ndarray]:
@@ -145,8 +153,16 @@ def mass_step(s: Subject, terms: Terms, shares: dict[int, np.ndarray]) -> Step:
         if x.point is None:
             cross = rf"J_{{\omega {i}}}^{{\mathsf T}} [R_{{{i}}} h_{{{i}}}]_\times J_{{v{i}}}"
             formula += rf" + {cross} + \left( {cross} \right)^{{\mathsf T}}"
-        equations.append(Equation(f"M_{i}", formula, s.form(value) if s.is_short(value) else None, f"(M_{i})_{{@}}"))
-    total = " + ".join(f"M_{x.number}" for x in heavy_links(s)) or "0"
+        equations.append(Equation(f"M_{{{i}}}", formula, s.form(value) if s.is_short(value) else None, f"(M_{{{i}}})_{{@}}"))
+    if s.shafts:
+        prose.append(
+            say("A shaft spins at $\\sigma_k = j_k^{\\mathsf T} \\dot q$; its energy $J_k \\sigma_k^2 / 2$ is such a form too.")
+        )
+    for x in s.shafts:
+        k, value = x.number, shares[x.number]
+        formula = rf"J_{{{k}}} \, j_{{{k}}} j_{{{k}}}^{{\mathsf T}}"
+        equations.append(Equation(f"M_{{{k}}}", formula, s.form(value) if s.is_short(value) else None, f"(M_{{{k}}})_{{@}}"))
+    total = " + ".join(f"M_{{{x.number}}}" for x in (*heavy_links(s), *s.shafts)) or "0"
     if any(x != 0 for x in s.armature):
         prose.append(say("Rotors behind gears add $J_r$, a diagonal matrix."))
         equations.append(Equation("J_r", "", s.form(np.diag(s.armature).astype(object)), "(J_r)_{@}"))
@@ -236,7 +252,8 @@ def together_step(s: Subject, terms: Terms) -> Step:
         prose.append(say("Friction adds $\\tau_f$."))
     if any(terms.springs):
         formula += r" + \tau_s"
-        prose.append(say("Springs add $\\tau_s$."))
+        gears = ", elastic gears among them: they pull joint and motor together" if s.gears else ""
+        prose.append(say("Springs add $\\tau_s${gears}.", gears=gears))
     equations = []
     for letter, values in (("f", terms.friction), ("s", terms.springs)):
         if any(values):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from qddot.algorithms.quantities import homogeneous
-from qddot.model.joints import Helical, Prismatic, Revolute
+from qddot.model.joints import Helical, Prismatic, Revolute, Rotor
 from qddot.model.lower import WORLD, LiftedBody
 from qddot.model.spatial import Vec
+from qddot.symbolic.derivation.shafts import motor_coordinates
 from qddot.symbolic.derivation.steps import Equation, Prose, Step, Table, joined, say
 from qddot.symbolic.derivation.subject import LinkData, Subject
 
@@ -16,18 +17,29 @@ KINDS = {Revolute: "revolute", Prismatic: "prismatic", Helical: "helical"}
 
 def joint_table(s: Subject) -> Table:
     """Which joint moves which link, and by which coordinate."""
-    head = (say("link"), say("moves on joint"), say("type"), say("parent"), say("coordinate"))
-    return Table(head, [joint_row(s, body) for body in s.lifted.bodies])
+    head = (
+        say("link or shaft" if s.shafts or s.gears else "link"),
+        say("moves on joint"),
+        say("type"),
+        say("parent"),
+        say("coordinate"),
+    )
+    return Table(head, [joint_row(s, body) for body in s.lifted.bodies if body.columns])
 
 
 def joint_row(s: Subject, body: LiftedBody) -> tuple[Prose, ...]:
     parent = "world" if body.parent == WORLD else f"{body.parent + 1}"
+    name = say("{i}: {name}", i=body.index + 1, name=body.name)
+    if isinstance(body.joint, Rotor):
+        rates = joined(rf"$\dot q_{{{c + 1}}}$" for c in body.columns)
+        kind, parent = ("elastic gear", "none") if body.coordinates else ("shaft", parent)
+        return name, say("none"), say(kind), say(parent), say(f"turned by {rates}")
     kind = KINDS.get(type(body.joint), "spherical" if len(body.columns) == 3 else "free")
     first, last = body.coordinates[0] + 1, body.coordinates[-1] + 1
     letters = rf"$q_{{{first}}}$" if first == last else rf"$q_{{{first}}}, \dots, q_{{{last}}}$"
     follows = " (follows)" if body.rate != 1 or body.offset != 0 or body.joint_name in s.model.leaders else ""
     return (
-        say("{i}: {name}", i=body.index + 1, name=body.name),
+        name,
         say("{name}", name=body.joint_name),
         say(kind),
         say(parent),
@@ -49,7 +61,8 @@ def frames(s: Subject) -> Step:
             "product of all poses on the way, with rotation $R_i$ and origin $p_i$.",
             bodies=count(len(s.links), "moving link"),
             freedoms=count(s.nv, "degree"),
-        )
+        ),
+        *motor_coordinates(s),
     ]
     if s.model.leaders:
         prose.append(say("A joint that follows another has no coordinate of its own: it moves with a multiple of its leader's."))

@@ -11,6 +11,14 @@ from qddot.algorithms.drives import spring_energy
 from qddot.model.spatial import Motion, Vec
 from qddot.symbolic.derivation.kinematics import frames, heavy_links, inertias, parent_of, point_name, positions
 from qddot.symbolic.derivation.named import Named, components, letters_of
+from qddot.symbolic.derivation.shafts import (
+    gear_energy,
+    gear_equations,
+    kernel_twists,
+    kinetic_energy,
+    kinetic_equation,
+    spins_step,
+)
 from qddot.symbolic.derivation.steps import Equation, Step, say
 from qddot.symbolic.derivation.subject import KERNELS, LinkData, State, Subject
 from qddot.symbolic.derivation.terms import Terms, kinds_step, matrices_step
@@ -32,13 +40,14 @@ def lagrange(s: Subject) -> list[Step]:
     L = T - V
     n = range(s.nv)
     M = [[T.partial(s.letter("qd", i)).partial(s.letter("qd", j)) for j in n] for i in n]
-    springs = s.alphabet.ring.constant(potential[-1])
+    springs = spring_energy(s.lifted, s.alphabet.q)
     terms = Terms(s, M, [s.alphabet.derivative(V - springs, i) for i in n])
     return [
         frames(s),
         inertias(s),
         positions(s),
         motion.step(),
+        *motion.spin_steps(),
         kinetic_step(s, motion, kinetic, T),
         potential_step(s, potential),
         lagrangian_step(s, L),
@@ -65,6 +74,7 @@ class Motions:
             own = s.frames[x.body.index].into(x.body.velocity(s.alphabet.qd))
             self.twists[x.number] = x.step.into(self.twists[parent_of(x)]) + own
             self.world[x.number] = Vec(*(rate(ring.constant(p)) for p in x.pose.point(x.reference)))
+        self.spins = [x.spin(self.twists[x.parent].w, s.alphabet.qd) for x in s.shafts]
         self.recursive = not s.is_short(*self.world.values(), *(m.w for m in self.twists.values()))
 
     def of_point(self, x: LinkData) -> Vec:
@@ -87,6 +97,11 @@ class Motions:
             turned = lambda at: [s.numbers(self.world[x.number] @ x.pose.R, at) for x in seen]  # noqa: E731
             checks.append(s.check("Velocities in the links' axes", local, turned, "the derivatives of the positions"))
         return Step("Velocities", self.prose(), equations, checks)
+
+    def spin_steps(self) -> list[Step]:
+        s, formula = self.s, r"\hat s_{@}^{\mathsf T} \omega_{!} + N_{@}^{\mathsf T} \dot q"
+        expected = lambda at: [kernel_twists(s, x, at)[2] @ at.qd for x in s.shafts]  # noqa: E731
+        return spins_step(s, r"\sigma", self.spins, formula, expected)
 
     def prose(self) -> list[Any]:
         turning = say(
@@ -154,7 +169,7 @@ def energy_of(x: LinkData, w: Vec, v: Vec, lift: Callable[[Any], Any] = lambda y
 
 
 def kinetic_energies(s: Subject, motion: Motions) -> list[Poly]:
-    """Of each link with mass, and of the rotors."""
+    """Of each link with mass, of each shaft, and of the rotors that only their joints feel."""
     constant = s.alphabet.ring.constant
     found = []
     for x in heavy_links(s):
@@ -163,7 +178,7 @@ def kinetic_energies(s: Subject, motion: Motions) -> list[Poly]:
         velocity = v if x.point is not None else v @ x.pose.R
         found.append(constant(energy_of(x, w, velocity)))
     rotors = sum((a * qd * qd for a, qd in zip(s.armature, s.alphabet.qd)), constant(0))
-    return [*found, rotors / 2]
+    return [*found, *(kinetic_energy(s, x, spin) for x, spin in zip(s.shafts, motion.spins)), rotors / 2]
 
 
 def kinetic_step(s: Subject, motion: Motions, energies: list[Poly], T: Poly) -> Step:
@@ -180,7 +195,10 @@ def kinetic_step(s: Subject, motion: Motions, energies: list[Poly], T: Poly) -> 
     for x, K in zip(heavy_links(s), energies):
         equations.append(Equation(f"K_{{{x.number}}}", energy_formula(x), energy_form(s, motion, x, K)))
     rotors = energies[-1]
-    names = [f"K_{{{x.number}}}" for x in heavy_links(s)]
+    names = [f"K_{{{x.number}}}" for x in (*heavy_links(s), *s.shafts)]
+    if s.shafts:
+        prose.append(say("Shafts have the energy of their spinning; all else about a shaft on a link counts with the link."))
+        equations += [kinetic_equation(s, x, spin) for x, spin in zip(s.shafts, motion.spins)]
     if rotors:
         prose.append(say("Rotors behind gears add $K_r$."))
         equations.append(Equation("K_r", r"\frac{1}{2} \sum_i J_i \dot q_i^2", s.form(rotors)))
@@ -211,10 +229,11 @@ def energy_form(s: Subject, motion: Motions, x: LinkData, K: Poly) -> Form:
 
 
 def potential_energies(s: Subject) -> list[Poly]:
-    """Of each link with mass, and of the springs."""
+    """Of each link with mass, of each elastic gear, and of the springs on joints."""
     constant, g = s.alphabet.ring.constant, s.lifted.gravity
     found = [constant(-g.dot(x.pose.point(x.reference) * x.mass + x.pose.R @ x.moment)) for x in heavy_links(s)]
-    return [*found, constant(spring_energy(s.lifted, s.alphabet.q))]
+    gears = [gear_energy(s, gear) for gear in s.gears]
+    return [*found, *gears, constant(spring_energy(s.lifted, s.alphabet.q)) - sum(gears, constant(0))]
 
 
 def potential_step(s: Subject, energies: list[Poly]) -> Step:
@@ -231,6 +250,10 @@ def potential_step(s: Subject, energies: list[Poly]) -> Step:
         place = rf"m_{{{i}}} p_{{c{i}}}" if x.point is not None else rf"(m_{{{i}}} p_{{{i}}} + R_{{{i}}} h_{{{i}}})"
         equations.append(Equation(f"P_{{{i}}}", rf"-g^{{\mathsf T}} {place}", s.form(P)))
         names.append(f"P_{{{i}}}")
+    if s.gears:
+        prose.append(say("An elastic gear stores energy where joint and motor differ."))
+        equations += [equation for gear in s.gears for equation in gear_equations(s, gear)]
+        names += [f"P_{{{gear.index + 1}}}" for gear in s.gears]
     if energies[-1]:
         prose.append(say("Springs store $P_s$."))
         equations.append(Equation("P_s", r"\frac{1}{2} \sum_i k_i (q_i - q_{0i})^2", s.form(energies[-1])))

@@ -12,6 +12,7 @@ from qddot.model.spatial import Force, Motion, Vec, map_scalars
 from qddot.symbolic.derivation.steps import DerivationError
 from qddot.symbolic.equations import Equations
 from qddot.symbolic.form import Form
+from qddot.symbolic.ratio import Ratio, quotient
 from qddot.symbolic.ring import Generator, Poly, Ring
 
 
@@ -52,6 +53,8 @@ class Named:
         """A polynomial of the equations, or anything made of such, in this ring."""
         if isinstance(x, Poly):
             return Poly(self.ring, self._raw(x.p), x.marks)
+        if isinstance(x, Ratio):
+            return quotient(self(x.num), self(x.den))
         return map_scalars(self, x) if isinstance(x, tuple) else x
 
     def form(self, entries: Any, means: Any) -> Form:

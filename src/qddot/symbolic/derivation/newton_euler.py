@@ -9,10 +9,12 @@ import numpy as np
 
 from qddot.algorithms.quantities import homogeneous
 from qddot.algorithms.stacked import stacked_newton_euler
+from qddot.model.joints import Rotor
 from qddot.model.lower import WORLD, LiftedBody
 from qddot.model.spatial import Force, Motion, Transform, Vec, mat
 from qddot.symbolic.derivation.kinematics import joint_table
 from qddot.symbolic.derivation.named import Named, components, letters_of
+from qddot.symbolic.derivation.shafts import kernel_twists, motor_coordinates
 from qddot.symbolic.derivation.steps import Equation, Step, say
 from qddot.symbolic.derivation.subject import KERNELS, State, Subject
 from qddot.symbolic.form import Form
@@ -42,8 +44,17 @@ def frames(s: Subject) -> Step:
             "angular first: a twist $V = (\\omega, v)$, where $v$ is the velocity of the point at the frame's origin; a wrench "
             "$F = (n, f)$, a moment about that origin and a force. $S_i$ is the twist of a joint at unit rate, constant in "
             "this frame."
-        )
+        ),
+        *motor_coordinates(s),
     ]
+    if s.shafts:
+        prose.append(
+            say(
+                "Rotors and motors that are bodies of their own spin about the $z$ of their frames. They are alike all around, so "
+                "their frames may stay behind, and they have no inertia but that about $z$; all else about a shaft on a link "
+                "counts with the link."
+            )
+        )
     if s.equations.nq != s.nv:
         prose.append(
             say(
@@ -54,7 +65,7 @@ def frames(s: Subject) -> Step:
             )
         )
     equations = []
-    for body in s.lifted.bodies:
+    for body in bodies_of(s):
         i = body.index + 1
         equations.append(Equation(f"T_{{{i}}}", "", s.form(homogeneous(s.joint_poses[body.index])), rf"(T_{{{i}}})_{{@}}"))
         S = np.array([motion.components() for _, motion in body.subspace], dtype=object).T
@@ -64,22 +75,27 @@ def frames(s: Subject) -> Step:
     return Step("Frames and joints", prose, equations, [check], joint_table(s))
 
 
+def bodies_of(s: Subject) -> list[LiftedBody]:
+    """Links, and shafts with inertia."""
+    return [x.body for x in (*s.links, *s.shafts)]
+
+
 class Recursion:
     """Motion and forces of every body, in its frame: twist `V`, acceleration `A`, what moves it `F`, and what its joint carries
     `total`. Each is shown written out where that is short, otherwise in the components of what it was made from."""
 
     def __init__(self, s: Subject) -> None:
-        self.s, self.bodies, self.X = s, s.lifted.bodies, s.joint_poses
-        self.vJ = [body.velocity(s.alphabet.qd) for body in self.bodies]
-        self.aJ = [body.velocity(s.alphabet.qdd) for body in self.bodies]
+        self.s, self.bodies, self.X = s, {body.index: body for body in bodies_of(s)}, s.joint_poses
+        self.vJ = {i: body.velocity(s.alphabet.qd) for i, body in self.bodies.items()}
+        self.aJ = {i: body.velocity(s.alphabet.qdd) for i, body in self.bodies.items()}
         self.V, self.A = {WORLD: Motion()}, {WORLD: Motion(v=-s.lifted.gravity)}
         self.F: dict[int, Force] = {}
-        for i, body in enumerate(self.bodies):
+        for i, body in self.bodies.items():
             self.V[i] = self.X[i].into(self.V[body.parent]) + self.vJ[i]
             self.A[i] = self.X[i].into(self.A[body.parent]) + self.aJ[i] + self.V[i].cross(self.vJ[i])
             self.F[i] = body.inertia @ self.A[i] + self.V[i].cross_force(body.inertia @ self.V[i])
         self.total = dict(self.F)
-        for i, body in reversed(list(enumerate(self.bodies))):
+        for i, body in reversed(self.bodies.items()):
             if body.parent != WORLD:
                 self.total[body.parent] = self.total[body.parent] + self.X[i].out_force(self.total[i])
 
@@ -105,12 +121,12 @@ class Recursion:
             )
         ]
         equations = []
-        for i, body in enumerate(self.bodies, 1):
-            m, h, I = body.inertia
+        for body in self.bodies.values():
+            i, (m, h, I) = body.index + 1, body.inertia
             equations += [Equation(f"m_{{{i}}}", "", s.form(m)), Equation(f"h_{{{i}}}", "", s.form(h))]
             tensor = rf"\mathcal{{I}}_{{{i}}}"
             equations.append(Equation(tensor, "", s.form(I), f"({tensor})_{{@}}"))
-        twice = sum(((body.inertia @ self.V[i]).dot(self.V[i]) for i, body in enumerate(self.bodies)), zero)
+        twice = sum(((body.inertia @ self.V[i]).dot(self.V[i]) for i, body in self.bodies.items()), zero)
         twice = sum((a * x * x for a, x in zip(s.armature, s.alphabet.qd)), twice)
         check = s.check_quantity("The kinetic energy they give", twice / 2, "kinetic_energy")
         return Step("Inertias", prose, equations, [check])
@@ -125,7 +141,7 @@ class Recursion:
             ),
         ]
         equations = []
-        for i, body in enumerate(self.bodies):
+        for i, body in self.bodies.items():
             p = body.parent
             form = self.shown(
                 self.V[i], {("V", p): self.V[p]}, lambda named, of, i=i, p=p: named(X[i]).into(of["V", p]) + named(self.vJ[i])
@@ -148,7 +164,7 @@ class Recursion:
             )
         ]
         equations = [Equation(r"\dot V_0", "(0, -g)", s.form(self.A[WORLD].components()))]
-        for i, body in enumerate(self.bodies):
+        for i, body in self.bodies.items():
             p = body.parent
             uses = {("A", p): self.A[p], ("V", i): self.V[i]}
 
@@ -184,7 +200,7 @@ class Recursion:
             )
         ]
         equations = []
-        for i, body in enumerate(self.bodies):
+        for i, body in self.bodies.items():
             uses = {("A", i): self.A[i], ("V", i): self.V[i]}
 
             def local(named: Named, of: dict, i: int = i, body: LiftedBody = body) -> Force:
@@ -194,12 +210,13 @@ class Recursion:
             k = i + 1
             formula = rf"G_{{{k}}} \dot V_{{{k}}} + V_{{{k}}} \times^* G_{{{k}}} V_{{{k}}}"
             equations.append(Equation(rf"F_{{{k}}}^B", formula, self.shown(self.F[i], uses, local)))
-        mine = [x.body.link.into_force(self.F[x.body.index]).components() for x in s.visible()]
+        mine = [x.body.link.into_force(self.F[x.body.index]).components() for x in (*s.visible(), *s.shafts)]
         drives = self.drives()
 
         def through(at: State) -> np.ndarray:
             wrenches = s.numbers(mine, at)
             columns = [s.kernel("jacobian", at, frame=x.body.name, reference="body") for x in s.visible()]
+            columns += [kernel_twists(s, x, at) for x in s.shafts]
             return sum((J.T @ F for J, F in zip(columns, wrenches)), np.zeros(s.nv)) + s.numbers(drives, at)
 
         check = s.check(
@@ -216,8 +233,8 @@ class Recursion:
             )
         ]
         equations = []
-        for i, body in reversed(list(enumerate(self.bodies))):
-            above = [j for j, other in enumerate(self.bodies) if other.parent == i]
+        for i, body in reversed(self.bodies.items()):
+            above = [j for j, other in self.bodies.items() if other.parent == i]
             uses = {("F", j): self.total[j] for j in above} | {("A", i): self.A[i], ("V", i): self.V[i]}
 
             def local(named: Named, of: dict, i: int = i, above: list[int] = above, body: LiftedBody = body) -> Force:
@@ -230,18 +247,17 @@ class Recursion:
             passed = [rf"\mathrm{{Ad}}_{{T_{{{j + 1}}}^{{-1}}}}^{{\mathsf T}} F_{{{j + 1}}}" for j in above]
             form = self.shown(self.total[i], uses, local)
             equations.append(Equation(f"F_{{{i + 1}}}", plus(rf"F_{{{i + 1}}}^B", *passed), form))
-        n = len(self.bodies)
 
         def expected(at: State) -> Any:
-            own = s.numbers([self.F[i].components() for i in range(n)], at)
-            poses = [self.pose(i, at) for i in range(n)]
-            carried = [poses[i].out_force(Force(Vec(*own[i, :3]), Vec(*own[i, 3:]))) for i in range(n)]
-            for i, body in reversed(list(enumerate(self.bodies))):
+            own = dict(zip(self.bodies, s.numbers([self.F[i].components() for i in self.bodies], at)))
+            poses = {i: self.pose(i, at) for i in self.bodies}
+            carried = {i: poses[i].out_force(Force(Vec(*own[i][:3]), Vec(*own[i][3:]))) for i in self.bodies}
+            for i, body in reversed(self.bodies.items()):
                 if body.parent != WORLD:
                     carried[body.parent] = carried[body.parent] + carried[i]
-            return [poses[i].into_force(carried[i]).components() for i in range(n)]
+            return [poses[i].into_force(carried[i]).components() for i in self.bodies]
 
-        mine = [self.total[i].components() for i in range(n)]
+        mine = [self.total[i].components() for i in self.bodies]
         check = s.check("What the joints carry", mine, expected, "the sums of the wrenches, taken in the world")
         return Step("The wrench through each joint, inward", prose, equations, [check])
 
@@ -265,14 +281,15 @@ class Recursion:
         ]
         tau = s.form([0] * s.nv).entries + self.drives()
         parts: list[list[str]] = [[] for _ in range(s.nv)]
-        for i, body in enumerate(self.bodies):
+        for i, body in self.bodies.items():
             for k, (c, motion) in enumerate(body.subspace):
                 tau[c] = tau[c] + self.total[i].dot(motion)
                 column = rf"S_{{{i + 1}}}" if len(body.subspace) == 1 else rf"S_{{{i + 1},{k + 1}}}"
                 parts[c].append(rf"{column}^{{\mathsf T}} F_{{{i + 1}}}")
         s.agree("tau", tau, s.equations.tau)
         if any(self.drives()):
-            prose.append(say("Rotors, friction and springs add $\\tau_d$."))
+            gears = " (those of elastic gears too)" if s.gears else ""
+            prose.append(say("Reflected rotors, friction and springs{gears} add $\\tau_d$.", gears=gears))
         equations = []
         for c, x in enumerate(self.drives()):
             extra = [rf"\tau_{{d{c + 1}}}"] if x else []
@@ -296,6 +313,8 @@ def carried(letter: str, body: LiftedBody, base: bool = False) -> str:
 def rate(body: LiftedBody, letter: str) -> str:
     """LaTeX of what its joint adds."""
     i, first, last = body.index + 1, body.columns[0] + 1, body.columns[-1] + 1
+    if isinstance(body.joint, Rotor) and first != last:
+        return rf"S_{{{i}}} ({', '.join(rf'{letter}_{{{c + 1}}}' for c in body.columns)})"
     return rf"S_{{{i}}} {letter}_{{{first}}}" if first == last else rf"S_{{{i}}} {letter}_{{{first}:{last}}}"
 
 

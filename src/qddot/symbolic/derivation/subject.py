@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qddot.algorithms.drives import armatures
+from qddot.algorithms.drives import Shaft, armatures, shafts
 from qddot.algorithms.kinematics import joint_poses, world_poses
 from qddot.algorithms.quantities import QUANTITIES
 from qddot.compile.evaluate import Evaluator
 from qddot.errors import InputError, ModelWarning
 from qddot.model.configuration import random_configuration
 from qddot.model.inertia import steiner
+from qddot.model.joints import Rotor, Z
 from qddot.model.lower import WORLD, LiftedBody
 from qddot.model.model import Model
 from qddot.model.scalar import Scalar
@@ -23,6 +24,7 @@ from qddot.symbolic.as_read import as_read
 from qddot.symbolic.derivation.steps import Check, DerivationError, Prose, say
 from qddot.symbolic.equations import Equations
 from qddot.symbolic.form import Form
+from qddot.symbolic.ratio import Ratio
 from qddot.symbolic.ring import Poly
 
 STATES = 3
@@ -69,10 +71,35 @@ class LinkData(NamedTuple):
         return self.mass != 0 or any(x != 0 for row in self.tensor for x in row)
 
 
+class ShaftData(NamedTuple):
+    """What spins on a link or on the ground: a rotor, or a motor.
+
+    Attributes:
+        number: from 1, in the order of the bodies, after all links.
+        parent: the number of the link that carries it, 0 for the world.
+        axis: unit vector in the axes of that link.
+        turns: columns of qd, and how fast each of them alone spins it.
+        moment: of inertia about the axis.
+    """
+
+    number: int
+    body: LiftedBody
+    parent: int
+    axis: Vec
+    turns: Shaft
+    moment: Scalar
+
+    def spin(self, w: Vec, rates: Any) -> Scalar:
+        """About its axis, on a link that turns with w (in the link's axes)."""
+        return sum((rates[c] * ratio for c, ratio in self.turns), self.axis.dot(w))
+
+
 class Subject:
     """One robot.
 
     Attributes:
+        links: what moves, one by one.
+        shafts: rotors and motors that have inertia and are bodies of their own; gears: elastic ones, which have none.
         equations: its closed forms, with `lifted`, the robot over the ring, and `alphabet`.
         kernels: of the same robot as its closed forms read it; where symbols are open, with the values `drawn` for them.
         is_read_otherwise: some of its angles were taken for others, as `equations.notes` says; the kernels have these too.
@@ -83,6 +110,7 @@ class Subject:
     def __init__(self, model: Model, parameters: str) -> None:
         self.model = model
         self.equations = Equations(model, parameters)
+        _ = self.equations.tau  # complains of what has no closed form
         self.lifted, self.alphabet, self.nv = self.equations.lifted, self.equations.alphabet, self.equations.nv
         rng = np.random.default_rng(0)
         self.drawn = {str(s): round(float(rng.uniform(0.5, 1.5)), 3) for s in sorted(model.symbols, key=str)}
@@ -100,7 +128,10 @@ class Subject:
         self.world_poses = world_poses(self.lifted, self.alphabet.q)
         own = Transform() if parameters == "all" else None  # there the ten numbers are about the joint's frame
         self.frames = {WORLD: Transform()} | {body.index: own or body.link for body in self.lifted.bodies}
-        self.links = [self._link(body) for body in self.lifted.bodies]
+        self.links = [self._link(body) for body in self.lifted.bodies if not isinstance(body.joint, Rotor)]
+        spinning = [body for body in self.lifted.bodies if isinstance(body.joint, Rotor) and body.columns]
+        self.shafts = [self._shaft(body) for body in spinning if body.inertia.I.c.z != 0]
+        self.gears = [body for body in spinning if body.coordinates]
         self.armature = armatures(self.lifted)
         self.torque, self.inertia = self._size("inverse_dynamics"), self._size("mass_matrix")
 
@@ -112,6 +143,10 @@ class Subject:
         if c is None:
             return LinkData(i + 1, body, step, self.world_poses[i] @ frame, m, None, h, I)
         return LinkData(i + 1, body, step, self.world_poses[i] @ frame, m, c, Vec(), I - steiner(m, c))
+
+    def _shaft(self, body: LiftedBody) -> ShaftData:
+        axis = (self.frames[body.parent].inverse @ body.placement).R @ Z
+        return ShaftData(body.index + 1, body, body.parent + 1, axis, shafts(body)[0], body.inertia.I.c.z)
 
     # forms and their checks ----------------------------------------------------------------------------------------------
 
@@ -140,7 +175,9 @@ class Subject:
         found = np.array([self._value(p) for p in form.entries.flat], dtype=float).reshape(-1, STATES)
         return found.T.reshape(STATES, *form.shape)
 
-    def _value(self, p: Poly) -> np.ndarray:
+    def _value(self, p: Poly | Ratio) -> np.ndarray:
+        if isinstance(p, Ratio):
+            return self._value(p.num) / self._value(p.den)
         used = sorted(p.letters())
         powers = np.array([[m[i] for i in used] for m in p.p.monoms()], dtype=int).reshape(len(p), len(used))
         terms = np.array([int(c.p) / int(c.q) for c in p.p.coeffs()]) * np.ones((STATES, 1))

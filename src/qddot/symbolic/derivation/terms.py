@@ -113,8 +113,8 @@ def kinds_step(s: Subject, terms: Terms) -> Step:
     prose = [
         say(
             "Terms with an acceleration are inertial; terms with the square of one rate are centripetal; terms with the "
-            "product of two different rates are Coriolis terms; gravity and springs depend on $q$ alone, friction on its own "
-            "joint's rate."
+            "product of two different rates are Coriolis terms; gravity and springs depend on $q$ alone, friction on "
+            "$\\dot q$ alone."
         )
     ]
     if not terms.are_short:

@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.algorithms.inverse_dynamics import load_torque
+from qddot.model.joints import Rotor
+from qddot.model.lower import WORLD
+from qddot.symbolic.form import Form
 from qddot.symbolic.properties.bounds import Bounds
 from qddot.symbolic.properties.harmonics import Harmonics
 from qddot.symbolic.properties.ranges import Ranges
 from qddot.symbolic.ring import Poly
 
 if TYPE_CHECKING:
+    from qddot.model.lower import LiftedBody
     from qddot.symbolic.equations import Equations
 
 SMALL = 4  # joints; of larger matrices the minors are too long
@@ -57,9 +62,9 @@ def identities(equations: Equations) -> list[Claim]:
         claims.append(exact(short, f"dM/dt - 2 C is skew, C by {WRITTEN[form]}", S + S.T))
         name = "no_power" if form == "christoffel" else f"no_power_{form}"
         claims.append(exact(name, f"qd^T (dM/dt - 2 C) qd = 0, C by {WRITTEN[form]}", qd @ S @ qd))
-    friction = e.friction_torque
-    lost = " - friction . qd" if friction else ""
-    power = e.hamiltonian.dt() - e.inverse_dynamics @ qd + friction @ qd
+    lost = " - friction . qd" if any(body.drive.viscous != 0 or body.drive.is_dry for body in e.lifted.bodies) else ""
+    a = e.alphabet
+    power = e.hamiltonian.dt() - Form(e, load_torque(e.lifted, a.q, a.qd, a.qdd)) @ qd  # tau less friction, whatever that is
     return [*claims, exact("passivity", f"d(T + V)/dt = tau . qd{lost}", power)]
 
 
@@ -89,9 +94,10 @@ def definiteness(equations: Equations, bounds: Bounds) -> Claim:
     claim = lambda holds, how, q=None: Claim("positive_definite", statement, holds, how, q)  # noqa: E731
     still = [c + 1 for c, column in enumerate(equations.mass_matrix.entries) if not any(column)]
     if still:
-        return claim(False, f"exact: row {still[0]} of M is 0 at every q, its joint moves no mass", bounds.domain.middle())
+        mover = "motor has no inertia" if is_motor(equations, still[0] - 1) else "joint moves no mass"
+        return claim(False, f"exact: row {still[0]} of M is 0 at every q, its {mover}", bounds.domain.middle())
     if every_link_is_solid(equations):
-        return claim(True, "exact: the inertia of every moving link, or of its rotor, is positive definite")
+        return claim(True, "exact: the inertia of every moving link, or of its rotor or motor, is positive definite")
     if equations.nv <= SMALL and minors_are_positive(equations, bounds):
         assumed = ", for positive parameters" if equations.parameters else ""
         return claim(True, f"exact: the leading minors of M have positive lower bounds{assumed}")
@@ -112,12 +118,37 @@ def definiteness(equations: Equations, bounds: Bounds) -> Claim:
 
 
 def every_link_is_solid(equations: Equations) -> bool:
-    """Then `2 T = sum v . I v` is 0 only if no link moves, and each joint moves a link of its own. A rotor will do for a link."""
-    for body in equations.lifted.bodies:
-        rotor = len(body.columns) == 1 and (number(body.drive.armature) or 0) > 0
+    """Then `2 T = sum v . I v` is 0 only if no link moves, and each joint moves a link of its own. A rotor will do for a link, if
+    it spins on the link before or on the ground. A motor with a coordinate of its own must have inertia."""
+    links, shafts = links_and_shafts(equations)
+    if not all(is_positive(spatial_inertia(shaft.inertia), strictly=False) for shaft in shafts):
+        return False
+    for body in links:
+        below = [shaft for shaft in shafts if shaft.parent in (WORLD, body.parent)]
+        rotor = len(body.columns) == 1 and ((number(body.drive.armature) or 0) > 0 or spins(below, body.columns[0]))
         if not is_positive(spatial_inertia(body.inertia), strictly=not rotor):
             return False
-    return True
+    return all(spins(shafts, c) for c in range(equations.nv) if is_motor(equations, c))
+
+
+def links_and_shafts(equations: Equations) -> tuple[list[LiftedBody], list[LiftedBody]]:
+    bodies = equations.lifted.bodies
+    shafts = [body for body in bodies if isinstance(body.joint, Rotor)]
+    return [body for body in bodies if body not in shafts], shafts
+
+
+def is_motor(equations: Equations, column: int) -> bool:
+    """A column that moves no link."""
+    links, _ = links_and_shafts(equations)
+    return all(column not in body.columns for body in links)
+
+
+def spins(shafts: list[LiftedBody], column: int) -> bool:
+    """One of them has inertia and is turned by this column alone."""
+    return any(
+        shaft.columns == (column,) and number(shaft.subspace[0][1].w.z) and (number(shaft.inertia.I.c.z) or 0) > 0
+        for shaft in shafts
+    )
 
 
 def spatial_inertia(inertia: Any) -> list[list[Any]]:

@@ -1,0 +1,108 @@
+"""Shafts on paper: rotors and motors that are bodies of their own, and the elastic gears between motors and joints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qddot.algorithms.drives import stretch
+from qddot.model.lower import LiftedBody
+from qddot.symbolic.derivation.named import Named
+from qddot.symbolic.derivation.steps import Equation, Prose, Step, joined, say
+from qddot.symbolic.derivation.subject import KERNELS, ShaftData, State, Subject
+from qddot.symbolic.ring import Poly
+
+
+def motor_coordinates(s: Subject) -> list[Prose]:
+    """A word on coordinates that belong to the motors of elastic joints."""
+    letters = [rf"$q_{{{gear.coordinates[1] + 1}}}$" for gear in s.gears]
+    if not letters:
+        return []
+    which = f"The motor of an elastic joint has a coordinate of its own, measured as the joint's: here {joined(letters)}."
+    return [say(which), say("An elastic gear, a spring without inertia, pulls both together.")]
+
+
+def spins_step(s: Subject, name: str, values: list[Any], formula: str, expected: Any) -> list[Step]:
+    """What the rate of each shaft is; none where there are no shafts.
+
+    Args:
+        name: LaTeX of the letter that has the value of each shaft.
+        formula: how it follows from the motion of the link below, with `@` for the shaft and `!` for the link.
+        expected: of a state, the same from the kernels.
+    """
+    if not s.shafts:
+        return []
+    prose = [
+        say(
+            "A shaft (a rotor or a motor) is alike all around its axis $\\hat s_k$, a unit vector in the axes of the link that "
+            "carries it. Only its moment of inertia $J_k$ about this axis counts, and its rate $\\sigma_k$ about it: that of the "
+            "link, and the rates that turn it against the link, times $N_k$. Shafts on the ground have the latter alone."
+        )
+    ]
+    equations = []
+    for x, value in zip(s.shafts, values):
+        k, ratios = x.number, [0] * s.nv
+        for c, ratio in x.turns:
+            ratios[c] = ratios[c] + ratio
+        equations += [Equation(rf"\hat s_{{{k}}}", "", s.form(x.axis))] if x.parent else []
+        equations += [Equation(f"J_{{{k}}}", "", s.form(x.moment)), Equation(f"N_{{{k}}}", "", s.form(ratios))]
+        carried, own = formula.replace("@", str(k)).replace("!", str(x.parent)).split(" + ")
+        right = f"{carried} + {own}" if x.parent else own
+        equations.append(Equation(f"{name}_{{{k}}}", right, s.form(value) if s.is_short(value) else None))
+    check = s.check("The rates of the shafts", values, expected, f"the Jacobians of {KERNELS}")
+    return [Step("Rotors and motors", prose, equations, [check])]
+
+
+def kernel_twists(s: Subject, x: ShaftData, at: State) -> np.ndarray:
+    """What each rate adds to the twist of a shaft, in its own axes (6, nv), from the compiled Jacobian of the link it is on."""
+    J = np.zeros((6, s.nv))
+    if x.parent:
+        link = s.links[x.parent - 1].body
+        seen = link.link.inverse @ x.body.placement
+        R, p = s.numbers(seen.R, at), s.numbers(seen.p, at)
+        w, v = np.split(s.kernel("jacobian", at, frame=link.name, reference="body"), 2)
+        J = np.vstack([R.T @ w, R.T @ (v + np.cross(w.T, p).T)])
+    for c, ratio in x.turns:
+        J[2, c] += float(s.numbers(ratio, at))
+    return J
+
+
+def kinetic_energy(s: Subject, x: ShaftData, spin: Any) -> Poly:
+    """J spin^2 / 2."""
+    return s.alphabet.ring.constant(spin * spin * x.moment / 2)
+
+
+def kinetic_equation(s: Subject, x: ShaftData, spin: Any) -> Equation:
+    k, K = x.number, kinetic_energy(s, x, spin)
+    form = s.form(K)
+    if not s.is_short(K):
+        named = Named(s.equations, {f"sigma_{k}": spin})
+        form = named.form(named.letters[f"sigma_{k}"] ** 2 * named(x.moment) / 2, K)
+    return Equation(f"K_{{{k}}}", rf"\frac{{1}}{{2}} J_{{{k}}} \sigma_{{{k}}}^2", form)
+
+
+def gear_energy(s: Subject, gear: LiftedBody) -> Poly:
+    """k (joint - motor)^2 / 2."""
+    delta = stretch(gear, s.alphabet.q)
+    return s.alphabet.ring.constant(delta * delta * gear.drive.stiffness / 2)
+
+
+def gear_equations(s: Subject, gear: LiftedBody) -> list[Equation]:
+    """Of the energy, with the stiffness."""
+    k, (joint, motor) = gear.index + 1, (i + 1 for i in gear.coordinates)
+    formula = rf"\frac{{1}}{{2}} k_{{{k}}} (q_{{{joint}}} - q_{{{motor}}})^2"
+    return [
+        Equation(f"k_{{{k}}}", "", s.form(gear.drive.stiffness)),
+        Equation(f"P_{{{k}}}", formula, s.form(gear_energy(s, gear))),
+    ]
+
+
+def spin_column(s: Subject, x: ShaftData, Jw: np.ndarray) -> np.ndarray:
+    """j (n,), such that a shaft spins at j . qd; Jw (3, n) is the Jacobian of the turning of its link, in world axes."""
+    found = np.zeros(s.nv, dtype=int).astype(object)
+    if x.parent:
+        found = Jw.T @ np.array(s.links[x.parent - 1].pose.R @ x.axis, dtype=object)
+    for c, ratio in x.turns:
+        found[c] = found[c] + ratio
+    return found
