@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from qddot.algorithms.regressor import INERTIAL
 from qddot.errors import InputError, unknown_name
 from qddot.identify.bodies import body_inertias, without_drives
 from qddot.model.inertia import steiner
-from qddot.model.spatial import upper
+from qddot.model.spatial import Vec, upper
 from qddot.robot import Robot
 
 COULOMB = ("dead zone", "tanh")
@@ -47,6 +47,7 @@ class Columns:
 
     Attributes:
         robot: as described; the place of its joints and frames is taken as known, and its springs.
+        asked: the arguments of `Columns.of`.
         terms: parameters of the drives.
         names: of the free parameters theta (p,).
         T: (P, p), `pi = T theta + constant`.
@@ -56,6 +57,7 @@ class Columns:
     """
 
     robot: Robot
+    asked: Mapping[str, Any]
     terms: tuple[Term, ...]
     names: tuple[str, ...]
     T: np.ndarray
@@ -95,8 +97,10 @@ class Columns:
             InputError: an unknown law, or a robot whose joints are not single hinges and sliders.
             UnknownNameError: no such joint.
         """
+        asked = {name: value for name, value in locals().items() if name != "robot"}
         if robot.nq != robot.nv:
-            raise InputError(f"{robot.name} has a spherical or free joint (nq={robot.nq}, nv={robot.nv}): only hinges and sliders can be identified")
+            joint = next(c.name for c in robot.model.mechanism.coordinates if not c.single)
+            raise InputError(f"joint {joint!r} of {robot.name} is spherical or free: only arms of hinges and sliders can be identified")
         if coulomb is not None and coulomb not in COULOMB:
             raise InputError(f"coulomb={coulomb!r} is not one of {', '.join(map(repr, COULOMB))}, None")
         if standstill <= 0:
@@ -132,7 +136,7 @@ class Columns:
         links = [(f"{body}.{name}", x) for body, values in body_inertias(robot).items() for name, x in zip(INERTIAL, values)]
         names, values = zip(*links, *((t.name, t.value) for t in terms)) if links else ((), ())
         P = len(names)
-        return Columns(robot, tuple(terms), tuple(names), np.eye(P), np.zeros(P), np.array(values, float), {})
+        return Columns(robot, asked, tuple(terms), tuple(names), np.eye(P), np.zeros(P), np.array(values, float), {})
 
     # fewer parameters -----------------------------------------------------------------------------------------------------
 
@@ -158,7 +162,7 @@ class Columns:
         found = dict(self.priors)
         for name, (mean, deviation) in priors.items():
             if not deviation > 0:
-                raise InputError(f"the prior of {name} has the standard deviation {deviation:g}: it is positive; to know a value, `fix` it")
+                raise InputError(f"the prior of {name} has the standard deviation {deviation:g}: it is positive (`fix` what is known)")
             for j in self.matching(name):
                 found[self.names[j]] = float(self.described[j] if mean is None else mean), float(deviation)
         return replace(self, priors=found)
@@ -182,7 +186,7 @@ class Columns:
                 raise InputError(f"{body} has the mass {m:g} kg: its centre of mass is not known")
             c = h / m
             G = np.zeros((10, 7))
-            G[:, 0] = 1.0, *c, *upper(steiner(1.0, vector(c)))
+            G[:, 0] = 1.0, *c, *upper(steiner(1.0, Vec(*c)))
             G[4:, 1:] = np.eye(6)
             names += [f"{body}.{kind}" if kind == "m" else f"{body}.{kind}_c" for kind in kinds]
             values += [m, *(ten[4:] - m * G[4:, 0])]
@@ -232,52 +236,72 @@ class Columns:
     def matrix(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
         """The regressor of the free parameters (N, nv, p)."""
         evaluate = self.evaluator()
-        evaluate.move(q, qd, qdd)
-        return np.stack([evaluate.row(j) @ self.T[evaluate.used[j]] for j in range(self.robot.nv)], axis=1)
+        moved = evaluate.at(q, qd, qdd)
+        return np.stack([moved.row(j) @ self.T[used] for j, used in enumerate(evaluate.used)], axis=1)
 
     def known_torque(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
         """What fixed parameters and the springs of the robot need (N, nv)."""
-        evaluate = self.evaluator()
-        evaluate.move(q, qd, qdd)
-        return evaluate.known()
+        return self.evaluator().at(q, qd, qdd).known()
+
+    def __reduce__(self) -> tuple:
+        """Pickled as what it was made from: the terms hold functions."""
+        return remade, (self.robot, self.asked, self.names, self.T, self.constant, self.described, self.priors)
+
+
+def remade(robot: Robot, asked: Mapping[str, Any], *rest: Any) -> Columns:
+    names, T, constant, described, priors = rest
+    return replace(Columns.of(robot, **asked), names=names, T=T, constant=constant, described=described, priors=priors)
 
 
 class Evaluator:
-    """The columns of all parameters, row by row of the joints, without those that are always zero there."""
+    """Computes the columns of all parameters, row by row of the joints, without those that are always zero there."""
 
     def __init__(self, columns: Columns) -> None:
         self.columns, robot = columns, columns.robot
         self.bare = without_drives(robot)
-        self.links = 10 * len(body_inertias(robot))
+        links = 10 * len(body_inertias(robot))
         self.sprung = any(drive.stiffness for drive in robot.drives.values())
+        self.knows = self.sprung or bool(np.any(columns.constant))
         self.loaded = any(term.name.endswith(".load") for term in columns.terms)
-        reach = self.bare.regressor(*np.random.default_rng(0).normal(size=(3, 8, robot.nv)))[..., : self.links]
+        reach = self.bare.regressor(*np.random.default_rng(0).normal(size=(3, 8, robot.nv)))
         self.carried = [np.flatnonzero(np.any(reach[:, j] != 0, axis=0)) for j in range(robot.nv)]
-        self.driven = [[(self.links + k, t.rows[j]) for k, t in enumerate(columns.terms) if j in t.rows] for j in range(robot.nv)]
+        self.driven = [[(links + k, t.rows[j]) for k, t in enumerate(columns.terms) if j in t.rows] for j in range(robot.nv)]
         self.used = [np.array([*carried, *(k for k, _ in driven)], int) for carried, driven in zip(self.carried, self.driven)]
 
-    def move(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> None:
-        """The motion (N, nv) that the following calls are about."""
-        self.Y = self.bare.regressor(q, qd, qdd, threads=1)
+    def at(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Moved:
+        """The columns for a motion (N, nv)."""
         load = self.bare.inverse_dynamics(q, qd, qdd, threads=1) if self.loaded else np.zeros((0, q.shape[1]))
-        self.motion = Motion(q, qd, qdd, load)
+        return Moved(self, Motion(q, qd, qdd, load), self.bare.regressor(q, qd, qdd, threads=1))
+
+
+class Moved(NamedTuple):
+    """The columns for one motion; `Y` (N, nv, links) are those of the links."""
+
+    evaluator: Evaluator
+    motion: Motion
+    Y: np.ndarray
 
     def row(self, j: int) -> np.ndarray:
         """Joint j's row of the regressor (N, len(used[j])): columns of the parameters pi named by `used[j]`."""
-        A = np.empty((len(self.motion.q), len(self.used[j])))
-        carried = self.carried[j]
-        A[:, : len(carried)] = self.Y[:, j, carried]
-        for k, (_, column) in enumerate(self.driven[j], start=len(carried)):
-            A[:, k] = column(self.motion)
-        return A
+        count = len(self.evaluator.used[j])
+        return self.picked(j, np.arange(count), np.empty((len(self.Y), count)))
+
+    def picked(self, j: int, places: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Some columns of joint j's row, into the first columns of `out`."""
+        carried, driven = self.evaluator.carried[j], self.evaluator.driven[j]
+        links = places[places < len(carried)]
+        out[:, : len(links)] = self.Y[:, j, carried[links]]
+        for k, place in enumerate(places[len(links) :], start=len(links)):
+            out[:, k] = driven[place - len(carried)][1](self.motion)
+        return out
 
     def known(self) -> np.ndarray:
         """What fixed parameters and springs need (N, nv)."""
-        constant = self.columns.constant
+        columns, used = self.evaluator.columns, self.evaluator.used
         tau = np.zeros_like(self.motion.q)
-        if np.any(constant):
-            tau = np.stack([self.row(j) @ constant[self.used[j]] for j in range(tau.shape[1])], axis=1)
-        return tau + self.columns.robot.spring_torque(self.motion.q, threads=1) if self.sprung else tau
+        if np.any(columns.constant):
+            tau = np.stack([self.row(j) @ columns.constant[used[j]] for j in range(tau.shape[1])], axis=1)
+        return tau + columns.robot.spring_torque(self.motion.q, threads=1) if self.evaluator.sprung else tau
 
 
 def step(law: str | None, speed: float) -> Callable[[np.ndarray], np.ndarray]:
@@ -307,9 +331,3 @@ def index(robot: Robot, joint: str) -> int:
     if joint not in robot.joint_names:
         raise unknown_name("joint", joint, robot.joint_names)
     return robot.joint_names.index(joint)
-
-
-def vector(values: Sequence[float]):
-    from qddot.model.spatial import Vec
-
-    return Vec(*values)
