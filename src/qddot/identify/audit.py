@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qddot.identify.lowpass import LowPass, convolved
 from qddot.identify.resample import grid, is_uniform, onto
+from qddot.identify.spectrum import motion_band
 from qddot.identify.table import Finding
 
 if TYPE_CHECKING:
@@ -52,10 +54,14 @@ def timing(log: Log) -> Iterator[Finding]:
     steps = np.concatenate([np.diff(log.t[s]) for s in log.segments]) * log.rate
     jitter = float(np.sqrt(np.mean((steps[steps < 1.5] - 1) ** 2)))
     level = "warning" if jitter > JITTER else "found"
-    yield Finding(level, "jitter", f"{log.rate:.5g} Hz; steps vary by {100 * jitter:.2g} % rms, {100 * np.abs(steps - 1).max():.3g} % at most")
+    yield Finding(
+        level, "jitter", f"{log.rate:.5g} Hz; steps vary by {100 * jitter:.2g} % rms, {100 * np.abs(steps - 1).max():.3g} % at most"
+    )
     missing = int(np.sum(np.round(steps) - 1, where=steps > 1.5))
     if missing:
-        yield Finding("warning", "missing", f"{missing} samples within segments, {np.sum(steps > 1.5)} places: interpolated when prepared")
+        yield Finding(
+            "warning", "missing", f"{missing} samples within segments, {np.sum(steps > 1.5)} places: interpolated when prepared"
+        )
     rates = [1 / np.median(np.diff(log.t[s])) for s in log.segments if s.stop - s.start > 2]
     if max(rates, default=1) > 1.05 * min(rates, default=1):
         yield Finding("warning", "rates", f"segments of {min(rates):.4g} to {max(rates):.4g} Hz (resampled(rate) makes them one)")
@@ -65,14 +71,20 @@ def channels(log: Log) -> Iterator[Finding]:
     """Joints that do not move, channels that say nothing, samples held for several steps."""
     for i, name in enumerate(log.joint_names):
         if np.ptp(log.q[:, i]) < 1e-3:
-            yield Finding("warning", "still", f"{name} moves by {np.ptp(log.q[:, i]):.2g} rad only: what its motion would show stays unknown")
+            yield Finding(
+                "warning", "still", f"{name} moves by {np.ptp(log.q[:, i]):.2g} rad only: what its motion would show stays unknown"
+            )
         if np.ptp(log.tau[:, i]) == 0:
             yield Finding("warning", "constant", f"tau of {name} is {log.tau[0, i]:g} throughout")
         if log.qd is not None and np.ptp(log.qd[:, i]) == 0 and np.ptp(log.q[:, i]) > 1e-3:
             yield Finding("warning", "constant", f"qd of {name} is {log.qd[0, i]:g} throughout, its q is not")
         held = np.mean(np.diff(log.tau[:, i]) == 0)
         if 0.3 < held < 1:
-            yield Finding("warning", "held", f"tau of {name} repeats its last value in {100 * held:.0f} % of samples: a slower or rounded sensor")
+            yield Finding(
+                "warning",
+                "held",
+                f"tau of {name} repeats its last value in {100 * held:.0f} % of samples: a slower or rounded sensor",
+            )
 
 
 def saturation(log: Log, robot: Robot | None) -> Iterator[Finding]:
@@ -85,8 +97,8 @@ def saturation(log: Log, robot: Robot | None) -> Iterator[Finding]:
     if robot is not None:
         over = np.abs(log.tau).max(axis=0) / robot.limits.effort
         for i in np.flatnonzero(over > 1.02):
-            message = f"tau of {log.joint_names[i]} is up to {over[i]:.3g} times the robot's limit {robot.limits.effort[i]:g}: other units, gears?"
-            yield Finding("warning", "torque", message)
+            message = f"tau of {log.joint_names[i]} is up to {over[i]:.3g} times the robot's limit {robot.limits.effort[i]:g}"
+            yield Finding("warning", "torque", f"{message}: other units, gears?")
 
 
 def longest_run(flags: np.ndarray) -> int:
@@ -106,8 +118,15 @@ class Agreement:
 
     @property
     def good(self) -> bool:
-        """One velocity within a per cent, without a delay that matters."""
-        return bool(np.all(np.abs(self.scale - 1) < 0.01) and np.all(np.abs(self.delay) < 0.5 * self.step) and np.all(self.rest < 0.1))
+        """The same velocity within a per cent, and no later than a tenth of a step."""
+        return bool(
+            np.all(np.abs(self.scale - 1) < 0.01) and np.all(np.abs(self.delay) < 0.1 * self.step) and np.all(self.rest < 0.1)
+        )
+
+    @property
+    def wrong(self) -> bool:
+        """Not the velocity of these positions: another unit, another joint, or late by more than a step."""
+        return bool(np.any(np.abs(self.scale - 1) > 0.05) or np.any(np.abs(self.delay) > self.step) or np.any(self.rest > 0.2))
 
     def __str__(self) -> str:
         worst = self.scale[np.argmax(np.abs(self.scale - 1))]
@@ -117,9 +136,6 @@ class Agreement:
 
 def velocity_agreement(log: Log) -> Agreement:
     """Fits qd by the derivative of a smoothed q and its own derivative (a small delay), joint by joint."""
-    from qddot.identify.lowpass import LowPass, convolved
-    from qddot.identify.spectrum import motion_edge
-
     segment = max(log.segments, key=lambda s: s.stop - s.start)
     rate, t = log.rate, log.t[segment]
     assert log.qd is not None
@@ -128,13 +144,13 @@ def velocity_agreement(log: Log) -> Agreement:
         times = grid(t, rate)
         q, qd = onto(times, t, q), onto(times, t, qd)
     span = len(q) / rate
-    low_pass = LowPass(rate, min(rate / 4, max(5 * motion_edge(q, rate), 16 / span)))
+    low_pass = LowPass(rate, min(rate / 4, max(*motion_band(q, rate), 16 / span)))
     if len(q) < 2 * low_pass.half + 19:
         n = log.n
         return Agreement(np.ones(n), np.zeros(n), np.ones(n), 1 / rate)
     smooth, v, a = convolved(qd[4:-4], low_pass.smooth), convolved(q, low_pass.slope), convolved(q, low_pass.curvature)
     scale, delay, rest = np.ones(log.n), np.zeros(log.n), np.zeros(log.n)
-    moving = np.abs(v).max(axis=0) > max(1e-3, 0.01 * np.abs(v).max())
+    moving = np.ptp(q, axis=0) > 0.01
     for i in np.flatnonzero(moving):
         (scale[i], late), *_ = np.linalg.lstsq(np.column_stack([v[:, i], -a[:, i]]), smooth[:, i], rcond=None)
         delay[i] = late / scale[i] if scale[i] else 0.0
@@ -145,7 +161,7 @@ def velocity_agreement(log: Log) -> Agreement:
 def agreement_findings(log: Log) -> Iterator[Finding]:
     """Velocities that are not those of the positions."""
     agreement = velocity_agreement(log)
-    level = "found" if agreement.good else "warning"
+    level = "warning" if agreement.wrong else "found"
     yield Finding(level, "velocity", f"qd against the derivative of q, worst joint: {agreement}")
 
 
@@ -156,12 +172,15 @@ def within_limits(log: Log, robot: Robot) -> Iterator[Finding]:
         return
     low, high = log.q.min(axis=0), log.q.max(axis=0)
     for i in np.flatnonzero((low < limits.lower - 0.01) | (high > limits.upper + 0.01)):
-        message = f"{log.joint_names[i]} goes from {low[i]:.4g} to {high[i]:.4g}, its limits are {limits.lower[i]:.4g} and {limits.upper[i]:.4g}"
+        reach = f"{log.joint_names[i]} goes from {low[i]:.4g} to {high[i]:.4g}"
+        message = f"{reach}, its limits are {limits.lower[i]:.4g} and {limits.upper[i]:.4g}"
         yield Finding("warning", "limits", f"{message}: another order, zero or unit?")
     if log.qd is not None:
         speed = np.abs(log.qd).max(axis=0)
         for i in np.flatnonzero(speed > 1.1 * limits.velocity):
-            yield Finding("warning", "limits", f"{log.joint_names[i]} reaches {speed[i]:.4g} rad/s, its limit is {limits.velocity[i]:.4g}")
+            yield Finding(
+                "warning", "limits", f"{log.joint_names[i]} reaches {speed[i]:.4g} rad/s, its limit is {limits.velocity[i]:.4g}"
+            )
 
 
 def gravity(log: Log, robot: Robot) -> Iterator[Finding]:
@@ -177,4 +196,6 @@ def gravity(log: Log, robot: Robot) -> Iterator[Finding]:
             message = f"tau of {name} runs against the robot's weight (correlation {correlation:.2f}): a reversed sign or axis?"
             yield Finding("warning", "gravity", message)
         else:
-            yield Finding("found", "gravity", f"tau of {name} and the weight of the robot as described: correlation {correlation:.2f}")
+            yield Finding(
+                "found", "gravity", f"tau of {name} and the weight of the robot as described: correlation {correlation:.2f}"
+            )

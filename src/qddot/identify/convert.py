@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypedDict, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -147,9 +147,9 @@ class Reading:
         """Units, matrices and gains, once."""
         layout, n = self.layout, raw["q"].shape[1]
         assert layout is not None
-        said = self.options.get("time_unit")
+        said: TimeUnit | None = self.options.get("time_unit")
         if said is None and "t" in layout.groups:
-            said = next((unit for unit in ("ms", "us", "ns") if layout.says("t", {unit})), None)
+            said = next((unit for unit in get_args(TimeUnit) if unit != "s" and layout.says("t", {unit})), None)
         self.time, found = time_scale(table.file, raw["t"], raw["q"], raw.get("qd"), said, self.options.get("rate"))
         findings.append(found)
         motors = matrix(self.options.get("motor_matrix"), n, "motor_matrix")
@@ -164,9 +164,13 @@ class Reading:
         torques = matrix(self.options.get("torque_matrix", motors.T), n, "torque_matrix")
         self.to_torque = torques * vector(self.options.get("gains"), n, "gains", 1.0)
         if "motor_matrix" in self.options and "torque_matrix" not in self.options:
-            findings.append(Finding("assumed", "torque", "joint torques are N^T times the motors', which keeps power (torque_matrix=)"))
+            findings.append(
+                Finding("assumed", "torque", "joint torques are N^T times the motors', which keeps power (torque_matrix=)")
+            )
         if "tau" not in layout.groups and "gains" not in self.options:
-            findings.append(Finding("warning", "torque", f"tau is a current, {layout.groups['current']}, without gains: not in N m"))
+            findings.append(
+                Finding("warning", "torque", f"tau is a current, {layout.groups['current']}, without gains: not in N m")
+            )
 
     def _angular(self, n: int) -> np.ndarray:
         """Which joints turn; sliders are in metres whatever the angles are in."""

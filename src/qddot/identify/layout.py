@@ -21,9 +21,23 @@ WORDS = {
 }
 NEUTRAL = {
     "actual", "act", "measured", "meas", "joint", "joints", "j", "link", "axis", "motor", "mot", "read", "data", "abs", "cont",
-    "deg", "rad", "per", "s", "sec", "ms", "us", "ns", "nm", "a", "amp", "degree", "degrees", "radians", "state", "states",
+    "deg", "rad", "per", "s", "sec", "ms", "us", "ns", "nm", "amp", "degree", "degrees", "radians", "state", "states",
 }  # fmt: skip
-REFERENCE = {"target", "ref", "reference", "desired", "des", "cmd", "command", "commanded", "cmptd", "setpoint", "error", "err", "goal"}
+REFERENCE = {
+    "target",
+    "ref",
+    "reference",
+    "desired",
+    "des",
+    "cmd",
+    "command",
+    "commanded",
+    "cmptd",
+    "setpoint",
+    "error",
+    "err",
+    "goal",
+}
 
 Choice = str | int | Sequence[str] | Sequence[int]
 Member = tuple[str, int | None]  # a column of the table; of a matrix, which of its columns
@@ -74,9 +88,9 @@ def layout_of(table: Table, columns: Mapping[str, Choice] | None, joint_names: S
     groups = grouped(table)
     found: dict[str, Group] = {name: chosen(table, groups, choice) for name, choice in (columns or {}).items()}
     findings: list[Finding] = []
-    for quantity in WORDS:
+    for quantity in ("q", "t", "qd", "qdd", "tau", "current"):
         if quantity not in found and not (quantity == "current" and "tau" in found):
-            candidate = guessed(table, groups, quantity, findings)
+            candidate = guessed(table, groups, quantity, parent(found["q"].name) if "q" in found else "", findings)
             if candidate:
                 found[quantity] = candidate
     if "tau" in found:
@@ -132,26 +146,35 @@ def split_name(name: str) -> tuple[str, str]:
     return name, ""
 
 
-def guessed(table: Table, groups: dict[str, Group], quantity: str, findings: list[Finding]) -> Group | None:
-    """The group whose name says the quantity and least else. Targets, references and errors are no measurements."""
+def parent(name: str) -> str:
+    """The struct a name stands in: `rec` of `rec.time`."""
+    return name.rpartition(".")[0]
+
+
+def guessed(table: Table, groups: dict[str, Group], quantity: str, home: str, findings: list[Finding]) -> Group | None:
+    """The group whose name says the quantity and least else, best in the struct `home`. Targets, references and errors are no
+    measurements.
+    """
     rated = []
     for name, group in groups.items():
         words = tokens(name.rpartition(".")[2])
         if words & WORDS[quantity] and not tokens(name) & REFERENCE and (quantity != "t" or len(group.members) == 1):
-            rated.append((len(words - WORDS[quantity] - NEUTRAL), len(words - WORDS[quantity]), name, group))
-    rated.sort(key=lambda rating: rating[:2])
+            rated.append(
+                ((len(words - WORDS[quantity] - NEUTRAL), parent(name) != home, len(words - WORDS[quantity])), name, group)
+            )
+    rated.sort(key=lambda rating: rating[0])
     if not rated:
         return None
-    best = [rating for rating in rated if rating[:2] == rated[0][:2]]
+    best = [rating for rating in rated if rating[0] == rated[0][0]]
     if len(best) > 1:
         raise InputError(
-            f"{table.file}: {quantity} could be {' or '.join(str(rating[3]) for rating in best)} "
-            f"(say which: columns={{{quantity!r}: {best[0][2]!r}}})"
+            f"{table.file}: {quantity} could be {' or '.join(str(group) for _, _, group in best)} "
+            f"(say which: columns={{{quantity!r}: {best[0][1]!r}}})"
         )
     if len(rated) > 1:
-        others = ", ".join(str(rating[3]) for rating in rated[1:])
-        findings.append(Finding("assumed", "columns", f"{quantity}: {rated[0][3]}, not {others}"))
-    return rated[0][3]
+        others = ", ".join(str(group) for _, _, group in rated[1:])
+        findings.append(Finding("assumed", "columns", f"{quantity}: {rated[0][2]}, not {others}"))
+    return rated[0][2]
 
 
 def chosen(table: Table, groups: dict[str, Group], choice: Choice) -> Group:
@@ -176,9 +199,7 @@ def chosen(table: Table, groups: dict[str, Group], choice: Choice) -> Group:
     return Group(" ".join(sorted({split_name(name)[0] for name, _ in members})), tuple(labels), tuple(members))
 
 
-def ordered(
-    table: Table, found: dict[str, Group], joint_names: Sequence[str] | None, findings: list[Finding]
-) -> dict[str, Group]:
+def ordered(table: Table, found: dict[str, Group], joint_names: Sequence[str] | None, findings: list[Finding]) -> dict[str, Group]:
     """The columns in the order of the robot's joints, as far as the file names joints; as many for every quantity."""
     per_joint = {name: group for name, group in found.items() if name != "t"}
     if joint_names:
@@ -189,7 +210,9 @@ def ordered(
                 if name == "q" and left:
                     findings.append(Finding("found", "joints", f"left out, not joints of the robot: {', '.join(left)}"))
                 if name == "q" and at != sorted(at):
-                    findings.append(Finding("found", "joints", f"columns come as {', '.join(group.labels)}; put in the robot's order"))
+                    findings.append(
+                        Finding("found", "joints", f"columns come as {', '.join(group.labels)}; put in the robot's order")
+                    )
                 per_joint[name] = Group(group.name, tuple(joint_names), tuple(group.members[i] for i in at))
             elif name == "q":
                 what = "numbers" if all(label.isdigit() for label in group.labels) else f"calls joints {', '.join(group.labels)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
@@ -14,7 +15,7 @@ from qddot.identify.audit import Audit, audit
 from qddot.identify.convert import Options, Reading
 from qddot.identify.readers import ALL, Source, read
 from qddot.identify.resample import resampled
-from qddot.identify.table import Finding, joined
+from qddot.identify.table import Finding, Table, joined
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -93,13 +94,13 @@ class Log:
             options: what the file does not say: see `Options`.
 
         Raises:
-            InputError: a row that is no sample (NaN, text, a formula, too few columns, time that does not increase), with its number;
-                columns or units that cannot be told.
+            InputError: a row that is no sample (NaN, text, a formula, too few columns, time that does not increase), with its
+                number; columns or units that cannot be told.
         """
         reading = Reading(robot, options)
         pieces = []
         for one in listed(source):
-            pieces.append(Log.from_arrays(reading, joined(list(read(one, ALL, reading.repair)))))
+            pieces.append(Log.from_table(reading, joined(list(read(one, ALL, reading.repair)))))
             reading.new_file()
         return concatenated(pieces)
 
@@ -111,18 +112,18 @@ class Log:
         reading = Reading(robot, options)
         for one in listed(source):
             for table in read(one, rows, reading.repair):
-                yield Log.from_arrays(reading, table)
+                yield Log.from_table(reading, table)
             reading.new_file()
 
     @staticmethod
-    def from_arrays(reading: Reading, table) -> Log:
+    def from_table(reading: Reading, table: Table) -> Log:
         """One table in SI units, cut where the recording paused."""
         arrays, findings = reading.converted(table)
         t = arrays["t"]
         steps = np.diff(t)
         cuts = np.flatnonzero(steps > GAP * np.median(steps)) + 1 if len(steps) else np.array([], int)
         bounds = [0, *cuts.tolist(), len(t)]
-        parts = tuple(slice(a, b) for a, b in zip(bounds, bounds[1:]))
+        parts = tuple(slice(a, b) for a, b in pairwise(bounds))
         for at in cuts[:10]:
             message = f"{table.file}: {steps[at - 1]:.4g} s without samples at t = {t[at - 1]:.4g} s: a new segment begins"
             findings.append(Finding("warning", "gap", message))
@@ -143,11 +144,12 @@ class Log:
 
     @property
     def rate(self) -> float:
-        """Samples a second: one over the median step."""
+        """Samples a second: one over the mean step, pauses and lost samples left out."""
         steps = np.concatenate([np.diff(self.t[s]) for s in self.segments])
         if not len(steps):
             raise InputError("a single sample has no rate")
-        return float(1 / np.median(steps))
+        usual = np.median(steps)
+        return float(1 / steps[(steps > 0.5 * usual) & (steps < 1.5 * usual)].mean())
 
     @property
     def duration(self) -> float:
@@ -156,7 +158,9 @@ class Log:
 
     def __repr__(self) -> str:
         has = ", ".join(name for name in ("q", "qd", "qdd", "tau") if getattr(self, name) is not None)
-        return f"Log({len(self)} samples of {has}, {self.n} joints, {self.rate:.4g} Hz, {self.duration:.4g} s, {len(self.segments)} segments)"
+        rate = f"{self.rate:.4g} Hz, " if len(self) > len(self.segments) else ""
+        parts = f", {len(self.segments)} segments" if len(self.segments) > 1 else ""
+        return f"Log({len(self)} samples of {has}, {self.n} joints, {rate}{self.duration:.4g} s{parts})"
 
     def audit(self, robot: Robot | None = None) -> Audit:
         """Rates, jitter, gaps, dead channels, saturation, consistency; with a robot also limits, units and gravity."""

@@ -29,7 +29,9 @@ def read_npz(path: Path, rows: int) -> Iterator[Table]:
         if all(shape[:1] == (length,) and not fortran for shape, fortran, _ in heads.values()):
             for start in range(0, length, rows):
                 count = min(rows, length - start)
-                yield Table(path.name, {name: part(path.name, name, members[name], heads[name], count) for name in heads}, start + 1)
+                yield Table(
+                    path.name, {name: part(path.name, name, members[name], heads[name], count) for name in heads}, start + 1
+                )
             return
     with np.load(path, allow_pickle=False) as arrays:
         yield from blocks(Table(path.name, along_rows({name: arrays[name] for name in arrays.files})), rows)

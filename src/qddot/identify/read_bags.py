@@ -140,7 +140,9 @@ def from_mcap(path: Path) -> Iterator[tuple[int, bytes]]:
             if summary is None:
                 raise InputError(f"{path.name}: no summary at the end: the recording was cut off (mcap recover mends it)")
             schemas = {key: schema.name for key, schema in summary.schemas.items()}
-            wanted = [c for c in summary.channels.values() if schemas.get(c.schema_id) in JOINT_STATE and c.message_encoding == "cdr"]
+            wanted = [
+                c for c in summary.channels.values() if schemas.get(c.schema_id) in JOINT_STATE and c.message_encoding == "cdr"
+            ]
             topic = the_one(path, {channel.topic: channel.topic for channel in wanted})
             for _, _, message in reader.iter_messages(topics=[str(topic)]):
                 yield message.log_time, message.data

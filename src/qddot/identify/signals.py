@@ -1,8 +1,8 @@
 """What goes into the regressor: smooth positions, their derivatives, and torques, all seen through one filter.
 
-Positions are low-passed without phase and differentiated by the same kernel. The model's columns, computed from them, and the measured
-torques then go through the low-pass together and are thinned out (`Signals.decimated`): whatever the filter does, it does to both sides
-of `tau = Y pi`.
+Positions are low-passed without phase and differentiated by the same kernel. The model's columns, computed from them, and the
+measured torques then go through the low-pass together and are thinned out (`Signals.decimated`): whatever the filter does, it does
+to both sides of `tau = Y pi`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from qddot.errors import InputError
-from qddot.identify.lowpass import LowPass, convolved
+from qddot.identify.audit import velocity_agreement
+from qddot.identify.lowpass import LENGTH, LowPass, convolved
 from qddot.identify.resample import grid, is_uniform, onto
-from qddot.identify.spectrum import densities, motion_edge, noise_floor
+from qddot.identify.spectrum import densities, motion_band, noise_floor
 from qddot.identify.table import Finding
 
 if TYPE_CHECKING:
@@ -73,14 +75,23 @@ class Signals:
     def decimated_segments(self) -> tuple[slice, ...]:
         """The segments among decimated samples."""
         counts = [(s.stop - s.start - 2 * self.low_pass.half - 1) // self.factor + 1 for s in self.segments]
-        ends = np.cumsum([0, *counts])
-        return tuple(slice(int(a), int(b)) for a, b in zip(ends, ends[1:]))
+        return stacked(counts)
 
     def decimated(self, x: np.ndarray) -> np.ndarray:
         """Any signal (N, ...) along these samples, low-passed and thinned out: (M, ...). Linear in x, so `tau = Y pi` is kept."""
         if len(x) != len(self):
             raise InputError(f"a signal of {len(x)} samples; the prepared log has {len(self)}")
         return np.concatenate([self.low_pass.decimated(np.asarray(x)[s], self.factor) for s in self.segments])
+
+
+def stacked(lengths: Iterable[int]) -> tuple[slice, ...]:
+    """Where parts of these lengths stand, one after the other."""
+    return tuple(slice(a, b) for a, b in pairwise(accumulate(lengths, initial=0)))
+
+
+def filter_span(rate: float, cutoff: float) -> int:
+    """Samples that both filters take for one decimated sample."""
+    return 4 * LowPass(rate, cutoff).half + 9
 
 
 def thinning(rate: float, cutoff: float) -> int:
@@ -93,8 +104,9 @@ def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None 
 
     Args:
         log: what was measured.
-        cutoff: of the low-pass, Hz; by default five times the frequency below which the motion lies, and not so low that the
-            filter's ends would cost a short log more than a fifth of it. `findings` says which.
+        cutoff: of the low-pass, Hz. By default five times the frequency below which the motion lies, or up to where positions are
+            well above their noise, whichever is more; and not so low that the filter's ends cost a short log more than a fifth of
+            it. `findings` says which.
         velocity: "measured" or "derivative" (of the positions); by default the measured one where it agrees with the positions and
             is the less noisy.
 
@@ -112,28 +124,33 @@ def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None 
         findings.append(Finding("assumed", "velocity", why))
     elif velocity == "measured" and log.qd is None:
         raise InputError("velocity='measured': the log has no velocities")
-    low_pass = LowPass(rate, cutoff)
-    made, uneven, short = [], False, 0
-    for segment in log.segments:
-        part = evened(log, segment, rate)
-        uneven |= part[0] is not log.t[segment] and not is_uniform(log.t[segment], rate)
-        if len(part[0]) < 4 * low_pass.half + 9:
-            short += 1
-            continue
-        made.append(filtered(low_pass, velocity, *part))
+    return prepared(log, rate, cutoff, velocity, findings)
+
+
+def prepared(log: Log, rate: float, cutoff: float, velocity: Velocity, findings: list[Finding]) -> Signals:
+    """The signals, when everything is chosen."""
+    low_pass, span = LowPass(rate, cutoff), filter_span(rate, cutoff)
+    parts = [evened(log, segment, rate) for segment in log.segments]
+    made = [filtered(low_pass, velocity, *part) for part in parts if len(part[0]) >= span]
     if not made:
         raise InputError(
-            f"no segment is as long as the {(4 * low_pass.half + 9) / rate:.3g} s that a cut-off of {cutoff:.3g} Hz takes "
+            f"no segment is as long as the {span / rate:.3g} s that a cut-off of {cutoff:.3g} Hz takes "
             f"(a longer log, or a higher cutoff=)"
         )
-    if uneven:
+    if not all(is_uniform(log.t[segment], rate) for segment in log.segments):
         findings.append(Finding("found", "resampled", f"times are uneven: cubic splines onto {rate:.6g} Hz"))
-    if short:
-        findings.append(Finding("warning", "segments", f"{short} of {len(log.segments)} segments are shorter than the filter: left out"))
-    ends = np.cumsum([0, *(len(part[0]) for part in made)])
-    parts = tuple(slice(int(a), int(b)) for a, b in zip(ends, ends[1:]))
+    if len(made) < len(parts):
+        message = f"{len(parts) - len(made)} of {len(parts)} segments are shorter than the filter: left out"
+        findings.append(Finding("warning", "segments", message))
     arrays = (np.concatenate([part[i] for part in made]) for i in range(6))
-    return Signals(*arrays, rate=rate, cutoff=cutoff, velocity=velocity, segments=parts, findings=tuple(findings))
+    return Signals(
+        *arrays,
+        rate=rate,
+        cutoff=cutoff,
+        velocity=velocity,
+        segments=stacked(len(part[0]) for part in made),
+        findings=tuple(findings),
+    )
 
 
 Part = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]
@@ -165,60 +182,65 @@ def filtered(
 
 def chosen_cutoff(log: Log) -> tuple[float, str]:
     """Cut-off in Hz from the spectrum of the positions, and the reason in words."""
-    parts = [evened(log, segment, log.rate) for segment in log.segments]
-    spans = [len(part[0]) / log.rate for part in parts]
-    edge = max(motion_edge(part[1], log.rate) for part, span in zip(parts, spans) if span > 0.5 * max(spans))
-    lowest = 4 / (LOST * max(spans))
-    wanted = max(MARGIN * edge, lowest)
-    cutoff = min(wanted, log.rate / 4)
-    why = f"{cutoff:.3g} Hz: 99.9 % of the motion's power lies below {edge:.3g} Hz"
-    if wanted > cutoff:
-        why += f"; a quarter of the rate is all that {log.rate:.4g} Hz allow: accelerations will be poor"
-    elif cutoff == lowest:
-        why += f"; raised so that the filter's ends cost no more than a fifth of {max(spans):.3g} s"
-    return cutoff, why
+    t, q, *_ = max((evened(log, segment, log.rate) for segment in log.segments), key=lambda part: len(part[0]))
+    edge, clear = motion_band(q, log.rate)
+    span = len(t) / log.rate
+    wanted, why = max(
+        (MARGIN * edge, f"{MARGIN:g} times the {edge:.3g} Hz below which 99.9 % of the motion's power lies"),
+        (clear, "up to there positions are ten times as large as their noise"),
+        (LENGTH / (LOST * span), f"as high as it takes for the filter's ends to cost no more than a fifth of {span:.3g} s"),
+    )
+    if wanted > log.rate / 4:
+        wanted, why = log.rate / 4, f"a quarter of the rate; the motion would need {wanted:.3g} Hz, so accelerations will be poor"
+    return wanted, f"{wanted:.3g} Hz: {why}"
 
 
 def chosen_velocity(log: Log, cutoff: float) -> tuple[Velocity, str]:
     """Whether measured velocities serve better than differentiated positions."""
     if log.qd is None:
         return "derivative", "positions are differentiated: the log has no velocities"
-    from qddot.identify.audit import velocity_agreement
-
     agreement = velocity_agreement(log)
     if not agreement.good:
         return "derivative", f"positions are differentiated: the log's velocities do not agree with them ({agreement})"
     part = max((evened(log, segment, log.rate) for segment in log.segments), key=lambda p: len(p[0]))
-    assert part[2] is not None
-    by_position, by_velocity = (noise_floor(*densities(x, log.rate)) for x in part[1:3])
+    by_position, by_velocity = (noise_floor(*densities(x, log.rate)) for x in part[1:3] if x is not None)
     ratio = float(np.median(np.sqrt(by_velocity / np.maximum(by_position * (2 * np.pi * cutoff) ** 2, 1e-300))))
     if ratio > 1:
-        return "derivative", f"positions are differentiated: below {cutoff:.3g} Hz that is {ratio:.2g} times less noisy than the log's velocities"
-    return "measured", f"the log's: they agree with the positions ({agreement}) and are {1 / max(ratio, 1e-300):.2g} times less noisy"
+        why = f"below {cutoff:.3g} Hz that is {ratio:.2g} times less noisy than the log's velocities"
+        return "derivative", f"positions are differentiated: {why}"
+    return (
+        "measured",
+        f"the log's: they agree with the positions ({agreement}) and are {1 / max(ratio, 1e-300):.2g} times less noisy",
+    )
 
 
 def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Velocity | None = None) -> Iterator[Signals]:
-    """`prepare` for `Log.chunks`: each chunk with as much of the one before as the filters need, so that the decimated samples of all
-    chunks are those of the whole log. Cut-off and source of velocities are chosen from the first chunk.
+    """`prepare` for `Log.chunks`: each chunk with as much of the one before as the filters need.
+
+    The decimated samples of all chunks are those of the whole log, where it is evenly sampled. What is left open is chosen from the
+    first chunk.
+
+    Raises:
+        InputError: no stretch of the log is as long as the filter.
     """
-    tail: Log | None = None
-    rate = 0.0
-    for log in logs:
-        if tail is None or not continues(tail, log, rate):
-            tail, joint = None, log
-        else:
-            joint = appended(tail, log)
-        if cutoff is None or velocity is None or not rate:
-            rate = log.rate
-            cutoff = chosen_cutoff(log)[0] if cutoff is None else cutoff
-            velocity = chosen_velocity(log, cutoff)[0] if velocity is None else velocity
-        last = joint.segments[-1]
-        span, factor = 4 * LowPass(rate, cutoff).half + 9, thinning(rate, cutoff)
-        count = last.stop - last.start
-        if count >= span or len(joint.segments) > 1:
-            yield prepare(joint, cutoff, velocity=velocity)
-        used = ((count - span) // factor + 1) * factor if count >= span else 0
-        tail = joint[last.start + used :]
+    logs = iter(logs)
+    first = next(logs, None)
+    if first is None:
+        return
+    rate, tail, some = first.rate, None, False
+    cutoff = chosen_cutoff(first)[0] if cutoff is None else cutoff
+    velocity = chosen_velocity(first, cutoff)[0] if velocity is None else velocity
+    for log in chain([first], logs):
+        whole = appended(tail, log) if tail is not None and continues(tail, log, rate) else log
+        span, last = filter_span(rate, cutoff), whole.segments[-1]
+        if any(segment.stop - segment.start >= span for segment in whole.segments):
+            some = True
+            yield prepared(whole, rate, cutoff, velocity, [])
+        factor = thinning(rate, cutoff)
+        used = max(0, (last.stop - last.start - span) // factor + 1) * factor
+        tail = whole[last.start + used :]
+    if not some:
+        raise InputError(f"no stretch of the log is long enough for a low-pass at {cutoff:.3g} Hz")
 
 
 def continues(before: Log, after: Log, rate: float) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -10,18 +9,9 @@ import numpy as np
 from qddot.errors import InputError
 from qddot.identify.table import Finding
 
-TimeUnit = Literal["s", "ms", "us", "ns", "samples"]
+TimeUnit = Literal["s", "ms", "us", "ns"]
 SCALE = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 LARGEST_ANGLE = 4 * np.pi  # beyond two turns a joint's angle is more likely in degrees
-
-
-@dataclass(frozen=True)
-class Units:
-    """One unit of the file's time in seconds; one of its angles in radians."""
-
-    time: float
-    angle: float
-    findings: tuple[Finding, ...]
 
 
 def time_scale(
@@ -41,7 +31,9 @@ def time_scale(
     if by_motion is not None:
         unit = min(SCALE, key=lambda u: abs(np.log(SCALE[u] * step / by_motion)))
         if abs(np.log(SCALE[unit] * step / by_motion)) < 0.1:
-            return SCALE[unit], Finding("assumed", "time", f"in {unit}: positions move by velocity times steps of {SCALE[unit] * step:.4g} s")
+            return SCALE[unit], Finding(
+                "assumed", "time", f"in {unit}: positions move by velocity times steps of {SCALE[unit] * step:.4g} s"
+            )
         if step == 1 and np.all(t == np.round(t)):
             raise InputError(
                 f"{file}: t counts samples, and positions move as if a step took {by_motion:.4g} s (give rate= or time_unit=)"
@@ -82,5 +74,7 @@ def angle_scale(
     beyond = np.flatnonzero(reach > allowed)
     if len(beyond):
         i = beyond[np.argmax(reach[beyond] / allowed[beyond])]
-        return np.pi / 180, Finding("assumed", "angles", f"in degrees: joint {i + 1} goes to {reach[i]:.4g} (degrees=False if radians)")
+        return np.pi / 180, Finding(
+            "assumed", "angles", f"in degrees: joint {i + 1} goes to {reach[i]:.4g} (degrees=False if radians)"
+        )
     return 1.0, Finding("assumed", "angles", f"in radians: no joint goes beyond {reach.max():.4g} (degrees=True if degrees)")
