@@ -198,7 +198,7 @@ class Problem:
         size = float(np.linalg.norm(self.r)) or 1.0
         C = np.asarray(np.linalg.qr(np.column_stack([self.R / self.sizes, self.r]) / size, mode="r"))
         goal = cp.sum_squares(C[:, :-1] @ theta - C[:, -1]) + gamma / size**2 * divergence
-        status = solved(cp, goal, constraints)
+        status = solved(cp, goal / max(1.0, gamma / size**2), constraints)
         if status != cp.OPTIMAL:
             raise ConvergenceError(
                 f"the semidefinite program ended {status!r}, not 'optimal': no consistent links with these fixed and tied values, "
