@@ -21,7 +21,7 @@ from qddot.model.inertia import steiner
 from qddot.model.spatial import Vec, upper
 from qddot.robot import Robot
 
-COULOMB = ("dead zone", "tanh")
+COULOMB = ("tanh", "dead zone")
 
 
 class Motion(NamedTuple):
@@ -71,9 +71,9 @@ class Columns:
         *,
         armature: bool = True,
         viscous: bool = True,
-        coulomb: str | None = "dead zone",
+        coulomb: str | None = "tanh",
         offset: bool = True,
-        standstill: float = 1e-3,
+        standstill: float = 0.02,
         asymmetric: bool = False,
         stribeck: float | None = None,
         load: bool = False,
@@ -85,7 +85,7 @@ class Columns:
         Args:
             armature: rotor inertia as felt at the joint, kg m^2.
             viscous, coulomb, offset: `tau = viscous qd + coulomb sign(qd) + offset`. `coulomb` says what happens at standstill:
-                `"dead zone"` (no friction there), `"tanh"` (a smooth step), or None for no such friction.
+                `"tanh"` (a smooth step), `"dead zone"` (no friction there), or None for no such friction.
             standstill: speed, rad/s or m/s, below which a joint stands still, or at which the step reaches tanh(1).
             asymmetric: viscous and Coulomb friction of their own for each direction; the offset is then their difference.
             stribeck: speed at which `stribeck exp(-(qd / speed)^2) sign(qd)` has fallen to 1/e; None for none.

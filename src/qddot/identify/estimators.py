@@ -157,7 +157,7 @@ def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray
     for k, (Xk, yk) in enumerate(blocks):
         Xk, yk = Xk[:rows] / scale, yk[:rows]
         H = Xk @ inverse @ Xk.T  # leverage of the block
-        left = np.linalg.lstsq(np.eye(len(H)) - H, yk - Xk @ (theta * scale), rcond=1e-12)[0]  # what the others leave of it
+        left = np.linalg.solve((1 + 1e-9) * np.eye(len(H)) - H, yk - Xk @ (theta * scale))  # what the others leave of it
         moved[k] = inverse @ Xk.T @ left
         parts = np.split(left, np.cumsum([len(r) for r in factors.R[k]])[:-1])
         unseen += [np.sum(part**2) for part in parts]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,14 +23,13 @@ from qddot.errors import InputError, missing_extra
 from qddot.identify.base import Base
 
 ENGINES = ("serial", "threads", "dask")
+MOST_BLOCKS = 64
 CHUNK = 1024  # rows that become part of an R at a time
 CACHED = 512  # samples whose regressor stays in the cache
 STRIP = 16 * CHUNK  # samples of one task
 AHEAD = 8  # tasks handed out for each worker: the rest of the log stays where it is
 
 Triangles = list[np.ndarray]
-Progress = Callable[[int, int], None]
-
 
 class Samples(NamedTuple):
     """A piece of a log: the motion (N, nv) and the torques (N, nv)."""
@@ -51,17 +50,6 @@ class Piece(Protocol):
     def filtered(self, x: np.ndarray) -> np.ndarray:
         """What remains of a signal (N, ...) along them after the filter: (M, ...)."""
         ...
-
-
-class Source(Protocol):
-    """Where samples come from, strip by strip."""
-
-    @property
-    def blocks(self) -> Sequence[int]:
-        """The block of each strip, never decreasing (strips,)."""
-        ...
-
-    def piece(self, strip: int) -> Piece: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,41 +130,52 @@ def factors_of(rows: Rows, piece: Piece, robust: Robust | None) -> tuple[int, Tr
 
 def reduce(
     base: Base,
-    source: Source,
+    pieces: Iterable[tuple[int, Piece]],
     *,
     robust: Robust | None = None,
     engine: str = "serial",
     address: Any = None,
-    progress: Progress | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Factors:
-    """Stream all strips into factors.
+    """Stream pieces into factors.
 
     Args:
+        pieces: (block, piece), the blocks in order. Of more than 64 blocks, neighbours are joined.
         robust: for the robust estimate, else all rows count alike.
         engine: `"serial"`, `"threads"` or `"dask"`.
         address: of a Dask scheduler, or a `distributed.Client`; None: a cluster on this machine for the time of the call.
-        progress: called with (strips done, strips in all).
+        progress: called with the number of rows of each piece that is done.
     """
-    rows, total = Rows(base), len(source.blocks)
-    pieces = (source.piece(strip) for strip in range(total))
-    pairs = zip(source.blocks, run(rows, pieces, robust, engine, address))
-    R: list[Triangles] = []
-    counts: list[int] = []
-    pending, current = Tree(), None
-    for done, (block, (count, triangles)) in enumerate(pairs, start=1):
-        if block != current and current is not None:
-            R.append(pending.result())
-        if block != current:
-            pending, current = Tree(), block
-            counts.append(0)
+    rows = Rows(base)
+    numbers: deque[int] = deque()
+    found: list[tuple[int, Triangles]] = []
+    pending, count, current = Tree(), 0, None
+    for done, triangles in run(rows, noted(pieces, numbers), robust, engine, address):
+        block = numbers.popleft()
+        if current is not None and block != current:
+            found.append((count, pending.result()))
+            pending, count = Tree(), 0
+            found = halved(found) if len(found) >= MOST_BLOCKS else found
         pending.add(triangles)
-        counts[-1] += count
+        count, current = count + done, block
         if progress is not None:
-            progress(done, total)
+            progress(done)
     if current is None:
         raise InputError("there is nothing to identify from: the log has no samples")
-    R.append(pending.result())
-    return Factors(base, rows.columns, R, np.array(counts))
+    found.append((count, pending.result()))
+    return Factors(base, rows.columns, [R for _, R in found], np.array([n for n, _ in found]))
+
+
+def noted(pieces: Iterable[tuple[int, Piece]], numbers: deque[int]) -> Iterator[Piece]:
+    """The pieces; their blocks are written down."""
+    for block, piece in pieces:
+        numbers.append(block)
+        yield piece
+
+
+def halved(found: list[tuple[int, Triangles]]) -> list[tuple[int, Triangles]]:
+    """Neighbouring blocks joined."""
+    return [(a[0] + b[0], merge(a[1], b[1])) for a, b in zip(found[::2], found[1::2])]
 
 
 # triangles ------------------------------------------------------------------------------------------------------------------
