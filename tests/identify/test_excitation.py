@@ -201,12 +201,13 @@ def test_torques_too_small_to_hold_the_arm_are_said(arm: Robot):
 
 
 @pytest.mark.slow
-def test_panda():
+def test_panda(tmp_path: Path):
     """The 7-dof arm, its fingers fixed: all limits, and a condition number far below 100."""
     path = next(Path(sys.prefix).rglob("panda_description/urdf/panda.urdf"), None)
     if path is None:
         pytest.skip("example-robot-data is not installed")
-    robot = qddot.load(path.read_text().replace('type="prismatic"', 'type="fixed"'))
+    (tmp_path / "panda.urdf").write_text(path.read_text().replace('type="prismatic"', 'type="fixed"'))
+    robot = qddot.load(tmp_path / "panda.urdf")
     motion = excitation(robot, acceleration=10.0, radius=0.07, starts=1, progress=print)
     print(motion)
     assert motion.rank == 43 + 14

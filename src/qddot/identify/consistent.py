@@ -251,7 +251,7 @@ def _root(link: str, ten: np.ndarray) -> np.ndarray:
     except np.linalg.LinAlgError:
         raise InputError(
             f"link {link!r} of the prior: smallest eigenvalue {np.linalg.eigvalsh(J)[0]:.3g} of its pseudo-inertia, "
-            "but the prior must be a body with volume (give one, for example Inertia.sphere(mass, radius).ten_vector())"
+            "but the prior must be a body with volume (give one, or `plausible_prior(names, prior)`)"
         ) from None
 
 

@@ -63,7 +63,7 @@ class Excitation:
     @property
     def duration(self) -> float:
         """Of the whole motion, blends included, s."""
-        return self.shape.duration
+        return float(self.shape.duration)
 
     @property
     def rank(self) -> int:
