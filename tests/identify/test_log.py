@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import struct
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import qddot
 from qddot.errors import InputError
@@ -90,7 +93,7 @@ def test_npz_with_pickles_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"evil.npz: array 'q' holds pickled Python objects"):
         Log.load(tmp_path / "evil.npz")
     (tmp_path / "not.npz").write_bytes(b"PK nothing")
-    with pytest.raises(InputError, match=r"not.npz: not an NPZ archive"):
+    with pytest.raises(InputError, match=r"not.npz: damaged, or not .npz: BadZipFile"):
         Log.load(tmp_path / "not.npz")
 
 
@@ -260,6 +263,28 @@ def test_formulas_are_never_repaired(tmp_path: Path, text: str) -> None:
     for repair in (False, True):
         with pytest.raises(InputError, match=r"row 2: q1 = .* is a formula"):
             Log.load(path, repair=repair)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"t,q1,tau1\n", b"\n\n", b"\x00\xff\xfe", b"t,q1,tau1,q1\n0,0,0,0\n", b"t q1 tau1\n0 0\n", b"1,2\n"]
+)
+@pytest.mark.parametrize("kind", ["csv", "npz", "mat", "parquet", "db3", "mcap"])
+def test_what_is_no_log(tmp_path: Path, content: bytes, kind: str) -> None:
+    if kind in ("parquet", "mcap"):
+        pytest.importorskip({"parquet": "pyarrow", "mcap": "mcap"}[kind])
+    path = tmp_path / f"a.{kind}"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=f"a.{kind}"):
+        Log.load(path)
+
+
+@given(place=st.integers(0, 400), byte=st.binary(min_size=1, max_size=3))
+def test_a_damaged_csv_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, place: int, byte: bytes) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    text = write_csv(folder / "whole.csv", motion(20)).read_bytes()
+    (folder / "damaged.csv").write_bytes(text[:place] + byte + text[place + 1 :])
+    with contextlib.suppress(InputError):
+        Log.load(folder / "damaged.csv", rate=100)
 
 
 @bad

@@ -77,7 +77,7 @@ class Reading:
                 findings.append(Finding("found", "time", f"{table.file}: begins at {self.start:.10g}, which becomes 0"))
         arrays = {"t": (raw.pop("t") - self.start) * self.time}
         for name, value in raw.items():
-            arrays[name] = value @ (self.to_torque if name == "tau" else self.to_joint).T
+            arrays[name] = mapped(value, self.to_torque if name == "tau" else self.to_joint)
         arrays["q"] = arrays["q"] + self.offsets
         return arrays, findings
 
@@ -178,6 +178,12 @@ class Reading:
             return np.ones(n, dtype=bool)
         kinds = {joint.name: joint.kind for joint in self.robot.model.joints}
         return np.array([kinds.get(name) != "prismatic" for name in self.joint_names])
+
+
+def mapped(x: np.ndarray, by: np.ndarray) -> np.ndarray:
+    """Each row of x (N, n) under a matrix (n, n)."""
+    diagonal = np.diag(by)
+    return x * diagonal if np.array_equal(by, np.diag(diagonal)) else np.einsum("ij,kj->ki", by, x)
 
 
 def matrix(given: ArrayLike | None, n: int, name: str) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from qddot.errors import InputError
 from qddot.identify.audit import Audit, audit
 from qddot.identify.convert import Options, Reading
-from qddot.identify.readers import ALL, Source, read
+from qddot.identify.readers import BLOCK, Source, read
 from qddot.identify.resample import resampled
 from qddot.identify.table import Finding, Table, joined
 
@@ -100,13 +100,13 @@ class Log:
         reading = Reading(robot, options)
         pieces = []
         for one in listed(source):
-            pieces.append(Log.from_table(reading, joined(list(read(one, ALL, reading.repair)))))
+            pieces.append(Log.from_table(reading, joined(list(read(one, BLOCK, reading.repair)))))
             reading.new_file()
         return concatenated(pieces)
 
     @staticmethod
     def chunks(
-        source: Source | Sequence[Source], robot: Robot | None = None, *, rows: int = 100_000, **options: Unpack[Options]
+        source: Source | Sequence[Source], robot: Robot | None = None, *, rows: int = BLOCK, **options: Unpack[Options]
     ) -> Iterator[Log]:
         """The same, `rows` at a time and in constant memory (MAT files excepted). Units are decided from the first chunk."""
         reading = Reading(robot, options)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 import struct
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -114,40 +115,28 @@ def columns_of(file: str, row: int, names: tuple[str, ...], stamps: list[int], s
 
 def from_sqlite(path: Path) -> Iterator[tuple[int, bytes]]:
     """(recorded nanoseconds, message) of the topic of joint states."""
-    try:
-        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
-        try:
-            topics = [row for row in connection.execute("SELECT id, name, type FROM topics") if row[2] in JOINT_STATE]
-            topic = the_one(path, {name: key for key, name, _ in topics})
-            yield from connection.execute("SELECT timestamp, data FROM messages WHERE topic_id = ? ORDER BY timestamp", (topic,))
-        finally:
-            connection.close()
-    except sqlite3.DatabaseError as error:
-        raise InputError(f"{path.name}: not a rosbag2 database ({error})") from None
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+        topics = [row for row in connection.execute("SELECT id, name, type FROM topics") if row[2] in JOINT_STATE]
+        topic = the_one(path, {name: key for key, name, _ in topics})
+        yield from connection.execute("SELECT timestamp, data FROM messages WHERE topic_id = ? ORDER BY timestamp", (topic,))
 
 
 def from_mcap(path: Path) -> Iterator[tuple[int, bytes]]:
     """(recorded nanoseconds, message) of the topic of joint states."""
     try:
-        from mcap.exceptions import McapError
         from mcap.reader import make_reader
     except ImportError:
         raise missing_extra("mcap", "logs", "reading MCAP") from None
     with path.open("rb") as file:
-        try:
-            reader = make_reader(file)
-            summary = reader.get_summary()
-            if summary is None:
-                raise InputError(f"{path.name}: no summary at the end: the recording was cut off (mcap recover mends it)")
-            schemas = {key: schema.name for key, schema in summary.schemas.items()}
-            wanted = [
-                c for c in summary.channels.values() if schemas.get(c.schema_id) in JOINT_STATE and c.message_encoding == "cdr"
-            ]
-            topic = the_one(path, {channel.topic: channel.topic for channel in wanted})
-            for _, _, message in reader.iter_messages(topics=[str(topic)]):
-                yield message.log_time, message.data
-        except McapError as error:
-            raise InputError(f"{path.name}: not an MCAP file that can be read ({error})") from None
+        reader = make_reader(file)
+        summary = reader.get_summary()
+        if summary is None:
+            raise InputError(f"{path.name}: no summary at the end: the recording was cut off (mcap recover mends it)")
+        schemas = {key: schema.name for key, schema in summary.schemas.items()}
+        wanted = [c for c in summary.channels.values() if schemas.get(c.schema_id) in JOINT_STATE and c.message_encoding == "cdr"]
+        topic = the_one(path, {channel.topic: channel.topic for channel in wanted})
+        for _, _, message in reader.iter_messages(topics=[str(topic)]):
+            yield message.log_time, message.data
 
 
 def the_one(path: Path, topics: dict[str, int] | dict[str, str]) -> int | str:

@@ -70,7 +70,7 @@ def angle_scale(
     allowed = np.full(q.shape[1], LARGEST_ANGLE)
     if limits is not None and len(limits[0]) == q.shape[1]:
         bound = np.maximum(np.abs(limits[0]), np.abs(limits[1]))
-        allowed = np.where(np.isfinite(bound), np.minimum(1.5 * bound + 0.1, LARGEST_ANGLE), LARGEST_ANGLE)
+        allowed = np.where(np.isfinite(bound), np.clip(3 * bound, LARGEST_ANGLE / 2, LARGEST_ANGLE), LARGEST_ANGLE)
     beyond = np.flatnonzero(reach > allowed)
     if len(beyond):
         i = beyond[np.argmax(reach[beyond] / allowed[beyond])]
