@@ -190,6 +190,10 @@ def test_refusals(arm: Robot):
         excitation(arm, limits=LIMITS, harmonics=0)
     with pytest.raises(InputError, match=r"noise has shape \(2,\)"):
         excitation(arm, limits=LIMITS, noise=[1.0, 2.0])
+    with pytest.raises(InputError, match=r"noise=0\.0 is not positive"):
+        excitation(arm, limits=LIMITS, noise=0.0)
+    with pytest.raises(InputError, match=r"home=\[5.0, 0.0, 0.0\] is not between the position limits"):
+        excitation(arm, limits=LIMITS, home=[5.0, 0.0, 0.0])
     with pytest.raises(InputError, match="a series needs joints of one coordinate"):
         excitation(arm.with_floating_base())
 

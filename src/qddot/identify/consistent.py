@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -108,6 +108,15 @@ def consistent(
     return problem.checked(theta, gamma, start)
 
 
+class LeastSquares(NamedTuple):
+    """The unconstrained estimate of scaled theta (f,); directions the data see (f, rank), how well (rank,), and the unseen ones."""
+
+    theta: np.ndarray
+    seen: np.ndarray
+    singular: np.ndarray
+    unseen: np.ndarray
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """The program in scaled parameters: `pi = scale k`, of which the ten of a link are the entries of K, and `k = k0 + Z theta`."""
@@ -140,7 +149,8 @@ class Problem:
                 raise InputError(f"{name} holds a number that is not finite")
         links = link_columns(names)
         length = np.linalg.norm(R @ np.linalg.pinv(T), axis=0)
-        size = np.where(prior != 0, abs(prior), np.divide(np.linalg.norm(r), length, out=np.ones(p), where=length > 0))
+        explained = np.divide(np.linalg.norm(r), length, out=np.zeros(p), where=length > 0)  # by this one parameter alone
+        size = np.maximum(abs(prior), explained)
         scale = np.diag(np.where(size > 0, size, 1.0))
         for link, columns in links.items():
             scale[np.ix_(columns, columns)] = congruence(_root(link, prior[columns]))
@@ -151,60 +161,63 @@ class Problem:
         return Problem(R, r, names, links, free, bounded[free[bounded]], scale, np.linalg.solve(scale, prior), Z, k0, margin)
 
     @cached_property
-    def least_squares(self) -> tuple[np.ndarray, np.ndarray]:
-        """(theta, V): the unconstrained estimate, and the directions (f, rank) of scaled theta that the data determine."""
-        U, S, Vt = np.linalg.svd(self.R / self.sizes, full_matrices=False)
-        rank = int(np.count_nonzero(S / (S[0] or 1.0) > RANK))
-        return Vt[:rank].T @ (U[:, :rank].T @ self.r / S[:rank]) / self.sizes, Vt[:rank].T
-
-    @cached_property
     def sizes(self) -> np.ndarray:
         """By which theta is scaled (f,)."""
         found = np.linalg.norm(self.Z, axis=0)
         return np.where(found > 0, found, 1.0)
 
     @cached_property
-    def program(self) -> tuple[Any, Any, list, Any]:
-        """CVXPY, its variable theta, the constraints, and the divergence from the prior."""
+    def least_squares(self) -> LeastSquares:
+        """The unconstrained estimate of scaled theta, and what the data say about the directions around it."""
+        C = np.asarray(np.linalg.qr(np.column_stack([self.R / self.sizes, self.r]), mode="r"))
+        U, s, Vt = np.linalg.svd(C[:, :-1], full_matrices=True)
+        rank = int(np.count_nonzero(s > RANK * s.max(initial=0.0)))
+        return LeastSquares(Vt[:rank].T @ (U[:, :rank].T @ C[:, -1] / s[:rank]), Vt[:rank].T, s[:rank], Vt[rank:].T)
+
+    def keeping_torques(self) -> np.ndarray | None:
+        """theta nearest to the prior among those with the torques of the unconstrained estimate; None if none is consistent."""
+        best, _, _, unseen = self.least_squares
+        moved, status = self.nearest(unseen, 0)
+        return (best + unseen @ moved) / self.sizes if status == "optimal" else None
+
+    def compromise(self, gamma: float) -> np.ndarray:
+        """theta of the least sum of squared residual and divergence; in u, `gamma |u|^2` is what the squared residual grows by."""
+        best, seen, s, unseen = self.least_squares
+        directions = np.hstack([seen * (np.sqrt(gamma) / s), unseen])
+        moved, status = self.nearest(directions, len(s))
+        if status != "optimal":
+            raise ConvergenceError(
+                f"the semidefinite program ended {status!r}, not 'optimal': no consistent links with these fixed and tied values, "
+                f"or badly scaled data (free some of what is fixed, or raise gamma={gamma:g})"
+            )
+        return (best + directions @ moved) / self.sizes
+
+    def nearest(self, directions: np.ndarray, penalised: int) -> tuple[np.ndarray, str]:
+        """(y, status): consistent parameters at `theta = best + directions y` of the least `|y[:penalised]|^2 + divergence`."""
         cp = _cvxpy()
-        theta = cp.Variable(self.Z.shape[1])
-        k = self.k0 + (self.Z / self.sizes) @ theta
-        constraints, divergence, others = [], cp.Constant(0.0), self.free.copy()
+        y = cp.Variable(directions.shape[1] + 1)  # one that does nothing, so that there is one
+        Z = self.Z / self.sizes
+        k = self.k0 + Z @ self.least_squares.theta + np.hstack([Z @ directions, np.zeros((len(Z), 1))]) @ y
+        constraints, goal, others = [], cp.sum_squares(y[-1:]) + cp.sum_squares(y[:penalised]), self.free.copy()
         for columns in self.links.values():
             others[columns] = False
             if self.free[columns].any():
                 K = cp.reshape(BASIS.reshape(10, 16).T @ k[columns], (4, 4), order="C")
                 K = (K + K.T) / 2
-                divergence += cp.trace(K) - cp.log_det(K) - 4
+                goal += cp.trace(K) - cp.log_det(K) - 4
                 constraints.append(K >> self.margin * np.eye(4))
         if others.any():
-            divergence += cp.sum_squares(k[others] - self.prior[others])
+            goal += cp.sum_squares(k[others] - self.prior[others])
         if self.bounded.size:
             constraints.append(k[self.bounded] >= 0)
-        return cp, theta, constraints, divergence
-
-    def keeping_torques(self) -> np.ndarray | None:
-        """theta nearest to the prior among those with the torques of the unconstrained estimate; None if none is consistent."""
-        cp, theta, constraints, divergence = self.program
-        best, V = self.least_squares
-        known = V.T @ (best * self.sizes)
-        if solved(cp, divergence, [*constraints, V.T @ theta == known]) != cp.OPTIMAL:
-            return None
-        return (theta.value - V @ (V.T @ theta.value - known)) / self.sizes  # with the last digits of the torques
-
-    def compromise(self, gamma: float) -> np.ndarray:
-        """theta of the least sum of squared residual and divergence."""
-        cp, theta, constraints, divergence = self.program
-        size = float(np.linalg.norm(self.r)) or 1.0
-        C = np.asarray(np.linalg.qr(np.column_stack([self.R / self.sizes, self.r]) / size, mode="r"))
-        goal = cp.sum_squares(C[:, :-1] @ theta - C[:, -1]) + gamma / size**2 * divergence
-        status = solved(cp, goal / max(1.0, gamma / size**2), constraints)
-        if status != cp.OPTIMAL:
-            raise ConvergenceError(
-                f"the semidefinite program ended {status!r}, not 'optimal': no consistent links with these fixed and tied values, "
-                f"or badly scaled data (free some of what is fixed, or raise gamma={gamma:g})"
-            )
-        return theta.value / self.sizes
+        program = cp.Problem(cp.Minimize(goal), constraints)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # that a solution may be inaccurate: the status says so
+                program.solve(solver=cp.CLARABEL)
+        except cp.SolverError as error:
+            return np.zeros(directions.shape[1]), str(error)
+        return (np.zeros(directions.shape[1]) if y.value is None else y.value[:-1]), str(program.status)
 
     def checked(self, theta: np.ndarray, gamma: float, start: float) -> Consistent:
         """The estimate, its pseudo-inertias looked at once more."""
@@ -217,8 +230,7 @@ class Problem:
                     f"link {link!r}: the smallest eigenvalue of its pseudo-inertia, relative to the prior's, is {found:.3g}, where "
                     f"margin={self.margin:g} was asked for (its fixed values may allow no body, or the solver lost accuracy)"
                 )
-        best, _ = self.least_squares
-        tau, tau_best = self.R @ theta, self.R @ best
+        tau, tau_best = self.R @ theta, self.R @ (self.least_squares.theta / self.sizes)
         return Consistent(
             names=self.names,
             parameters=self.scale @ k,
@@ -229,18 +241,6 @@ class Problem:
             gamma=gamma,
             seconds=time.perf_counter() - start,
         )
-
-
-def solved(cp: Any, goal: Any, constraints: list) -> str:
-    """The status in which Clarabel leaves a program; its solution is in the variables."""
-    program = cp.Problem(cp.Minimize(goal), constraints)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # that a solution may be inaccurate: the status says so
-            program.solve(solver=cp.CLARABEL)
-    except cp.SolverError as error:
-        return str(error)
-    return str(program.status)
 
 
 def _root(link: str, ten: np.ndarray) -> np.ndarray:

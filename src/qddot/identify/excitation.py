@@ -185,7 +185,9 @@ def excitation(
     n = robot.nv
     if robot.nq != n:
         raise InputError(f"robot {robot.name!r} has nq={robot.nq}, nv={n}: a series needs joints of one coordinate")
-    for name, value in (("period", period), ("ramp", ramp), ("harmonics", harmonics), ("periods", periods), ("starts", starts)):
+    deviations = each("noise", noise, n)
+    sizes = {"period": period, "ramp": ramp, "harmonics": harmonics, "periods": periods, "starts": starts, "iterations": iterations}
+    for name, value in {**sizes, "noise": float(deviations.min()), "radius": np.inf if radius is None else radius}.items():
         if not value > 0:
             raise InputError(f"{name}={value!r} is not positive")
     if unknown := [name for name in friction if name not in FRICTION]:
@@ -196,17 +198,25 @@ def excitation(
     experiment = Experiment(
         robot,
         Fourier(period, harmonics, ramp),
-        each("noise", noise, n),
+        deviations,
         tuple(friction),
         smooth,
         16 * harmonics,
-        Capsules.of(robot, radius) if radius else None,
+        None if radius is None else Capsules.of(robot, radius),
     )
     rest = None if home is None else each("home", home, n)
+    if rest is not None and not ((bounds.lower < rest) & (rest < bounds.upper)).all():
+        raise InputError(
+            f"home={rest.tolist()} is not between the position limits {bounds.lower.tolist()} and {bounds.upper.tolist()}"
+        )
     rng = np.random.default_rng(seed)
     drawn = [random_motion(experiment.shape, bounds, rng, rest) for _ in range(max(DRAWN, starts))]
     drawn.sort(key=lambda X: -log_det(experiment.information(X, experiment.samples)))
     random_log_det = log_det(experiment.information(drawn[0], 1000))
+    if not np.isfinite(random_log_det):
+        raise ConvergenceError(
+            f"none of {len(drawn)} random series shows all {len(experiment.base)} base parameters (give more room or harmonics)"
+        )
     say(f"{len(experiment.base)} base parameters; best of {len(drawn)} random series: log det {random_log_det:.2f}")
     solver, found, last = experiment.solver(iterations), [], None
     for k, X in enumerate(drawn[:starts], start=1):

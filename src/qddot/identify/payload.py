@@ -97,6 +97,8 @@ def payload(
         InputError: shapes, a frame that does not move, or a motion that does not show the mass, without a prior.
         ConvergenceError: no consistent body was found.
     """
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence={confidence!r} is not between 0 and 1")
     q, qd, qdd, tau = motion(robot, q, qd, qdd, tau)
     without = robot.inverse_dynamics(q, qd, qdd) if unloaded is None else np.asarray(unloaded, float)
     if without.shape != tau.shape:
