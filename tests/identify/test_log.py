@@ -287,6 +287,21 @@ def test_a_damaged_csv_is_read_or_refused(tmp_path_factory: pytest.TempPathFacto
         Log.load(folder / "damaged.csv", rate=100)
 
 
+def test_columns_of_text(tmp_path: Path) -> None:
+    """A mode or a note is left out and named; text where a number belongs is not."""
+    path = tmp_path / "a.csv"
+    path.write_text('t,mode,q1,tau1,note\n0,AUTO,0,0,\n0.1,AUTO,1,2,"go, now"\n0.2,STOP,2,3,\n')
+    log = Log.load(path)
+    np.testing.assert_array_equal(log.tau[:, 0], [0, 2, 3])
+    assert "text, left out: mode, note" in messages(log, "columns")
+    path.write_text("t,mode,q1,tau1\n0,AUTO,none,0\n0.1,AUTO,1,2\n")
+    with pytest.raises(InputError, match="row 1: q1 = 'none' is not a number"):
+        Log.load(path)
+    path.write_text("t,mode,q1,tau1\n0,AUTO,0,0\n0.1,=1+1,1,2\n")
+    with pytest.raises(InputError, match=r"row 2: mode = '=1\+1' is a formula"):
+        Log.load(path)
+
+
 @bad
 def test_the_bad_logs() -> None:
     expected = json.loads((SHARED / "bad" / "expected.json").read_text())
@@ -413,7 +428,7 @@ def test_doubtful_channels() -> None:
     data = motion()
     rng = np.random.default_rng(1)
     jittered = data | {"t": data["t"] + 0.003 * rng.uniform(-1, 1, 500)}
-    assert "steps vary by" in warned(Log(**jittered), "jitter")
+    assert "steps vary by" in warned(Log(**jittered), "rate")
     assert "rests at its largest value 2" in warned(Log(**data | {"tau": np.clip(data["tau"], -2, 2)}), "saturated")
     still = data | {"q": data["q"] * [1, 0], "qd": data["qd"] * [1, 0], "tau": data["tau"] * [1, 0]}
     assert "joint2 moves by 0 rad only" in warned(Log(**still), "still")

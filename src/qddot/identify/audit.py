@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 JITTER = 0.05  # of a step, rms, from where it is worth a warning
+EVEN = 1e-6  # of a step, rms, below which nobody need know
 STUCK = 10  # equal samples in a row at the largest value: a channel at its stop
 
 
@@ -54,9 +55,8 @@ def timing(log: Log) -> Iterator[Finding]:
     steps = np.concatenate([np.diff(log.t[s]) for s in log.segments]) * log.rate
     jitter = float(np.sqrt(np.mean((steps[steps < 1.5] - 1) ** 2)))
     level = "warning" if jitter > JITTER else "found"
-    yield Finding(
-        level, "jitter", f"{log.rate:.5g} Hz; steps vary by {100 * jitter:.2g} % rms, {100 * np.abs(steps - 1).max():.3g} % at most"
-    )
+    even = f"steps vary by {100 * jitter:.2g} % rms, {100 * np.abs(steps - 1).max():.3g} % at most"
+    yield Finding(level, "rate", f"{log.rate:.5g} Hz; {'even steps' if jitter < EVEN else even}")
     missing = int(np.sum(np.round(steps) - 1, where=steps > 1.5))
     if missing:
         yield Finding(
@@ -131,7 +131,7 @@ class Agreement:
     def __str__(self) -> str:
         worst = self.scale[np.argmax(np.abs(self.scale - 1))]
         late = self.delay[np.argmax(np.abs(self.delay))]
-        return f"scale {worst:.4g}, delay {1e3 * late:.3g} ms, rest {100 * self.rest.max():.2g} %"
+        return f"scale {worst:.4g}, delay {round(1e3 * late, 4) + 0.0:.3g} ms, rest {round(100 * self.rest.max(), 3):.2g} %"
 
 
 def velocity_agreement(log: Log) -> Agreement:

@@ -85,6 +85,8 @@ class Reading:
         names = self.robot.joint_names if self.robot else None
         self.layout = layout_of(table, self.options.get("columns"), names)
         findings += self.layout.findings
+        if table.texts:
+            findings.append(Finding("found", "columns", f"text, left out: {', '.join(table.texts)}"))
         labels = self.layout.groups["q"].labels
         self.joint_names = names or tuple(f"joint{label}" if label.isdigit() else label for label in labels)
 

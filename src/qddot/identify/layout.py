@@ -112,6 +112,11 @@ def tokens(name: str) -> set[str]:
     return {word.lower() for word in re.split(r"[^A-Za-z]+", split) if word}
 
 
+def says_quantity(name: str) -> bool:
+    """Whether a column is called like one that a log needs."""
+    return any(tokens(name) & words for words in WORDS.values())
+
+
 def grouped(table: Table) -> dict[str, Group]:
     """Columns by what remains of their names without a joint's number or name."""
     gathered: dict[str, list[tuple[str, Member]]] = {}

@@ -60,7 +60,7 @@ def resampled(log: Log, rate: float) -> Log:
             values[name].append(onto(at, t, signals[name]))
         parts.append(slice(start, start + len(at)))
         start += len(at)
-    cut = f"low-passed at {low_pass.cutoff:g} Hz, " if low_pass else ""
+    cut = f"low-passed at {low_pass.cutoff:g} Hz, which cuts {low_pass.half / log.rate:.3g} s off each end, " if low_pass else ""
     found = Finding("found", "resampled", f"from {log.rate:.4g} to {rate:g} Hz: {cut}cubic splines")
     arrays = {name: np.concatenate(parts_of) for name, parts_of in values.items()}
     return dataclasses.replace(log, t=np.concatenate(times), **arrays, segments=tuple(parts), findings=(*log.findings, found))

@@ -228,14 +228,19 @@ def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Veloci
     if first is None:
         return
     rate, tail, some = first.rate, None, False
-    cutoff = chosen_cutoff(first)[0] if cutoff is None else cutoff
-    velocity = chosen_velocity(first, cutoff)[0] if velocity is None else velocity
+    findings: list[Finding] = []
+    if cutoff is None:
+        cutoff, why = chosen_cutoff(first)
+        findings.append(Finding("assumed", "cut-off", f"from the first chunk: {why}"))
+    if velocity is None:
+        velocity, why = chosen_velocity(first, cutoff)
+        findings.append(Finding("assumed", "velocity", f"from the first chunk: {why}"))
     for log in chain([first], logs):
         whole = appended(tail, log) if tail is not None and continues(tail, log, rate) else log
         span, last = filter_span(rate, cutoff), whole.segments[-1]
         if any(segment.stop - segment.start >= span for segment in whole.segments):
             some = True
-            yield prepared(whole, rate, cutoff, velocity, [])
+            yield prepared(whole, rate, cutoff, velocity, [*findings])
         factor = thinning(rate, cutoff)
         used = max(0, (last.stop - last.start - span) // factor + 1) * factor
         tail = whole[last.start + used :]

@@ -34,12 +34,14 @@ class Table:
         columns: name -> samples (N,), or (N, k) where the file keeps a matrix.
         row: the file's number of the first row, from 1; a header does not count.
         faults: rows the reader could not read whole, and why; they are NaN in every column.
+        texts: columns left out because they hold text and are called like nothing a log needs.
     """
 
     file: str
     columns: dict[str, np.ndarray]
     row: int = 1
     faults: dict[int, str] = field(default_factory=dict)
+    texts: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return max((len(column) for column in self.columns.values()), default=0)
@@ -56,4 +58,5 @@ def joined(tables: Sequence[Table]) -> Table:
     if len(tables) == 1:
         return first
     columns = {name: np.concatenate([table.columns[name] for table in tables]) for name in first.columns}
-    return Table(first.file, columns, first.row, {row: why for table in tables for row, why in table.faults.items()})
+    faults = {row: why for table in tables for row, why in table.faults.items()}
+    return Table(first.file, columns, first.row, faults, first.texts)
