@@ -7,7 +7,6 @@ import pytest
 
 from qddot.errors import ConvergenceError, InputError
 from qddot.identify.consistent import consistent
-from qddot.identify.prior import plausible_prior
 from qddot.identify.pseudo_inertia import BASIS, congruence, link_columns, pseudo_inertia, ten_vector
 from qddot.model.inertia import Inertia
 from tests.identify.arms import random_arm, random_states
@@ -112,6 +111,7 @@ def test_fixed_and_tied_parameters():
     tau = Y @ pi
     fit = consistent(Y @ T, tau - Y @ constant, names, np.concatenate([pi[:10], BALL]), T=T, constant=constant)
     assert np.array_equal(fit.parameters[:11].round(12), pi[:11].round(12))
+    assert set(fit.margins) == {"l1"}
     assert fit.parameters[17] == pytest.approx(fit.parameters[14], abs=1e-12)
     assert np.allclose(Y @ fit.parameters, tau, atol=1e-7 * abs(tau).max())
 
@@ -136,19 +136,6 @@ def test_unseen_directions_follow_the_prior():
     names = (*robot.parameter_names, "a.viscous")
     fit = consistent(X, Y @ robot.parameters(), names, np.append(np.tile(BALL, 2), 0.7))
     assert fit.parameters[-1] == pytest.approx(0.7, rel=1e-5)
-
-
-def test_a_description_without_bodies_becomes_a_prior():
-    robot, R, r, _ = problem(7, 3, 0.0)
-    described = robot.parameters()
-    described[4:10] = 0.0  # a point mass
-    described[10:20] = 0.0  # nothing at all
-    prior, replaced = plausible_prior(robot.parameter_names, described)
-    assert replaced == ("l0", "l1")
-    assert np.array_equal(prior[20:], described[20:])
-    assert prior[0] == pytest.approx(described[0])
-    assert np.allclose(prior[1:4], described[1:4])
-    assert consistent(R, r, robot.parameter_names, prior).kept
 
 
 def test_impossible_values_are_refused():

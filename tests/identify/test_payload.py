@@ -53,7 +53,7 @@ def test_a_box_is_within_its_intervals():
     states = random_states(2, robot, 400)
     clean = heavy.inverse_dynamics(*states)
     rng, inside = np.random.default_rng(0), []
-    for _ in range(40):
+    for _ in range(20):
         noise = rng.normal(size=clean.shape)
         for k in range(1, len(noise)):
             noise[k] = 0.5 * noise[k - 1] + noise[k]
@@ -123,7 +123,7 @@ def test_drive_gains_from_a_known_load():
     robot = random_arm(8, 4)
     rng = np.random.default_rng(0)
     gains = np.array([2.0, 0.5, 30.0, 4.0])
-    free, with_load = random_states(8, robot, 400), random_states(9, robot, 400)
+    free, with_load = random_states(8, robot, 200), random_states(9, robot, 200)
     signals = [robot.inverse_dynamics(*free) / gains, loaded(robot, BOX).inverse_dynamics(*with_load) / gains]
     exact = drive_gains(robot, Recording(*free, signals[0]), Recording(*with_load, signals[1]), BOX)
     assert np.allclose(exact.gains, gains, rtol=1e-6)

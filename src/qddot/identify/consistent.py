@@ -36,7 +36,7 @@ class Consistent:
     Attributes:
         names: of the parameters.
         parameters: pi (p,).
-        margins: link -> smallest eigenvalue of `P^-1 J`, by which its pseudo-inertia is positive definite (1 at the prior).
+        margins: link, if not wholly fixed -> smallest eigenvalue of `P^-1 J`, by which it is positive definite (1 at the prior).
         residual: |R theta - r|.
         least_residual: of the unconstrained estimate.
         torque_change: |R (pi - pi_ls)| / |R pi_ls|: how far the predicted torques are from those of the unconstrained estimate.
@@ -61,7 +61,8 @@ class Consistent:
     def __repr__(self) -> str:
         change = "torques unchanged" if self.kept else f"torques changed by {self.torque_change:.2%}"
         residual = f"residual {self.residual:.6g} (unconstrained {self.least_residual:.6g})"
-        return f"{len(self.margins)} consistent links, smallest margin {min(self.margins.values()):.2g}; {change}; {residual}"
+        least = min(self.margins.values(), default=1.0)
+        return f"{len(self.margins)} consistent links, smallest margin {least:.2g}; {change}; {residual}"
 
 
 def consistent(
@@ -223,7 +224,8 @@ class Problem:
         """The estimate, its pseudo-inertias looked at once more."""
         k = self.k0 + self.Z @ theta
         k[self.bounded] = np.maximum(k[self.bounded], 0.0)  # the solver's last digits
-        margins = {link: float(np.linalg.eigvalsh(pseudo_inertia(k[columns]))[0]) for link, columns in self.links.items()}
+        moved = {link: columns for link, columns in self.links.items() if self.free[columns].any()}
+        margins = {link: float(np.linalg.eigvalsh(pseudo_inertia(k[columns]))[0]) for link, columns in moved.items()}
         for link, found in margins.items():
             if found < self.margin / 2:
                 raise ConvergenceError(
@@ -251,7 +253,7 @@ def _root(link: str, ten: np.ndarray) -> np.ndarray:
     except np.linalg.LinAlgError:
         raise InputError(
             f"link {link!r} of the prior: smallest eigenvalue {np.linalg.eigvalsh(J)[0]:.3g} of its pseudo-inertia, "
-            "but the prior must be a body with volume (give one, or `plausible_prior(names, prior)`)"
+            "but the prior must be a body with volume (give one, as `sound_prior` makes it of any description)"
         ) from None
 
 
