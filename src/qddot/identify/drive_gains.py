@@ -78,31 +78,40 @@ def drive_gains(
     Y_load = load_regressor(robot, q_loaded, qd_loaded, qdd_loaded, robot.tip if frame is None else frame)
     carried = Y_load @ np.array(load.ten_vector(), float)
     tau = np.vstack([np.zeros_like(runs[0][3]), carried])
-    inverse, noise = np.array([by_itself(robot.joint_names[j], Y[:, j], tau[:, j], signal[:, j]) for j in range(robot.nv)]).T
-
-    n = robot.nv
-    size = np.linalg.norm(Y.reshape(-1, Y.shape[-1]), axis=0)
-    seen = size > 1e-9 * size.max()
-    Y = Y[..., seen] / size[seen]
-    x0 = np.linalg.lstsq(
-        (Y / noise[:, None] * inverse[:, None]).reshape(-1, Y.shape[-1]), ((signal - inverse * tau) / noise).ravel()
-    )[0]
+    n, b = robot.nv, Y.shape[-1]
+    starts = [by_itself(robot.joint_names[j], Y[:, j], tau[:, j], signal[:, j]) for j in range(n)]
+    factors = [triangle(Y[:, j], tau[:, j], signal[:, j], noise) for j, (_, noise) in enumerate(starts)]
+    Y, tau, signal = (
+        np.stack([C[:, part] for C in factors], axis=1) for part in (slice(0, b), b, b + 1)
+    )  # as before, but b + 2 rows
+    size = np.linalg.norm(Y.reshape(-1, b), axis=0)
+    Y = Y[..., size > 1e-9 * size.max()] / size[size > 1e-9 * size.max()]
+    inverse = np.array([h for h, _ in starts])
+    x0 = np.linalg.lstsq((Y * inverse[:, None]).reshape(-1, Y.shape[-1]), (signal - inverse * tau).ravel())[0]
 
     def errors(unknowns: np.ndarray) -> np.ndarray:
         h, x = unknowns[:n], unknowns[n:]
-        return ((signal - h * (Y @ x + tau)) / noise).ravel()
+        return (signal - h * (Y @ x + tau)).ravel()
 
     def jacobian(unknowns: np.ndarray) -> np.ndarray:
         h, x = unknowns[:n], unknowns[n:]
-        by_h = np.einsum("sj,jk->sjk", -(Y @ x + tau) / noise, np.eye(n))
-        return np.concatenate([by_h, -Y * (h / noise)[:, None]], axis=-1).reshape(-1, len(unknowns))
+        by_h = np.einsum("sj,jk->sjk", -(Y @ x + tau), np.eye(n))
+        return np.concatenate([by_h, -Y * h[:, None]], axis=-1).reshape(-1, len(unknowns))
 
     found = least_squares(errors, np.concatenate([inverse, x0]), jac=jacobian, x_scale="jac")  # type: ignore[arg-type]
     if found.status < 1:
         raise ConvergenceError(f"the gains did not converge: {found.message} (longer motions, or a heavier load)")
     h = found.x[:n]
-    spread = deviations(found.jac, found.fun, np.eye(len(found.x)))[:n]
+    spread = deviations(found.jac, found.fun, np.eye(len(found.x)), samples=q.size)[:n]
     return DriveGains(robot.joint_names, 1 / h, spread / h**2)
+
+
+def triangle(Y: np.ndarray, tau: np.ndarray, signal: np.ndarray, noise: float) -> np.ndarray:
+    """The factor (b + 2, b + 2) of one joint's `[Y | tau | signal] / noise`: any combination of its columns has the same norm."""
+    found = np.zeros((Y.shape[1] + 2,) * 2)
+    C = np.asarray(np.linalg.qr(np.column_stack([Y, tau, signal]) / noise, mode="r"))
+    found[: len(C)] = C
+    return found
 
 
 def by_itself(name: str, Y: np.ndarray, tau: np.ndarray, signal: np.ndarray) -> tuple[float, float]:

@@ -188,19 +188,23 @@ def nonlinear_least_squares(
     if found.status < 1:
         raise ConvergenceError(f"not converged after {evaluations} evaluations: {found.message} (start nearer, or allow more)")
     x = whole(found.x)
-    scatter = deviations(found.jac, found.fun, chart.jacobian(x)[:, moving])
+    scatter = deviations(found.jac, found.fun, chart.jacobian(x)[:, moving], samples=len(found.fun))
     pi = chart.parameters(x)
     sizes = [float(np.linalg.norm(residuals(point))) for point in (pi, np.asarray(start, float))]
     return NonlinearFit(tuple(names), pi, scatter, sizes[0], sizes[1], int(found.nfev))
 
 
-def deviations(J: np.ndarray, residuals: np.ndarray, G: np.ndarray) -> np.ndarray:
-    """Standard deviations of `G x` from the Jacobian J of the residuals with respect to x; inf where J leaves it open."""
+def deviations(J: np.ndarray, residuals: np.ndarray, G: np.ndarray, samples: int) -> np.ndarray:
+    """Standard deviations of `G x` from the Jacobian J of the residuals with respect to x; inf where J leaves it open.
+
+    Args:
+        samples: how many errors the residuals stand for: as many as there are, or more where they were reduced.
+    """
     size = np.linalg.norm(J, axis=0)
     size = np.where(size > 0, size, 1.0)
     _, s, Vt = np.linalg.svd(np.asarray(np.linalg.qr(J / size, mode="r")), full_matrices=True)
     rank = int(np.count_nonzero(s > OPEN * s.max(initial=0.0)))
-    variance = residuals @ residuals / max(len(residuals) - rank, 1)
+    variance = residuals @ residuals / max(samples - rank, 1)
     seen, unseen = (G / size) @ Vt[:rank].T, (G / size) @ Vt[rank:].T
     total = np.linalg.norm(G / size, axis=1)
     found = np.sqrt(variance) * np.linalg.norm(seen / s[:rank], axis=1)
