@@ -25,7 +25,7 @@ from qddot.identify.table import Finding
 if TYPE_CHECKING:
     from qddot.identify.log import Log
 
-MARGIN = 5.0  # cut-off over the edge of the motion
+LEAST, MOST = 5.0, 20.0  # cut-off over the edge of the motion
 LOST = 0.1  # of the shortest segment, at most, to each of the two filters
 Velocity = Literal["measured", "derivative"]
 
@@ -104,9 +104,9 @@ def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None 
 
     Args:
         log: what was measured.
-        cutoff: of the low-pass, Hz. By default five times the frequency below which the motion lies, or up to where positions are
-            well above their noise, whichever is more; and not so low that the filter's ends cost a short log more than a fifth of
-            it. `findings` says which.
+        cutoff: of the low-pass, Hz. By default up to where positions are well above their noise, within five to twenty times the
+            frequency below which the motion lies; and not so low that the filter's ends cost a short log more than a fifth of it.
+            `findings` says which.
         velocity: "measured" or "derivative" (of the positions); by default the measured one where it agrees with the positions and
             is the less noisy.
 
@@ -186,8 +186,11 @@ def chosen_cutoff(log: Log) -> tuple[float, str]:
     edge, clear = motion_band(q, log.rate)
     span = len(t) / log.rate
     wanted, why = max(
-        (MARGIN * edge, f"{MARGIN:g} times the {edge:.3g} Hz below which 99.9 % of the motion's power lies"),
-        (clear, "up to there positions are ten times as large as their noise"),
+        (LEAST * edge, f"{LEAST:g} times the {edge:.3g} Hz below which 99.9 % of the motion's power lies"),
+        min(
+            (clear, "up to there positions are ten times as large as their noise"),
+            (MOST * edge, f"{MOST:g} times the {edge:.3g} Hz below which 99.9 % of the motion's power lies"),
+        ),
         (LENGTH / (LOST * span), f"as high as it takes for the filter's ends to cost no more than a fifth of {span:.3g} s"),
     )
     if wanted > log.rate / 4:
