@@ -6,6 +6,7 @@ import contextlib
 import json
 import sqlite3
 import struct
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -217,6 +218,15 @@ def test_files_beside_each_other(tmp_path: Path) -> None:
     np.savetxt(tmp_path / "i.csv", data["tau"][:-1], delimiter=",", header=",".join(names), comments="")
     with pytest.raises(InputError, match=r"q.csv: 500, i.csv: 499"):
         Log.load(files, rate=100)
+
+
+@pytest.mark.parametrize(("kind", "package"), [("parquet", "pyarrow"), ("mcap", "mcap")])
+def test_missing_packages_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, package: str) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == package] or [package]:
+        monkeypatch.setitem(sys.modules, name, None)
+    (tmp_path / f"a.{kind}").write_bytes(b"")
+    with pytest.raises(qddot.MissingExtraError, match=rf"needs the package '{package}': pip install 'qddot\[logs\]'"):
+        Log.load(tmp_path / f"a.{kind}")
 
 
 def test_unknown_formats_and_missing_files(tmp_path: Path) -> None:
