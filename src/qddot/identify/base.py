@@ -30,12 +30,14 @@ class Base:
         independent: their columns that are kept (r,), as indices into `columns.names`.
         K: (r, p): `theta_B = K theta`.
         gap: shortest independent over longest dependent part of a column, each relative to its column.
+        condition: of the scaled independent columns on random motions: the best any log can do, about.
     """
 
     columns: Columns
     independent: tuple[int, ...]
     K: np.ndarray
     gap: float
+    condition: float
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -97,7 +99,7 @@ def base_parameters(columns: Columns, *, states: int = 0) -> Base:
         found = np.linalg.lstsq(Y[:, kept], Y[:, dependent], rcond=None)[0]
         found[np.abs(found) < 1e-8] = 0.0
         K[:, dependent] = found * scale[dependent] / scale[kept][:, None]
-    return Base(columns, tuple(kept), K, gap)
+    return Base(columns, tuple(kept), K, gap, float(np.linalg.cond(Y[:, kept])))
 
 
 def random_motions(columns: Columns, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -90,6 +90,8 @@ def least_squares(factors: Factors, method: str = "wls") -> Estimate:
     count = int(factors.counts.sum())
     if count * n <= base.rank:
         raise InputError(f"{count} samples of {n} joints do not determine {base.rank} parameters")
+    if not any(np.any(R[:, -1]) for R in total):
+        raise InputError("all torques are zero: was the right column of the log read?")
     sigma = np.ones(n)
     theta = solve(base, factors.columns, total, sigma)
     for _ in range(ROUNDS):
@@ -139,7 +141,7 @@ def noise(columns: list[np.ndarray], R: list[np.ndarray], theta: np.ndarray, cou
     left = np.array([np.linalg.norm(r[:, -1] - r[:, :-1] @ theta[here]) for here, r in zip(columns, R)])
     freedom = max(1.0, count - len(theta) / len(R))
     largest = max(np.linalg.norm(r[:, -1]) for r in R)
-    return np.maximum(left, 1e-12 * (largest + 1e-300)) / np.sqrt(freedom)
+    return np.maximum(left, 1e-12 * largest) / np.sqrt(freedom)
 
 
 def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray, count: int) -> Estimate:

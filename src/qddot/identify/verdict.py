@@ -6,17 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qddot.identify.base import Base
+from qddot.identify.base import Base, random_motions
 from qddot.identify.estimators import Estimate
 from qddot.identify.explain import explanations
 from qddot.identify.log import Log
-from qddot.identify.residuals import Residuals
+from qddot.identify.residuals import Residuals, rms
 from qddot.identify.signals import Signals
 
 CONDITION = 1000.0  # of the weighted regressor with columns of length 1: beyond, noise is amplified a thousand times
+UNCERTAIN = 0.15  # of the torques, in postures that the log need not have seen
 UNEXPLAINED = 0.5  # of the torques
 COLOUR = 0.2
 APART = 3.0  # ratio of residuals between segments
+ELSEWHERE = 300  # postures
 STILL = 0.1  # rad: a joint that moves less has not moved
 
 
@@ -80,6 +82,15 @@ def excitation(base: Base, estimate: Estimate, signals: Signals | None) -> list[
         still = [name for name, reach in zip(base.columns.robot.joint_names, np.ptp(signals.q, axis=0)) if reach < STILL]
         if still:
             found.append(Concern("insufficient excitation", f"{listed(still)} moved by less than {STILL} rad"))
+        doubt, worst_joint = uncertainty_elsewhere(base, estimate, signals)
+        if doubt > UNCERTAIN:
+            found.append(
+                Concern(
+                    "insufficient excitation",
+                    f"torques in postures all over the workspace, at the log's speeds, would be uncertain by {doubt:.0%} (at most {UNCERTAIN:.0%}; "
+                    f"worst at {worst_joint}): {motion(base, signals)}",
+                )
+            )
     if estimate.condition > CONDITION:
         worst = np.argsort(-np.abs(estimate.weakest))[:4]
         names = [base.names[j] for j in worst if abs(estimate.weakest[j]) > 0.1]
@@ -88,10 +99,29 @@ def excitation(base: Base, estimate: Estimate, signals: Signals | None) -> list[
             Concern(
                 "insufficient excitation",
                 f"the condition number of the scaled regressor is {estimate.condition:.3g} (at most {CONDITION:g}): in this motion the columns "
-                f"of {listed(names)} are nearly proportional{why}. A longer and richer motion separates them (robot.excitation)",
+                f"of {listed(names)} are nearly proportional{why}. {remedy(base)}",
             )
         )
     return found
+
+
+def uncertainty_elsewhere(base: Base, estimate: Estimate, signals: Signals) -> tuple[float, str]:
+    """Standard deviation of predicted torques, by blocks, relative to the torques: anywhere within the joint limits, with speeds and
+    accelerations such as the log has. And the joint where it is worst."""
+    columns = base.columns
+    q, qd, qdd = random_motions(columns, ELSEWHERE)
+    qd, qdd = (x / rms(x) * rms(seen) for x, seen in ((qd, signals.qd), (qdd, signals.qdd)))
+    Y = columns.matrix(q, qd, qdd)[..., list(base.independent)]
+    variance = np.einsum("njr,rs,njs->j", Y, estimate.sandwich, Y)
+    size = np.sum((Y @ estimate.theta) ** 2, axis=0)
+    worst = int(np.argmax(variance / np.where(size > 0, size, 1.0)))
+    return float(np.sqrt(variance.sum() / size.sum())), columns.robot.joint_names[worst]
+
+
+def remedy(base: Base) -> str:
+    if base.condition > CONDITION / 3:
+        return f"Random motions would not do better (condition number {base.condition:.3g}): fix one of them, or give it a prior"
+    return f"A longer and richer motion separates them: random motions have a condition number of {base.condition:.3g} (robot.excitation)"
 
 
 def motion(base: Base, signals: Signals) -> str:
