@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from qddot.compile.kernel import Kernel
     from qddot.graph.program import Operations, Program
     from qddot.identify.columns import Columns
+    from qddot.identify.excitation import Excitation
     from qddot.identify.fit import Fit
     from qddot.identify.log import Log
     from qddot.symbolic.derivation.steps import Derivation
@@ -750,6 +751,12 @@ class Robot:
 
         how = {"columns": columns, "validation": validation, "method": method, "cutoff": cutoff}
         return identify(self, log, **how, engine=engine, address=address, progress=progress)
+
+    def excitation(self, **options: Any) -> Excitation:
+        """A motion from rest to rest that shows the base parameters best, within all limits (see `qddot.identify.excitation`)."""
+        from qddot.identify.excitation import excitation
+
+        return excitation(self, **options)
 
     def to_urdf(self, path: str | Path) -> None:
         """Write a URDF that reads back to the same dynamics."""

@@ -56,7 +56,9 @@ def about_centres(columns: Columns) -> dict[str, str]:
     import sympy
 
     robot = columns.robot
-    letters = {name: sympy.Symbol(f"theta{k}") for k, name in enumerate(columns.names) if name.rpartition(".")[0] in robot.body_names}
+    letters = {
+        name: sympy.Symbol(f"theta{k}") for k, name in enumerate(columns.names) if name.rpartition(".")[0] in robot.body_names
+    }
     links = {link.name: link for link in with_parameters(robot, body_inertias(robot), {}).model.links}
     for body, ten in body_inertias(robot).items():
         whole = Inertia.from_ten_vector([float(x) for x in ten])

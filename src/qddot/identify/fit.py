@@ -203,5 +203,3 @@ class shown:
     def __exit__(self, *_: object) -> None:
         if self.wanted:
             self.bar.stop()
-
-

@@ -31,6 +31,7 @@ AHEAD = 8  # tasks handed out for each worker: the rest of the log stays where i
 
 Triangles = list[np.ndarray]
 
+
 class Samples(NamedTuple):
     """A piece of a log: the motion (N, nv) and the torques (N, nv)."""
 

@@ -124,7 +124,9 @@ def page(fit: Fit) -> str:
             continue
         elif line.startswith("|"):
             cells = "".join(f"<td>{html.escape(cell.strip())}</td>" for cell in line.strip("|").split("|"))
-            body.append(f"<table><tr>{cells}</tr></table>" if not body or not body[-1].endswith("</table>") else f"<tr>{cells}</tr>")
+            body.append(
+                f"<table><tr>{cells}</tr></table>" if not body or not body[-1].endswith("</table>") else f"<tr>{cells}</tr>"
+            )
             if body[-1].startswith("<tr>"):
                 row = body.pop()
                 body[-1] = body[-1].removesuffix("</table>") + row + "</table>"

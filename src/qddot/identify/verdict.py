@@ -57,7 +57,9 @@ class Verdict:
         return any(concern.kind == kind for concern in self.concerns)
 
 
-def verdict(base: Base, estimate: Estimate, signals: Signals | None = None, left: Residuals | None = None, log: Log | None = None) -> Verdict:
+def verdict(
+    base: Base, estimate: Estimate, signals: Signals | None = None, left: Residuals | None = None, log: Log | None = None
+) -> Verdict:
     """Everything that can be said; what needs the samples is left out for a log that was streamed."""
     found = [*unidentifiable(base), *excitation(base, estimate, signals)]
     if left is not None:
@@ -142,7 +144,12 @@ def unexplained(left: Residuals) -> list[Concern]:
     """A model that does not fit at all."""
     if left.relative <= UNEXPLAINED:
         return []
-    return [Concern("unexplained torques", f"{left.relative:.0%} of the filtered torques remain: are units, signs and the order of joints right?")]
+    return [
+        Concern(
+            "unexplained torques",
+            f"{left.relative:.0%} of the filtered torques remain: are units, signs and the order of joints right?",
+        )
+    ]
 
 
 def coloured(base: Base, estimate: Estimate, left: Residuals) -> list[Concern]:
@@ -165,7 +172,10 @@ def apart(left: Residuals) -> list[Concern]:
     rest = [np.median(np.delete(each, k)) for k in range(len(each))]
     bad = [k for k in range(len(each)) if each[k] > APART * rest[k]]
     return [
-        Concern("inconsistent logs", f"segment {segments[k] + 1} has residuals of {each[k]:.3g} N m, the others {rest[k]:.3g} N m: payload, units or time?")
+        Concern(
+            "inconsistent logs",
+            f"segment {segments[k] + 1} has residuals of {each[k]:.3g} N m, the others {rest[k]:.3g} N m: payload, units or time?",
+        )
         for k in bad
     ]
 
