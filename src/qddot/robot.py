@@ -737,8 +737,8 @@ class Robot:
             log: positions and torques over time.
             columns: which parameters; by default ten a link and rotor inertia, viscous and Coulomb friction and an offset a joint.
             validation: another log, to be predicted.
-            method: `"wls"` (joints weighted by their noise), `"ols"`, `"irls"` (robust against gross errors), or `"auto"`: the first,
-                or the last where the torques have gross errors.
+            method: `"wls"` (joints weighted by their noise), `"ols"`, `"irls"` (robust against gross errors), or `"auto"`: the
+                first, or the last where the torques have gross errors.
             cutoff: of the low-pass, Hz; by default chosen from the log.
             engine: `"serial"`, `"threads"` or `"dask"`; the result is the same to the last bit.
             address: of a Dask scheduler; None: a cluster on this machine.

@@ -2,8 +2,8 @@
 
     Y theta = Y_B theta_B,    theta_B = theta_1 + K theta_2
 
-Y_B are independent columns of Y. Which they are is decided on random motions, far from any trajectory, where the gap between columns
-that depend on others and columns that do not is many orders of magnitude.
+Y_B are independent columns of Y. Which they are is decided on random motions, far from any trajectory, where the gap between
+columns that depend on others and columns that do not is many orders of magnitude.
 """
 
 from __future__ import annotations
@@ -89,9 +89,10 @@ def base_parameters(columns: Columns, *, states: int = 0) -> Base:
     dependent = [j for j in range(p) if j not in kept]
     gap = min((left[j] for j in kept), default=1.0) / max((left[j] for j in dependent), default=np.finfo(float).eps)
     if gap < CLEAR:
+        least = columns.names[min(kept, key=lambda j: left[j])]
         raise InputError(
-            f"the columns of {columns.robot.name} have no clear rank: the part of {columns.names[min(kept, key=lambda j: left[j])]} beyond "
-            f"the other columns is only {gap:.3g} times that of a dependent column; fix one of the two"
+            f"the columns of {columns.robot.name} have no clear rank: the part of {least} beyond the other columns is only {gap:.3g} times "
+            f"that of a dependent column; fix one of the two"
         )
     K = np.zeros((len(kept), p))
     K[range(len(kept)), kept] = 1.0

@@ -31,7 +31,7 @@ def without_drives(robot: Robot) -> Robot:
 
 
 def with_parameters(robot: Robot, inertias: Mapping[str, np.ndarray], drives: Mapping[str, Drive]) -> Robot:
-    """The robot with other bodies and drives. A body's inertia goes to its own link; links fixed to it lose theirs, which it includes.
+    """The robot with other bodies and drives. A body's inertia goes to its own link; links fixed to it lose theirs, which is in it.
 
     Args:
         inertias: body -> (m, m c, I about its link's frame) (10,).

@@ -100,9 +100,7 @@ class Columns:
         asked = {name: value for name, value in locals().items() if name != "robot"}
         if robot.nq != robot.nv:
             joint = next(c.name for c in robot.model.mechanism.coordinates if not c.single)
-            raise InputError(
-                f"joint {joint!r} of {robot.name} is spherical or free: only arms of hinges and sliders can be identified"
-            )
+            raise InputError(f"joint {joint!r} of {robot.name} is spherical or free: only hinges and sliders can be identified")
         if coulomb is not None and coulomb not in COULOMB:
             raise InputError(f"coulomb={coulomb!r} is not one of {', '.join(map(repr, COULOMB))}, None")
         if standstill <= 0:
@@ -165,7 +163,7 @@ class Columns:
         for name, (mean, deviation) in priors.items():
             if not deviation > 0:
                 raise InputError(
-                    f"the prior of {name} has the standard deviation {deviation:g}: it is positive (`fix` what is known)"
+                    f"the prior of {name} has a standard deviation of {deviation:g}, not above 0 (`fix` what is known)"
                 )
             for j in self.matching(name):
                 found[self.names[j]] = float(self.described[j] if mean is None else mean), float(deviation)

@@ -20,7 +20,7 @@ from qddot.identify.reduction import Factors, reduce
 from qddot.identify.residuals import Residuals, residuals
 from qddot.identify.signals import Signals, prepare
 from qddot.identify.table import Finding
-from qddot.identify.verdict import Verdict, verdict
+from qddot.identify.verdict import UNEXPLAINED, Verdict, verdict
 from qddot.robot import Robot
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Fit:
 
     @cached_property
     def consistent(self) -> Consistent:
-        """All parameters, each link one that can exist, nearest to the robot as described in what the log leaves open (extra `id`)."""
+        """All parameters, each link one that can exist; as described where the log leaves it open (needs the extra `id`)."""
         from qddot.identify.consistent import consistent
 
         total = self.factors.merged(range(len(self.factors.R)))
@@ -152,7 +152,7 @@ def identify(
         factors = reduce(base, pieces(signals), progress=tick, **how)
     estimate = least_squares(factors, "ols" if method == "ols" else "wls")
     left = residuals(base, estimate.theta, signals)
-    if method == "irls" or (method == "auto" and left.has_outliers):
+    if method == "irls" or (method == "auto" and left.has_outliers and left.relative < UNEXPLAINED):
         why = "asked for" if method == "irls" else f"{left.outliers.max():.2%} of a joint's torques are outliers"
         findings.append(Finding("found", "robust", f"rows are reweighted by Hampel's function: {why}"))
         for _ in range(REWEIGHTED):

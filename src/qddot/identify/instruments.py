@@ -2,11 +2,13 @@
 
     theta = (Z^T W X)^-1 Z^T W tau
 
-X is computed from measured positions, whose noise then stands on both sides. Z are the same columns for a motion that has not seen that
-noise: the commanded one, or one simulated with the parameters found so far (Janot, Vandanjon and Gautier 2014).
+X is computed from measured positions, whose noise then stands on both sides. Z are the same columns for a motion that has not seen
+that noise: the commanded one, or one simulated with the parameters found so far (Janot, Vandanjon and Gautier 2014).
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -76,9 +78,7 @@ def start_columns(start: Estimate) -> np.ndarray:
     return np.diag(1 / np.maximum(start.std_classical, 1e-300))
 
 
-def replaced(signals: Signals, reference: tuple[np.ndarray, np.ndarray, np.ndarray]) -> Signals:
+def replaced(signals: Signals, reference: tuple[np.ndarray, ...]) -> Signals:
     """The same log with another motion."""
-    from dataclasses import replace
-
     q, qd, qdd = (np.asarray(x, float) for x in reference)
     return replace(signals, q=q, qd=qd, qdd=qdd)

@@ -2,8 +2,8 @@
 
     minimise |q(pi) - q_measured|^2 / s_q^2 + |tau(pi) - tau_measured|^2 / s_tau^2
 
-The simulated arm follows the log's own motion by a stiff controller, so neither noise nor derivatives of measured positions enter: what
-remains is what the parameters do. It needs good starting values (those of least squares) and takes much longer.
+The simulated arm follows the log's own motion by a stiff controller, so noisy accelerations do not enter: what remains is what the
+parameters do. It needs good starting values (those of least squares) and takes much longer.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class OutputError:
 
 
 class ClosedLoop:
-    """An arm that follows a motion: `tau = tau_nominal + M_0 (Kd (qd_r - qd) + Kp (q_r - q))`, integrated by Runge and Kutta's rule."""
+    """An arm that follows a motion: `tau = tau_r + M_0 (Kd (qd_r - qd) + Kp (q_r - q))`, integrated by Runge and Kutta's rule."""
 
-    def __init__(
-        self, robot: Robot, columns: Columns, t: np.ndarray, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, bandwidth: float
-    ) -> None:
-        self.columns, self.t, self.q, self.qd, self.tau = columns, t, q, qd, tau
+    def __init__(self, robot: Robot, columns: Columns, motion: Sequence[np.ndarray], bandwidth: float) -> None:
+        self.columns = columns
+        self.t, self.q, self.qd, self.tau = motion
+        q = self.q
         self.bare = without_drives(robot)
         self.links = 10 * len(body_inertias(robot))
         w = 2 * np.pi * bandwidth
@@ -89,9 +89,8 @@ class ClosedLoop:
             q = q + h / 6 * (qd + 2 * v2 + 2 * v3 + v4)
             qd = qd + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
             if not np.isfinite(q).all() or np.abs(q - self.q[k + 1]).max() > 1.0:
-                raise ConvergenceError(
-                    f"the simulated arm left the log's motion at t = {self.t[k]:.3g} s: better starting values, or a higher bandwidth"
-                )
+                where = f"the simulated arm left the log's motion at t = {self.t[k]:.3g} s"
+                raise ConvergenceError(f"{where}: better starting values, or a higher bandwidth")
         return positions, torques
 
 
@@ -126,7 +125,7 @@ def output_error(
         raise InputError(f"t {t.shape}, q {q.shape}, qd {qd.shape}, tau {tau.shape}: (N,) and three times (N, {robot.nv})")
     columns = Columns.of(robot, offset=False)
     start = sound_prior(columns)
-    loop = ClosedLoop(robot, columns, t, q, qd, tau, bandwidth)
+    loop = ClosedLoop(robot, columns, (t, q, qd, tau), bandwidth)
 
     def residuals(pi: np.ndarray) -> np.ndarray:
         positions, torques = loop(pi)

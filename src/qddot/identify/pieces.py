@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +46,7 @@ def pieces(signals: Signals, blocks: int | None = None, first: int = 0) -> Itera
     for raw, kept in zip(signals.segments, signals.decimated_segments):
         count = kept.stop - kept.start
         cuts = np.linspace(0, count, max(1, round(count / size)) + 1).astype(int)
-        for a, b in zip(cuts, cuts[1:]):
+        for a, b in pairwise(cuts):
             for start in range(a, b, strip):
                 stop = min(start + strip, b)
                 part = slice(raw.start + start * factor, raw.start + (stop - 1) * factor + span)

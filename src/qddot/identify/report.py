@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from qddot.identify.fit import Fit
 
 POINTS = 2000  # a plot shows at most
+STYLE = "body{font-family:sans-serif;max-width:70em;margin:2em auto}td{padding:2px 8px}img{max-width:100%}"
 
 
 def state(fit: Fit, name: str) -> str:
@@ -106,7 +107,8 @@ def parameters(fit: Fit) -> Iterator[str]:
 def how(fit: Fit) -> Iterator[str]:
     estimate = fit.estimate
     yield f"- {estimate.method.upper()}, {estimate.samples} samples a joint in {estimate.blocks} blocks"
-    yield f"- condition number {estimate.condition:.3g} with scaled columns, {estimate.condition_raw:.3g} in SI units; rank gap {fit.base.gap:.2g}"
+    yield f"- condition number {estimate.condition:.3g} with scaled columns, {estimate.condition_raw:.3g} in SI units"
+    yield f"- rank gap of the base parameters {fit.base.gap:.2g}"
     for finding in fit.findings:
         yield f"- {finding.topic}: {finding.message}"
 
@@ -115,28 +117,21 @@ def how(fit: Fit) -> Iterator[str]:
 
 
 def page(fit: Fit) -> str:
-    body = []
+    body: list[str] = []
     for line in markdown(fit).splitlines():
         if line.startswith("#"):
             level = len(line) - len(line.lstrip("#"))
             body.append(f"<h{level}>{html.escape(line.strip('# '))}</h{level}>")
-        elif line.startswith("|---"):
-            continue
-        elif line.startswith("|"):
-            cells = "".join(f"<td>{html.escape(cell.strip())}</td>" for cell in line.strip("|").split("|"))
-            body.append(
-                f"<table><tr>{cells}</tr></table>" if not body or not body[-1].endswith("</table>") else f"<tr>{cells}</tr>"
-            )
-            if body[-1].startswith("<tr>"):
-                row = body.pop()
-                body[-1] = body[-1].removesuffix("</table>") + row + "</table>"
-        elif line:
+        elif line.startswith("|") and not line.startswith("|---"):
+            row = "".join(f"<td>{html.escape(cell.strip())}</td>" for cell in line.strip("|").split("|"))
+            before = body.pop().removesuffix("</table>") if body[-1].endswith("</table>") else "<table>"
+            body.append(f"{before}<tr>{row}</tr></table>")
+        elif not line.startswith("|") and line:
             body.append(f"<p>{html.escape(line.replace('**', ''))}</p>")
     for title, figure in figures(fit):
         body.append(f"<h2>{html.escape(title)}</h2><img alt='{html.escape(title)}' src='data:image/png;base64,{figure}'>")
-    style = "body{font-family:sans-serif;max-width:70em;margin:2em auto}td{padding:2px 8px;border-bottom:1px solid #ddd}img{max-width:100%}"
     title = html.escape(f"Identification of {fit.columns.robot.name}")
-    return f"<!doctype html><meta charset='utf-8'><title>{title}</title><style>{style}</style>\n" + "\n".join(body)
+    return f"<!doctype html><meta charset='utf-8'><title>{title}</title><style>{STYLE}</style>\n" + "\n".join(body)
 
 
 def figures(fit: Fit) -> Iterator[tuple[str, str]]:

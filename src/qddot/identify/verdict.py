@@ -15,7 +15,7 @@ from qddot.identify.signals import Signals
 
 CONDITION = 1000.0  # of the weighted regressor with columns of length 1: beyond, noise is amplified a thousand times
 UNCERTAIN = 0.15  # of the torques, in postures that the log need not have seen
-UNEXPLAINED = 0.5  # of the torques
+UNEXPLAINED = 0.25  # of the torques
 COLOUR = 0.2
 APART = 3.0  # ratio of residuals between segments
 ELSEWHERE = 300  # postures
@@ -89,8 +89,8 @@ def excitation(base: Base, estimate: Estimate, signals: Signals | None) -> list[
             found.append(
                 Concern(
                     "insufficient excitation",
-                    f"torques in postures all over the workspace, at the log's speeds, would be uncertain by {doubt:.0%} (at most {UNCERTAIN:.0%}; "
-                    f"worst at {worst_joint}): {motion(base, signals)}",
+                    f"torques in postures all over the workspace, at the log's speeds, would be uncertain by {doubt:.0%} "
+                    f"(at most {UNCERTAIN:.0%}; worst at {worst_joint}): {motion(base, signals)}",
                 )
             )
     if estimate.condition > CONDITION:
@@ -100,16 +100,16 @@ def excitation(base: Base, estimate: Estimate, signals: Signals | None) -> list[
         found.append(
             Concern(
                 "insufficient excitation",
-                f"the condition number of the scaled regressor is {estimate.condition:.3g} (at most {CONDITION:g}): in this motion the columns "
-                f"of {listed(names)} are nearly proportional{why}. {remedy(base)}",
+                f"the condition number of the scaled regressor is {estimate.condition:.3g} (at most {CONDITION:g}): in this motion the "
+                f"columns of {listed(names)} are nearly proportional{why}. {remedy(base)}",
             )
         )
     return found
 
 
 def uncertainty_elsewhere(base: Base, estimate: Estimate, signals: Signals) -> tuple[float, str]:
-    """Standard deviation of predicted torques, by blocks, relative to the torques: anywhere within the joint limits, with speeds and
-    accelerations such as the log has. And the joint where it is worst."""
+    """Standard deviation of predicted torques, by blocks, relative to the torques: anywhere within the joint limits, with speeds
+    and accelerations such as the log has. And the joint where it is worst."""
     columns = base.columns
     q, qd, qdd = random_motions(columns, ELSEWHERE)
     qd, qdd = (x / rms(x) * rms(seen) for x, seen in ((qd, signals.qd), (qdd, signals.qdd)))
@@ -123,7 +123,9 @@ def uncertainty_elsewhere(base: Base, estimate: Estimate, signals: Signals) -> t
 def remedy(base: Base) -> str:
     if base.condition > CONDITION / 3:
         return f"Random motions would not do better (condition number {base.condition:.3g}): fix one of them, or give it a prior"
-    return f"A longer and richer motion separates them: random motions have a condition number of {base.condition:.3g} (robot.excitation)"
+    return (
+        f"A longer and richer motion separates them (robot.excitation): random ones have a condition number of {base.condition:.3g}"
+    )
 
 
 def motion(base: Base, signals: Signals) -> str:
@@ -144,12 +146,8 @@ def unexplained(left: Residuals) -> list[Concern]:
     """A model that does not fit at all."""
     if left.relative <= UNEXPLAINED:
         return []
-    return [
-        Concern(
-            "unexplained torques",
-            f"{left.relative:.0%} of the filtered torques remain: are units, signs and the order of joints right?",
-        )
-    ]
+    text = f"{left.relative:.0%} of the filtered torques remain: are units, signs and the order of joints right?"
+    return [Concern("unexplained torques", text)]
 
 
 def coloured(base: Base, estimate: Estimate, left: Residuals) -> list[Concern]:
@@ -158,8 +156,9 @@ def coloured(base: Base, estimate: Estimate, left: Residuals) -> list[Concern]:
     if not names:
         return []
     ratio = float(np.median(estimate.std / np.where(estimate.std_classical > 0, estimate.std_classical, 1.0)))
-    text = f"those of {listed(names)} remember themselves (up to {np.abs(left.colour).max():.2f} after a period of the cut-off): the model misses "
-    text += f"something there; standard deviations by blocks are {ratio:.2g} times the classical ones"
+    most = np.abs(left.colour).max()
+    text = f"those of {listed(names)} remember themselves (up to {most:.2f} after a period of the cut-off): the model misses something "
+    text += f"there; standard deviations by blocks are {ratio:.2g} times the classical ones"
     return [Concern("coloured residuals", text, serious=False)]
 
 
@@ -171,13 +170,8 @@ def apart(left: Residuals) -> list[Concern]:
     each = np.array([np.sqrt(np.mean(left.filtered[left.segment == k] ** 2)) for k in segments])
     rest = [np.median(np.delete(each, k)) for k in range(len(each))]
     bad = [k for k in range(len(each)) if each[k] > APART * rest[k]]
-    return [
-        Concern(
-            "inconsistent logs",
-            f"segment {segments[k] + 1} has residuals of {each[k]:.3g} N m, the others {rest[k]:.3g} N m: payload, units or time?",
-        )
-        for k in bad
-    ]
+    text = "segment {} has residuals of {:.3g} N m, the others {:.3g} N m: payload, units or time?"
+    return [Concern("inconsistent logs", text.format(segments[k] + 1, each[k], rest[k])) for k in bad]
 
 
 def listed(names: list[str]) -> str:
