@@ -91,8 +91,8 @@ def base_parameters(columns: Columns, *, states: int = 0) -> Base:
     if gap < CLEAR:
         least = columns.names[min(kept, key=lambda j: left[j])]
         raise InputError(
-            f"the columns of {columns.robot.name} have no clear rank: the part of {least} beyond the other columns is only {gap:.3g} times "
-            f"that of a dependent column; fix one of the two"
+            f"the columns of {columns.robot.name} have no clear rank: the part of {least} beyond the others is only {gap:.3g} "
+            f"times that of a dependent column; fix one of the two"
         )
     K = np.zeros((len(kept), p))
     K[range(len(kept)), kept] = 1.0

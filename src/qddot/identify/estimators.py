@@ -2,10 +2,10 @@
 
     theta = argmin sum_j |tau_j - X_j theta|^2 / sigma_j^2
 
-The classical covariance believes that every sample errs by itself. Real residuals are coloured (filters, friction that the model does
-not know), so standard deviations here come from blocks of time: each block is left out once, and the spread of the estimates (the
-jackknife, a block-sandwich covariance corrected for leverage) is the uncertainty. The same estimates predict the blocks they have
-not seen, which is the cross-validation.
+The classical covariance believes that every sample errs by itself. Real residuals are coloured (by filters, by friction that the
+model does not know), so standard deviations here come from blocks of time: each block is left out once, and the spread of the
+estimates (the jackknife, a block-sandwich covariance corrected for leverage) is the uncertainty. The same estimates predict the
+blocks they have not seen, which is the cross-validation.
 """
 
 from __future__ import annotations

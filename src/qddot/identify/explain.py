@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from qddot.algorithms.regressor import INERTIAL
 from qddot.errors import QddotError
-from qddot.identify.base import Base
+from qddot.identify.base import Base, preference
 from qddot.identify.bodies import body_inertias, with_parameters, without_drives
 from qddot.identify.columns import Columns
 from qddot.model.description import Link
@@ -56,9 +56,8 @@ def about_centres(columns: Columns) -> dict[str, str]:
     import sympy
 
     robot = columns.robot
-    letters = {
-        name: sympy.Symbol(f"theta{k}") for k, name in enumerate(columns.names) if name.rpartition(".")[0] in robot.body_names
-    }
+    order = [columns.names[j] for j in preference(columns.names)]  # so that the same ones are kept
+    letters = {name: sympy.Symbol(f"theta{k}") for k, name in enumerate(order) if name.rpartition(".")[0] in robot.body_names}
     links = {link.name: link for link in with_parameters(robot, body_inertias(robot), {}).model.links}
     for body, ten in body_inertias(robot).items():
         whole = Inertia.from_ten_vector([float(x) for x in ten])

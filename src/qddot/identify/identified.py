@@ -17,8 +17,8 @@ SMALLEST = 1e-2  # second moment about the centre of mass, of the largest, that 
 
 
 def sound_prior(columns: Columns) -> np.ndarray:
-    """All parameters (P,) as described, with each link made a body that can exist: where second moments about the centre of mass are
-    not positive, as in many published descriptions, they are raised to a hundredth of the largest."""
+    """All parameters (P,) as described, with each link made a body that can exist: where second moments about the centre of mass
+    are not positive, as in many published descriptions, they are raised to a hundredth of the largest."""
     values = columns.full(columns.described)
     for k in range(len(body_inertias(columns.robot))):
         part = slice(10 * k, 10 * k + 10)

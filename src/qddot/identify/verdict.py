@@ -100,8 +100,8 @@ def excitation(base: Base, estimate: Estimate, signals: Signals | None) -> list[
         found.append(
             Concern(
                 "insufficient excitation",
-                f"the condition number of the scaled regressor is {estimate.condition:.3g} (at most {CONDITION:g}): in this motion the "
-                f"columns of {listed(names)} are nearly proportional{why}. {remedy(base)}",
+                f"the condition number of the scaled regressor is {estimate.condition:.3g} (at most {CONDITION:g}): in this motion "
+                f"the columns of {listed(names)} are nearly proportional{why}. {remedy(base)}",
             )
         )
     return found
@@ -157,8 +157,8 @@ def coloured(base: Base, estimate: Estimate, left: Residuals) -> list[Concern]:
         return []
     ratio = float(np.median(estimate.std / np.where(estimate.std_classical > 0, estimate.std_classical, 1.0)))
     most = np.abs(left.colour).max()
-    text = f"those of {listed(names)} remember themselves (up to {most:.2f} after a period of the cut-off): the model misses something "
-    text += f"there; standard deviations by blocks are {ratio:.2g} times the classical ones"
+    text = f"those of {listed(names)} remember themselves (up to {most:.2f} after a period of the cut-off): the model misses "
+    text += f"something there; standard deviations by blocks are {ratio:.2g} times the classical ones"
     return [Concern("coloured residuals", text, serious=False)]
 
 
