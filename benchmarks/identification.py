@@ -58,7 +58,8 @@ def pinocchio(path: Path, samples: int) -> float:
     R = np.zeros((0, 10 * model.nv))
     cpu = time.process_time()
     for start in range(0, samples, 512):
-        rows = [pin.computeJointTorqueRegressor(model, data, q[k], v[k], a[k]).copy() for k in range(start, min(start + 512, samples))]
+        some = range(start, min(start + 512, samples))
+        rows = [pin.computeJointTorqueRegressor(model, data, q[k], v[k], a[k]).copy() for k in some]
         R = np.linalg.qr(np.vstack([R, *rows]), mode="r")
     return (time.process_time() - cpu) / samples
 
@@ -77,7 +78,7 @@ def main() -> None:
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
         done = int(factors.counts.sum())
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(f"{done:>9} samples: {done / cpu:9.0f} a CPU second ({done / wall:.0f} a second), peak memory {peak:.0f} MiB", flush=True)
+        print(f"{done:>9} samples: {done / cpu:9.0f} a CPU second ({done / wall:.0f} a second), peak {peak:.0f} MiB", flush=True)
     print(f"condition {least_squares(factors).condition:.3g}")
     print(f"Pinocchio: {1 / pinocchio(path, 5000):9.0f} samples a CPU second")
 

@@ -292,7 +292,7 @@ class Moved(NamedTuple):
         """Some columns of joint j's row, into the first columns of `out`."""
         carried, driven = self.evaluator.carried[j], self.evaluator.driven[j]
         links = places[places < len(carried)]
-        out[:, : len(links)] = self.Y[:, j, carried[links]]
+        out[:, : len(links)] = self.Y[:, j].take(carried[links], axis=1)
         for k, place in enumerate(places[len(links) :], start=len(links)):
             out[:, k] = driven[place - len(carried)][1](self.motion)
         return out

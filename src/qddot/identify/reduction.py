@@ -25,7 +25,7 @@ from qddot.identify.base import Base
 ENGINES = ("serial", "threads", "dask")
 MOST_BLOCKS = 64
 CHUNK = 1024  # rows that become part of an R at a time
-CACHED = 512  # samples whose regressor stays in the cache
+CACHED = 256  # samples whose regressor stays in the cache
 STRIP = 16 * CHUNK  # samples of one task
 AHEAD = 8  # tasks handed out for each worker: the rest of the log stays where it is
 
@@ -82,7 +82,7 @@ class Rows:
         self.columns: list[np.ndarray] = []  # base parameters in each joint's row
         self._from: list[np.ndarray] = []
         for used in self.evaluator.used:
-            T = base.columns.T[np.ix_(used, base.independent)]
+            T = base.columns.T[np.ix_(used, np.array(base.independent, int))]
             here = np.flatnonzero(np.any(T != 0, axis=0))
             T = T[:, here]
             picks = np.argmax(T, axis=0)
@@ -187,18 +187,18 @@ def triangle(A: np.ndarray) -> np.ndarray:
     n = A.shape[1]
     R = np.zeros((0, n))
     for start in range(0, len(A), CHUNK):
-        R = factored(np.vstack([R, A[start : start + CHUNK]]))
-    if len(R) < n:
-        R = np.vstack([R, np.zeros((n - len(R), n))])
-    return R
+        R = factored(R, A[start : start + CHUNK])
+    return R if len(R) == n else np.vstack([R, np.zeros((n - len(R), n))])
 
 
-def factored(A: np.ndarray) -> np.ndarray:
-    """R of a matrix that fits the cache."""
-    qr, _, _, info = lapack.dgeqrf(np.asfortranarray(A), overwrite_a=1)
+def factored(*parts: np.ndarray) -> np.ndarray:
+    """R of matrices on top of each other that fit the cache."""
+    stack = np.empty((sum(map(len, parts)), parts[0].shape[1]), order="F")
+    np.concatenate(parts, out=stack)
+    qr, _, _, info = lapack.dgeqrf(stack, overwrite_a=1)  # type: ignore[attr-defined]
     if info:
         raise InputError(f"LAPACK refused a block of the regressor: argument {-info} of dgeqrf")
-    R = np.triu(qr[: A.shape[1]])
+    R = np.triu(qr[: stack.shape[1]])
     return R * np.where(np.diagonal(R) < 0, -1.0, 1.0)[: len(R), None]
 
 
@@ -224,7 +224,7 @@ class Tree:
 
 def merge(one: Triangles, other: Triangles) -> Triangles:
     """R of both, joint by joint."""
-    return [factored(np.vstack(pair)) for pair in zip(one, other)]
+    return [factored(*pair) for pair in zip(one, other)]
 
 
 def tree(all_triangles: Iterable[Triangles]) -> Triangles:
@@ -270,13 +270,13 @@ def in_cluster(rows: Rows, pieces: Iterable[Piece], robust: Robust | None, addre
         raise missing_extra("distributed", "dist", "engine='dask'") from None
     if isinstance(address, Client):
         base = pickle.dumps(rows.base)
-        ahead = AHEAD * max(1, sum(address.nthreads().values()))
+        ahead = AHEAD * max(1, sum(address.nthreads().values()))  # type: ignore[union-attr]
         yield from window((address.submit(at_worker, base, piece, robust, pure=False) for piece in pieces), ahead)
     elif address is not None:
         with Client(address) as client:
             yield from in_cluster(rows, pieces, robust, client)
     else:
-        with LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        with LocalCluster(threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
             yield from in_cluster(rows, pieces, robust, client)
 
 

@@ -152,7 +152,8 @@ def unexplained(left: Residuals) -> list[Concern]:
 
 def coloured(base: Base, estimate: Estimate, left: Residuals) -> list[Concern]:
     """Residuals that are no noise: something is missing in the model."""
-    names = [name for name, c in zip(base.columns.robot.joint_names, left.colour) if abs(c) > COLOUR]
+    chance = 4 / np.sqrt(len(left.segment))  # what white noise may show in so few samples
+    names = [name for name, c in zip(base.columns.robot.joint_names, left.colour) if abs(c) > max(COLOUR, chance)]
     if not names:
         return []
     ratio = float(np.median(estimate.std / np.where(estimate.std_classical > 0, estimate.std_classical, 1.0)))
