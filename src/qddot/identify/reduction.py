@@ -8,6 +8,7 @@ whoever computed them: so threads and a cluster give the same bits as a loop.
 from __future__ import annotations
 
 import pickle
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -79,6 +80,7 @@ class Rows:
 
     def __init__(self, base: Base) -> None:
         self.base, self.evaluator = base, base.columns.evaluator()
+        self._memory = threading.local()  # fresh pages would cost as much as what is written to them
         self.columns: list[np.ndarray] = []  # base parameters in each joint's row
         self._from: list[np.ndarray] = []
         for used in self.evaluator.used:
@@ -91,14 +93,20 @@ class Rows:
             self._from.append(picks if plain else T)
 
     def __call__(self, piece: Piece) -> list[np.ndarray]:
-        """For each joint `[X_j | tau_j]` (M, k + 1), filtered."""
+        """For each joint `[X_j | tau_j]` (M, k + 1), filtered; what a filter does not copy is valid until the next call."""
         samples = piece.samples()
         N = len(samples.q)
-        A = [np.empty((N, len(columns) + 1)) for columns in self.columns]
+        A = [a[:N] for a in self._scratch(N)]
         for start in range(0, N, CACHED):
             part = slice(start, start + CACHED)
             self._fill([a[part] for a in A], Samples(*(x[part] for x in samples)))
         return [piece.filtered(a) for a in A]
+
+    def _scratch(self, N: int) -> list[np.ndarray]:
+        found = getattr(self._memory, "A", None)
+        if found is None or len(found[0]) < N:
+            found = self._memory.A = [np.empty((N, len(columns) + 1)) for columns in self.columns]
+        return found
 
     def _fill(self, A: list[np.ndarray], samples: Samples) -> None:
         q, qd, qdd, tau = samples
