@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
     from qddot.compile.kernel import Kernel
     from qddot.graph.program import Operations, Program
+    from qddot.identify.columns import Columns
+    from qddot.identify.excitation import Excitation
+    from qddot.identify.fit import Fit
+    from qddot.identify.log import Log
     from qddot.simulate.trajectory import Trajectory
     from qddot.symbolic.derivation.steps import Derivation
     from qddot.symbolic.equations import Equations
@@ -879,6 +883,51 @@ class Robot:
         drives = {"torque": torque, "f_ext": f_ext, "f_tip": f_tip, "constraints": constraints, "parameters": parameters}
         steps = {"method": method, "step": step, "every": every, "rtol": rtol, "atol": atol, "threads": threads}
         return simulate(self, q0, qd0, t, **drives, **steps, events=events, saturate=saturate, stops=stops, progress=progress)
+
+    # identification ---------------------------------------------------------------------------------------------------
+
+    def identify(
+        self,
+        log: Log,
+        *,
+        columns: Columns | None = None,
+        validation: Log | None = None,
+        method: str = "auto",
+        cutoff: float | None = None,
+        engine: str = "serial",
+        address: Any = None,
+        progress: bool = False,
+    ) -> Fit:
+        """Parameters of links and drives from a recorded motion, with their uncertainty and a verdict (see `qddot.identify`).
+
+            fit = robot.identify(Log.load("run1.csv", robot), validation=Log.load("run2.csv", robot))
+            print(fit.verdict)
+            fit.report("report.html")
+
+        Args:
+            log: positions and torques over time.
+            columns: which parameters; by default ten a link and rotor inertia, viscous and Coulomb friction and an offset a joint.
+            validation: another log, to be predicted.
+            method: `"wls"` (joints weighted by their noise), `"ols"`, `"irls"` (robust against gross errors), or `"auto"`: the
+                first, or the last where the torques have gross errors.
+            cutoff: of the low-pass, Hz; by default chosen from the log.
+            engine: `"serial"`, `"threads"` or `"dask"`; the result is the same to the last bit.
+            address: of a Dask scheduler; None: a cluster on this machine.
+            progress: show a bar.
+
+        Raises:
+            InputError: a log of other joints, or too short.
+        """
+        from qddot.identify.fit import identify
+
+        how = {"columns": columns, "validation": validation, "method": method, "cutoff": cutoff}
+        return identify(self, log, **how, engine=engine, address=address, progress=progress)
+
+    def excitation(self, **options: Any) -> Excitation:
+        """A motion from rest to rest that shows the base parameters best, within all limits (see `qddot.identify.excitation`)."""
+        from qddot.identify.excitation import excitation
+
+        return excitation(self, **options)
 
     def to_urdf(self, path: str | Path) -> None:
         """Write a URDF that reads back to the same dynamics."""

@@ -1,0 +1,64 @@
+"""From a log of a real arm to parameters one can trust.
+
+    log = Log.load("run.csv", robot)
+    fit = robot.identify(log)
+    print(fit.verdict)
+
+The steps by themselves: `Log` and `prepare` (what was measured, through one filter), `Columns` and `base_parameters` (what is to be
+found, and what of it shows), `pieces` and `reduce` (any number of samples into small factors), `least_squares` (parameters with
+uncertainty), `verdict`.
+"""
+
+from qddot.identify.base import Base, base_parameters
+from qddot.identify.columns import Columns
+from qddot.identify.consistent import Consistent, consistent
+from qddot.identify.drive_gains import DriveGains, Recording, drive_gains
+from qddot.identify.estimators import Estimate, essential, least_squares
+from qddot.identify.excitation import Excitation, excitation
+from qddot.identify.fit import Fit, identify
+from qddot.identify.instruments import instrumental
+from qddot.identify.log import Log
+from qddot.identify.output_error import OutputError, output_error
+from qddot.identify.payload import Payload, payload
+from qddot.identify.pieces import pieces, streamed
+from qddot.identify.reduction import Factors, Samples, reduce
+from qddot.identify.residuals import Residuals, residuals
+from qddot.identify.signals import Signals, prepare, stream
+from qddot.identify.verdict import Concern, Verdict, verdict
+
+__all__ = [
+    "Base",
+    "Columns",
+    "Concern",
+    "Consistent",
+    "DriveGains",
+    "Estimate",
+    "Excitation",
+    "Factors",
+    "Fit",
+    "Log",
+    "OutputError",
+    "Payload",
+    "Recording",
+    "Residuals",
+    "Samples",
+    "Signals",
+    "Verdict",
+    "base_parameters",
+    "consistent",
+    "drive_gains",
+    "essential",
+    "excitation",
+    "identify",
+    "instrumental",
+    "least_squares",
+    "output_error",
+    "payload",
+    "pieces",
+    "prepare",
+    "reduce",
+    "residuals",
+    "stream",
+    "streamed",
+    "verdict",
+]

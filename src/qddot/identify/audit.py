@@ -1,0 +1,201 @@
+"""Is this log worth a fit? What can be seen of it before any model is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qddot.identify.lowpass import LowPass, convolved
+from qddot.identify.resample import grid, is_uniform, onto
+from qddot.identify.spectrum import motion_band
+from qddot.identify.table import Finding
+
+if TYPE_CHECKING:
+    from qddot.identify.log import Log
+    from qddot.robot import Robot
+
+JITTER = 0.05  # of a step, rms, from where it is worth a warning
+EVEN = 1e-6  # of a step, rms, below which nobody need know
+STUCK = 10  # equal samples in a row at the largest value: a channel at its stop
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What was found, in the order it was looked for."""
+
+    summary: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """Only what makes the log doubtful."""
+        return tuple(finding for finding in self.findings if finding.level == "warning")
+
+    def __str__(self) -> str:
+        return "\n".join([self.summary, *(f"  {finding}" for finding in self.findings)])
+
+
+def audit(log: Log, robot: Robot | None = None) -> Audit:
+    """Looks at times, channels, velocities and, with a robot, at limits and gravity."""
+    found = [*log.findings, *timing(log), *channels(log), *saturation(log, robot)]
+    if log.qd is not None:
+        found += agreement_findings(log)
+    if robot is not None:
+        found += [*within_limits(log, robot), *gravity(log, robot)]
+    return Audit(repr(log), tuple(dict.fromkeys(found)))
+
+
+def timing(log: Log) -> Iterator[Finding]:
+    """Rate, jitter and missing samples."""
+    if len(log) < 3:
+        return
+    steps = np.concatenate([np.diff(log.t[s]) for s in log.segments]) * log.rate
+    jitter = float(np.sqrt(np.mean((steps[steps < 1.5] - 1) ** 2)))
+    level = "warning" if jitter > JITTER else "found"
+    even = f"steps vary by {100 * jitter:.2g} % rms, {100 * np.abs(steps - 1).max():.3g} % at most"
+    yield Finding(level, "rate", f"{log.rate:.5g} Hz; {'even steps' if jitter < EVEN else even}")
+    missing = int(np.sum(np.round(steps) - 1, where=steps > 1.5))
+    if missing:
+        yield Finding(
+            "warning", "missing", f"{missing} samples within segments, {np.sum(steps > 1.5)} places: interpolated when prepared"
+        )
+    rates = [1 / np.median(np.diff(log.t[s])) for s in log.segments if s.stop - s.start > 2]
+    if max(rates, default=1) > 1.05 * min(rates, default=1):
+        yield Finding("warning", "rates", f"segments of {min(rates):.4g} to {max(rates):.4g} Hz (resampled(rate) makes them one)")
+
+
+def channels(log: Log) -> Iterator[Finding]:
+    """Joints that do not move, channels that say nothing, samples held for several steps."""
+    for i, name in enumerate(log.joint_names):
+        if np.ptp(log.q[:, i]) < 1e-3:
+            yield Finding(
+                "warning", "still", f"{name} moves by {np.ptp(log.q[:, i]):.2g} rad only: what its motion would show stays unknown"
+            )
+        if np.ptp(log.tau[:, i]) == 0:
+            yield Finding("warning", "constant", f"tau of {name} is {log.tau[0, i]:g} throughout")
+        if log.qd is not None and np.ptp(log.qd[:, i]) == 0 and np.ptp(log.q[:, i]) > 1e-3:
+            yield Finding("warning", "constant", f"qd of {name} is {log.qd[0, i]:g} throughout, its q is not")
+        held = np.mean(np.diff(log.tau[:, i]) == 0)
+        if 0.3 < held < 1:
+            yield Finding(
+                "warning",
+                "held",
+                f"tau of {name} repeats its last value in {100 * held:.0f} % of samples: a slower or rounded sensor",
+            )
+
+
+def saturation(log: Log, robot: Robot | None) -> Iterator[Finding]:
+    """Torques that rest at their largest value."""
+    for i, name in enumerate(log.joint_names):
+        size = np.abs(log.tau[:, i])
+        run = longest_run((size >= size.max() * (1 - 1e-9)) & (size > 0))
+        if run >= STUCK and np.ptp(log.tau[:, i]) > 0:
+            yield Finding("warning", "saturated", f"tau of {name} rests at its largest value {size.max():.4g} for {run} samples")
+    if robot is not None:
+        over = np.abs(log.tau).max(axis=0) / robot.limits.effort
+        for i in np.flatnonzero(over > 1.02):
+            message = f"tau of {log.joint_names[i]} is up to {over[i]:.3g} times the robot's limit {robot.limits.effort[i]:g}"
+            yield Finding("warning", "torque", f"{message}: other units, gears?")
+
+
+def longest_run(flags: np.ndarray) -> int:
+    """Most true values in a row."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(int), [0]])))
+    return int((edges[1::2] - edges[::2]).max(initial=0))
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Measured velocity against that of the positions: qd = scale * dq/dt, `delay` seconds later, with a relative rest."""
+
+    scale: np.ndarray
+    delay: np.ndarray
+    rest: np.ndarray
+    step: float
+
+    @property
+    def good(self) -> bool:
+        """The same velocity within a per cent, and no later than a tenth of a step."""
+        return bool(
+            np.all(np.abs(self.scale - 1) < 0.01) and np.all(np.abs(self.delay) < 0.1 * self.step) and np.all(self.rest < 0.1)
+        )
+
+    @property
+    def wrong(self) -> bool:
+        """Not the velocity of these positions: another unit, another joint, or late by more than a step."""
+        return bool(np.any(np.abs(self.scale - 1) > 0.05) or np.any(np.abs(self.delay) > self.step) or np.any(self.rest > 0.2))
+
+    def __str__(self) -> str:
+        worst = self.scale[np.argmax(np.abs(self.scale - 1))]
+        late = self.delay[np.argmax(np.abs(self.delay))]
+        return f"scale {worst:.4g}, delay {round(1e3 * late, 4) + 0.0:.3g} ms, rest {round(100 * self.rest.max(), 3):.2g} %"
+
+
+def velocity_agreement(log: Log) -> Agreement:
+    """Fits qd by the derivative of a smoothed q and its own derivative (a small delay), joint by joint."""
+    segment = max(log.segments, key=lambda s: s.stop - s.start)
+    rate, t = log.rate, log.t[segment]
+    assert log.qd is not None
+    q, qd = log.q[segment], log.qd[segment]
+    if not is_uniform(t, rate):
+        times = grid(t, rate)
+        q, qd = onto(times, t, q), onto(times, t, qd)
+    span = len(q) / rate
+    low_pass = LowPass(rate, min(rate / 4, max(*motion_band(q, rate), 16 / span)))
+    if len(q) < 2 * low_pass.half + 19:
+        n = log.n
+        return Agreement(np.ones(n), np.zeros(n), np.ones(n), 1 / rate)
+    smooth, v, a = convolved(qd[4:-4], low_pass.smooth), convolved(q, low_pass.slope), convolved(q, low_pass.curvature)
+    scale, delay, rest = np.ones(log.n), np.zeros(log.n), np.zeros(log.n)
+    moving = np.ptp(q, axis=0) > 0.01
+    for i in np.flatnonzero(moving):
+        (scale[i], late), *_ = np.linalg.lstsq(np.column_stack([v[:, i], -a[:, i]]), smooth[:, i], rcond=None)
+        delay[i] = late / scale[i] if scale[i] else 0.0
+        rest[i] = np.std(smooth[:, i] - scale[i] * v[:, i] + late * a[:, i]) / np.std(v[:, i])
+    return Agreement(scale, delay, rest, 1 / rate)
+
+
+def agreement_findings(log: Log) -> Iterator[Finding]:
+    """Velocities that are not those of the positions."""
+    agreement = velocity_agreement(log)
+    level = "warning" if agreement.wrong else "found"
+    yield Finding(level, "velocity", f"qd against the derivative of q, worst joint: {agreement}")
+
+
+def within_limits(log: Log, robot: Robot) -> Iterator[Finding]:
+    """Positions and speeds the robot cannot have."""
+    limits = robot.limits
+    if len(limits.lower) != log.n:
+        return
+    low, high = log.q.min(axis=0), log.q.max(axis=0)
+    for i in np.flatnonzero((low < limits.lower - 0.01) | (high > limits.upper + 0.01)):
+        reach = f"{log.joint_names[i]} goes from {low[i]:.4g} to {high[i]:.4g}"
+        message = f"{reach}, its limits are {limits.lower[i]:.4g} and {limits.upper[i]:.4g}"
+        yield Finding("warning", "limits", f"{message}: another order, zero or unit?")
+    if log.qd is not None:
+        speed = np.abs(log.qd).max(axis=0)
+        for i in np.flatnonzero(speed > 1.1 * limits.velocity):
+            yield Finding(
+                "warning", "limits", f"{log.joint_names[i]} reaches {speed[i]:.4g} rad/s, its limit is {limits.velocity[i]:.4g}"
+            )
+
+
+def gravity(log: Log, robot: Robot) -> Iterator[Finding]:
+    """Whether torques follow the weight the robot's own parameters predict: order, signs and zeros of joints show here."""
+    if robot.symbols or robot.nv != log.n or robot.nq != log.n:
+        return
+    weight = robot.gravity_torque(log.q)
+    for i, name in enumerate(log.joint_names):
+        if np.std(weight[:, i]) < 0.05 * max(np.std(weight, axis=0).max(), 1e-9) or np.std(log.tau[:, i]) == 0:
+            continue
+        correlation = float(np.corrcoef(weight[:, i], log.tau[:, i])[0, 1])
+        if correlation < -0.5:
+            message = f"tau of {name} runs against the robot's weight (correlation {correlation:.2f}): a reversed sign or axis?"
+            yield Finding("warning", "gravity", message)
+        else:
+            yield Finding(
+                "found", "gravity", f"tau of {name} and the weight of the robot as described: correlation {correlation:.2f}"
+            )

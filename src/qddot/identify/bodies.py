@@ -1,0 +1,53 @@
+"""The moving bodies of a robot and their ten numbers: read, and put back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from qddot.algorithms.regressor import named_parameters
+from qddot.model.description import Link
+from qddot.model.drive import Drive
+from qddot.model.field import Floats
+from qddot.model.inertia import Inertia
+from qddot.model.model import Model
+from qddot.robot import Robot
+
+
+def body_inertias(robot: Robot) -> dict[str, np.ndarray]:
+    """Moving body -> (m, m c, I about its link's frame) (10,), with what is fixed to it."""
+    bodies = robot.body_names
+    values = [float(x) for _, x in named_parameters(robot.model.over(Floats()))[: 10 * len(bodies)]]
+    return {body: np.array(values[10 * k : 10 * k + 10]) for k, body in enumerate(bodies)}
+
+
+def without_drives(robot: Robot) -> Robot:
+    """The same links with joints that need nothing for themselves."""
+    model = robot.model
+    joints = [replace(joint, drive=None) for joint in model.joints]
+    return Robot(Model(model.name, model.links, joints, model.frames, model.gravity, doubtful=model.doubtful))
+
+
+def with_parameters(robot: Robot, inertias: Mapping[str, np.ndarray], drives: Mapping[str, Drive]) -> Robot:
+    """The robot with other bodies and drives. A body's inertia goes to its own link; links fixed to it lose theirs, which is in it.
+
+    Args:
+        inertias: body -> (m, m c, I about its link's frame) (10,).
+        drives: joint -> drive.
+    """
+    model = robot.model
+    carrier = {link.name: model.mechanism.frames[link.name][0] for link in model.links}
+    changed = {body.index: body.name for body in model.bodies if body.name in inertias}
+    links = []
+    for link in model.links:
+        body = carrier[link.name]
+        if body not in changed:
+            links.append(link)
+        elif link.name == changed[body]:
+            links.append(Link(link.name, Inertia.from_ten_vector([float(x) for x in inertias[link.name]])))
+        else:
+            links.append(Link(link.name))
+    joints = [replace(joint, drive=drives[joint.name]) if joint.name in drives else joint for joint in model.joints]
+    return Robot(Model(model.name, links, joints, model.frames, model.gravity, doubtful=(), constraints=model.constraints))

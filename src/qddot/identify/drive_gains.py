@@ -1,0 +1,134 @@
+"""Torque per unit of each drive's signal (a current, a raw effort), from motions without and with a known load.
+
+    s_j = (Y_B x + tau_load)_j / g_j + noise
+
+Without a load the gains g and the base parameters x of the arm can be scaled together; the known load sets the scale (Gautier and
+Briot 2014). They treat it as total least squares over all of the equation; here the noise is where it is, in the signals, and the
+maximum-likelihood estimate follows by Gauss-Newton from a linear fit of each joint by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from qddot.errors import ConvergenceError, InputError
+from qddot.identify.base import base_parameters
+from qddot.identify.columns import Columns
+from qddot.identify.log_cholesky import deviations
+from qddot.identify.payload import load_regressor, motion
+
+if TYPE_CHECKING:
+    from qddot.model.inertia import Inertia
+    from qddot.robot import Robot
+
+
+class Recording(NamedTuple):
+    """A motion and the drives' signals, each (N, nv)."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    signal: np.ndarray
+
+
+@dataclass(frozen=True)
+class DriveGains:
+    """Attributes:
+    joint_names: of the drives.
+    gains: torque per unit of signal (nv,).
+    deviations: their standard deviations (nv,); inf where the motion does not show one.
+    """
+
+    joint_names: tuple[str, ...]
+    gains: np.ndarray
+    deviations: np.ndarray
+
+    def __str__(self) -> str:
+        rows = zip(self.joint_names, self.gains, self.deviations)
+        return "\n".join(
+            f"{name}: {gain:.6g} +- {std:.2g}" if np.isfinite(std) else f"{name}: not shown" for name, gain, std in rows
+        )
+
+
+def drive_gains(
+    robot: Robot, unloaded: Recording, loaded: Recording, load: Inertia, *, frame: str | None = None, columns: Columns | None = None
+) -> DriveGains:
+    """Gains of all drives from two motions, the second with a known load; the arm's own parameters need not be known.
+
+    Args:
+        unloaded, loaded: motions of the arm alone, and with the load.
+        load: in the axes of `frame`.
+        frame: that carries it; the tip of the only chain if None.
+        columns: what the arm's torques consist of; None: links, rotors, viscous and Coulomb friction, offsets.
+
+    Raises:
+        InputError: shapes, or motions in which a joint does not feel the load.
+        ConvergenceError: no estimate was found.
+    """
+    columns = columns or Columns.of(robot)
+    base = base_parameters(columns)
+    runs = [motion(robot, run.q, run.qd, run.qdd, run.signal) for run in (unloaded, loaded)]
+    q, qd, qdd, signal = (np.vstack(pair) for pair in zip(*runs))
+    Y = columns.matrix(q, qd, qdd)[..., list(base.independent)]
+    q_loaded, qd_loaded, qdd_loaded, _ = runs[1]
+    Y_load = load_regressor(robot, q_loaded, qd_loaded, qdd_loaded, robot.tip if frame is None else frame)
+    carried = Y_load @ np.array(load.ten_vector(), float)
+    tau = np.vstack([np.zeros_like(runs[0][3]), carried])
+    n, b = robot.nv, Y.shape[-1]
+    starts = [by_itself(robot.joint_names[j], Y[:, j], tau[:, j], signal[:, j]) for j in range(n)]
+    factors = [triangle(Y[:, j], tau[:, j], signal[:, j], noise) for j, (_, noise) in enumerate(starts)]
+    Y, tau, signal = (
+        np.stack([C[:, part] for C in factors], axis=1) for part in (slice(0, b), b, b + 1)
+    )  # as before, but b + 2 rows
+    size = np.linalg.norm(Y.reshape(-1, b), axis=0)
+    Y = Y[..., size > 1e-9 * size.max()] / size[size > 1e-9 * size.max()]
+    inverse = np.array([h for h, _ in starts])
+    x0 = np.linalg.lstsq((Y * inverse[:, None]).reshape(-1, Y.shape[-1]), (signal - inverse * tau).ravel())[0]
+
+    def errors(unknowns: np.ndarray) -> np.ndarray:
+        h, x = unknowns[:n], unknowns[n:]
+        return (signal - h * (Y @ x + tau)).ravel()
+
+    def jacobian(unknowns: np.ndarray) -> np.ndarray:
+        h, x = unknowns[:n], unknowns[n:]
+        by_h = np.einsum("sj,jk->sjk", -(Y @ x + tau), np.eye(n))
+        return np.concatenate([by_h, -Y * h[:, None]], axis=-1).reshape(-1, len(unknowns))
+
+    found = least_squares(errors, np.concatenate([inverse, x0]), jac=jacobian, x_scale="jac")  # type: ignore[arg-type]
+    if found.status < 1:
+        raise ConvergenceError(f"the gains did not converge: {found.message} (longer motions, or a heavier load)")
+    h = found.x[:n]
+    spread = deviations(found.jac, found.fun, np.eye(len(found.x)), samples=q.size)[:n]
+    return DriveGains(robot.joint_names, 1 / h, spread / h**2)
+
+
+def triangle(Y: np.ndarray, tau: np.ndarray, signal: np.ndarray, noise: float) -> np.ndarray:
+    """The factor (b + 2, b + 2) of one joint's `[Y | tau | signal] / noise`: any combination of its columns has the same norm."""
+    found = np.zeros((Y.shape[1] + 2,) * 2)
+    C = np.asarray(np.linalg.qr(np.column_stack([Y, tau, signal]) / noise, mode="r"))
+    found[: len(C)] = C
+    return found
+
+
+def by_itself(name: str, Y: np.ndarray, tau: np.ndarray, signal: np.ndarray) -> tuple[float, float]:
+    """(1 / gain, deviation of the signal's noise) of one joint: `signal = Y (x / g) + tau (1 / g)` is linear in both."""
+    if not np.any(abs(tau) > 1e-9 * abs(Y).max()):
+        raise InputError(
+            f"joint {name!r} does not feel the load in this motion: its gain cannot be found (move it against gravity)"
+        )
+    X = np.column_stack([Y, tau])
+    size = np.linalg.norm(X, axis=0)
+    size = np.where(size > 0, size, 1.0)
+    solution, _, rank, _ = np.linalg.lstsq(X / size, signal, rcond=1e-9)
+    error = signal - X / size @ solution
+    floor = 1e-9 * np.sqrt(np.mean(signal**2))
+    inverse = solution[-1] / size[-1]
+    if not inverse > 0:
+        raise InputError(
+            f"joint {name!r}: its signal falls by {-inverse:.3g} for each N m of the load (is the sign of the signal right?)"
+        )
+    return float(inverse), float(max(np.sqrt(error @ error / max(len(error) - rank, 1)), floor, 1e-300))

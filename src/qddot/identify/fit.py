@@ -1,0 +1,205 @@
+"""From a log to a robot: every step of the identification in one call, and all that came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.errors import InputError, unknown_name
+from qddot.identify.base import Base, base_parameters
+from qddot.identify.columns import Columns
+from qddot.identify.estimators import Estimate, essential, least_squares, stacked
+from qddot.identify.identified import identified_robot, sound_prior
+from qddot.identify.log import Log
+from qddot.identify.pieces import pieces
+from qddot.identify.reduction import Factors, reduce
+from qddot.identify.residuals import Residuals, residuals
+from qddot.identify.signals import Signals, prepare
+from qddot.identify.table import Finding
+from qddot.identify.verdict import UNEXPLAINED, Verdict, verdict
+from qddot.robot import Robot
+
+if TYPE_CHECKING:
+    from qddot.identify.consistent import Consistent
+
+METHODS = ("auto", "ols", "wls", "irls")
+REWEIGHTED = 5  # rounds of the robust estimate
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What a log says about a robot.
+
+    Attributes:
+        columns: the parameters asked for.
+        base: their combinations that show.
+        estimate: of the base parameters, with uncertainty.
+        factors: what is left of the log.
+        signals: the log through the filter.
+        training: measured and predicted torques of the log itself.
+        validation: of the log kept for that; None if there was none.
+        verdict: whether the parameters can be trusted.
+    """
+
+    columns: Columns
+    base: Base
+    estimate: Estimate
+    factors: Factors
+    signals: Signals
+    training: Residuals
+    validation: Residuals | None
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Base parameter -> value, SI units; `base.combination(name)` says what it stands for."""
+        return dict(zip(self.base.names, self.estimate.theta.tolist()))
+
+    @property
+    def std(self) -> dict[str, float]:
+        """Base parameter -> standard deviation, by blocks of time."""
+        return dict(zip(self.base.names, self.estimate.std.tolist()))
+
+    @property
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """Base parameter -> 95 % interval."""
+        return {name: (float(a), float(b)) for name, (a, b) in zip(self.base.names, self.estimate.intervals)}
+
+    @cached_property
+    def essential(self) -> tuple[str, ...]:
+        """Base parameters without which the torques are explained worse by more than 1 %."""
+        return essential(self.factors, self.estimate)
+
+    @cached_property
+    def consistent(self) -> Consistent:
+        """All parameters, each link one that can exist; as described where the log leaves it open (needs the extra `id`)."""
+        from qddot.identify.consistent import consistent
+
+        total = self.factors.merged(range(len(self.factors.R)))
+        X, y = stacked(self.base, self.factors.columns, total, self.estimate.sigma)
+        columns = self.columns
+        return consistent(X @ self.base.K, y, columns.full_names, sound_prior(columns), T=columns.T, constant=columns.constant)
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The robot as identified: physically consistent links, drives with what a `Drive` can hold (see `left_out`)."""
+        return identified_robot(self.columns, self.consistent.parameters)[0]
+
+    @cached_property
+    def left_out(self) -> tuple[str, ...]:
+        """Parameters that `robot` cannot hold: of friction laws, couplings and springs beyond those of a `Drive`."""
+        return identified_robot(self.columns, self.consistent.parameters)[1]
+
+    def predict(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """Torques (N, nv) for a motion, with every identified parameter."""
+        columns = self.columns
+        Y = columns.matrix(q, qd, qdd)[..., list(self.base.independent)]
+        return Y @ self.estimate.theta + columns.known_torque(q, qd, qdd)
+
+    def to_urdf(self, path: str | Path) -> None:
+        """Write `robot` as a URDF."""
+        self.robot.to_urdf(path)
+
+    def table(self) -> Any:
+        """The parameters as a `rich` table."""
+        from qddot.identify.report import table
+
+        return table(self)
+
+    def report(self, path: str | Path | None = None) -> str:
+        """The report in Markdown; written to `path` if there is one: `.md`, or `.html` with plots (extra `plot`)."""
+        from qddot.identify.report import report
+
+        return report(self, None if path is None else Path(path))
+
+    def __repr__(self) -> str:
+        errors = self.validation or self.training
+        where = "validation" if self.validation else "training"
+        state = "identified" if self.verdict else "NOT identified"
+        return (
+            f"Fit of {self.columns.robot.name}: {self.base.rank} base parameters by {self.estimate.method}, {state}; "
+            f"{where} error {errors.relative:.2%} filtered, {errors.relative_raw:.2%} raw; condition {self.estimate.condition:.3g}"
+        )
+
+
+def identify(
+    robot: Robot,
+    log: Log,
+    *,
+    columns: Columns | None = None,
+    validation: Log | None = None,
+    method: str = "auto",
+    cutoff: float | None = None,
+    engine: str = "serial",
+    address: Any = None,
+    progress: bool = False,
+) -> Fit:
+    """See `Robot.identify`."""
+    if method not in METHODS:
+        raise InputError(f"method={method!r} is not one of {', '.join(map(repr, METHODS))}")
+    columns = Columns.of(robot) if columns is None else columns
+    check_joints(robot, log)
+    base = base_parameters(columns)
+    signals = prepare(log, cutoff)
+    findings = [*log.findings, *signals.findings]
+    how = {"engine": engine, "address": address}
+    with shown(progress, int(signals.decimated_segments[-1].stop)) as tick:
+        factors = reduce(base, pieces(signals), progress=tick, **how)
+    estimate = least_squares(factors, "ols" if method == "ols" else "wls")
+    left = residuals(base, estimate.theta, signals)
+    if method == "irls" or (method == "auto" and left.has_outliers and left.relative < UNEXPLAINED):
+        why = "asked for" if method == "irls" else f"{left.outliers.max():.2%} of a joint's torques are outliers"
+        findings.append(Finding("found", "robust", f"rows are reweighted by Hampel's function: {why}"))
+        for _ in range(REWEIGHTED):
+            noise = spread(left)
+            factors = reduce(base, pieces(signals), robust=(estimate.theta, noise), **how)
+            estimate = least_squares(factors, "irls")
+            left = residuals(base, estimate.theta, signals)
+    unseen = None
+    if validation is not None:
+        check_joints(robot, validation)
+        unseen = residuals(base, estimate.theta, prepare(validation, signals.cutoff))
+    found = verdict(base, estimate, signals, left, log)
+    return Fit(columns, base, estimate, factors, signals, left, unseen, found, tuple(findings))
+
+
+def spread(left: Residuals) -> np.ndarray:
+    """Robust standard deviation of each joint's filtered residuals (nv,)."""
+    x = left.filtered - np.median(left.filtered, axis=0)
+    found = 1.4826 * np.median(np.abs(x), axis=0)
+    return np.where(found > 0, found, 1.0)
+
+
+def check_joints(robot: Robot, log: Log) -> None:
+    """The log is about this robot's joints."""
+    if log.n != robot.nv:
+        raise InputError(f"the log has {log.n} joints, {robot.name} has {robot.nv}: {', '.join(robot.joint_names)}")
+    if set(log.joint_names) & set(robot.joint_names) and log.joint_names != robot.joint_names:
+        stranger = next(n for n in log.joint_names if n not in robot.joint_names)
+        raise unknown_name("joint", stranger, robot.joint_names)
+
+
+class shown:
+    """A bar of progress by `rich`, or nothing."""
+
+    def __init__(self, wanted: bool, total: int) -> None:
+        self.wanted, self.total = wanted, total
+
+    def __enter__(self) -> Any:
+        if not self.wanted:
+            return None
+        from rich.progress import Progress
+
+        self.bar = Progress(transient=True)
+        self.bar.start()
+        task = self.bar.add_task("regressor", total=self.total)
+        return lambda rows: self.bar.advance(task, rows)
+
+    def __exit__(self, *_: object) -> None:
+        if self.wanted:
+            self.bar.stop()

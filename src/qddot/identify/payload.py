@@ -1,0 +1,215 @@
+"""What a robot carries: the ten numbers of a tool or load, with the arm known.
+
+    tau_with - tau_without = Y_load(q, qd, qdd) pi_load
+
+Y_load are the ten columns of the link that carries it, seen from the frame of the load.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import stats
+
+from qddot.algorithms.regressor import INERTIAL
+from qddot.errors import InputError
+from qddot.identify.consistent import Consistent, consistent
+from qddot.identify.pseudo_inertia import congruence, pseudo_inertia
+from qddot.model.inertia import Inertia
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from qddot.robot import Robot
+
+BLOCKS = 40
+"""Runs of consecutive samples whose errors count as one in the covariance, since errors near in time are alike."""
+
+REACH = 0.1
+"""Size of a load, m, by which moments of different order are compared."""
+
+BALL = 0.05
+"""Radius of the ball that stands for a load where the motion does not show more of it, m."""
+
+
+@dataclass(frozen=True)
+class Payload:
+    """A load, in the axes of its frame.
+
+    Attributes:
+        frame: it is fixed to.
+        parameters: (m, m c, I about the frame's origin) (10,), physically consistent; where not identified, of the prior's shape.
+        least_squares: the same without regard to consistency (10,).
+        deviations: standard deviations of these (10,), robust to coloured noise; inf where the motion shows nothing.
+        intervals: (10, 2), which hold each true number with the confidence asked for.
+        identified: which of the ten (10,) the motion shows, to better than what such a body could have anyway.
+        reason: why not the others; empty if all are.
+        fit: the semidefinite program's account.
+    """
+
+    frame: str
+    parameters: np.ndarray
+    least_squares: np.ndarray
+    deviations: np.ndarray
+    intervals: np.ndarray
+    identified: np.ndarray
+    reason: str
+    fit: Consistent
+
+    @property
+    def inertia(self) -> Inertia:
+        """Mass, centre of mass and tensor."""
+        return Inertia.from_ten_vector([float(x) for x in self.parameters])
+
+    def __str__(self) -> str:
+        rows = zip(INERTIAL, self.parameters, self.deviations, self.intervals, self.identified)
+        lines = [
+            f"{name:>4} {value: .6f}  " + (f"+- {std:.2g}  [{low:.4g}, {high:.4g}]" if seen else "not identified")
+            for name, value, std, (low, high), seen in rows
+        ]
+        return "\n".join([f"load on {self.frame!r} (kg, kg m, kg m^2)", *lines, *([self.reason] if self.reason else [])])
+
+
+def payload(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    tau: ArrayLike,
+    *,
+    unloaded: ArrayLike | None = None,
+    frame: str | None = None,
+    prior: Inertia | None = None,
+    confidence: float = 0.95,
+) -> Payload:
+    """The load on a frame, from torques with it.
+
+    Args:
+        q, qd, qdd, tau: a motion with the load (N, nv). For poses at rest qd and qdd are zero.
+        unloaded: torques (N, nv) of the same motion without the load; None: what the robot itself predicts, as identified.
+        frame: that carries the load and in whose axes it is given; the tip of the only chain if None.
+        prior: a body like it, for what the motion does not show; None: a ball of 5 cm about the measured centre of mass.
+        confidence: of the intervals.
+
+    Raises:
+        InputError: shapes, a frame that does not move, or a motion that does not show the mass, without a prior.
+        ConvergenceError: no consistent body was found.
+    """
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence={confidence!r} is not between 0 and 1")
+    q, qd, qdd, tau = motion(robot, q, qd, qdd, tau)
+    without = robot.inverse_dynamics(q, qd, qdd) if unloaded is None else np.asarray(unloaded, float)
+    if without.shape != tau.shape:
+        raise InputError(f"unloaded has shape {without.shape}, tau {tau.shape}: they are torques of the same motion")
+    frame = robot.tip if frame is None else frame
+    Y = load_regressor(robot, q, qd, qdd, frame)
+    X, y = weighted(Y, tau - without)
+    scale = REACH ** np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])  # so that a mass and a moment compare
+    R = np.asarray(np.linalg.qr(np.column_stack([X, y]), mode="r"))
+    _, s, Vt = np.linalg.svd(R[:, :-1] / scale, full_matrices=True)
+    rank = int(np.count_nonzero(s > 1e-8 * s[0]))
+    half = Vt[:rank].T / s[:rank]  # half half^T inverts X^T X
+    ls = half @ (half.T @ (X.T @ y / scale)) / scale
+    ls += half @ (half.T @ (X.T @ (y - X @ ls) / scale)) / scale  # once more, for the digits that squaring lost
+    unseen = np.linalg.norm(Vt[rank:], axis=0) > 1e-6
+    covariance, freedom = block_covariance(X / scale, y - X @ ls, half, tau.shape[1])
+    deviations = np.where(unseen, np.inf, np.sqrt(np.diagonal(covariance)) / scale)
+    if prior is None:
+        prior = ball(ls, deviations, unseen, frame)
+    names = [f"{frame}.{name}" for name in INERTIAL]
+    fit = consistent(R[:, :-1], R[:, -1], names, np.array(prior.ten_vector(), float), margin=1e-6)
+    size = sizes(fit.parameters)
+    identified = deviations < size
+    reach = stats.t.ppf((1 + confidence) / 2, freedom) * deviations
+    return Payload(
+        frame=frame,
+        parameters=fit.parameters,
+        least_squares=ls,
+        deviations=deviations,
+        intervals=np.stack([ls - reach, ls + reach], axis=-1),
+        identified=identified,
+        reason=why_not(identified, bool(np.any(X[:, 4:]))),
+        fit=fit,
+    )
+
+
+def motion(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike) -> tuple[np.ndarray, ...]:
+    """Arrays (N, nv) of one length."""
+    arrays = {name: np.atleast_2d(np.asarray(x, float)) for name, x in zip(("q", "qd", "qdd", "tau"), (q, qd, qdd, tau))}
+    samples = len(arrays["q"])
+    for name, array in arrays.items():
+        if array.shape != (samples, robot.nq if name == "q" else robot.nv):
+            raise InputError(f"{name} has shape {array.shape}: {samples} samples of {robot.nv} joints are meant")
+        if not np.isfinite(array).all():
+            raise InputError(f"{name} holds a number that is not finite")
+    return tuple(arrays.values())
+
+
+def load_regressor(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, frame: str) -> np.ndarray:
+    """Y_load (N, nv, 10) of a body fixed to a frame."""
+    at = robot.neutral()
+    robot.transform(at, frame)  # an unknown name is refused here
+    index, _ = robot.model.mechanism.frames[frame]
+    carriers = {body.index: k for k, body in enumerate(b for b in robot.model.bodies if b.is_link)}
+    if index not in carriers:
+        raise InputError(f"frame {frame!r} does not move: nothing fixed to it shows in the torques (name a frame behind a joint)")
+    place = carriers[index]
+    link = robot.transform(at, robot.body_names[place])
+    pose = np.linalg.solve(link, robot.transform(at, frame))
+    return robot.regressor(q, qd, qdd)[..., 10 * place : 10 * place + 10] @ congruence(pose)
+
+
+def weighted(Y: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(X, y): rows (N nv, 10) and (N nv,), each joint divided by the deviation of its error in an unweighted fit."""
+    flat = Y.reshape(-1, Y.shape[-1])
+    error = (tau.ravel() - flat @ np.linalg.lstsq(flat, tau.ravel(), rcond=1e-10)[0]).reshape(tau.shape)
+    deviation = np.sqrt((error**2).mean(axis=0))
+    floor = 1e-9 * (np.sqrt((tau**2).mean()) or 1.0)  # where there is no noise, all joints weigh the same
+    weight = 1 / np.maximum(deviation, max(floor, 1e-3 * deviation.max()))
+    return (Y * weight[:, None]).reshape(-1, Y.shape[-1]), (tau * weight).ravel()
+
+
+def block_covariance(X: np.ndarray, error: np.ndarray, half: np.ndarray, joints: int) -> tuple[np.ndarray, int]:
+    """Sandwich covariance of the estimate and its degrees of freedom; `half half^T` is the (pseudo-)inverse of `X^T X`."""
+    samples = len(error) // joints
+    blocks = min(BLOCKS, samples)
+    bread = half @ half.T
+    if blocks <= half.shape[1] + 1:  # too few for their scatter to mean something: the errors are taken as independent
+        freedom = len(error) - half.shape[1]
+        if freedom < 1:  # as many unknowns as equations: the error cannot be seen
+            return np.full_like(bread, np.inf), 1
+        return error @ error / freedom * bread, freedom
+    starts = np.linspace(0, samples, blocks + 1).astype(int)[:-1] * joints
+    gradient = np.add.reduceat(X * error[:, None], starts, axis=0)
+    correction = blocks / (blocks - 1) * len(error) / (len(error) - half.shape[1])
+    return correction * bread @ gradient.T @ gradient @ bread, blocks - 1
+
+
+def ball(ten: np.ndarray, deviations: np.ndarray, unseen: np.ndarray, frame: str) -> Inertia:
+    """A ball of the measured mass about the measured centre of mass, as far as they are known."""
+    if unseen[0] or ten[0] <= 2 * deviations[0]:
+        raise InputError(
+            f"the torques show no mass on {frame!r}: "
+            + ("this motion never lifts it" if unseen[0] else f"{ten[0]:.3g} +- {deviations[0]:.2g} kg")
+            + " (give a `prior` for its shape, or a motion against gravity)"
+        )
+    return Inertia.sphere(float(ten[0]), BALL).shifted([float(x) for x in np.where(unseen[1:4], 0.0, ten[1:4] / ten[0])])
+
+
+def sizes(ten: np.ndarray) -> np.ndarray:
+    """How large a body's ten numbers can be (10,): m, m l, m l^2, with l its root mean square distance from the frame's origin."""
+    J = pseudo_inertia(ten)
+    length = np.sqrt(np.trace(J[:3, :3]) / J[3, 3])
+    return J[3, 3] * length ** np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])
+
+
+def why_not(identified: np.ndarray, turning: bool) -> str:
+    """In words."""
+    if identified.all():
+        return ""
+    names = ", ".join(name for name, seen in zip(INERTIAL, identified) if not seen)
+    if not turning:
+        return f"{names}: poses at rest show m and m c only; moments of inertia need accelerations. They are those of the prior"
+    return f"{names}: the motion is too slow, too short or turns the load about too few axes. They are near the prior"

@@ -1,0 +1,62 @@
+"""A prepared log cut into pieces for the reduction: blocks of time, and strips of a size for one task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from qddot.identify.lowpass import LowPass
+from qddot.identify.reduction import STRIP, Samples
+from qddot.identify.signals import Signals
+
+BLOCKS = 40
+BLOCK = 0.5  # s, at least: longer than residuals remember
+
+
+class Stretch(NamedTuple):
+    """Consecutive samples of a prepared log, with those at their ends that the filter spans."""
+
+    motion: Samples
+    low_pass: LowPass
+    factor: int
+
+    def samples(self) -> Samples:
+        return self.motion
+
+    def filtered(self, x: np.ndarray) -> np.ndarray:
+        return self.low_pass.decimated(x, self.factor)
+
+
+def pieces(signals: Signals, blocks: int | None = None, first: int = 0) -> Iterator[tuple[int, Stretch]]:
+    """(block, piece) of a whole log: blocks of equal length, never across the end of a segment.
+
+    Args:
+        blocks: about how many; by default 40, or as many as have half a second each.
+        first: number of the first.
+    """
+    total = signals.decimated_segments[-1].stop
+    most = int(total * signals.factor / signals.rate / BLOCK)
+    size = -(-total // (blocks or max(2, min(BLOCKS, most))))
+    span, factor = 2 * signals.low_pass.half + 1, signals.factor
+    strip = max(1, STRIP // factor)
+    block = first
+    for raw, kept in zip(signals.segments, signals.decimated_segments):
+        count = kept.stop - kept.start
+        cuts = np.linspace(0, count, max(1, round(count / size)) + 1).astype(int)
+        for a, b in pairwise(cuts):
+            for start in range(a, b, strip):
+                stop = min(start + strip, b)
+                part = slice(raw.start + start * factor, raw.start + (stop - 1) * factor + span)
+                motion = Samples(signals.q[part], signals.qd[part], signals.qdd[part], signals.tau_raw[part])
+                yield block, Stretch(motion, signals.low_pass, factor)
+            block += 1
+
+
+def streamed(chunks: Iterable[Signals]) -> Iterator[tuple[int, Stretch]]:
+    """The same for a log that comes in chunks (`qddot.identify.signals.stream`): each is a block."""
+    for block, signals in enumerate(chunks):
+        for _, piece in pieces(signals, blocks=1):
+            yield block, piece

@@ -1,0 +1,97 @@
+"""From a path to tables: which reader, and several files of which each holds one quantity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from qddot.errors import InputError, QddotError
+from qddot.identify.read_arrays import read_mat, read_npz, read_parquet
+from qddot.identify.read_bags import bag_files, read_bag
+from qddot.identify.read_csv import read_csv
+from qddot.identify.table import Table
+
+SUFFIXES = (".csv", ".txt", ".tsv", ".npz", ".mat", ".parquet", ".db3", ".mcap")
+BLOCK = 100_000  # rows read at a time
+
+Source = str | PathLike[str] | Mapping[str, str | PathLike[str]]
+
+
+def read(source: Source, rows: int = BLOCK, repair: bool = False) -> Iterator[Table]:
+    """The rows of one recording in blocks of at most `rows`.
+
+    A mapping `{"q": "positions.csv", "tau": "currents.csv"}` is one recording kept in several files, row beside row; of each file
+    every column but the time is that quantity.
+
+    Raises:
+        InputError: the file cannot be read, or holds no rows.
+    """
+    if isinstance(source, Mapping):
+        blocks = beside({name: read(path, rows, repair) for name, path in source.items()})
+    else:
+        blocks = read_file(Path(source), rows, repair)
+    empty = True
+    for block in blocks:
+        empty = False
+        yield block
+    if empty:
+        raise InputError(f"{source}: no samples")
+
+
+def read_file(path: Path, rows: int, repair: bool) -> Iterator[Table]:
+    """The rows of one file, or of one folder of a bag."""
+    if not path.exists():
+        raise InputError(f"{path}: no such file")
+    with readable(path):
+        if path.is_dir():
+            for file in bag_files(path):
+                yield from read_bag(file, rows)
+            return
+        match path.suffix.lower():
+            case ".csv" | ".txt" | ".tsv":
+                yield from read_csv(path, rows, repair)
+            case ".npz":
+                yield from read_npz(path, rows)
+            case ".mat":
+                yield from read_mat(path, rows)
+            case ".parquet":
+                yield from read_parquet(path, rows)
+            case ".db3" | ".mcap":
+                yield from read_bag(path, rows)
+            case suffix:
+                raise InputError(f"{path.name}: no reader for {suffix or 'a file without suffix'!r} (known: {', '.join(SUFFIXES)})")
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Whatever a library trips over in a damaged file is said of the file."""
+    try:
+        yield
+    except (QddotError, MemoryError, PermissionError):
+        raise
+    except Exception as error:
+        raise InputError(f"{path.name}: damaged, or not {path.suffix}: {type(error).__name__}: {error}") from error
+
+
+def beside(streams: dict[str, Iterator[Table]]) -> Iterator[Table]:
+    """Blocks of several files as columns of one."""
+    while True:
+        tables = {name: table for name, stream in streams.items() if (table := next(stream, None)) is not None}
+        if not tables:
+            return
+        lengths = {name: len(tables[name]) if name in tables else 0 for name in streams}
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{tables[name].file if name in tables else name}: {n}" for name, n in lengths.items())
+            raise InputError(f"files that lie beside each other have as many rows each; here {told}")
+        columns: dict[str, np.ndarray] = {}
+        for name, table in tables.items():
+            for column, values in table.columns.items():
+                is_time = column.lower() in ("t", "time", "timestamp")
+                columns |= {column: values} if is_time else {f"{name}/{column}": values}
+        first = next(iter(tables.values()))
+        faults = {row: why for table in tables.values() for row, why in table.faults.items()}
+        yield Table(" + ".join(table.file for table in tables.values()), columns, first.row, faults)

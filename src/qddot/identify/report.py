@@ -1,0 +1,172 @@
+"""What came of an identification, for people: a table in the terminal, a page in Markdown or HTML with plots."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.errors import InputError, missing_extra
+from qddot.identify.residuals import Residuals
+
+if TYPE_CHECKING:
+    from qddot.identify.fit import Fit
+
+POINTS = 2000  # a plot shows at most
+STYLE = "body{font-family:sans-serif;max-width:70em;margin:2em auto}td{padding:2px 8px}img{max-width:100%}"
+
+
+def state(fit: Fit, name: str) -> str:
+    """What a parameter may be called: identified only if the fit is, and if its interval leaves zero out."""
+    if not fit.verdict.identified:
+        return "not identified"
+    low, high = fit.intervals[name]
+    return "identified" if low > 0 or high < 0 else "not distinguishable from 0"
+
+
+def rows(fit: Fit) -> Iterator[tuple[str, ...]]:
+    """Name, value, standard deviations (by blocks, classical), interval, state."""
+    classical = dict(zip(fit.base.names, fit.estimate.std_classical))
+    for name, value in fit.parameters.items():
+        low, high = fit.intervals[name]
+        yield name, f"{value:.5g}", f"{fit.std[name]:.2g}", f"{classical[name]:.2g}", f"{low:.4g} to {high:.4g}", state(fit, name)
+
+
+HEAD = ("base parameter", "value", "std (blocks)", "std (classical)", "95 % interval", "")
+
+
+def table(fit: Fit) -> Any:
+    """The parameters as a `rich` table."""
+    try:
+        from rich.table import Table
+    except ImportError:
+        raise missing_extra("rich", "id", "fit.table()") from None
+    found = Table(*HEAD, title=repr(fit))
+    for row in rows(fit):
+        found.add_row(*row, style=None if row[-1] == "identified" else "yellow")
+    return found
+
+
+def report(fit: Fit, path: Path | None) -> str:
+    """The report in Markdown; into `path` as Markdown, or as HTML with plots."""
+    text = markdown(fit)
+    if path is None:
+        return text
+    if path.suffix == ".md":
+        path.write_text(text, encoding="utf-8")
+    elif path.suffix in (".html", ".htm"):
+        path.write_text(page(fit), encoding="utf-8")
+    else:
+        raise InputError(f"{path.name}: a report is .md or .html")
+    return text
+
+
+# Markdown -------------------------------------------------------------------------------------------------------------------
+
+
+def markdown(fit: Fit) -> str:
+    parts = [f"# Identification of {fit.columns.robot.name}", "## Verdict", str(fit.verdict), "## Torques", "\n".join(torques(fit))]
+    parts += ["## Parameters", "\n".join(parameters(fit)), "## How", "\n".join(how(fit))]
+    return "\n\n".join(parts) + "\n"
+
+
+def torques(fit: Fit) -> Iterator[str]:
+    """Errors, filtered and raw."""
+    yield "| | relative, filtered | relative, raw | NRMS, filtered | NRMS, raw |"
+    yield "|---|---|---|---|---|"
+    for name, errors in (("training", fit.training), ("validation", fit.validation)):
+        if errors is not None:
+            values = (errors.relative, errors.relative_raw, errors.nrms, errors.nrms_raw)
+            yield f"| {name} | " + " | ".join("-" if np.isnan(x) else f"{x:.3%}" for x in values) + " |"
+    yield ""
+    yield "| joint | noise, N m | unseen blocks, N m | training, N m | validation, N m | validation raw, N m |"
+    yield "|---|---|---|---|---|---|"
+    unseen: Residuals | None = fit.validation
+    for j, joint in enumerate(fit.columns.robot.joint_names):
+        values = [fit.estimate.sigma[j], fit.estimate.unseen[j], fit.training.rms[j]]
+        values += [unseen.rms[j], unseen.rms_raw[j]] if unseen is not None else [np.nan, np.nan]
+        yield f"| {joint} | " + " | ".join("-" if np.isnan(x) else f"{x:.4g}" for x in values) + " |"
+
+
+def parameters(fit: Fit) -> Iterator[str]:
+    if not fit.verdict.identified:
+        yield "**These numbers are not identified parameters: see the verdict.**\n"
+    yield "| " + " | ".join(HEAD) + " | stands for |"
+    yield "|---" * (len(HEAD) + 1) + "|"
+    for row in rows(fit):
+        yield "| " + " | ".join(row) + f" | {fit.base.combination(row[0])} |"
+    yield ""
+    yield f"Essential ({len(fit.essential)} of {fit.base.rank}): {', '.join(fit.essential)}"
+
+
+def how(fit: Fit) -> Iterator[str]:
+    estimate = fit.estimate
+    yield f"- {estimate.method.upper()}, {estimate.samples} samples a joint in {estimate.blocks} blocks"
+    yield f"- condition number {estimate.condition:.3g} with scaled columns, {estimate.condition_raw:.3g} in SI units"
+    yield f"- rank gap of the base parameters {fit.base.gap:.2g}"
+    for finding in fit.findings:
+        yield f"- {finding.topic}: {finding.message}"
+
+
+# HTML -----------------------------------------------------------------------------------------------------------------------
+
+
+def page(fit: Fit) -> str:
+    body: list[str] = []
+    for line in markdown(fit).splitlines():
+        if line.startswith("#"):
+            level = len(line) - len(line.lstrip("#"))
+            body.append(f"<h{level}>{html.escape(line.strip('# '))}</h{level}>")
+        elif line.startswith("|") and not line.startswith("|---"):
+            row = "".join(f"<td>{html.escape(cell.strip())}</td>" for cell in line.strip("|").split("|"))
+            before = body.pop().removesuffix("</table>") if body[-1].endswith("</table>") else "<table>"
+            body.append(f"{before}<tr>{row}</tr></table>")
+        elif not line.startswith("|") and line:
+            body.append(f"<p>{html.escape(line.replace('**', ''))}</p>")
+    for title, figure in figures(fit):
+        body.append(f"<h2>{html.escape(title)}</h2><img alt='{html.escape(title)}' src='data:image/png;base64,{figure}'>")
+    title = html.escape(f"Identification of {fit.columns.robot.name}")
+    return f"<!doctype html><meta charset='utf-8'><title>{title}</title><style>{STYLE}</style>\n" + "\n".join(body)
+
+
+def figures(fit: Fit) -> Iterator[tuple[str, str]]:
+    """Title and PNG (base64) of each plot."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise missing_extra("matplotlib", "plot", "a report in HTML") from None
+    shown = fit.validation if fit.validation is not None else fit.training
+    where = "validation" if fit.validation is not None else "training"
+    names, step = fit.columns.robot.joint_names, max(1, len(shown.t_filtered) // POINTS)
+    for title in (f"Measured and predicted torque ({where}, filtered)", f"Residuals ({where}, filtered)"):
+        figure = Figure(figsize=(10, 1.8 * len(names)), layout="constrained")
+        for j, axes in enumerate(np.atleast_1d(figure.subplots(len(names), 1, sharex=True))):
+            t = shown.t_filtered[::step]
+            if title.startswith("Measured"):
+                axes.plot(t, shown.filtered_measured[::step, j], label="measured", lw=0.8)
+                axes.plot(t, shown.filtered_predicted[::step, j], label="predicted", lw=0.8)
+                axes.legend(loc="upper right", fontsize=7)
+            else:
+                axes.plot(t, shown.filtered[::step, j], lw=0.6)
+            axes.set_ylabel(f"{names[j]}\nN m", fontsize=7)
+        yield title, encoded(figure)
+    figure = Figure(figsize=(10, 0.22 * fit.base.rank + 1), layout="constrained")
+    axes = figure.subplots()
+    scale = np.maximum(np.abs(fit.estimate.theta), fit.estimate.std)
+    low, high = (fit.estimate.intervals / scale[:, None]).T
+    axes.errorbar(fit.estimate.theta / scale, range(fit.base.rank), xerr=(high - low) / 2, fmt="o", ms=3, lw=1)
+    axes.axvline(0, color="0.7", lw=0.8)
+    axes.set_yticks(range(fit.base.rank), fit.base.names, fontsize=7)
+    axes.set_xlabel("value and 95 % interval, relative")
+    yield "Parameters", encoded(figure)
+
+
+def encoded(figure: Any) -> str:
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=90)
+    return base64.b64encode(stream.getvalue()).decode()

@@ -1,0 +1,139 @@
+"""What parameters leave of the measured torques, as measured and through the filter; and what that says about the noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from qddot.identify.base import Base
+from qddot.identify.signals import Signals
+
+OUTLIER = 8.0  # robust standard deviations
+TOLERATED = 1e-3  # of the samples: Gaussian noise has none out there
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Torques of a prepared log, measured and predicted.
+
+    Attributes:
+        t: times (N,), s, of the raw samples; `measured`, `predicted` (N, nv), N m.
+        t_filtered: (M,), s; `filtered_measured`, `filtered_predicted` (M, nv): both through the filter.
+        segment: of each filtered sample (M,).
+        limits: largest torque of each joint (nv,), N m; inf where there is none.
+    """
+
+    t: np.ndarray
+    measured: np.ndarray
+    predicted: np.ndarray
+    t_filtered: np.ndarray
+    filtered_measured: np.ndarray
+    filtered_predicted: np.ndarray
+    segment: np.ndarray
+    limits: np.ndarray
+
+    @property
+    def raw(self) -> np.ndarray:
+        """(N, nv), N m."""
+        return self.measured - self.predicted
+
+    @property
+    def filtered(self) -> np.ndarray:
+        """(M, nv), N m."""
+        return self.filtered_measured - self.filtered_predicted
+
+    @property
+    def relative_raw(self) -> float:
+        """|error| / |tau| over all joints, of the torques as measured."""
+        return relative(self.raw, self.measured)
+
+    @property
+    def relative(self) -> float:
+        """The same of the filtered torques."""
+        return relative(self.filtered, self.filtered_measured)
+
+    @property
+    def rms_raw(self) -> np.ndarray:
+        """(nv,), N m."""
+        return rms(self.raw)
+
+    @property
+    def rms(self) -> np.ndarray:
+        """(nv,), N m, of the filtered torques."""
+        return rms(self.filtered)
+
+    @property
+    def nrms_raw(self) -> float:
+        """Rms over twice the torque limit, mean over the joints that have one."""
+        return nrms(self.rms_raw, self.limits)
+
+    @property
+    def nrms(self) -> float:
+        """The same of the filtered torques."""
+        return nrms(self.rms, self.limits)
+
+    @cached_property
+    def colour(self) -> np.ndarray:
+        """Correlation of each joint's filtered residual with itself one period of the cut-off later (nv,): 0 for white noise, which
+        the filter leaves uncorrelated at that distance."""
+        x = self.filtered - self.filtered.mean(axis=0)
+        lag = min(4, len(x) - 1)
+        same = self.segment[lag:] == self.segment[:-lag]
+        power = np.mean(x**2, axis=0)
+        return np.mean(x[lag:][same] * x[:-lag][same], axis=0) / np.where(power > 0, power, 1.0)
+
+    @cached_property
+    def outliers(self) -> np.ndarray:
+        """Part of each joint's raw samples (nv,) that stand out from both neighbours by more than eight robust standard deviations:
+        gross errors of a sensor or a bus. What the model misses is smooth and does not count."""
+        x = self.raw
+        alone = x[1:-1] - np.median(np.stack([x[:-2], x[1:-1], x[2:]]), axis=0)
+        steps = np.abs(np.diff(x, axis=0))
+        spread = 1.4826 * np.median(steps, axis=0)
+        return np.mean(np.abs(alone) > OUTLIER * np.where(spread > 0, spread, np.inf), axis=0)
+
+    @property
+    def has_outliers(self) -> bool:
+        """Whether there are more than noise has."""
+        return bool(np.any(self.outliers > TOLERATED))
+
+
+def residuals(base: Base, theta: np.ndarray, signals: Signals) -> Residuals:
+    """Of base parameters on a prepared log."""
+    columns = base.columns
+    evaluator = columns.evaluator()
+    whole = columns.T[:, base.independent] @ theta + columns.constant
+    predicted = np.empty_like(signals.tau_raw)
+    for start in range(0, len(signals), 1024):
+        part = slice(start, start + 1024)
+        moved = evaluator.at(signals.q[part], signals.qd[part], signals.qdd[part])
+        for j, used in enumerate(evaluator.used):
+            predicted[part, j] = moved.row(j) @ whole[used]
+    if evaluator.sprung:
+        predicted += columns.robot.spring_torque(signals.q)
+    segment = np.concatenate([np.full(s.stop - s.start, k) for k, s in enumerate(signals.decimated_segments)])
+    return Residuals(
+        t=signals.t,
+        measured=signals.tau_raw,
+        predicted=predicted,
+        t_filtered=signals.decimated(signals.t),
+        filtered_measured=signals.decimated(signals.tau_raw),
+        filtered_predicted=signals.decimated(predicted),
+        segment=segment,
+        limits=columns.robot.limits.effort,
+    )
+
+
+def rms(x: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.mean(x**2, axis=0))
+
+
+def relative(error: np.ndarray, whole: np.ndarray) -> float:
+    return float(np.linalg.norm(error) / np.linalg.norm(whole))
+
+
+def nrms(error: np.ndarray, limits: np.ndarray) -> float:
+    known = np.isfinite(limits) & (limits > 0)
+    return float(np.mean(error[known] / (2 * limits[known]))) if known.any() else float("nan")

@@ -1,0 +1,264 @@
+"""What goes into the regressor: smooth positions, their derivatives, and torques, all seen through one filter.
+
+Positions are low-passed without phase and differentiated by the same kernel. The model's columns, computed from them, and the
+measured torques then go through the low-pass together and are thinned out (`Signals.decimated`): whatever the filter does, it does
+to both sides of `tau = Y pi`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate, chain, pairwise
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from qddot.errors import InputError
+from qddot.identify.audit import velocity_agreement
+from qddot.identify.lowpass import LENGTH, LowPass, convolved
+from qddot.identify.resample import grid, is_uniform, onto
+from qddot.identify.spectrum import densities, motion_band, noise_floor
+from qddot.identify.table import Finding
+
+if TYPE_CHECKING:
+    from qddot.identify.log import Log
+
+LEAST, MOST = 5.0, 20.0  # cut-off over the edge of the motion
+LOST = 0.1  # of the shortest segment, at most, to each of the two filters
+Velocity = Literal["measured", "derivative"]
+
+
+@dataclass(frozen=True, eq=False)
+class Signals:
+    """A prepared log, at the log's rate.
+
+    Attributes:
+        t: times (N,), s.
+        q, qd, qdd: low-passed positions and their derivatives (N, n).
+        tau: low-passed torques (N, n), for plots; fits take `decimated(tau_raw)`.
+        tau_raw: torques as measured (N, n).
+        rate: samples a second.
+        cutoff: of the low-pass, Hz.
+        velocity: where `qd` and `qdd` come from.
+        segments: stretches without a pause.
+        findings: what was chosen, and why.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    tau: np.ndarray
+    tau_raw: np.ndarray
+    rate: float
+    cutoff: float
+    velocity: Velocity
+    segments: tuple[slice, ...]
+    findings: tuple[Finding, ...]
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    @property
+    def low_pass(self) -> LowPass:
+        """The filter of both sides."""
+        return LowPass(self.rate, self.cutoff)
+
+    @property
+    def factor(self) -> int:
+        """Samples for one decimated sample; there are at least four a period of the cut-off."""
+        return thinning(self.rate, self.cutoff)
+
+    @property
+    def decimated_segments(self) -> tuple[slice, ...]:
+        """The segments among decimated samples."""
+        counts = [(s.stop - s.start - 2 * self.low_pass.half - 1) // self.factor + 1 for s in self.segments]
+        return stacked(counts)
+
+    def decimated(self, x: np.ndarray) -> np.ndarray:
+        """Any signal (N, ...) along these samples, low-passed and thinned out: (M, ...). Linear in x, so `tau = Y pi` is kept."""
+        if len(x) != len(self):
+            raise InputError(f"a signal of {len(x)} samples; the prepared log has {len(self)}")
+        return np.concatenate([self.low_pass.decimated(np.asarray(x)[s], self.factor) for s in self.segments])
+
+
+def stacked(lengths: Iterable[int]) -> tuple[slice, ...]:
+    """Where parts of these lengths stand, one after the other."""
+    return tuple(slice(a, b) for a, b in pairwise(accumulate(lengths, initial=0)))
+
+
+def filter_span(rate: float, cutoff: float) -> int:
+    """Samples that both filters take for one decimated sample."""
+    return 4 * LowPass(rate, cutoff).half + 9
+
+
+def thinning(rate: float, cutoff: float) -> int:
+    """Samples for one."""
+    return max(1, int(rate / (4 * cutoff)))
+
+
+def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None = None) -> Signals:
+    """Low-passed positions, velocities, accelerations and torques of a log.
+
+    Args:
+        log: what was measured.
+        cutoff: of the low-pass, Hz. By default up to where positions are well above their noise, within five to twenty times the
+            frequency below which the motion lies; and not so low that the filter's ends cost a short log more than a fifth of it.
+            `findings` says which.
+        velocity: "measured" or "derivative" (of the positions); by default the measured one where it agrees with the positions and
+            is the less noisy.
+
+    Raises:
+        InputError: no segment is as long as the filter.
+    """
+    rate, findings = log.rate, []
+    if cutoff is None:
+        cutoff, why = chosen_cutoff(log)
+        findings.append(Finding("assumed", "cut-off", why))
+    elif not 0 < cutoff <= rate / 4:
+        raise InputError(f"cutoff={cutoff:g} Hz of a log at {rate:.4g} Hz: above 0 and at most a quarter of the rate")
+    if velocity is None:
+        velocity, why = chosen_velocity(log, cutoff)
+        findings.append(Finding("assumed", "velocity", why))
+    elif velocity == "measured" and log.qd is None:
+        raise InputError("velocity='measured': the log has no velocities")
+    return prepared(log, rate, cutoff, velocity, findings)
+
+
+def prepared(log: Log, rate: float, cutoff: float, velocity: Velocity, findings: list[Finding]) -> Signals:
+    """The signals, when everything is chosen."""
+    low_pass, span = LowPass(rate, cutoff), filter_span(rate, cutoff)
+    parts = [evened(log, segment, rate) for segment in log.segments]
+    made = [filtered(low_pass, velocity, *part) for part in parts if len(part[0]) >= span]
+    if not made:
+        raise InputError(
+            f"no segment is as long as the {span / rate:.3g} s that a cut-off of {cutoff:.3g} Hz takes "
+            f"(a longer log, or a higher cutoff=)"
+        )
+    if not all(is_uniform(log.t[segment], rate) for segment in log.segments):
+        findings.append(Finding("found", "resampled", f"times are uneven: cubic splines onto {rate:.6g} Hz"))
+    if len(made) < len(parts):
+        message = f"{len(parts) - len(made)} of {len(parts)} segments are shorter than the filter: left out"
+        findings.append(Finding("warning", "segments", message))
+    arrays = (np.concatenate([part[i] for part in made]) for i in range(6))
+    return Signals(
+        *arrays,
+        rate=rate,
+        cutoff=cutoff,
+        velocity=velocity,
+        segments=stacked(len(part[0]) for part in made),
+        findings=tuple(findings),
+    )
+
+
+Part = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]
+
+
+def evened(log: Log, segment: slice, rate: float) -> Part:
+    """t, q, qd, tau of a segment at even times."""
+    t, q, tau = log.t[segment], log.q[segment], log.tau[segment]
+    qd = None if log.qd is None else log.qd[segment]
+    if len(t) < 4 or is_uniform(t, rate):
+        return t, q, qd, tau
+    times = grid(t, rate)
+    return times, onto(times, t, q), None if qd is None else onto(times, t, qd), onto(times, t, tau)
+
+
+def filtered(
+    low_pass: LowPass, velocity: Velocity, t: np.ndarray, q: np.ndarray, qd: np.ndarray | None, tau: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """t, q, qd, qdd, tau, tau_raw where the kernels lie within the segment."""
+    edge = low_pass.half + 4
+    smooth, inner = low_pass.smooth, slice(4, len(q) - 4)
+    if velocity == "measured" and qd is not None:
+        first, second = convolved(qd[inner], smooth), convolved(qd, low_pass.slope)
+    else:
+        first, second = convolved(q, low_pass.slope), convolved(q, low_pass.curvature)
+    kept = slice(edge, len(q) - edge)
+    return t[kept], convolved(q[inner], smooth), first, second, convolved(tau[inner], smooth), tau[kept]
+
+
+def chosen_cutoff(log: Log) -> tuple[float, str]:
+    """Cut-off in Hz from the spectrum of the positions, and the reason in words."""
+    t, q, *_ = max((evened(log, segment, log.rate) for segment in log.segments), key=lambda part: len(part[0]))
+    edge, clear = motion_band(q, log.rate)
+    span = len(t) / log.rate
+    wanted, why = max(
+        (LEAST * edge, f"{LEAST:g} times the {edge:.3g} Hz below which 99.9 % of the motion's power lies"),
+        min(
+            (clear, "up to there positions are ten times as large as their noise"),
+            (MOST * edge, f"{MOST:g} times the {edge:.3g} Hz below which 99.9 % of the motion's power lies"),
+        ),
+        (LENGTH / (LOST * span), f"as high as it takes for the filter's ends to cost no more than a fifth of {span:.3g} s"),
+    )
+    if wanted > log.rate / 4:
+        wanted, why = log.rate / 4, f"a quarter of the rate; the motion would need {wanted:.3g} Hz, so accelerations will be poor"
+    return wanted, f"{wanted:.3g} Hz: {why}"
+
+
+def chosen_velocity(log: Log, cutoff: float) -> tuple[Velocity, str]:
+    """Whether measured velocities serve better than differentiated positions."""
+    if log.qd is None:
+        return "derivative", "positions are differentiated: the log has no velocities"
+    agreement = velocity_agreement(log)
+    if not agreement.good:
+        return "derivative", f"positions are differentiated: the log's velocities do not agree with them ({agreement})"
+    part = max((evened(log, segment, log.rate) for segment in log.segments), key=lambda p: len(p[0]))
+    by_position, by_velocity = (noise_floor(*densities(x, log.rate)) for x in part[1:3] if x is not None)
+    ratio = float(np.median(np.sqrt(by_velocity / np.maximum(by_position * (2 * np.pi * cutoff) ** 2, 1e-300))))
+    if ratio > 1:
+        why = f"below {cutoff:.3g} Hz that is {ratio:.2g} times less noisy than the log's velocities"
+        return "derivative", f"positions are differentiated: {why}"
+    return (
+        "measured",
+        f"the log's: they agree with the positions ({agreement}) and are {1 / max(ratio, 1e-300):.2g} times less noisy",
+    )
+
+
+def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Velocity | None = None) -> Iterator[Signals]:
+    """`prepare` for `Log.chunks`: each chunk with as much of the one before as the filters need.
+
+    The decimated samples of all chunks are those of the whole log, where it is evenly sampled. What is left open is chosen from the
+    first chunk.
+
+    Raises:
+        InputError: no stretch of the log is as long as the filter.
+    """
+    logs = iter(logs)
+    first = next(logs, None)
+    if first is None:
+        return
+    rate, tail, some = first.rate, None, False
+    findings: list[Finding] = []
+    if cutoff is None:
+        cutoff, why = chosen_cutoff(first)
+        findings.append(Finding("assumed", "cut-off", f"from the first chunk: {why}"))
+    if velocity is None:
+        velocity, why = chosen_velocity(first, cutoff)
+        findings.append(Finding("assumed", "velocity", f"from the first chunk: {why}"))
+    for log in chain([first], logs):
+        whole = appended(tail, log) if tail is not None and continues(tail, log, rate) else log
+        span, last = filter_span(rate, cutoff), whole.segments[-1]
+        if any(segment.stop - segment.start >= span for segment in whole.segments):
+            some = True
+            yield prepared(whole, rate, cutoff, velocity, [*findings])
+        factor = thinning(rate, cutoff)
+        used = max(0, (last.stop - last.start - span) // factor + 1) * factor
+        tail = whole[last.start + used :]
+    if not some:
+        raise InputError(f"no stretch of the log is long enough for a low-pass at {cutoff:.3g} Hz")
+
+
+def continues(before: Log, after: Log, rate: float) -> bool:
+    """Whether a chunk goes on where the last one stopped."""
+    return 0 < after.t[0] - before.t[-1] < 5 / rate
+
+
+def appended(before: Log, after: Log) -> Log:
+    """Two chunks of one record, the seam no segment's end."""
+    whole = before + after
+    seam = len(before)
+    first = slice(0, after.segments[0].stop + seam)
+    return dataclasses.replace(whole, segments=(first, *whole.segments[len(before.segments) + 1 :]))

@@ -1,0 +1,55 @@
+"""Up to which frequency a log holds motion, and how much noise lies beyond."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.signal import periodogram
+
+CLEAR = 100.0  # the motion's power over the noise's, up to where it is worth differentiating
+MOTION = 0.999  # of the power of the positions lies below the edge of the motion
+
+
+class Band(NamedTuple):
+    """Of the joints that move, Hz."""
+
+    edge: float
+    """below it lies nearly all power of the positions, in every joint"""
+    clear: float
+    """up to it positions are well above their noise, in half of the joints"""
+
+
+def densities(x: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
+    """One-sided power density (M, k) of signals (N, k), per Hz, under a window without side lobes; straight lines are taken out."""
+    return periodogram(x, fs=rate, window="blackmanharris", detrend="linear", axis=0)
+
+
+def noise_floor(f: np.ndarray, power: np.ndarray) -> np.ndarray:
+    """White noise of each channel, (k,), per Hz: the median density in the upper half of the band."""
+    upper = f > 0.5 * f[-1]
+    return np.median(power[upper], axis=0) / np.log(2)  # the median of an exponential distribution is log 2 of its mean
+
+
+def last_clear(density: np.ndarray, level: float) -> int:
+    """The last bin above a level that is reached from the peak without an empty octave: harmonics count, a whistle does not."""
+    at = int(np.argmax(density))
+    while len(above := np.flatnonzero(density[at + 1 : 2 * at + 2] > level)):
+        at += int(above[-1]) + 1
+    return at
+
+
+def motion_band(q: np.ndarray, rate: float) -> Band:
+    """Where positions (N, n) hold motion."""
+    f, power = densities(q, rate)
+    spread = np.std(q, axis=0)
+    moving = spread > 0.01 * spread.max()
+    if not moving.any():
+        return Band(f[1], f[1])
+    edges, clears = [], []
+    for density, floor in zip(power[:, moving].T, noise_floor(f, power[:, moving])):
+        end = last_clear(density, CLEAR * floor)
+        below = np.cumsum(density[: end + 1])
+        edges.append(f[np.searchsorted(below, MOTION * below[-1])])
+        clears.append(f[end])
+    return Band(float(max(edges)), float(np.median(clears)))

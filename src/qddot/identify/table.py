@@ -1,0 +1,62 @@
+"""What every reader makes of a file: named columns, and where each row stood."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from qddot.errors import InputError
+
+Level = Literal["found", "assumed", "repaired", "warning"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was found in a log, assumed about it, repaired in it, or that makes it doubtful."""
+
+    level: Level
+    topic: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.level:<8}  {self.topic:<9}  {self.message}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of a log file, as written.
+
+    Attributes:
+        file: its name, for messages.
+        columns: name -> samples (N,), or (N, k) where the file keeps a matrix.
+        row: the file's number of the first row, from 1; a header does not count.
+        faults: rows the reader could not read whole, and why; they are NaN in every column.
+        texts: columns left out because they hold text and are called like nothing a log needs.
+    """
+
+    file: str
+    columns: dict[str, np.ndarray]
+    row: int = 1
+    faults: dict[int, str] = field(default_factory=dict)
+    texts: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return max((len(column) for column in self.columns.values()), default=0)
+
+
+def bad_row(file: str, row: int, rule: str, fix: str = "") -> InputError:
+    """`log.csv: row 3: t not increasing: 0.05 after 0.1 (...)`."""
+    return InputError(f"{file}: row {row}: {rule}" + (f" ({fix})" if fix else ""))
+
+
+def joined(tables: Sequence[Table]) -> Table:
+    """Consecutive blocks of one file as one table."""
+    first = tables[0]
+    if len(tables) == 1:
+        return first
+    columns = {name: np.concatenate([table.columns[name] for table in tables]) for name in first.columns}
+    faults = {row: why for table in tables for row, why in table.faults.items()}
+    return Table(first.file, columns, first.row, faults, first.texts)

@@ -1,0 +1,228 @@
+"""From logs to parameters, simulated and real."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qddot
+from qddot import Inertia
+from qddot.errors import InputError
+from qddot.identify import Columns, Log, base_parameters, instrumental, prepare, residuals
+from tests.identify.arms import random_arm
+from tests.identify.simulated import REAL, ROBOTS, panda, series, simulated, truth
+
+real = pytest.mark.skipif(REAL is None, reason="no recorded logs here")
+DATA = REAL or Path()
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    columns = Columns.of(random_arm(0, 3), armature=False)
+    theta = truth(columns)
+    log = simulated(columns, theta, 30.0, 200.0, (1e-5, 0.05), 1)
+    return (
+        columns,
+        theta,
+        log,
+        columns.robot.identify(log, columns=columns, validation=simulated(columns, theta, 10.0, 200.0, (0, 0), 2, 3)),
+    )
+
+
+def test_parameters_and_verdict(fitted) -> None:
+    columns, theta, _, fit = fitted
+    assert fit.verdict, fit.verdict
+    assert fit.validation.relative < 2e-3
+    expected = dict(zip(fit.base.names, fit.base.K @ theta))
+    for name, (low, high) in fit.intervals.items():
+        assert low - 2 * fit.std[name] < expected[name] < high + 2 * fit.std[name], name
+    q, qd, qdd = series(columns.robot, np.linspace(0, 1, 50), 7)
+    np.testing.assert_allclose(fit.predict(q, qd, qdd), columns.matrix(q, qd, qdd) @ theta, atol=0.5)
+    assert set(fit.essential) <= set(fit.base.names)
+
+
+def test_report(fitted, tmp_path: Path) -> None:
+    *_, fit = fitted
+    text = fit.report(tmp_path / "report.html")
+    assert "| validation |" in text
+    assert "relative, raw" in text
+    assert "<img" in (tmp_path / "report.html").read_text()
+    assert fit.table().row_count == fit.base.rank
+    with pytest.raises(InputError, match=r"a report is \.md or \.html"):
+        fit.report(tmp_path / "report.pdf")
+
+
+def test_robot_and_urdf(fitted, tmp_path: Path) -> None:
+    pytest.importorskip("cvxpy")
+    columns, _, _, fit = fitted
+    fit.to_urdf(tmp_path / "arm.urdf")
+    again = qddot.load(tmp_path / "arm.urdf")
+    q, qd, qdd = series(columns.robot, np.linspace(0, 1, 50), 7)
+    tau = [robot.inverse_dynamics(q, qd, qdd) for robot in (fit.robot, again)]
+    assert np.abs(tau[0] - tau[1]).max() < 1e-8
+    for link in fit.robot.model.links:
+        if link.inertia is not None and link.inertia.mass > 0:
+            assert np.linalg.eigvalsh(link.inertia.pseudo_inertia())[0] > 0
+
+
+def test_gross_errors_are_noticed_and_weighed_down(fitted) -> None:
+    columns, theta, log, _ = fitted
+    draw = np.random.default_rng(0)
+    tau = log.tau.copy()
+    tau[draw.random(tau.shape) < 0.004] += 200.0
+    bad = Log(log.t, log.q, tau, joint_names=log.joint_names)
+    auto, plain = (columns.robot.identify(bad, columns=columns, method=method) for method in ("auto", "wls"))
+    assert auto.estimate.method == "irls"
+    errors = [np.linalg.norm((f.estimate.theta - f.base.K @ theta) / f.estimate.std_classical) for f in (auto, plain)]
+    assert errors[0] < errors[1]
+
+
+def test_instruments_take_the_bias_of_noisy_positions() -> None:
+    columns = Columns.of(random_arm(0, 3), armature=False)
+    base, theta = base_parameters(columns), truth(columns)
+    log = simulated(columns, theta, 20.0, 200.0, (3e-3, 0.01), 1)
+    clean = prepare(simulated(columns, theta, 20.0, 200.0, (0, 0), 1), 10.0)
+    fit = columns.robot.identify(log, columns=columns, method="wls", cutoff=10.0)
+    found = instrumental(base, fit.signals, (clean.q, clean.qd, clean.qdd), fit.estimate)
+    errors = [np.linalg.norm((e.theta - base.K @ theta) / fit.estimate.std) for e in (found, fit.estimate)]
+    assert errors[0] < errors[1]
+    with pytest.raises(InputError, match="the reference's q has shape"):
+        instrumental(base, fit.signals, (clean.q[1:], clean.qd, clean.qdd), fit.estimate)
+
+
+def test_poor_motion_is_refused() -> None:
+    columns = Columns.of(random_arm(0, 3), armature=False)
+    log = simulated(columns, truth(columns), 5.0, 200.0, (1e-5, 0.05), 1)
+    still = Log(log.t, log.q * [1, 0.01, 1], log.tau, joint_names=log.joint_names)
+    fit = columns.robot.identify(still, columns=columns)
+    assert not fit.verdict
+    assert fit.verdict.has("insufficient excitation")
+    assert "not identified parameters" in fit.report()
+
+
+def test_a_log_of_other_joints_is_refused() -> None:
+    columns = Columns.of(random_arm(0, 3))
+    log = simulated(columns, truth(columns), 5.0, 200.0, (0, 0), 1)
+    with pytest.raises(InputError, match="the log has 3 joints"):
+        random_arm(1, 2).identify(log)
+    with pytest.raises(InputError, match="all torques are zero"):
+        columns.robot.identify(Log(log.t, log.q, 0 * log.tau, joint_names=log.joint_names))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(ROBOTS is None, reason="example-robot-data is not installed")
+@pytest.mark.parametrize(
+    ("noise", "inertial", "friction", "torque"), [((1e-5, 0.1), 1e-3, 0.02, 1e-3), ((1e-4, 0.5), 3e-3, 0.05, 3e-3)]
+)
+def test_simulated_panda(noise, inertial: float, friction: float, torque: float) -> None:
+    columns = Columns.of(panda(), armature=False)
+    theta = truth(columns)
+    log, other = simulated(columns, theta, 40.0, 1000.0, noise, 1), simulated(columns, theta, 10.0, 1000.0, (0, 0), 2, 5)
+    fit = columns.robot.identify(log, columns=columns, validation=other)
+    true = fit.base.K @ theta
+    error = fit.estimate.theta - true
+    links = np.array(["_link" in name for name in fit.base.names])
+    slides = np.array([name.endswith((".viscous", ".coulomb")) for name in fit.base.names])
+    assert np.linalg.norm(error[links]) < inertial * np.linalg.norm(true[links])
+    assert np.abs(error[slides] / true[slides]).max() < friction
+    assert fit.validation is not None
+    assert fit.validation.relative < torque
+
+
+@pytest.mark.slow
+def test_intervals_cover_the_truth() -> None:
+    columns = Columns.of(random_arm(0, 3), armature=False)
+    base, theta = base_parameters(columns), truth(columns)
+    hits = []
+    for seed in range(200):
+        fit = columns.robot.identify(
+            simulated(columns, theta, 40.0, 100.0, (1e-5, 0.1), seed), columns=columns, method="wls", cutoff=5.0
+        )
+        low, high = fit.estimate.intervals.T
+        hits.append(np.mean((low < base.K @ theta) & (base.K @ theta < high)))
+    assert 0.90 <= np.mean(hits) <= 0.98
+
+
+# real arms --------------------------------------------------------------------------------------------------------------------
+
+
+@real
+def test_lwr4() -> None:
+    robot = qddot.load(DATA / "kuka_lwr4_flobaroid/kuka_lwr4_gaz.urdf")
+    train, unseen = (Log.load(DATA / f"kuka_lwr4_flobaroid/measurements_{k}.npz", robot) for k in (1, 2))
+    fit = robot.identify(train, validation=unseen)
+    assert fit.verdict, fit.verdict
+    assert fit.validation is not None
+    assert fit.validation.relative < 0.021
+    assert fit.validation.nrms < 0.0014
+
+
+@real
+def test_tx40() -> None:
+    robot = qddot.load(DATA / "tx40_figaroh/tx40_mdh_modified.urdf")
+    N = np.diag([32.0, 32, 45, -48, 45, 32])
+    N[5, 4] = 32
+    files = {"q": DATA / "tx40_figaroh/pos_read_data.csv", "tau": DATA / "tx40_figaroh/curr_data.csv"}
+    log = Log.load(files, robot, rate=5000.0, motor_matrix=N, offsets=[0, -np.pi / 2, np.pi / 2, 0, 0, 0])
+    *_, five, six = robot.joint_names
+    found = robot.identify(log, columns=Columns.of(robot, coupled=[(five, six)]), cutoff=60.0).parameters
+    published = {f"joint_{k}.viscous": x for k, x in enumerate((8.05, 5.53, 1.97, 1.11, 1.86), start=1)}
+    published |= {f"joint_{k}.coulomb": x for k, x in enumerate((7.14, 8.26, 6.34, 2.48, 3.03), start=1)}
+    published |= {f"{five}+{six}.viscous": 0.616, f"{five}+{six}.coulomb": 1.95}
+    for name, value in published.items():
+        assert found[name] == pytest.approx(value, rel=0.02), name
+
+
+def dh_arm(rows: list[tuple[float, ...]], mass: float, gravity: tuple[float, float, float]) -> qddot.Robot:
+    """From (d, a, alpha, theta) in m and degrees, with links of about the right size."""
+    table = [{"d": d, "a": a, "alpha": float(np.radians(alpha)), "theta": float(np.radians(theta))} for d, a, alpha, theta in rows]
+    return qddot.from_dh(table, inertias=[Inertia.sphere(mass, 0.2)] * len(rows), gravity=gravity)
+
+
+@real
+def test_ur10() -> None:
+    d, a, alpha = (0.1273, 0, 0, 0.163941, 0.1157, 0.0922), (0, -0.612, -0.5723, 0, 0, 0), (90, 0, 0, 90, -90, 0)
+    robot = dh_arm([(*row, 0) for row in zip(d, a, alpha)], 3.0, (0, 0, -9.81))
+    train, unseen = Log.load(DATA / "ur10_unisa/ur10_exciting_trajectory.csv", robot).split(0.7)
+    fit = robot.identify(train, validation=unseen)
+    assert fit.verdict, fit.verdict
+    assert fit.validation is not None
+    assert fit.validation.relative < 0.072
+
+
+@real
+def test_kr300_is_refused() -> None:
+    rows = [
+        (-0.675, 0.35, 90, 0),
+        (-0.189, 1.15, 0, 0),
+        (0.189, 0.041, -90, 90),
+        (-1, 0, 90, 0),
+        (0, 0, -90, 0),
+        (-0.24, 0, 180, 0),
+    ]
+    robot = dh_arm(rows, 50.0, (0, 0, 9.81))
+    log = Log.load([DATA / f"kuka_kr300/rec_{k}.mat" for k in "ABC"], robot)
+    for columns in (None, Columns.of(robot, harmonics={robot.joint_names[1]: 2})):
+        fit = robot.identify(log, columns=columns)
+        assert fit.verdict.has("insufficient excitation")
+        assert "turned back" in str(fit.verdict)
+
+
+@real
+def test_gen3_is_refused() -> None:
+    robot = qddot.load(DATA / "kinova_gen3/gen3.urdf")
+    logs = [Log.load(path, robot, columns={"tau": "TorqueCur"}) for path in sorted((DATA / "kinova_gen3").glob("*.csv"))]
+    whole = sum(logs[1:], logs[0])
+    for columns in (None, Columns.of(robot, armature=False)):
+        assert robot.identify(whole, columns=columns).verdict.has("insufficient excitation")
+
+
+def test_residuals_of_the_truth_are_the_noise() -> None:
+    columns = Columns.of(random_arm(0, 3))
+    base, theta = base_parameters(columns), truth(columns)
+    left = residuals(base, base.K @ theta, prepare(simulated(columns, theta, 10.0, 500.0, (0, 0.1), 1), 10.0))
+    np.testing.assert_allclose(left.rms_raw, 0.1, rtol=0.1)
+    assert np.abs(left.colour).max() < 0.2
+    assert not left.has_outliers

@@ -1,0 +1,115 @@
+"""Log-Cholesky coordinates, and fits in them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from qddot.errors import ConvergenceError, InputError
+from qddot.identify.log_cholesky import Chart, derivative, factor, from_ten, nonlinear_least_squares, to_ten
+from qddot.identify.pseudo_inertia import pseudo_inertia
+from qddot.model.inertia import Inertia
+from tests.identify.arms import random_arm, random_states
+from tests.robots import random_inertia
+
+BALL = np.array(Inertia.sphere(2.0, 0.2).ten_vector(), float)
+
+
+def test_round_trips():
+    rng = np.random.default_rng(0)
+    eta = rng.normal(size=(50, 10))
+    assert np.allclose(from_ten(to_ten(eta)), eta, atol=1e-9)
+    ten = np.array([random_inertia(rng).ten_vector() for _ in range(50)], float)
+    assert np.allclose(to_ten(from_ten(ten)), ten, atol=1e-12)
+
+
+def test_every_point_is_a_body():
+    ten = to_ten(2 * np.random.default_rng(1).normal(size=(100, 10)))
+    assert all(np.linalg.eigvalsh(J)[0] > 0 for J in pseudo_inertia(ten))
+    assert all(Inertia.from_ten_vector(x.tolist()).is_consistent for x in ten)
+
+
+def test_the_factor_is_upper_triangular():
+    U = factor(np.random.default_rng(2).normal(size=10))
+    assert np.array_equal(U, np.triu(U))
+
+
+def test_derivative_against_differences():
+    eta, h = np.random.default_rng(3).normal(size=10) * 0.5, 1e-6
+    numeric = np.stack([(to_ten(eta + h * e) - to_ten(eta - h * e)) / (2 * h) for e in np.eye(10)], axis=1)
+    assert np.allclose(derivative(eta), numeric, atol=1e-7 * abs(numeric).max())
+    assert derivative(np.stack([eta, eta])).shape == (2, 10, 10)
+
+
+def test_a_plate_has_no_coordinates():
+    with pytest.raises(InputError, match="a body with volume has a positive definite one"):
+        from_ten(np.array(Inertia.rod(1.0, 1.0).ten_vector(), float))
+
+
+def test_the_chart_leaves_drives_alone():
+    chart = Chart((*(f"a.{x}" for x in ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")), "j.viscous"))
+    pi = np.append(BALL, 0.3)
+    x = chart.coordinates(pi)
+    assert x[-1] == 0.3
+    assert np.allclose(chart.parameters(x), pi)
+    assert chart.jacobian(x)[-1].tolist() == [0.0] * 10 + [1.0]
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_torques_of_a_consistent_truth_are_recovered(exact: bool):
+    robot = random_arm(0, 3)
+    Y = robot.regressor(*random_states(0, robot, 100)).reshape(-1, 30)
+    tau = Y @ robot.parameters()
+    fit = nonlinear_least_squares(
+        lambda pi: Y @ pi - tau, robot.parameter_names, np.tile(BALL, 3), jacobian=(lambda pi: Y) if exact else None
+    )
+    assert fit.residual < 1e-6 * np.linalg.norm(tau) < fit.start_residual
+    assert all(np.linalg.eigvalsh(J)[0] > 0 for J in pseudo_inertia(fit.parameters.reshape(3, 10)))
+    assert np.isinf(fit.deviations[robot.parameter_names.index("l0.m")])
+
+
+def test_output_error_fit_of_a_falling_arm():
+    """Simulated positions, not torques: which no linear least squares can use."""
+    truth = random_arm(1, 1)
+    pi = truth.parameters()
+    names, dt, t = truth.parameter_names, 0.01, np.arange(150)
+
+    def simulated(pi: np.ndarray) -> np.ndarray:
+        kernel = truth.kernel("forward_dynamics", parameters="runtime").ufunc
+        q, qd, found = np.array([0.3]), np.zeros(1), []
+        for _ in t:
+            qd = qd + dt * kernel(q, qd, np.zeros(1), pi)[0]
+            q = q + dt * qd
+            found.append(q[0])
+        return np.array(found)
+
+    measured = simulated(pi)
+    start = pi.copy()
+    start[4:] *= 1.3
+    fit = nonlinear_least_squares(lambda x: simulated(x) - measured, names, start, gamma=1e-6)
+    assert fit.residual < 1e-4 < fit.start_residual
+
+
+def test_only_what_is_free_moves():
+    robot = random_arm(2, 2)
+    Y = robot.regressor(*random_states(2, robot, 50)).reshape(-1, 20)
+    start = robot.parameters()
+    start[10:] = BALL
+    tau = Y @ robot.parameters()
+    fit = nonlinear_least_squares(
+        lambda pi: Y @ pi - tau, robot.parameter_names, start, jacobian=lambda pi: Y, free=["l1"], gamma=1e-9
+    )
+    assert np.allclose(fit.parameters[:10], start[:10], rtol=1e-12, atol=1e-14)
+    assert (fit.deviations[:10] == 0).all()
+    assert fit.residual < 1e-3 * fit.start_residual
+
+
+def test_refusals():
+    robot = random_arm(3, 1)
+    start, names = robot.parameters(), robot.parameter_names
+    with pytest.raises(InputError, match="free='l9' is neither a parameter nor a link"):
+        nonlinear_least_squares(lambda pi: pi, names, start, free=["l9"])
+    with pytest.raises(InputError, match="of link 'l0' all ten numbers are free, or none"):
+        nonlinear_least_squares(lambda pi: pi, names, start, free=["l0.m"])
+    with pytest.raises(ConvergenceError, match="not converged after 2 evaluations"):
+        nonlinear_least_squares(lambda pi: pi - 3 * BALL, names, BALL, evaluations=2)

@@ -1,0 +1,142 @@
+"""Loads and drive gains."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from qddot.errors import InputError
+from qddot.identify.drive_gains import Recording, drive_gains
+from qddot.identify.payload import load_regressor, payload
+from qddot.model.inertia import Inertia
+from qddot.model.model import Model
+from qddot.robot import Robot
+from tests.identify.arms import random_arm, random_states
+
+BOX = Inertia.box(1.5, (0.1, 0.2, 0.15)).shifted((0.03, -0.02, 0.12))
+TEN = np.array(BOX.ten_vector(), float)
+
+
+def loaded(robot: Robot, load: Inertia) -> Robot:
+    """With a load welded to the last link."""
+    model = robot.model
+    last = robot.body_names[-1]
+    links = [replace(link, inertia=link.inertia + load) if link.name == last else link for link in model.links]
+    return Robot(Model(model.name, links, model.joints, model.frames, model.gravity))
+
+
+def test_the_load_is_what_a_heavier_link_adds():
+    robot = random_arm(0, 5)
+    states = random_states(0, robot, 20)
+    frame = robot.body_names[-1]
+    extra = loaded(robot, BOX).inverse_dynamics(*states) - robot.inverse_dynamics(*states)
+    assert np.allclose(load_regressor(robot, *states, frame) @ TEN, extra, atol=1e-10)
+
+
+def test_a_box_is_recovered_exactly_without_noise():
+    robot = random_arm(1, 6)
+    states = random_states(1, robot, 100)
+    found = payload(robot, *states, loaded(robot, BOX).inverse_dynamics(*states))
+    assert np.allclose(found.parameters, TEN, atol=1e-8)
+    assert found.identified.all()
+    assert found.reason == ""
+    assert found.inertia.mass == pytest.approx(1.5)
+    assert np.allclose(found.inertia.com, (0.03, -0.02, 0.12), atol=1e-8)
+
+
+def test_a_box_is_within_its_intervals():
+    """About 95 % of all intervals hold the truth, also with noise that is alike from sample to sample."""
+    robot = random_arm(2, 6)
+    heavy = loaded(robot, BOX)
+    states = random_states(2, robot, 400)
+    clean = heavy.inverse_dynamics(*states)
+    rng, inside = np.random.default_rng(0), []
+    for _ in range(20):
+        noise = rng.normal(size=clean.shape)
+        for k in range(1, len(noise)):
+            noise[k] = 0.5 * noise[k - 1] + noise[k]
+        found = payload(robot, *states, clean + 0.5 * noise)
+        inside.append((found.intervals[:, 0] < TEN) & (found.intervals[:, 1] > TEN))
+        assert found.fit.margins[f"{found.frame}"] > 0
+    print(f"coverage {np.mean(inside):.3f}")
+    assert 0.9 < np.mean(inside) < 0.99
+
+
+def test_torques_without_the_load_may_be_measured():
+    robot = random_arm(3, 4)
+    states = random_states(3, robot, 50)
+    other = robot.inverse_dynamics(*states) + 7.0  # an arm of which nothing is known
+    extra = load_regressor(robot, *states, robot.tip) @ TEN
+    assert np.allclose(payload(robot, *states, other + extra, unloaded=other).parameters, TEN, atol=1e-7)
+
+
+def test_poses_at_rest_show_mass_and_first_moment_only():
+    robot = random_arm(4, 5)
+    q = random_states(4, robot, 30)[0]
+    zero = np.zeros_like(q)
+    found = payload(robot, q, zero, zero, loaded(robot, BOX).gravity_torque(q))
+    assert found.identified.tolist() == [True] * 4 + [False] * 6
+    assert np.allclose(found.parameters[:4], TEN[:4], atol=1e-7)
+    assert np.isinf(found.deviations[4:]).all()
+    assert "poses at rest show m and m c only" in found.reason
+    assert found.inertia.is_consistent
+    assert "Ixx" in str(found)
+    assert "not identified" in str(found)
+
+
+def test_one_pose_is_too_few_and_a_prior_helps():
+    robot = random_arm(5, 3)
+    q = random_states(5, robot, 1)[0]
+    zero = np.zeros_like(q)
+    tau = loaded(robot, BOX).gravity_torque(q)
+    with pytest.raises(InputError, match=r"the torques show no mass on 'l2': 1.5 \+- inf kg"):
+        payload(robot, q, zero, zero, tau)
+    found = payload(robot, q, zero, zero, tau, prior=Inertia.box(1.4, (0.1, 0.1, 0.1)))
+    assert not found.identified.any()
+    assert np.isinf(found.deviations).all()
+
+
+def test_no_load_is_said():
+    robot = random_arm(6, 4)
+    states = random_states(6, robot, 50)
+    tau = robot.inverse_dynamics(*states) + np.random.default_rng(0).normal(size=(50, 4))
+    with pytest.raises(InputError, match="the torques show no mass"):
+        payload(robot, *states, tau)
+
+
+def test_refusals():
+    robot = random_arm(7, 2)
+    states = random_states(7, robot, 5)
+    with pytest.raises(InputError, match="frame 'base' does not move"):
+        payload(robot, *states, states[0], frame="base")
+    with pytest.raises(InputError, match=r"tau has shape \(5, 1\): 5 samples of 2 joints"):
+        payload(robot, *states, states[0][:, :1])
+    with pytest.raises(InputError, match="unloaded has shape"):
+        payload(robot, *states, states[0], unloaded=np.zeros(3))
+    with pytest.raises(InputError, match="qd holds a number that is not finite"):
+        payload(robot, states[0], states[1] * np.nan, states[2], states[0])
+
+
+def test_drive_gains_from_a_known_load():
+    robot = random_arm(8, 4)
+    rng = np.random.default_rng(0)
+    gains = np.array([2.0, 0.5, 30.0, 4.0])
+    free, with_load = random_states(8, robot, 200), random_states(9, robot, 200)
+    signals = [robot.inverse_dynamics(*free) / gains, loaded(robot, BOX).inverse_dynamics(*with_load) / gains]
+    exact = drive_gains(robot, Recording(*free, signals[0]), Recording(*with_load, signals[1]), BOX)
+    assert np.allclose(exact.gains, gains, rtol=1e-6)
+    noisy = [s + 0.02 * signals[0].std(axis=0) * rng.normal(size=s.shape) for s in signals]
+    found = drive_gains(robot, Recording(*free, noisy[0]), Recording(*with_load, noisy[1]), BOX)
+    print(found)
+    assert (abs(found.gains - gains) < 4 * found.deviations).all()
+    assert (found.deviations < 0.05 * gains).all()
+
+
+def test_a_signal_of_the_wrong_sign_is_said():
+    robot = random_arm(8, 2)
+    free, with_load = random_states(8, robot, 100), random_states(9, robot, 100)
+    signals = [-robot.inverse_dynamics(*free), -loaded(robot, BOX).inverse_dynamics(*with_load)]
+    with pytest.raises(InputError, match="is the sign of the signal right"):
+        drive_gains(robot, Recording(*free, signals[0]), Recording(*with_load, signals[1]), BOX)
