@@ -1,6 +1,8 @@
 # `make demo` and `make test` do all the set-up themselves: a virtual environment in .venv and the pinned dependencies.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
+# Two workers share the cores; linear algebra that starts threads of its own would only get in their way.
+export OPENBLAS_NUM_THREADS := 1
 STAMP := .venv/.installed
 
 .PHONY: setup demo test test-all lint docs bench clean
@@ -39,6 +41,8 @@ bench:
 	.venv-bench/bin/python benchmarks/operations.py
 	.venv-bench/bin/python benchmarks/core.py
 	.venv-bench/bin/python benchmarks/rollouts.py
+	.venv-bench/bin/python benchmarks/equations.py
+	.venv-bench/bin/python benchmarks/identification.py
 
 clean:
 	rm -rf .venv .venv-bench build dist docs/_build .pytest_cache .ruff_cache .hypothesis

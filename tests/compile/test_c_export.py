@@ -98,7 +98,13 @@ def agrees(robot: Robot, library: Path, name: str, wanted: list, tolerance: floa
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", qddot.catalog_names())
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name in ("arm7", "delta", "five_bar") else name
+        for name in qddot.catalog_names()
+    ],
+)
 def test_every_quantity_of_the_catalog(name, tmp_path):
     robot = qddot.load(name)
     paths = robot.export_c(tmp_path, everything(robot))
@@ -117,7 +123,7 @@ def test_every_joint_type(tmp_path):
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["puma560", "cart_pole", "random"])
+@pytest.mark.parametrize("name", [pytest.param("puma560", marks=pytest.mark.slow), "cart_pole", "random"])
 def test_single_precision(name, tmp_path):
     robot = Robot(random_model(np.random.default_rng(8), 4)) if name == "random" else qddot.load(name)
     robot.export_c(tmp_path, everything(robot), precision="float")
