@@ -15,7 +15,7 @@ SIDES = ("joint", "motor")
 
 @dataclass(frozen=True)
 class Drive:
-    """A joint's drive. Besides what the links ask for, `load` with the rotor in it, the joint needs
+    """A joint's drive. Besides what the links ask for, `load` with the rotor in it, the joint needs::
 
         viscous * qd + (coulomb + (static - coulomb) / (1 + (qd / stribeck_velocity)^2) + load_friction * |load|) * sign(qd),
 
