@@ -23,7 +23,7 @@ from qddot.algorithms.drives import friction_torque, spring_torque
 from qddot.algorithms.mass_matrix import mass_matrix
 from qddot.algorithms.regressor import regressor
 from qddot.algorithms.stacked import stacked_newton_euler
-from qddot.algorithms.taylor import torque_rates
+from qddot.algorithms.torque_rates import torque_rates
 from qddot.errors import InputError
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar

@@ -29,7 +29,7 @@ class Task:
         if not rows or any(row not in AXES for row in rows):
             raise InputError(f"rows={rows!r}: a task has some of the coordinates {', '.join(AXES)}")
         self.robot, self.frame = robot, robot.tip if frame is None else frame
-        self.rows = [AXES.index(row) for row in rows]
+        self.names, self.rows = tuple(rows), [AXES.index(row) for row in rows]
 
     def position(self, q: np.ndarray) -> np.ndarray:
         return self.robot.transform(q, self.frame)[..., :3, 3][..., self.rows]
@@ -37,16 +37,11 @@ class Task:
     def jacobian(self, q: np.ndarray) -> np.ndarray:
         return self.robot.jacobian(q, self.frame, "world_aligned")[..., 3:, :][..., self.rows, :]
 
-    def drift(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """`Jdot qd`."""
-        rate = self.robot.jacobian_dot(q, qd, self.frame, "world_aligned")[..., 3:, :][..., self.rows, :]
-        return np.einsum("...ij,...j->...i", rate, qd)
-
 
 class OperationalSpace:
     """`tau = J^T Lambda (x_r'' + Kp e + Kd e' - Jdot qd) + C qd + g + friction`, and damping in what the task leaves free.
 
-    After Khatib (1987). `Lambda = (J M^-1 J^T)^-1` is the inertia the task feels.
+    After Khatib (1987). `Lambda = (J M^-1 J^T)^-1` is the inertia the task feels; where there is none, a `SingularityError` says so.
     """
 
     def __init__(self, task: Task, reference: Follow, kp: ArrayLike, kd: ArrayLike, posture_damping: float = 0.0) -> None:
@@ -55,12 +50,11 @@ class OperationalSpace:
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         task, robot, want = self.task, self.task.robot, self.reference(t)
-        J, M = task.jacobian(q), robot.mass_matrix(q)
-        wanted = want.qdd + self.kp * (want.q - task.position(q)) + self.kd * (want.qd - J @ qd) - task.drift(q, qd)
-        Y = np.linalg.solve(M, J.T)
-        force = np.linalg.solve(J @ Y, wanted)
-        posture = -self.posture_damping * M @ (qd - Y @ np.linalg.solve(J @ Y, J @ qd))
-        return J.T @ force + posture + robot.bias_torque(q, qd)
+        space = robot.task_space(q, qd, task.frame, rows=task.names)
+        wanted = want.qdd + self.kp * (want.q - task.position(q)) + self.kd * (want.qd - space.V)
+        force = space.M_C @ (wanted - space.Jdot @ qd)
+        posture = -self.posture_damping * space.M @ (qd - space.J_bar @ space.V)
+        return space.J.T @ force + posture + robot.bias_torque(q, qd)
 
 
 class Impedance:

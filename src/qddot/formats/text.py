@@ -61,12 +61,11 @@ from qddot.formats.keys import ORIGIN, POSE, Keys
 from qddot.formats.subject import Subject
 from qddot.formats.tables import CONVENTIONS, DHRow, Screw, dh_model, screws_model
 from qddot.formats.text_constraints import read_constraints
+from qddot.formats.text_drives import read_drive, read_transmissions
 from qddot.model.description import Frame, Limits, Mimic
-from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
 from qddot.model.model import GRAVITY, Model
 from qddot.model.scalar import Scalar, is_symbolic
-from qddot.model.transmission import Transmission
 
 SHORT = {"S": "screws", "B": "body_screws", "M": "tool"}
 TOP = ("name", "gravity", "base", "base_inertia", "symbols", "values", "frames", "transmissions", "constraints")
@@ -121,7 +120,7 @@ def read_text(path: str | Path, *, strict: bool = False, gravity: Sequence[Scala
             model = _bodies(top, strict, given)
         else:
             model = _screws(top, form, strict=strict, **given)
-        model = model.copy(transmissions=_transmissions(top))
+        model = model.copy(transmissions=read_transmissions(top))
     except ModelError as error:
         if error.file and "> inertial" not in error.element:
             raise
@@ -302,7 +301,7 @@ def _extras(keys: Keys) -> dict[str, Any]:
         "inertia": _inertia(keys, "inertia"),
         "inertia_place": keys.get("inertia").place if "inertia" in keys else None,
         "limits": _limits(keys),
-        "drive": _drive(keys),
+        "drive": read_drive(keys),
         "mimic": _mimic(keys),
     }
 
@@ -360,19 +359,6 @@ def _limits(keys: Keys) -> Limits | None:
     return Limits(**{name: table.real(name, 0.0) for name in names if name in table})
 
 
-def _drive(keys: Keys) -> Drive | None:
-    return _drive_of(keys.get("drive"), f"{keys.element} > drive", keys.scope) if "drive" in keys else None
-
-
-def _drive_of(node: Node, element: str, scope: Scope) -> Drive:
-    names = [field.name for field in fields(Drive)]
-    table = Keys(node, element, names, scope)
-    values: dict[str, Any] = {name: table.array(table.get(name), name) for name in names if name in table and name != "side"}
-    if "side" in table:
-        values["side"] = table.text("side")
-    return table.made(Drive, **values)
-
-
 def _mimic(keys: Keys) -> Mimic | None:
     if "mimic" not in keys:
         return None
@@ -380,23 +366,6 @@ def _mimic(keys: Keys) -> Mimic | None:
         return Mimic(keys.text("mimic"))
     table = Keys(keys.get("mimic"), f"{keys.element} > mimic", ("joint", "multiplier", "offset"), keys.scope)
     return Mimic(table.text("joint"), table.number("multiplier", 1.0), table.number("offset", 0.0))
-
-
-def _transmissions(top: Keys) -> list[Transmission]:
-    found = []
-    for i, node in enumerate(top.items("transmissions"), 1):
-        keys = Keys(node, f"transmission {i}", ("joints", "matrix", "motors", "drives"), top.scope)
-        found.append(
-            keys.made(
-                Transmission,
-                joints=tuple(keys.texts("joints")),
-                matrix=keys.array(keys.get("matrix"), "matrix"),
-                drives=tuple(_drive_of(x, f"{keys.element} > drive {k}", top.scope) for k, x in enumerate(keys.items("drives"), 1)),
-                motors=tuple(keys.texts("motors")) if "motors" in keys else (),
-                place=node.place,
-            )
-        )
-    return found
 
 
 def _frames(top: Keys) -> list[Frame]:

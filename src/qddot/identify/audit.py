@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qddot.errors import InputError
 from qddot.identify.lowpass import LowPass, convolved
 from qddot.identify.resample import grid, is_uniform, onto
 from qddot.identify.spectrum import motion_band
@@ -135,10 +136,15 @@ class Agreement:
 
 
 def velocity_agreement(log: Log) -> Agreement:
-    """Fits qd by the derivative of a smoothed q and its own derivative (a small delay), joint by joint."""
+    """Fits qd by the derivative of a smoothed q and its own derivative (a small delay), joint by joint.
+
+    Raises:
+        InputError: a log without velocities.
+    """
+    if log.qd is None:
+        raise InputError("the log has no velocities to compare with its positions")
     segment = max(log.segments, key=lambda s: s.stop - s.start)
     rate, t = log.rate, log.t[segment]
-    assert log.qd is not None
     q, qd = log.q[segment], log.qd[segment]
     if not is_uniform(t, rate):
         times = grid(t, rate)

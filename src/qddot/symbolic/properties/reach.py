@@ -45,9 +45,9 @@ def reach(model: Model, domain: Domain) -> Reach:
         com = np.array(body.inertia.h, dtype=float) / m if m else np.zeros(3)
         moments = np.linalg.eigvalsh(I - m * (com @ com * np.eye(3) - np.outer(com, com)))
         high, odd = abs(moments).max(), (moments[-1] - moments[0]) / 2
-        turn, speed, bend = carried(lifted.bodies, body, com, domain, n)
+        turn, single, speed, bend = carried(lifted.bodies, body, com, domain, n)
         turning = np.outer(turn, turn)
-        twist = high / 2 * (turning - np.diag(np.diag(turning))) + odd * turning
+        twist = high / 2 * (turning - np.diag(single)) + odd * turning  # a joint does not turn its own axis, only others do
         with np.errstate(invalid="ignore"):
             M += m * np.outer(speed, speed) + high * turning
             g += weight * m * speed
@@ -56,9 +56,9 @@ def reach(model: Model, domain: Domain) -> Reach:
 
 
 def carried(bodies: list[LiftedBody], body: LiftedBody, com: np.ndarray, domain: Domain, n: int):
-    """At unit rate of each column, at most: how fast a body turns, and how fast its centre of mass goes; and how large the second
-    derivatives of the position of the centre of mass are."""
-    turn, speed, bend = np.zeros(n), np.zeros(n), np.zeros((n, n))
+    """At unit rate of each column, at most: how fast a body turns, the squares of that joint by joint (one column may move
+    several), how fast its centre of mass goes; and how large the second derivatives of the position of the centre of mass are."""
+    turn, single, speed, bend = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((n, n))
     arm, beyond = com, 0.0  # from the joint: a constant vector in the body, then at most so much further
     index = body.index
     while index != WORLD:
@@ -71,10 +71,11 @@ def carried(bodies: list[LiftedBody], body: LiftedBody, com: np.ndarray, domain:
             bend[:, c] += spin * speed
             bend[c, c] += spin * fast
             turn[c] += spin
+            single[c] += spin * spin
             speed[c] += fast
         beyond += np.linalg.norm(arm) + travel(at, domain)
         arm, index = np.array(at.placement.p, dtype=float), at.parent
-    return turn, speed, bend
+    return turn, single, speed, bend
 
 
 def travel(body: LiftedBody, domain: Domain) -> float:

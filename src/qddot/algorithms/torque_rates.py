@@ -1,0 +1,20 @@
+"""Rates of inverse dynamics along a motion: its own text, over scalars that move."""
+
+from __future__ import annotations
+
+from qddot.algorithms.inverse_dynamics import inverse_dynamics
+from qddot.algorithms.kinematics import Scalars
+from qddot.algorithms.moving import Moving, MovingField, moving
+from qddot.model.model import LiftedModel
+from qddot.model.scalar import Scalar
+
+
+def torque_rates(
+    model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, jerk: Scalars, snap: Scalars
+) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+    """tau, dtau/dt and d2tau/dt2 along a motion with this jerk and snap (third and fourth derivative of q)."""
+    position, speed, acceleration = (
+        [Moving(*x) for x in zip(*rates)] for rates in ((q, qd, qdd), (qd, qdd, jerk), (qdd, jerk, snap))
+    )
+    tau = [moving(x) for x in inverse_dynamics(LiftedModel(model.source, MovingField(model.field)), position, speed, acceleration)]
+    return [t.x for t in tau], [t.dx for t in tau], [t.ddx for t in tau]
