@@ -41,7 +41,7 @@ class Task:
 class OperationalSpace:
     """`tau = J^T Lambda (x_r'' + Kp e + Kd e' - Jdot qd) + C qd + g + friction`, and damping in what the task leaves free.
 
-    After Khatib (1987). `Lambda = (J M^-1 J^T)^-1` is the inertia the task feels; where there is none, a `SingularityError` says so.
+    After Khatib (1987). `Lambda = (J M^-1 J^T)^-1` is the inertia the task feels; where there is none, an error says so.
     """
 
     def __init__(self, task: Task, reference: Follow, kp: ArrayLike, kd: ArrayLike, posture_damping: float = 0.0) -> None:
