@@ -6,7 +6,7 @@ import sympy
 from numpy.testing import assert_allclose, assert_array_equal
 
 import qddot
-from qddot import Drive, Inertia, ModelReferenceError, ModelValueError, Transmission
+from qddot import Builder, Drive, Inertia, ModelReferenceError, ModelValueError, Transmission
 
 RNG = np.random.default_rng(5)
 Q, QD, QDD = RNG.uniform(-1, 1, (3, 3))
@@ -284,3 +284,10 @@ def test_symbols_of_a_drive():
         robot.subs({fs: 0.4, vs: 0.2, mu: 0.1}).friction_torque(QD),
         arm(Drive(coulomb=0.1, static=0.4, stribeck_velocity=0.2)).friction_torque(QD),
     )
+
+
+def test_the_motor_of_an_elastic_joint_turns_with_its_own_coordinate():
+    drive = Drive(rotor_inertia=1e-3, series_stiffness=100.0, gear_ratio=50)
+    robot = Builder().body("a", mass=1, com=(1, 0, 0), drive=drive).body("b", "a", mass=1, com=(1, 0, 0)).robot()
+    assert robot.motor_names == ("a_joint", "b_joint")
+    assert_allclose(robot.transmission_matrix, [[0, 0, 50], [0, 1, 0]])

@@ -1,11 +1,13 @@
 """Motion without dry friction and stops: energy, order, manifolds, batches, forces, and what cannot be simulated."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import qddot
-from qddot import Builder, Drive, Inertia, InputError, IntegrationError, SingularityError
+from qddot import Builder, Drive, Inertia, InputError, IntegrationError, Limits, SingularityError, Transmission
 from tests.simulate.real_robots import ROBOTS
 
 METHODS = ("RK45", "DOP853", "Radau")
@@ -157,6 +159,26 @@ def test_efforts_and_torque_speed_lines_limit_the_joint_forces():
     assert_allclose(fast.tau[0], 3.0)
     assert_allclose(robot.simulate([0], None, 20.0, torque=[100.0], step=0.01).qd[-1], 10 / 3, rtol=1e-3)  # no-load speed
     assert_allclose(robot.simulate([0], None, 0.01, torque=[100.0], saturate=False).tau[0], 100)
+
+
+def test_limits_hold_the_motor_of_an_elastic_joint():
+    drive = Drive(rotor_inertia=1e-3, series_stiffness=100.0, gear_ratio=3, torque_speed=(2.0, 10.0))
+    robot = Builder(gravity=(0, 0, 0)).body("a", mass=1, com=(1, 0, 0), drive=drive, limits=Limits(effort=5.0)).robot()
+    assert_allclose(robot.simulate([0, 0], None, 0.001, torque=[100.0, 100.0]).tau[0], [100.0, 5.0])  # the effort of the joint
+    assert_allclose(robot.simulate([0, 0], [0, 5 / 3], 0.001, torque=[0.0, 100.0]).tau[0], [0.0, 3.0])  # the line
+
+
+def test_lines_of_coupled_motors_hold_at_the_motors():
+    """A differential: motor 1 turns with the sum of both joints, motor 2 with their difference."""
+    builder = Builder(gravity=(0, 0, 0)).body("a", mass=1, com=(1, 0, 0)).body("b", "a", xyz=(1, 0, 0), mass=1, com=(1, 0, 0))
+    N = np.array([[10.0, 10.0], [10.0, -10.0]])
+    transmission = Transmission(("a_joint", "b_joint"), N.tolist(), (Drive(torque_speed=(1.0, 20.0)), None))
+    robot = builder.robot().with_transmission(transmission)
+    motors = robot.simulate([0, 0], [0.5, 0.5], 0.001, torque=N.T @ [5.0, 5.0]).tau[0] @ np.linalg.inv(N)
+    assert_allclose(motors, [0.5, 5.0])  # half the no-load speed leaves half the stall torque; the other has no line
+    idle = replace(transmission, matrix=((10.0, 0.0), (10.0, 0.0)))
+    with pytest.raises(InputError, match="square and invertible"):
+        builder.robot().with_transmission(idle).simulate([0, 0], None, 0.001)
 
 
 def test_external_forces(arm):

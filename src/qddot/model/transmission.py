@@ -99,9 +99,12 @@ def transmission_rows(model: Model) -> list[tuple[str, list[Scalar]]]:
             for joint, ratio in zip(x.joints, ratios):
                 row[columns[joint].start] = ratio
             rows.append((name, row))
-    for name, span in columns.items():
+    for name in columns:
+        if name in coupled or name not in joints:  # a name that no joint has is the motor of an elastic one
+            continue
         drive = joints[name].drive
-        for c in span if name not in coupled else ():
+        elastic = drive is not None and drive.series_stiffness is not None
+        for c in columns[f"{name}.motor"] if elastic else columns[name]:
             row = [0.0] * model.mechanism.nv
             row[c] = drive.gear_ratio if drive else 1.0
             rows.append((name, row))

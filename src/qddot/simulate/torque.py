@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -115,26 +115,69 @@ def as_law(nv: int, given: Any, times: np.ndarray) -> Law:
 
 
 class TorqueLimits:
-    """Effort limits of the joints and torque-speed lines of the motors; `active` is False where there are none."""
+    """Effort limits of the joints and torque-speed lines of the motors; `active` is False where there are none.
+
+    A line belongs to a motor: with motor speeds `N qd` and `tau = N^T motor torques`, what is asked for is held at the motors.
+    """
 
     def __init__(self, robot: Robot) -> None:
         self.effort = robot.limits.effort
-        self.stall, self.speed = np.full(robot.nv, np.inf), np.full(robot.nv, np.inf)
-        columns = {c.name: c.v.start for c in robot.model.mechanism.coordinates}
-        for name, drive in robot.drives.items():
-            driven = name if drive.series_stiffness is None else f"{name}.motor"
-            if drive.torque_speed and driven in columns:
-                gear = abs(float(drive.gear_ratio))
-                self.stall[columns[driven]] = drive.torque_speed[0] * gear
-                self.speed[columns[driven]] = drive.torque_speed[1] / gear
-        self.active = bool(np.isfinite(np.concatenate([self.effort, self.stall])).any())
+        lines = [*own_lines(robot), *coupled_lines(robot)]
+        self.columns = [c for line in lines for c in line.columns]
+        self.turns = np.zeros((len(self.columns), len(self.columns)))
+        at = 0
+        for line in lines:
+            block = slice(at, at := at + len(line.columns))
+            self.turns[block, block] = line.turns
+        self.stall, self.speed = (np.array([x[k] for line in lines for x in line.stall_and_speed]) for k in (0, 1))
+        self.active = bool(lines) or bool(np.isfinite(self.effort).any())
 
     def __call__(self, tau: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """The nearest joint forces that can be had at this speed."""
-        if not self.active:
-            return tau
-        has_line, part = np.isfinite(self.stall), qd / self.speed  # the line falls from stall to zero at the no-load speed
-        upper = np.where(has_line, np.where(has_line, self.stall, 0.0) * (1 - part), np.inf)
-        lower = np.where(has_line, np.where(has_line, -self.stall, 0.0) * (1 + part), -np.inf)
-        upper, lower = np.maximum(upper, 0.0), np.minimum(lower, 0.0)
-        return np.clip(tau, np.maximum(lower, -self.effort), np.minimum(upper, self.effort))
+        """The joint forces that are left of those asked for at this speed."""
+        if self.columns:
+            N, part = self.turns, qd[..., self.columns] @ self.turns.T / self.speed
+            motors = np.linalg.solve(N.T, tau[..., self.columns, None])[..., 0]
+            upper = np.maximum(self.stall * (1 - part), 0.0)  # the line falls from stall to zero at the no-load speed
+            lower = np.minimum(-self.stall * (1 + part), 0.0)
+            held = np.clip(motors, lower, upper)
+            tau = np.broadcast_to(tau, (*held.shape[:-1], tau.shape[-1])).copy()
+            tau[..., self.columns] = held @ N
+        return np.clip(tau, -self.effort, self.effort)
+
+
+class Lines(NamedTuple):
+    """Torque-speed lines of motors that share columns of qd: each motor's (stall torque, no-load speed), inf where it has none."""
+
+    columns: list[int]
+    turns: np.ndarray
+    stall_and_speed: list[tuple[float, float]]
+
+
+NO_LINE = (np.inf, np.inf)
+
+
+def own_lines(robot: Robot) -> list[Lines]:
+    """Of the motors that drive one joint each; an elastic joint's turns with its own coordinate."""
+    columns = {c.name: c.v.start for c in robot.model.mechanism.coordinates}
+    found = []
+    for name, drive in robot.drives.items():
+        driven = name if drive.series_stiffness is None else f"{name}.motor"
+        if drive.torque_speed and driven in columns:
+            found.append(Lines([columns[driven]], np.array([[float(drive.gear_ratio)]]), [drive.torque_speed]))
+    return found
+
+
+def coupled_lines(robot: Robot) -> list[Lines]:
+    columns = {c.name: c.v.start for c in robot.model.mechanism.coordinates}
+    found = []
+    for x in robot.model.transmissions:
+        lines = [drive.torque_speed if drive and drive.torque_speed else NO_LINE for drive in x.drives]
+        if any(line is not NO_LINE for line in lines):
+            N = np.array(x.matrix, dtype=float)
+            if N.shape[0] != N.shape[1] or np.linalg.matrix_rank(N) < len(N):
+                raise InputError(
+                    f"motors {', '.join(x.motors)} have torque-speed lines, but their matrix does not say how forces are shared: "
+                    "it must be square and invertible (or simulate with saturate=False)"
+                )
+            found.append(Lines([columns[name] for name in x.joints], N, lines))
+    return found
