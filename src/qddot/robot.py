@@ -857,7 +857,7 @@ class Robot:
                 (t, q, qd) -> tau, such as a controller of `qddot.control`. If it has an attribute `period`, it is asked once every
                 period and held in between.
             f_ext, f_tip: external forces as in `inverse_dynamics`, or functions (t, q, qd) that give such.
-            constraints: what the robot moves under; True for the constraints of its description.
+            constraints: what the robot moves under; None: the constraints of its description, if any; False: none, the open tree.
             parameters: inertial parameters (..., 10 bodies) in the order of `parameters()` instead of the robot's own, such as a
                 batch of randomised robots.
             events: a function of (t, q, qd), or several: where it crosses zero, its name and the time go to `events` of the result.

@@ -135,11 +135,11 @@ def inertial_parameters(robot: Robot, given: Any) -> np.ndarray | None:
 
 def enforced(robot: Robot, constraints: Any, parameters: np.ndarray | None) -> Enforced | None:
     """The constraints of a simulation; None without."""
-    if constraints is None or constraints is False:
+    if constraints is False or (constraints is None and not robot.model.constraints):
         return None
     if parameters is not None:
         raise InputError("constraints know the robot's own parameters only: leave parameters out, or change the robot")
-    return Enforced(robot._evaluate, None if constraints is True else constraints)
+    return Enforced(robot._evaluate, constraints)
 
 
 def time_grid(t: Any, step: float) -> np.ndarray:
