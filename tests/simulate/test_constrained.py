@@ -84,7 +84,7 @@ def test_what_is_refused():
 
 
 def test_the_open_tree_moves_when_asked_for():
-    robot, q, qd = start("four_bar")
+    robot, q, qd = start("delta")
     opened = robot.simulate(q, qd, 0.1, constraints=False, stops=False)
     assert opened.lam is None
     assert abs(robot.constraint_residual(opened.q)).max() > 1e-3
