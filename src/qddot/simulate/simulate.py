@@ -135,7 +135,7 @@ def inertial_parameters(robot: Robot, given: Any) -> np.ndarray | None:
 
 def enforced(robot: Robot, constraints: Any, parameters: np.ndarray | None) -> Enforced | None:
     """The constraints of a simulation; None without."""
-    if constraints is False or (constraints is None and not robot.model.constraints):
+    if constraints is False or (constraints is None and not any(c.active for c in robot.model.constraints)):
         return None
     if parameters is not None:
         raise InputError("constraints know the robot's own parameters only: leave parameters out, or change the robot")
