@@ -923,11 +923,56 @@ class Robot:
         how = {"columns": columns, "validation": validation, "method": method, "cutoff": cutoff}
         return identify(self, log, **how, engine=engine, address=address, progress=progress)
 
-    def excitation(self, **options: Any) -> Excitation:
-        """A motion from rest to rest that shows the base parameters best, within all limits (see `qddot.identify.excitation`)."""
+    def excitation(
+        self,
+        *,
+        period: float = 15.0,
+        harmonics: int = 5,
+        ramp: float = 2.0,
+        periods: int = 1,
+        limits: Limits | None = None,
+        acceleration: ArrayLike = np.inf,
+        radius: float | None = None,
+        friction: Sequence[str] = ("viscous", "coulomb"),
+        noise: ArrayLike = 1.0,
+        home: ArrayLike | None = None,
+        starts: int = 2,
+        iterations: int = 80,
+        seed: int = 0,
+        progress: Callable[[str], None] | None = None,
+    ) -> Excitation:
+        """The motion from rest to rest that shows the base parameters best, within all limits.
+
+            plan = robot.excitation(acceleration=10.0, radius=0.06)
+            plan.to_csv("plan.csv", rate=250)
+
+        A finite Fourier series maximises `log det` of the information (IPOPT with exact gradients; needs the extra `casadi`), from
+        the best of random series. What is returned was looked at on a grid of 1 ms and keeps every limit there.
+
+        Args:
+            period, harmonics: of the series, s; its base frequency is `1 / period`.
+            ramp: duration of the blends from rest and to rest, s.
+            periods: how often the series is repeated.
+            limits: positions, speeds and torques; the robot's own if None. `robot.limits._replace(velocity=...)` for others.
+            acceleration: limits (nv,), or one number for all.
+            radius: of the capsules about the links that must not touch, m; None: self-distance is not looked at.
+            friction: which of viscous, coulomb, offset shall be identified of every joint, besides the inertial parameters.
+            noise: standard deviations of the torques (nv,), or one number.
+            home: configuration (nq,) where the motion starts and ends; None: wherever suits.
+            starts, iterations: how many searches, and steps of each; fewer are faster.
+            seed: of the random series.
+            progress: called with a line of text now and then.
+
+        Raises:
+            InputError: joints without a single coordinate, limits that leave no room, or leave the motion unbounded.
+            ConvergenceError: no motion within the limits was found.
+        """
         from qddot.identify.excitation import excitation
 
-        return excitation(self, **options)
+        series = {"period": period, "harmonics": harmonics, "ramp": ramp, "periods": periods, "home": home}
+        bounds = {"limits": limits, "acceleration": acceleration, "radius": radius}
+        search = {"friction": friction, "noise": noise, "starts": starts, "iterations": iterations, "seed": seed, "progress": progress}
+        return excitation(self, **series, **bounds, **search)
 
     def to_urdf(self, path: str | Path) -> None:
         """Write a URDF that reads back to the same dynamics."""
