@@ -252,11 +252,12 @@ class Robot:
         lines = [f"{head}, gravity ({', '.join(map(short, self.model.gravity))})"]
         joints = {joint.name: joint for joint in self.model.joints}
         for c in self.model.mechanism.coordinates[:SHOWN]:
-            joint = joints[c.name]
             low, high = c.limits.lower, c.limits.upper
             bounded = c.single and (np.isfinite(low) or np.isfinite(high))
             reach = f"  [{low:.4g}, {high:.4g}]" if bounded else ""
-            lines.append(f"  q{span(c.q)}  {c.name}  {c.kind}  {joint.parent} -> {joint.child}{reach}")
+            joint = joints.get(c.name)
+            where = f"{joint.parent} -> {joint.child}" if joint else "behind an elastic gear"
+            lines.append(f"  q{span(c.q)}  {c.name}  {c.kind}  {where}{reach}")
         if len(self.joint_names) > SHOWN:
             lines.append(f"  ... and {len(self.joint_names) - SHOWN} more joints")
         for name, (leader, multiplier, offset) in list(self.mimics.items())[:SHOWN]:
@@ -971,8 +972,8 @@ class Robot:
 
         series = {"period": period, "harmonics": harmonics, "ramp": ramp, "periods": periods, "home": home}
         bounds = {"limits": limits, "acceleration": acceleration, "radius": radius}
-        search = {"friction": friction, "noise": noise, "starts": starts, "iterations": iterations, "seed": seed, "progress": progress}
-        return excitation(self, **series, **bounds, **search)
+        search = {"starts": starts, "iterations": iterations, "seed": seed, "progress": progress}
+        return excitation(self, **series, **bounds, **search, friction=friction, noise=noise)
 
     def to_urdf(self, path: str | Path) -> None:
         """Write a URDF that reads back to the same dynamics."""

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import qddot
-from qddot import Drive, Inertia, InputError
+from qddot import Builder, Drive, Inertia, InputError
 from qddot.control import (
     PD,
     ComputedTorque,
@@ -124,6 +124,14 @@ def test_elastic_joints_behave_as_if_the_gears_were_stiff():
     assert_allclose(motion.q[:, :2] - goal, (q0 - goal) * (1 + x + x**2 / 2 + x**3 / 6) * np.exp(-x), atol=1e-6)
 
 
+def test_elastic_drives_belong_to_coordinates_not_to_the_order_of_a_description():
+    soft, stiff = (Drive(rotor_inertia=0.1, series_stiffness=k) for k in (300.0, 1500.0))
+    builder = Builder().body("b", "a", xyz=(0.4, 0, 0), mass=1, com=(0.2, 0, 0), drive=soft)
+    robot = builder.body("a", mass=1, com=(0.2, 0, 0), drive=stiff).robot()
+    assert robot.joint_names[:2] == ("a_joint", "b_joint")
+    assert_allclose(ElasticFeedbackLinearisation(robot, Hold([0, 0]), 10.0).stiffness, [1500.0, 300.0])
+
+
 def test_a_controller_may_be_sampled(arm):
     """The same law, asked every 10 ms only: it still comes to rest."""
 
@@ -140,3 +148,21 @@ def test_what_is_refused(arm):
         Task(arm, rows=("x", "roll"))
     with pytest.raises(InputError, match="every joint must be elastic"):
         ElasticFeedbackLinearisation(arm, Quintic([0, 0, 0], [1, 1, 1], 1.0), 10.0)
+    for extra in ({"series_damping": 0.1}, {"load_friction": 0.1}, {"rotor_axis": (1, 0, 0)}):
+        drive = Drive(rotor_inertia=0.1, series_stiffness=300.0, **extra)
+        with pytest.raises(InputError, match="which this law does not make up for"):
+            ElasticFeedbackLinearisation(Builder().body("a", mass=1, com=(1, 0, 0), drive=drive).robot(), Hold([0]), 10.0)
+
+
+def test_laws_for_stiff_joints_refuse_elastic_ones():
+    robot = Builder().body("a", mass=1, com=(1, 0, 0), drive=Drive(rotor_inertia=0.1, series_stiffness=300.0)).robot()
+    hold, task = Hold([0, 0]), Task(robot, rows=("x",))
+    for make in (
+        lambda: PD(robot, hold, 1, 1),
+        lambda: ComputedTorque(robot, hold, 1, 1),
+        lambda: SlotineLi(robot, hold, 1, 1, 1),
+        lambda: OperationalSpace(task, hold, 1, 1),
+        lambda: Impedance(task, hold, 1, 1),
+    ):
+        with pytest.raises(InputError, match="sits behind an elastic gear"):
+            make()

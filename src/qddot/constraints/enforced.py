@@ -67,8 +67,13 @@ class Enforced:
         A, b = self.values(("A", "Adot_qd"), q, qd)
         if tolerance is not None:
             self.refuse_violation(q, times(A, self.evaluate.prepared("qd", qd, A.shape[-1:])), tolerance)
-        tau = self.evaluate.prepared("tau", tau, (A.shape[-1],))
-        f = minus(tau, self.forced("bias_torque", {"q": q, "qd": qd}, f_ext, f_tip))
+        tau, speeds = (self.evaluate.prepared(name, x, A.shape[-1:]) for name, x in (("tau", tau), ("qd", qd)))
+        try:
+            np.broadcast_shapes(tau.shape, speeds.shape)
+        except ValueError:
+            raise InputError(f"leading dimensions of tau {tau.shape[:-1]} and qd {speeds.shape[:-1]} do not fit") from None
+        delivered = self.evaluate("delivered_torque", {"qd": qd, "tau": tau}, {})
+        f = minus(delivered, self.forced("load_torque", {"q": q, "qd": qd, "qdd": np.zeros(A.shape[-1])}, f_ext, f_tip))
         solver = self.factored(q, A)
         solver.warn_of_redundant_rows()
         with np.errstate(all="ignore"):
@@ -79,12 +84,12 @@ class Enforced:
     def inverse_dynamics(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, lam: ArrayLike, f_ext: Any, f_tip: Any, tolerance: float | None
     ) -> np.ndarray:
-        """tau = M qdd + h + A^T lam."""
+        """tau = M qdd + h + A^T lam, where friction in proportion to the load feels lam, too."""
         A, b = self.values(("A", "Adot_qd"), q, qd)
-        tau = self.forced("inverse_dynamics", {"q": q, "qd": qd, "qdd": qdd}, f_ext, f_tip)
+        load = self.forced("load_torque", {"q": q, "qd": qd, "qdd": qdd}, f_ext, f_tip)
         if tolerance is not None:
             refuse_impossible(A, b, self.evaluate.prepared("qdd", qdd, A.shape[-1:]), tolerance)
-        return plus(tau, self.force(A, lam))
+        return self.evaluate("demanded_torque", {"qd": qd, "tau": plus(load, self.force(A, lam))}, {})
 
     def force(self, A: np.ndarray, lam: ArrayLike) -> np.ndarray:
         """A^T lam (..., nv)."""
@@ -181,7 +186,8 @@ def as_constraints(evaluate: Evaluator, constraints: Any) -> tuple[Constraint, .
         constraints = [c for c in evaluate.model.constraints if c.active]
         if not constraints:
             raise InputError(f"{evaluate.model.name} has no constraints of its own: give some, such as qddot.connect(...)")
-    given = tuple(constraints) if isinstance(constraints, Iterable) else (constraints,)
+    several = isinstance(constraints, Iterable) and not isinstance(constraints, str)
+    given: tuple[Any, ...] = tuple(constraints) if several else (constraints,)
     found = tuple(from_description(c) if isinstance(c, DESCRIBED) else c for c in given)
     for c in found:
         if not hasattr(c, "rows") or not hasattr(c, "holonomic"):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from qddot.control.elastic import refuse_elastic
 from qddot.control.references import Follow
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class SlotineLi:
         period: float = 1e-3,
         estimate: ArrayLike | None = None,
     ) -> None:
+        refuse_elastic(robot, self)
         self.robot, self.reference, self.bandwidth, self.period = robot, reference, float(bandwidth), float(period)
         self.kd, self.gain = np.asarray(kd, float), np.asarray(gain, float)
         self.estimate = np.array(robot.parameters() if estimate is None else estimate, float)

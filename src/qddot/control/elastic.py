@@ -22,16 +22,20 @@ class ElasticFeedbackLinearisation:
     `B theta_dd + friction(theta_d) + L`, and the fourth derivative of q enters through that of L (Spong 1987).
 
     Args:
-        robot: every joint elastic, without damping in the gears.
+        robot: every joint elastic, its gear without damping and load-dependent friction, its rotor turning about the joint's axis.
         reference: t -> q, qd, qdd, jerk and snap of the links.
         rate: 1/s.
     """
 
     def __init__(self, robot: Robot, reference: Callable[[float], Sequence[np.ndarray]], rate: float) -> None:
-        n = robot.nv // 2
-        elastic = [drive for drive in robot.drives.values() if drive.series_stiffness is not None]
-        if len(elastic) != n or robot.nv != 2 * n or any(drive.series_damping for drive in elastic):
-            raise InputError("every joint must be elastic and its gear without damping: see Drive(series_stiffness=...)")
+        names = robot.joint_names  # links, then their motors
+        n = len(names) // 2
+        elastic = [robot.drives.get(name) or Drive() for name in names[:n]]
+        for name, drive in zip(names, elastic):
+            if drive.series_stiffness is None or robot.nv != 2 * n:
+                raise InputError(f"every joint must be elastic, and {name!r} is not: see Drive(series_stiffness=...)")
+            if drive.series_damping or drive.load_friction or drive.rotor_axis is not None:
+                raise InputError(f"{name!r} has series_damping, load_friction or a rotor_axis, which this law does not make up for")
         self.robot, self.reference, self.n = robot, reference, n
         self.stiffness = np.array([drive.series_stiffness for drive in elastic], float)
         self.rotor = np.array([drive.at_joint.armature for drive in elastic], float)
@@ -59,3 +63,13 @@ def without_motors(robot: Robot) -> Robot:
 
     joints = [replace(joint, drive=springs_only(joint.drive)) for joint in robot.model.joints]
     return type(robot)(robot.model.copy(joints=joints))
+
+
+def refuse_elastic(robot: Robot, law: object) -> None:
+    """Laws whose joint forces act on the links cannot drive a robot whose motors sit behind springs."""
+    elastic = [name for name, drive in robot.drives.items() if drive.series_stiffness is not None]
+    if elastic:
+        raise InputError(
+            f"{type(law).__name__} would push the links themselves, and the motor of {elastic[0]!r} sits behind an elastic gear: "
+            "see ElasticFeedbackLinearisation"
+        )

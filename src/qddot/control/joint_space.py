@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from qddot.control.elastic import refuse_elastic
 from qddot.control.references import Follow
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ class PD:
     """`tau = g(q) + Kp e + Kd e'`: comes to rest at a constant reference, whatever the masses in M are."""
 
     def __init__(self, robot: Robot, reference: Follow, kp: ArrayLike, kd: ArrayLike) -> None:
+        refuse_elastic(robot, self)
         self.robot, self.reference, self.kp, self.kd = robot, reference, np.asarray(kp, float), np.asarray(kd, float)
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
@@ -29,6 +31,7 @@ class ComputedTorque:
     """`tau = M (qdd_r + Kp e + Kd e') + C qd + g + friction`: the error obeys `e'' + Kd e' + Kp e = 0`."""
 
     def __init__(self, robot: Robot, reference: Follow, kp: ArrayLike, kd: ArrayLike) -> None:
+        refuse_elastic(robot, self)
         self.robot, self.reference, self.kp, self.kd = robot, reference, np.asarray(kp, float), np.asarray(kd, float)
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:

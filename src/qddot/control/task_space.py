@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from qddot.control.elastic import refuse_elastic
 from qddot.control.references import Follow
 from qddot.errors import InputError
 
@@ -45,6 +46,7 @@ class OperationalSpace:
     """
 
     def __init__(self, task: Task, reference: Follow, kp: ArrayLike, kd: ArrayLike, posture_damping: float = 0.0) -> None:
+        refuse_elastic(task.robot, self)
         self.task, self.reference, self.posture_damping = task, reference, posture_damping
         self.kp, self.kd = np.asarray(kp, float), np.asarray(kd, float)
 
@@ -61,6 +63,7 @@ class Impedance:
     """`tau = J^T (K e + D e') + g + C qd + friction`: to a push the frame gives like a spring and a damper."""
 
     def __init__(self, task: Task, reference: Follow, stiffness: ArrayLike, damping: ArrayLike) -> None:
+        refuse_elastic(task.robot, self)
         self.task, self.reference = task, reference
         self.stiffness, self.damping = np.asarray(stiffness, float), np.asarray(damping, float)
 

@@ -47,10 +47,10 @@ class Transmission:
             if len(given) != count:
                 raise self.refuse(name, given, f"one for each of {count} motors is needed")
         for drive in drives:
-            if drive and (drive.gear_ratio != 1 or drive.stiffness != 0 or drive.load_friction != 0 or drive.rotor_axis):
-                raise self.refuse(
-                    "drives", drive, "a coupled motor has no gear ratio, spring, load friction or rotor axis of its own"
-                )
+            own = drive and (drive.gear_ratio != 1, drive.stiffness, drive.series_stiffness, drive.load_friction, drive.rotor_axis)
+            if own and any(own):
+                rule = "a coupled motor has no gear ratio, spring, elastic gear, load friction or rotor axis of its own"
+                raise self.refuse("drives", drive, rule)
         for name, value in (("joints", tuple(self.joints)), ("matrix", rows), ("drives", drives), ("motors", motors)):
             object.__setattr__(self, name, value)
 
