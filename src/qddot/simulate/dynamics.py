@@ -19,8 +19,8 @@ CLOSED = 1e-12
 """m or rad: how far loops may stand open after a step."""
 
 
-FAR = 1e6
-"""A position (rad, m) or speed beyond this has run away."""
+FAST = 1e9
+"""rad/s or m/s: a speed beyond this has run away."""
 
 
 class Forces:
@@ -125,4 +125,4 @@ class Dynamics:
 
 
 def has_run_away(q: np.ndarray, qd: np.ndarray) -> bool:
-    return not (np.abs(q).max(initial=0) < FAR and np.abs(qd).max(initial=0) < FAR)
+    return not (np.isfinite(q).all() and np.abs(qd).max(initial=0) < FAST)

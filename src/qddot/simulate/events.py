@@ -55,13 +55,12 @@ def as_watches(events: Any, batch: tuple[int, ...]) -> list[Watch]:
 
 
 def march(
-    step: Step, q: np.ndarray, qd: np.ndarray, times: np.ndarray, every: int, watches: list[Watch], found: list[Event]
+    step: Step, q: np.ndarray, qd: np.ndarray, grid: np.ndarray, wanted: np.ndarray, watches: list[Watch], found: list[Event]
 ) -> Iterator[Moment]:
-    """The states at each `every`-th of `times` and at the last, one step between two; events are added to `found`."""
-    yield float(times[0]), q, qd
-    values = [w.value(times[0], q, qd) for w in watches]
-    last = len(times) - 1
-    for n, (t, end) in enumerate(pairwise(times.tolist()), 1):
+    """The states at those times of the grid that are `wanted`, one step between two; events are added to `found`."""
+    yield float(grid[0]), q, qd
+    values = [w.value(grid[0], q, qd) for w in watches]
+    for (t, end), is_wanted in zip(pairwise(grid.tolist()), wanted[1:].tolist()):
         start, (q, qd) = (q, qd), step(t, q, qd, end - t)
         if watches:
             after = [w.value(end, q, qd) for w in watches]
@@ -72,7 +71,7 @@ def march(
                     yield moment
                     return
             values = after
-        if n % every == 0 or n == last:
+        if is_wanted:
             yield end, q, qd
 
 

@@ -125,7 +125,7 @@ def guarded(robot: Robot, step: Step) -> Step:
             with np.errstate(over="raise", invalid="raise", divide="raise"):
                 end = step(t, q, qd, h)
         except (FloatingPointError, SingularityError) as error:
-            raise diverged(robot, count, t, qd) from error
+            raise diverged(robot, count, t, qd, f" ({error})" if str(error) else "") from error
         if has_run_away(*end):
             raise diverged(robot, count, t, end[1])
         return end

@@ -28,11 +28,11 @@ class Torque:
         is_constant: they never do.
     """
 
-    def __init__(self, robot: Robot, given: Any, times: np.ndarray, saturate: bool) -> None:
+    def __init__(self, robot: Robot, given: Any, times: np.ndarray, batch: tuple[int, ...], saturate: bool) -> None:
         self.nv, self.times = robot.nv, times
-        self.law = as_law(robot.nv, given, times)
-        if getattr(given, "period", None) is not None:
-            self.law = Sampled(self.law, given.period)
+        self.law, self.period = as_law(robot.nv, given, times, batch), getattr(given, "period", None)
+        if self.period is not None:
+            self.law = Sampled(self.law, self.period)
         self.limits = TorqueLimits(robot) if saturate else None
         self.is_held = isinstance(self.law, (Constant, Table, Sampled))
         self.is_constant = isinstance(self.law, Constant) and (self.limits is None or not self.limits.active)
@@ -100,18 +100,35 @@ class Sampled:
         return self.tau
 
 
-def as_law(nv: int, given: Any, times: np.ndarray) -> Law:
-    """What a user may give, as a function of time and state."""
+def as_law(nv: int, given: Any, times: np.ndarray, batch: tuple[int, ...]) -> Law:
+    """What a user may give, as a function of time and state; `batch` are the leading dimensions of the states."""
     if given is None:
         return Constant(np.zeros(nv))
     if callable(given):
         return given  # type: ignore[return-value]
-    table = np.asarray(given, dtype=float)
+    try:
+        table = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"torque={given!r}: give an array, or a function (t, q, qd) -> tau") from None
     if not np.isfinite(table).all():
         raise InputError("torque has a value that is not finite")
+    wanted = f"{(*batch, nv)}, {(len(times), *batch, nv)} for the times, or a function"
     if table.ndim == 0 or table.shape[-1] != nv:
-        raise InputError(f"torque has shape {table.shape}: give (..., {nv}), or one row for each of the times t, or a function")
-    return Table(times, table) if table.ndim > 1 and len(table) == len(times) else Constant(table)
+        raise InputError(f"torque has shape {table.shape}: give {wanted}")
+    is_table, is_batch = table.ndim > 1 and len(table) == len(times), fits(table.shape[:-1], batch)
+    if is_table and is_batch and table.ndim == 2:
+        raise InputError(f"torque has shape {table.shape}, for {batch} motions or for as many times? Give {wanted}")
+    if not is_batch and not (is_table and fits(table.shape[1:-1], batch)):
+        raise InputError(f"torque has shape {table.shape}: give {wanted}")
+    return Constant(table) if is_batch else Table(times, table)
+
+
+def fits(shape: tuple[int, ...], batch: tuple[int, ...]) -> bool:
+    """Whether leading dimensions broadcast to those of the states."""
+    try:
+        return np.broadcast_shapes(shape, batch) == batch
+    except ValueError:
+        return False
 
 
 class TorqueLimits:
