@@ -853,8 +853,8 @@ class Robot:
 
         Args:
             q0, qd0: state (..., nq) and (..., nv) at first; at rest if `qd0` is None. Leading dimensions are a batch.
-            t: final time, s; or the times (samples,) wanted, which are then also the steps of a fixed-step method.
-            torque: joint forces: None; (..., nv); one row for each of the times t, held until the next; or a function
+            t: final time, s; or the times (samples,) wanted.
+            torque: joint forces: None; (..., nv); (samples, ..., nv), each row held until the next time; or a function
                 (t, q, qd) -> tau, such as a controller of `qddot.control`. If it has an attribute `period`, it is asked once every
                 period and held in between.
             f_ext, f_tip: external forces as in `inverse_dynamics`, or functions (t, q, qd) that give such.
@@ -866,7 +866,7 @@ class Robot:
             method: `"rk4"` (fixed steps of order four, compiled; the only one for batches besides the next), `"variational"`
                 (fixed steps that keep the energy near its value for good; no dry friction, stops or external forces), or one of
                 SciPy's adaptive `"RK45"`, `"DOP853"` and `"Radau"` (implicit, for stiff robots), which locate every event.
-            step: of fixed steps, and between the samples of adaptive ones, s; where `t` is a final time.
+            step: longest fixed step, and where `t` is a final time, between two samples, s.
             every: keep each k-th sample only, and the last.
             rtol, atol: tolerances of adaptive methods.
             saturate: hold `torque` within the effort limits of the joints and the torque-speed lines of the motors.

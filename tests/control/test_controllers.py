@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import qddot
-from qddot import Builder, Drive, Inertia, InputError
+from qddot import Builder, Drive, Inertia, InputError, UnknownNameError
 from qddot.control import (
     PD,
     ComputedTorque,
@@ -146,12 +146,33 @@ def test_a_controller_may_be_sampled(arm):
 def test_what_is_refused(arm):
     with pytest.raises(InputError, match="a task has some of the coordinates x, y, z"):
         Task(arm, rows=("x", "roll"))
+    with pytest.raises(UnknownNameError, match="no frame 'hand'"):
+        Task(arm, "hand")
+    with pytest.raises(InputError, match=r"estimate has shape \(3,\)"):
+        SlotineLi(arm, Hold([0, 0, 0]), 1, 1, 1, estimate=[1, 2, 3])
     with pytest.raises(InputError, match="every joint must be elastic"):
         ElasticFeedbackLinearisation(arm, Quintic([0, 0, 0], [1, 1, 1], 1.0), 10.0)
     for extra in ({"series_damping": 0.1}, {"load_friction": 0.1}, {"rotor_axis": (1, 0, 0)}):
         drive = Drive(rotor_inertia=0.1, series_stiffness=300.0, **extra)
         with pytest.raises(InputError, match="which this law does not make up for"):
             ElasticFeedbackLinearisation(Builder().body("a", mass=1, com=(1, 0, 0), drive=drive).robot(), Hold([0]), 10.0)
+
+
+def test_laws_take_batches(arm):
+    """Each row of a batch is what the law gives for it alone."""
+    q, qd = np.random.default_rng(1).normal(size=(2, 4, 3))
+    task = Task(arm)
+    for make in (
+        lambda: PD(arm, Hold([0.5, 0.4, -0.3]), 10, 2),
+        lambda: ComputedTorque(arm, Hold([0.5, 0.4, -0.3]), 10, 2),
+        lambda: OperationalSpace(task, Hold([0.5, 0.1, 0.3]), 10, 2, posture_damping=1.0),
+        lambda: Impedance(task, Hold([0.5, 0.1, 0.3]), 10, 2),
+        lambda: SlotineLi(arm, Hold([0.5, 0.4, -0.3]), 5.0, 10.0, 1.0),
+    ):
+        assert_allclose(make()(0.0, q, qd), [make()(0.0, q[k], qd[k]) for k in range(4)], rtol=1e-10)
+    soft = qddot.from_dh(ROWS[:2], inertias=BODIES[:2], drives=[Drive(rotor_inertia=0.1, series_stiffness=400.0)] * 2)
+    law, (q, qd) = ElasticFeedbackLinearisation(soft, Hold([0.4, -0.3]), 10.0), np.random.default_rng(1).normal(size=(2, 5, 4))
+    assert_allclose(law(0.0, q, qd), [law(0.0, q[k], qd[k]) for k in range(5)], rtol=1e-9)
 
 
 def test_laws_for_stiff_joints_refuse_elastic_ones():

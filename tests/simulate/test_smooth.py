@@ -199,6 +199,12 @@ def test_torques_of_a_batch(arm):
         arm.simulate(q0, None, 0.003, torque=torque)
 
 
+def test_drive_parameters_do_not_vary_in_a_batch():
+    robot = Builder().body("a", mass=1, com=(1, 0, 0), drive=Drive(viscous=0.1)).robot()
+    with pytest.raises(InputError, match="only the first 10, ten a link"):
+        robot.simulate([0.1], None, 0.01, parameters=robot.parameters() * np.ones((5, 1)))
+
+
 def test_large_positions_are_no_divergence():
     probe = Builder(gravity=(0, 0, 0)).body("probe", joint="prismatic", mass=1).robot()
     for method in ("rk4", "DOP853"):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qddot.control.references import Follow
 from qddot.errors import InputError
 from qddot.model.drive import Drive
+from qddot.task_space.dynamics import solve
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -23,11 +24,11 @@ class ElasticFeedbackLinearisation:
 
     Args:
         robot: every joint elastic, its gear without damping and load-dependent friction, its rotor turning about the joint's axis.
-        reference: t -> q, qd, qdd, jerk and snap of the links.
+        reference: of the links, with jerk and snap.
         rate: 1/s.
     """
 
-    def __init__(self, robot: Robot, reference: Callable[[float], Sequence[np.ndarray]], rate: float) -> None:
+    def __init__(self, robot: Robot, reference: Follow, rate: float) -> None:
         names = robot.joint_names  # links, then their motors
         n = len(names) // 2
         elastic = [robot.drives.get(name) or Drive() for name in names[:n]]
@@ -43,16 +44,18 @@ class ElasticFeedbackLinearisation:
         self.gains = np.array([rate**4, 4 * rate**3, 6 * rate**2, 4 * rate])
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        n, K, links, zero = self.n, self.stiffness, self.links, np.zeros(self.n)
-        (q, theta), (qd, theta_rate) = np.split(q, 2), np.split(qd, 2)
+        (q, theta), (qd, theta_rate) = np.split(q, 2, axis=-1), np.split(qd, 2, axis=-1)
+        n, K, links, zero = self.n, self.stiffness, self.links, np.zeros(q.shape)
         M = links.mass_matrix(q)
-        qdd = np.linalg.solve(M, K * (theta - q) - links.bias_torque(q, qd))
-        jerk = np.linalg.solve(M, K * (theta_rate - qd) - links.torque_rates(q, qd, qdd, zero, zero).taud)
-        want = self.reference(t)
+        qdd = solve(M, K * (theta - q) - links.bias_torque(q, qd))
+        jerk = solve(M, K * (theta_rate - qd) - links.torque_rates(q, qd, qdd, zero, zero).taud)
+        *want, snap = self.reference(t)
+        if snap is None:
+            raise InputError("elastic joints follow motions with jerk and snap: Hold, Quintic, or a function that gives all five")
         error = [w - x for w, x in zip(want, (q, qd, qdd, jerk))]
-        load = links.torque_rates(q, qd, qdd, jerk, want[4] + sum(k * e for k, e in zip(self.gains, error)))
-        friction = self.robot.friction_torque(np.r_[zero, theta_rate])[n:]
-        return np.r_[zero, self.rotor * (qdd + load.taudd / K) + friction + load.tau]
+        load = links.torque_rates(q, qd, qdd, jerk, snap + sum(k * e for k, e in zip(self.gains, error)))
+        friction = self.robot.friction_torque(np.concatenate([zero, theta_rate], axis=-1))[..., n:]
+        return np.concatenate([zero, self.rotor * (qdd + load.taudd / K) + friction + load.tau], axis=-1)
 
 
 def without_motors(robot: Robot) -> Robot:

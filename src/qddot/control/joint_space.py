@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class PD:
-    """`tau = g(q) + Kp e + Kd e'`: comes to rest at a constant reference, whatever the masses in M are."""
+    """`tau = g(q) + Kp e + Kd e'`: comes to rest at a constant reference, whatever the masses; near it with dry friction."""
 
     def __init__(self, robot: Robot, reference: Follow, kp: ArrayLike, kd: ArrayLike) -> None:
         refuse_elastic(robot, self)

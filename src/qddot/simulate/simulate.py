@@ -135,7 +135,15 @@ def refuse_beyond_stops(switching: Switching, q: np.ndarray) -> None:
 
 def inertial_parameters(robot: Robot, given: Any) -> np.ndarray | None:
     """(..., 10 bodies)."""
-    return None if given is None else robot._evaluate.prepared("parameters", given, (10 * len(robot.body_names),))
+    if given is None:
+        return None
+    inertial, all_of_them = 10 * len(robot.body_names), len(robot.parameter_names)
+    if np.shape(given)[-1:] == (all_of_them,) and all_of_them > inertial:
+        raise InputError(
+            f"parameters has {all_of_them} columns: only the first {inertial}, ten a link, may vary in a simulation; those of the "
+            "drives belong to the robot"
+        )
+    return robot._evaluate.prepared("parameters", given, (inertial,))
 
 
 def enforced(robot: Robot, constraints: Any, parameters: np.ndarray | None) -> Enforced | None:
