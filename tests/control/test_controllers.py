@@ -146,6 +146,12 @@ def test_a_controller_may_be_sampled(arm):
 def test_what_is_refused(arm):
     with pytest.raises(InputError, match="a task has some of the coordinates x, y, z"):
         Task(arm, rows=("x", "roll"))
+    with pytest.raises(InputError, match=r"kp=\[1, 2\]: one number, or one for each of 3"):
+        PD(arm, Hold([0, 0, 0]), [1, 2], 1)
+    with pytest.raises(InputError, match="none of them negative"):
+        Impedance(Task(arm), Hold([0, 0, 0]), -1, 1)
+    with pytest.raises(InputError, match="is no reference"):
+        ComputedTorque(arm, [0, 0, 0], 1, 1)
     with pytest.raises(UnknownNameError, match="no frame 'hand'"):
         Task(arm, "hand")
     with pytest.raises(InputError, match=r"estimate has shape \(3,\)"):

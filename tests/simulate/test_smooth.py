@@ -343,7 +343,11 @@ def test_a_robot_without_inertia_says_so():
     [
         ({"method": "rk5"}, "method='rk5': did you mean 'rk4'"),
         ({"step": 0.0}, "step=0.0: times and step are finite, and the step is positive"),
+        ({"method": None}, "method=None: known: 'rk4'"),
         ({"every": 0}, "every=0: each k-th sample"),
+        ({"rtol": np.nan, "method": "RK45"}, "rtol=nan is not a positive number"),
+        ({"torque": "pd"}, "torque='pd': give an array, or a function"),
+        ({"events": lambda t, q, qd: q}, "one finite number is needed"),
         ({"torque": [1.0]}, r"torque has shape \(1,\): give \(3,\)"),
         ({"torque": [1.0, np.nan, 0]}, "torque has a value that is not finite"),
         ({"torque": lambda t, q, qd: np.zeros(2)}, r"torque gave shape \(2,\) at t = 0 s"),

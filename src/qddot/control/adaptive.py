@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from qddot.control.elastic import refuse_elastic
-from qddot.control.references import Follow
+from qddot.control.gains import gains
+from qddot.control.references import Follow, followed
 from qddot.errors import InputError
 from qddot.task_space.dynamics import times, transpose
 
@@ -43,8 +44,8 @@ class SlotineLi:
         estimate: ArrayLike | None = None,
     ) -> None:
         refuse_elastic(robot, self)
-        self.robot, self.reference, self.bandwidth, self.period = robot, reference, float(bandwidth), float(period)
-        self.kd, self.gain = np.asarray(kd, float), np.asarray(gain, float)
+        self.robot, self.reference, self.bandwidth, self.period = robot, followed(reference), float(bandwidth), float(period)
+        self.kd, self.gain = gains("kd", kd, robot.nv), gains("gain", gain, len(robot.parameter_names))
         self.estimate = np.array(robot.parameters() if estimate is None else estimate, float)
         if self.estimate.shape[-1:] != (len(robot.parameter_names),):
             raise InputError(

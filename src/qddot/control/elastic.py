@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qddot.control.references import Follow
+from qddot.control.references import Follow, followed
 from qddot.errors import InputError
 from qddot.model.drive import Drive
 from qddot.task_space.dynamics import solve
@@ -37,7 +37,7 @@ class ElasticFeedbackLinearisation:
                 raise InputError(f"every joint must be elastic, and {name!r} is not: see Drive(series_stiffness=...)")
             if drive.series_damping or drive.load_friction or drive.rotor_axis is not None:
                 raise InputError(f"{name!r} has series_damping, load_friction or a rotor_axis, which this law does not make up for")
-        self.robot, self.reference, self.n = robot, reference, n
+        self.robot, self.reference, self.n = robot, followed(reference), n
         self.stiffness = np.array([drive.series_stiffness for drive in elastic], float)
         self.rotor = np.array([drive.at_joint.armature for drive in elastic], float)
         self.links = without_motors(robot)

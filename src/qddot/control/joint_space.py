@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from qddot.control.elastic import refuse_elastic
-from qddot.control.references import Follow
+from qddot.control.gains import gains
+from qddot.control.references import Follow, followed
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -19,7 +20,8 @@ class PD:
 
     def __init__(self, robot: Robot, reference: Follow, kp: ArrayLike, kd: ArrayLike) -> None:
         refuse_elastic(robot, self)
-        self.robot, self.reference, self.kp, self.kd = robot, reference, np.asarray(kp, float), np.asarray(kd, float)
+        self.robot, self.reference = robot, followed(reference)
+        self.kp, self.kd = gains("kp", kp, robot.nv), gains("kd", kd, robot.nv)
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         want = self.reference(t)
@@ -32,7 +34,8 @@ class ComputedTorque:
 
     def __init__(self, robot: Robot, reference: Follow, kp: ArrayLike, kd: ArrayLike) -> None:
         refuse_elastic(robot, self)
-        self.robot, self.reference, self.kp, self.kd = robot, reference, np.asarray(kp, float), np.asarray(kd, float)
+        self.robot, self.reference = robot, followed(reference)
+        self.kp, self.kd = gains("kp", kp, robot.nv), gains("kd", kd, robot.nv)
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         want = self.reference(t)

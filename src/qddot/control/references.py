@@ -100,6 +100,13 @@ class Trapezoidal:
         return Reference(self.start + self.way * s, self.way * sd, self.way * sdd)
 
 
+def followed(reference: Follow) -> Follow:
+    """A reference, or an error that says what one is."""
+    if not callable(reference):
+        raise InputError(f"{reference!r} is no reference: give Hold(q), Quintic(...), or a function of t")
+    return reference
+
+
 def positions(name: str, value: ArrayLike) -> np.ndarray:
     array = np.asarray(value, float)
     if not np.isfinite(array).all():

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from qddot.control.elastic import refuse_elastic
-from qddot.control.references import Follow
+from qddot.control.gains import gains
+from qddot.control.references import Follow, followed
 from qddot.errors import InputError
 from qddot.task_space.dynamics import times, transpose
 
@@ -49,8 +50,8 @@ class OperationalSpace:
 
     def __init__(self, task: Task, reference: Follow, kp: ArrayLike, kd: ArrayLike, posture_damping: float = 0.0) -> None:
         refuse_elastic(task.robot, self)
-        self.task, self.reference, self.posture_damping = task, reference, posture_damping
-        self.kp, self.kd = np.asarray(kp, float), np.asarray(kd, float)
+        self.task, self.reference, self.posture_damping = task, followed(reference), posture_damping
+        self.kp, self.kd = gains("kp", kp, len(task.rows)), gains("kd", kd, len(task.rows))
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         task, robot, want = self.task, self.task.robot, self.reference(t)
@@ -66,8 +67,8 @@ class Impedance:
 
     def __init__(self, task: Task, reference: Follow, stiffness: ArrayLike, damping: ArrayLike) -> None:
         refuse_elastic(task.robot, self)
-        self.task, self.reference = task, reference
-        self.stiffness, self.damping = np.asarray(stiffness, float), np.asarray(damping, float)
+        self.task, self.reference = task, followed(reference)
+        self.stiffness, self.damping = gains("stiffness", stiffness, len(task.rows)), gains("damping", damping, len(task.rows))
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         task, want = self.task, self.reference(t)

@@ -50,8 +50,19 @@ def as_watches(events: Any, batch: tuple[int, ...]) -> list[Watch]:
             raise InputError(f"events={f!r} is not a function of (t, q, qd)")
     if given and batch:
         raise InputError(f"events belong to one motion, q0 has a batch {batch}: simulate the motions one by one")
-    found = [(getattr(f, "__name__", type(f).__name__), f) for f in given]
-    return [Watch(n, f, bool(getattr(f, "terminal", False)), float(getattr(f, "direction", 0))) for n, f in found]
+    return [as_watch(f) for f in given]
+
+
+def as_watch(f: Callable) -> Watch:
+    name = getattr(f, "__name__", type(f).__name__)
+
+    def value(t: float, q: np.ndarray, qd: np.ndarray) -> float:
+        found = np.asarray(f(t, q, qd), float)
+        if found.size != 1 or not np.isfinite(found).all():
+            raise InputError(f"event {name!r} gave {found} at t = {t:g} s: one finite number is needed")
+        return float(found.reshape(()))
+
+    return Watch(name, value, bool(getattr(f, "terminal", False)), float(getattr(f, "direction", 0)))
 
 
 def march(

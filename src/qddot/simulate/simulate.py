@@ -52,10 +52,12 @@ def simulate(
     progress: bool | None,
 ) -> Trajectory:
     """See `Robot.simulate`."""
-    if method not in (*FIXED, *ADAPTIVE):
-        raise InputError(f"method={method!r}: {near_matches(method, (*FIXED, *ADAPTIVE))}")
-    if not isinstance(every, int) or every < 1:
+    method = chosen_method(method)
+    if not isinstance(every, (int, np.integer)) or every < 1:
         raise InputError(f"every={every!r}: each k-th sample is kept, k a whole number from 1")
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if not 0 < tolerance < np.inf:
+            raise InputError(f"{name}={tolerance!r} is not a positive number")
     dry, times = DryFriction(robot), sample_times(t, step)
     smooth = without_dry_friction(robot) if dry else robot
     numbers = inertial_parameters(robot, parameters)
@@ -79,6 +81,14 @@ def simulate(
         states = march(guarded(robot, advance), q, qd, grid, np.isin(grid, samples), watches, found)
     times = samples
     return record(shown(states, times, progress), len(times), robot, law, switching, found)
+
+
+def chosen_method(method: Any) -> str:
+    """As it is spelt here, whatever its capitals."""
+    known = {name.lower(): name for name in (*FIXED, *ADAPTIVE)}
+    if str(method).lower() not in known:
+        raise InputError(f"method={method!r}: {near_matches(str(method), known.values())}")
+    return known[str(method).lower()]
 
 
 def record(states: Iterator[Moment], most: int, robot: Robot, law: Torque, switching: Switching, found: list[Event]) -> Trajectory:
