@@ -239,6 +239,19 @@ class Robot:
         """The same robot with motors that drive several joints at once."""
         return Robot(self.model.copy(transmissions=(*self.model.transmissions, transmission)))
 
+    def with_locked(self, positions: Mapping[str, Any]) -> Robot:
+        """The same robot with joints fixed at these positions, such as the fingers of a gripper: `{"finger_joint1": 0.04}`.
+
+        Joints that follow a locked one are locked with it. Links and frames stay.
+
+        Raises:
+            UnknownNameError: no such joint with coordinates of its own.
+            ModelValueError: a wrong number of positions, or something else depends on the joint.
+        """
+        from qddot.algorithms.locked import locked
+
+        return Robot(locked(self.model, positions))
+
     def with_floating_base(self) -> Robot:
         """The same robot with its root link free to move; the coordinates of the root come first."""
         return Robot(self.model.with_floating_base())
