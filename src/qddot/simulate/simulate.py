@@ -59,7 +59,7 @@ def simulate(
     smooth = without_dry_friction(robot) if dry else robot
     numbers = inertial_parameters(robot, parameters)
     q, qd = start(robot, q0, qd0, () if numbers is None else numbers.shape[:-1])
-    dynamics = Dynamics(smooth, Forces(robot, f_ext, f_tip), numbers, enforced(smooth, constraints, numbers), threads)
+    dynamics = Dynamics(smooth, Forces(robot, f_ext, f_tip), numbers, enforced(smooth, constraints), threads)
     switching, law = Switching(robot, dynamics, dry, stops), Torque(robot, torque, times, saturate)
     watches, found = as_watches(events, q.shape[:-1]), []
     refuse_beyond_stops(switching, q)
@@ -133,13 +133,12 @@ def inertial_parameters(robot: Robot, given: Any) -> np.ndarray | None:
     return None if given is None else robot._evaluate.prepared("parameters", given, (10 * len(robot.body_names),))
 
 
-def enforced(robot: Robot, constraints: Any, parameters: np.ndarray | None) -> Enforced | None:
+def enforced(robot: Robot, constraints: Any) -> Enforced | None:
     """The constraints of a simulation; None without."""
     if constraints is False or (constraints is None and not robot.model.constraints):
         return None
-    if parameters is not None:
-        raise InputError("constraints know the robot's own parameters only: leave parameters out, or change the robot")
-    return Enforced(robot._evaluate, constraints)
+    found = Enforced(robot._evaluate, constraints)
+    return found if found.constraints else None
 
 
 def time_grid(t: Any, step: float) -> np.ndarray:
