@@ -170,3 +170,18 @@ def test_a_massless_link_is_refused():
     robot = qddot.load("four_bar")
     with pytest.raises(qddot.SingularityError, match="mass matrix"):
         in_motion(robot, parameters=np.zeros(30)).accelerations(np.zeros(3), np.zeros(3), np.zeros(3))
+
+
+@pytest.mark.parametrize(("links", "compiled"), [(20, True), (21, False)])
+def test_a_robot_of_many_columns_is_not_compiled(links, compiled, cared_for):
+    """A hanging chain whose end slides along a rod moves the same either way."""
+    chain = qddot.Builder("chain")
+    for i in range(links):
+        at = {"parent": f"l{i - 1}", "xyz": (0.1, 0, 0)} if i else {}
+        chain = chain.body(f"l{i}", axis="y", mass=0.1, com=(0.05, 0, 0), tensor=(1e-4,) * 3, **at)
+    robot, rod = chain.robot(), qddot.point_on_plane(f"l{links - 1}", (0, 0, 0), (0, 0, 1))
+    q, qd = np.linspace(0.2, -0.1, links), np.zeros(links)
+    found = in_motion(robot, rod).accelerations(q, qd, qd)
+    assert bool(cared_for) != compiled
+    wanted = robot.constrained_forward_dynamics(q, qd, qd, rod).qdd
+    assert_allclose(found.qdd, wanted, atol=1e-9 * abs(wanted).max())

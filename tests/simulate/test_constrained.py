@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import qddot
-from qddot import Builder, InputError, SingularityError
+from qddot import Builder, InputError, IntegrationError, SingularityError
 from qddot.constraints.enforced import Enforced
 from qddot.simulate.dynamics import Dynamics, Forces
 from qddot.simulate.fixed_step import RungeKutta
@@ -173,6 +173,13 @@ def test_care_comes_and_goes_with_the_state(cared_for):
         alone = robot.simulate(q0[i], qd0, 1.0, step=0.02, constraints=surfaces)
         assert_array_equal(batch.q[:, i], alone.q)
         assert_array_equal(batch.qd[:, i], alone.qd)
+
+
+def test_a_loop_that_is_torn_open():
+    """A step much too long for its speed: no state near its end has a closed loop, and the error names time and joint."""
+    robot, q, qd = start("four_bar")
+    with pytest.raises(IntegrationError, match="diverges in step 1 after t = 0 s, at joint"):
+        robot.simulate(q, 1e4 * qd, 1.0, step=0.1, stops=False)
 
 
 def test_a_batch_is_its_motions_bit_by_bit(cared_for):

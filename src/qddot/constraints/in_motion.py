@@ -13,6 +13,10 @@ from qddot.compile.repeated import Inputs, Repeated
 from qddot.constraints.enforced import ConstrainedDynamics, Enforced
 from qddot.constraints.motion_program import motion_program
 
+COLUMNS, STEP_COLUMNS = 20, 12
+"""Every operation of an elimination becomes an instruction, and there are some nv^3: for more columns than these, accelerations and
+steps of four of them take seconds to compile."""
+
 
 class InMotion(Enforced):
     """The same robot and constraints as another, over and over.
@@ -20,11 +24,16 @@ class InMotion(Enforced):
     Args:
         parameters: inertial parameters (..., 10 bodies) instead of the robot's own, or None.
         has_wrench: external forces are given with every state.
+
+    Attributes:
+        is_compiled, has_compiled_step: the robot is small enough for it.
     """
 
     def __init__(self, enforced: Enforced, parameters: np.ndarray | None, has_wrench: bool, options: Options) -> None:
         super().__init__(enforced.evaluate, enforced.constraints, parameters)
         self.has_wrench, self.options = has_wrench, options
+        columns = self.evaluate.model.mechanism.nv
+        self.is_compiled, self.has_compiled_step = columns <= COLUMNS, columns <= STEP_COLUMNS
         self._accelerate = self.repeated("accelerations", lambda inputs: self.careful(inputs).accelerations(**inputs))
         self._settle = self.repeated("settled", lambda inputs: self.careful(inputs).settled(**inputs))
 
@@ -46,8 +55,12 @@ class InMotion(Enforced):
         return inputs if self.parameters is None else inputs | {"parameters": self.parameters}
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, **wrench: np.ndarray) -> ConstrainedDynamics:
+        if not self.is_compiled:
+            return super().accelerations(q, qd, tau, **wrench)
         return ConstrainedDynamics(*self._accelerate(**self.given(q=q, qd=qd, tau=tau, **wrench)))
 
     def settled(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if not self.is_compiled:
+            return super().settled(q, qd)
         q, qd = self._settle(**self.given(q=q, qd=qd))
         return q, qd

@@ -12,7 +12,7 @@ from qddot.algorithms.forward_dynamics import Accelerations, delivered_torque, f
 from qddot.algorithms.inverse_dynamics import Wrenches, load_torque
 from qddot.algorithms.kinematics import Scalars, coordinate_rates, zeros
 from qddot.algorithms.steps import along, kutta, unit_quaternions
-from qddot.compile.trace import forces, inertias
+from qddot.compile.trace import forces, recorded
 from qddot.constraints.constraint import Constraint
 from qddot.constraints.elimination import Matrix, all_positive, eliminated
 from qddot.constraints.enforced import CLOSED
@@ -48,10 +48,7 @@ def motion_program(model: Model, constraints: Sequence[Constraint], what: str, *
     inputs = tuple(Input(name, shapes.get(name, (nv,))) for name in names)
     recorder = Trace()
     given = {x.name: [recorder.variable(k, i) for i in range(x.size)] for k, x in enumerate(inputs)}
-    if runtime:
-        lifted = LiftedModel(model, recorder, inertias=inertias(model, recorder, given["parameters"]))
-    else:
-        lifted = model.over(recorder, regrouped=True)
+    lifted = recorded(model, recorder, given, regrouped=True)
     tree = ConstrainedTree(lifted, constraints)
     f_ext = forces(model, given["wrench"]) if wrench else None
     q, qd = given["q"], given["qd"]

@@ -113,8 +113,16 @@ class Dynamics:
         return {"wrench": self.forces.stack(t, q, qd)} if self.forces else {}
 
     def settle(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Back onto the constraints, from which rounding and truncation lead away."""
-        return (q, qd) if self.constraints is None else self.constraints.settled(q, qd)
+        """Back onto the constraints, from which rounding and truncation lead away.
+
+        Raises:
+            FloatingPointError: the state has run away.
+            ConvergenceError: there is no way back.
+        """
+        if self.constraints is None:
+            return q, qd
+        refuse_run_away(q, qd)
+        return self.constraints.settled(q, qd)
 
 
 def has_run_away(q: np.ndarray, qd: np.ndarray) -> bool:

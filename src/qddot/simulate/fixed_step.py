@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.compile.repeated import Inputs, Repeated
-from qddot.errors import IntegrationError, SingularityError
+from qddot.errors import ConvergenceError, IntegrationError, SingularityError
 from qddot.simulate.dynamics import Dynamics, has_run_away, refuse_run_away
 from qddot.simulate.modes import Modes, Switching
 from qddot.simulate.torque import Torque
@@ -41,7 +41,7 @@ class RungeKutta:
             self.is_compiled &= bool((switching.columns >= 0).all())
             self.plain = compiled_step(robot, self.dynamics, "rk4_step", method="auto")
         else:
-            self.is_compiled &= not switching
+            self.is_compiled &= constraints.has_compiled_step and not switching
             self.plain = constraints.repeated("step", self.careful)
         self.held = compiled_step(robot, self.dynamics, "held_step")
 
@@ -136,7 +136,7 @@ def guarded(robot: Robot, step: Step) -> Step:
         try:
             with np.errstate(over="raise", invalid="raise", divide="raise"):
                 end = step(t, q, qd, h)
-        except (FloatingPointError, SingularityError) as error:
+        except (FloatingPointError, SingularityError, ConvergenceError) as error:
             raise diverged(robot, count, t, qd) from error
         if has_run_away(*end):
             raise diverged(robot, count, t, end[1])
