@@ -41,6 +41,7 @@ bench:
 	.venv-bench/bin/python benchmarks/operations.py
 	.venv-bench/bin/python benchmarks/core.py
 	.venv-bench/bin/python benchmarks/rollouts.py
+	.venv-bench/bin/python benchmarks/loops.py
 	.venv-bench/bin/python benchmarks/equations.py
 	.venv-bench/bin/python benchmarks/identification.py
 

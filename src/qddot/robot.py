@@ -542,8 +542,8 @@ class Robot:
 
     def project_velocity(self, q: ArrayLike, qd: ArrayLike, constraints: Any = None) -> np.ndarray:
         """The velocity (..., nv) nearest to qd, by kinetic energy, with `A qd = 0`: what an inelastic impact leaves of it."""
-        P = Enforced(self._evaluate, constraints).projections(q).P_qdd
-        return (P @ self._evaluate.prepared("qd", qd, (self.nv,))[..., None])[..., 0]
+        qd = self._evaluate.prepared("qd", qd, (self.nv,))
+        return Enforced(self._evaluate, constraints).project_velocity(q, qd)
 
     # energy -----------------------------------------------------------------------------------------------------------
 
@@ -750,7 +750,7 @@ class Robot:
     def bind(self, quantity: str, **options: str) -> Bound:
         """A quantity with input and output arrays of its own, for control loops: a call allocates nothing (see `Bound`)."""
         kernel = self._evaluate.kernel(quantity, np.dtype(float), options)
-        return Bound(self._evaluate, kernel, quantity, options)
+        return Bound(self._evaluate, kernel, lambda inputs, out: self._evaluate(quantity, inputs, {"out": out}, **options))
 
     def casadi(self, quantity: str, *, wrench: bool = False, **options: str) -> casadi.Function:
         """A quantity as a `casadi.Function` (needs the extra `casadi`), for example `robot.casadi("inverse_dynamics")`."""

@@ -63,7 +63,7 @@ def simulate(
     numbers = inertial_parameters(robot, parameters)
     q, qd = start(robot, q0, qd0, () if numbers is None else numbers.shape[:-1])
     law = Torque(robot, torque, times, q.shape[:-1], saturate)
-    dynamics = Dynamics(smooth, Forces(robot, f_ext, f_tip), numbers, enforced(smooth, constraints, numbers), threads)
+    dynamics = Dynamics(smooth, Forces(robot, f_ext, f_tip), numbers, enforced(smooth, constraints), threads)
     switching = Switching(robot, dynamics, dry, stops)
     watches, found = as_watches(events, q.shape[:-1]), []
     refuse_beyond_stops(switching, q)
@@ -156,13 +156,12 @@ def inertial_parameters(robot: Robot, given: Any) -> np.ndarray | None:
     return robot._evaluate.prepared("parameters", given, (inertial,))
 
 
-def enforced(robot: Robot, constraints: Any, parameters: np.ndarray | None) -> Enforced | None:
+def enforced(robot: Robot, constraints: Any) -> Enforced | None:
     """The constraints of a simulation; None without."""
     if constraints is False or (constraints is None and not any(c.active for c in robot.model.constraints)):
         return None
-    if parameters is not None:
-        raise InputError("constraints know the robot's own parameters only: leave parameters out, or change the robot")
-    return Enforced(robot._evaluate, constraints)
+    found = Enforced(robot._evaluate, constraints)
+    return found if found.constraints else None
 
 
 def sample_times(t: Any, step: float) -> np.ndarray:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qddot.errors import InputError, IntegrationError, SingularityError
-from qddot.simulate.fixed_step import Kernel, State
+from qddot.simulate.fixed_step import State, compiled_step
 from qddot.simulate.friction import DryFriction
 from qddot.simulate.modes import Switching
 from qddot.simulate.torque import Torque
@@ -34,7 +34,7 @@ class Variational:
                 raise InputError(f'method="variational" does not know {what}: use "rk4" or an adaptive method')
         self.robot, self.switching, self.dynamics, self.torque = robot, switching, dynamics, torque
         self.has_friction = bool(np.any(robot.friction_torque(np.ones(robot.nv))))
-        self.kernel = Kernel(robot, "variational_step", dynamics.options)
+        self.kernel = compiled_step(robot, dynamics, "variational_step")
         self.q, self.p, self.steps = np.zeros(0), np.zeros(0), 0
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray, h: float) -> State:
@@ -45,11 +45,11 @@ class Variational:
         tau = self.torque(t, q, qd)
         if self.has_friction:
             tau = tau - self.robot.friction_torque(qd)
-        inputs = {"q": q, "p": self.p, "tau": tau}
+        inputs: dict[str, Any] = {"q": q, "p": self.p, "tau": tau, "dt": h}
         if self.dynamics.parameters is not None:
             inputs["parameters"] = self.dynamics.parameters
         try:
-            self.q, self.p, qd = self.kernel(inputs, h)
+            self.q, self.p, qd = self.kernel(**inputs)
         except SingularityError:
             raise FloatingPointError("the implicit step has no solution") from None
         stopped = self.switching.at_stops(self.q) != 0
