@@ -906,7 +906,8 @@ class Robot:
 
         Args:
             log: positions and torques over time.
-            columns: which parameters; by default ten a link and rotor inertia, viscous and Coulomb friction and an offset a joint.
+            columns: which parameters; by default ten a link and rotor inertia, viscous and Coulomb friction and an offset a joint,
+                the speed at which friction takes its step being found in the log (`standstill_speeds`).
             validation: another log, to be predicted.
             method: `"wls"` (joints weighted by their noise), `"ols"`, `"irls"` (robust against gross errors), or `"auto"`: the
                 first, or the last where the torques have gross errors.

@@ -19,6 +19,7 @@ from qddot.identify.pieces import pieces
 from qddot.identify.reduction import Factors, reduce
 from qddot.identify.residuals import Residuals, residuals
 from qddot.identify.signals import Signals, prepare
+from qddot.identify.standstill import standstill_speeds
 from qddot.identify.table import Finding
 from qddot.identify.verdict import UNEXPLAINED, Verdict, verdict
 from qddot.robot import Robot
@@ -142,11 +143,14 @@ def identify(
     """See `Robot.identify`."""
     if method not in METHODS:
         raise InputError(f"method={method!r} is not one of {', '.join(map(repr, METHODS))}")
-    columns = Columns.of(robot) if columns is None else columns
     check_joints(robot, log)
-    base = base_parameters(columns)
     signals = prepare(log, cutoff)
     findings = [*log.findings, *signals.findings]
+    if columns is None:
+        speeds = standstill_speeds(robot, signals)
+        columns = Columns.of(robot, standstill=speeds)
+        findings.append(Finding("found", "standstill", told(speeds)))
+    base = base_parameters(columns)
     how = {"engine": engine, "address": address}
     with shown(progress, int(signals.decimated_segments[-1].stop)) as tick:
         factors = reduce(base, pieces(signals), progress=tick, **how)
@@ -166,6 +170,10 @@ def identify(
         unseen = residuals(base, estimate.theta, prepare(validation, signals.cutoff))
     found = verdict(base, estimate, signals, left, log)
     return Fit(columns, base, estimate, factors, signals, left, unseen, found, tuple(findings))
+
+
+def told(speeds: dict[str, float]) -> str:
+    return f"friction takes its step at {', '.join(f'{speed:.2g}' for speed in speeds.values())} rad/s (m/s), joint by joint"
 
 
 def spread(left: Residuals) -> np.ndarray:
