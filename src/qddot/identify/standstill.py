@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from qddot.identify.base import base_parameters
 from qddot.identify.columns import STANDSTILL, Columns
@@ -19,45 +20,42 @@ from qddot.identify.signals import Signals
 from qddot.robot import Robot
 
 ROUNDS = 2  # of parameters and speeds in turn: a third would change speeds by a few per cent
-TRIED = 13  # speeds of a joint, in equal ratios
+TRIED = 13  # speeds of a joint, in equal ratios, before the best is refined
 
 
 def standstill_speeds(robot: Robot, signals: Signals) -> dict[str, float]:
     """Joint -> speed at which its friction reaches tanh(1) of its value, as the log shows it; for `Columns.of(standstill=...)`.
 
     By turns, all parameters are fitted with these speeds, and each joint's speed is chosen that leaves least of its torque, its
-    friction fitted anew. The speed lies between that which the joint gains from sample to sample, below which nothing would change,
-    and half of its usual one, above which friction would be viscous. A joint that does not move keeps the usual value.
+    friction fitted anew: of the torque as measured, for a turn is over before a low-pass sees it. The speed lies between that which
+    the joint gains from sample to sample, below which nothing would change, and half of its usual one, above which friction would be
+    viscous. A joint that does not move keeps the usual value.
     """
     least, most = rms(signals.qdd) / signals.rate, rms(signals.qd) / 2
     moving = {joint: j for j, joint in enumerate(robot.joint_names) if 0 < least[j] < most[j]}
-    tried = {joint: np.geomspace(least[j], most[j], TRIED) for joint, j in moving.items()}
-    steps = {joint: signals.decimated(np.tanh(signals.qd[:, j, None] / tried[joint])) for joint, j in moving.items()}
     speeds, base = dict.fromkeys(robot.joint_names, STANDSTILL), None
     for _ in range(ROUNDS):
         columns = Columns.of(robot, standstill=speeds)
         base = base_parameters(columns) if base is None else dataclasses.replace(base, columns=columns)
         estimate = least_squares(reduce(base, pieces(signals)))
-        left, found = residuals(base, estimate.theta, signals).filtered, dict(zip(base.names, estimate.theta))
+        left, found = residuals(base, estimate.theta, signals).raw, dict(zip(base.names, estimate.theta))
         for joint, j in moving.items():
-            smooth = signals.decimated(np.stack([signals.qd[:, j], np.tanh(signals.qd[:, j] / speeds[joint])], axis=1))
-            friction = left[:, j] + found[f"{joint}.coulomb"] * smooth[:, 1]
-            others = np.column_stack([smooth[:, 0], np.ones(len(smooth))])
-            speeds[joint] = best_of(tried[joint], [unexplained(friction, step, others) for step in steps[joint].T])
+            qd = signals.qd[:, j]
+            friction = left[:, j] + found[f"{joint}.coulomb"] * np.tanh(qd / speeds[joint])
+            speeds[joint] = best_speed(qd, friction, least[j], most[j])
     return speeds
 
 
-def unexplained(y: np.ndarray, column: np.ndarray, others: np.ndarray) -> float:
-    """Squares of what a column and others leave of y."""
-    X = np.column_stack([column, others])
-    return float(np.sum((y - X @ np.linalg.lstsq(X, y, rcond=None)[0]) ** 2))
+def best_speed(qd: np.ndarray, friction: np.ndarray, least: float, most: float) -> float:
+    """The v between two speeds with which `a tanh(qd / v) + b qd + c` comes closest to a friction (N,)."""
+    X = np.column_stack([qd, qd, np.ones(len(qd))])
 
+    def left(log_speed: float) -> float:
+        np.tanh(qd / np.exp(log_speed), out=X[:, 0])
+        b = X.T @ friction
+        return float(-b @ np.linalg.lstsq(X.T @ X, b, rcond=None)[0])
 
-def best_of(tried: np.ndarray, cost: list[float]) -> float:
-    """Where a parabola through the least cost and its neighbours, over the logarithm, is least."""
-    k = int(np.argmin(cost))
-    if k in (0, len(tried) - 1):
-        return float(tried[k])
-    before, here, after = cost[k - 1 : k + 2]
-    ratio, bend = tried[k + 1] / tried[k], before - 2 * here + after
-    return float(tried[k] * ratio ** (0.5 * (before - after) / bend)) if bend > 0 else float(tried[k])
+    tried = np.linspace(np.log(least), np.log(most), TRIED)
+    k = int(np.argmin([left(x) for x in tried]))
+    around = tried[max(k - 1, 0)], tried[min(k + 1, TRIED - 1)]
+    return float(np.exp(minimize_scalar(left, bounds=around, method="bounded", options={"xatol": 1e-3}).x))
