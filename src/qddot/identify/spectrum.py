@@ -17,19 +17,12 @@ class Band(NamedTuple):
     edge: float
     """below it lies nearly all power of the positions, in every joint"""
     clear: float
-    """up to it positions are well above their noise, in half of the joints, starts and stops included"""
+    """up to it positions are well above their noise, in half of the joints"""
 
 
 def densities(x: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
     """One-sided power density (M, k) of signals (N, k), per Hz, under a window without side lobes; straight lines are taken out."""
     return periodogram(x, fs=rate, window="blackmanharris", detrend="linear", axis=0)
-
-
-def mirrored(x: np.ndarray) -> np.ndarray:
-    """A signal (N, k) continued by a quarter at either end, turned about its last sample: a window over the whole weighs the ends of
-    the record, a start from rest say, like its middle."""
-    n = len(x) // 4
-    return np.concatenate([2 * x[0] - x[n:0:-1], x, 2 * x[-1] - x[-2 : -n - 2 : -1]])
 
 
 def noise_floor(f: np.ndarray, power: np.ndarray) -> np.ndarray:
@@ -46,21 +39,17 @@ def last_clear(density: np.ndarray, level: float) -> int:
     return at
 
 
-def last_clears(f: np.ndarray, power: np.ndarray) -> list[int]:
-    """Of each channel, the last bin well above its noise."""
-    return [last_clear(density, CLEAR * floor) for density, floor in zip(power.T, noise_floor(f, power))]
-
-
 def motion_band(q: np.ndarray, rate: float) -> Band:
     """Where positions (N, n) hold motion."""
+    f, power = densities(q, rate)
     spread = np.std(q, axis=0)
     moving = spread > 0.01 * spread.max()
     if not moving.any():
-        return Band(rate / len(q), rate / len(q))
-    f, power = densities(q[:, moving], rate)
-    edges = []
-    for density, end in zip(power.T, last_clears(f, power)):
+        return Band(f[1], f[1])
+    edges, clears = [], []
+    for density, floor in zip(power[:, moving].T, noise_floor(f, power[:, moving])):
+        end = last_clear(density, CLEAR * floor)
         below = np.cumsum(density[: end + 1])
         edges.append(f[np.searchsorted(below, MOTION * below[-1])])
-    f, power = densities(mirrored(q[:, moving]), rate)  # starts and stops are faint, but clear
-    return Band(float(max(edges)), float(np.median(f[last_clears(f, power)])))
+        clears.append(f[end])
+    return Band(float(max(edges)), float(np.median(clears)))

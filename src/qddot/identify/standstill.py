@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import fminbound
 
 from qddot.identify.base import base_parameters
 from qddot.identify.columns import STANDSTILL, Columns
@@ -28,8 +28,8 @@ def standstill_speeds(robot: Robot, signals: Signals) -> dict[str, float]:
 
     By turns, all parameters are fitted with these speeds, and each joint's speed is chosen that leaves least of its torque, its
     friction fitted anew: of the torque as measured, for a turn is over before a low-pass sees it. The speed lies between that which
-    the joint gains from sample to sample, below which nothing would change, and half of its usual one, above which friction would be
-    viscous. A joint that does not move keeps the usual value.
+    the joint gains from sample to sample, below which nothing would change, and half of its usual one, above which friction would
+    be viscous. A joint that does not move keeps the usual value.
     """
     least, most = rms(signals.qdd) / signals.rate, rms(signals.qd) / 2
     moving = {joint: j for j, joint in enumerate(robot.joint_names) if 0 < least[j] < most[j]}
@@ -58,4 +58,4 @@ def best_speed(qd: np.ndarray, friction: np.ndarray, least: float, most: float) 
     tried = np.linspace(np.log(least), np.log(most), TRIED)
     k = int(np.argmin([left(x) for x in tried]))
     around = tried[max(k - 1, 0)], tried[min(k + 1, TRIED - 1)]
-    return float(np.exp(minimize_scalar(left, bounds=around, method="bounded", options={"xatol": 1e-3}).x))
+    return float(np.exp(fminbound(left, *around, xtol=1e-3)))
