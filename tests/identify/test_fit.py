@@ -242,3 +242,55 @@ def test_residuals_of_the_truth_are_the_noise() -> None:
     np.testing.assert_allclose(left.rms_raw, 0.1, rtol=0.1)
     assert np.abs(left.colour).max() < 0.2
     assert not left.has_outliers
+
+
+# files ------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A robot, and a log of it in a file."""
+    columns = Columns.of(random_arm(0, 3))
+    log = simulated(columns, truth(columns), 40.0, 200.0, (1e-5, 0.05), 1)
+    path = tmp_path_factory.mktemp("log") / "run.npz"
+    np.savez(path, t=log.t, q=log.q, tau=log.tau)
+    return columns.robot, path
+
+
+def test_a_small_file_is_read_whole(recorded) -> None:
+    robot, path = recorded
+    named, read = robot.identify(path, validation=str(path)), robot.identify(Log.load(path, robot))
+    np.testing.assert_array_equal(named.estimate.theta, read.estimate.theta)
+    assert named.validation is not None
+    assert named.validation.relative == read.training.relative
+
+
+def test_a_large_file_is_streamed(recorded, tmp_path: Path) -> None:
+    """A chunk at a time, and hardly another result; twice, since two files are two segments."""
+    robot, path = recorded
+    columns, log = Columns.of(robot), Log.load(path, robot)
+    for source, whole in ((path, log), ([path, path], log + log)):
+        read = robot.identify(whole, columns=columns, validation=whole, cutoff=5.0)
+        fit = robot.identify(
+            Log.chunks(source, robot, rows=1500), columns=columns, validation=Log.chunks(source, robot, rows=1000), cutoff=5.0
+        )
+        assert any(f.topic == "streamed" for f in fit.findings)
+        assert fit.estimate.samples == read.estimate.samples
+        np.testing.assert_allclose(fit.estimate.theta, read.estimate.theta, rtol=1e-6, atol=1e-7)
+        for one, other in ((fit.training, read.training), (fit.validation, read.validation)):
+            for name in ("relative", "relative_raw", "rms", "rms_raw", "by_segment", "samples"):
+                np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-6, err_msg=name)
+            np.testing.assert_allclose(one.spread, other.spread, rtol=0.2)
+            np.testing.assert_allclose(one.colour, other.colour, atol=0.1)
+        assert fit.verdict
+    assert "| validation |" in fit.report(tmp_path / "report.html")
+
+
+def test_a_streamed_file_with_gross_errors(recorded, tmp_path: Path) -> None:
+    robot, path = recorded
+    log = Log.load(path, robot)
+    tau = log.tau.copy()
+    tau[np.random.default_rng(0).random(tau.shape) < 0.004] += 200.0
+    np.savez(tmp_path / "bad.npz", t=log.t, q=log.q, tau=tau)
+    chunks = Log.chunks(tmp_path / "bad.npz", robot, rows=1500)
+    assert robot.identify(chunks, columns=Columns.of(robot)).estimate.method == "irls"
