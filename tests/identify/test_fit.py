@@ -12,7 +12,7 @@ from qddot import Inertia
 from qddot.errors import InputError
 from qddot.identify import Columns, Log, base_parameters, instrumental, prepare, residuals, standstill_speeds
 from tests.identify.arms import random_arm
-from tests.identify.simulated import REAL, ROBOTS, panda, series, simulated, truth
+from tests.identify.simulated import REAL, ROBOTS, check_found, excited, panda, series, simulated, truth
 
 real = pytest.mark.skipif(REAL is None, reason="no recorded logs here")
 DATA = REAL or Path()
@@ -127,24 +127,48 @@ def test_a_log_of_other_joints_is_refused() -> None:
         columns.robot.identify(Log(log.t, log.q, 0 * log.tau, joint_names=log.joint_names))
 
 
+NOISES = [((1e-5, 0.1), 1e-3, 0.02, 1e-3), ((1e-4, 0.5), 3e-3, 0.05, 3e-3)]
+
+
+@pytest.fixture(scope="module")
+def panda_motions():
+    """Forty seconds for the fit, and another motion."""
+    pytest.importorskip("casadi")
+    if ROBOTS is None:
+        pytest.skip("example-robot-data is not installed")
+    robot = panda()
+    how = {"acceleration": 10.0, "starts": 1, "friction": ("viscous", "coulomb", "offset")}
+    return (
+        robot,
+        robot.excitation(period=9.0, periods=4, iterations=60, **how),
+        robot.excitation(period=11.0, seed=7, iterations=10, **how),
+    )
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(ROBOTS is None, reason="example-robot-data is not installed")
-@pytest.mark.parametrize(
-    ("noise", "inertial", "friction", "torque"), [((1e-5, 0.1), 1e-3, 0.02, 1e-3), ((1e-4, 0.5), 3e-3, 0.05, 3e-3)]
-)
-def test_simulated_panda(noise, inertial: float, friction: float, torque: float) -> None:
-    columns = Columns.of(panda(), armature=False)
+@pytest.mark.parametrize(("noise", "inertial", "friction", "torque"), NOISES)
+def test_simulated_panda(panda_motions, noise, inertial: float, friction: float, torque: float) -> None:
+    """With rotors and friction, whose law is not told."""
+    robot, motion, other = panda_motions
+    assert motion.duration == 40.0
+    columns = Columns.of(robot)
     theta = truth(columns)
-    log, other = simulated(columns, theta, 40.0, 1000.0, noise, 1), simulated(columns, theta, 10.0, 1000.0, (0, 0), 2, 5)
-    fit = columns.robot.identify(log, columns=columns, validation=other)
-    true = fit.base.K @ theta
-    error = fit.estimate.theta - true
-    links = np.array(["_link" in name for name in fit.base.names])
-    slides = np.array([name.endswith((".viscous", ".coulomb")) for name in fit.base.names])
-    assert np.linalg.norm(error[links]) < inertial * np.linalg.norm(true[links])
-    assert np.abs(error[slides] / true[slides]).max() < friction
-    assert fit.validation is not None
-    assert fit.validation.relative < torque
+    fit = robot.identify(excited(columns, theta, motion, noise, 1), validation=excited(columns, theta, other, (0, 0), 0))
+    assert fit.verdict, fit.verdict
+    check_found(columns, theta, fit, other, inertial, friction, torque)
+
+
+def test_a_small_arm_is_found_again() -> None:
+    """The same with two joints, in a second."""
+    pytest.importorskip("casadi")
+    robot = qddot.load("two_link")
+    limits = robot.limits._replace(velocity=np.full(2, 3.0))
+    how = {"limits": limits, "acceleration": 15.0, "harmonics": 4, "starts": 1, "friction": ("viscous", "coulomb", "offset")}
+    motion, other = (robot.excitation(period=p, periods=n, iterations=15, seed=k, **how) for p, n, k in ((6.0, 3, 0), (7.0, 1, 7)))
+    columns = Columns.of(robot)
+    theta = truth(columns)
+    fit = robot.identify(excited(columns, theta, motion, (1e-5, 0.02), 1), validation=excited(columns, theta, other, (0, 0), 0))
+    check_found(columns, theta, fit, other, *NOISES[0][1:])
 
 
 @pytest.mark.slow
