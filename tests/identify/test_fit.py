@@ -153,7 +153,7 @@ def test_simulated_panda(panda_motions, noise, inertial: float, friction: float,
     assert motion.duration == 40.0
     columns = Columns.of(robot)
     theta = truth(columns)
-    fit = robot.identify(excited(columns, theta, motion, noise, 1), validation=excited(columns, theta, other, (0, 0), 0))
+    fit = robot.identify(excited(columns, theta, motion, noise, 1))
     assert fit.verdict, fit.verdict
     check_found(columns, theta, fit, other, inertial, friction, torque)
 
@@ -167,7 +167,7 @@ def test_a_small_arm_is_found_again() -> None:
     motion, other = (robot.excitation(period=p, periods=n, iterations=15, seed=k, **how) for p, n, k in ((6.0, 3, 0), (7.0, 1, 7)))
     columns = Columns.of(robot)
     theta = truth(columns)
-    fit = robot.identify(excited(columns, theta, motion, (1e-5, 0.02), 1), validation=excited(columns, theta, other, (0, 0), 0))
+    fit = robot.identify(excited(columns, theta, motion, (1e-5, 0.02), 1))
     check_found(columns, theta, fit, other, *NOISES[0][1:])
 
 
