@@ -15,9 +15,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import warnings
 
 import numpy as np
-from robots import case
 
 from qddot.identify import Columns, Excitation, Log
+from robots import case
 
 warnings.simplefilter("ignore")
 SIZE = {"viscous": 2.0, "coulomb": 3.0, "offset": 0.3, "armature": 0.3}
