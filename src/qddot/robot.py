@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from qddot.identify.columns import Columns
     from qddot.identify.excitation import Excitation
     from qddot.identify.fit import Fit
-    from qddot.identify.log import Log
+    from qddot.identify.record import Recorded
     from qddot.simulate.trajectory import Trajectory
     from qddot.symbolic.derivation.steps import Derivation
     from qddot.symbolic.equations import Equations
@@ -902,10 +902,10 @@ class Robot:
 
     def identify(
         self,
-        log: Log,
+        log: Recorded,
         *,
         columns: Columns | None = None,
-        validation: Log | None = None,
+        validation: Recorded | None = None,
         method: str = "auto",
         cutoff: float | None = None,
         engine: str = "serial",
@@ -914,13 +914,15 @@ class Robot:
     ) -> Fit:
         """Parameters of links and drives from a recorded motion, with their uncertainty and a verdict (see `qddot.identify`).
 
-            fit = robot.identify(Log.load("run1.csv", robot), validation=Log.load("run2.csv", robot))
+            fit = robot.identify("run1.csv", validation="run2.csv")
             print(fit.verdict)
             fit.report("report.html")
 
         Args:
-            log: positions and torques over time.
-            columns: which parameters; by default ten a link and rotor inertia, viscous and Coulomb friction and an offset a joint.
+            log: positions and torques over time: a `Log`, the name of a file or of several, or `Log.chunks(...)` with what a file
+                does not say. Files of more than 100,000 samples are read piece by piece, in constant memory.
+            columns: which parameters; by default ten a link and rotor inertia, viscous and Coulomb friction and an offset a joint,
+                the speed at which friction takes its step being found in the log (`standstill_speeds`).
             validation: another log, to be predicted.
             method: `"wls"` (joints weighted by their noise), `"ols"`, `"irls"` (robust against gross errors), or `"auto"`: the
                 first, or the last where the torques have gross errors.

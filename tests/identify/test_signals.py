@@ -138,8 +138,20 @@ def test_segments_never_mix() -> None:
 
 def test_time_is_decimated_like_the_rest() -> None:
     signals = prepare(noisy(np.arange(4000) / 100, 1e-5))
-    centres = signals.decimated(signals.t)
-    np.testing.assert_allclose(centres, signals.t[signals.low_pass.half :: signals.factor][: len(centres)], atol=1e-10)
+    found, centres, half = signals.decimated(signals.t), np.array(signals.centres(0)), signals.low_pass.half
+    whole = (centres >= half) & (centres < len(signals) - half)
+    np.testing.assert_allclose(found[whole], signals.t[centres[whole]], atol=1e-10)
+    assert (np.diff(found) > 0).all()
+    assert signals.t[0] < found[0] < found[-1] < signals.t[-1]
+
+
+def test_decimated_samples_reach_the_ends() -> None:
+    """Cut kernels keep constants, and whatever else is linear in the signal."""
+    signals = prepare(noisy(np.arange(4000) / 100, 1e-5))
+    centres, factor = signals.centres(0), signals.factor
+    assert centres[0] < factor
+    assert centres[-1] >= len(signals) - factor
+    np.testing.assert_allclose(signals.decimated(np.ones(len(signals))), 1, atol=1e-12)
 
 
 def test_jittered_times() -> None:

@@ -56,13 +56,21 @@ class LowPass:
         """Taps (2 half + 9,) of its second derivative."""
         return np.convolve(self.smooth, SECOND) * self.rate**2
 
-    def decimated(self, x: np.ndarray, factor: int) -> np.ndarray:
-        """The smoothed signal at every `factor`-th sample: (N, ...) -> (M, ...), M = (N - 2 half - 1) // factor + 1.
+    def decimated(self, x: np.ndarray, factor: int, *, lead: int = 0, trail: int = 0) -> np.ndarray:
+        """The smoothed signal at every `factor`-th sample: (N, ...) -> (M, ...), M = (lead + N + trail - 2 half - 1) // factor + 1.
 
         The kernel is cut into rows as long as the factor, so that one product of matrices a stretch does the work: the signal is
         read once, and only what is kept is computed.
+
+        Args:
+            lead, trail: samples by which the first and the last kernel reach beyond the ends of x. There a kernel is cut and the
+                rest of it scaled to sum 1. It then has a phase, but both sides of `tau = Y pi` have the same.
         """
         flat = np.ascontiguousarray(x, dtype=float).reshape(len(x), -1)
+        if lead or trail:
+            ends = ((lead, trail), (0, 0))
+            within = self.decimated(np.pad(np.ones((len(x), 1)), ends), factor)
+            return (self.decimated(np.pad(flat, ends), factor) / within).reshape(-1, *np.shape(x)[1:])
         taps = len(self.smooth)
         count = (len(x) - taps) // factor + 1
         if count < 1:

@@ -10,24 +10,26 @@ import numpy as np
 
 from qddot.identify.lowpass import LowPass
 from qddot.identify.reduction import STRIP, Samples
-from qddot.identify.signals import Signals
+from qddot.identify.signals import Signals, reached
 
 BLOCKS = 40
 BLOCK = 0.5  # s, at least: longer than residuals remember
 
 
 class Stretch(NamedTuple):
-    """Consecutive samples of a prepared log, with those at their ends that the filter spans."""
+    """Consecutive samples of a prepared log, with those at their ends that the filter spans, as far as there are any."""
 
     motion: Samples
     low_pass: LowPass
     factor: int
+    lead: int = 0
+    trail: int = 0
 
     def samples(self) -> Samples:
         return self.motion
 
     def filtered(self, x: np.ndarray) -> np.ndarray:
-        return self.low_pass.decimated(x, self.factor)
+        return self.low_pass.decimated(x, self.factor, lead=self.lead, trail=self.trail)
 
 
 def pieces(signals: Signals, blocks: int | None = None, first: int = 0) -> Iterator[tuple[int, Stretch]]:
@@ -40,23 +42,24 @@ def pieces(signals: Signals, blocks: int | None = None, first: int = 0) -> Itera
     total = signals.decimated_segments[-1].stop
     most = int(total * signals.factor / signals.rate / BLOCK)
     size = -(-total // (blocks or max(2, min(BLOCKS, most))))
-    span, factor = 2 * signals.low_pass.half + 1, signals.factor
-    strip = max(1, STRIP // factor)
+    strip = max(1, STRIP // signals.factor)
     block = first
-    for raw, kept in zip(signals.segments, signals.decimated_segments):
-        count = kept.stop - kept.start
-        cuts = np.linspace(0, count, max(1, round(count / size)) + 1).astype(int)
+    for k, segment in enumerate(signals.segments):
+        centres = signals.centres(k)
+        cuts = np.linspace(0, len(centres), max(1, round(len(centres) / size)) + 1).astype(int)
         for a, b in pairwise(cuts):
             for start in range(a, b, strip):
-                stop = min(start + strip, b)
-                part = slice(raw.start + start * factor, raw.start + (stop - 1) * factor + span)
-                motion = Samples(signals.q[part], signals.qd[part], signals.qdd[part], signals.tau_raw[part])
-                yield block, Stretch(motion, signals.low_pass, factor)
+                inside, ends = reached(centres[start : min(start + strip, b)], signals.low_pass.half, segment)
+                motion = Samples(signals.q[inside], signals.qd[inside], signals.qdd[inside], signals.tau_raw[inside])
+                yield block, Stretch(motion, signals.low_pass, signals.factor, **ends)
             block += 1
 
 
 def streamed(chunks: Iterable[Signals]) -> Iterator[tuple[int, Stretch]]:
-    """The same for a log that comes in chunks (`qddot.identify.signals.stream`): each is a block."""
-    for block, signals in enumerate(chunks):
-        for _, piece in pieces(signals, blocks=1):
+    """The same for a log that comes in chunks (`qddot.identify.signals.stream`). None of its blocks lies in two of them."""
+    first = 0
+    for signals in chunks:
+        block = first
+        for block, piece in pieces(signals, first=first):
             yield block, piece
+        first = block + 1

@@ -106,7 +106,7 @@ def read_parquet(path: Path, rows: int) -> Iterator[Table]:
         raise missing_extra("pyarrow", "logs", "reading Parquet") from None
     row = 1
     with parquet.ParquetFile(path) as file:
-        for batch in file.iter_batches(batch_size=rows):
+        for batch in batches(file, rows):
             columns = {}
             for name, column in zip(batch.schema.names, batch.columns):
                 kind = column.type
@@ -118,3 +118,14 @@ def read_parquet(path: Path, rows: int) -> Iterator[Table]:
                     columns[name] = column.to_numpy(zero_copy_only=False).astype(float)
             yield Table(path.name, columns, row)
             row += len(batch)
+
+
+def batches(file: Any, rows: int) -> Iterator[Any]:
+    """At most `rows` rows at a time. A reader keeps all it has read of a file, so each gets only a few row groups of it."""
+    sizes = [file.metadata.row_group(k).num_rows for k in range(file.metadata.num_row_groups)]
+    groups: list[int] = []
+    for k in range(len(sizes)):
+        groups.append(k)
+        if k + 1 == len(sizes) or sum(sizes[g] for g in groups) + sizes[k + 1] > rows:
+            yield from file.iter_batches(batch_size=rows, row_groups=groups)
+            groups = []

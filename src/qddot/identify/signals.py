@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from qddot.identify.log import Log
 
 LEAST, MOST = 5.0, 20.0  # cut-off over the edge of the motion
-LOST = 0.1  # of the shortest segment, at most, to each of the two filters
+LOST = 0.1  # of the longest segment, at most, to the filter of the positions
 Velocity = Literal["measured", "derivative"]
 
 
@@ -44,6 +44,7 @@ class Signals:
         velocity: where `qd` and `qdd` come from.
         segments: stretches without a pause.
         findings: what was chosen, and why.
+        goes_on: whether the record goes on before the first and after the last segment, as in chunks of a stream.
     """
 
     t: np.ndarray
@@ -57,6 +58,7 @@ class Signals:
     velocity: Velocity
     segments: tuple[slice, ...]
     findings: tuple[Finding, ...]
+    goes_on: tuple[bool, bool] = (False, False)
 
     def __len__(self) -> int:
         return len(self.t)
@@ -71,17 +73,45 @@ class Signals:
         """Samples for one decimated sample; there are at least four a period of the cut-off."""
         return thinning(self.rate, self.cutoff)
 
+    def centres(self, k: int) -> range:
+        """Samples of segment k, counted from its start, about which the decimated ones lie.
+
+        They go from end to end: what the ends of a record show, a start from rest say, shows nowhere else. Where the record goes
+        on, they keep to whole kernels and leave the rest to the next chunk.
+        """
+        half, length = self.low_pass.half, self.segments[k].stop - self.segments[k].start
+        before, after = self.goes_on[0] and k == 0, self.goes_on[1] and k == len(self.segments) - 1
+        return range(half if before else half % self.factor, length - half if after else length, self.factor)
+
+    @property
+    def owned(self) -> slice:
+        """The samples that belong to this chunk: those about its decimated ones. Chunks of a stream overlap, these do not."""
+        last = len(self.segments) - 1
+        start = self.centres(0)[0] if self.goes_on[0] else 0
+        stop = self.segments[last].start + self.centres(last)[-1] + self.factor if self.goes_on[1] else len(self)
+        return slice(start, stop)
+
     @property
     def decimated_segments(self) -> tuple[slice, ...]:
         """The segments among decimated samples."""
-        counts = [(s.stop - s.start - 2 * self.low_pass.half - 1) // self.factor + 1 for s in self.segments]
-        return stacked(counts)
+        return stacked(len(self.centres(k)) for k in range(len(self.segments)))
 
     def decimated(self, x: np.ndarray) -> np.ndarray:
         """Any signal (N, ...) along these samples, low-passed and thinned out: (M, ...). Linear in x, so `tau = Y pi` is kept."""
         if len(x) != len(self):
             raise InputError(f"a signal of {len(x)} samples; the prepared log has {len(self)}")
-        return np.concatenate([self.low_pass.decimated(np.asarray(x)[s], self.factor) for s in self.segments])
+        parts, low_pass = [], self.low_pass
+        for k, segment in enumerate(self.segments):
+            inside, ends = reached(self.centres(k), low_pass.half, segment)
+            parts.append(low_pass.decimated(np.asarray(x)[inside], self.factor, **ends))
+        return np.concatenate(parts)
+
+
+def reached(centres: range, half: int, segment: slice) -> tuple[slice, dict[str, int]]:
+    """The samples that kernels about these centres of a segment reach, and how far they reach beyond its ends."""
+    first, last = segment.start + centres[0] - half, segment.start + centres[-1] + half + 1
+    inside = slice(max(first, segment.start), min(last, segment.stop))
+    return inside, {"lead": inside.start - first, "trail": last - inside.stop}
 
 
 def stacked(lengths: Iterable[int]) -> tuple[slice, ...]:
@@ -105,7 +135,7 @@ def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None 
     Args:
         log: what was measured.
         cutoff: of the low-pass, Hz. By default up to where positions are well above their noise, within five to twenty times the
-            frequency below which the motion lies; and not so low that the filter's ends cost a short log more than a fifth of it.
+            frequency below which the motion lies; and not so low that the filter's ends cost a short log more than a tenth of it.
             `findings` says which.
         velocity: "measured" or "derivative" (of the positions); by default the measured one where it agrees with the positions and
             is the less noisy.
@@ -124,19 +154,33 @@ def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None 
         findings.append(Finding("assumed", "velocity", why))
     elif velocity == "measured" and log.qd is None:
         raise InputError("velocity='measured': the log has no velocities")
-    return prepared(log, rate, cutoff, velocity, findings)
-
-
-def prepared(log: Log, rate: float, cutoff: float, velocity: Velocity, findings: list[Finding]) -> Signals:
-    """The signals, when everything is chosen."""
-    low_pass, span = LowPass(rate, cutoff), filter_span(rate, cutoff)
-    parts = [evened(log, segment, rate) for segment in log.segments]
-    made = [filtered(low_pass, velocity, *part) for part in parts if len(part[0]) >= span]
-    if not made:
+    found = prepared(log, rate, cutoff, velocity, findings)
+    if found is None:
+        span = filter_span(rate, cutoff)
         raise InputError(
             f"no segment is as long as the {span / rate:.3g} s that a cut-off of {cutoff:.3g} Hz takes "
             f"(a longer log, or a higher cutoff=)"
         )
+    return found
+
+
+def prepared(
+    log: Log,
+    rate: float,
+    cutoff: float,
+    velocity: Velocity,
+    findings: list[Finding],
+    goes_on: tuple[bool, bool] = (False, False),
+) -> Signals | None:
+    """The signals, when everything is chosen; None where no segment is long enough."""
+    low_pass, span = LowPass(rate, cutoff), filter_span(rate, cutoff)
+    parts = [evened(log, segment, rate) for segment in log.segments]
+    long = [len(part[0]) >= span for part in parts]
+    if goes_on[0] and not (goes_on[1] and len(parts) == 1):
+        long[0] = True  # the end of what came before
+    made = [filtered(low_pass, velocity, *part) for part, enough in zip(parts, long) if enough]
+    if not made:
+        return None
     if not all(is_uniform(log.t[segment], rate) for segment in log.segments):
         findings.append(Finding("found", "resampled", f"times are uneven: cubic splines onto {rate:.6g} Hz"))
     if len(made) < len(parts):
@@ -150,6 +194,7 @@ def prepared(log: Log, rate: float, cutoff: float, velocity: Velocity, findings:
         velocity=velocity,
         segments=stacked(len(part[0]) for part in made),
         findings=tuple(findings),
+        goes_on=(goes_on[0] and long[0], goes_on[1] and long[-1]),
     )
 
 
@@ -191,7 +236,7 @@ def chosen_cutoff(log: Log) -> tuple[float, str]:
             (clear, "up to there positions are ten times as large as their noise"),
             (MOST * edge, f"{MOST:g} times the {edge:.3g} Hz below which 99.9 % of the motion's power lies"),
         ),
-        (LENGTH / (LOST * span), f"as high as it takes for the filter's ends to cost no more than a fifth of {span:.3g} s"),
+        (LENGTH / (LOST * span), f"as high as it takes for the filter's ends to cost no more than a tenth of {span:.3g} s"),
     )
     if wanted > log.rate / 4:
         wanted, why = log.rate / 4, f"a quarter of the rate; the motion would need {wanted:.3g} Hz, so accelerations will be poor"
@@ -230,7 +275,7 @@ def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Veloci
     first = next(logs, None)
     if first is None:
         return
-    rate, tail, some = first.rate, None, False
+    rate, tail, some, begun = first.rate, None, False, False
     findings: list[Finding] = []
     if cutoff is None:
         cutoff, why = chosen_cutoff(first)
@@ -238,15 +283,21 @@ def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Veloci
     if velocity is None:
         velocity, why = chosen_velocity(first, cutoff)
         findings.append(Finding("assumed", "velocity", f"from the first chunk: {why}"))
-    for log in chain([first], logs):
-        whole = appended(tail, log) if tail is not None and continues(tail, log, rate) else log
-        span, last = filter_span(rate, cutoff), whole.segments[-1]
-        if any(segment.stop - segment.start >= span for segment in whole.segments):
+    span, factor = filter_span(rate, cutoff), thinning(rate, cutoff)
+    for log, following in pairwise(chain([first], logs, [None])):
+        if log is None:
+            break
+        seamless = tail is not None and continues(tail, log, rate)
+        whole = appended(tail, log) if tail is not None and seamless else log
+        goes_on = (seamless and begun, following is not None and continues(log, following, rate))
+        found = prepared(whole, rate, cutoff, velocity, [*findings], goes_on)
+        if found is not None:
             some = True
-            yield prepared(whole, rate, cutoff, velocity, [*findings])
-        factor = thinning(rate, cutoff)
-        used = max(0, (last.stop - last.start - span) // factor + 1) * factor
-        tail = whole[last.start + used :]
+            yield found
+        last = whole.segments[-1]
+        whole_kernels = max(0, (last.stop - last.start - span) // factor + 1)
+        begun = whole_kernels > 0 or (goes_on[0] and len(whole.segments) == 1)
+        tail = whole[last.start + whole_kernels * factor :]
     if not some:
         raise InputError(f"no stretch of the log is long enough for a low-pass at {cutoff:.3g} Hz")
 
