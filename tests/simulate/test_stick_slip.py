@@ -251,3 +251,16 @@ def test_friction_and_a_stop_hold_a_joint_together(static):
     )
     steps = robot.simulate([0.05], None, 4.0, torque=push, step=1e-3, every=10)
     assert_allclose(steps.q, motion.q, atol=2e-3)
+
+
+def test_motions_of_a_batch_do_not_feel_the_stops_of_others():
+    robot = (
+        Builder()
+        .body("a", axis="y", mass=1, com=(0.3, 0, 0))
+        .body("b", "a", axis="y", mass=1, com=(0.3, 0, 0), limits=(-1, 1))
+        .robot()
+    )
+    q0, tau = np.array([[0.0, 0.0], [0.5, 1.0], [0.2, -1.0]]), np.array([1.0, 2.0])
+    batch = robot.simulate(q0, None, 0.3, torque=tau)
+    for k in range(3):
+        assert_array_equal(batch.q[:, k], robot.simulate(q0[k], None, 0.3, torque=tau).q)

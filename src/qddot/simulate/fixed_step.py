@@ -67,14 +67,22 @@ class RungeKutta:
         inputs: dict[str, Any] = {"q": q, "qd": qd, "tau": self.torque(t, q, qd), "dt": h}
         if self.dynamics.parameters is not None:
             inputs["parameters"] = self.dynamics.parameters
-        if modes is None or not (self.switching.dry or modes.held.any()):
-            q, qd = self.plain(**inputs)
-            return q, qd
-        sliding, moving = np.zeros(qd.shape), np.ones(qd.shape)
-        columns, shafts = self.switching.columns, self.switching.shafts
-        for k, column in enumerate(columns):
+        if modes is not None and self.switching.dry:
+            return self.held_step(inputs, modes)
+        q_end, qd_end = self.plain(**inputs)
+        if modes is not None and modes.held.any():  # only those: each motion of a batch is what it would be alone
+            some = np.nonzero(modes.held.any(-1)) if q.ndim > 1 else ()
+            part = {name: np.broadcast_to(x, (*q.shape[:-1], x.shape[-1]))[some] for name, x in inputs.items() if name != "dt"}
+            held = Modes(modes.sliding[some], modes.stopped[some])
+            q_end[some], qd_end[some] = self.held_step(part | {"dt": h}, held)
+        return q_end, qd_end
+
+    def held_step(self, inputs: dict[str, Any], modes: Modes) -> State:
+        """A step with what is held at rest, and dry friction against what slides."""
+        sliding, moving = np.zeros(inputs["qd"].shape), np.ones(inputs["qd"].shape)
+        for k, column in enumerate(self.switching.columns):
             moving[..., column] *= ~modes.held[..., k]
-            if k < shafts:
+            if k < self.switching.shafts:
                 sliding[..., column] = modes.sliding[..., k] * np.sign(self.switching.rows[k, column])
         q, qd = self.held(**inputs, sliding=sliding, moving=moving)
         return q, qd

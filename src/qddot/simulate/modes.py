@@ -8,7 +8,7 @@ where it would have to pull.
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -79,6 +79,10 @@ class Switching:
         found.dynamics = self.dynamics.at(motions)
         return found
 
+    def some(self, rows: Any) -> tuple | None:
+        """Which motions of a batch are concerned, where they are not all: the others need no linear algebra."""
+        return None if not rows.ndim or rows.all() or self.dynamics.forces else np.nonzero(rows)
+
     # in a mode ------------------------------------------------------------------------------------------------------------
 
     def accelerate(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, modes: Modes) -> tuple[np.ndarray, np.ndarray]:
@@ -132,7 +136,11 @@ class Switching:
         sliding, moving = np.sign(speed[..., : self.shafts]), speed[..., self.shafts :]
         stopped = np.where(moving == 0, self.at_stops(q), 0.0)  # the others leave: `impact` has seen to it
         modes = Modes(sliding, stopped)
-        if not modes.held.any():
+        held = modes.held.any(-1)
+        if not held.any():
+            return modes
+        if (some := self.some(held)) is not None:
+            sliding[some], stopped[some] = self.at(some).decide(t, q[some], qd[some], np.broadcast_to(tau, qd.shape)[some])
             return modes
         a = self.dynamics.accelerate(t, q, qd, self.delivered(qd, tau, sliding)) @ self.rows.T
         _, W = self.compliance(q)
@@ -172,15 +180,20 @@ class Switching:
         """Joints beyond a limit are set onto it; what drives them further is taken by an inelastic impact."""
         side = self.at_stops(q)
         speed = qd @ self.rows[self.shafts :].T
-        if not (side * speed > 0).any():
+        struck = (side * speed > 0).any(-1)
+        if not struck.any():
             return q, qd
         q = q.copy()
+        if (some := self.some(struck)) is not None:
+            qd = qd.copy()
+            q[some], qd[some] = self.at(some).impact(q[some], qd[some])
+            return q, qd
         q[..., self.stop_q] = np.clip(q[..., self.stop_q], self.lower, self.upper)
         Y, W = self.compliance(q)
         Y, W = Y[..., self.shafts :], W[..., self.shafts :, self.shafts :]
         p = solve_bounded(W, speed, np.where(side > 0, -np.inf, 0.0), np.where(side < 0, np.inf, 0.0))
-        struck = np.concatenate([np.zeros((*p.shape[:-1], self.shafts), bool), p != 0], axis=-1)
-        return q, self.at_rest(qd + apply(Y, p), struck)
+        stops = np.concatenate([np.zeros((*p.shape[:-1], self.shafts), bool), p != 0], axis=-1)
+        return q, self.at_rest(qd + apply(Y, p), stops)
 
     def hold(self, q: np.ndarray, qd: np.ndarray, held: np.ndarray) -> np.ndarray:
         """qd without what rounding and truncation added to the rows `held`, which are at rest."""
@@ -190,6 +203,10 @@ class Switching:
 
     def rest(self, q: np.ndarray, qd: np.ndarray, held: np.ndarray) -> np.ndarray:
         """qd after impulses that bring the rows `held` to rest."""
+        if (some := self.some(held.any(-1))) is not None:
+            qd = qd.copy()
+            qd[some] = self.at(some).rest(q[some], qd[some], held[some])
+            return qd
         Y, W = self.compliance(q)
         return self.at_rest(qd + apply(Y, masked_solve(W, held, -(qd @ self.rows.T))), held)
 
