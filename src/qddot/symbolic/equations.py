@@ -293,7 +293,7 @@ class Equations:
     def task_space(
         self, frame: str | None = None, rows: Sequence[str] | None = None, reference: str = "world_aligned"
     ) -> TaskSpace:
-        """The equation of motion at a frame, `F = M Vdot + C V + g` with `V = J qd`, of a small arm (see `TaskSpace`).
+        """The equation of motion at a frame, `F = M_C Vdot + C_C V + g_C` with `V = J qd`, of a small arm (see `TaskSpace`).
 
         Args:
             frame: name; the tip of the only chain if None.
