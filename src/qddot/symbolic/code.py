@@ -17,7 +17,7 @@ import numpy as np
 from qddot.errors import InputError, UnboundSymbolError, unknown_name
 from qddot.symbolic.abbreviations import Abbreviations
 from qddot.symbolic.code_printers import ARRAYS, CPrinter, Identifiers, PythonPrinter
-from qddot.symbolic.evaluate import Letters
+from qddot.symbolic.evaluate import Letters, check_quaternions
 from qddot.symbolic.presentation import Presentation, Style
 from qddot.symbolic.tree import Inverse, Node, Number, Power, Product, Sum, Symbol, Wave, leaves
 
@@ -196,6 +196,7 @@ def callable_of(form: Form) -> Callable[..., Any]:
             if value.shape[-1:] != (sizes[name],):
                 raise InputError(f"{name} has shape {value.shape}, (..., {sizes[name]}) is needed")
             motion[name] = value
+        check_quaternions(equations, motion["q"])
         return inner(*(motion[name] for name in arrays), **given)
 
     function.__name__ = function.__qualname__ = program.name
