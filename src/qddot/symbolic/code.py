@@ -35,7 +35,7 @@ class Program:
         parameters: name -> identifier, of those that occur.
         arrays: which of q, qd, qdd are read.
         moving: (identifier, value) of joint variables, rates, sines and cosines.
-        statements: (identifier, expressions to be added up) of constants and parts of long sums.
+        statements: (identifier, expressions to be added up) of constants, loads and parts of long sums.
         entries: one expression each.
     """
 
@@ -46,10 +46,12 @@ class Program:
         presentation = Presentation(equations, style)
         trees = [presentation.entry(x) for x in form.entries.flat]
         assert style.abbreviate is not None
+        loads = sorted({x for tree in trees for x in leaves(tree) if isinstance(x, Symbol) and x.kind == "load"})
+        carried = [presentation.load(x) for x in loads]
         definitions = style.abbreviate.definitions
         self.identifiers = Identifiers()
         self.printer = printer(equations, self.identifiers)
-        used = dict.fromkeys(x for tree in (*definitions.values(), *trees) for x in leaves(tree))
+        used = dict.fromkeys(x for tree in (*definitions.values(), *carried, *trees) for x in leaves(tree))
         waves = [x for x in used if isinstance(x, Wave)]
         symbols = {x for x in used if isinstance(x, Symbol)} | {
             x for wave in waves for x in leaves(self.printer.angle(wave)) if isinstance(x, Symbol)
@@ -64,6 +66,8 @@ class Program:
         self._parts = count(1)
         for name, node in definitions.items():
             self._define(self.printer.symbol(Symbol(name, "constant")), node)
+        for symbol, node in zip(loads, carried):
+            self._define(self.printer.symbol(symbol), node)
         done: dict[int, int] = {}
         self.entries: list[str] = []
         for tree in trees:

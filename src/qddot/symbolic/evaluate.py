@@ -76,7 +76,8 @@ class Letters:
         if kind in ("velocity", "acceleration"):
             return self.real((qd if kind == "velocity" else qdd)[of])
         if kind == "sign":
-            return (qd[of] > 0) - (qd[of] < 0)
+            x = self.equations.alphabet.signs[i].evaluate(self, self.number)
+            return (x > 0) - (x < 0)
         if kind == "root":
             return fn.sqrt(self.number(Fraction(of)))
         if kind in ("cos", "sin"):
