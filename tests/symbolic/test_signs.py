@@ -99,6 +99,15 @@ def test_regressor(name):
 
 
 @every_robot
+def test_derivatives(name):
+    tau, state = equations(name).tau, next(zip(*states(name)))
+    slopes = robot(name).inverse_dynamics_derivatives(*state)
+    for letter, expected in zip(("q", "qd", "qdd"), slopes):
+        found = [tau.diff(f"{letter}{k + 1}").evaluate(*state) for k in range(robot(name).nv)]
+        assert_allclose(np.transpose(found), expected, rtol=1e-11, atol=1e-11)
+
+
+@every_robot
 def test_with_symbols_for_numbers(name):
     close(robot(name).equations("inertial").tau.lambdify()(*states(name)), robot(name).inverse_dynamics(*states(name)))
 
