@@ -9,7 +9,6 @@ import sympy
 
 import qddot
 from qddot import Drive, Inertia, InputError, Transmission
-from qddot.symbolic.ring import NotPolynomialError
 from tests.symbolic.well_formed import assert_well_formed
 
 LINK = Inertia(1.0, (-0.1, 0, 0.02), np.diag([0.01, 0.02, 0.03]))
@@ -17,6 +16,8 @@ METHODS = ("lagrange", "jacobian", "newton-euler")
 COUPLED = Transmission(
     ("joint1", "joint2"), ((10, 0), (5, -5)), (Drive(rotor_inertia=0.01, viscous=0.1), Drive(rotor_inertia=0.02))
 )
+STEEP = Drive(coulomb=(0.5, 0.4), static=0.7, stribeck_velocity=3)
+RUBBING = Transmission(("joint1", "joint2"), ((-10, 0), (5, -5)), (STEEP, Drive(coulomb=(0.2, 0.1))))
 
 
 def arm(first=None, second=None, inertia=LINK):
@@ -31,6 +32,8 @@ ARMS = {
         None, Drive(rotor_inertia=0.1, gear_ratio=-7, series_stiffness=100, rotor_axis=(0, 1, 1), stiffness=3)
     ),
     "coupled": lambda: arm().with_transmission(COUPLED),
+    "rubbing motors": lambda: arm(Drive(coulomb=0.1)).with_transmission(RUBBING),
+    "load": lambda: arm(Drive(stiffness=2, load_friction=0.1), Drive(coulomb=0.1, load_friction=0.2, rotor_inertia=0.1)),
     "Stribeck": lambda: arm(Drive(viscous=0.1), Drive(coulomb=(0.5, 0.4), static=(0.9, 0.5), stribeck_velocity=0.1)),
 }
 every_arm = pytest.mark.parametrize("name", ARMS)
@@ -98,20 +101,23 @@ def test_coupled_motors_share_the_mass_matrix():
     assert r"V_{4} &= S_{4} (\dot q_{1}, \dot q_{2})" in derivation("coupled", "newton-euler").markdown()
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_friction_by_the_load_has_no_closed_form(method):
-    r = arm(None, Drive(coulomb=0.1, load_friction=0.2))
-    with pytest.raises(NotPolynomialError, match="friction that grows with the load"):
-        r.derive(method)
-    with pytest.raises(NotPolynomialError, match="friction that grows with the load"):
-        _ = r.equations().tau
+def test_friction_by_the_load_is_written_by_the_load():
+    text = derivation("load", "lagrange").markdown()
+    assert r"\tau_{f2} &= 0.1 \operatorname{sign}\left(\dot{q}_{2}\right) + 0.2" in text
+    assert r"\operatorname{sign}\left(\dot{q}_{2}\right) \left|\mathrm{load}_{2}\right|" in text
+    for method in METHODS:
+        said = r"Some friction grows with the load: $\mathrm{load}_i$ is $\tau_i$ without friction."
+        assert said in derivation("load", method).markdown()
+        assert said not in derivation("Stribeck", method).markdown()
 
 
-@pytest.mark.parametrize("row", [(1, 0), (10, 0), (5, -5)])
-def test_dry_friction_of_a_coupled_motor_is_refused(row):
-    r = arm().with_transmission(Transmission(("joint1", "joint2"), (row, (0, 1)), (Drive(coulomb=0.5), None)))
-    with pytest.raises(NotPolynomialError, match="not for a coupled motor"):
-        _ = r.equations().tau
+def test_friction_by_a_long_load_is_short():
+    """A force may have a hundred terms; what friction makes of it is written as one."""
+    rows = [(0.3, np.pi / 2, 0, 0), (0.2, 0, 0.1, 0), (0.1, np.pi / 2, 0, 0), (0.1, 0, 0.2, 0)]
+    e = qddot.from_dh(rows, inertias=[LINK] * 4, drives=[Drive(coulomb=0.1, load_friction=0.2), None, None, None]).equations()
+    lost = (e.tau - e.load_torque)[0]
+    assert lost.terms > 100
+    assert e.alphabet.length(lost.entries.item()) == 2
 
 
 # properties -------------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +13,7 @@ from qddot.model.joints import Free, Helical, Prismatic, Revolute
 from qddot.model.lower import Mechanism
 from qddot.model.scalar import Scalar, is_symbolic
 from qddot.symbolic.exact import Surd, rational, turn
-from qddot.symbolic.letters import Angle, Leaves, joint_angles, letters_of
+from qddot.symbolic.letters import Angle, Leaves, Load, Signed, joint_angles, known_sign, letters_of
 from qddot.symbolic.reading import Leaf, angle_parts, exactly, read, squared
 from qddot.symbolic.ring import NotPolynomialError, Poly, Ring
 
@@ -29,13 +29,15 @@ class Alphabet:
         mechanism: its joints (poses and inertias are not looked at).
         constants: every number and SymPy expression that will be read.
         symbols: names of further parameters.
-        rubbing: columns of qd with Coulomb friction, which have a letter for their sign.
+        signed: what has a letter for its sign, as dry friction needs it.
 
     Attributes:
         ring: the polynomials in them.
         q, qd, qdd: joint variables as polynomials: (nq,), (nv,), (nv,).
         parameters: names of the parameters -> polynomial.
         angles: each `Angle` with (cos, sin).
+        signs: of each letter that is a sign, what it is the sign of; of a load only once that is known (`know_loads`).
+        loads: of each letter that is the sign of a load, whose: a column.
         opaque: letters of which nothing is known but their value: what they have to do with others, `==` does not see.
     """
 
@@ -43,7 +45,7 @@ class Alphabet:
     symbolic = True
 
     def __init__(
-        self, mechanism: Mechanism, constants: Iterable[Scalar], symbols: Iterable[str] = (), rubbing: Container[int] = ()
+        self, mechanism: Mechanism, constants: Iterable[Scalar], symbols: Iterable[str] = (), signed: Iterable[Signed] = ()
     ) -> None:
         leaves = Leaves()
         for x in constants:
@@ -53,7 +55,7 @@ class Alphabet:
             if isinstance(body.joint, (Revolute, Helical)):
                 leaves.add_angle(body.offset)
         angles = [*joint_angles(mechanism), *leaves.angles()]
-        self.ring = ring = Ring(letters_of(mechanism, angles, leaves, tuple(symbols), rubbing))
+        self.ring = ring = Ring(letters_of(mechanism, angles, leaves, tuple(symbols), signed))
         self._at = {(g.kind, g.of): i for i, g in enumerate(ring.generators)}
         self._bind(mechanism, angles, leaves)
         self._pi = self._at["atom", sympy.pi]
@@ -67,6 +69,9 @@ class Alphabet:
         self.parameters = {
             g.name: ring.letters[i] for i, g in enumerate(ring.generators) if g.kind in ("parameter", "inverse", "atom")
         }
+        signs = {i: g.of for i, g in enumerate(ring.generators) if g.kind == "sign"}
+        self.loads = {i: of.column for i, of in signs.items() if isinstance(of, Load)}
+        self.signs = {i: self._turning(of) for i, of in signs.items() if i not in self.loads}
         self.opaque = self._opaque()
         self.gradients = self._gradients(mechanism)
 
@@ -94,7 +99,8 @@ class Alphabet:
         for i, g in enumerate(ring.generators):
             if g.kind == "sign":
                 ring.bind(i, 3, ring.letters[i])
-                ring.bind(i, 2, self["velocity", g.of], at["velocity", g.of])
+                if isinstance(g.of, int):  # shafts that share a joint would take many more relations
+                    ring.bind(i, 2, self["velocity", g.of], at["velocity", g.of])
         for c in mechanism.coordinates:
             if c.parts[0].quaternion:
                 x, y, z = (self["quaternion", c.q.start + k] for k in (1, 2, 3))
@@ -113,7 +119,8 @@ class Alphabet:
         names = [
             g.name
             for i, g in enumerate(self.ring.generators)
-            if g.kind in ("inverse", "atom") and i not in bound and g.name != "pi"
+            if (g.kind in ("inverse", "atom") and i not in bound and g.name != "pi")
+            or (g.kind == "sign" and not isinstance(g.of, int))
         ]
         seen: set[tuple[int | None, Any]] = set()
         for angle, (powers, _) in self._arguments.items():
@@ -196,7 +203,7 @@ class Alphabet:
         return total[0], total[1] if ratio > 0 else -total[1]
 
     def sign(self, x: Scalar) -> Scalar:
-        """Of a number, or of a multiple of the rate of a joint that has dry friction: plus or minus its letter.
+        """Of a number, or of a multiple of what has a letter for its sign: plus or minus this letter.
 
         Raises:
             NotPolynomialError: of anything else.
@@ -204,22 +211,46 @@ class Alphabet:
         if not isinstance(x, Poly) or x.is_constant:
             number = x.value if isinstance(x, Poly) else x
             return int(number > 0) - int(number < 0)
-        rates = [powers for powers, _ in x.terms()]
-        kinds = [sorted((self.ring.generators[i].kind, e) for i, e in powers.items()) for powers in rates]
-        if kinds == [[("velocity", 1)]]:
-            ((_, times),), c = x.terms(), self.ring.generators[next(iter(rates[0]))].of
-            if ("sign", c) in self._at:
-                return self["sign", c] if times > 0 else -self["sign", c]
-        if all(("velocity", 1) in kind and {k for k, _ in kind} <= {"velocity", "parameter", "inverse", "root"} for kind in kinds):
-            raise NotPolynomialError(
-                f"dry friction of a shaft that turns at {x} has the sign of this in it. Such signs have a closed form for the "
-                "rates of joints with friction of their own, not for a coupled motor nor behind a gear ratio that is a symbol: "
-                "leave its coulomb and static friction out, or use the compiled quantities of the robot, which have it"
-            )
-        raise NotPolynomialError(
-            "friction that grows with the load (load_friction) has the sign of the load in it, which is not a polynomial, and so "
-            "no closed form: leave it out, or use the compiled quantities of the robot, such as inverse_dynamics, which have it"
-        )
+        side, bare = self._bare(x)
+        for i, known in self.signs.items():
+            turned, other = self._bare(known)
+            times = bare.p.leading_coefficient() / other.p.leading_coefficient()
+            if other.p * times == bare.p:
+                return self.ring.letters[i] * (side * turned * (1 if times > 0 else -1))
+        raise NotPolynomialError(f"the sign of {x} is no letter of these equations")
+
+    def _bare(self, x: Poly) -> tuple[int, Poly]:
+        """(side, y): the sign of x is side times that of y, which lacks what every term of x has and whose sign is known."""
+        side, p = 1, x.p
+        for i, e in enumerate(x.p.term_content().degrees()):
+            generator = self.ring.generators[i]
+            known = 1 if generator.kind == "root" else known_sign(generator.of)
+            if e and known:
+                side, p = side * known ** int(e), divmod(p, self.ring.raw[i] ** e)[0]
+        return side, Poly(self.ring, p, x.marks)
+
+    def _turning(self, of: Any) -> Poly:
+        """The rate of a column, or of a shaft."""
+        turns = [(of, 1)] if isinstance(of, int) else of
+        return self._bare(sum((self.qd[c] * self.exact(ratio) for c, ratio in turns), self.ring.constant(0)))[1]
+
+    def know_loads(self, loads: Sequence[Scalar]) -> None:
+        """Of every column: from now on their signs have a meaning."""
+        known = {i: self.ring.constant(loads[column]) for i, column in self.loads.items()}
+        self.signs.update({i: load for i, load in known.items() if load.is_open})
+
+    def by_magnitude(self, p: Poly, i: int) -> tuple[Poly, Poly]:
+        """(times, rest): p is `times |load| + rest`, where letter i is the sign of the load and `|load| = load * sign`."""
+        times, rest = divmod(p.p, self.ring.raw[i] * self.ring.adopted(self.signs[i]).p)
+        return Poly(self.ring, times, p.marks), Poly(self.ring, rest, p.marks)
+
+    def length(self, p: Poly) -> int:
+        """In terms, as it is written: the magnitude of a load is one letter."""
+        for i in p.letters() & self.loads.keys():
+            times, rest = self.by_magnitude(p, i)
+            if times:
+                return self.length(times) + self.length(rest)
+        return len(p)
 
     def sqrt(self, x: Scalar) -> Scalar:
         raise NotPolynomialError("a square root is not a polynomial: this quantity has no closed form in the ring")

@@ -17,7 +17,7 @@ import numpy as np
 from qddot.errors import InputError, UnboundSymbolError, unknown_name
 from qddot.symbolic.abbreviations import Abbreviations
 from qddot.symbolic.code_printers import ARRAYS, CPrinter, Identifiers, PythonPrinter
-from qddot.symbolic.evaluate import Letters
+from qddot.symbolic.evaluate import Letters, check_quaternions
 from qddot.symbolic.presentation import Presentation, Style
 from qddot.symbolic.tree import Inverse, Node, Number, Power, Product, Sum, Symbol, Wave, leaves
 
@@ -35,7 +35,7 @@ class Program:
         parameters: name -> identifier, of those that occur.
         arrays: which of q, qd, qdd are read.
         moving: (identifier, value) of joint variables, rates, sines and cosines.
-        statements: (identifier, expressions to be added up) of constants and parts of long sums.
+        statements: (identifier, expressions to be added up) of constants, loads and parts of long sums.
         entries: one expression each.
     """
 
@@ -46,10 +46,12 @@ class Program:
         presentation = Presentation(equations, style)
         trees = [presentation.entry(x) for x in form.entries.flat]
         assert style.abbreviate is not None
+        loads = sorted({x for tree in trees for x in leaves(tree) if isinstance(x, Symbol) and x.kind == "load"})
+        carried = [presentation.load(x) for x in loads]
         definitions = style.abbreviate.definitions
         self.identifiers = Identifiers()
         self.printer = printer(equations, self.identifiers)
-        used = dict.fromkeys(x for tree in (*definitions.values(), *trees) for x in leaves(tree))
+        used = dict.fromkeys(x for tree in (*definitions.values(), *carried, *trees) for x in leaves(tree))
         waves = [x for x in used if isinstance(x, Wave)]
         symbols = {x for x in used if isinstance(x, Symbol)} | {
             x for wave in waves for x in leaves(self.printer.angle(wave)) if isinstance(x, Symbol)
@@ -64,6 +66,8 @@ class Program:
         self._parts = count(1)
         for name, node in definitions.items():
             self._define(self.printer.symbol(Symbol(name, "constant")), node)
+        for symbol, node in zip(loads, carried):
+            self._define(self.printer.symbol(symbol), node)
         done: dict[int, int] = {}
         self.entries: list[str] = []
         for tree in trees:
@@ -196,6 +200,7 @@ def callable_of(form: Form) -> Callable[..., Any]:
             if value.shape[-1:] != (sizes[name],):
                 raise InputError(f"{name} has shape {value.shape}, (..., {sizes[name]}) is needed")
             motion[name] = value
+        check_quaternions(equations, motion["q"])
         return inner(*(motion[name] for name in arrays), **given)
 
     function.__name__ = function.__qualname__ = program.name

@@ -197,7 +197,7 @@ class Equations:
 
     @cached_property
     def friction_torque(self) -> Form:
-        """Viscous and Coulomb friction (nv,)."""
+        """Viscous, Coulomb and Stribeck friction (nv,): all but what grows with the load."""
         return Form(self, friction_torque(self.lifted, self.alphabet.qd), "friction_torque")
 
     @cached_property
@@ -208,8 +208,16 @@ class Equations:
     @cached_property
     def inverse_dynamics(self) -> Form:
         """tau (nv,), everything together."""
+        load = list(self.load_torque.entries)
+        return Form(self, inverse_dynamics.demanded_torque(self.lifted, self.alphabet.qd, load), "inverse_dynamics")
+
+    @cached_property
+    def load_torque(self) -> Form:
+        """tau without friction (nv,): `M qdd + C qd + g` and springs. Where friction grows with it, `load1`, `load2`, ..."""
         a = self.alphabet
-        return Form(self, inverse_dynamics.inverse_dynamics(self.lifted, a.q, a.qd, a.qdd), "inverse_dynamics")
+        load = inverse_dynamics.load_torque(self.lifted, a.q, a.qd, a.qdd)
+        a.know_loads(load)
+        return Form(self, load, "load_torque")
 
     # energy ---------------------------------------------------------------------------------------------------------------
 
@@ -293,7 +301,7 @@ class Equations:
     def task_space(
         self, frame: str | None = None, rows: Sequence[str] | None = None, reference: str = "world_aligned"
     ) -> TaskSpace:
-        """The equation of motion at a frame, `F = M Vdot + C V + g` with `V = J qd`, of a small arm (see `TaskSpace`).
+        """The equation of motion at a frame, `F = M_C Vdot + C_C V + g_C` with `V = J qd`, of a small arm (see `TaskSpace`).
 
         Args:
             frame: name; the tip of the only chain if None.
@@ -366,6 +374,7 @@ def constants_of(model: LiftedModel) -> Sequence[Any]:
         drive = body.drive
         found += [m, *h, *(x for row in I for x in row), *body.placement.p, *(x for row in body.placement.R for x in row)]
         found += [drive.armature, drive.viscous, *drive.coulomb, drive.stiffness, drive.rest, body.rate, body.offset]
+        found += [*drive.rise, drive.steepness, drive.load]
         found += [x for _, s in body.subspace for x in s.components()]
     for name in model.source.mechanism.frames:
         pose = model.frame(name)[1]

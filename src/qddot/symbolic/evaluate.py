@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.compile.arrays import QUATERNION_TOLERANCE
+from qddot.compile.arrays import with_unit_quaternion
 from qddot.errors import InputError, UnboundSymbolError, unknown_name
 from qddot.symbolic.ring import Poly
 
@@ -40,6 +40,7 @@ def evaluate(
 
 
 def finished(form: Form, letters: Letters) -> Any:
+    check_quaternions(form.equations, [letters.real(x) for x in letters.motion[0]])
     values = (
         np.vectorize(lambda p: p.evaluate(letters, letters.number), otypes=[object])(form.entries)
         if form.entries.size
@@ -69,13 +70,14 @@ class Letters:
         kind, of, fn = generator.kind, generator.of, self.arithmetic
         q, qd, qdd = self.motion
         if kind == "position":
-            return self._number(q[of])
+            return self.real(q[of])
         if kind == "quaternion":
             return self._unit(of)
         if kind in ("velocity", "acceleration"):
-            return self._number((qd if kind == "velocity" else qdd)[of])
+            return self.real((qd if kind == "velocity" else qdd)[of])
         if kind == "sign":
-            return (qd[of] > 0) - (qd[of] < 0)
+            x = self.equations.alphabet.signs[i].evaluate(self, self.number)
+            return (x > 0) - (x < 0)
         if kind == "root":
             return fn.sqrt(self.number(Fraction(of)))
         if kind in ("cos", "sin"):
@@ -86,18 +88,14 @@ class Letters:
     def _unit(self, i: int) -> Any:
         """One number of a quaternion, made unit."""
         start = next(c.q.start for c in self.equations.exact_model.mechanism.coordinates if i in c.q)
-        parts = [self._number(x) for x in self.motion[0][start : start + 4]]
-        length = self.arithmetic.sqrt(sum(x * x for x in parts))
-        if abs(length - 1) > QUATERNION_TOLERANCE:
-            shown = f"q[{start}:{start + 4}] is a quaternion wxyz of length {float(length):.6g}"
-            raise InputError(f"{shown}, not 1: normalise it")
-        return parts[i - start] / length
+        parts = [self.real(x) for x in self.motion[0][start : start + 4]]
+        return parts[i - start] / self.arithmetic.sqrt(sum(x * x for x in parts))
 
     def _angle(self, angle: Any) -> Any:
         if angle.coordinate is None:
             return self._expression(angle.multiple)
         multiple = self.number(angle.multiple) if isinstance(angle.multiple, Fraction) else self._expression(angle.multiple)
-        return self._number(self.motion[0][angle.coordinate]) * multiple
+        return self.real(self.motion[0][angle.coordinate]) * multiple
 
     def _parameter(self, generator: Any) -> Any:
         name = generator.name
@@ -106,7 +104,7 @@ class Letters:
         if generator.kind == "atom":
             return self._expression(generator.of)
         if name in self.given:
-            return self._number(self.given[name])
+            return self.real(self.given[name])
         value = self.equations.values.get(name)
         if value is None:
             raise UnboundSymbolError(f"{name} has no value: give one with parameters={{{name!r}: ...}}")
@@ -120,7 +118,8 @@ class Letters:
         values = [self(self.equations.letter(str(s))) for s in symbols]
         return sympy.lambdify(symbols, expression, "math" if self.arithmetic is math else "mpmath")(*values)
 
-    def _number(self, x: Any) -> Any:
+    def real(self, x: Any) -> Any:
+        """A number given from outside."""
         try:
             if self.arithmetic is math:
                 return float(x)
@@ -129,6 +128,17 @@ class Letters:
             return self._expression(x) if hasattr(x, "free_symbols") else self.arithmetic.mpf(x)
         except (TypeError, ValueError):
             raise InputError(f"{x!r} is not a number") from None
+
+
+def check_quaternions(equations: Equations, q: Any) -> None:
+    """Those in q (..., nq), as the compiled quantities do.
+
+    Raises:
+        InputError: the length of one is not 1.
+    """
+    for joint in equations.model.mechanism.coordinates:
+        if joint.parts[0].quaternion:
+            with_unit_quaternion(np.asarray(q, dtype=float), joint.name, joint.q.start)
 
 
 def check(name: str, x: Any, n: int) -> Sequence[Any]:

@@ -16,16 +16,17 @@ from qddot.errors import InputError
 from qddot.model.description import Frame, Joint, Link
 from qddot.model.drive import Drive, JointSide
 from qddot.model.inertia import Inertia, steiner
-from qddot.model.joints import Z
+from qddot.model.joints import Rotor, Z
 from qddot.model.lower import Body, Mechanism, is_elastic, lower
 from qddot.model.model import Model
 from qddot.model.pose import rotation_z, z_onto
-from qddot.model.scalar import Scalar, is_symbolic
+from qddot.model.scalar import Scalar, is_symbolic, is_zero
 from qddot.model.spatial import Mat, RigidInertia, Transform, Vec, map_scalars, symmetric, upper
 from qddot.model.transmission import Transmission
 from qddot.symbolic.alphabet import Alphabet
-from qddot.symbolic.exact import STEP, is_numeric, rotation
+from qddot.symbolic.exact import STEP, is_numeric, rational, rotation
 from qddot.symbolic.exact_drive import exact_side
+from qddot.symbolic.letters import Load, Signed, Turns, common, known_sign
 from qddot.symbolic.reading import with_surds
 
 PARAMETERS = ("given", "inertial", "all")
@@ -90,9 +91,8 @@ class ExactModel:
         sides = {joint.name: exact_side(joint.drive, source.leaders.get(joint.name)) for joint in source.joints if joint.drive}
         motors = {name: exact_side(drive, None) for x in source.transmissions for name, drive in zip(x.motors, x.drives) if drive}
         skeleton = lower(Skeleton.of(source))  # type: ignore[arg-type]
-        rubbing = {c for body in skeleton.bodies for c in body.columns if rubs(sides.get(body.joint_name.removesuffix(".motor")))}
         names = dict.fromkeys(symbol_names(source, parameters))
-        self.alphabet = Alphabet(skeleton, numbers_of(source, {**sides, **motors}), names, rubbing)
+        self.alphabet = Alphabet(skeleton, numbers_of(source, {**sides, **motors}), names, signed(source.bodies))
         exact = self.alphabet.exact
         self.gravity: Vec = map_scalars(exact, source.gravity)
         self.links = [Link(x.name, x.inertia and self._mass(x.inertia)) for x in source.links]  # type: ignore[arg-type]
@@ -105,6 +105,9 @@ class ExactModel:
         if source.constraints:
             names = ", ".join(repr(x.name) for x in source.constraints)
             self.notes.append(f"constraints {names}: not imposed, these are the equations of the open tree")
+        for column in self.alphabet.loads.values():
+            joint = next(x.name for x in source.mechanism.coordinates if column in x.v)
+            self.notes.append(f"load{column + 1}: the force on {joint!r} without friction, load_torque[{column}]")
         if self.alphabet.opaque:
             letters = ", ".join(self.alphabet.opaque)
             self.notes.append(
@@ -225,8 +228,28 @@ class Skeleton(NamedTuple):
         return Skeleton(joints, model.root, model.leaders)
 
 
-def rubs(side: JointSide | None) -> bool:
-    return side is not None and side.is_dry
+def signed(bodies: Sequence[Body]) -> list[Signed]:
+    """What friction asks the sign of."""
+    found: list[Signed] = []
+    for body in bodies:
+        if not body.drive.is_dry or not body.columns:
+            continue
+        if isinstance(body.joint, Rotor):
+            found.append(direction(list(zip(body.columns, body.joint.rates))))
+        else:
+            found += body.columns
+        if not is_zero(body.drive.load):
+            found += map(Load, body.columns)
+    return list(dict.fromkeys(found))
+
+
+def direction(turns: Sequence[tuple[int, Scalar]]) -> int | Turns:
+    """Which way a shaft turns is no matter of scale: in whole numbers, the first of them positive; of a single rate, its column."""
+    if any(is_symbolic(ratio) for _, ratio in turns):
+        return turns[0][0] if len(turns) == 1 and turns[0][1].is_Symbol and known_sign(turns[0][1]) else tuple(turns)
+    ratios = [rational(ratio) for _, ratio in turns]
+    unit = common(ratios) * (1 if ratios[0] > 0 else -1)
+    return turns[0][0] if len(turns) == 1 else tuple((c, ratio / unit) for (c, _), ratio in zip(turns, ratios))
 
 
 def symbol_names(model: Model, parameters: str) -> Iterator[str]:

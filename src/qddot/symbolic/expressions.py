@@ -27,6 +27,9 @@ def read_expression(equations: Equations, expression: Any) -> Poly:
         if kind in ("cos", "sin"):
             return alphabet.cos_sin_of(x, leaf)[kind == "sin"]
         known = next((key for key in ((kind, x), (kind, by_name(x))) if key in alphabet), None)
+        if known is None and isinstance(x, (sympy.sign, sympy.Abs)):
+            inside = read(x.args[0], leaf)
+            return alphabet.sign(inside) * (1 if isinstance(x, sympy.sign) else inside)
         if known is None:
             raise NotPolynomialError(
                 f"{'1/' if kind == 'inverse' else ''}{x} is not a polynomial in the letters of these equations"
@@ -69,8 +72,6 @@ def substitution(equations: Equations, values: Mapping[Any, Any]) -> Callable[[A
         put[i] = new = as_entry(equations, name, value)
         if generator.kind in ("quaternion", "sign", "sin", "cos", "root", "inverse"):
             raise InputError(f"{name} is bound to other letters and cannot be replaced by itself: replace what it is made of")
-        if generator.kind == "velocity" and ("sign", generator.of) in alphabet:
-            put[alphabet.index("sign", generator.of)] = sign_of(new, name)
         if generator.kind == "position":
             for angle, (c, s) in alphabet.angles.items():
                 if angle.coordinate == generator.of:
@@ -82,11 +83,30 @@ def substitution(equations: Equations, values: Mapping[Any, Any]) -> Callable[[A
     changed = {ring.generators[i].of: as_sympy(new, ring) for i, new in put.items() if alphabet.dependents(i)}
     for k in dict.fromkeys(k for i in list(put) for k in alphabet.dependents(i)):
         put[k] = rewritten(equations, ring.generators[k], changed)
+    turned = {i for i, inside in alphabet.signs.items() if inside.letters() & (put.keys() | refused.keys())}
+    lost: set[int] = set()
 
     def replace(p: Any) -> Any:
         for i in p.letters() & refused.keys():
             raise InputError(refused[i])
-        return p.evaluate(lambda i: put.get(i, ring.letters[i]), lambda x: x) if p.letters() & put.keys() else p
+        for i in (p.letters() & turned) - put.keys():
+            put[i] = sign_of(replace(alphabet.signs[i]), i)
+        new = p.evaluate(lambda i: put.get(i, ring.letters[i]), lambda x: x) if p.letters() & put.keys() else p
+        for i in lost & (new.letters() if hasattr(new, "letters") else set()):
+            raise InputError(
+                f"friction depends on {ring.generators[i].name}, and these equations have no letter for what it would become; "
+                "parameters can be replaced in the robot instead (Robot.subs)"
+            )
+        return new
+
+    def sign_of(new: Any, i: int) -> Any:
+        """Letter i, which is a sign, after what it is the sign of has become something new; the letter itself, now lost, if that
+        has none: it may be multiplied by 0."""
+        try:
+            return alphabet.sign(new)
+        except NotPolynomialError:
+            lost.add(i)
+            return ring.letters[i]
 
     return replace
 
@@ -137,9 +157,3 @@ def as_sympy(p: Poly, ring: Ring) -> Any:
             term *= letter**e
         total += term
     return total
-
-
-def sign_of(p: Poly, name: str) -> int:
-    if not p.is_constant:
-        raise InputError(f"{name} has friction that depends on its sign: it can only become a number")
-    return (p.value > 0) - (p.value < 0)

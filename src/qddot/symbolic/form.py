@@ -238,6 +238,9 @@ class Form:
         Args of the function:
             q, qd, qdd: (..., nq), (..., nv), (..., nv), broadcast over leading dimensions; rates left out are zero.
             parameters: by name, numbers or arrays of the leading dimensions; those that took the place of numbers keep theirs.
+
+        Raises (the function; so does `evaluate`):
+            InputError: an array of another shape, or a quaternion in q whose length is not 1.
         """
         from qddot.symbolic.code import callable_of
 

@@ -46,6 +46,8 @@ class LatexPrinter(Printer):
     def call(self, function: str, arguments: Sequence[str]) -> str:
         if function == "sqrt":
             return rf"\sqrt{{{arguments[0]}}}"
+        if function == "abs":
+            return rf"\left|{arguments[0]}\right|"
         if not arguments:
             return head(function)
         name = f"\\{function}" if function in FUNCTIONS else rf"\operatorname{{{escaped(function)}}}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -26,6 +26,20 @@ class Angle(NamedTuple):
     name: str
     coordinate: int | None = None
     multiple: Any = Fraction(1)
+
+
+Turns = tuple[tuple[int, Scalar], ...]
+"""Columns of qd, and what each turns a shaft by."""
+
+
+class Load(NamedTuple):
+    """What acts on a column of qd, friction apart."""
+
+    column: int
+
+
+Signed = int | Turns | Load
+"""What a letter is the sign of: the rate of a column, that of a shaft, a load."""
 
 
 class Leaves:
@@ -77,9 +91,15 @@ def units(multiples: Iterable[Fraction]) -> list[Any]:
     distinct = sorted({abs(m) for m in multiples if m})
     if not distinct:
         return []
-    common = Fraction(math.gcd(*(m.numerator for m in distinct)), math.lcm(*(m.denominator for m in distinct)))
-    chosen = [common] if distinct[-1] <= WHOLE * common else distinct
+    whole = common(distinct)
+    chosen = [whole] if distinct[-1] <= WHOLE * whole else distinct
     return [sympy.Rational(m.numerator, m.denominator) for m in chosen]
+
+
+def common(multiples: Iterable[Fraction]) -> Fraction:
+    """The largest number of which each is a whole multiple."""
+    tops, bottoms = zip(*(m.as_integer_ratio() for m in multiples))
+    return Fraction(math.gcd(*tops), math.lcm(*bottoms))
 
 
 def joint_angles(mechanism: Mechanism) -> list[Angle]:
@@ -109,7 +129,7 @@ def named(factor: Any, letter: str) -> str:
 
 
 def letters_of(
-    mechanism: Mechanism, angles: list[Angle], leaves: Leaves, symbols: Iterable[str], rubbing: Container[int]
+    mechanism: Mechanism, angles: list[Angle], leaves: Leaves, symbols: Iterable[str], signed: Iterable[Signed]
 ) -> list[Generator]:
     """Numbered from 1, as on paper; those that a relation rewrites stand before those it rewrites them by.
 
@@ -133,7 +153,7 @@ def letters_of(
             q += part.nq
     for v in range(mechanism.nv):
         free += [Generator(f"qd{v + 1}", "velocity", v), Generator(f"qdd{v + 1}", "acceleration", v)]
-        bound += [Generator(f"sign_qd{v + 1}", "sign", v)] if v in rubbing else []
+    bound += [Generator(sign_name(x), "sign", x) for x in signed]
     bound += [Generator(f"1/{x}" if x.is_Symbol else f"1/({x})", kind, x) for kind, x in leaves.of("inverse")]
     free += [Generator(x.name, kind, x) for kind, x in sorted(leaves.of("parameter"), key=lambda leaf: natural(leaf[1].name))]
     free += [Generator(str(x), kind, x) for kind, x in leaves.of("atom") if squared(x) is None]
@@ -141,6 +161,22 @@ def letters_of(
     letters = [*outer, *bound, *free]
     check_names(letters)
     return letters
+
+
+def sign_name(of: Signed) -> str:
+    if isinstance(of, int):
+        return f"sign_qd{of + 1}"
+    return f"sign(load{of.column + 1})" if isinstance(of, Load) else f"sign({shown_turns(of)})"
+
+
+def shown_turns(turns: Turns) -> str:
+    """`qd2 - qd3`."""
+    return str(sympy.Add(*(sympy.sympify(ratio) * sympy.Symbol(f"qd{c + 1}") for c, ratio in turns)))
+
+
+def known_sign(x: Any) -> int:
+    """1 or -1 of an expression that can have no other sign, as a symbol that was declared positive; otherwise 0."""
+    return int(bool(getattr(x, "is_positive", False))) - int(bool(getattr(x, "is_negative", False)))
 
 
 def natural(name: str) -> tuple[str, int, str]:

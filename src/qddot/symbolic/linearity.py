@@ -48,6 +48,8 @@ def regressor(equations: Equations, names: Sequence[str] | None = None) -> Regre
     """See `Equations.regressor`."""
     if names is None:
         a = equations.alphabet
+        if a.loads:
+            _ = equations.load_torque  # so that the sign of a load is known
         titles = tuple(name for name, _ in standard_parameters(equations.lifted))
         Y = np.array(standard.regressor(equations.lifted, a.q, a.qd, a.qdd), dtype=object).reshape(equations.nv, len(titles))
         return Regressor(Form(equations, Y, "regressor"), Form(equations, [0] * equations.nv), titles)
@@ -59,6 +61,7 @@ def regressor(equations: Equations, names: Sequence[str] | None = None) -> Regre
     fractions = [(p.num, p.den) if isinstance(p, Ratio) else (p, 1) for p in tau]
     for row, (top, bottom) in enumerate(fractions):
         refuse_products(top, letters, f"tau_{row + 1}")
+        refuse_signs(equations, top, letters, f"tau_{row + 1}")
         refuse_below(bottom, letters, f"tau_{row + 1}")
     Y = np.array([[quotient(p.partial(i), bottom) for i in letters] for p, bottom in fractions], dtype=object)
     Y = Y.reshape(equations.nv, len(letters))
@@ -122,6 +125,19 @@ def refuse_products(p: Poly, letters: Sequence[int], where: str) -> None:
         _, single, product, names = min(found)
         together, fix = ("", "") if single else (" together", "; leave one of them out")
         raise InputError(f"{where} is not linear in {names}{together}: it has the product {product}{fix}")
+
+
+def refuse_signs(equations: Equations, p: Poly, letters: Sequence[int], where: str) -> None:
+    """Unless no sign in it, of a load or of a shaft behind a gear, changes with any of the letters.
+
+    Raises:
+        InputError: naming the first that does.
+    """
+    signs, generators = equations.alphabet.signs, p.ring.generators
+    for i in sorted(p.letters() & signs.keys()):
+        for k in letters:
+            if signs[i].letters() & {k, *equations.alphabet.dependents(k)}:
+                raise InputError(f"{where} is not linear in {generators[k].name}: it contains {generators[i].name}")
 
 
 def refuse_below(p: Poly | int, letters: Sequence[int], where: str) -> None:

@@ -34,6 +34,8 @@ class MathmlPrinter(Printer):
     def call(self, function: str, arguments: Sequence[str]) -> str:
         if function == "sqrt":
             return f"<msqrt>{arguments[0]}</msqrt>"
+        if function == "abs":
+            return f"<mrow><mo>|</mo>{arguments[0]}<mo>|</mo></mrow>"
         if not arguments:
             return identifier(function)
         return f"<mrow><mi>{escape(function)}</mi>{APPLY}{self.fenced('<mo>,</mo>'.join(arguments))}</mrow>"

@@ -27,6 +27,7 @@ QDDOT = {
     "friction_torque": "tau_f",
     "spring_torque": "tau_s",
     "inverse_dynamics": "tau",
+    "load_torque": "load",
     "forward_dynamics": "qdd",
     "mass_matrix_rate": "Mdot",
     "christoffel": "Gamma",

@@ -16,7 +16,7 @@ from qddot.symbolic.coefficients import Coefficients, Monomial, Term, gathered
 from qddot.symbolic.notation import NOTATIONS
 from qddot.symbolic.ring import Poly
 from qddot.symbolic.sympy_tree import tree_of
-from qddot.symbolic.tree import Call, Inverse, Node, Number, Power, Product, Sum, Symbol, Wave, computed, total
+from qddot.symbolic.tree import ZERO, Call, Inverse, Node, Number, Power, Product, Sum, Symbol, Wave, computed, product, total
 
 if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations
@@ -102,6 +102,10 @@ class Presentation:
         return node
 
     def _entry(self, p: Poly) -> Node:
+        for i in p.letters() & self.equations.alphabet.loads.keys():
+            times, rest = self.equations.alphabet.by_magnitude(p, i)
+            if times:
+                return self._with_magnitude(i, self.entry(times), self.entry(rest))
         terms = self.terms(p)
         if self.style.group == "none":
             singles = [(motion, waves, {m: x}) for motion, waves, q in terms for m, x in sorted(q.items())]
@@ -113,6 +117,11 @@ class Presentation:
             for m, x in q.items():
                 by.setdefault((motion, m), []).append(self._term((), waves, {(): x}))
         return gathered([self._with_waves(motion, m, waves) for (motion, m), waves in by.items()])
+
+    def _with_magnitude(self, i: int, times: Node, rest: Node) -> Node:
+        """`rest + times |load|`, of the load that letter i is the sign of."""
+        last = product([*(times.factors if isinstance(times, Product) else [times]), Call("abs", (self._load(i),))])
+        return total([*(rest.terms if isinstance(rest, Sum) else [rest] if rest != ZERO else []), last])
 
     def _with_waves(self, motion: Monomial, m: Monomial, waves: list[Term]) -> Term:
         """One product of parameters and rates times its sum of waves."""
@@ -197,7 +206,9 @@ class Presentation:
         if kind == "root":
             return Call("sqrt", (Number(Fraction(of)),))
         if kind == "sign":
-            return Call("sign", (Symbol(f"qd{of + 1}", "velocity", of),))
+            alphabet = self.equations.alphabet
+            inside = self._load(i) if i in alphabet.loads else self.entry(self.ring.adopted(alphabet.signs[i]))
+            return Call("sign", (inside,))
         if kind in ("cos", "sin"):
             return Call(kind, (tree_of(of.multiple),))
         if kind == "inverse":
@@ -206,9 +217,22 @@ class Presentation:
             return tree_of(of)
         return Symbol(name, kind, of if kind in MOTION else 0)
 
+    def _load(self, i: int) -> Symbol:
+        column = self.equations.alphabet.loads[i]
+        return Symbol(f"load{column + 1}", "load", column)
+
+    def load(self, symbol: Symbol) -> Node:
+        """What the symbol of a load stands for."""
+        alphabet = self.equations.alphabet
+        letter = next(i for i, column in alphabet.loads.items() if column == symbol.index)
+        return self.entry(self.ring.adopted(alphabet.signs[letter]))
+
     def rebuilt(self, node: Node) -> Any:
         """The polynomial (or fraction) that a tree of this presentation stands for."""
         known: dict[Node, Any] = {shown: self.ring.letters[i] for i, shown in self.nodes.items()}
+        alphabet = self.equations.alphabet
+        for i in alphabet.loads.keys() & alphabet.signs.keys():
+            known[Call("abs", (self._load(i),))] = self.ring.letters[i] * self.ring.adopted(alphabet.signs[i])
         names = self.style.abbreviate.definitions if self.style.abbreviate else {}
 
         def leaf(x: Node) -> Any:

@@ -2,8 +2,8 @@
 
 Each relation rewrites a power of one generator (`s_i^2`, `sqrt(2)^2`, the scalar part of a unit quaternion squared) by lower
 powers. The generators so bound stand first in the lexicographic order, and their leading powers have nothing in common: the
-relations are a Groebner basis. (Those of a sign, `sign^3 = sign` and `sign^2 v = v`, share a factor, but reduce each other to
-nothing.) Reduced polynomials are therefore equal if, and only if, they are the same: no `simplify` is ever needed.
+relations are a Groebner basis. (Those of the sign of a rate, `sign^3 = sign` and `sign^2 v = v`, share a factor, but reduce each
+other to nothing.) Reduced polynomials are therefore equal if, and only if, they are the same: no `simplify` is ever needed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class Generator(NamedTuple):
         name: as a Python identifier where that is possible: `m1`, `c2`, `qd3`.
         kind: `"parameter"`, `"cos"`, `"sin"`, `"position"`, `"velocity"`, `"acceleration"`, `"sign"`, `"quaternion"`, `"root"`
             (of a number), `"inverse"` (of a parameter), `"atom"` (an expression of parameters that is not polynomial).
-        of: what it belongs to: the angle of a sine (an `Angle`), the column of a velocity, the SymPy expression of a parameter.
+        of: what it belongs to: the angle of a sine (an `Angle`), the column of a velocity, what a sign is the sign of (`Signed`),
+            the SymPy expression of a parameter.
     """
 
     name: str

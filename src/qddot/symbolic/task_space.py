@@ -1,8 +1,8 @@
 """The equation of motion at the tip instead of at the joints: `F = M_C Vdot + C_C V + g_C` for a velocity `V = J qd`.
 
     M_C = (J M^-1 J^T)^-1                        = J^-T M J^-1 where J is square
-    c_C = Jbar^T c - M_C Jdot qd
-    g_C = Jbar^T g           with Jbar = M^-1 J^T M_C, = J^-1 where J is square
+    c_C = J_bar^T c - M_C Jdot qd
+    g_C = J_bar^T g           with J_bar = M^-1 J^T M_C, = J^-1 where J is square
     C_C = J^-T (C - M J^-1 Jdot) J^-1            where J is square
 
 Neither is inverted: everything is made of minors of J and M, over one denominator.
@@ -30,26 +30,26 @@ Matrix = np.ndarray
 
 
 class TaskSpace(NamedTuple):
-    """Closed forms at a frame, entries polynomials or ratios of them, in q and qd.
+    """Closed forms at a frame, named as the numbers of `Robot.task_space`; entries polynomials or ratios of them, in q and qd.
 
     Attributes:
         frame, rows: whose velocity V is, and which parts of it (r,).
-        jacobian: J (r, nv), `V = J qd`.
-        inverse: Jbar (nv, r), J^-1 or, of a redundant arm, the inverse that moves the joints with the least kinetic energy.
-        M: the mass felt there (r, r).
-        C: `c = C V` and `Mdot - 2 C` skew (r, r); None of a redundant arm, where V does not tell qd.
-        c: Coriolis and centripetal forces (r,).
-        g: gravity (r,).
+        J: (r, nv), `V = J qd`.
+        J_bar: (nv, r), J^-1 or, of a redundant arm, the inverse that moves the joints with the least kinetic energy.
+        M_C: the mass felt there (r, r).
+        C_C: `c_C = C_C V` and `dM_C/dt - 2 C_C` skew (r, r); None of a redundant arm, where V does not tell qd.
+        c_C: Coriolis and centripetal forces (r,).
+        g_C: gravity (r,).
     """
 
     frame: str
     rows: tuple[str, ...]
-    jacobian: Form
-    inverse: Form
-    M: Form
-    C: Form | None
-    c: Form
-    g: Form
+    J: Form
+    J_bar: Form
+    M_C: Form
+    C_C: Form | None
+    c_C: Form
+    g_C: Form
 
 
 def task_space(equations: Equations, frame: str | None, rows: Sequence[str] | None, reference: str) -> TaskSpace:
@@ -79,12 +79,12 @@ def task_space(equations: Equations, frame: str | None, rows: Sequence[str] | No
     return TaskSpace(
         frame,
         rows,
-        jacobian=J,
-        inverse=form(B, over[0]),
-        M=form(N, whole),
-        C=form(B.T @ (C * over[0] - M @ B @ Jdot) @ B, whole * over[0]) if square else None,
-        c=form(B.T @ c * over[1] - N @ (Jdot @ equations.qd.entries), whole),
-        g=form(B.T @ g, over[0]),
+        J=J,
+        J_bar=form(B, over[0]),
+        M_C=form(N, whole),
+        C_C=form(B.T @ (C * over[0] - M @ B @ Jdot) @ B, whole * over[0]) if square else None,
+        c_C=form(B.T @ c * over[1] - N @ (Jdot @ equations.qd.entries), whole),
+        g_C=form(B.T @ g, over[0]),
     )
 
 

@@ -57,7 +57,7 @@ class Sum(NamedTuple):
 
 Node = Number | Symbol | Wave | Call | Inverse | Power | Product | Sum
 
-ONE = Number(Fraction(1))
+ZERO, ONE = Number(Fraction(0)), Number(Fraction(1))
 
 
 def power(base: Node, exponent: int) -> Node:
@@ -71,7 +71,7 @@ def product(factors: list[Node]) -> Node:
 
 
 def total(terms: list[Node]) -> Node:
-    return Sum(tuple(terms)) if len(terms) > 1 else terms[0] if terms else Number(Fraction(0))
+    return Sum(tuple(terms)) if len(terms) > 1 else terms[0] if terms else ZERO
 
 
 def size(node: Node) -> int:

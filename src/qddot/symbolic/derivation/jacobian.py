@@ -249,7 +249,7 @@ def together_step(s: Subject, terms: Terms) -> Step:
     formula, prose = r"M \ddot q + V + G", [say("All together.")]
     if any(terms.friction):
         formula += r" + \tau_f"
-        prose.append(say("Friction adds $\\tau_f$."))
+        prose += [say("Friction adds $\\tau_f$."), *s.words_on_loads()]
     if any(terms.springs):
         formula += r" + \tau_s"
         gears = ", elastic gears among them: they pull joint and motor together" if s.gears else ""

@@ -289,7 +289,7 @@ def joint_step(s: Subject, terms: Terms, L: Poly, i: int) -> Step:
     momentum = L.partial(s.letter("qd", i))
     rate = a.time_derivative(momentum)
     slope = a.derivative(L, i)
-    friction = s.equations.friction_torque.entries[i]
+    friction = s.friction[i]
     tau = rate - slope + friction
     s.agree(f"tau[{i}]", tau, s.equations.tau[i])
     friction_term = rf" + \tau_{{f{k}}}" if friction else ""
@@ -316,6 +316,7 @@ def joint_step(s: Subject, terms: Terms, L: Poly, i: int) -> Step:
         )
     if friction:
         prose.append(say("Friction is no part of the Lagrangian: what overcomes it is added."))
+        prose += s.words_on_loads(i)
     checks = [
         s.check("The momentum", momentum, lambda at: (s.kernel("mass_matrix", at) @ at.qd)[i]),
         s.check(

@@ -11,6 +11,7 @@ from qddot.symbolic.equations import Equations
 from qddot.symbolic.form import Form
 from qddot.symbolic.presentation import Presentation
 from qddot.symbolic.printing import printer_for
+from qddot.symbolic.ratio import Ratio
 
 WIDTH = 75  # of a line, in letters
 LONGEST = 150  # terms: what is longer is not written out
@@ -33,8 +34,10 @@ class Writer:
 
     def entry(self, form: Form, p: Any) -> str:
         """One polynomial of a form."""
-        if len(p) > LONGEST:
-            return rf"\langle \text{{{len(p):,} terms}} \rangle".replace(",", "{,}")
+        length = form.equations.alphabet.length
+        terms = length(p.num) + length(p.den) if isinstance(p, Ratio) else length(p)
+        if terms > LONGEST:
+            return rf"\langle \text{{{terms:,} terms}} \rangle".replace(",", "{,}")
         key = id(form.equations)
         if key not in self._known:
             options = {"abbreviate": self.abbreviations} if form.equations is self.equations else {}

@@ -269,7 +269,7 @@ class Recursion:
     def drives(self) -> np.ndarray:
         """What rotors, friction and springs add."""
         rotors = np.array([a * x for a, x in zip(self.s.armature, self.s.alphabet.qdd)], dtype=object)
-        return rotors + self.s.equations.friction_torque.entries + self.s.equations.spring_torque.entries
+        return rotors + self.s.friction + self.s.equations.spring_torque.entries
 
     def torques(self) -> Step:
         s = self.s
@@ -289,7 +289,7 @@ class Recursion:
         s.agree("tau", tau, s.equations.tau)
         if any(self.drives()):
             gears = " (those of elastic gears too)" if s.gears else ""
-            prose.append(say("Reflected rotors, friction and springs{gears} add $\\tau_d$.", gears=gears))
+            prose += [say("Reflected rotors, friction and springs{gears} add $\\tau_d$.", gears=gears), *s.words_on_loads()]
         equations = []
         for c, x in enumerate(self.drives()):
             extra = [rf"\tau_{{d{c + 1}}}"] if x else []
@@ -328,7 +328,7 @@ def plus(*parts: str) -> str:
 def collected(s: Subject) -> Step:
     """M, c and g, read off the joint forces."""
     a, n = s.alphabet, s.nv
-    tau = s.equations.tau.entries - s.equations.friction_torque.entries - s.equations.spring_torque.entries
+    tau = (s.equations.load_torque - s.equations.spring_torque).entries
     M = s.form([[x.partial(s.letter("qdd", j)) for j in range(n)] for x in tau]).entries.reshape(n, n)
     motion = [s.letter(kind, j) for kind in ("qd", "qdd") for j in range(n)]
     g = s.form([x.coefficients(motion).get((0,) * len(motion), 0) for x in tau]).entries.reshape(n)

@@ -104,13 +104,14 @@ class Subject:
         kernels: of the same robot as its closed forms read it; where symbols are open, with the values `drawn` for them.
         is_read_otherwise: some of its angles were taken for others, as `equations.notes` says; the kernels have these too.
         states: at which both are compared.
+        friction: joint forces less the load, all of it (nv,).
         torque, inertia: how large joint forces and entries of M are there: rounding is measured by them where a term vanishes.
     """
 
     def __init__(self, model: Model, parameters: str) -> None:
         self.model = model
         self.equations = Equations(model, parameters)
-        _ = self.equations.tau  # complains of what has no closed form
+        self.friction: np.ndarray = (self.equations.tau - self.equations.load_torque).entries
         self.lifted, self.alphabet, self.nv = self.equations.lifted, self.equations.alphabet, self.equations.nv
         rng = np.random.default_rng(0)
         self.drawn = {str(s): round(float(rng.uniform(0.5, 1.5)), 3) for s in sorted(model.symbols, key=str)}
@@ -234,6 +235,11 @@ class Subject:
                 f"method={method!r} differentiates with respect to q and needs joints whose qd is the rate of q; that of "
                 f'{joints[0]!r} is an angular velocity, the rate of no coordinates: use method="newton-euler"'
             )
+
+    def words_on_loads(self, *columns: int) -> list[Prose]:
+        """What a load is, where friction grows with it, in any of some columns."""
+        loaded = set(self.alphabet.loads.values()) & set(columns or range(self.nv))
+        return [say("Some friction grows with the load: $\\mathrm{load}_i$ is $\\tau_i$ without friction.")] if loaded else []
 
     def notes(self) -> list[Prose]:
         found = [say("{note}.", note=note) for note in self.equations.notes]

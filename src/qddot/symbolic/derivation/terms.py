@@ -9,7 +9,7 @@ import numpy as np
 
 from qddot.symbolic.derivation.named import Named
 from qddot.symbolic.derivation.steps import Equation, Step, say
-from qddot.symbolic.derivation.subject import Subject
+from qddot.symbolic.derivation.subject import State, Subject
 from qddot.symbolic.form import Form
 from qddot.symbolic.ring import Poly
 
@@ -34,7 +34,7 @@ class Terms:
         self.slopes = D = s.form([[[d(x, k) for k in range(n)] for x in row] for row in self.M]).entries.reshape(n, n, n)
         self.b = (D + D.transpose(0, 2, 1) - D.transpose(2, 0, 1)) / 2
         self.C = s.form((self.b * np.array(s.alphabet.qd, dtype=object)).sum(axis=-1)).entries
-        self.springs, self.friction = equations.spring_torque.entries, equations.friction_torque.entries
+        self.springs, self.friction = equations.spring_torque.entries, s.friction
         self.c = s.form(self.C @ np.array(s.alphabet.qd, dtype=object)).entries
         for name, mine in (("M", self.M), ("g", self.g), ("C", self.C), ("c", self.c)):
             s.agree(name, mine, getattr(equations, name))
@@ -114,9 +114,10 @@ def kinds_step(s: Subject, terms: Terms) -> Step:
         say(
             "Terms with an acceleration are inertial; terms with the square of one rate are centripetal; terms with the "
             "product of two different rates are Coriolis terms; gravity and springs depend on $q$ alone, friction on "
-            "$\\dot q$ alone."
+            "$\\dot q$."
         )
     ]
+    prose += s.words_on_loads()
     if not terms.are_short:
         prose.append(
             say("The coefficients $M_{ij}$ and $b_{i,jk}$ follow from the kinetic energy alone: $b_{i,jk} = " + CHRISTOFFEL + "$.")
@@ -148,12 +149,22 @@ def products(qd: np.ndarray) -> np.ndarray:
     return np.array([qd[j] * qd[k] for j in range(len(qd)) for k in range(j + 1, len(qd))])
 
 
+def friction(s: Subject, at: State) -> np.ndarray:
+    """That of the rates, and that of the loads."""
+    load = s.kernel("mass_matrix", at) @ at.qdd
+    load = load + sum(s.kernel(name, at) for name in ("coriolis_torque", "gravity_torque", "spring_torque"))
+    part = np.zeros(s.nv)
+    for body in s.kernels.model.bodies:
+        part[list(body.columns)] += float(body.drive.load)
+    return s.kernel("friction_torque", at) + part * abs(load) * np.sign(at.qd)
+
+
 EXPECTED: Mapping[str, Any] = {
     "inertial": lambda s, at: s.kernel("mass_matrix", at) @ at.qdd,
     "centripetal": lambda s, at: s.kernel("centrifugal_matrix", at) @ at.qd**2,
     "Coriolis": lambda s, at: s.kernel("coriolis_products_matrix", at) @ products(at.qd),
     "gravity": lambda s, at: s.kernel("gravity_torque", at),
-    "friction": lambda s, at: s.kernel("friction_torque", at),
+    "friction": lambda s, at: friction(s, at),
     "spring": lambda s, at: s.kernel("spring_torque", at),
 }
 
