@@ -303,3 +303,10 @@ def test_stribeck_friction_has_rates():
     close(found.tau, tau[1])
     assert_allclose(found.taud, (tau[2] - tau[0]) / (2 * h), atol=1e-6)
     assert_allclose(found.taudd, (tau[2] - 2 * tau[1] + tau[0]) / h**2, atol=1e-5)
+
+
+def test_a_differential_at_rest_has_no_friction_of_rounding():
+    robot = arm().with_transmission(Transmission(("joint2", "joint3"), [[5, -5]], [Drive(coulomb=1.0)]))
+    for speed in np.linspace(0.1, 0.9, 33):
+        assert_array_equal(robot.friction_torque([0, speed, speed]), 0)
+        close(robot.friction_torque([0, speed + 1e-9, speed]), [0, 5, -5])

@@ -113,7 +113,15 @@ def moving_shafts(model: LiftedModel, qd: Scalars) -> Iterator[tuple[LiftedBody,
     """(body, shaft, its speed)."""
     for body in model.bodies:
         for shaft in shafts(body):
-            yield body, shaft, sum((qd[c] * ratio for c, ratio in shaft), 0)
+            yield body, shaft, shaft_speed(shaft, qd)
+
+
+def shaft_speed(shaft: Shaft, qd: Scalars) -> Scalar:
+    """How fast it turns. Of a differential, rounding must not turn what stands still: speeds come first, then their one ratio."""
+    _, first = shaft[0]
+    if all(ratio == first or ratio == -first for _, ratio in shaft):
+        return sum((qd[c] if ratio == first else -qd[c] for c, ratio in shaft), 0) * first
+    return sum((qd[c] * ratio for c, ratio in shaft), 0)
 
 
 def has(model: LiftedModel, body: LiftedBody, what: str) -> bool:

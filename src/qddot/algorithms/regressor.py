@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from qddot.algorithms.drives import has, shafts, stretch
+from qddot.algorithms.drives import has, shaft_speed, shafts, stretch
 from qddot.algorithms.inverse_dynamics import load_torque
 from qddot.algorithms.kinematics import Scalars, joint_poses, path_to_root, zeros
 from qddot.model.drive import JointSide
@@ -76,7 +76,7 @@ def drive_terms(
             continue
         column = zeros(model.nv)
         for shaft in shafts(body):
-            speed = sum((qd[c] * ratio for c, ratio in shaft), 0)
+            speed = shaft_speed(shaft, qd)
             for c, ratio in shaft:
                 column[c] = column[c] + drive_column(model, body, name, c, speed, q, qdd, load) * ratio
         yield name, value, column
