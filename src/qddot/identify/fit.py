@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.errors import InputError, unknown_name
+from qddot.errors import InputError
 from qddot.identify.base import Base, base_parameters
 from qddot.identify.columns import Columns
 from qddot.identify.estimators import Estimate, essential, least_squares, stacked
@@ -143,7 +143,7 @@ def identify(
     if method not in METHODS:
         raise InputError(f"method={method!r} is not one of {', '.join(map(repr, METHODS))}")
     columns = Columns.of(robot) if columns is None else columns
-    check_joints(robot, log)
+    log = of_robot(robot, log)
     base = base_parameters(columns)
     signals = prepare(log, cutoff)
     findings = [*log.findings, *signals.findings]
@@ -162,8 +162,7 @@ def identify(
             left = residuals(base, estimate.theta, signals)
     unseen = None
     if validation is not None:
-        check_joints(robot, validation)
-        unseen = residuals(base, estimate.theta, prepare(validation, signals.cutoff))
+        unseen = residuals(base, estimate.theta, prepare(of_robot(robot, validation), signals.cutoff))
     found = verdict(base, estimate, signals, left, log)
     return Fit(columns, base, estimate, factors, signals, left, unseen, found, tuple(findings))
 
@@ -175,13 +174,11 @@ def spread(left: Residuals) -> np.ndarray:
     return np.where(found > 0, found, 1.0)
 
 
-def check_joints(robot: Robot, log: Log) -> None:
-    """The log is about this robot's joints."""
-    if log.n != robot.nv:
-        raise InputError(f"the log has {log.n} joints, {robot.name} has {robot.nv}: {', '.join(robot.joint_names)}")
-    if set(log.joint_names) & set(robot.joint_names) and log.joint_names != robot.joint_names:
-        stranger = next(n for n in log.joint_names if n not in robot.joint_names)
-        raise unknown_name("joint", stranger, robot.joint_names)
+def of_robot(robot: Robot, log: Log) -> Log:
+    """The log in the order of this robot's joints."""
+    if not isinstance(log, Log):
+        raise InputError(f"identify() takes a log, not {type(log).__name__}: Log.load({str(log)[:60]!r}, robot)")
+    return log.of(robot)
 
 
 class shown:
