@@ -59,6 +59,7 @@ class Reading:
         self.layout: Layout | None = None
         self.start: float | None = None
         self.last: float | None = None
+        self.position: np.ndarray | None = None
         self.epoch = np.empty(0)
         self.joint_names: tuple[str, ...] = ()
         self.time = 1.0
@@ -67,7 +68,7 @@ class Reading:
 
     def new_file(self) -> None:
         """The clock of the next file starts anew."""
-        self.start = self.last = None
+        self.start = self.last = self.position = None
 
     def converted(self, table: Table) -> tuple[dict[str, np.ndarray], list[Finding]]:
         """Arrays t (N,), q, qd, qdd, tau (N, n) of a table, and what was found on the way."""
@@ -86,8 +87,24 @@ class Reading:
         arrays = {"t": (raw.pop("t") - self.start) * self.time}
         for name, value in raw.items():
             arrays[name] = mapped(value, self.to_si[name])
-        arrays["q"] = arrays["q"] + self.offsets
+        arrays["q"] = self._unwound(arrays["q"], table.file, findings) + self.offsets
         return arrays, findings
+
+    def _unwound(self, q: np.ndarray, file: str, findings: list[Finding]) -> np.ndarray:
+        """Joint angles that jump by a turn, where a controller counts from 0 to 360 degrees, as they moved.
+
+        Only of joints that otherwise move by less than a quarter of a turn from sample to sample, so that a jump is plain.
+        """
+        before = q[:1] if self.position is None else self.position
+        unwound = np.unwrap(np.concatenate([before, q]), axis=0)
+        plain = np.mean(np.abs(np.diff(unwound, axis=0)) < np.pi / 2, axis=0) > 0.99
+        unwound = np.where(plain & self._angular(q.shape[1]), unwound[1:], q)
+        self.position = unwound[-1:]
+        jumps = np.sum(np.abs(np.diff(unwound - q, axis=0)) > np.pi, axis=0)
+        for i in np.flatnonzero(jumps):
+            message = f"{file}: {self.joint_names[i]} jumps by a turn {jumps[i]} times: counted on"
+            findings.append(Finding("repaired", "angles", message))
+        return unwound
 
     def _lay_out(self, table: Table, findings: list[Finding]) -> None:
         names = self.robot.joint_names if self.robot else None
@@ -120,7 +137,11 @@ class Reading:
             self.epoch = t[0].copy() if self.start is None else self.epoch
             t = t - self.epoch
         units = self.layout.units("t")
-        return t[:, 0] if t.shape[1] == 1 else t @ [unit.scale if unit else 1.0 for unit in units]
+        if t.shape[1] == 1:
+            return t[:, 0]
+        if None in units:
+            raise InputError("time in several columns needs their units in the names, as in sec and nanosec (or give one column)")
+        return t @ [unit.scale for unit in units if unit]
 
     def _sound(self, table: Table, raw: dict[str, np.ndarray], findings: list[Finding]) -> dict[str, np.ndarray]:
         """Refuses rows that are no samples; with `repair` leaves them out and says so."""

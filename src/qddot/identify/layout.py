@@ -41,8 +41,9 @@ class Group:
 
     def __str__(self) -> str:
         first, last = self.members[0], self.members[-1]
-        if first[1] is not None:
-            return f"{first[0]} ({len(self.members)} columns)"
+        if first[1] is not None and last[1] is not None:
+            whole = first[0] == last[0] and first[1] == 0
+            return f"{first[0]} ({len(self.members)} columns)" if whole else f"{first[0]}[{first[1]}] ... {last[0]}[{last[1]}]"
         return first[0] if first == last else f"{first[0]} ... {last[0]}"
 
     def at(self, places: Sequence[int], labels: Sequence[str] | None = None) -> Group:
@@ -226,24 +227,28 @@ def named_as_joints(groups: dict[str, Group], joint_names: Sequence[str], findin
 
 def chosen(table: Table, groups: dict[str, Group], choice: Choice, joint_names: Sequence[str]) -> Group:
     """The columns the caller named: a group, a column, numbers from 0, or a sequence of them."""
-    names = list(table.columns)
+    numbered: list[Member] = []
+    for name, column in table.columns.items():
+        numbered += [(name, None)] if column.ndim == 1 else [(name, k) for k in range(column.shape[1])]
     if isinstance(choice, str):
         ending = [group for name, group in groups.items() if name == choice or name.endswith(f".{choice}")]
         if len(ending) == 1:
             return ending[0]
     members: list[Member] = []
     for item in [choice] if isinstance(choice, str | int) else choice:
-        if isinstance(item, int) and -len(names) <= item < len(names):
-            members.append((names[item], None))
+        if isinstance(item, int) and -len(numbered) <= item < len(numbered):
+            members.append(numbered[item])
         elif item in table.columns:
             members.append((str(item), None))
+        elif isinstance(item, int):
+            raise InputError(f"{table.file}: no column {item!r}: there are {len(numbered)}, from 0")
         else:
-            known = [*groups, *names]
+            known = [*groups, *table.columns]
             raise InputError(f"{table.file}: no column {item!r}: {near_matches(str(item), dict.fromkeys(known))}")
-    if len(members) == 1 and members[0][0] in groups:
+    if members[0] == (choice, None) and choice in groups:  # a matrix by its name
         return groups[members[0][0]]
     parsed = [parsed_name(name, joint_names) for name, _ in members]
-    labels = [name.label for name in parsed]
+    labels = [name.label if at is None else "" for name, (_, at) in zip(parsed, members)]
     if not all(labels) or len(set(labels)) < len(labels):
         labels = [str(i + 1) for i in range(len(members))]
     kinds = " ".join(sorted({name.kind for name in parsed}))

@@ -144,7 +144,8 @@ class Log:
         at = places(self.joint_names, robot.joint_names)
         known = [i for i in at if i is not None]
         numbered = all(number_of(name) is not None for name in self.joint_names)
-        both = f"the log has {self.n} joints, {', '.join(self.joint_names)}; {robot.name} has {robot.nv}, {', '.join(robot.joint_names)}"
+        theirs = f"{robot.name} has {robot.nv}, {', '.join(robot.joint_names)}"
+        both = f"the log has {self.n} joints, {', '.join(self.joint_names)}; {theirs}"
         if len(known) == len(at) and (self.n == robot.nv or not numbered):
             arrays = {name: value[:, known] for name in ("q", "tau", "qd", "qdd") if (value := getattr(self, name)) is not None}
             found = Finding("found", "joints", f"columns of {', '.join(self.joint_names)}; put in the robot's order, by name")

@@ -25,11 +25,12 @@ def read_npz(path: Path, rows: int) -> Iterator[Table]:
     """
     with zipfile.ZipFile(path) as archive:
         members = {name.removesuffix(".npy"): archive.open(name) for name in archive.namelist()}
-        heads = {name: header(path.name, name, file) for name, file in members.items()}
-        texts = [name for name, head in heads.items() if head[2].kind in "US"]
-        heads = {name: head for name, head in heads.items() if head[2].kind in "fiu"}
+        every = {name: header(path.name, name, file) for name, file in members.items()}
+        texts = [name for name, head in every.items() if head[2].kind in "US"]
+        heads = {name: head for name, head in every.items() if head[2].kind in "fiu"}
         length = max((max(shape, default=0) for shape, _, _ in heads.values()), default=0)
-        if all(shape[:1] == (length,) and not fortran for shape, fortran, _ in heads.values()):
+        plain = all(dtype.kind not in "VM" for _, _, dtype in every.values())
+        if plain and all(shape[:1] == (length,) and not fortran for shape, fortran, _ in heads.values()):
             with np.load(path, allow_pickle=False) as arrays:
                 widths = {shape[1] for shape, _, _ in heads.values() if len(shape) == 2}
                 joints = joints_among({name: arrays[name] for name in texts}, widths)
@@ -40,6 +41,11 @@ def read_npz(path: Path, rows: int) -> Iterator[Table]:
             return
     with np.load(path, allow_pickle=False) as arrays:
         yield from blocks(along_rows(path.name, {name: arrays[name] for name in arrays.files}), rows)
+
+
+def read_npy(path: Path, rows: int) -> Iterator[Table]:
+    """One array; of a matrix, columns are told by number."""
+    yield from blocks(along_rows(path.name, {"data": np.load(path, allow_pickle=False)}), rows)
 
 
 def header(file: str, name: str, stream: Any) -> tuple[tuple[int, ...], bool, np.dtype]:
@@ -106,7 +112,7 @@ def side_by_side(file: str, name: str, parts: list[Any], found: dict[str, np.nda
         return
     elif samples and len({array.size for array in arrays}) == 1 and arrays[0].size < len(arrays):
         found[name] = np.stack([array.reshape(-1) for array in arrays])
-    elif len({array.size for array in arrays}) == 1 and max(arrays[0].shape, default=0) == arrays[0].size > 1:
+    elif not samples and len({array.size for array in arrays}) == 1 and max(arrays[0].shape, default=0) == arrays[0].size > 1:
         found[name] = np.column_stack([array.reshape(-1) for array in arrays])
     elif any(min(array.shape, default=0) > 1 or array.size > 100 for array in arrays):
         raise InputError(
@@ -154,7 +160,7 @@ def along_rows(file: str, arrays: dict[str, np.ndarray]) -> Table:
     Texts called names, one a column of a matrix, are those of the joints.
     """
     turned: dict[str, np.ndarray] = {}
-    for name, array in arrays.items():
+    for name, array in fields(arrays):
         if array.dtype.kind in "fiu" and 1 <= array.ndim <= 2 and array.size:
             column = array.T if array.ndim == 2 and array.shape[0] < array.shape[1] else array
             turned[name] = column[:, 0] if column.ndim == 2 and column.shape[1] == 1 else column
@@ -168,6 +174,17 @@ def along_rows(file: str, arrays: dict[str, np.ndarray]) -> Table:
     if not length:
         raise InputError(f"{file}: no arrays of numbers" + "".join(f"; {name}: {why}" for name, why in left_out.items()))
     return Table(file, columns, left_out=left_out, joints=joints)
+
+
+def fields(arrays: dict[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
+    """Arrays of records field by field; dates in nanoseconds."""
+    for name, array in arrays.items():
+        if array.dtype.names:
+            yield from fields({f"{name}.{field}": array[field] for field in array.dtype.names})
+        elif array.dtype.kind == "M":
+            yield f"{name} [ns]", array.astype("datetime64[ns]").astype(np.int64)
+        else:
+            yield name, array
 
 
 def joints_among(arrays: dict[str, np.ndarray], widths: set[int]) -> dict[int, str]:

@@ -18,6 +18,7 @@ import numpy as np
 from qddot.errors import InputError, missing_extra
 from qddot.identify.table import Finding, Hints, Table, bad_row
 
+ZSTD = b"\x28\xb5\x2f\xfd"
 JOINT_STATE = ("sensor_msgs/msg/JointState", "sensor_msgs/JointState")
 
 
@@ -76,6 +77,17 @@ def joint_state(data: bytes) -> JointState:
     return JointState(seconds * 10**9 + nanoseconds, names, cursor.doubles(), cursor.doubles(), cursor.doubles())
 
 
+def unpacked(data: bytes) -> bytes:
+    """A message that the recorder may have packed by itself."""
+    if data[:4] != ZSTD:
+        return data
+    try:
+        import zstandard
+    except ImportError:
+        raise missing_extra("zstandard", "logs", "reading bags of packed messages") from None
+    return zstandard.ZstdDecompressor().decompressobj().decompress(data)
+
+
 def read_bag(path: Path, rows: int, hints: Hints) -> Iterator[Table]:
     """Blocks of at most `rows` messages of the one topic of joint states.
 
@@ -88,7 +100,7 @@ def read_bag(path: Path, rows: int, hints: Hints) -> Iterator[Table]:
         states, faults = [], {}
         for i, (_, data) in enumerate(chunk):
             try:
-                states.append(joint_state(data))
+                states.append(joint_state(unpacked(data)))
             except ValueError as error:
                 raise bad_row(path.name, row + i, f"the message is no JointState: {error}") from None
         if not names:

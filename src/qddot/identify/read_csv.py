@@ -48,12 +48,20 @@ class Dialect:
             found.pop()
         return [text.replace(",", ".") for text in found] if self.decimal_comma else found
 
-    def plain(self, line: str) -> str:
-        """The same for a whole line."""
-        ended = line.rstrip("\r\n ")
-        if self.delimiter and ended.endswith(self.delimiter) and ended.count(self.delimiter) == len(self.names):
-            ended = ended[:-1]
-        return ended.replace(",", ".") if self.decimal_comma else ended
+    def plain(self, lines: list[str]) -> list[str]:
+        """The same for whole lines."""
+        if self.delimiter and lines[0].rstrip("\r\n ").endswith(self.delimiter):
+            lines = [line.rstrip("\r\n ").removesuffix(self.delimiter) for line in lines]
+        if self.decimal_comma:
+            lines = [line.replace(",", ".") for line in lines]
+        return [self.in_seconds(line) for line in lines] if self.clocks else lines
+
+    def in_seconds(self, line: str) -> str:
+        """A line with seconds in the place of date and time."""
+        found = line.split(self.delimiter)
+        for i in self.clocks:
+            found[i] = repr(seconds(found[i].strip(' "'), self.day))
+        return (self.delimiter or " ").join(found)
 
 
 def read_csv(path: Path, rows: int, repair: bool) -> Iterator[Table]:
@@ -99,8 +107,7 @@ def understood(file: str, head: list[str]) -> tuple[Dialect, int, list[Finding]]
     first_row = next((i for i in text if is_row(cells(head[i], delimiter))), None)
     header, findings = header_line(head, text, comments, first_row, delimiter), []
     start = header + 1 if header is not None else text[0]
-    width = len(cells(head[first_row], delimiter)) if first_row is not None else 0
-    names = cells(head[header].lstrip("#%/ \t"), delimiter) if header is not None else [f"c{i}" for i in range(width)]
+    names = cells(head[header].lstrip("#%/ \t"), delimiter) if header is not None else bare_names(head, first_row, delimiter)
     while names and not names[-1]:
         names.pop()
     names = [name or f"c{i}" for i, name in enumerate(names)]
@@ -133,6 +140,21 @@ def header_line(head: list[str], text: list[int], comments: list[int], first_row
         return as_wide[-1] if preamble and as_wide else above[0]
     width = len(cells(head[first_row], delimiter))
     return next((i for i in reversed(comments) if i < first_row and len(names_in(head[i], delimiter)) == width), None)
+
+
+def bare_names(head: list[str], first_row: int | None, delimiter: str | None) -> list[str]:
+    """`c0`, `c1`, ...; or what `ros2 topic echo --csv` writes of joint states: stamp, frame, names and as many numbers of each."""
+    found = cells(head[first_row], delimiter) if first_row is not None else []
+    joints = []
+    for text in found[3:]:
+        if is_number(text) or not text:
+            break
+        joints.append(text)
+    kinds, left = divmod(len(found) - 3 - len(joints), max(len(joints), 1))
+    if not joints or left or kinds not in (1, 2, 3) or not all(text.isdigit() for text in found[:2]):
+        return [f"c{i}" for i in range(len(found))]
+    names = ["sec", "nanosec", "frame", *(f"name{i}" for i in range(len(joints)))]
+    return [*names, *(f"{kind}/{joint}" for kind in ("position", "velocity", "effort")[:kinds] for joint in joints)]
 
 
 def names_in(comment: str, delimiter: str | None) -> list[str]:
@@ -206,16 +228,16 @@ def parsed(file: str, dialect: Dialect, lines: list[str], row: int, repair: bool
     faults: dict[int, str] = {}
     whole = len(kept) == len(names)
     try:
-        if dialect.clocks or (dialect.decimal_comma and dialect.delimiter == ","):
+        if dialect.decimal_comma and dialect.delimiter == ",":
             raise ValueError("not numbers as NumPy reads them")
-        plain = [dialect.plain(line) for line in lines]
+        plain = dialect.plain(lines)
         if not whole and any(len(line.split(dialect.delimiter)) != len(names) or "=" in line or "@" in line for line in plain):
             raise ValueError("ragged, or a formula among texts")
         usecols = None if whole else kept
         values = np.loadtxt(plain, delimiter=dialect.delimiter, comments=None, quotechar='"', ndmin=2, usecols=usecols)
         if values.shape != (len(lines), len(kept)):
             raise ValueError("ragged")
-    except ValueError:
+    except (ValueError, IndexError):
         values = np.full((len(lines), len(kept)), np.nan)
         for i, line in enumerate(lines):
             try:
@@ -259,9 +281,10 @@ def is_clock(text: str) -> bool:
 def seconds(text: str, day: np.datetime64 | None) -> float:
     """Since midnight of the first row's day, which a double holds to a nanosecond."""
     match = CLOCK.fullmatch(text)
-    assert match is not None
+    if match is None:
+        raise ValueError(f"{text!r} is no date")
     hours, minutes, rest = match[2].replace(",", ".").split(":")
-    days = (np.datetime64(match[1]) - day).astype(int) if match[1] and day is not None else 0
+    days = int((np.datetime64(match[1]) - day).astype(int)) if match[1] and day is not None else 0
     return 86400.0 * days + 3600 * int(hours) + 60 * int(minutes) + float(rest)
 
 

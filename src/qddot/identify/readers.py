@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from qddot.errors import InputError, QddotError
-from qddot.identify.read_arrays import read_mat, read_npz, read_parquet
+from qddot.identify.read_arrays import read_mat, read_npy, read_npz, read_parquet
 from qddot.identify.read_bags import bag_files, read_bag
 from qddot.identify.read_csv import read_csv
 from qddot.identify.table import Hints, Table
 
 TEXT = (".csv", ".txt", ".tsv", ".dat", ".log")
-SUFFIXES = (*TEXT, ".csv.gz", ".npz", ".mat", ".h5", ".hdf5", ".parquet", ".db3", ".mcap")
+SUFFIXES = (*TEXT, ".csv.gz", ".npz", ".npy", ".mat", ".h5", ".hdf5", ".parquet", ".db3", ".mcap")
 BLOCK = 100_000  # rows read at a time
 NOTHING = Hints()
 
@@ -63,6 +63,8 @@ def read_file(path: Path, rows: int, hints: Hints) -> Iterator[Table]:
                 raise InputError(f"{path.name}: packed by gzip; only text is read so: unpack it (gunzip {path.name})")
             case ".npz":
                 yield from read_npz(path, rows)
+            case ".npy":
+                yield from read_npy(path, rows)
             case ".mat" | ".h5" | ".hdf5":
                 yield from read_mat(path, rows)
             case ".parquet":
