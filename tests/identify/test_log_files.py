@@ -339,3 +339,18 @@ def test_paths(tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("time,q1,q2,tau1,tau2\n" + lines())
     with pytest.raises(InputError, match=r"c.csv: no column 't', which the first file has.*add the logs"):
         Log.load([tmp_path / "a.csv", tmp_path / "c.csv"])
+
+
+def test_files_beside_each_other_share_a_clock(tmp_path: Path) -> None:
+    robot = qddot.load("two_link")
+    first, second = robot.joint_names
+    for shift in (0.0, 0.5):
+        for name, key, order in (("q", "q", (second, first)), ("tau", "tau", (first, second))):
+            values = np.column_stack([T + (shift if key == "tau" else 0), DATA[key] if key == "tau" else DATA[key][:, ::-1]])
+            (tmp_path / f"{name}.csv").write_text(f"time,{','.join(order)}\n" + lines(values=values))
+        files = {"q": tmp_path / "q.csv", "tau": tmp_path / "tau.csv"}
+        if not shift:
+            same(Log.load(files, robot))
+            continue
+        with pytest.raises(InputError, match=r"tau.csv: its times are not those of the other files"):
+            Log.load(files, robot)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from qddot.errors import InputError, QddotError
+from qddot.identify.column_names import WORDS, parsed_name
 from qddot.identify.read_arrays import read_mat, read_npy, read_npz, read_parquet
 from qddot.identify.read_bags import bag_files, read_bag
 from qddot.identify.read_csv import read_csv
@@ -101,10 +102,18 @@ def beside(streams: dict[str, Iterator[Table]]) -> Iterator[Table]:
         columns: dict[str, np.ndarray] = {}
         for name, table in tables.items():
             for column, values in table.columns.items():
-                is_time = column.lower() in ("t", "time", "timestamp")
+                is_time = parsed_name(column).kind.lower() in WORDS["t"]
+                if is_time and column in columns and not alike(columns[column], values):
+                    raise InputError(f"{table.file}: its times are not those of the other files (load each, resample, and join)")
                 columns |= {column: values} if is_time else {f"{name}/{column}": values}
         first = next(iter(tables.values()))
         faults = {row: why for table in tables.values() for row, why in table.faults.items()}
         findings = tuple(finding for table in tables.values() for finding in table.findings)
         file = " + ".join(table.file for table in tables.values())
         yield Table(file, columns, first.row, faults, findings=findings)
+
+
+def alike(t: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two clocks agree to half a step."""
+    step = np.nanmedian(np.abs(np.diff(t.astype(float)))) if len(t) > 1 else np.inf
+    return bool(np.nanmax(np.abs(t - other), initial=0.0) < 0.5 * step)
