@@ -87,6 +87,7 @@ def test_names_in_parts(name: str, expected: tuple[str, ...]) -> None:
         ("elbow_joint_pos", ("pos", "elbow_joint")),
         ("position_cmd_elbow_joint", ("position_cmd", "elbow_joint")),
         ("elbow_joint", ("elbow_joint", "")),
+        ("q_shoulder_lift", ("q", "shoulder_lift_joint")),
     ],
 )
 def test_names_that_hold_a_joint(name: str, expected: tuple[str, str]) -> None:
@@ -150,7 +151,7 @@ def test_joints_the_robot_does_not_know(tmp_path: Path, arm: qddot.Robot) -> Non
         data["tau"],
     )
     with pytest.raises(
-        InputError, match="no column that is plainly joint shoulder_pan_joint's: it calls joints swing, elbow, upper"
+        InputError, match="no column that is plainly joint shoulder_pan_joint's: it calls joints swing, elbow_joint, upper"
     ):
         Log.load(partly, arm)
     told = {"q": ["q_swing", "q_elbow", "q_upper"], "tau": ["tau_swing", "tau_elbow", "tau_upper"]}
@@ -250,7 +251,7 @@ def test_currents(tmp_path: Path) -> None:
     path = written(tmp_path / "b.csv", ["t", *numbered("q{}"), *numbered("torque{} [%]")], data["t"], data["q"], data["tau"])
     assert "a share of a rated torque" in said(Log.load(path), "torque", "warning")
     path = written(tmp_path / "c.csv", ["t", *numbered("q{}"), *numbered("torque{} [lbf.ft]")], data["t"], data["q"], data["tau"])
-    assert "[lbf.ft] is no unit known here" in said(Log.load(path), "torque", "warning")
+    assert "[lbf.ft] of tau is no unit known here" in said(Log.load(path), "units", "warning")
     path = written(tmp_path / "d.csv", ["t", *numbered("q{}"), *numbered("torque{}")], data["t"], data["q"], data["tau"])
     assert "the columns name no unit" in said(Log.load(path), "torque", "assumed")
 
@@ -303,6 +304,7 @@ def test_time_units_in_words(tmp_path: Path) -> None:
         ("Zeit (µs)", 1e6, "us"),
         ("seconds", 1, "s"),
         ("ms", 1e3, "ms"),
+        ("time [min]", 1 / 60, "min"),
     ):
         log = Log.load(
             written(tmp_path / "a.csv", [name, *numbered("q{}"), *numbered("tau{}")], data["t"] * scale, data["q"], data["tau"])
@@ -398,6 +400,8 @@ def test_rtde(tmp_path: Path) -> None:
         ["ZEIT", *numbered("AXIS_ACT_A{}"), *numbered("TORQUE_AXIS_ACT_{}")],
         ["t", *numbered("J{}"), *numbered("TauJ{}")],
         ["t", *numbered("th{}"), *numbered("tau{}")],
+        ["t", *numbered("axis{}.position_actual_value"), *numbered("axis{}.torque_actual_value")],
+        ["t", *numbered("Achse {} Position"), *numbered("Achse {} Moment (Nm)")],
     ],
 )
 def test_names_of_controllers(tmp_path: Path, names: list[str]) -> None:
@@ -443,3 +447,21 @@ def test_segments_of_different_rates_miss_nothing() -> None:
     topics = {f.topic for f in (fast + slow).audit().warnings}
     assert "rates" in topics
     assert not {"missing", "rate"} & topics
+
+
+def test_a_step_that_is_no_rate(tmp_path: Path) -> None:
+    data = motion()
+    path = written(
+        tmp_path / "a.csv", ["t", *numbered("q{}"), *numbered("tau{}")], 45000 + data["t"] / 86400, data["q"], data["tau"]
+    )
+    with pytest.raises(InputError, match=r"a step of time is 1.157e-07, which is no rate between 1 Hz and 20000 Hz"):
+        Log.load(path)
+
+
+def test_joints_by_number_within_their_names(tmp_path: Path, arm: qddot.Robot) -> None:
+    """`q_wrist_1` is the joint `wrist_1_joint`, not the first of something called a wrist."""
+    assert parsed_name("q_wrist_1", ("elbow_joint", "wrist_1_joint")).label == "wrist_1_joint"
+    data = motion()
+    names = ["t", *(f"{key}_{JOINTS[i].removesuffix('_joint')}" for key in ("q", "tau") for i in SHUFFLED)]
+    path = written(tmp_path / "a.csv", names, data["t"], data["q"][:, SHUFFLED], data["tau"][:, SHUFFLED])
+    same(Log.load(path, arm), {key: data[key] for key in ("q", "tau")})

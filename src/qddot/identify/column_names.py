@@ -16,14 +16,14 @@ WORDS = {
     "tau": {"tau", "torque", "torques", "trq", "torq", "effort", "efforts", "moment", "moments"},
     "current": {"current", "currents", "cur", "curr", "i"},
 }
-JOINT_WORDS = {"joint", "joints", "jnt", "j", "axis", "axes", "actuator", "actuators"}
+JOINT_WORDS = {"joint", "joints", "jnt", "j", "axis", "axes", "achse", "actuator", "actuators"}
 NEUTRAL = JOINT_WORDS | UNIT_WORDS | {
     "actual", "act", "measured", "meas", "msr", "m", "ist", "feedback", "link", "motor", "mot", "read", "data", "abs", "cont", "c",
-    "per", "s", "field", "state", "states",
+    "per", "s", "field", "state", "states", "value", "values",
 }  # fmt: skip
 REFERENCE = {
     "target", "ref", "reference", "desired", "des", "d", "cmd", "command", "commanded", "cmptd", "setpoint", "soll", "planned",
-    "ipo", "error", "err", "goal",
+    "demand", "demanded", "ipo", "error", "err", "goal",
 }  # fmt: skip
 ELSEWHERE = {"tcp", "tool", "ee", "eef", "flange", "cart", "cartesian", "pose", "force", "wrench", "ext", "external", "gripper"}
 """Of the tool, or of what touches it: six numbers that are no joints', or torques that are not the drives'."""
@@ -119,11 +119,18 @@ def joint_within(found: Sequence[Word], joint_names: Sequence[str]) -> tuple[str
     texts = [word.text for word in found]
     most = 0
     for joint in joint_names:
-        wanted = [word.text for word in words_of(joint)]
-        at = first_run(texts, wanted)
-        if at is not None and len(wanted) > most and set(texts[:at] + texts[at + len(wanted) :]) & MEASURABLE:
-            best, most = (joint, found[at].start, found[at + len(wanted) - 1].end), len(wanted)
+        for wanted in spellings(joint):
+            at = first_run(texts, wanted)
+            if at is not None and len(wanted) > most and set(texts[:at] + texts[at + len(wanted) :]) & MEASURABLE:
+                best, most = (joint, found[at].start, found[at + len(wanted) - 1].end), len(wanted)
     return best
+
+
+def spellings(joint: str) -> list[list[str]]:
+    """The words of a joint's name; without `joint` at its ends, where a name remains: `wrist_1` of `wrist_1_joint`."""
+    whole = [word.text for word in words_of(joint)]
+    core = whole[whole[0] in JOINT_WORDS : len(whole) - (whole[-1] in JOINT_WORDS)] if whole else []
+    return [whole, core] if any(word not in KNOWN and not word.isdigit() for word in core) else [whole]
 
 
 def first_run(texts: Sequence[str], wanted: Sequence[str]) -> int | None:

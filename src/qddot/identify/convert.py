@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from qddot.errors import InputError
 from qddot.identify.column_names import shown
-from qddot.identify.layout import Choice, Layout, layout_of
+from qddot.identify.layout import Choice, Group, Layout, layout_of
 from qddot.identify.table import Finding, Hints, Table, bad_row
 from qddot.identify.units import SCALE, TIME, TimeUnit, angle_scale, time_scale, velocity_scale
 
@@ -182,6 +182,11 @@ class Reading:
     def _decide(self, table: Table, raw: dict[str, np.ndarray], findings: list[Finding]) -> None:
         """Units, matrices and gains, once."""
         n = raw["q"].shape[1]
+        assert self.layout is not None
+        for quantity, group in self.layout.groups.items():
+            if strange := strange_units(group):
+                message = f"[{strange}] of {quantity} is no unit known here: taken as if nothing was said"
+                findings.append(Finding("warning", "units", message))
         motors = matrix(self.options.get("motor_matrix"), n, "motor_matrix")
         self.offsets = vector(self.options.get("offsets"), n, "offsets", 0.0)
         findings += self._decide_positions(raw, np.linalg.inv(motors))
@@ -246,14 +251,11 @@ class Reading:
             yield Finding("assumed", "torque", "joint torques are N^T times the motors', which keeps power (torque_matrix=)")
         named = "" if scale is None else f" in {self._units(column)}, as the columns are named"
         kinds = {unit.kind for unit in units if unit} or {"current" if column == "current" else ""}
-        strange = [text for name, _ in group.members if (text := brackets(name))]
         if kinds != {""} and "gains" not in self.options:
             what = "a share of a rated torque" if "share" in kinds else "a current"
             yield Finding("warning", "torque", f"tau is {what}, {group}{named}, without gains: not in N m (gains=)")
         elif named:
             yield Finding("found", "torque", f"{group}{named}")
-        elif strange and "gains" not in self.options:
-            yield Finding("warning", "torque", f"taken as N m, for [{strange[0]}] is no unit known here (gains= if not)")
         elif "gains" not in self.options:
             yield Finding("assumed", "torque", "in N m, or N: the columns name no unit (gains= if not)")
 
@@ -277,9 +279,13 @@ class Reading:
         return np.array([kinds.get(name) != "prismatic" for name in self.joint_names])
 
 
-def brackets(name: str) -> str:
-    """What stands in brackets in a name and is no number."""
-    return next((text for text in re.findall(r"[\[(]([^\[\]()]*)[\])]", name) if not text.strip().isdigit()), "")
+def strange_units(group: Group) -> str:
+    """What stands in brackets behind a name and is neither a unit nor the joint."""
+    for (name, _), label, unit in zip(group.members, group.labels, group.units):
+        for text in re.findall(r"[\[(]([^\[\]()]*[^\W\d_][^\[\]()]*)[\])]\s*$", name):
+            if text != unit and text not in label:
+                return text
+    return ""
 
 
 def mapped(x: np.ndarray, by: np.ndarray) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +23,7 @@ from qddot.identify.column_names import (
     places,
     shown,
     tokens,
+    without_unit,
 )
 from qddot.identify.table import Finding, Table
 from qddot.identify.units import TIME, Unit, unit_of
@@ -127,12 +130,15 @@ def nothing_for(table: Table, quantity: str, groups: Mapping[str, Group]) -> Inp
 def grouped(table: Table, joint_names: Sequence[str]) -> dict[str, Group]:
     """Columns by what remains of their names without a joint's number or name."""
     gathered: dict[str, list[tuple[str, Member, str]]] = {}
+    templates = Counter(re.sub(r"\d+", "#", name) for name in table.columns if len(re.findall(r"\d+", name)) == 1)
     for name, column in table.columns.items():
         if column.ndim == 2:
             unit, width = parsed_name(name).unit, column.shape[1]
             gathered.setdefault(name, []).extend((table.joints.get(k + 1, str(k + 1)), (name, k), unit) for k in range(width))
             continue
         kind, label, unit = parsed_name(name, joint_names)
+        if not label and templates[template := re.sub(r"\d+", "#", name)] > 1:  # `axis1.position_value`, `axis2.position_value`
+            kind, label = without_unit(template)[0], re.findall(r"\d+", name)[0]
         if label.isdigit():
             label = table.joints.get(int(label), label)
         gathered.setdefault(kind, []).append((label, (name, None), unit))

@@ -35,6 +35,7 @@ TIME = (
     spelled(Unit("s", 1.0), "s", "sec", "secs", "second", "seconds")
     | spelled(Unit("ms", 1e-3), "ms", "msec", "msecs", "millis", "millisecond", "milliseconds")
     | spelled(Unit("us", 1e-6), "us", "µs", "μs", "usec", "usecs", "micros", "microsecond", "microseconds")
+    | spelled(Unit("min", 60.0), "min", "minute", "minutes")
     | spelled(Unit("ns", 1e-9), "ns", "nsec", "nsecs", "nanos", "nanosec", "nanosecs", "nanosecond", "nanoseconds")
 )
 POSITION = (
@@ -57,7 +58,7 @@ TORQUE = (
     | spelled(Unit("‰ of a rated torque", 1.0, "share"), "‰", "permille")
 )
 UNITS = {"t": TIME, "q": POSITION, "qd": POSITION | SPEED, "qdd": POSITION, "tau": TORQUE, "current": TORQUE}
-IN_BRACKETS_ONLY = {"s", "m", "n", "a", "ma", "°", "%", "‰"}  # too short to mean a unit as a word of a name
+IN_BRACKETS_ONLY = {"s", "min", "m", "n", "a", "ma", "°", "%", "‰"}  # too short to mean a unit as a word of a name
 UNIT_WORDS = {word for units in UNITS.values() for word in units} - IN_BRACKETS_ONLY
 
 
@@ -110,10 +111,10 @@ def time_scale(
             )
     if counts:
         raise InputError(f"{file}: t counts 0, 1, 2, ...: samples or milliseconds? (give rate= in Hz, or time_unit='ms')")
-    return by_step(t, q, step, fastest)
+    return by_step(file, t, q, step, fastest)
 
 
-def by_step(t: np.ndarray, q: np.ndarray, step: float, fastest: np.ndarray | None) -> tuple[float, Finding]:
+def by_step(file: str, t: np.ndarray, q: np.ndarray, step: float, fastest: np.ndarray | None) -> tuple[float, Finding]:
     """The unit by the length of a step; where two give rates that exist, the one in which the joints move at usual speeds.
 
     Units are a thousand apart, the peak speeds of robots (0.03 to 30 rad/s) hardly more, so speeds tell.
@@ -125,7 +126,10 @@ def by_step(t: np.ndarray, q: np.ndarray, step: float, fastest: np.ndarray | Non
         possible = within or possible
     peak = float(speeds.max(initial=0.0))
     if not possible:
-        possible = [min(SCALE, key=lambda u: abs(np.log(SCALE[u] * step * RATES[0])))]
+        raise InputError(
+            f"{file}: a step of time is {step:.4g}, which is no rate between {RATES[0]:g} Hz and {RATES[1]:g} Hz in "
+            f"{', '.join(SCALE)} (give time_unit= or rate=)"
+        )
     unit = min(possible, key=lambda u: abs(np.log(peak / SCALE[u]))) if peak else possible[0]
     rate, others = 1 / (SCALE[unit] * step), [u for u in possible if u != unit]
     why = f"in {unit}: a step is {step:.4g}, so {rate:.4g} Hz and {(t[-1] - t[0]) * SCALE[unit]:.4g} s in all"
