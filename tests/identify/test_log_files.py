@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import sqlite3
 import struct
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -191,7 +192,7 @@ def test_matlab_7_3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.mat"
     path.write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + b"\0" * 512)
     with monkeypatch.context() as without:
-        without.setitem(__import__("sys").modules, "h5py", None)
+        without.setitem(sys.modules, "h5py", None)
         with pytest.raises(MissingExtraError, match=r"-v7.*needs the package 'h5py': pip install 'qddot\[logs\]'"):
             Log.load(path)
     h5py = pytest.importorskip("h5py")
