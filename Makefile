@@ -41,8 +41,10 @@ bench:
 	.venv-bench/bin/python benchmarks/operations.py
 	.venv-bench/bin/python benchmarks/core.py
 	.venv-bench/bin/python benchmarks/rollouts.py
+	.venv-bench/bin/python benchmarks/loops.py
 	.venv-bench/bin/python benchmarks/equations.py
 	.venv-bench/bin/python benchmarks/identification.py
+	.venv-bench/bin/python benchmarks/found_again.py
 
 clean:
 	rm -rf .venv .venv-bench build dist docs/_build .pytest_cache .ruff_cache .hypothesis

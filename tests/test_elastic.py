@@ -29,6 +29,10 @@ def test_motors_come_after_joints():
     assert (robot.nq, robot.nv) == (4, 4)
 
 
+def test_they_are_shown():
+    assert "q[3]  joint2.motor  continuous  behind an elastic gear" in repr(arm())
+
+
 def test_frequencies_of_a_single_joint():
     """Link and motor swing against each other with sqrt(K (1/I + 1/B)), and turn together freely."""
     robot = single()

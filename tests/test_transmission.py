@@ -6,7 +6,7 @@ import sympy
 from numpy.testing import assert_allclose, assert_array_equal
 
 import qddot
-from qddot import Drive, Inertia, ModelReferenceError, ModelValueError, Transmission
+from qddot import Builder, Drive, Inertia, ModelReferenceError, ModelValueError, Transmission
 
 RNG = np.random.default_rng(5)
 Q, QD, QDD = RNG.uniform(-1, 1, (3, 3))
@@ -158,6 +158,7 @@ drives = [{rotor_inertia = 1e-4}, {viscous = 0.1}]
         ((("joint1",), []), "one row a motor"),
         ((("joint1",), [["x"]]), "neither a number"),
         ((("joint1",), [[1]], [Drive(gear_ratio=2)]), "no gear ratio"),
+        ((("joint1",), [[1]], [Drive(series_stiffness=100.0, rotor_inertia=1e-3)]), "no .* elastic gear"),
         ((("joint1",), [[1]], [None, None]), "one for each of 1 motors"),
     ],
 )
@@ -284,3 +285,21 @@ def test_symbols_of_a_drive():
         robot.subs({fs: 0.4, vs: 0.2, mu: 0.1}).friction_torque(QD),
         arm(Drive(coulomb=0.1, static=0.4, stribeck_velocity=0.2)).friction_torque(QD),
     )
+
+
+def test_the_motor_of_an_elastic_joint_turns_with_its_own_coordinate():
+    drive = Drive(rotor_inertia=1e-3, series_stiffness=100.0, gear_ratio=50)
+    robot = Builder().body("a", mass=1, com=(1, 0, 0), drive=drive).body("b", "a", mass=1, com=(1, 0, 0)).robot()
+    assert robot.motor_names == ("a_joint", "b_joint")
+    assert_allclose(robot.transmission_matrix, [[0, 0, 50], [0, 1, 0]])
+
+
+def test_stribeck_friction_has_rates():
+    """Against differences along the motion q(t) = sin t."""
+    robot = arm(Drive(static=0.3, coulomb=0.2, stribeck_velocity=0.1))
+    scale, at = np.array([0.5, 0.4, -0.3]), lambda t: scale[:, None] * [np.sin(t), np.cos(t), -np.sin(t), -np.cos(t), np.sin(t)]
+    found, h = robot.torque_rates(*at(0.7).T), 1e-4
+    tau = [robot.inverse_dynamics(*at(0.7 + s * h).T[:3]) for s in (-1, 0, 1)]
+    close(found.tau, tau[1])
+    assert_allclose(found.taud, (tau[2] - tau[0]) / (2 * h), atol=1e-6)
+    assert_allclose(found.taudd, (tau[2] - 2 * tau[1] + tau[0]) / h**2, atol=1e-5)

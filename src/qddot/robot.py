@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from qddot.identify.columns import Columns
     from qddot.identify.excitation import Excitation
     from qddot.identify.fit import Fit
-    from qddot.identify.log import Log
+    from qddot.identify.record import Recorded
     from qddot.simulate.trajectory import Trajectory
     from qddot.symbolic.derivation.steps import Derivation
     from qddot.symbolic.equations import Equations
@@ -239,6 +239,19 @@ class Robot:
         """The same robot with motors that drive several joints at once."""
         return Robot(self.model.copy(transmissions=(*self.model.transmissions, transmission)))
 
+    def with_locked(self, positions: Mapping[str, Any]) -> Robot:
+        """The same robot with joints fixed at these positions, such as the fingers of a gripper: `{"finger_joint1": 0.04}`.
+
+        Joints that follow a locked one are locked with it. Links and frames stay.
+
+        Raises:
+            UnknownNameError: no such joint with coordinates of its own.
+            ModelValueError: a wrong number of positions, or something else depends on the joint.
+        """
+        from qddot.algorithms.locked import locked
+
+        return Robot(locked(self.model, positions))
+
     def with_floating_base(self) -> Robot:
         """The same robot with its root link free to move; the coordinates of the root come first."""
         return Robot(self.model.with_floating_base())
@@ -252,11 +265,12 @@ class Robot:
         lines = [f"{head}, gravity ({', '.join(map(short, self.model.gravity))})"]
         joints = {joint.name: joint for joint in self.model.joints}
         for c in self.model.mechanism.coordinates[:SHOWN]:
-            joint = joints[c.name]
             low, high = c.limits.lower, c.limits.upper
             bounded = c.single and (np.isfinite(low) or np.isfinite(high))
             reach = f"  [{low:.4g}, {high:.4g}]" if bounded else ""
-            lines.append(f"  q{span(c.q)}  {c.name}  {c.kind}  {joint.parent} -> {joint.child}{reach}")
+            joint = joints.get(c.name)
+            where = f"{joint.parent} -> {joint.child}" if joint else "behind an elastic gear"
+            lines.append(f"  q{span(c.q)}  {c.name}  {c.kind}  {where}{reach}")
         if len(self.joint_names) > SHOWN:
             lines.append(f"  ... and {len(self.joint_names) - SHOWN} more joints")
         for name, (leader, multiplier, offset) in list(self.mimics.items())[:SHOWN]:
@@ -528,8 +542,8 @@ class Robot:
 
     def project_velocity(self, q: ArrayLike, qd: ArrayLike, constraints: Any = None) -> np.ndarray:
         """The velocity (..., nv) nearest to qd, by kinetic energy, with `A qd = 0`: what an inelastic impact leaves of it."""
-        P = Enforced(self._evaluate, constraints).projections(q).P_qdd
-        return (P @ self._evaluate.prepared("qd", qd, (self.nv,))[..., None])[..., 0]
+        qd = self._evaluate.prepared("qd", qd, (self.nv,))
+        return Enforced(self._evaluate, constraints).project_velocity(q, qd)
 
     # energy -----------------------------------------------------------------------------------------------------------
 
@@ -736,7 +750,7 @@ class Robot:
     def bind(self, quantity: str, **options: str) -> Bound:
         """A quantity with input and output arrays of its own, for control loops: a call allocates nothing (see `Bound`)."""
         kernel = self._evaluate.kernel(quantity, np.dtype(float), options)
-        return Bound(self._evaluate, kernel, quantity, options)
+        return Bound(self._evaluate, kernel, lambda inputs, out: self._evaluate(quantity, inputs, {"out": out}, **options))
 
     def casadi(self, quantity: str, *, wrench: bool = False, **options: str) -> casadi.Function:
         """A quantity as a `casadi.Function` (needs the extra `casadi`), for example `robot.casadi("inverse_dynamics")`."""
@@ -852,12 +866,12 @@ class Robot:
 
         Args:
             q0, qd0: state (..., nq) and (..., nv) at first; at rest if `qd0` is None. Leading dimensions are a batch.
-            t: final time, s; or the times (samples,) wanted, which are then also the steps of a fixed-step method.
-            torque: joint forces: None; (..., nv); one row for each of the times t, held until the next; or a function
+            t: final time, s; or the times (samples,) wanted.
+            torque: joint forces: None; (..., nv); (samples, ..., nv), each row held until the next time; or a function
                 (t, q, qd) -> tau, such as a controller of `qddot.control`. If it has an attribute `period`, it is asked once every
                 period and held in between.
             f_ext, f_tip: external forces as in `inverse_dynamics`, or functions (t, q, qd) that give such.
-            constraints: what the robot moves under; True for the constraints of its description.
+            constraints: what the robot moves under; None: the constraints of its description, if any; False: none, the open tree.
             parameters: inertial parameters (..., 10 bodies) in the order of `parameters()` instead of the robot's own, such as a
                 batch of randomised robots.
             events: a function of (t, q, qd), or several: where it crosses zero, its name and the time go to `events` of the result.
@@ -865,7 +879,7 @@ class Robot:
             method: `"rk4"` (fixed steps of order four, compiled; the only one for batches besides the next), `"variational"`
                 (fixed steps that keep the energy near its value for good; no dry friction, stops or external forces), or one of
                 SciPy's adaptive `"RK45"`, `"DOP853"` and `"Radau"` (implicit, for stiff robots), which locate every event.
-            step: of fixed steps, and between the samples of adaptive ones, s; where `t` is a final time.
+            step: longest fixed step, and where `t` is a final time, between two samples, s.
             every: keep each k-th sample only, and the last.
             rtol, atol: tolerances of adaptive methods.
             saturate: hold `torque` within the effort limits of the joints and the torque-speed lines of the motors.
@@ -888,10 +902,10 @@ class Robot:
 
     def identify(
         self,
-        log: Log,
+        log: Recorded,
         *,
         columns: Columns | None = None,
-        validation: Log | None = None,
+        validation: Recorded | None = None,
         method: str = "auto",
         cutoff: float | None = None,
         engine: str = "serial",
@@ -900,13 +914,15 @@ class Robot:
     ) -> Fit:
         """Parameters of links and drives from a recorded motion, with their uncertainty and a verdict (see `qddot.identify`).
 
-            fit = robot.identify(Log.load("run1.csv", robot), validation=Log.load("run2.csv", robot))
+            fit = robot.identify("run1.csv", validation="run2.csv")
             print(fit.verdict)
             fit.report("report.html")
 
         Args:
-            log: positions and torques over time.
-            columns: which parameters; by default ten a link and rotor inertia, viscous and Coulomb friction and an offset a joint.
+            log: positions and torques over time: a `Log`, the name of a file or of several, or `Log.chunks(...)` with what a file
+                does not say. Files of more than 100,000 samples are read piece by piece, in constant memory.
+            columns: which parameters; by default ten a link and rotor inertia, viscous and Coulomb friction and an offset a joint,
+                the speed at which friction takes its step being found in the log (`standstill_speeds`).
             validation: another log, to be predicted.
             method: `"wls"` (joints weighted by their noise), `"ols"`, `"irls"` (robust against gross errors), or `"auto"`: the
                 first, or the last where the torques have gross errors.
@@ -923,11 +939,56 @@ class Robot:
         how = {"columns": columns, "validation": validation, "method": method, "cutoff": cutoff}
         return identify(self, log, **how, engine=engine, address=address, progress=progress)
 
-    def excitation(self, **options: Any) -> Excitation:
-        """A motion from rest to rest that shows the base parameters best, within all limits (see `qddot.identify.excitation`)."""
+    def excitation(
+        self,
+        *,
+        period: float = 15.0,
+        harmonics: int = 5,
+        ramp: float = 2.0,
+        periods: int = 1,
+        limits: Limits | None = None,
+        acceleration: ArrayLike = np.inf,
+        radius: float | None = None,
+        friction: Sequence[str] = ("viscous", "coulomb"),
+        noise: ArrayLike = 1.0,
+        home: ArrayLike | None = None,
+        starts: int = 2,
+        iterations: int = 80,
+        seed: int = 0,
+        progress: Callable[[str], None] | None = None,
+    ) -> Excitation:
+        """The motion from rest to rest that shows the base parameters best, within all limits.
+
+            plan = robot.excitation(acceleration=10.0, radius=0.06)
+            plan.to_csv("plan.csv", rate=250)
+
+        A finite Fourier series maximises `log det` of the information (IPOPT with exact gradients; needs the extra `casadi`), from
+        the best of random series. What is returned was looked at on a grid of 1 ms and keeps every limit there.
+
+        Args:
+            period, harmonics: of the series, s; its base frequency is `1 / period`.
+            ramp: duration of the blends from rest and to rest, s.
+            periods: how often the series is repeated.
+            limits: positions, speeds and torques; the robot's own if None. `robot.limits._replace(velocity=...)` for others.
+            acceleration: limits (nv,), or one number for all.
+            radius: of the capsules about the links that must not touch, m; None: self-distance is not looked at.
+            friction: which of viscous, coulomb, offset shall be identified of every joint, besides the inertial parameters.
+            noise: standard deviations of the torques (nv,), or one number.
+            home: configuration (nq,) where the motion starts and ends; None: wherever suits.
+            starts, iterations: how many searches, and steps of each; fewer are faster.
+            seed: of the random series.
+            progress: called with a line of text now and then.
+
+        Raises:
+            InputError: joints without a single coordinate, limits that leave no room, or leave the motion unbounded.
+            ConvergenceError: no motion within the limits was found.
+        """
         from qddot.identify.excitation import excitation
 
-        return excitation(self, **options)
+        series = {"period": period, "harmonics": harmonics, "ramp": ramp, "periods": periods, "home": home}
+        bounds = {"limits": limits, "acceleration": acceleration, "radius": radius}
+        search = {"starts": starts, "iterations": iterations, "seed": seed, "progress": progress}
+        return excitation(self, **series, **bounds, **search, friction=friction, noise=noise)
 
     def to_urdf(self, path: str | Path) -> None:
         """Write a URDF that reads back to the same dynamics."""

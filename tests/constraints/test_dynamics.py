@@ -328,3 +328,22 @@ def test_a_state_does_not_depend_on_the_others_of_its_batch():
         both = robot.constrained_forward_dynamics(q, [0, 0], [1, 2], tiny)
     assert_allclose(both.lam[0], alone.lam, rtol=1e-12)
     assert_allclose(both.qdd[0], alone.qdd, atol=1e-12)
+
+
+def test_friction_in_proportion_to_the_load_feels_constraint_forces():
+    """tau = L + part |L| sign(qd) + viscous, with L = M qdd + c + g + A^T lam, by hand; and a simulation agrees."""
+    drives = Drive(load_friction=0.2, viscous=0.1), Drive(load_friction=0.1)
+    builder = qddot.Builder().body("a", axis="y", mass=2, com=(0.25, 0, 0), drive=drives[0])
+    builder.body("b", "a", axis="y", xyz=(0.5, 0, 0), mass=1, com=(0.25, 0, 0), drive=drives[1]).frame("tip", "b", xyz=(0.5, 0, 0))
+    robot, wall, tau = builder.robot(), qddot.point_on_plane("tip", (0, 0, 0), (0, 0, 1)), np.array([5.0, 1.0])
+    q = robot.project([0.3, -0.6], wall)
+    qd = robot.project_velocity(q, [1.0, -0.5], wall)
+    qdd, lam = robot.constrained_forward_dynamics(q, qd, tau, wall)
+    A = robot.constraint_jacobian(q, wall)
+    assert_allclose(A @ qdd + robot.constraint_jacobian_dot(q, qd, wall) @ qd, 0, atol=1e-12)
+    load = robot.mass_matrix(q) @ qdd + robot.coriolis_torque(q, qd) + robot.gravity_torque(q) + A.T @ lam
+    assert_allclose(load + np.array([0.2, 0.1]) * abs(load) * np.sign(qd) + [0.1 * qd[0], 0], tau, rtol=1e-12)
+    assert_allclose(robot.constrained_inverse_dynamics(q, qd, qdd, wall, lam=lam), tau, rtol=1e-12)
+    motion = robot.simulate(q, qd, 0.001, torque=tau, constraints=wall)
+    assert_allclose(motion.qdd[0], qdd, rtol=1e-9)
+    assert_allclose(motion.lam[0], lam, rtol=1e-9)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -123,7 +125,10 @@ def test_no_constraints_are_no_rows():
         (lambda: qddot.point_on_plane("tip", (0, 0), (0, 0, 1)), "point=.*three numbers are needed"),
         (lambda: qddot.connect("tip", "base", "xx"), "axes='xx' are not some of"),
         (lambda: qddot.fixed_frame("tip", np.ones((4, 4))), "pose: "),
-        (lambda: "tip", "is no constraint"),
+        (lambda: qddot.holonomic(lambda s: math.cos(s.q[0])), "they have .* state.cos"),
+        (lambda: qddot.holonomic(lambda s: np.cos(s.q[0])), "they have .* state.cos"),
+        (lambda: qddot.holonomic(lambda s: s.q[0] if s.q[0] > 0 else 0), "cannot be compared"),
+        (lambda: "tip", "'tip' is no constraint"),
         (lambda: None, "has no constraints of its own"),
     ],
 )
@@ -149,7 +154,7 @@ def test_powers():
     power = qddot.holonomic(lambda s: [s.q[0] ** 3 - 1, s.q[1] ** -2, s.q[0] ** 0 - 1])
     assert_allclose(robot.constraint_residual([2.0, 4.0], power), [7, 1 / 16, 0])
     assert_allclose(robot.constraint_jacobian([2.0, 4.0], power), [[12, 0], [0, -2 / 64], [0, 0]])
-    with pytest.raises(TypeError, match=r"0.5 is not a whole number"):
+    with pytest.raises(InputError, match=r"0.5 is not a whole number"):
         robot.constraint_residual([2.0, 4.0], qddot.holonomic(lambda s: s.q[0] ** 0.5))
 
 

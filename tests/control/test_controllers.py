@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import qddot
-from qddot import Drive, Inertia, InputError
+from qddot import Builder, Drive, Inertia, InputError, UnknownNameError
 from qddot.control import (
     PD,
     ComputedTorque,
@@ -124,6 +124,14 @@ def test_elastic_joints_behave_as_if_the_gears_were_stiff():
     assert_allclose(motion.q[:, :2] - goal, (q0 - goal) * (1 + x + x**2 / 2 + x**3 / 6) * np.exp(-x), atol=1e-6)
 
 
+def test_elastic_drives_belong_to_coordinates_not_to_the_order_of_a_description():
+    soft, stiff = (Drive(rotor_inertia=0.1, series_stiffness=k) for k in (300.0, 1500.0))
+    builder = Builder().body("b", "a", xyz=(0.4, 0, 0), mass=1, com=(0.2, 0, 0), drive=soft)
+    robot = builder.body("a", mass=1, com=(0.2, 0, 0), drive=stiff).robot()
+    assert robot.joint_names[:2] == ("a_joint", "b_joint")
+    assert_allclose(ElasticFeedbackLinearisation(robot, Hold([0, 0]), 10.0).stiffness, [1500.0, 300.0])
+
+
 def test_a_controller_may_be_sampled(arm):
     """The same law, asked every 10 ms only: it still comes to rest."""
 
@@ -138,5 +146,50 @@ def test_a_controller_may_be_sampled(arm):
 def test_what_is_refused(arm):
     with pytest.raises(InputError, match="a task has some of the coordinates x, y, z"):
         Task(arm, rows=("x", "roll"))
+    with pytest.raises(InputError, match=r"kp=\[1, 2\]: one number, or one for each of 3"):
+        PD(arm, Hold([0, 0, 0]), [1, 2], 1)
+    with pytest.raises(InputError, match="none of them negative"):
+        Impedance(Task(arm), Hold([0, 0, 0]), -1, 1)
+    with pytest.raises(InputError, match="is no reference"):
+        ComputedTorque(arm, [0, 0, 0], 1, 1)
+    with pytest.raises(UnknownNameError, match="no frame 'hand'"):
+        Task(arm, "hand")
+    with pytest.raises(InputError, match=r"estimate has shape \(3,\)"):
+        SlotineLi(arm, Hold([0, 0, 0]), 1, 1, 1, estimate=[1, 2, 3])
     with pytest.raises(InputError, match="every joint must be elastic"):
         ElasticFeedbackLinearisation(arm, Quintic([0, 0, 0], [1, 1, 1], 1.0), 10.0)
+    for extra in ({"series_damping": 0.1}, {"load_friction": 0.1}, {"rotor_axis": (1, 0, 0)}):
+        drive = Drive(rotor_inertia=0.1, series_stiffness=300.0, **extra)
+        with pytest.raises(InputError, match="which this law does not make up for"):
+            ElasticFeedbackLinearisation(Builder().body("a", mass=1, com=(1, 0, 0), drive=drive).robot(), Hold([0]), 10.0)
+
+
+def test_laws_take_batches(arm):
+    """Each row of a batch is what the law gives for it alone."""
+    q, qd = np.random.default_rng(1).normal(size=(2, 4, 3))
+    task = Task(arm)
+    for make in (
+        lambda: PD(arm, Hold([0.5, 0.4, -0.3]), 10, 2),
+        lambda: ComputedTorque(arm, Hold([0.5, 0.4, -0.3]), 10, 2),
+        lambda: OperationalSpace(task, Hold([0.5, 0.1, 0.3]), 10, 2, posture_damping=1.0),
+        lambda: Impedance(task, Hold([0.5, 0.1, 0.3]), 10, 2),
+        lambda: SlotineLi(arm, Hold([0.5, 0.4, -0.3]), 5.0, 10.0, 1.0),
+    ):
+        assert_allclose(make()(0.0, q, qd), [make()(0.0, q[k], qd[k]) for k in range(4)], rtol=1e-10)
+    soft = qddot.from_dh(ROWS[:2], inertias=BODIES[:2], drives=[Drive(rotor_inertia=0.1, series_stiffness=400.0)] * 2)
+    law, (q, qd) = ElasticFeedbackLinearisation(soft, Hold([0.4, -0.3]), 10.0), np.random.default_rng(1).normal(size=(2, 5, 4))
+    assert_allclose(law(0.0, q, qd), [law(0.0, q[k], qd[k]) for k in range(5)], rtol=1e-9)
+
+
+def test_laws_for_stiff_joints_refuse_elastic_ones():
+    robot = Builder().body("a", mass=1, com=(1, 0, 0), drive=Drive(rotor_inertia=0.1, series_stiffness=300.0)).robot()
+    hold, task = Hold([0, 0]), Task(robot, rows=("x",))
+    for make in (
+        lambda: PD(robot, hold, 1, 1),
+        lambda: ComputedTorque(robot, hold, 1, 1),
+        lambda: SlotineLi(robot, hold, 1, 1, 1),
+        lambda: OperationalSpace(task, hold, 1, 1),
+        lambda: Impedance(task, hold, 1, 1),
+    ):
+        with pytest.raises(InputError, match="sits behind an elastic gear"):
+            make()

@@ -21,6 +21,22 @@ def test_rates_are_derivatives(reference):
         assert_allclose(now.qd, (after.q - before.q) / (2 * h), atol=1e-4)
 
 
+@pytest.mark.parametrize("reference", [Quintic(START, END, 1.7), Hold(START)])
+def test_smooth_ones_have_all_five(reference):
+    h = 1e-5
+    for t in np.linspace(0.05, 1.6, 23):
+        before, now, after = reference(t - h), reference(t), reference(t + h)
+        for k in range(4):
+            assert_allclose(now[k + 1], (after[k] - before[k]) / (2 * h), atol=1e-5)
+
+
+def test_what_is_no_way():
+    with pytest.raises(InputError, match=r"start has shape \(2,\), end \(3,\)"):
+        Quintic([0, 0], [1, 2, 3], 1.0)
+    with pytest.raises(InputError, match="not finite"):
+        Hold([np.nan])
+
+
 @pytest.mark.parametrize("reference", [Quintic(START, END, 1.7), Trapezoidal(START, END, 0.8, 3.0)])
 def test_from_rest_to_rest(reference):
     for t, q in ((-1.0, START), (0.0, START), (reference.duration, END), (reference.duration + 1, END)):

@@ -146,6 +146,8 @@ def test_unknown_sources(tmp_path):
         load_model(tmp_path / "robot.step")
     (tmp_path / "robot.xml").write_text("<?xml version='1.0'?><!-- <robot> --><mujoco/>")
     assert load_model(tmp_path / "robot.xml").root == "world"  # the root element decides, not the suffix
+    with pytest.raises(ModelFormatError, match="text of a description"):
+        load_model('<robot name="r">' + "<link/>" * 100 + "</robot>")
     with pytest.raises(ModelFormatError, match="it is a directory"):
         load_model(tmp_path)
     with pytest.raises(UnknownNameError, match="no file or catalog robot ''"):

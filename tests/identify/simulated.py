@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import qddot
-from qddot.identify import Columns, Log
+from qddot.identify import Columns, Excitation, Fit, Log
 from qddot.robot import Robot
 
 ROBOTS = next((p for p in (Path(s) / "cmeel.prefix/share/example-robot-data/robots" for s in sys.path) if p.exists()), None)
@@ -47,6 +47,30 @@ def truth(columns: Columns, seed: int = 0) -> np.ndarray:
     size = {"viscous": 2.0, "coulomb": 3.0, "offset": 0.3, "armature": 0.3}
     kinds = [name.rpartition(".")[2] for name in columns.names]
     return np.array([size[k] * draw.uniform(0.5, 1.5) if k in size else x for k, x in zip(kinds, columns.described)])
+
+
+def excited(columns: Columns, theta: np.ndarray, motion: Excitation, noise: tuple[float, float], seed: int) -> Log:
+    """A log at 1 kHz of a motion made for identification, with white noise on positions (rad) and torques (N m)."""
+    t, q, qd, qdd = motion.sample(1000.0)
+    draw = np.random.default_rng(seed)
+    tau = columns.matrix(q, qd, qdd) @ theta + noise[1] * draw.normal(size=q.shape)
+    return Log(t, q + noise[0] * draw.normal(size=q.shape), tau, joint_names=columns.robot.joint_names)
+
+
+def check_found(
+    columns: Columns, theta: np.ndarray, fit: Fit, motion: Excitation, inertial: float, friction: float, torque: float
+) -> None:
+    """Rotors and links as a whole, friction one by one, and torques along another motion, each relative to the truth."""
+    true = fit.base.K @ theta
+    error = fit.estimate.theta - true
+    kinds = [name.rpartition(".")[2] for name in fit.base.names]
+    slides = np.array([kind in ("viscous", "coulomb") for kind in kinds])
+    moves = ~slides & (np.array(kinds) != "offset")
+    assert np.linalg.norm(error[moves]) < inertial * np.linalg.norm(true[moves])
+    assert np.abs(error[slides] / true[slides]).max() < friction
+    _, q, qd, qdd = motion.sample(1000.0)
+    tau = columns.matrix(q, qd, qdd) @ theta
+    assert np.linalg.norm(fit.predict(q, qd, qdd) - tau) < torque * np.linalg.norm(tau)
 
 
 def simulated(

@@ -176,7 +176,7 @@ def test_a_log_in_another_order_than_the_robot(arm: qddot.Robot) -> None:
     assert "taken in the robot's order" in said(Log(**data, joint_names=("a", "b", "c")).of(arm), "joints", "warning")
 
 
-def test_identify_puts_joints_in_order() -> None:
+def test_identify_puts_joints_in_order(tmp_path: Path) -> None:
     robot = qddot.load("two_link")
     t = np.arange(2000) / 200
     phase = 2 * np.pi * np.outer(t, [0.3, 0.7]) + [0, 1]
@@ -189,9 +189,16 @@ def test_identify_puts_joints_in_order() -> None:
     straight = Log(t, q, tau, joint_names=robot.joint_names)
     turned = Log(t, q[:, ::-1], tau[:, ::-1], joint_names=robot.joint_names[::-1])
     assert robot.identify(turned).parameters == pytest.approx(robot.identify(straight).parameters)
-    for path in ("run.csv", Path("run.csv"), ["run.csv"]):
-        with pytest.raises(InputError, match=r"Log.load\("):
-            robot.identify(path)  # type: ignore[arg-type]
+    turned_chunks = Log.chunks(
+        written(
+            tmp_path / "a.csv",
+            ["t", *numbered("q_joint{}", 2)[::-1], *numbered("tau_joint{}", 2)[::-1]],
+            t,
+            q[:, ::-1],
+            tau[:, ::-1],
+        )
+    )
+    assert robot.identify(turned_chunks).parameters == pytest.approx(robot.identify(straight).parameters)
 
 
 # units ----------------------------------------------------------------------------------------------------------------

@@ -1,11 +1,13 @@
 """Motion without dry friction and stops: energy, order, manifolds, batches, forces, and what cannot be simulated."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import qddot
-from qddot import Builder, Drive, Inertia, InputError, IntegrationError, SingularityError
+from qddot import Builder, Drive, Inertia, InputError, IntegrationError, Limits, SingularityError, Transmission
 from tests.simulate.real_robots import ROBOTS
 
 METHODS = ("RK45", "DOP853", "Radau")
@@ -159,6 +161,104 @@ def test_efforts_and_torque_speed_lines_limit_the_joint_forces():
     assert_allclose(robot.simulate([0], None, 0.01, torque=[100.0], saturate=False).tau[0], 100)
 
 
+def test_samples_do_not_lengthen_the_steps(arm):
+    """Times that are asked for are samples; between them are steps."""
+    q0, fine = [0.5, 1.0, -0.3], arm.simulate([0.5, 1.0, -0.3], None, 1.0)
+    assert_allclose(arm.simulate(q0, None, (0, 1.0)).q[-1], fine.q[-1], atol=1e-12)
+    uneven = np.array([0.0, 0.0105, 0.4, 1.0])
+    motion = arm.simulate(q0, None, uneven)
+    assert_array_equal(motion.t, uneven)
+    assert_allclose(motion.q[2:], fine.q[[400, 1000]], atol=1e-9)
+    table = np.outer(np.arange(4.0), np.ones(3))
+    assert_array_equal(arm.simulate(q0, None, uneven, torque=table).tau, table)
+
+
+def test_a_controller_is_asked_at_its_period_whatever_the_steps(arm):
+    for period, step in ((1e-3, 4e-3), (3e-3, 2e-3), (2.5e-3, 1e-3)):
+        asked = []
+
+        def law(t, q, qd, asked=asked):
+            asked.append(t)
+            return np.zeros(3)
+
+        law.period = period
+        motion = arm.simulate(np.zeros(3), None, 0.012, torque=law, step=step)
+        assert_allclose(asked, np.arange(0, 0.012 + 1e-9, period)[: len(asked)], atol=1e-15)
+        assert len(asked) >= 0.012 / period
+        assert_allclose(motion.t, np.arange(0, 0.012 + 1e-9, step), atol=1e-15)
+
+
+def test_torques_of_a_batch(arm):
+    q0, torque = np.zeros((4, 3)), np.linspace(-1, 1, 12).reshape(4, 3)
+    motion = arm.simulate(q0, None, 0.01, torque=torque)
+    for k in range(4):
+        assert_array_equal(motion.q[:, k], arm.simulate(q0[k], None, 0.01, torque=torque[k]).q)
+    with pytest.raises(InputError, match=r"torque has shape \(10, 3\): give \(3,\), \(11, 3\) for the times"):
+        arm.simulate(q0[0], None, 0.01, torque=np.zeros((10, 3)))
+    with pytest.raises(InputError, match=r"for \(4,\) motions or for as many times"):
+        arm.simulate(q0, None, 0.003, torque=torque)
+
+
+def test_drive_parameters_do_not_vary_in_a_batch():
+    robot = Builder().body("a", mass=1, com=(1, 0, 0), drive=Drive(viscous=0.1)).robot()
+    with pytest.raises(InputError, match="only the first 10, ten a link"):
+        robot.simulate([0.1], None, 0.01, parameters=robot.parameters() * np.ones((5, 1)))
+
+
+def test_large_positions_are_no_divergence():
+    probe = Builder(gravity=(0, 0, 0)).body("probe", joint="prismatic", mass=1).robot()
+    for method in ("rk4", "DOP853"):
+        assert_allclose(probe.simulate([2e6], [1e3], 1.0, method=method, step=0.1).q[-1], 2e6 + 1e3)
+    with pytest.raises(InputError, match="speeds stay below"):
+        probe.simulate([0], [1e10], 1.0)
+
+
+def test_adaptive_solvers_recover_from_trial_steps_that_go_wrong():
+    """A link of 0.1 g in thick oil: the first trial steps leave all reason, and a shorter one is right."""
+    builder = Builder().body("a", axis="y", mass=1, com=(0.3, 0, 0))
+    light = builder.body("b", "a", axis="y", xyz=(0.5, 0, 0), mass=1e-4, com=(0.1, 0, 0), drive=Drive(viscous=1e-2)).robot()
+    ends = [light.simulate([0.3, 0.5], None, 0.02, method=method, step=0.01).q[-1] for method in ("DOP853", "Radau")]
+    assert_allclose(ends[0], ends[1], atol=1e-7)
+
+
+def test_variational_steps_say_what_they_cannot(arm):
+    swing = Builder().body("rod", axis="y", mass=1.0, com=(0, 0, -0.5), limits=(-0.5, 1.2)).robot()
+    with pytest.raises(IntegrationError, match=r"'rod_joint' comes to its stop after t = .* knows none") as caught:
+        swing.simulate([1.0], None, 2.0, method="variational")
+    assert 0.1 < caught.value.time < 1.0
+    free = swing.simulate([1.0], None, 2.0, method="variational", stops=False)
+    assert free.q.min() < -0.9
+    with pytest.raises(IntegrationError, match="the implicit step has no solution"):
+        qddot.load("acrobot").simulate([0.5, 0.2], None, 1.0, method="variational", step=0.2)
+
+
+def test_variational_steps_far_from_zero(ur5):
+    """Coordinates wound up by many turns are known less well, and so is the implicit step."""
+    q0 = np.array([0.1, -0.6, 0.4, 0.3, 0.5, 0.2])
+    motion = ur5.simulate(q0 + 2 * np.pi * 40, None, 2.0, method="variational", stops=False, step=1e-3)
+    assert abs(motion.energy - motion.energy[0]).max() < 1e-3 * motion.kinetic_energy.max()
+
+
+def test_limits_hold_the_motor_of_an_elastic_joint():
+    drive = Drive(rotor_inertia=1e-3, series_stiffness=100.0, gear_ratio=3, torque_speed=(2.0, 10.0))
+    robot = Builder(gravity=(0, 0, 0)).body("a", mass=1, com=(1, 0, 0), drive=drive, limits=Limits(effort=5.0)).robot()
+    assert_allclose(robot.simulate([0, 0], None, 0.001, torque=[100.0, 100.0]).tau[0], [100.0, 5.0])  # the effort of the joint
+    assert_allclose(robot.simulate([0, 0], [0, 5 / 3], 0.001, torque=[0.0, 100.0]).tau[0], [0.0, 3.0])  # the line
+
+
+def test_lines_of_coupled_motors_hold_at_the_motors():
+    """A differential: motor 1 turns with the sum of both joints, motor 2 with their difference."""
+    builder = Builder(gravity=(0, 0, 0)).body("a", mass=1, com=(1, 0, 0)).body("b", "a", xyz=(1, 0, 0), mass=1, com=(1, 0, 0))
+    N = np.array([[10.0, 10.0], [10.0, -10.0]])
+    transmission = Transmission(("a_joint", "b_joint"), N.tolist(), (Drive(torque_speed=(1.0, 20.0)), None))
+    robot = builder.robot().with_transmission(transmission)
+    motors = robot.simulate([0, 0], [0.5, 0.5], 0.001, torque=N.T @ [5.0, 5.0]).tau[0] @ np.linalg.inv(N)
+    assert_allclose(motors, [0.5, 5.0])  # half the no-load speed leaves half the stall torque; the other has no line
+    idle = replace(transmission, matrix=((10.0, 0.0), (10.0, 0.0)))
+    with pytest.raises(InputError, match="square and invertible"):
+        builder.robot().with_transmission(idle).simulate([0, 0], None, 0.001)
+
+
 def test_external_forces(arm):
     """A constant force at the tip is a potential: what it puts in shows in the energy."""
     wrench = np.array([0, 0, 0, 3.0, -2.0, 5.0])
@@ -243,8 +343,12 @@ def test_a_robot_without_inertia_says_so():
     [
         ({"method": "rk5"}, "method='rk5': did you mean 'rk4'"),
         ({"step": 0.0}, "step=0.0: times and step are finite, and the step is positive"),
+        ({"method": None}, "method=None: known: 'rk4'"),
         ({"every": 0}, "every=0: each k-th sample"),
-        ({"torque": [1.0]}, r"torque has shape \(1,\): give \(..., 3\)"),
+        ({"rtol": np.nan, "method": "RK45"}, "rtol=nan is not a positive number"),
+        ({"torque": "pd"}, "torque='pd': give an array, or a function"),
+        ({"events": lambda t, q, qd: q}, "one finite number is needed"),
+        ({"torque": [1.0]}, r"torque has shape \(1,\): give \(3,\)"),
         ({"torque": [1.0, np.nan, 0]}, "torque has a value that is not finite"),
         ({"torque": lambda t, q, qd: np.zeros(2)}, r"torque gave shape \(2,\) at t = 0 s"),
         ({"events": 3}, "events=3 is not a function"),

@@ -227,3 +227,27 @@ def test_a_terminal_event_ends_the_motion_where_it_happens(method):
     assert_allclose(abs(motion.qd[-1]), 1.0, atol=1e-8)
     assert motion.t[-1] == motion.events[-1].time < 3.0
     assert len(motion.q) == len(motion.t) == len(motion.tau) == len(motion.qdd)
+
+
+def test_a_joint_may_rest_at_its_limit_with_nothing_to_push_it():
+    builder = Builder(gravity=(0, 0, 0)).body("x", joint="prismatic", axis="x", mass=1, limits=(0, 0.1))
+    for method in ("rk4", "DOP853", "Radau"):
+        motion = builder.robot().simulate([0.1], None, 1.0, method=method, step=0.1)
+        assert_array_equal(motion.q, 0.1)
+        assert motion.events == ()
+
+
+@pytest.mark.parametrize("static", [0.3, 0.5])
+def test_friction_and_a_stop_hold_a_joint_together(static):
+    """Pushed to and fro by sin 2t: it leaves a stop when the pull exceeds static friction."""
+    builder = Builder(gravity=(0, 0, 0))
+    drive = Drive(coulomb=0.3, static=static)
+    robot = builder.body("x", joint="prismatic", axis="x", mass=1.0, limits=(0, 0.1), drive=drive).robot()
+    push = lambda t, q, qd: np.array([np.sin(2 * t)])  # noqa: E731
+    motion = robot.simulate([0.05], None, 4.0, torque=push, method="DOP853", step=1e-2)
+    assert [e.kind for e in motion.events] == ["slip", "stop", "release", "stop", "release"]
+    assert_allclose(
+        [e.time for e in motion.events if e.kind == "release"], (np.arcsin(static) + np.array([1, 2]) * np.pi) / 2, atol=1e-7
+    )
+    steps = robot.simulate([0.05], None, 4.0, torque=push, step=1e-3, every=10)
+    assert_allclose(steps.q, motion.q, atol=2e-3)

@@ -61,13 +61,17 @@ def spin(w: Vec, dw: Vec) -> Mat:
 
 def inverse_dynamics(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, f_ext: Wrenches | None = None) -> list[Scalar]:
     """tau = M qdd + C qd + g + friction + springs - J^T f_ext."""
-    load = load_torque(model, q, qd, qdd, f_ext)
-    friction = friction_torque(model, qd)
-    return [l * factor + f for l, factor, f in zip(load, load_factors(model, qd, load), friction)]
+    return demanded_torque(model, qd, load_torque(model, q, qd, qdd, f_ext))
+
+
+def demanded_torque(model: LiftedModel, qd: Scalars, load: Scalars) -> list[Scalar]:
+    """What the joint forces must be so that friction leaves the load; see `qddot.algorithms.forward_dynamics.delivered_torque`."""
+    factors, friction = load_factors(model, qd, load), friction_torque(model, qd)
+    return [l * factor + f for l, factor, f in zip(load, factors, friction)]
 
 
 def load_torque(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, f_ext: Wrenches | None = None) -> list[Scalar]:
-    """The same without friction."""
+    """The same as `inverse_dynamics` without friction."""
     terms = (
         newton_euler(model, q, qd, qdd, model.gravity, f_ext),
         armature_torque(model, qdd),

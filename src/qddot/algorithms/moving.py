@@ -71,9 +71,9 @@ class MovingField:
         square = dx * dx
         return Moving(c, -s * dx, -(c * square + s * ddx)), Moving(s, c * dx, c * ddx - s * square)
 
-    def sign(self, x: Scalar) -> Scalar:
+    def sign(self, x: Scalar) -> Moving:
         """It does not move, except where it jumps."""
-        return self.field.sign(moving(x).x)
+        return moving(self.field.sign(moving(x).x))
 
     def sqrt(self, x: Scalar) -> Moving:
         x, dx, ddx = moving(x)

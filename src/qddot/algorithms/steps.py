@@ -91,7 +91,8 @@ def variational_step(
         correction = solved.solve(rest)
         v = along(v, correction, 1)
     end = [2 * m - a for m, a in zip(momentum, p)]  # p1 - p0 is twice what the half step added to p0
-    size = sum((x * x for x in v), 0) * (CONVERGED * model.field.rounding) ** 2
+    turned = 1 + sum((x * x for x in middle), 0)  # M(m) is as well known as m, whose rounding grows with it
+    size = turned * sum((x * x for x in v), 0) * (CONVERGED * model.field.rounding) ** 2
     margins = [size + model.field.rounding**4 - sum((x * x for x in correction), 0)]
     q1 = along(q, v, h)
     return q1, end, factor(mass_matrix(model, q1)).solve(end), margins

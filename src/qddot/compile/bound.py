@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,11 +21,13 @@ class Bound:
 
     Inputs and outputs are float64 arrays of one state, named as in the quantity. A state that is not finite or singular raises as
     the method does.
+
+    Args:
+        ordinary: the ordinary way from inputs by name into an output (a tuple of several), for whatever is unusual.
     """
 
-    def __init__(self, evaluate: Evaluator, kernel: Kernel, quantity: str, fixed: dict[str, str]) -> None:
-        self._evaluate, self._quantity, self._fixed = evaluate, quantity, fixed
-        program = kernel.program
+    def __init__(self, evaluate: Evaluator, kernel: Kernel, ordinary: Callable[[dict[str, np.ndarray], Any], object]) -> None:
+        self._ordinary, program = ordinary, kernel.program
         self.inputs = {x.name: np.zeros(x.shape) for x in program.inputs}
         self.outputs = {x.name: np.zeros(x.shape) for x in program.outputs}
         shown = [a for name, a in self.outputs.items() if name != "margins"]
@@ -59,5 +62,5 @@ class Bound:
 
     def _checked(self) -> Any:
         """The ordinary way, which says what is wrong."""
-        self._evaluate(self._quantity, self.inputs, {"out": self._result}, **self._fixed)
+        self._ordinary(self.inputs, self._result)
         return self._result

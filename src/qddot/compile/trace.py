@@ -95,16 +95,20 @@ def program_inputs(model: Model, requests: Sequence[Request], wrench: bool, runt
 def record(model: Model, request: Request, recorder: Trace, variables: Mapping[str, list]) -> list[Output]:
     """Run one algorithm over the recording scalar."""
     entry, options = COMPUTED[request.quantity], dict(request.options)
-    if "parameters" in variables:
-        lifted = LiftedModel(model, recorder, inertias=inertias(model, recorder, variables["parameters"]))
-    else:
-        lifted = model.over(recorder, regrouped=request.quantity not in NEEDS_ALL_PARAMETERS)
+    lifted = recorded(model, recorder, variables, regrouped=request.quantity not in NEEDS_ALL_PARAMETERS)
     if "wrench" in variables and entry.forced:
         options["f_ext"] = forces(model, variables["wrench"])  # type: ignore[assignment]
     values = entry.compute(lifted, *(variables[name] for name in entry.inputs), **options)
     if len(entry.outputs) == 1:
         values = (values,)
     return [output(name, value, rank) for (name, rank), value in zip(entry.outputs.items(), values, strict=True)]
+
+
+def recorded(model: Model, recorder: Trace, variables: Mapping[str, list], *, regrouped: bool) -> LiftedModel:
+    """The model over the recording scalar, with its inertias from the input `parameters` where there is one."""
+    if "parameters" in variables:
+        return LiftedModel(model, recorder, inertias=inertias(model, recorder, variables["parameters"]))
+    return model.over(recorder, regrouped=regrouped)
 
 
 def with_shortest_method(model: Model, request: Request, wrench: bool, runtime: bool) -> Request:

@@ -30,7 +30,13 @@ class Function:
     function: Callable[[State], Any]
 
     def rows(self, state: State) -> list[Scalar]:
-        found = self.function(state)
+        try:
+            found = self.function(state)
+        except TypeError as error:  # from math.cos, numpy.cos, a comparison and the like
+            raise InputError(
+                f"{self}: {error}. The numbers of a state are recorded, not known: they have + - * / **, state.cos, sin, sqrt and "
+                "atan2, and cannot be compared or given to math and numpy"
+            ) from error
         if found is None:
             raise InputError(f"{self}: it returns None, not one scalar or a list of them")
         return list(found) if isinstance(found, Iterable) else [found]

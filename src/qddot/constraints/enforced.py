@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 DESCRIBED = (described.Connect, described.Weld, described.Coupling)
 STEPS, HALVINGS = 100, 12
 
+CLOSED = 1e-12
+"""m or rad: how far loops may stand open in a motion."""
+
 
 class ConstrainedDynamics(NamedTuple):
     """`qdd` (..., nv), and the multipliers `lam` (..., k): the robot pushes with `A^T lam` against its constraints."""
@@ -43,10 +46,12 @@ class Enforced:
     Args:
         evaluate: the robot's kernels, among which those of the constraints are kept.
         constraints: one or several; None: those of its description.
+        parameters: inertial parameters (..., 10 bodies) instead of the robot's own, or None.
     """
 
-    def __init__(self, evaluate: Evaluator, constraints: Any) -> None:
+    def __init__(self, evaluate: Evaluator, constraints: Any, parameters: np.ndarray | None = None) -> None:
         self.evaluate, self.constraints = evaluate, as_constraints(evaluate, constraints)
+        self.parameters = parameters
 
     def values(self, wanted: Sequence[str], q: ArrayLike, qd: ArrayLike | None = None) -> Sequence[np.ndarray]:
         """Some of `h`, `A`, `Adot_qd` and `Adot`."""
@@ -57,8 +62,14 @@ class Enforced:
         results, _ = self.evaluate.evaluate("constraint", kernel, {"q": q, "qd": qd}, {})
         return results
 
+    def of_tree(self, quantity: str, **inputs: Any) -> np.ndarray:
+        """A quantity of the robot without constraints."""
+        if self.parameters is not None:
+            inputs["parameters"] = self.parameters
+        return self.evaluate(quantity, inputs, {})
+
     def factored(self, q: ArrayLike, A: np.ndarray) -> Factored:
-        return factored(self.evaluate("mass_matrix", {"q": q}, {}), A, self.evaluate.model.name)
+        return factored(self.of_tree("mass_matrix", q=q), A, self.evaluate.model.name)
 
     def forward_dynamics(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: Any, f_tip: Any, tolerance: float | None
@@ -67,8 +78,13 @@ class Enforced:
         A, b = self.values(("A", "Adot_qd"), q, qd)
         if tolerance is not None:
             self.refuse_violation(q, times(A, self.evaluate.prepared("qd", qd, A.shape[-1:])), tolerance)
-        tau = self.evaluate.prepared("tau", tau, (A.shape[-1],))
-        f = minus(tau, self.forced("bias_torque", {"q": q, "qd": qd}, f_ext, f_tip))
+        tau, speeds = (self.evaluate.prepared(name, x, A.shape[-1:]) for name, x in (("tau", tau), ("qd", qd)))
+        try:
+            np.broadcast_shapes(tau.shape, speeds.shape)
+        except ValueError:
+            raise InputError(f"leading dimensions of tau {tau.shape[:-1]} and qd {speeds.shape[:-1]} do not fit") from None
+        delivered = self.evaluate("delivered_torque", {"qd": qd, "tau": tau}, {})
+        f = minus(delivered, self.forced("load_torque", {"q": q, "qd": qd, "qdd": np.zeros(A.shape[-1])}, f_ext, f_tip))
         solver = self.factored(q, A)
         solver.warn_of_redundant_rows()
         with np.errstate(all="ignore"):
@@ -76,15 +92,30 @@ class Enforced:
         refuse_non_finite("constrained_forward_dynamics", found._fields, found)
         return found
 
+    def accelerations(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, **wrench: np.ndarray) -> ConstrainedDynamics:
+        """The same in a motion, which asks for no digit more than its steps are good for."""
+        A, b = self.values(("A", "Adot_qd"), q, qd)
+        f = tau - self.of_tree("bias_torque", q=q, qd=qd, **wrench)
+        return ConstrainedDynamics(*self.factored(q, A).accelerations(f, b, refined=False))
+
+    def settled(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Back onto the constraints, from which rounding and truncation lead away, nearest by kinetic energy."""
+        q = self.project(q, CLOSED, by_energy=True)
+        return q, self.project_velocity(q, qd)
+
+    def project_velocity(self, q: ArrayLike, qd: np.ndarray) -> np.ndarray:
+        """`P_qdd qd`, the nearest velocity by kinetic energy that keeps the constraints."""
+        return times(self.projections(q).P_qdd, qd)
+
     def inverse_dynamics(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, lam: ArrayLike, f_ext: Any, f_tip: Any, tolerance: float | None
     ) -> np.ndarray:
-        """tau = M qdd + h + A^T lam."""
+        """tau = M qdd + h + A^T lam, where friction in proportion to the load feels lam, too."""
         A, b = self.values(("A", "Adot_qd"), q, qd)
-        tau = self.forced("inverse_dynamics", {"q": q, "qd": qd, "qdd": qdd}, f_ext, f_tip)
+        load = self.forced("load_torque", {"q": q, "qd": qd, "qdd": qdd}, f_ext, f_tip)
         if tolerance is not None:
             refuse_impossible(A, b, self.evaluate.prepared("qdd", qdd, A.shape[-1:]), tolerance)
-        return plus(tau, self.force(A, lam))
+        return self.evaluate("demanded_torque", {"qd": qd, "tau": plus(load, self.force(A, lam))}, {})
 
     def force(self, A: np.ndarray, lam: ArrayLike) -> np.ndarray:
         """A^T lam (..., nv)."""
@@ -98,7 +129,7 @@ class Enforced:
         """With external forces, if any."""
         if f_ext is not None or f_tip is not None:
             inputs["wrench"] = net_stack(self.evaluate, inputs["q"], f_ext, f_tip, True)
-        return self.evaluate(quantity, inputs, {})
+        return self.of_tree(quantity, **inputs)
 
     def refuse_violation(self, q: ArrayLike, rate: np.ndarray, tolerance: float) -> None:
         """A state off the constraints, or leaving them."""
@@ -136,8 +167,11 @@ class Enforced:
             )
         return f if moment else np.concatenate([np.zeros_like(f), f], axis=-1)
 
-    def project(self, q: ArrayLike, tolerance: float) -> np.ndarray:
+    def project(self, q: ArrayLike, tolerance: float, *, by_energy: bool = False) -> np.ndarray:
         """Newton's method on h = 0 with steps along the tangent, each halved until it helps.
+
+        Args:
+            by_energy: the shortest steps as kinetic energy measures them, and not by the numbers in q.
 
         Raises:
             ConvergenceError: a state does not get there.
@@ -150,7 +184,11 @@ class Enforced:
             open_ = np.abs(h).max(-1, initial=0) > tolerance
             if not open_.any():
                 return q
-            step = -times(np.linalg.pinv(A, rcond=1e-9), h) * open_[..., None]
+            if by_energy:
+                step = held.factored(q, A).solution(np.zeros((*q.shape[:-1], mechanism.nv)), h)[0]
+            else:
+                step = -times(np.linalg.pinv(A, rcond=1e-9), h)
+            step = step * open_[..., None]
             for _ in range(HALVINGS):
                 trial = configuration.integrate(mechanism, q, step)
                 worse = open_ & ~(np.linalg.norm(held.values(("h",), trial)[0], axis=-1) < size)
@@ -168,7 +206,7 @@ class Enforced:
 
     def holonomic(self) -> Enforced:
         """The constraints of positions alone."""
-        return Enforced(self.evaluate, tuple(c for c in self.constraints if c.holonomic))
+        return Enforced(self.evaluate, tuple(c for c in self.constraints if c.holonomic), self.parameters)
 
 
 def as_constraints(evaluate: Evaluator, constraints: Any) -> tuple[Constraint, ...]:
@@ -181,7 +219,8 @@ def as_constraints(evaluate: Evaluator, constraints: Any) -> tuple[Constraint, .
         constraints = [c for c in evaluate.model.constraints if c.active]
         if not constraints:
             raise InputError(f"{evaluate.model.name} has no constraints of its own: give some, such as qddot.connect(...)")
-    given = tuple(constraints) if isinstance(constraints, Iterable) else (constraints,)
+    several = isinstance(constraints, Iterable) and not isinstance(constraints, str)
+    given: tuple[Any, ...] = tuple(constraints) if several else (constraints,)
     found = tuple(from_description(c) if isinstance(c, DESCRIBED) else c for c in given)
     for c in found:
         if not hasattr(c, "rows") or not hasattr(c, "holonomic"):

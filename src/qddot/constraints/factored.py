@@ -50,14 +50,19 @@ class Factored:
     N: np.ndarray
     rank: np.ndarray
 
-    def accelerations(self, f: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def accelerations(self, f: np.ndarray, b: np.ndarray, *, refined: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """qdd (..., n) and lam (..., k) with `M qdd + A^T lam = f` and `A qdd = -b`; of all lam the smallest.
+
+        Args:
+            refined: solve once more for what rounding left.
 
         Raises:
             SingularityError: no acceleration satisfies all constraints.
         """
         self.refuse_contradiction(solve(self.L, f), b / self.d)
         qdd, lam = self.solution(f, b)
+        if not refined:
+            return qdd, lam
         left = self.solution(f - times(self.M, qdd) - times(T(self.A), lam), b + times(self.A, qdd))  # takes rounding away
         return qdd + left[0], lam + left[1]
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from qddot.algorithms.kinematics import coordinate_rates, zeros
 from qddot.constraints.constraint import Constraint
+from qddot.constraints.elimination import Matrix, dot
 from qddot.constraints.state import State
 from qddot.errors import InputError
 from qddot.graph.derivative import along, gradient, variables_of
@@ -14,8 +15,6 @@ from qddot.graph.expr import Expr, Trace
 from qddot.graph.program import Input, Output, Program
 from qddot.model.model import LiftedModel, Model
 from qddot.model.scalar import Scalar
-
-Matrix = list[list[Scalar]]
 
 ROUNDING = 1e-9
 """A row that is this small whatever q, as the distance from its plane in a planar loop, is zero."""
@@ -92,10 +91,6 @@ def refuse_impossible(constraint: Constraint, h: list[Scalar]) -> None:
     for i, x in enumerate(h):
         if not isinstance(x, Expr) and abs(x) > ROUNDING:
             raise InputError(f"row {i} of {constraint} is {x:g} whatever q: it cannot become zero")
-
-
-def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    return sum((x * y for x, y in zip(a, b, strict=True)), 0.0)
 
 
 def flat(matrix: Matrix) -> tuple[Scalar, ...]:

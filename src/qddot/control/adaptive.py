@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qddot.control.references import Follow
+from qddot.control.elastic import refuse_elastic
+from qddot.control.gains import gains
+from qddot.control.references import Follow, followed
+from qddot.errors import InputError
+from qddot.task_space.dynamics import times, transpose
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -20,7 +24,8 @@ class SlotineLi:
     """Adaptive control that learns the parameters while it follows: `tau = Y(q, qd, qd_v, qdd_v) a + Kd s` (Slotine and Li 1987).
 
     With `s = e' + Lambda e` the estimate moves by `a' = Gamma Y^T s`; the torque error then goes to zero, though `a` need not
-    become true. The law is sampled: simulate calls it once every `period`, and holds the torque in between.
+    become true. The law is sampled: simulate calls it once every `period`, and holds the torque in between. It goes on from its
+    estimate when it is used again.
 
     Args:
         robot: whose regressor is used; its own parameters are not looked at, but for the first estimate.
@@ -38,9 +43,14 @@ class SlotineLi:
         period: float = 1e-3,
         estimate: ArrayLike | None = None,
     ) -> None:
-        self.robot, self.reference, self.bandwidth, self.period = robot, reference, float(bandwidth), float(period)
-        self.kd, self.gain = np.asarray(kd, float), np.asarray(gain, float)
+        refuse_elastic(robot, self)
+        self.robot, self.reference, self.bandwidth, self.period = robot, followed(reference), float(bandwidth), float(period)
+        self.kd, self.gain = gains("kd", kd, robot.nv), gains("gain", gain, len(robot.parameter_names))
         self.estimate = np.array(robot.parameters() if estimate is None else estimate, float)
+        if self.estimate.shape[-1:] != (len(robot.parameter_names),):
+            raise InputError(
+                f"estimate has shape {self.estimate.shape}: {len(robot.parameter_names)} parameters, see robot.parameter_names"
+            )
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         want = self.reference(t)
@@ -48,8 +58,8 @@ class SlotineLi:
         s = want.qd - qd + self.bandwidth * error
         virtual, virtual_rate = want.qd + self.bandwidth * error, want.qdd + self.bandwidth * (want.qd - qd)
         Y = slotine_li_regressor(self.robot, q, qd, virtual, virtual_rate)
-        self.estimate = self.estimate + self.period * self.gain * (Y.T @ s)
-        return Y @ self.estimate + self.kd * s
+        self.estimate = self.estimate + self.period * self.gain * times(transpose(Y), s)
+        return times(Y, self.estimate) + self.kd * s
 
 
 def slotine_li_regressor(robot: Robot, q: np.ndarray, qd: np.ndarray, v: np.ndarray, vd: np.ndarray) -> np.ndarray:

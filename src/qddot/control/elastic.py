@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qddot.control.references import Follow, followed
 from qddot.errors import InputError
 from qddot.model.drive import Drive
+from qddot.task_space.dynamics import solve
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -22,33 +23,39 @@ class ElasticFeedbackLinearisation:
     `B theta_dd + friction(theta_d) + L`, and the fourth derivative of q enters through that of L (Spong 1987).
 
     Args:
-        robot: every joint elastic, without damping in the gears.
-        reference: t -> q, qd, qdd, jerk and snap of the links.
+        robot: every joint elastic, its gear without damping and load-dependent friction, its rotor turning about the joint's axis.
+        reference: of the links, with jerk and snap.
         rate: 1/s.
     """
 
-    def __init__(self, robot: Robot, reference: Callable[[float], Sequence[np.ndarray]], rate: float) -> None:
-        n = robot.nv // 2
-        elastic = [drive for drive in robot.drives.values() if drive.series_stiffness is not None]
-        if len(elastic) != n or robot.nv != 2 * n or any(drive.series_damping for drive in elastic):
-            raise InputError("every joint must be elastic and its gear without damping: see Drive(series_stiffness=...)")
-        self.robot, self.reference, self.n = robot, reference, n
+    def __init__(self, robot: Robot, reference: Follow, rate: float) -> None:
+        names = robot.joint_names  # links, then their motors
+        n = len(names) // 2
+        elastic = [robot.drives.get(name) or Drive() for name in names[:n]]
+        for name, drive in zip(names, elastic):
+            if drive.series_stiffness is None or robot.nv != 2 * n:
+                raise InputError(f"every joint must be elastic, and {name!r} is not: see Drive(series_stiffness=...)")
+            if drive.series_damping or drive.load_friction or drive.rotor_axis is not None:
+                raise InputError(f"{name!r} has series_damping, load_friction or a rotor_axis, which this law does not make up for")
+        self.robot, self.reference, self.n = robot, followed(reference), n
         self.stiffness = np.array([drive.series_stiffness for drive in elastic], float)
         self.rotor = np.array([drive.at_joint.armature for drive in elastic], float)
         self.links = without_motors(robot)
         self.gains = np.array([rate**4, 4 * rate**3, 6 * rate**2, 4 * rate])
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        n, K, links, zero = self.n, self.stiffness, self.links, np.zeros(self.n)
-        (q, theta), (qd, theta_rate) = np.split(q, 2), np.split(qd, 2)
+        (q, theta), (qd, theta_rate) = np.split(q, 2, axis=-1), np.split(qd, 2, axis=-1)
+        n, K, links, zero = self.n, self.stiffness, self.links, np.zeros(q.shape)
         M = links.mass_matrix(q)
-        qdd = np.linalg.solve(M, K * (theta - q) - links.bias_torque(q, qd))
-        jerk = np.linalg.solve(M, K * (theta_rate - qd) - links.torque_rates(q, qd, qdd, zero, zero).taud)
-        want = self.reference(t)
+        qdd = solve(M, K * (theta - q) - links.bias_torque(q, qd))
+        jerk = solve(M, K * (theta_rate - qd) - links.torque_rates(q, qd, qdd, zero, zero).taud)
+        *want, snap = self.reference(t)
+        if snap is None:
+            raise InputError("elastic joints follow motions with jerk and snap: Hold, Quintic, or a function that gives all five")
         error = [w - x for w, x in zip(want, (q, qd, qdd, jerk))]
-        load = links.torque_rates(q, qd, qdd, jerk, want[4] + sum(k * e for k, e in zip(self.gains, error)))
-        friction = self.robot.friction_torque(np.r_[zero, theta_rate])[n:]
-        return np.r_[zero, self.rotor * (qdd + load.taudd / K) + friction + load.tau]
+        load = links.torque_rates(q, qd, qdd, jerk, snap + sum(k * e for k, e in zip(self.gains, error)))
+        friction = self.robot.friction_torque(np.concatenate([zero, theta_rate], axis=-1))[..., n:]
+        return np.concatenate([zero, self.rotor * (qdd + load.taudd / K) + friction + load.tau], axis=-1)
 
 
 def without_motors(robot: Robot) -> Robot:
@@ -59,3 +66,13 @@ def without_motors(robot: Robot) -> Robot:
 
     joints = [replace(joint, drive=springs_only(joint.drive)) for joint in robot.model.joints]
     return type(robot)(robot.model.copy(joints=joints))
+
+
+def refuse_elastic(robot: Robot, law: object) -> None:
+    """Laws whose joint forces act on the links cannot drive a robot whose motors sit behind springs."""
+    elastic = [name for name, drive in robot.drives.items() if drive.series_stiffness is not None]
+    if elastic:
+        raise InputError(
+            f"{type(law).__name__} would push the links themselves, and the motor of {elastic[0]!r} sits behind an elastic gear: "
+            "see ElasticFeedbackLinearisation"
+        )

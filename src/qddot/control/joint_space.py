@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qddot.control.references import Follow
+from qddot.control.elastic import refuse_elastic
+from qddot.control.gains import gains
+from qddot.control.references import Follow, followed
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
 
 
 class PD:
-    """`tau = g(q) + Kp e + Kd e'`: comes to rest at a constant reference, whatever the masses in M are."""
+    """`tau = g(q) + Kp e + Kd e'`: comes to rest at a constant reference, whatever the masses; near it with dry friction."""
 
     def __init__(self, robot: Robot, reference: Follow, kp: ArrayLike, kd: ArrayLike) -> None:
-        self.robot, self.reference, self.kp, self.kd = robot, reference, np.asarray(kp, float), np.asarray(kd, float)
+        refuse_elastic(robot, self)
+        self.robot, self.reference = robot, followed(reference)
+        self.kp, self.kd = gains("kp", kp, robot.nv), gains("kd", kd, robot.nv)
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         want = self.reference(t)
@@ -29,7 +33,9 @@ class ComputedTorque:
     """`tau = M (qdd_r + Kp e + Kd e') + C qd + g + friction`: the error obeys `e'' + Kd e' + Kp e = 0`."""
 
     def __init__(self, robot: Robot, reference: Follow, kp: ArrayLike, kd: ArrayLike) -> None:
-        self.robot, self.reference, self.kp, self.kd = robot, reference, np.asarray(kp, float), np.asarray(kd, float)
+        refuse_elastic(robot, self)
+        self.robot, self.reference = robot, followed(reference)
+        self.kp, self.kd = gains("kp", kp, robot.nv), gains("kd", kd, robot.nv)
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         want = self.reference(t)

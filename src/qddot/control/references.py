@@ -1,4 +1,4 @@
-"""Motions to follow: each is called with a time and gives q, qd and qdd there."""
+"""Motions to follow: each is called with a time and gives q, qd and qdd there, and smooth ones jerk and snap."""
 
 from __future__ import annotations
 
@@ -12,25 +12,32 @@ from qddot.errors import InputError
 
 
 class Reference(NamedTuple):
-    """Where to be at one time: (..., n) each."""
+    """Where to be at one time: (..., n) each; jerk and snap are the third and fourth derivative, None where there is none."""
 
     q: np.ndarray
     qd: np.ndarray
     qdd: np.ndarray
+    jerk: np.ndarray | None = None
+    snap: np.ndarray | None = None
 
 
 Follow = Callable[[float], Reference]
 
 
 class Hold:
-    """Stay where you are."""
+    """Stay where you are.
+
+    Args:
+        q: position (..., n).
+        nv: how many velocities belong to it, where they are not n: of spherical and free joints.
+    """
 
     def __init__(self, q: ArrayLike, nv: int | None = None) -> None:
-        self.q = np.asarray(q, float)
+        self.q = positions("q", q)
         self.zero = np.zeros(self.q.shape if nv is None else (*self.q.shape[:-1], nv))
 
     def __call__(self, t: float) -> Reference:
-        return Reference(self.q, self.zero, self.zero)
+        return Reference(self.q, self.zero, self.zero, self.zero, self.zero)
 
 
 class Quintic:
@@ -42,16 +49,19 @@ class Quintic:
     """
 
     def __init__(self, start: ArrayLike, end: ArrayLike, duration: float) -> None:
-        self.start, self.way = np.asarray(start, float), np.asarray(end, float) - np.asarray(start, float)
+        self.start, self.way = ways(start, end)
         self.duration = positive("duration", duration)
 
     def __call__(self, t: float) -> Reference:
         T = self.duration
         x = min(max(t / T, 0.0), 1.0)
+        moves = 1.0 if 0 < t < T else 0.0
         s = x**3 * (10 - 15 * x + 6 * x**2)
         sd = 30 * x**2 * (1 - x) ** 2 / T
         sdd = 60 * x * (1 - x) * (1 - 2 * x) / T**2
-        return Reference(self.start + self.way * s, self.way * sd, self.way * sdd)
+        jerk = moves * 60 * (1 - 6 * x + 6 * x**2) / T**3
+        snap = moves * 360 * (2 * x - 1) / T**4
+        return Reference(self.start + self.way * s, *(self.way * rate for rate in (sd, sdd, jerk, snap)))
 
 
 class Trapezoidal:
@@ -63,7 +73,7 @@ class Trapezoidal:
     """
 
     def __init__(self, start: ArrayLike, end: ArrayLike, speed: ArrayLike, acceleration: ArrayLike) -> None:
-        self.start, self.way = np.asarray(start, float), np.asarray(end, float) - np.asarray(start, float)
+        self.start, self.way = ways(start, end)
         for name, limit in (("speed", speed), ("acceleration", acceleration)):
             if not (np.asarray(limit, float) > 0).all():
                 raise InputError(f"{name} is positive, got {limit}")
@@ -88,6 +98,28 @@ class Trapezoidal:
             left = self.duration - t
             s, sd, sdd = 1 - a * left * left / 2, a * left, -a if left > 0 else 0.0
         return Reference(self.start + self.way * s, self.way * sd, self.way * sdd)
+
+
+def followed(reference: Follow) -> Follow:
+    """A reference, or an error that says what one is."""
+    if not callable(reference):
+        raise InputError(f"{reference!r} is no reference: give Hold(q), Quintic(...), or a function of t")
+    return reference
+
+
+def positions(name: str, value: ArrayLike) -> np.ndarray:
+    array = np.asarray(value, float)
+    if not np.isfinite(array).all():
+        raise InputError(f"{name}={value!r} has a value that is not finite")
+    return array
+
+
+def ways(start: ArrayLike, end: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Where it starts, and how far it goes."""
+    first, last = positions("start", start), positions("end", end)
+    if first.shape != last.shape:
+        raise InputError(f"start has shape {first.shape}, end {last.shape}: they are positions of the same joints")
+    return first, last - first
 
 
 def positive(name: str, value: float) -> float:

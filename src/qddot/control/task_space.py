@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qddot.control.references import Follow
+from qddot.control.elastic import refuse_elastic
+from qddot.control.gains import gains
+from qddot.control.references import Follow, followed
 from qddot.errors import InputError
+from qddot.task_space.dynamics import times, transpose
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -30,6 +33,7 @@ class Task:
             raise InputError(f"rows={rows!r}: a task has some of the coordinates {', '.join(AXES)}")
         self.robot, self.frame = robot, robot.tip if frame is None else frame
         self.names, self.rows = tuple(rows), [AXES.index(row) for row in rows]
+        self.position(robot.neutral())  # says if there is no such frame
 
     def position(self, q: np.ndarray) -> np.ndarray:
         return self.robot.transform(q, self.frame)[..., :3, 3][..., self.rows]
@@ -45,27 +49,29 @@ class OperationalSpace:
     """
 
     def __init__(self, task: Task, reference: Follow, kp: ArrayLike, kd: ArrayLike, posture_damping: float = 0.0) -> None:
-        self.task, self.reference, self.posture_damping = task, reference, posture_damping
-        self.kp, self.kd = np.asarray(kp, float), np.asarray(kd, float)
+        refuse_elastic(task.robot, self)
+        self.task, self.reference, self.posture_damping = task, followed(reference), posture_damping
+        self.kp, self.kd = gains("kp", kp, len(task.rows)), gains("kd", kd, len(task.rows))
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         task, robot, want = self.task, self.task.robot, self.reference(t)
         space = robot.task_space(q, qd, task.frame, rows=task.names)
         wanted = want.qdd + self.kp * (want.q - task.position(q)) + self.kd * (want.qd - space.V)
-        force = space.M_C @ (wanted - space.Jdot @ qd)
-        posture = -self.posture_damping * space.M @ (qd - space.J_bar @ space.V)
-        return space.J.T @ force + posture + robot.bias_torque(q, qd)
+        force = times(space.M_C, wanted - times(space.Jdot, qd))
+        posture = -self.posture_damping * times(space.M, qd - times(space.J_bar, space.V))
+        return space.torque(force) + posture + robot.bias_torque(q, qd)
 
 
 class Impedance:
     """`tau = J^T (K e + D e') + g + C qd + friction`: to a push the frame gives like a spring and a damper."""
 
     def __init__(self, task: Task, reference: Follow, stiffness: ArrayLike, damping: ArrayLike) -> None:
-        self.task, self.reference = task, reference
-        self.stiffness, self.damping = np.asarray(stiffness, float), np.asarray(damping, float)
+        refuse_elastic(task.robot, self)
+        self.task, self.reference = task, followed(reference)
+        self.stiffness, self.damping = gains("stiffness", stiffness, len(task.rows)), gains("damping", damping, len(task.rows))
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         task, want = self.task, self.reference(t)
         J = task.jacobian(q)
-        force = self.stiffness * (want.q - task.position(q)) + self.damping * (want.qd - J @ qd)
-        return J.T @ force + task.robot.bias_torque(q, qd)
+        force = self.stiffness * (want.q - task.position(q)) + self.damping * (want.qd - times(J, qd))
+        return times(transpose(J), force) + task.robot.bias_torque(q, qd)

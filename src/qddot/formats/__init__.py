@@ -68,6 +68,11 @@ def load_model(
 
 def _path(source: str | os.PathLike[str]) -> Path:
     """The file that is meant."""
+    if isinstance(source, str) and ("\n" in source or source.lstrip().startswith("<")):
+        raise ModelFormatError(
+            f"this is the text of a description, {source.strip()[:20]!r}..., and not the path of one",
+            fix="write it to a file and give its path",
+        )
     path = Path(source)
     if isinstance(source, str) and source in catalog_names():
         return CATALOG / f"{source}.toml"

@@ -37,7 +37,7 @@ def constraints(compiled: Compiled, file: str, links: list[str]) -> list[Constra
         found.append(make(model, i, links, named))
     if found:
         rule = f"the equality constraints {listed(x.name for x in found)} are kept as data; the dynamics are those of the open tree"
-        warn(rule, place=found[0].place, element="equality", fix="see robot.model.constraints")
+        warn(rule, place=found[0].place, element="equality", fix="simulate and constrained_forward_dynamics enforce them")
     return found
 
 

@@ -24,6 +24,7 @@ from qddot.identify.pieces import pieces, streamed
 from qddot.identify.reduction import Factors, Samples, reduce
 from qddot.identify.residuals import Residuals, residuals
 from qddot.identify.signals import Signals, prepare, stream
+from qddot.identify.standstill import standstill_speeds
 from qddot.identify.verdict import Concern, Verdict, verdict
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "prepare",
     "reduce",
     "residuals",
+    "standstill_speeds",
     "stream",
     "streamed",
     "verdict",

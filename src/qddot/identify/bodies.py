@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -23,8 +24,9 @@ def body_inertias(robot: Robot) -> dict[str, np.ndarray]:
     return {body: np.array(values[10 * k : 10 * k + 10]) for k, body in enumerate(bodies)}
 
 
+@lru_cache(maxsize=8)
 def without_drives(robot: Robot) -> Robot:
-    """The same links with joints that need nothing for themselves."""
+    """The same links with joints that need nothing for themselves. Kept, since its kernels are compiled at the first call."""
     model = robot.model
     joints = [replace(joint, drive=None) for joint in model.joints]
     return Robot(Model(model.name, model.links, joints, model.frames, model.gravity, doubtful=model.doubtful))

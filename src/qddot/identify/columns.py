@@ -22,6 +22,7 @@ from qddot.model.spatial import Vec, upper
 from qddot.robot import Robot
 
 COULOMB = ("tanh", "dead zone")
+STANDSTILL = 0.02  # rad/s or m/s
 
 
 class Motion(NamedTuple):
@@ -73,7 +74,7 @@ class Columns:
         viscous: bool = True,
         coulomb: str | None = "tanh",
         offset: bool = True,
-        standstill: float = 0.02,
+        standstill: float | Mapping[str, float] = STANDSTILL,
         asymmetric: bool = False,
         stribeck: float | None = None,
         load: bool = False,
@@ -86,7 +87,8 @@ class Columns:
             armature: rotor inertia as felt at the joint, kg m^2.
             viscous, coulomb, offset: `tau = viscous qd + coulomb sign(qd) + offset`. `coulomb` says what happens at standstill:
                 `"tanh"` (a smooth step), `"dead zone"` (no friction there), or None for no such friction.
-            standstill: speed, rad/s or m/s, below which a joint stands still, or at which the step reaches tanh(1).
+            standstill: speed, rad/s or m/s, below which a joint stands still, or at which the step reaches tanh(1); or joint ->
+                speed (`standstill_speeds` finds them in a log).
             asymmetric: viscous and Coulomb friction of their own for each direction; the offset is then their difference.
             stribeck: speed at which `stribeck exp(-(qd / speed)^2) sign(qd)` has fallen to 1/e; None for none.
             load: a Coulomb friction in proportion to what the links as described ask of the joint.
@@ -103,13 +105,12 @@ class Columns:
             raise InputError(f"joint {joint!r} of {robot.name} is spherical or free: only hinges and sliders can be identified")
         if coulomb is not None and coulomb not in COULOMB:
             raise InputError(f"coulomb={coulomb!r} is not one of {', '.join(map(repr, COULOMB))}, None")
-        if standstill <= 0:
-            raise InputError(f"standstill={standstill:g} is not a positive speed")
-        sign = step(coulomb, standstill)
+        speeds = standstill_of(robot, standstill)
         terms: list[Term] = []
         for j, joint in enumerate(robot.joint_names):
             drive = robot.drives[joint].at_joint if joint in robot.drives else None
             F, Fv, I = (drive.coulomb, drive.viscous, drive.armature) if drive else ((0.0, 0.0), 0.0, 0.0)
+            sign = step(coulomb, speeds[j])
             found: list[tuple[str, float, Callable[[Motion], np.ndarray]]] = []
             if armature:
                 found.append(("armature", I, lambda x, j=j: x.qdd[:, j]))
@@ -118,13 +119,15 @@ class Columns:
                     found.append((f"viscous{name}", Fv, lambda x, j=j, d=direction: one_way(x.qd[:, j], x.qd[:, j], d)))
                 if coulomb:
                     value = F[direction < 0] if direction else (F[0] + F[1]) / 2
-                    found.append((f"coulomb{name}", value, lambda x, j=j, d=direction: one_way(sign(x.qd[:, j]), x.qd[:, j], d)))
+                    column = lambda x, j=j, d=direction, sign=sign: one_way(sign(x.qd[:, j]), x.qd[:, j], d)  # noqa: E731
+                    found.append((f"coulomb{name}", value, column))
             if offset and not asymmetric:
                 found.append(("offset", (F[0] - F[1]) / 2, lambda x: np.ones(len(x.q))))
             if stribeck is not None:
-                found.append(("stribeck", 0.0, lambda x, j=j: np.exp(-((x.qd[:, j] / stribeck) ** 2)) * sign(x.qd[:, j])))
+                column = lambda x, j=j, sign=sign: np.exp(-((x.qd[:, j] / stribeck) ** 2)) * sign(x.qd[:, j])  # noqa: E731
+                found.append(("stribeck", 0.0, column))
             if load:
-                found.append(("load", 0.0, lambda x, j=j: np.abs(x.load[:, j]) * sign(x.qd[:, j])))
+                found.append(("load", 0.0, lambda x, j=j, sign=sign: np.abs(x.load[:, j]) * sign(x.qd[:, j])))
             for k in range(1, (harmonics or {}).get(joint, 0) + 1):
                 found.append((f"cos{k}", 0.0, lambda x, j=j, k=k: np.cos(k * x.q[:, j])))
                 found.append((f"sin{k}", 0.0, lambda x, j=j, k=k: np.sin(k * x.q[:, j])))
@@ -132,7 +135,8 @@ class Columns:
         for joint in harmonics or {}:
             index(robot, joint)
         for one, other in coupled:
-            terms += coupling(index(robot, one), index(robot, other), f"{one}+{other}", sign)
+            i, j = index(robot, one), index(robot, other)
+            terms += coupling(i, j, f"{one}+{other}", step(coulomb, max(speeds[i], speeds[j])))
         links = [(f"{body}.{name}", x) for body, values in body_inertias(robot).items() for name, x in zip(INERTIAL, values)]
         names, values = zip(*links, *((t.name, t.value) for t in terms)) if links else ((), ())
         P = len(names)
@@ -304,6 +308,16 @@ class Moved(NamedTuple):
         if np.any(columns.constant):
             tau = np.stack([self.row(j) @ columns.constant[used[j]] for j in range(tau.shape[1])], axis=1)
         return tau + columns.robot.spring_torque(self.motion.q, threads=1) if self.evaluator.sprung else tau
+
+
+def standstill_of(robot: Robot, standstill: float | Mapping[str, float]) -> np.ndarray:
+    """The speed of each joint (nv,) at which it stands still."""
+    given = standstill if isinstance(standstill, Mapping) else dict.fromkeys(robot.joint_names, standstill)
+    for joint, speed in given.items():
+        index(robot, joint)
+        if not speed > 0:
+            raise InputError(f"standstill={speed:g} of {joint} is not a positive speed")
+    return np.array([given.get(joint, STANDSTILL) for joint in robot.joint_names])
 
 
 def step(law: str | None, speed: float) -> Callable[[np.ndarray], np.ndarray]:

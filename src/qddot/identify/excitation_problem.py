@@ -50,9 +50,9 @@ class Bounds:
 
     def tightened(self, by: float) -> Bounds:
         """Less room by this part of it, on both sides."""
-        middle, half = (self.lower + self.upper) / 2, (self.upper - self.lower) / 2 * (1 - by)
-        bounded = np.isfinite(half)
-        lower, upper = np.where(bounded, middle - half, self.lower), np.where(bounded, middle + half, self.upper)
+        room = self.upper - self.lower
+        less = np.where(np.isfinite(room), by * room / 2, 0.0)
+        lower, upper = self.lower + less, self.upper - less
         return Bounds(lower, upper, *(x * (1 - by) for x in (self.velocity, self.acceleration, self.effort)))
 
 

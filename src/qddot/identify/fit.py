@@ -14,12 +14,14 @@ from qddot.identify.base import Base, base_parameters
 from qddot.identify.columns import Columns
 from qddot.identify.estimators import Estimate, essential, least_squares, stacked
 from qddot.identify.identified import identified_robot, sound_prior
-from qddot.identify.log import Log
-from qddot.identify.pieces import pieces
+from qddot.identify.pieces import streamed
+from qddot.identify.record import Record, Recorded
 from qddot.identify.reduction import Factors, reduce
-from qddot.identify.residuals import Residuals, residuals
-from qddot.identify.signals import Signals, prepare
+from qddot.identify.residuals import Residuals
+from qddot.identify.signals import Signals
+from qddot.identify.standstill import standstill_speeds
 from qddot.identify.table import Finding
+from qddot.identify.tally import Tally, tallied
 from qddot.identify.verdict import UNEXPLAINED, Verdict, verdict
 from qddot.robot import Robot
 
@@ -39,8 +41,8 @@ class Fit:
         base: their combinations that show.
         estimate: of the base parameters, with uncertainty.
         factors: what is left of the log.
-        signals: the log through the filter.
-        training: measured and predicted torques of the log itself.
+        signals: the log through the filter; of one that was streamed, the first chunk.
+        training: measured and predicted torques of the log itself; sums of them, if it was streamed.
         validation: of the log kept for that; None if there was none.
         verdict: whether the parameters can be trusted.
     """
@@ -50,8 +52,8 @@ class Fit:
     estimate: Estimate
     factors: Factors
     signals: Signals
-    training: Residuals
-    validation: Residuals | None
+    training: Residuals | Tally
+    validation: Residuals | Tally | None
     verdict: Verdict
     findings: tuple[Finding, ...]
 
@@ -129,10 +131,10 @@ class Fit:
 
 def identify(
     robot: Robot,
-    log: Log,
+    log: Recorded,
     *,
     columns: Columns | None = None,
-    validation: Log | None = None,
+    validation: Recorded | None = None,
     method: str = "auto",
     cutoff: float | None = None,
     engine: str = "serial",
@@ -142,49 +144,40 @@ def identify(
     """See `Robot.identify`."""
     if method not in METHODS:
         raise InputError(f"method={method!r} is not one of {', '.join(map(repr, METHODS))}")
-    columns = Columns.of(robot) if columns is None else columns
-    log = of_robot(robot, log)
+    record = Record.of(robot, log, cutoff)
+    signals, findings = record.first, list(record.findings)
+    if columns is None:
+        speeds = standstill_speeds(robot, signals)
+        columns = Columns.of(robot, standstill=speeds)
+        findings.append(Finding("found", "standstill", told(speeds)))
     base = base_parameters(columns)
-    signals = prepare(log, cutoff)
-    findings = [*log.findings, *signals.findings]
     how = {"engine": engine, "address": address}
-    with shown(progress, int(signals.decimated_segments[-1].stop)) as tick:
-        factors = reduce(base, pieces(signals), progress=tick, **how)
+    with shown(progress, None if record.streamed else int(signals.decimated_segments[-1].stop)) as tick:
+        factors = reduce(base, streamed(record.parts()), progress=tick, **how)
     estimate = least_squares(factors, "ols" if method == "ols" else "wls")
-    left = residuals(base, estimate.theta, signals)
+    left = tallied(base, estimate.theta, record.parts())
     if method == "irls" or (method == "auto" and left.has_outliers and left.relative < UNEXPLAINED):
         why = "asked for" if method == "irls" else f"{left.outliers.max():.2%} of a joint's torques are outliers"
         findings.append(Finding("found", "robust", f"rows are reweighted by Hampel's function: {why}"))
         for _ in range(REWEIGHTED):
-            noise = spread(left)
-            factors = reduce(base, pieces(signals), robust=(estimate.theta, noise), **how)
+            factors = reduce(base, streamed(record.parts()), robust=(estimate.theta, left.spread), **how)
             estimate = least_squares(factors, "irls")
-            left = residuals(base, estimate.theta, signals)
+            left = tallied(base, estimate.theta, record.parts())
     unseen = None
     if validation is not None:
-        unseen = residuals(base, estimate.theta, prepare(of_robot(robot, validation), signals.cutoff))
-    found = verdict(base, estimate, signals, left, log)
+        unseen = tallied(base, estimate.theta, Record.of(robot, validation, signals.cutoff).parts())
+    found = verdict(base, estimate, signals, left, record.log)
     return Fit(columns, base, estimate, factors, signals, left, unseen, found, tuple(findings))
 
 
-def spread(left: Residuals) -> np.ndarray:
-    """Robust standard deviation of each joint's filtered residuals (nv,)."""
-    x = left.filtered - np.median(left.filtered, axis=0)
-    found = 1.4826 * np.median(np.abs(x), axis=0)
-    return np.where(found > 0, found, 1.0)
-
-
-def of_robot(robot: Robot, log: Log) -> Log:
-    """The log in the order of this robot's joints."""
-    if not isinstance(log, Log):
-        raise InputError(f"identify() takes a log, not {type(log).__name__}: Log.load({str(log)[:60]!r}, robot)")
-    return log.of(robot)
+def told(speeds: dict[str, float]) -> str:
+    return f"friction takes its step at {', '.join(f'{speed:.2g}' for speed in speeds.values())} rad/s (m/s), joint by joint"
 
 
 class shown:
     """A bar of progress by `rich`, or nothing."""
 
-    def __init__(self, wanted: bool, total: int) -> None:
+    def __init__(self, wanted: bool, total: int | None) -> None:
         self.wanted, self.total = wanted, total
 
     def __enter__(self) -> Any:

@@ -109,13 +109,9 @@ class Log:
     @staticmethod
     def chunks(
         source: Source | Iterable[Source], robot: Robot | None = None, *, rows: int = BLOCK, **options: Unpack[Options]
-    ) -> Iterator[Log]:
+    ) -> Chunks:
         """The same, `rows` at a time and in constant memory (MAT files excepted). Units are decided from the first chunk."""
-        reading = Reading(robot, options)
-        for one in listed(source):
-            for table in read(one, rows, reading.hints):
-                yield Log.from_table(reading, table)
-            reading.new_file()
+        return Chunks(tuple(listed(source)), robot, rows, options)
 
     @staticmethod
     def from_table(reading: Reading, table: Table) -> Log:
@@ -220,6 +216,32 @@ class Log:
     def resampled(self, rate: float) -> Log:
         """The same motion at `rate` samples a second: low-passed where it gets slower, cubic splines between samples."""
         return resampled(self, rate)
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """A recording that is read `rows` at a time, anew whenever it is iterated over."""
+
+    source: tuple[Source, ...]
+    robot: Robot | None
+    rows: int
+    options: Options
+
+    def __iter__(self) -> Iterator[Log]:
+        reading = Reading(self.robot, self.options)
+        for one in self.source:
+            for table in read(one, self.rows, reading.hints):
+                yield Log.from_table(reading, table)
+            reading.new_file()
+
+    def whole(self) -> Log | None:
+        """All of it, if that is no more than one chunk may hold."""
+        count = 0
+        for log in self:
+            count += len(log)
+            if count > self.rows:
+                return None
+        return Log.load(self.source, self.robot, **self.options)
 
 
 def listed(source: Source | Iterable[Source]) -> list[Source]:

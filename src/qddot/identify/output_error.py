@@ -15,7 +15,7 @@ import numpy as np
 
 from qddot.errors import ConvergenceError, InputError
 from qddot.identify.bodies import body_inertias, without_drives
-from qddot.identify.columns import Columns
+from qddot.identify.columns import Columns, standstill_of
 from qddot.identify.identified import sound_prior
 from qddot.identify.log_cholesky import NonlinearFit, nonlinear_least_squares
 from qddot.robot import Robot
@@ -47,6 +47,7 @@ class ClosedLoop:
         q = self.q
         self.bare = without_drives(robot)
         self.links = 10 * len(body_inertias(robot))
+        self.standstill = standstill_of(robot, columns.asked["standstill"])
         w = 2 * np.pi * bandwidth
         self.Kp, self.Kd, self.M0 = w * w, 2 * w, robot.mass_matrix(q[0])
         mass, bias = (self.bare.kernel(name, parameters="runtime").ufunc for name in ("mass_matrix", "bias_torque"))
@@ -55,7 +56,7 @@ class ClosedLoop:
     def drive(self, pi: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Armature (nv,), and friction at a speed (nv,)."""
         armature, viscous, coulomb = pi[self.links :].reshape(-1, 3).T
-        return armature, viscous * qd + coulomb * np.tanh(qd / self.columns.asked["standstill"])
+        return armature, viscous * qd + coulomb * np.tanh(qd / self.standstill)
 
     def __call__(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Simulated positions and torques (N, nv)."""

@@ -56,7 +56,10 @@ def pieces(signals: Signals, blocks: int | None = None, first: int = 0) -> Itera
 
 
 def streamed(chunks: Iterable[Signals]) -> Iterator[tuple[int, Stretch]]:
-    """The same for a log that comes in chunks (`qddot.identify.signals.stream`): each is a block."""
-    for block, signals in enumerate(chunks):
-        for _, piece in pieces(signals, blocks=1):
+    """The same for a log that comes in chunks (`qddot.identify.signals.stream`). None of its blocks lies in two of them."""
+    first = 0
+    for signals in chunks:
+        block = first
+        for block, piece in pieces(signals, first=first):
             yield block, piece
+        first = block + 1

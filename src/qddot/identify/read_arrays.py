@@ -212,7 +212,7 @@ def read_parquet(path: Path, rows: int) -> Iterator[Table]:
         raise missing_extra("pyarrow", "logs", "reading Parquet") from None
     row, joints = 1, ()
     with parquet.ParquetFile(path) as file:
-        for batch in file.iter_batches(batch_size=rows):
+        for batch in batches(file, rows):
             flat = arrow.Table.from_batches([batch])
             while any(arrow.types.is_struct(kind) for kind in flat.schema.types):
                 flat = flat.flatten()
@@ -262,3 +262,14 @@ def in_one_order(
         name: np.take_along_axis(column, order, axis=1) if column.ndim == 2 and column.shape[1] == len(joints) else column
         for name, column in columns.items()
     }
+
+
+def batches(file: Any, rows: int) -> Iterator[Any]:
+    """At most `rows` rows at a time. A reader keeps all it has read of a file, so each gets only a few row groups of it."""
+    sizes = [file.metadata.row_group(k).num_rows for k in range(file.metadata.num_row_groups)]
+    groups: list[int] = []
+    for k in range(len(sizes)):
+        groups.append(k)
+        if k + 1 == len(sizes) or sum(sizes[g] for g in groups) + sizes[k + 1] > rows:
+            yield from file.iter_batches(batch_size=rows, row_groups=groups)
+            groups = []

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.errors import InputError, missing_extra
-from qddot.identify.residuals import Residuals
 
 if TYPE_CHECKING:
     from qddot.identify.fit import Fit
@@ -86,7 +85,7 @@ def torques(fit: Fit) -> Iterator[str]:
     yield ""
     yield "| joint | noise, N m | unseen blocks, N m | training, N m | validation, N m | validation raw, N m |"
     yield "|---|---|---|---|---|---|"
-    unseen: Residuals | None = fit.validation
+    unseen = fit.validation
     for j, joint in enumerate(fit.columns.robot.joint_names):
         values = [fit.estimate.sigma[j], fit.estimate.unseen[j], fit.training.rms[j]]
         values += [unseen.rms[j], unseen.rms_raw[j]] if unseen is not None else [np.nan, np.nan]
@@ -140,7 +139,7 @@ def figures(fit: Fit) -> Iterator[tuple[str, str]]:
         from matplotlib.figure import Figure
     except ImportError:
         raise missing_extra("matplotlib", "plot", "a report in HTML") from None
-    shown = fit.validation if fit.validation is not None else fit.training
+    shown = (fit.validation if fit.validation is not None else fit.training).shown
     where = "validation" if fit.validation is not None else "training"
     names, step = fit.columns.robot.joint_names, max(1, len(shown.t_filtered) // POINTS)
     for title in (f"Measured and predicted torque ({where}, filtered)", f"Residuals ({where}, filtered)"):

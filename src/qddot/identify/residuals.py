@@ -74,6 +74,27 @@ class Residuals:
         """The same of the filtered torques."""
         return nrms(self.rms, self.limits)
 
+    @property
+    def samples(self) -> int:
+        """Filtered ones."""
+        return len(self.segment)
+
+    @property
+    def by_segment(self) -> np.ndarray:
+        """Rms of the filtered errors of all joints in each segment, N m."""
+        return np.array([np.sqrt(np.mean(self.filtered[self.segment == k] ** 2)) for k in np.unique(self.segment)])
+
+    @property
+    def spread(self) -> np.ndarray:
+        """Robust standard deviation of each joint's filtered errors (nv,), N m."""
+        found = 1.4826 * np.median(np.abs(self.filtered - np.median(self.filtered, axis=0)), axis=0)
+        return np.where(found > 0, found, 1.0)
+
+    @property
+    def shown(self) -> Residuals:
+        """Samples for plots."""
+        return self
+
     @cached_property
     def colour(self) -> np.ndarray:
         """Correlation of each joint's filtered residual with itself one period of the cut-off later (nv,): 0 for white noise, which

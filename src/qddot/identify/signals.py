@@ -84,6 +84,14 @@ class Signals:
         return range(half if before else half % self.factor, length - half if after else length, self.factor)
 
     @property
+    def owned(self) -> slice:
+        """The samples that belong to this chunk: those about its decimated ones. Chunks of a stream overlap, these do not."""
+        last = len(self.segments) - 1
+        start = self.centres(0)[0] if self.goes_on[0] else 0
+        stop = self.segments[last].start + self.centres(last)[-1] + self.factor if self.goes_on[1] else len(self)
+        return slice(start, stop)
+
+    @property
     def decimated_segments(self) -> tuple[slice, ...]:
         """The segments among decimated samples."""
         return stacked(len(self.centres(k)) for k in range(len(self.segments)))

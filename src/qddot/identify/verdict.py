@@ -12,6 +12,7 @@ from qddot.identify.explain import explanations
 from qddot.identify.log import Log
 from qddot.identify.residuals import Residuals, rms
 from qddot.identify.signals import Signals
+from qddot.identify.tally import Tally
 
 CONDITION = 1000.0  # of the weighted regressor with columns of length 1: beyond, noise is amplified a thousand times
 UNCERTAIN = 0.15  # of the torques, in postures that the log need not have seen
@@ -58,7 +59,7 @@ class Verdict:
 
 
 def verdict(
-    base: Base, estimate: Estimate, signals: Signals | None = None, left: Residuals | None = None, log: Log | None = None
+    base: Base, estimate: Estimate, signals: Signals | None = None, left: Residuals | Tally | None = None, log: Log | None = None
 ) -> Verdict:
     """Everything that can be said; what needs the samples is left out for a log that was streamed."""
     found = [*unidentifiable(base), *excitation(base, estimate, signals)]
@@ -142,7 +143,7 @@ def motion(base: Base, signals: Signals) -> str:
     )
 
 
-def unexplained(left: Residuals) -> list[Concern]:
+def unexplained(left: Residuals | Tally) -> list[Concern]:
     """A model that does not fit at all."""
     if left.relative <= UNEXPLAINED:
         return []
@@ -150,9 +151,9 @@ def unexplained(left: Residuals) -> list[Concern]:
     return [Concern("unexplained torques", text)]
 
 
-def coloured(base: Base, estimate: Estimate, left: Residuals) -> list[Concern]:
+def coloured(base: Base, estimate: Estimate, left: Residuals | Tally) -> list[Concern]:
     """Residuals that are no noise: something is missing in the model."""
-    chance = 4 / np.sqrt(len(left.segment))  # what white noise may show in so few samples
+    chance = 4 / np.sqrt(left.samples)  # what white noise may show in so few samples
     names = [name for name, c in zip(base.columns.robot.joint_names, left.colour) if abs(c) > max(COLOUR, chance)]
     if not names:
         return []
@@ -163,16 +164,15 @@ def coloured(base: Base, estimate: Estimate, left: Residuals) -> list[Concern]:
     return [Concern("coloured residuals", text, serious=False)]
 
 
-def apart(left: Residuals) -> list[Concern]:
+def apart(left: Residuals | Tally) -> list[Concern]:
     """Segments that do not belong to the same robot, or were not recorded alike."""
-    segments = np.unique(left.segment)
-    if len(segments) < 2:
+    each = left.by_segment
+    if len(each) < 2:
         return []
-    each = np.array([np.sqrt(np.mean(left.filtered[left.segment == k] ** 2)) for k in segments])
     rest = [np.median(np.delete(each, k)) for k in range(len(each))]
     bad = [k for k in range(len(each)) if each[k] > APART * rest[k]]
     text = "segment {} has residuals of {:.3g} N m, the others {:.3g} N m: payload, units or time?"
-    return [Concern("inconsistent logs", text.format(segments[k] + 1, each[k], rest[k])) for k in bad]
+    return [Concern("inconsistent logs", text.format(k + 1, each[k], rest[k])) for k in bad]
 
 
 def listed(names: list[str]) -> str:

@@ -7,6 +7,7 @@ subspace, an inertia, and which coordinates drive it.
 from __future__ import annotations
 
 import heapq
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -140,7 +141,7 @@ def lower(model: Model) -> Mechanism:
         frames[joint.child] = bodies[-1].index, bodies[-1].link
     coordinates = hand_out(model, bodies)
     weld(model, bodies, frames)
-    coordinates += elastic_motors(model, coordinates)
+    coordinates = elastic_motors(model, coordinates)
     bodies += rotors(model, bodies, frames, coordinates)
     bodies += gears(model, bodies, coordinates)
     bodies += motors(model, bodies, coordinates)
@@ -242,15 +243,18 @@ def is_elastic(joint: Joint) -> bool:
 
 
 def elastic_motors(model: Model, coordinates: tuple[Coordinates, ...]) -> tuple[Coordinates, ...]:
-    """A coordinate for the motor of each elastic joint, after all others."""
+    """The coordinates with one more for the motor of each elastic joint, after all others: effort is the motor's to give, and the
+    link's limits are those of position and speed."""
     nq, nv = coordinates[-1].q.stop if coordinates else 0, coordinates[-1].v.stop if coordinates else 0
     kinds = {joint.name: joint for joint in model.joints}
-    elastic = [c for c in coordinates if is_elastic(kinds[c.name])]
-    free = Limits()
-    return tuple(
-        Coordinates(f"{c.name}.motor", "continuous", (Revolute(),), range(nq + k, nq + k + 1), range(nv + k, nv + k + 1), free)
-        for k, c in enumerate(elastic)
-    )
+    links, motors = list(coordinates), []
+    for k, c in enumerate(coordinates):
+        if is_elastic(kinds[c.name]):
+            links[k] = c._replace(limits=replace(c.limits, effort=math.inf))
+            at = len(motors)
+            columns = range(nq + at, nq + at + 1), range(nv + at, nv + at + 1)
+            motors.append(Coordinates(f"{c.name}.motor", "continuous", (Revolute(),), *columns, Limits(effort=c.limits.effort)))
+    return (*links, *motors)
 
 
 def rotors(

@@ -47,10 +47,10 @@ class Transmission:
             if len(given) != count:
                 raise self.refuse(name, given, f"one for each of {count} motors is needed")
         for drive in drives:
-            if drive and (drive.gear_ratio != 1 or drive.stiffness != 0 or drive.load_friction != 0 or drive.rotor_axis):
-                raise self.refuse(
-                    "drives", drive, "a coupled motor has no gear ratio, spring, load friction or rotor axis of its own"
-                )
+            own = drive and (drive.gear_ratio != 1, drive.stiffness, drive.series_stiffness, drive.load_friction, drive.rotor_axis)
+            if own and any(own):
+                rule = "a coupled motor has no gear ratio, spring, elastic gear, load friction or rotor axis of its own"
+                raise self.refuse("drives", drive, rule)
         for name, value in (("joints", tuple(self.joints)), ("matrix", rows), ("drives", drives), ("motors", motors)):
             object.__setattr__(self, name, value)
 
@@ -99,9 +99,12 @@ def transmission_rows(model: Model) -> list[tuple[str, list[Scalar]]]:
             for joint, ratio in zip(x.joints, ratios):
                 row[columns[joint].start] = ratio
             rows.append((name, row))
-    for name, span in columns.items():
+    for name in columns:
+        if name in coupled or name not in joints:  # a name that no joint has is the motor of an elastic one
+            continue
         drive = joints[name].drive
-        for c in span if name not in coupled else ():
+        elastic = drive is not None and drive.series_stiffness is not None
+        for c in columns[f"{name}.motor"] if elastic else columns[name]:
             row = [0.0] * model.mechanism.nv
             row[c] = drive.gear_ratio if drive else 1.0
             rows.append((name, row))

@@ -9,10 +9,11 @@ import numpy as np
 from qddot.errors import IntegrationError, SingularityError
 from qddot.simulate.events import Event, Moment, Watch
 from qddot.simulate.fixed_step import diverged
-from qddot.simulate.modes import Modes, Switching
+from qddot.simulate.modes import LEAVES, Modes, Switching
 from qddot.simulate.torque import Torque
 
-MOST_EVENTS = 100_000
+MOST_AT_ONCE = 100
+"""Events at one time: beyond, they come without end."""
 
 Function = Callable[[float, np.ndarray], float]
 
@@ -30,7 +31,6 @@ class Adaptive:
         self.switching, self.torque, self.watches, self.found = switching, torque, watches, found
         self.dynamics = switching.dynamics
         self.robot = self.dynamics.robot
-        self.latest = 0.0, np.zeros(self.robot.nv)  # t and qd where it still went well
 
     def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """q and qd of a solver's state."""
@@ -64,11 +64,8 @@ class Adaptive:
             at = np.append(times[n:ahead], [] if ahead > n and times[ahead - 1] == end else [end])
             changes, y0 = self.changes(modes), np.concatenate([q, qd])
             watched = [marked(f, True, -1) for *_, f in changes] + [self.watched(w) for w in self.watches]
-            try:
-                with np.errstate(over="raise", invalid="raise", divide="raise"):
-                    run = solve_ivp(self.slope(modes), (t, end), y0, method, t_eval=at, events=watched, rtol=rtol, atol=atol)
-            except (FloatingPointError, SingularityError) as error:
-                raise diverged(self.robot, n, *self.latest) from error
+            with np.errstate(all="ignore"):
+                run = solve_ivp(self.slope(modes), (t, end), y0, method, t_eval=at, events=watched, rtol=rtol, atol=atol)
             if run.status < 0 or not np.isfinite(run.y).all():
                 came = len(run.t) - 1 if len(run.t) else None
                 when, last_qd = (t, qd) if came is None else (float(run.t[came]), run.y[self.robot.nq :, came])
@@ -90,17 +87,25 @@ class Adaptive:
                 yield t, q, qd
                 return
             q, qd, modes = self.change(t, q.copy(), qd, modes, *changes[which][:2])
-            if len(self.found) > MOST_EVENTS:
-                raise IntegrationError(f"more than {MOST_EVENTS} events by t = {t:g} s", time=t, step=n)
+            at_once = self.found[-MOST_AT_ONCE:]
+            if len(at_once) == MOST_AT_ONCE and at_once[0].time == t:
+                what = ", ".join(sorted({f"{e.kind} of {e.joint!r}" for e in at_once}))
+                raise IntegrationError(
+                    f"at t = {t:g} s {what} alternate without end: use method='rk4', or change friction or stops",
+                    time=t,
+                    step=n,
+                    joint=at_once[-1].joint,
+                )
 
     def slope(self, modes: Modes) -> Callable[[float, np.ndarray], np.ndarray]:
-        """The right-hand side in one mode."""
+        """The right-hand side in one mode; not a number where there is none, so that the solver takes a shorter step."""
 
         def f(t: float, y: np.ndarray) -> np.ndarray:
             q, qd = self.split(y)
-            rate = np.concatenate([self.robot.configuration_rate(q, qd), self.accelerate(t, q, qd, modes)[0]])
-            self.latest = t, qd
-            return rate
+            try:
+                return np.concatenate([self.robot.configuration_rate(q, qd), self.accelerate(t, q, qd, modes)[0]])
+            except (FloatingPointError, SingularityError):
+                return np.full(y.shape, np.nan)
 
         return f
 
@@ -124,7 +129,10 @@ class Adaptive:
     def changes(self, modes: Modes) -> list[tuple[str, int, Function]]:
         """(kind, row, function that crosses zero downward) of everything that ends the mode."""
         s, nq, found = self.switching, self.robot.nq, []
+        against_stop = s.shared @ (modes.stopped != 0)
         for k, mode in enumerate(modes.sliding):
+            if against_stop[k]:
+                continue  # released by its stop
             if mode == 0:
                 found.append(("slip", k, lambda t, y, k=k: self.reserve(t, y, modes, k)))
             else:
@@ -134,12 +142,24 @@ class Adaptive:
             if mode == 0:
                 found.append(("stop", row, lambda t, y, i=i, k=k: min(s.upper[k] - y[i], y[i] - s.lower[k])))
             else:
-                found.append(("release", row, lambda t, y, row=row, mode=mode: -mode * self.force(t, y, modes)[row]))
+                found.append(("release", row, lambda t, y, k=k: self.grip(t, y, modes, k)))
         return found
 
     def force(self, t: float, y: np.ndarray, modes: Modes) -> np.ndarray:
         """What holds the rows."""
         return self.accelerate(t, *self.split(y), modes)[1]
+
+    def grip(self, t: float, y: np.ndarray, modes: Modes, stop: int) -> float:
+        """What more could pull at a joint before it leaves its stop, N m: the push against the stop, and static friction."""
+        s, (q, qd) = self.switching, self.split(y)
+        side, column, force = modes.stopped[stop], s.columns[s.shafts + stop], self.force(t, y, modes)
+        push = -side * (force @ s.rows)[column]
+        mass = 1 / s.dynamics.mobility(q)[column, column]
+        friction = 0.0
+        for k in np.flatnonzero(s.shared[:, stop]):
+            ratio = s.rows[k, column]
+            friction += abs(ratio) * s.static_level(t, q, qd)[0 if -side * ratio > 0 else 1, k]
+        return float(push + friction + mass * LEAVES)
 
     def reserve(self, t: float, y: np.ndarray, modes: Modes, shaft: int) -> float:
         """What static friction of a stuck shaft could still take, N m."""
@@ -161,8 +181,11 @@ class Adaptive:
         after = s.decide(t, q, qd, self.tau(t, q, qd))
         if kind == "slip" and after.sliding[row] == 0:  # on the very edge: rounding must not hold it for ever
             after.sliding[row] = -np.sign(self.accelerate(t, q, qd, modes)[1][row])
-        if kind == "release":
+        if kind == "release" and after.stopped[row - s.shafts] != 0:
+            side = after.stopped[row - s.shafts]
             after.stopped[row - s.shafts] = 0
+            for k in np.flatnonzero(s.shared[:, row - s.shafts]):
+                after.sliding[k] = -side * np.sign(s.rows[k, s.columns[k]])
         return q, qd, after
 
 

@@ -8,19 +8,16 @@ import numpy as np
 
 from qddot.compile.evaluate import Options
 from qddot.compile.wrenches import net_stack
-from qddot.constraints.enforced import Enforced
+from qddot.constraints.enforced import ConstrainedDynamics, Enforced
+from qddot.constraints.in_motion import InMotion
 from qddot.errors import InputError
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
 
 
-CLOSED = 1e-12
-"""m or rad: how far loops may stand open after a step."""
-
-
-FAR = 1e6
-"""A position (rad, m) or speed beyond this has run away."""
+FAST = 1e9
+"""rad/s or m/s: a speed beyond this has run away."""
 
 
 class Forces:
@@ -58,8 +55,9 @@ class Dynamics:
         constraints: Enforced | None = None,
         threads: int | None = None,
     ) -> None:
-        self.robot, self.forces, self.parameters, self.constraints = robot, forces, parameters, constraints
+        self.robot, self.forces, self.parameters = robot, forces, parameters
         self.options: Options = {} if threads is None else {"threads": threads}
+        self.constraints = None if constraints is None else InMotion(constraints, parameters, bool(forces), self.options)
 
     @property
     def is_bare(self) -> bool:
@@ -87,17 +85,15 @@ class Dynamics:
         Raises:
             FloatingPointError: the state has run away.
         """
-        if has_run_away(q, qd):
-            raise FloatingPointError
+        refuse_run_away(q, qd)
         if self.constraints is not None:
             return self.constrained(t, q, qd, tau)[0]
         return self.evaluate("forward_dynamics", q=q, qd=qd, tau=tau, **self.wrench(t, q, qd))
 
-    def constrained(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def constrained(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> ConstrainedDynamics:
         """qdd (..., nv) and the multipliers lam (..., k) of the constraints."""
         assert self.constraints is not None
-        A, rate = self.constraints.values(("A", "Adot_qd"), q, qd)
-        return self.constraints.factored(q, A).accelerations(tau - self.bias(t, q, qd), rate)
+        return self.constraints.accelerations(q, qd, tau, **self.wrench(t, q, qd))
 
     def bias(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """Joint forces (..., nv) that leave the robot without acceleration."""
@@ -117,12 +113,22 @@ class Dynamics:
         return {"wrench": self.forces.stack(t, q, qd)} if self.forces else {}
 
     def settle(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Back onto the constraints, from which rounding and truncation lead away."""
+        """Back onto the constraints, from which rounding and truncation lead away.
+
+        Raises:
+            FloatingPointError: the state has run away.
+            ConvergenceError: there is no way back.
+        """
         if self.constraints is None:
             return q, qd
-        q = self.constraints.project(q, CLOSED)
-        return q, (self.constraints.projections(q).P_qdd @ qd[..., None])[..., 0]
+        refuse_run_away(q, qd)
+        return self.constraints.settled(q, qd)
 
 
 def has_run_away(q: np.ndarray, qd: np.ndarray) -> bool:
-    return not (np.abs(q).max(initial=0) < FAR and np.abs(qd).max(initial=0) < FAR)
+    return not (np.isfinite(q).all() and np.abs(qd).max(initial=0) < FAST)
+
+
+def refuse_run_away(q: np.ndarray, qd: np.ndarray) -> None:
+    if has_run_away(q, qd):
+        raise FloatingPointError

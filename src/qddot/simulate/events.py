@@ -50,18 +50,28 @@ def as_watches(events: Any, batch: tuple[int, ...]) -> list[Watch]:
             raise InputError(f"events={f!r} is not a function of (t, q, qd)")
     if given and batch:
         raise InputError(f"events belong to one motion, q0 has a batch {batch}: simulate the motions one by one")
-    found = [(getattr(f, "__name__", type(f).__name__), f) for f in given]
-    return [Watch(n, f, bool(getattr(f, "terminal", False)), float(getattr(f, "direction", 0))) for n, f in found]
+    return [as_watch(f) for f in given]
+
+
+def as_watch(f: Callable) -> Watch:
+    name = getattr(f, "__name__", type(f).__name__)
+
+    def value(t: float, q: np.ndarray, qd: np.ndarray) -> float:
+        found = np.asarray(f(t, q, qd), float)
+        if found.size != 1 or not np.isfinite(found).all():
+            raise InputError(f"event {name!r} gave {found} at t = {t:g} s: one finite number is needed")
+        return float(found.reshape(()))
+
+    return Watch(name, value, bool(getattr(f, "terminal", False)), float(getattr(f, "direction", 0)))
 
 
 def march(
-    step: Step, q: np.ndarray, qd: np.ndarray, times: np.ndarray, every: int, watches: list[Watch], found: list[Event]
+    step: Step, q: np.ndarray, qd: np.ndarray, grid: np.ndarray, wanted: np.ndarray, watches: list[Watch], found: list[Event]
 ) -> Iterator[Moment]:
-    """The states at each `every`-th of `times` and at the last, one step between two; events are added to `found`."""
-    yield float(times[0]), q, qd
-    values = [w.value(times[0], q, qd) for w in watches]
-    last = len(times) - 1
-    for n, (t, end) in enumerate(pairwise(times.tolist()), 1):
+    """The states at those times of the grid that are `wanted`, one step between two; events are added to `found`."""
+    yield float(grid[0]), q, qd
+    values = [w.value(grid[0], q, qd) for w in watches]
+    for (t, end), is_wanted in zip(pairwise(grid.tolist()), wanted[1:].tolist()):
         start, (q, qd) = (q, qd), step(t, q, qd, end - t)
         if watches:
             after = [w.value(end, q, qd) for w in watches]
@@ -72,7 +82,7 @@ def march(
                     yield moment
                     return
             values = after
-        if n % every == 0 or n == last:
+        if is_wanted:
             yield end, q, qd
 
 

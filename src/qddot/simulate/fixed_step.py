@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.compile.evaluate import Options
-from qddot.errors import IntegrationError, SingularityError
-from qddot.simulate.dynamics import has_run_away
+from qddot.compile.repeated import Inputs, Repeated
+from qddot.errors import ConvergenceError, IntegrationError, SingularityError
+from qddot.simulate.dynamics import Dynamics, has_run_away, refuse_run_away
 from qddot.simulate.modes import Modes, Switching
 from qddot.simulate.torque import Torque
 
@@ -35,11 +35,15 @@ class RungeKutta:
 
     def __init__(self, robot: Robot, switching: Switching, torque: Torque) -> None:
         self.robot, self.switching, self.torque = robot, switching, torque
-        self.dynamics = switching.dynamics
-        single = bool((switching.columns >= 0).all())
-        self.is_compiled = torque.is_held and self.dynamics.is_bare and single
-        options = self.dynamics.options
-        self.plain, self.held = Kernel(robot, "rk4_step", options, method="auto"), Kernel(robot, "held_step", options)
+        self.dynamics, constraints = switching.dynamics, switching.dynamics.constraints
+        self.is_compiled = torque.is_held and not self.dynamics.forces
+        if constraints is None:
+            self.is_compiled &= bool((switching.columns >= 0).all())
+            self.plain = compiled_step(robot, self.dynamics, "rk4_step", method="auto")
+        else:
+            self.is_compiled &= constraints.has_compiled_step and not switching
+            self.plain = constraints.repeated("step", self.careful)
+        self.held = compiled_step(robot, self.dynamics, "held_step")
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray, h: float) -> State:
         """The state after a step."""
@@ -60,54 +64,62 @@ class RungeKutta:
         """Kutta's four stages in one mode."""
         if not self.is_compiled:
             return self.stages(t, q, qd, h, modes)
-        inputs = {"q": q, "qd": qd, "tau": self.torque(t, q, qd)}
+        inputs: dict[str, Any] = {"q": q, "qd": qd, "tau": self.torque(t, q, qd), "dt": h}
         if self.dynamics.parameters is not None:
             inputs["parameters"] = self.dynamics.parameters
         if modes is None or not (self.switching.dry or modes.held.any()):
-            return self.plain(inputs, h)
+            q, qd = self.plain(**inputs)
+            return q, qd
         sliding, moving = np.zeros(qd.shape), np.ones(qd.shape)
         columns, shafts = self.switching.columns, self.switching.shafts
         for k, column in enumerate(columns):
             moving[..., column] *= ~modes.held[..., k]
             if k < shafts:
                 sliding[..., column] = modes.sliding[..., k] * np.sign(self.switching.rows[k, column])
-        return self.held(inputs | {"sliding": sliding, "moving": moving}, h)
+        q, qd = self.held(**inputs, sliding=sliding, moving=moving)
+        return q, qd
 
     def stages(self, t: float, q: np.ndarray, qd: np.ndarray, h: float, modes: Modes | None) -> State:
         """The same one by one, with a law that is asked in between."""
-        rate, unit = self.robot.configuration_rate, self.robot.normalized
 
-        def slope(t: float, q: np.ndarray, qd: np.ndarray) -> State:
+        def accelerate(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
             tau = np.broadcast_to(self.torque(t, q, qd), qd.shape)
             if modes is None:
-                return rate(q, qd), self.dynamics.accelerate(t, q, qd, tau)
-            return rate(q, qd), self.switching.accelerate(t, q, qd, tau, modes)[0]
+                return self.dynamics.accelerate(t, q, qd, tau)
+            return self.switching.accelerate(t, q, qd, tau, modes)[0]
 
-        a1, b1 = slope(t, q, qd)
-        a2, b2 = slope(t + h / 2, unit(q + a1 * (h / 2)), qd + b1 * (h / 2))
-        a3, b3 = slope(t + h / 2, unit(q + a2 * (h / 2)), qd + b2 * (h / 2))
-        a4, b4 = slope(t + h, unit(q + a3 * h), qd + b3 * h)
-        return unit(q + (a1 + 2 * (a2 + a3) + a4) * (h / 6)), qd + (b1 + 2 * (b2 + b3) + b4) * (h / 6)
+        return kutta(self.robot, accelerate, t, q, qd, h)
+
+    def careful(self, inputs: Inputs) -> State:
+        """The same under constraints that have to be looked at in every stage."""
+        assert self.dynamics.constraints is not None
+        constraints, tau = self.dynamics.constraints.careful(inputs), inputs["tau"]
+
+        def accelerate(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+            refuse_run_away(q, qd)
+            return constraints.accelerations(q, qd, tau).qdd
+
+        return kutta(self.robot, accelerate, 0.0, inputs["q"], inputs["qd"], inputs["dt"])
 
 
-class Kernel:
-    """A compiled step: by arrays of its own for one state, which costs a tenth of an ordinary call, and by batches."""
+def kutta(robot: Robot, accelerate: Callable[..., np.ndarray], t: float, q: np.ndarray, qd: np.ndarray, h: Any) -> State:
+    """Four stages of `accelerate(t, q, qd)`; h is one step, or (..., 1) of them."""
+    rate, unit = robot.configuration_rate, robot.normalized
+    a1, b1 = rate(q, qd), accelerate(t, q, qd)
+    q2, qd2 = unit(q + a1 * (h / 2)), qd + b1 * (h / 2)
+    a2, b2 = rate(q2, qd2), accelerate(t + h / 2, q2, qd2)
+    q3, qd3 = unit(q + a2 * (h / 2)), qd + b2 * (h / 2)
+    a3, b3 = rate(q3, qd3), accelerate(t + h / 2, q3, qd3)
+    q4, qd4 = unit(q + a3 * h), qd + b3 * h
+    a4, b4 = rate(q4, qd4), accelerate(t + h, q4, qd4)
+    return unit(q + (a1 + 2 * (a2 + a3) + a4) * (h / 6)), qd + (b1 + 2 * (b2 + b3) + b4) * (h / 6)
 
-    def __init__(self, robot: Robot, quantity: str, options: Options, **fixed: str) -> None:
-        self.robot, self.quantity, self.options, self.fixed = robot, quantity, options, fixed
-        self.bound: Any = None
 
-    def __call__(self, inputs: dict[str, np.ndarray], h: float) -> Any:
-        batch = inputs["q"].shape[:-1]
-        if batch or "parameters" in inputs or self.robot.nq != self.robot.nv:
-            full = {name: np.ascontiguousarray(np.broadcast_to(x, (*batch, x.shape[-1]))) for name, x in inputs.items()}
-            return self.robot._evaluate(self.quantity, full | {"dt": np.full((*batch, 1), h)}, self.options, **self.fixed)
-        if self.bound is None:
-            self.bound = self.robot.bind(self.quantity, **self.fixed)
-        for name, x in inputs.items():
-            self.bound.inputs[name][...] = x
-        self.bound.inputs["dt"][0] = h
-        return tuple(x.copy() for x in self.bound())
+def compiled_step(robot: Robot, dynamics: Dynamics, quantity: str, **fixed: str) -> Repeated:
+    """A step of the robot without constraints."""
+    runtime = dynamics.parameters is not None
+    make = lambda: robot._evaluate.kernel(quantity, np.dtype(float), fixed, runtime=runtime)  # noqa: E731
+    return Repeated(robot._evaluate, quantity, make, dynamics.options)
 
 
 def guarded(robot: Robot, step: Step) -> Step:
@@ -124,8 +136,8 @@ def guarded(robot: Robot, step: Step) -> Step:
         try:
             with np.errstate(over="raise", invalid="raise", divide="raise"):
                 end = step(t, q, qd, h)
-        except (FloatingPointError, SingularityError) as error:
-            raise diverged(robot, count, t, qd) from error
+        except (FloatingPointError, SingularityError, ConvergenceError) as error:
+            raise diverged(robot, count, t, qd, f" ({error})" if str(error) else "") from error
         if has_run_away(*end):
             raise diverged(robot, count, t, end[1])
         return end

@@ -27,6 +27,10 @@ REST = 1e-12
 """Of the speeds of its joints: a shaft that several joints turn stands still if it turns by less."""
 
 
+LEAVES = 1e-9
+"""rad/s^2 or m/s^2: a joint that accelerates away from a stop by less rests against it, pushed or not."""
+
+
 class Modes(NamedTuple):
     """sliding: (..., shafts) 1, -1, or 0 while stuck; stopped: (..., stops) 1 at the upper limit, -1 at the lower, 0 if free."""
 
@@ -45,6 +49,7 @@ class Switching:
     Attributes:
         rows: (shafts + stops, nv): the speeds of shafts and of joints with stops are `rows @ qd`.
         columns: of each row the only column that is not zero, or -1 where several joints turn a shaft.
+        shared: (shafts, stops), true where the stop of a joint also holds the shaft: together they hold it as one.
         names: of their joints.
         lower, upper: limits (stops,) of the coordinates `stop_q`.
     """
@@ -61,6 +66,7 @@ class Switching:
         used = [np.flatnonzero(row) for row in self.rows]
         self.names = [owner[int(columns[0])] for columns in used]
         self.columns = np.array([columns[0] if len(columns) == 1 else -1 for columns in used], int)
+        self.shared = (self.columns[: self.shafts, None] == stop_v) & (self.columns[: self.shafts, None] >= 0)
         distinct = np.linalg.matrix_rank(self.rows) if len(self.rows) else 0
         self.is_redundant = dynamics.constraints is not None or distinct < len(self.rows)
 
@@ -138,11 +144,12 @@ class Switching:
         if slips.any() and self.dry.rise.any():  # what slips is held by less
             level = np.where(slips, self.dry.level(speed[..., : self.shafts], np.zeros(qd.shape), ~slips), level)
             force, lower, upper = self.balance(W, a, level, modes)
-        after = np.sign(a + apply(W, force))
+        after = a + apply(W, force)
+        stopped = np.where(stopped * after[..., self.shafts :] < -LEAVES, 0.0, stopped)
         inside = (force > lower) & (force < upper)
-        start = np.where(inside, 0.0, after)[..., : self.shafts]
-        pushed = force[..., self.shafts :] != 0
-        return Modes(np.where(sliding == 0, start, sliding), np.where(pushed, stopped, 0.0))
+        start = np.where(inside, 0.0, np.sign(after))[..., : self.shafts]
+        start = np.where((stopped != 0) @ self.shared.T, 0.0, start)
+        return Modes(np.where(sliding == 0, start, sliding), stopped)
 
     def balance(self, W: np.ndarray, a: np.ndarray, level: np.ndarray, modes: Modes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The forces of resting shafts and stops, and their bounds."""

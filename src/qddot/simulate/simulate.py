@@ -10,7 +10,7 @@ import numpy as np
 from qddot.constraints.enforced import Enforced
 from qddot.errors import InputError, near_matches
 from qddot.simulate.adaptive import Adaptive
-from qddot.simulate.dynamics import Dynamics, Forces
+from qddot.simulate.dynamics import FAST, Dynamics, Forces, has_run_away
 from qddot.simulate.events import Event, Moment, as_watches, march
 from qddot.simulate.fixed_step import RungeKutta, guarded
 from qddot.simulate.friction import DryFriction, without_dry_friction
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 FIXED = ("rk4", "variational")
 ADAPTIVE = ("RK45", "DOP853", "Radau")
 CLOSE = 1e-6  # a first state this far off its constraints is put onto them
+PARTED = 1e-9  # of a step or period: times this close are one
 
 
 def simulate(
@@ -51,31 +52,43 @@ def simulate(
     progress: bool | None,
 ) -> Trajectory:
     """See `Robot.simulate`."""
-    if method not in (*FIXED, *ADAPTIVE):
-        raise InputError(f"method={method!r}: {near_matches(method, (*FIXED, *ADAPTIVE))}")
-    if not isinstance(every, int) or every < 1:
+    method = chosen_method(method)
+    if not isinstance(every, (int, np.integer)) or every < 1:
         raise InputError(f"every={every!r}: each k-th sample is kept, k a whole number from 1")
-    dry, times = DryFriction(robot), time_grid(t, step)
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if not 0 < tolerance < np.inf:
+            raise InputError(f"{name}={tolerance!r} is not a positive number")
+    dry, times = DryFriction(robot), sample_times(t, step)
     smooth = without_dry_friction(robot) if dry else robot
     numbers = inertial_parameters(robot, parameters)
     q, qd = start(robot, q0, qd0, () if numbers is None else numbers.shape[:-1])
-    dynamics = Dynamics(smooth, Forces(robot, f_ext, f_tip), numbers, enforced(smooth, constraints, numbers), threads)
-    switching, law = Switching(robot, dynamics, dry, stops), Torque(robot, torque, times, saturate)
+    law = Torque(robot, torque, times, q.shape[:-1], saturate)
+    dynamics = Dynamics(smooth, Forces(robot, f_ext, f_tip), numbers, enforced(smooth, constraints), threads)
+    switching = Switching(robot, dynamics, dry, stops)
     watches, found = as_watches(events, q.shape[:-1]), []
     refuse_beyond_stops(switching, q)
     law.begin(times[0], q, qd)
     check_first_state(dynamics, float(times[0]), q, qd, np.broadcast_to(law(times[0], q, qd), qd.shape))
     q, qd = switching.impact(*dynamics.settle(q, qd))
+    samples = kept(times, every)
     if method in ADAPTIVE:
         if q.ndim > 1:
             raise InputError(f"method={method!r} follows one motion, q0 has shape {q.shape}: use method='rk4' for a batch")
-        times = kept(times, every)
-        states = Adaptive(switching, law, watches, found).solve(q, qd, times, method, rtol, atol)
+        states = Adaptive(switching, law, watches, found).solve(q, qd, samples, method, rtol, atol)
     else:
-        advance = Variational(robot, dynamics, law) if method == "variational" else RungeKutta(robot, switching, law)
-        states = march(guarded(robot, advance), q, qd, times, every, watches, found)
-        times = kept(times, every)
+        advance = Variational(robot, switching, law) if method == "variational" else RungeKutta(robot, switching, law)
+        grid = time_grid(times, step, law.period)
+        states = march(guarded(robot, advance), q, qd, grid, np.isin(grid, samples), watches, found)
+    times = samples
     return record(shown(states, times, progress), len(times), robot, law, switching, found)
+
+
+def chosen_method(method: Any) -> str:
+    """As it is spelt here, whatever its capitals."""
+    known = {name.lower(): name for name in (*FIXED, *ADAPTIVE)}
+    if str(method).lower() not in known:
+        raise InputError(f"method={method!r}: {near_matches(str(method), known.values())}")
+    return known[str(method).lower()]
 
 
 def record(states: Iterator[Moment], most: int, robot: Robot, law: Torque, switching: Switching, found: list[Event]) -> Trajectory:
@@ -109,6 +122,8 @@ def start(robot: Robot, q0: Any, qd0: Any, batch: tuple[int, ...]) -> tuple[np.n
 
 def check_first_state(dynamics: Dynamics, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> None:
     """A state without accelerations, or off its constraints, says so before anything moves."""
+    if has_run_away(q, qd):
+        raise InputError(f"qd0 is up to {np.abs(qd).max():.3g}: speeds stay below {FAST:g} rad/s or m/s")
     if dynamics.constraints is None:
         dynamics.accelerate(t, q, qd, tau)
     else:
@@ -130,21 +145,31 @@ def refuse_beyond_stops(switching: Switching, q: np.ndarray) -> None:
 
 def inertial_parameters(robot: Robot, given: Any) -> np.ndarray | None:
     """(..., 10 bodies)."""
-    return None if given is None else robot._evaluate.prepared("parameters", given, (10 * len(robot.body_names),))
-
-
-def enforced(robot: Robot, constraints: Any, parameters: np.ndarray | None) -> Enforced | None:
-    """The constraints of a simulation; None without."""
-    if constraints is None or constraints is False:
+    if given is None:
         return None
-    if parameters is not None:
-        raise InputError("constraints know the robot's own parameters only: leave parameters out, or change the robot")
-    return Enforced(robot._evaluate, None if constraints is True else constraints)
+    inertial, all_of_them = 10 * len(robot.body_names), len(robot.parameter_names)
+    if np.shape(given)[-1:] == (all_of_them,) and all_of_them > inertial:
+        raise InputError(
+            f"parameters has {all_of_them} columns: only the first {inertial}, ten a link, may vary in a simulation; those of the "
+            "drives belong to the robot"
+        )
+    return robot._evaluate.prepared("parameters", given, (inertial,))
 
 
-def time_grid(t: Any, step: float) -> np.ndarray:
+def enforced(robot: Robot, constraints: Any) -> Enforced | None:
+    """The constraints of a simulation; None without."""
+    if constraints is False or (constraints is None and not any(c.active for c in robot.model.constraints)):
+        return None
+    found = Enforced(robot._evaluate, constraints)
+    return found if found.constraints else None
+
+
+def sample_times(t: Any, step: float) -> np.ndarray:
     """Equal steps up to a final time, or the times given."""
-    times = np.asarray(t, dtype=float)
+    try:
+        times, step = np.asarray(t, dtype=float), float(step)
+    except (TypeError, ValueError):
+        raise InputError(f"t={t!r}, step={step!r}: a final time or times, and a step, in seconds") from None
     if not np.isfinite(times).all() or not np.isfinite(step) or step <= 0:
         raise InputError(f"t={t!r}, step={step!r}: times and step are finite, and the step is positive")
     if times.ndim == 0:
@@ -155,6 +180,18 @@ def time_grid(t: Any, step: float) -> np.ndarray:
     if times.ndim != 1 or len(times) < 2 or (np.diff(times) <= 0).any():
         raise InputError(f"t has shape {times.shape}: a final time, or one row of at least two times that increase")
     return times
+
+
+def time_grid(times: np.ndarray, step: float, period: float | None) -> np.ndarray:
+    """The steps: the sample times, parted so that no step is longer than `step`, and where a controller is sampled."""
+    parts = np.maximum(np.ceil(np.diff(times) / step * (1 - PARTED)).astype(int), 1)
+    within = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
+    grid = np.append(np.repeat(times[:-1], parts) + within * np.repeat(np.diff(times) / parts, parts), times[-1])
+    if period is None:
+        return grid
+    asked = np.arange(np.floor(times[0] / period) + 1, np.ceil(times[-1] / period)) * period
+    nearest = np.abs(grid[np.clip(np.searchsorted(grid, asked), 1, len(grid) - 1)[:, None] + [-1, 0]] - asked[:, None]).min(-1)
+    return np.sort(np.concatenate([grid, asked[nearest > PARTED * period]]))
 
 
 def kept(times: np.ndarray, every: int) -> np.ndarray:

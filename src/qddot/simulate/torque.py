@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,11 +28,11 @@ class Torque:
         is_constant: they never do.
     """
 
-    def __init__(self, robot: Robot, given: Any, times: np.ndarray, saturate: bool) -> None:
+    def __init__(self, robot: Robot, given: Any, times: np.ndarray, batch: tuple[int, ...], saturate: bool) -> None:
         self.nv, self.times = robot.nv, times
-        self.law = as_law(robot.nv, given, times)
-        if getattr(given, "period", None) is not None:
-            self.law = Sampled(self.law, given.period)
+        self.law, self.period = as_law(robot.nv, given, times, batch), getattr(given, "period", None)
+        if self.period is not None:
+            self.law = Sampled(self.law, self.period)
         self.limits = TorqueLimits(robot) if saturate else None
         self.is_held = isinstance(self.law, (Constant, Table, Sampled))
         self.is_constant = isinstance(self.law, Constant) and (self.limits is None or not self.limits.active)
@@ -100,41 +100,101 @@ class Sampled:
         return self.tau
 
 
-def as_law(nv: int, given: Any, times: np.ndarray) -> Law:
-    """What a user may give, as a function of time and state."""
+def as_law(nv: int, given: Any, times: np.ndarray, batch: tuple[int, ...]) -> Law:
+    """What a user may give, as a function of time and state; `batch` are the leading dimensions of the states."""
     if given is None:
         return Constant(np.zeros(nv))
     if callable(given):
         return given  # type: ignore[return-value]
-    table = np.asarray(given, dtype=float)
+    try:
+        table = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"torque={given!r}: give an array, or a function (t, q, qd) -> tau") from None
     if not np.isfinite(table).all():
         raise InputError("torque has a value that is not finite")
+    wanted = f"{(*batch, nv)}, {(len(times), *batch, nv)} for the times, or a function"
     if table.ndim == 0 or table.shape[-1] != nv:
-        raise InputError(f"torque has shape {table.shape}: give (..., {nv}), or one row for each of the times t, or a function")
-    return Table(times, table) if table.ndim > 1 and len(table) == len(times) else Constant(table)
+        raise InputError(f"torque has shape {table.shape}: give {wanted}")
+    is_table, is_batch = table.ndim > 1 and len(table) == len(times), fits(table.shape[:-1], batch)
+    if is_table and is_batch and table.ndim == 2:
+        raise InputError(f"torque has shape {table.shape}, for {batch} motions or for as many times? Give {wanted}")
+    if not is_batch and not (is_table and fits(table.shape[1:-1], batch)):
+        raise InputError(f"torque has shape {table.shape}: give {wanted}")
+    return Constant(table) if is_batch else Table(times, table)
+
+
+def fits(shape: tuple[int, ...], batch: tuple[int, ...]) -> bool:
+    """Whether leading dimensions broadcast to those of the states."""
+    try:
+        return np.broadcast_shapes(shape, batch) == batch
+    except ValueError:
+        return False
 
 
 class TorqueLimits:
-    """Effort limits of the joints and torque-speed lines of the motors; `active` is False where there are none."""
+    """Effort limits of the joints and torque-speed lines of the motors; `active` is False where there are none.
+
+    A line belongs to a motor: with motor speeds `N qd` and `tau = N^T motor torques`, what is asked for is held at the motors.
+    """
 
     def __init__(self, robot: Robot) -> None:
         self.effort = robot.limits.effort
-        self.stall, self.speed = np.full(robot.nv, np.inf), np.full(robot.nv, np.inf)
-        columns = {c.name: c.v.start for c in robot.model.mechanism.coordinates}
-        for name, drive in robot.drives.items():
-            driven = name if drive.series_stiffness is None else f"{name}.motor"
-            if drive.torque_speed and driven in columns:
-                gear = abs(float(drive.gear_ratio))
-                self.stall[columns[driven]] = drive.torque_speed[0] * gear
-                self.speed[columns[driven]] = drive.torque_speed[1] / gear
-        self.active = bool(np.isfinite(np.concatenate([self.effort, self.stall])).any())
+        lines = [*own_lines(robot), *coupled_lines(robot)]
+        self.columns = [c for line in lines for c in line.columns]
+        self.turns = np.zeros((len(self.columns), len(self.columns)))
+        at = 0
+        for line in lines:
+            block = slice(at, at := at + len(line.columns))
+            self.turns[block, block] = line.turns
+        self.stall, self.speed = (np.array([x[k] for line in lines for x in line.stall_and_speed]) for k in (0, 1))
+        self.active = bool(lines) or bool(np.isfinite(self.effort).any())
 
     def __call__(self, tau: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """The nearest joint forces that can be had at this speed."""
-        if not self.active:
-            return tau
-        has_line, part = np.isfinite(self.stall), qd / self.speed  # the line falls from stall to zero at the no-load speed
-        upper = np.where(has_line, np.where(has_line, self.stall, 0.0) * (1 - part), np.inf)
-        lower = np.where(has_line, np.where(has_line, -self.stall, 0.0) * (1 + part), -np.inf)
-        upper, lower = np.maximum(upper, 0.0), np.minimum(lower, 0.0)
-        return np.clip(tau, np.maximum(lower, -self.effort), np.minimum(upper, self.effort))
+        """The joint forces that are left of those asked for at this speed."""
+        if self.columns:
+            N, part = self.turns, qd[..., self.columns] @ self.turns.T / self.speed
+            motors = np.linalg.solve(N.T, tau[..., self.columns, None])[..., 0]
+            upper = np.maximum(self.stall * (1 - part), 0.0)  # the line falls from stall to zero at the no-load speed
+            lower = np.minimum(-self.stall * (1 + part), 0.0)
+            held = np.clip(motors, lower, upper)
+            tau = np.broadcast_to(tau, (*held.shape[:-1], tau.shape[-1])).copy()
+            tau[..., self.columns] = held @ N
+        return np.clip(tau, -self.effort, self.effort)
+
+
+class Lines(NamedTuple):
+    """Torque-speed lines of motors that share columns of qd: each motor's (stall torque, no-load speed), inf where it has none."""
+
+    columns: list[int]
+    turns: np.ndarray
+    stall_and_speed: list[tuple[float, float]]
+
+
+NO_LINE = (np.inf, np.inf)
+
+
+def own_lines(robot: Robot) -> list[Lines]:
+    """Of the motors that drive one joint each; an elastic joint's turns with its own coordinate."""
+    columns = {c.name: c.v.start for c in robot.model.mechanism.coordinates}
+    found = []
+    for name, drive in robot.drives.items():
+        driven = name if drive.series_stiffness is None else f"{name}.motor"
+        if drive.torque_speed and driven in columns:
+            found.append(Lines([columns[driven]], np.array([[float(drive.gear_ratio)]]), [drive.torque_speed]))
+    return found
+
+
+def coupled_lines(robot: Robot) -> list[Lines]:
+    columns = {c.name: c.v.start for c in robot.model.mechanism.coordinates}
+    found = []
+    for x in robot.model.transmissions:
+        lines = [drive.torque_speed if drive and drive.torque_speed else NO_LINE for drive in x.drives]
+        if any(line is not NO_LINE for line in lines):
+            N = np.array(x.matrix, dtype=float)
+            if N.shape[0] != N.shape[1] or np.linalg.matrix_rank(N) < len(N):
+                raise InputError(
+                    f"motors {', '.join(x.motors)} have torque-speed lines, but their matrix does not say how forces are shared: "
+                    "it must be square and invertible (or simulate with saturate=False)"
+                )
+            found.append(Lines([columns[name] for name in x.joints], N, lines))
+    return found

@@ -22,8 +22,9 @@ from qddot.task_space.task import ORIENTATION, Task
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-SINGULAR = 1e-12
-"""A singular value this much smaller than the largest is rounding."""
+SINGULAR = 1e-7
+"""Of the largest singular value of `L^-1 J^T`. M_C has the inverse squares of them, so that joint forces `J^T M_C Vdot` lose twice
+the digits that J does: beyond this, all but one or two."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,6 +133,7 @@ def task_space(evaluate: Evaluator, q: ArrayLike, qd: ArrayLike, task: Task, dam
     Raises:
         SingularityError: the rows are dependent in a state, or the mass matrix is not positive definite.
     """
+    refuse_load_friction(evaluate)
     nq, nv = evaluate.model.mechanism.nq, evaluate.model.mechanism.nv
     q, qd, no_tau = evaluate.prepared("q", q, (nq,)), evaluate.prepared("qd", qd, (nv,)), np.zeros(nv)
     refuse_misfit("qd", qd, q.shape[:-1], "q")
@@ -181,6 +183,16 @@ def task_inertia(M: np.ndarray, J: np.ndarray, task: Task, damping: float | None
     refuse_dependent(s, task)
     R = Wt / s[..., None]
     return transpose(R) @ R, np.linalg.solve(transpose(L), U[..., :n, :] @ R)
+
+
+def refuse_load_friction(evaluate: Evaluator) -> None:
+    """It depends on the accelerations, and so is no force d_C of the state."""
+    loaded = [body.joint_name for body in evaluate.model.bodies if body.drive.load]
+    if loaded:
+        raise InputError(
+            f"joint {loaded[0]!r} has friction in proportion to its load, which is no force of the state alone and has no place in "
+            "task space: leave load_friction out, or use inverse_dynamics and forward_dynamics"
+        )
 
 
 def refuse_too_many(task: Task, freedoms: int) -> None:

@@ -11,12 +11,15 @@ from qddot.compile.arrays import first_index
 from qddot.compile.evaluate import Evaluator
 from qddot.compile.together import compute_together
 from qddot.errors import InputError
-from qddot.task_space.dynamics import SINGULAR, transpose
+from qddot.task_space.dynamics import transpose
 from qddot.task_space.task import Task
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
+
+ROUNDING = 1e-12
+"""A singular value this much smaller than the largest is zero."""
 
 
 class Ellipsoid(NamedTuple):
@@ -119,7 +122,7 @@ def axes(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Of `{A x: |x| = 1}`, A (..., m, n): directions (..., m, m) and lengths (..., m), longest first, rounding taken for zero."""
     U, s, _ = np.linalg.svd(A)
     lengths = np.zeros(U.shape[:-1])
-    lengths[..., : s.shape[-1]] = np.where(s > SINGULAR * s[..., :1], s, 0)
+    lengths[..., : s.shape[-1]] = np.where(s > ROUNDING * s[..., :1], s, 0)
     return U, lengths
 
 

@@ -1,0 +1,66 @@
+"""A robot that moves under constraints, state after state: compiled, and with care in the few states that ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from qddot.compile.evaluate import Options
+from qddot.compile.kernel import Kernel
+from qddot.compile.repeated import Inputs, Repeated
+from qddot.constraints.enforced import ConstrainedDynamics, Enforced
+from qddot.constraints.motion_program import motion_program
+
+COLUMNS, STEP_COLUMNS = 20, 12
+"""Every operation of an elimination becomes an instruction, and there are some nv^3: for more columns than these, accelerations and
+steps of four of them take seconds to compile."""
+
+
+class InMotion(Enforced):
+    """The same robot and constraints as another, over and over.
+
+    Args:
+        parameters: inertial parameters (..., 10 bodies) instead of the robot's own, or None.
+        has_wrench: external forces are given with every state.
+
+    Attributes:
+        is_compiled, has_compiled_step: the robot is small enough for it.
+    """
+
+    def __init__(self, enforced: Enforced, parameters: np.ndarray | None, has_wrench: bool, options: Options) -> None:
+        super().__init__(enforced.evaluate, enforced.constraints, parameters)
+        self.has_wrench, self.options = has_wrench, options
+        columns = self.evaluate.model.mechanism.nv
+        self.is_compiled, self.has_compiled_step = columns <= COLUMNS, columns <= STEP_COLUMNS
+        self._accelerate = self.repeated("accelerations", lambda inputs: self.careful(inputs).accelerations(**inputs))
+        self._settle = self.repeated("settled", lambda inputs: self.careful(inputs).settled(**inputs))
+
+    def careful(self, inputs: Inputs) -> Enforced:
+        """What knows every case, for the parameters among the inputs, which are taken out."""
+        return Enforced(self.evaluate, self.constraints, inputs.pop("parameters", None))
+
+    def repeated(self, what: str, careful: Callable[[Inputs], Sequence[np.ndarray]]) -> Repeated:
+        """One of `motion_program.MOTIONS`, compiled; `careful` computes the states in which rows may depend on each other."""
+        options = {"wrench": self.has_wrench and what != "settled", "runtime": self.parameters is not None}
+        trace = lambda: motion_program(self.evaluate.model, self.constraints, what, **options)  # noqa: E731
+
+        def kernel() -> Kernel:
+            return self.evaluate.compiled((what, self.constraints, *options.values()), trace, np.dtype(float))
+
+        return Repeated(self.evaluate, what, kernel, self.options, careful)
+
+    def given(self, **inputs: Any) -> Inputs:
+        return inputs if self.parameters is None else inputs | {"parameters": self.parameters}
+
+    def accelerations(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, **wrench: np.ndarray) -> ConstrainedDynamics:
+        if not self.is_compiled:
+            return super().accelerations(q, qd, tau, **wrench)
+        return ConstrainedDynamics(*self._accelerate(**self.given(q=q, qd=qd, tau=tau, **wrench)))
+
+    def settled(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if not self.is_compiled:
+            return super().settled(q, qd)
+        q, qd = self._settle(**self.given(q=q, qd=qd))
+        return q, qd

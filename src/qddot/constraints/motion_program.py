@@ -1,0 +1,125 @@
+"""Motion under constraints as programs: accelerations, a step of order four, and the way back onto the constraints.
+
+The constraints are traced and differentiated once; their program is replayed in every stage of a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from qddot.algorithms.forward_dynamics import Accelerations, delivered_torque, factored_mass_matrix
+from qddot.algorithms.inverse_dynamics import Wrenches, load_torque
+from qddot.algorithms.kinematics import Scalars, coordinate_rates, zeros
+from qddot.algorithms.steps import along, kutta, unit_quaternions
+from qddot.compile.trace import forces, recorded
+from qddot.constraints.constraint import Constraint
+from qddot.constraints.elimination import Matrix, all_positive, eliminated
+from qddot.constraints.enforced import CLOSED
+from qddot.constraints.trace import constraint_program
+from qddot.graph.expr import Expr, Trace
+from qddot.graph.program import Input, Output, Program
+from qddot.graph.replay import replay
+from qddot.model.model import LiftedModel, Model
+from qddot.model.scalar import Scalar
+
+CORRECTIONS = 2
+"""Newton steps with one matrix: they close what a step of order four opens, a millionth or less, to the square and to the cube."""
+
+MOTIONS = {
+    "accelerations": (("q", "qd", "tau"), ("qdd", "lam")),
+    "step": (("q", "qd", "tau", "dt"), ("q_next", "qd_next")),
+    "settled": (("q", "qd"), ("q_next", "qd_next")),
+}
+"""Inputs and outputs; wrench and parameters may come on top, and there is one margin."""
+
+
+def motion_program(model: Model, constraints: Sequence[Constraint], what: str, *, wrench: bool, runtime: bool) -> Program:
+    """One of `MOTIONS`.
+
+    Args:
+        wrench: add an input (bodies, 6), external forces as in `qddot.compile.trace`.
+        runtime: add a last input, the inertial parameters.
+    """
+    names, results = MOTIONS[what]
+    links, nv = sum(body.is_link for body in model.bodies), model.mechanism.nv
+    shapes = {"q": (model.mechanism.nq,), "dt": (1,), "wrench": (links, 6), "parameters": (10 * links,)}
+    names = (*names, *["wrench"] * wrench, *["parameters"] * runtime)
+    inputs = tuple(Input(name, shapes.get(name, (nv,))) for name in names)
+    recorder = Trace()
+    given = {x.name: [recorder.variable(k, i) for i in range(x.size)] for k, x in enumerate(inputs)}
+    lifted = recorded(model, recorder, given, regrouped=True)
+    tree = ConstrainedTree(lifted, constraints)
+    f_ext = forces(model, given["wrench"]) if wrench else None
+    q, qd = given["q"], given["qd"]
+
+    def accelerate(q: Scalars, qd: Scalars) -> Accelerations:
+        qdd, _, margins = tree.accelerations(q, qd, given["tau"], f_ext)
+        return qdd, margins
+
+    if what == "accelerations":
+        *values, margins = tree.accelerations(q, qd, given["tau"], f_ext)
+    elif what == "step":
+        *values, margins = kutta(lifted, q, qd, given["dt"][0], accelerate)
+    else:
+        *values, margins = tree.settled(q, qd)
+    verdict = Output("margins", (1,), (all_positive(recorder, margins),))
+    return Program(what, inputs, (*(Output(n, (len(x),), tuple(x)) for n, x in zip(results, values, strict=True)), verdict))
+
+
+class Rows(NamedTuple):
+    """`A v = -c`, without rows of zeros, which ask for nothing: `kept` are the others."""
+
+    kept: list[int]
+    A: Matrix
+    c: list[Scalar]
+
+
+class ConstrainedTree:
+    """A robot and its constraints over the nodes of one trace. Each method also returns margins, positive where the rest holds.
+
+    Attributes:
+        moving: the program of A and `Adot qd`.
+        closing: that of A and h, of holonomic constraints only.
+    """
+
+    def __init__(self, model: LiftedModel, constraints: Sequence[Constraint]) -> None:
+        self.model = model
+        self.moving = constraint_program(model.source, constraints, ("A", "Adot_qd"))
+        self.closing = constraint_program(model.source, [c for c in constraints if c.holonomic], ("A", "h"))
+
+    def rows(self, program: Program, q: Scalars, qd: Scalars) -> Rows:
+        flat, c = replay(program, self.model.field, q, qd)
+        A = [flat[i : i + self.model.nv] for i in range(0, len(flat), self.model.nv)]
+        kept = [i for i, row in enumerate(A) if any(x.__class__ is Expr or x != 0 for x in row)]
+        return Rows(kept, [A[i] for i in kept], [c[i] for i in kept])
+
+    def accelerations(
+        self, q: Scalars, qd: Scalars, tau: Scalars, f_ext: Wrenches | None
+    ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+        """qdd and lam: `A qdd = -Adot qd`, nearest to what the robot would do without constraints."""
+        model, rows = self.model, self.rows(self.moving, q, qd)
+        M, margins = factored_mass_matrix(model, q)
+        bias = load_torque(model, q, qd, zeros(model.nv), f_ext)
+        free = M.solve([t - b for t, b in zip(delivered_torque(model, qd, tau), bias)])
+        solver = eliminated(M, rows.A)
+        qdd, found = solver.within(free, rows.c)
+        lam = zeros(self.moving.outputs[1].size)
+        for i, x in zip(rows.kept, found):
+            lam[i] = x
+        return qdd, lam, [*margins, *solver.margins]
+
+    def settled(self, q: Scalars, qd: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+        """q and qd back on the constraints, from which rounding and truncation lead away: `h = 0` and `A qd = 0`."""
+        model, rows = self.model, self.rows(self.closing, q, qd)
+        M, margins = factored_mass_matrix(model, q)
+        solver = eliminated(M, rows.A)
+        margins += solver.margins
+        for _ in range(CORRECTIONS):
+            displacement, _ = solver.within(zeros(model.nv), rows.c)
+            q = unit_quaternions(model, along(q, coordinate_rates(model, q, displacement), 1))
+            rows = self.rows(self.closing, q, qd)
+        margins += [CLOSED**2 - h * h for h in rows.c]
+        rows = self.rows(self.moving, q, qd)
+        solver = eliminated(factored_mass_matrix(model, q)[0], rows.A)
+        return list(q), solver.within(qd, zeros(len(rows.A)))[0], [*margins, *solver.margins]

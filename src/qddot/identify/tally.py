@@ -1,0 +1,135 @@
+"""Residuals of a log that comes in chunks: sums instead of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qddot.identify.base import Base
+from qddot.identify.residuals import TOLERATED, Residuals, nrms, residuals
+from qddot.identify.signals import Signals
+
+
+class Sums(NamedTuple):
+    """Of one chunk; each (nv,) but the counts."""
+
+    raw: np.ndarray
+    measured: np.ndarray
+    count: int
+    filtered: np.ndarray
+    filtered_measured: np.ndarray
+    samples: int
+    colour: np.ndarray
+    outliers: np.ndarray
+    spread: np.ndarray
+    begins: bool
+
+
+def sums(left: Residuals, signals: Signals) -> Sums:
+    """Squares of errors and torques; what is a mean of the chunk, times what it is weighted by."""
+    own = signals.owned
+    filtered = np.sum(left.filtered**2, axis=0)
+    return Sums(
+        raw=np.sum(left.raw[own] ** 2, axis=0),
+        measured=np.sum(left.measured[own] ** 2, axis=0),
+        count=own.stop - own.start,
+        filtered=filtered,
+        filtered_measured=np.sum(left.filtered_measured**2, axis=0),
+        samples=left.samples,
+        colour=left.colour * filtered,
+        outliers=left.outliers * (own.stop - own.start),
+        spread=left.spread,
+        begins=not signals.goes_on[0],
+    )
+
+
+class Tally:
+    """What parameters leave of a log that was streamed, with the figures of `Residuals`.
+
+    Attributes:
+        shown: samples of the first chunk, for plots.
+    """
+
+    def __init__(self, shown: Residuals, chunks: list[Sums]) -> None:
+        self.shown, self._chunks = shown, chunks
+
+    def _total(self, name: str) -> Any:
+        return sum(getattr(chunk, name) for chunk in self._chunks)
+
+    @property
+    def samples(self) -> int:
+        """Filtered ones."""
+        return self._total("samples")
+
+    @property
+    def relative_raw(self) -> float:
+        """|error| / |tau| over all joints, of the torques as measured."""
+        return float(np.sqrt(self._total("raw").sum() / self._total("measured").sum()))
+
+    @property
+    def relative(self) -> float:
+        """The same of the filtered torques."""
+        return float(np.sqrt(self._total("filtered").sum() / self._total("filtered_measured").sum()))
+
+    @property
+    def rms_raw(self) -> np.ndarray:
+        """(nv,), N m."""
+        return np.sqrt(self._total("raw") / self._total("count"))
+
+    @property
+    def rms(self) -> np.ndarray:
+        """(nv,), N m, of the filtered torques."""
+        return np.sqrt(self._total("filtered") / self._total("samples"))
+
+    @property
+    def nrms_raw(self) -> float:
+        """Rms over twice the torque limit, mean over the joints that have one."""
+        return nrms(self.rms_raw, self.shown.limits)
+
+    @property
+    def nrms(self) -> float:
+        """The same of the filtered torques."""
+        return nrms(self.rms, self.shown.limits)
+
+    @property
+    def by_segment(self) -> np.ndarray:
+        """Rms of the filtered errors of all joints in each file or stretch without a pause, N m."""
+        starts = np.flatnonzero([chunk.begins for chunk in self._chunks])
+        squares = np.add.reduceat([np.mean(chunk.filtered) for chunk in self._chunks], starts)
+        return np.sqrt(squares / np.add.reduceat([chunk.samples for chunk in self._chunks], starts))
+
+    @property
+    def spread(self) -> np.ndarray:
+        """Robust standard deviation of each joint's filtered errors (nv,), N m: the median of the chunks'."""
+        return np.median([chunk.spread for chunk in self._chunks], axis=0)
+
+    @property
+    def colour(self) -> np.ndarray:
+        """As `Residuals.colour` (nv,), within chunks."""
+        power = self._total("filtered")
+        return self._total("colour") / np.where(power > 0, power, 1.0)
+
+    @property
+    def outliers(self) -> np.ndarray:
+        """As `Residuals.outliers` (nv,)."""
+        return self._total("outliers") / self._total("count")
+
+    @property
+    def has_outliers(self) -> bool:
+        """Whether there are more than noise has."""
+        return bool(np.any(self.outliers > TOLERATED))
+
+
+def tallied(base: Base, theta: np.ndarray, parts: Iterable[Signals]) -> Residuals | Tally:
+    """What base parameters leave of a log: every sample if it comes in one part, else sums."""
+    parts = iter(parts)
+    first = next(parts)
+    shown = residuals(base, theta, first)
+    second = next(parts, None)
+    if second is None:
+        return shown
+    rest = [sums(residuals(base, theta, part), part) for part in chain([second], parts)]
+    return Tally(shown, [sums(shown, first), *rest])
