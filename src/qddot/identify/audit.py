@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qddot.errors import InputError
-from qddot.identify.lowpass import LowPass, convolved
-from qddot.identify.resample import grid, is_uniform, onto
-from qddot.identify.spectrum import motion_band
+from qddot.identify.smoothed import Smoothed, smoothed
 from qddot.identify.table import Finding
 
 if TYPE_CHECKING:
@@ -20,6 +18,8 @@ if TYPE_CHECKING:
 
 JITTER = 0.05  # of a step, rms, from where it is worth a warning
 EVEN = 1e-6  # of a step, rms, below which nobody need know
+FAR_OFF = 3.0  # times the described weight, or a third of it
+WEIGHT_BLOCKS = 20
 STUCK = 10  # equal samples in a row at the largest value: a channel at its stop
 
 
@@ -53,7 +53,11 @@ def timing(log: Log) -> Iterator[Finding]:
     """Rate, jitter and missing samples."""
     if len(log) < 3:
         return
-    steps = np.concatenate([np.diff(log.t[s]) for s in log.segments]) * log.rate
+    parts = [np.diff(log.t[s]) for s in log.segments if s.stop - s.start > 2]
+    if not parts:
+        return
+    rates = [1 / usual_step(part) for part in parts]
+    steps = np.concatenate([part * rate for part, rate in zip(parts, rates)])  # each in steps of its own segment
     jitter = float(np.sqrt(np.mean((steps[steps < 1.5] - 1) ** 2)))
     level = "warning" if jitter > JITTER else "found"
     even = f"steps vary by {100 * jitter:.2g} % rms, {100 * np.abs(steps - 1).max():.3g} % at most"
@@ -63,9 +67,14 @@ def timing(log: Log) -> Iterator[Finding]:
         yield Finding(
             "warning", "missing", f"{missing} samples within segments, {np.sum(steps > 1.5)} places: interpolated when prepared"
         )
-    rates = [1 / np.median(np.diff(log.t[s])) for s in log.segments if s.stop - s.start > 2]
-    if max(rates, default=1) > 1.05 * min(rates, default=1):
+    if max(rates) > 1.05 * min(rates):
         yield Finding("warning", "rates", f"segments of {min(rates):.4g} to {max(rates):.4g} Hz (resampled(rate) makes them one)")
+
+
+def usual_step(steps: np.ndarray) -> float:
+    """The mean step, lost samples left out."""
+    usual = np.median(steps)
+    return float(steps[(steps > 0.5 * usual) & (steps < 1.5 * usual)].mean())
 
 
 def channels(log: Log) -> Iterator[Finding]:
@@ -143,25 +152,17 @@ def velocity_agreement(log: Log) -> Agreement:
     """
     if log.qd is None:
         raise InputError("the log has no velocities to compare with its positions")
-    segment = max(log.segments, key=lambda s: s.stop - s.start)
-    rate, t = log.rate, log.t[segment]
-    q, qd = log.q[segment], log.qd[segment]
-    if not is_uniform(t, rate):
-        times = grid(t, rate)
-        q, qd = onto(times, t, q), onto(times, t, qd)
-    span = len(q) / rate
-    low_pass = LowPass(rate, min(rate / 4, max(*motion_band(q, rate), 16 / span)))
-    if len(q) < 2 * low_pass.half + 19:
-        n = log.n
-        return Agreement(np.ones(n), np.zeros(n), np.ones(n), 1 / rate)
-    smooth, v, a = convolved(qd[4:-4], low_pass.smooth), convolved(q, low_pass.slope), convolved(q, low_pass.curvature)
+    motion = smoothed(log)
+    if motion is None or motion.measured_qd is None:
+        return Agreement(np.ones(log.n), np.zeros(log.n), np.ones(log.n), 1 / log.rate)
+    smooth, v, a = motion.measured_qd, motion.qd, motion.qdd
     scale, delay, rest = np.ones(log.n), np.zeros(log.n), np.zeros(log.n)
-    moving = np.ptp(q, axis=0) > 0.01
+    moving = np.ptp(motion.q, axis=0) > 0.01
     for i in np.flatnonzero(moving):
         (scale[i], late), *_ = np.linalg.lstsq(np.column_stack([v[:, i], -a[:, i]]), smooth[:, i], rcond=None)
         delay[i] = late / scale[i] if scale[i] else 0.0
         rest[i] = np.std(smooth[:, i] - scale[i] * v[:, i] + late * a[:, i]) / np.std(v[:, i])
-    return Agreement(scale, delay, rest, 1 / rate)
+    return Agreement(scale, delay, rest, 1 / log.rate)
 
 
 def agreement_findings(log: Log) -> Iterator[Finding]:
@@ -190,18 +191,48 @@ def within_limits(log: Log, robot: Robot) -> Iterator[Finding]:
 
 
 def gravity(log: Log, robot: Robot) -> Iterator[Finding]:
-    """Whether torques follow the weight the robot's own parameters predict: order, signs and zeros of joints show here."""
-    if robot.symbols or robot.nv != log.n or robot.nq != log.n:
+    """Whether torques follow those of the robot as described, where its weight shows: order, signs, zeros and units of joints.
+
+    Described masses are seldom wrong by more than a factor of three; units, gears and currents are.
+    """
+    if robot.symbols or robot.nv != log.n or robot.nq != log.n or len(log) < 2:
         return
-    weight = robot.gravity_torque(log.q)
-    for i, name in enumerate(log.joint_names):
-        if np.std(weight[:, i]) < 0.05 * max(np.std(weight, axis=0).max(), 1e-9) or np.std(log.tau[:, i]) == 0:
-            continue
-        correlation = float(np.corrcoef(weight[:, i], log.tau[:, i])[0, 1])
-        if correlation < -0.5:
-            message = f"tau of {name} runs against the robot's weight (correlation {correlation:.2f}): a reversed sign or axis?"
-            yield Finding("warning", "gravity", message)
-        else:
-            yield Finding(
-                "found", "gravity", f"tau of {name} and the weight of the robot as described: correlation {correlation:.2f}"
-            )
+    motion = smoothed(log, above=5.0)  # torques have the harmonics of the motion too
+    if motion is None:
+        return
+    weight, described = robot.gravity_torque(motion.q), robot.inverse_dynamics(motion.q, motion.qd, motion.qdd)
+    size = np.std(weight, axis=0)
+    with_it, against, off = [], [], []
+    for i in np.flatnonzero((size > 0.05 * max(size.max(), 1e-9)) & (np.std(motion.tau, axis=0) > 0)):
+        slope, error = slope_of(motion, described, weight, int(i))
+        told = f"{log.joint_names[i]} {slope:.3g} +- {error:.1g}"
+        if abs(slope) > 3 * error:
+            (with_it if slope > 0 else against).append(told)
+        if abs(slope) - 3 * error > FAR_OFF or abs(slope) + 3 * error < 1 / FAR_OFF:
+            off.append(told)
+    if against:
+        others = f", with them at {', '.join(with_it)}" if with_it else ""
+        message = f"tau runs against the robot's weight and inertia as described at {', '.join(against)}{others}"
+        yield Finding("warning", "gravity", f"{message}: a reversed sign or axis, or another order?")
+    if off:
+        message = f"tau is far from the robot's weight and inertia as described, by factors {', '.join(off)}"
+        yield Finding("warning", "gravity", f"{message}: another unit, a gear, currents?")
+    elif with_it and not against:
+        yield Finding("found", "gravity", f"tau over that of the robot's weight and inertia as described: {', '.join(with_it)}")
+
+
+def slope_of(motion: Smoothed, described: np.ndarray, weight: np.ndarray, i: int) -> tuple[float, float]:
+    """tau = slope * described + rotor inertia * qdd + friction + offset, for joint i: the slope and its standard error.
+
+    Described torques hold the noise of accelerations, which would pull the slope to zero; the weight stands for them as an
+    instrument. The error is by leaving out one block of time after the other, since neighbouring samples know each other.
+    """
+    qd, tau = motion.qd[:, i], motion.tau[:, i]
+    rest = np.column_stack([motion.qdd[:, i], qd, np.tanh(qd / (0.1 * max(np.std(qd), 1e-12))), np.ones(len(qd))])
+    X, Z = np.column_stack([described[:, i], rest]), np.column_stack([weight[:, i], rest])
+    parts = np.array_split(np.arange(len(qd)), WEIGHT_BLOCKS)
+    ZX, Zt = np.array([Z[p].T @ X[p] for p in parts]), np.array([Z[p].T @ tau[p] for p in parts])
+    slopes = np.array([np.linalg.lstsq(ZX.sum(axis=0) - a, Zt.sum(axis=0) - b, rcond=None)[0][0] for a, b in zip(ZX, Zt)])
+    k = len(parts)
+    error = np.sqrt((k - 1) / k * np.sum((slopes - slopes.mean()) ** 2))
+    return float(np.linalg.lstsq(ZX.sum(axis=0), Zt.sum(axis=0), rcond=None)[0][0]), float(error)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypedDict, get_args
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from qddot.errors import InputError
-from qddot.identify.layout import Choice, Layout, layout_of
-from qddot.identify.table import Finding, Table, bad_row
-from qddot.identify.units import TimeUnit, angle_scale, time_scale
+from qddot.identify.column_names import shown
+from qddot.identify.layout import Choice, Group, Layout, layout_of
+from qddot.identify.table import Finding, Hints, Table, bad_row
+from qddot.identify.units import SCALE, TIME, TimeUnit, angle_scale, time_scale, velocity_scale
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -35,7 +37,9 @@ class Options(TypedDict, total=False):
     torque_matrix: ArrayLike
     """(n, n): joint torques from the file's; by default N^T, which keeps power"""
     gains: ArrayLike
-    """(n,): torque a unit of the file's torque or current column"""
+    """(n,): N m an ampere of the file's currents; N m a unit of its torques, where their names give none"""
+    topic: str
+    """of a bag with several topics of joint states"""
     repair: bool
     """leave out rows that are no samples, and report them, instead of refusing the file"""
 
@@ -48,18 +52,23 @@ class Reading:
         if unknown:
             raise TypeError(f"Log.load() has no option {min(unknown)!r}")
         self.robot, self.options = robot, options
-        self.repair = options.get("repair", False)
+        if robot is not None and not hasattr(robot, "joint_names"):
+            raise InputError(f"the robot is a {type(robot).__name__}: Log.load(path, robot), with a robot of qddot.load")
+        joints = robot.joint_names if robot else ()
+        self.hints = Hints(options.get("repair", False), options.get("topic"), joints)
         self.layout: Layout | None = None
         self.start: float | None = None
         self.last: float | None = None
-        self.epoch = 0
+        self.position: np.ndarray | None = None
+        self.epoch = np.empty(0)
         self.joint_names: tuple[str, ...] = ()
         self.time = 1.0
-        self.to_joint = self.to_torque = self.offsets = np.empty(0)
+        self.offsets = np.empty(0)
+        self.to_si: dict[str, np.ndarray] = {}
 
     def new_file(self) -> None:
         """The clock of the next file starts anew."""
-        self.start = self.last = None
+        self.start = self.last = self.position = None
 
     def converted(self, table: Table) -> tuple[dict[str, np.ndarray], list[Finding]]:
         """Arrays t (N,), q, qd, qdd, tau (N, n) of a table, and what was found on the way."""
@@ -77,16 +86,33 @@ class Reading:
                 findings.append(Finding("found", "time", f"{table.file}: begins at {self.start:.10g}, which becomes 0"))
         arrays = {"t": (raw.pop("t") - self.start) * self.time}
         for name, value in raw.items():
-            arrays[name] = mapped(value, self.to_torque if name == "tau" else self.to_joint)
-        arrays["q"] = arrays["q"] + self.offsets
+            arrays[name] = mapped(value, self.to_si[name])
+        arrays["q"] = self._unwound(arrays["q"], table.file, findings) + self.offsets
         return arrays, findings
+
+    def _unwound(self, q: np.ndarray, file: str, findings: list[Finding]) -> np.ndarray:
+        """Joint angles that jump by a turn, where a controller counts from 0 to 360 degrees, as they moved.
+
+        Only of joints that otherwise move by less than a quarter of a turn from sample to sample, so that a jump is plain.
+        """
+        before = q[:1] if self.position is None else self.position
+        unwound = np.unwrap(np.concatenate([before, q]), axis=0)
+        plain = np.mean(np.abs(np.diff(unwound, axis=0)) < np.pi / 2, axis=0) > 0.99
+        unwound = np.where(plain & self._angular(q.shape[1]), unwound[1:], q)
+        self.position = unwound[-1:]
+        jumps = np.sum(np.abs(np.diff(unwound - q, axis=0)) > np.pi, axis=0)
+        for i in np.flatnonzero(jumps):
+            message = f"{file}: {self.joint_names[i]} jumps by a turn {jumps[i]} times: counted on"
+            findings.append(Finding("repaired", "angles", message))
+        return unwound
 
     def _lay_out(self, table: Table, findings: list[Finding]) -> None:
         names = self.robot.joint_names if self.robot else None
         self.layout = layout_of(table, self.options.get("columns"), names)
-        findings += self.layout.findings
-        if table.texts:
-            findings.append(Finding("found", "columns", f"text, left out: {', '.join(table.texts)}"))
+        findings += [*table.findings, *self.layout.findings]
+        for why in dict.fromkeys(table.left_out.values()):
+            names_left = (name for name, reason in table.left_out.items() if reason == why)
+            findings.append(Finding("found", "columns", f"{why}, left out: {shown(names_left)}"))
         labels = self.layout.groups["q"].labels
         self.joint_names = names or tuple(f"joint{label}" if label.isdigit() else label for label in labels)
 
@@ -97,17 +123,25 @@ class Reading:
         if "current" in raw:
             raw["tau"] = raw.pop("current")
         if "t" in raw:
-            t = raw["t"][:, 0]
-            if t.dtype.kind in "iu":  # nanoseconds since 1970 do not fit a double
-                self.epoch = int(t[0]) if self.start is None else self.epoch
-                raw["t"] = t.astype(np.int64) - self.epoch
-            else:
-                raw["t"] = t
+            raw["t"] = self._time(self.layout.take(table, "t"))
         elif "rate" in self.options:
             raw["t"] = table.row - 1 + np.arange(len(table), dtype=float)
         else:
             raise InputError(f"{table.file}: no time column (give rate= in Hz, or columns={{'t': ...}})")
         return {name: np.asarray(value, dtype=float) for name, value in raw.items()}
+
+    def _time(self, t: np.ndarray) -> np.ndarray:
+        """Time (N,) of one column, or of seconds and nanoseconds. Counted from the first, since 1970 does not fit a double."""
+        assert self.layout is not None
+        if t.dtype.kind in "iu" or t.shape[1] > 1:
+            self.epoch = t[0].copy() if self.start is None else self.epoch
+            t = t - self.epoch
+        units = self.layout.units("t")
+        if t.shape[1] == 1:
+            return t[:, 0]
+        if None in units:
+            raise InputError("time in several columns needs their units in the names, as in sec and nanosec (or give one column)")
+        return t @ [unit.scale for unit in units if unit]
 
     def _sound(self, table: Table, raw: dict[str, np.ndarray], findings: list[Finding]) -> dict[str, np.ndarray]:
         """Refuses rows that are no samples; with `repair` leaves them out and says so."""
@@ -124,7 +158,7 @@ class Reading:
             self.last = float(t[-1])
             return raw
         first = min(faults)
-        if not self.repair:
+        if not self.hints.repair:
             more = f"; {len(faults) - 1} more such rows" if len(faults) > 1 else ""
             raise bad_row(table.file, table.row + first, faults[first] + more, "repair=True leaves such rows out")
         kept = np.setdiff1d(np.arange(len(t)), sorted(faults))
@@ -147,32 +181,95 @@ class Reading:
 
     def _decide(self, table: Table, raw: dict[str, np.ndarray], findings: list[Finding]) -> None:
         """Units, matrices and gains, once."""
-        layout, n = self.layout, raw["q"].shape[1]
-        assert layout is not None
-        said: TimeUnit | None = self.options.get("time_unit")
-        if said is None and "t" in layout.groups:
-            said = next((unit for unit in get_args(TimeUnit) if unit != "s" and layout.says("t", {unit})), None)
-        self.time, found = time_scale(table.file, raw["t"], raw["q"], raw.get("qd"), said, self.options.get("rate"))
-        findings.append(found)
+        n = raw["q"].shape[1]
+        assert self.layout is not None
+        for quantity, group in self.layout.groups.items():
+            if strange := strange_units(group):
+                message = f"[{strange}] of {quantity} is no unit known here: taken as if nothing was said"
+                findings.append(Finding("warning", "units", message))
         motors = matrix(self.options.get("motor_matrix"), n, "motor_matrix")
-        inverse = np.linalg.inv(motors)
-        limits = (self.robot.limits.lower, self.robot.limits.upper) if self.robot else None
-        named = layout.says("q", {"deg", "degree", "degrees"})
-        scale, found = angle_scale(raw["q"] @ inverse.T, self.options.get("degrees"), named, limits)
-        findings.append(found)
-        angular = self._angular(n)
-        self.to_joint = np.where(angular, scale, 1.0)[:, None] * inverse
         self.offsets = vector(self.options.get("offsets"), n, "offsets", 0.0)
+        findings += self._decide_positions(raw, np.linalg.inv(motors))
+        findings += self._decide_time(table, raw)
+        findings += self._decide_torques(n, motors)
+
+    def _decide_positions(self, raw: dict[str, np.ndarray], inverse: np.ndarray) -> Iterator[Finding]:
+        """Joint positions, velocities and accelerations from the file's: q = N^-1 motor, each in the unit its name says."""
+        assert self.layout is not None
+        named, told = self._named("q"), self.options.get("degrees")
+        guess = np.ones(len(inverse))
+        if told is not None or named is None:
+            limits = (self.robot.limits.lower, self.robot.limits.upper) if self.robot else None
+            scale, found = angle_scale(raw["q"] @ inverse.T, told, limits)
+            guess = np.where(self._angular(len(inverse)), scale, 1.0)
+            named = None
+        else:
+            found = Finding("found", "angles", f"in {self._units('q')}, as the columns are named")
+        yield found
+        self.to_si["q"] = guess[:, None] * inverse * (1.0 if named is None else named)
+        for name in {"qd", "qdd"} & set(raw):
+            own = self._named(name)
+            self.to_si[name] = self.to_si["q"] if own is None else inverse * own
+
+    def _decide_time(self, table: Table, raw: dict[str, np.ndarray]) -> Iterator[Finding]:
+        """Seconds a unit of time, and velocities that are not in the positions' unit."""
+        assert self.layout is not None
+        t, q = raw["t"], mapped(raw["q"], self.to_si["q"])
+        qd = mapped(raw["qd"], self.to_si["qd"]) if "qd" in raw else None
+        rate, told = self.options.get("rate"), self.options.get("time_unit")
+        if rate is not None:
+            if not rate > 0:
+                raise InputError(f"rate={rate}: samples a second, above zero")
+            step = float(np.median(np.diff(t))) if len(t) > 1 else 1.0
+            self.time, found = (
+                1 / (rate * step),
+                Finding("found", "time", f"rate={rate:g} Hz as told; a step of the file is {step:g}"),
+            )
+        elif told is not None:
+            if told not in SCALE:
+                raise InputError(f"time_unit={told!r}: one of {', '.join(SCALE)} (a sample count needs rate=)")
+            self.time, found = SCALE[told], Finding("found", "time", f"in {told}, as told")
+        else:
+            fastest = self.robot.limits.velocity if self.robot else None
+            units = self.layout.units("t")
+            said = units[0] if len(units) == 1 else TIME["s"]
+            self.time, found = time_scale(table.file, t, q, qd, said, fastest)
+        yield found
+        if qd is not None and self._named("qd") is None and (other := velocity_scale(t * self.time, q, qd)):
+            self.to_si["qd"] = self.to_si["qd"] * other[0]
+            yield other[1]
+
+    def _decide_torques(self, n: int, motors: np.ndarray) -> Iterator[Finding]:
+        """Joint torques from the file's torques or currents."""
+        assert self.layout is not None
+        column = "tau" if "tau" in self.layout.groups else "current"
+        group, units, scale = self.layout.groups[column], self.layout.units(column), self._named(column)
         torques = matrix(self.options.get("torque_matrix", motors.T), n, "torque_matrix")
-        self.to_torque = torques * vector(self.options.get("gains"), n, "gains", 1.0)
+        gains = vector(self.options.get("gains"), n, "gains", 1.0)
+        self.to_si["tau"] = torques * gains * (1.0 if scale is None else scale)
         if "motor_matrix" in self.options and "torque_matrix" not in self.options:
-            findings.append(
-                Finding("assumed", "torque", "joint torques are N^T times the motors', which keeps power (torque_matrix=)")
-            )
-        if "tau" not in layout.groups and "gains" not in self.options:
-            findings.append(
-                Finding("warning", "torque", f"tau is a current, {layout.groups['current']}, without gains: not in N m")
-            )
+            yield Finding("assumed", "torque", "joint torques are N^T times the motors', which keeps power (torque_matrix=)")
+        named = "" if scale is None else f" in {self._units(column)}, as the columns are named"
+        kinds = {unit.kind for unit in units if unit} or {"current" if column == "current" else ""}
+        if kinds != {""} and "gains" not in self.options:
+            what = "a share of a rated torque" if "share" in kinds else "a current"
+            yield Finding("warning", "torque", f"tau is {what}, {group}{named}, without gains: not in N m (gains=)")
+        elif named:
+            yield Finding("found", "torque", f"{group}{named}")
+        elif "gains" not in self.options:
+            yield Finding("assumed", "torque", "in N m, or N: the columns name no unit (gains= if not)")
+
+    def _named(self, quantity: str) -> np.ndarray | None:
+        """SI units a unit of each column (k,), where their names say; one that says nothing is like the first that does."""
+        assert self.layout is not None
+        units = self.layout.units(quantity)
+        first = next((unit for unit in units if unit), None)
+        return np.array([(unit or first).scale for unit in units]) if first else None
+
+    def _units(self, quantity: str) -> str:
+        """The names of a quantity's units."""
+        assert self.layout is not None
+        return ", ".join(dict.fromkeys(unit.name for unit in self.layout.units(quantity) if unit))
 
     def _angular(self, n: int) -> np.ndarray:
         """Which joints turn; sliders are in metres whatever the angles are in."""
@@ -180,6 +277,15 @@ class Reading:
             return np.ones(n, dtype=bool)
         kinds = {joint.name: joint.kind for joint in self.robot.model.joints}
         return np.array([kinds.get(name) != "prismatic" for name in self.joint_names])
+
+
+def strange_units(group: Group) -> str:
+    """What stands in brackets behind a name and is neither a unit nor the joint."""
+    for (name, _), label, unit in zip(group.members, group.labels, group.units):
+        for text in re.findall(r"[\[(]([^\[\]()]*[^\W\d_][^\[\]()]*)[\])]\s*$", name):
+            if text != unit and text not in label:
+                return text
+    return ""
 
 
 def mapped(x: np.ndarray, by: np.ndarray) -> np.ndarray:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from os import PathLike
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from qddot.errors import InputError
 from qddot.identify.audit import Audit, audit
+from qddot.identify.column_names import number_of, places
 from qddot.identify.convert import Options, Reading
 from qddot.identify.readers import BLOCK, Source, read
 from qddot.identify.resample import resampled
@@ -81,15 +83,15 @@ class Log:
                 raise InputError(f"row {row + 1}: t not increasing: {self.t[row]:g} after {self.t[row - 1]:g}")
 
     @staticmethod
-    def load(source: Source | Sequence[Source], robot: Robot | None = None, **options: Unpack[Options]) -> Log:
-        """Reads a recording: CSV, NPZ, MAT, Parquet, MCAP, rosbag2.
+    def load(source: Source | Iterable[Source], robot: Robot | None = None, **options: Unpack[Options]) -> Log:
+        """Reads a recording: CSV, NPZ, MAT, HDF5, Parquet, MCAP, rosbag2.
 
         Several files are several segments of one experiment; a mapping `{"q": "positions.csv", "tau": "currents.csv"}` is one
         recording in several files, row beside row. Column names and units are guessed where not told; `log.findings` and
         `print(log.audit())` say how. What is decided of the first file holds for all.
 
         Args:
-            source: a path, a mapping, or a sequence of them.
+            source: a path, a mapping, or several of them.
             robot: gives joint names, their order and limits.
             options: what the file does not say: see `Options`.
 
@@ -100,16 +102,16 @@ class Log:
         reading = Reading(robot, options)
         pieces = []
         for one in listed(source):
-            pieces.append(Log.from_table(reading, joined(list(read(one, BLOCK, reading.repair)))))
+            pieces.append(Log.from_table(reading, joined(list(read(one, BLOCK, reading.hints)))))
             reading.new_file()
         return concatenated(pieces)
 
     @staticmethod
     def chunks(
-        source: Source | Sequence[Source], robot: Robot | None = None, *, rows: int = BLOCK, **options: Unpack[Options]
+        source: Source | Iterable[Source], robot: Robot | None = None, *, rows: int = BLOCK, **options: Unpack[Options]
     ) -> Chunks:
         """The same, `rows` at a time and in constant memory (MAT files excepted). Units are decided from the first chunk."""
-        return Chunks(source, robot, rows, options)
+        return Chunks(tuple(listed(source)), robot, rows, options)
 
     @staticmethod
     def from_table(reading: Reading, table: Table) -> Log:
@@ -126,6 +128,29 @@ class Log:
         if len(cuts) > 10:
             findings.append(Finding("warning", "gap", f"{table.file}: {len(cuts) - 10} more such gaps"))
         return Log(**arrays, joint_names=reading.joint_names, segments=parts, findings=tuple(findings))
+
+    def of(self, robot: Robot) -> Log:
+        """The columns of the robot's joints in the robot's order, by name where both have names, and said.
+
+        Raises:
+            InputError: joints of the robot that the log does not have.
+        """
+        if self.joint_names == robot.joint_names:
+            return self
+        at = places(self.joint_names, robot.joint_names)
+        known = [i for i in at if i is not None]
+        numbered = all(number_of(name) is not None for name in self.joint_names)
+        theirs = f"{robot.name} has {robot.nv}, {', '.join(robot.joint_names)}"
+        both = f"the log has {self.n} joints, {', '.join(self.joint_names)}; {theirs}"
+        if len(known) == len(at) and (self.n == robot.nv or not numbered):
+            arrays = {name: value[:, known] for name in ("q", "tau", "qd", "qdd") if (value := getattr(self, name)) is not None}
+            found = Finding("found", "joints", f"columns of {', '.join(self.joint_names)}; put in the robot's order, by name")
+        elif known or self.n != robot.nv:
+            raise InputError(f"the log does not have the robot's joints: {both}")
+        else:
+            arrays, found = {}, Finding("assumed" if numbered else "warning", "joints", f"taken in the robot's order: {both}")
+        findings = self.findings if known == list(range(self.n)) else tuple(dict.fromkeys((*self.findings, found)))
+        return dataclasses.replace(self, **arrays, joint_names=robot.joint_names, findings=findings)
 
     # what it is -------------------------------------------------------------------------------------------------------
 
@@ -197,15 +222,15 @@ class Log:
 class Chunks:
     """A recording that is read `rows` at a time, anew whenever it is iterated over."""
 
-    source: Source | Sequence[Source]
+    source: tuple[Source, ...]
     robot: Robot | None
     rows: int
     options: Options
 
     def __iter__(self) -> Iterator[Log]:
         reading = Reading(self.robot, self.options)
-        for one in listed(self.source):
-            for table in read(one, self.rows, reading.repair):
+        for one in self.source:
+            for table in read(one, self.rows, reading.hints):
                 yield Log.from_table(reading, table)
             reading.new_file()
 
@@ -219,9 +244,14 @@ class Chunks:
         return Log.load(self.source, self.robot, **self.options)
 
 
-def listed(source: Source | Sequence[Source]) -> list[Source]:
+def listed(source: Source | Iterable[Source]) -> list[Source]:
     """One source or several."""
-    return list(source) if isinstance(source, list | tuple) else [source]  # type: ignore[list-item]
+    if isinstance(source, str | PathLike | Mapping) or not isinstance(source, Iterable):
+        return [source]  # type: ignore[list-item]
+    several = list(source)
+    if not several:
+        raise InputError("no files: the list of paths is empty")
+    return several
 
 
 def concatenated(logs: Sequence[Log]) -> Log:

@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from qddot.errors import InputError, missing_extra
-from qddot.identify.table import Table, bad_row
+from qddot.identify.table import Finding, Hints, Table, bad_row
 
+ZSTD = b"\x28\xb5\x2f\xfd"
 JOINT_STATE = ("sensor_msgs/msg/JointState", "sensor_msgs/JointState")
 
 
@@ -76,52 +77,87 @@ def joint_state(data: bytes) -> JointState:
     return JointState(seconds * 10**9 + nanoseconds, names, cursor.doubles(), cursor.doubles(), cursor.doubles())
 
 
-def read_bag(path: Path, rows: int) -> Iterator[Table]:
-    """Blocks of at most `rows` messages of the one topic of joint states."""
-    messages = from_sqlite(path) if path.suffix == ".db3" else from_mcap(path)
-    row, names, by_header = 1, None, True
+def unpacked(data: bytes) -> bytes:
+    """A message that the recorder may have packed by itself."""
+    if data[:4] != ZSTD:
+        return data
+    try:
+        import zstandard
+    except ImportError:
+        raise missing_extra("zstandard", "logs", "reading bags of packed messages") from None
+    return zstandard.ZstdDecompressor().decompressobj().decompress(data)
+
+
+def read_bag(path: Path, rows: int, hints: Hints) -> Iterator[Table]:
+    """Blocks of at most `rows` messages of the one topic of joint states.
+
+    Messages of other joints on the same topic, a gripper's, are left out: those that lack the robot's joints or, without a robot,
+    those with fewer joints than the largest of the first block.
+    """
+    messages = from_sqlite(path, hints.topic) if path.suffix == ".db3" else from_mcap(path, hints.topic)
+    row, names, by_header = 1, (), True
     while chunk := list(islice(messages, rows)):
-        states = []
+        states, faults = [], {}
         for i, (_, data) in enumerate(chunk):
             try:
-                states.append(joint_state(data))
+                states.append(joint_state(unpacked(data)))
             except ValueError as error:
                 raise bad_row(path.name, row + i, f"the message is no JointState: {error}") from None
-        if names is None:
-            names = states[0].names
+        if not names:
+            wanted = set(hints.joint_names)
+            about = [state for state in states if wanted and wanted <= set(state.names)] or states
+            names = max(about, key=lambda state: len(state.names)).names
             by_header = len(states) == 1 or states[0].stamp != states[-1].stamp
-        stamps = [state.stamp for state in states] if by_header else [recorded for recorded, _ in chunk]
-        yield Table(path.name, columns_of(path.name, row, names, stamps, states), row)
-        row += len(chunk)
+        others = [state.names for state in states if set(state.names) != set(names)]
+        kept = [i for i, state in enumerate(states) if set(state.names) == set(names)]
+        findings = []
+        if others:
+            message = f"{path.name}: messages of other joints on the same topic left out: {', '.join(others[0])}"
+            findings.append(Finding("found", "joints", message))
+        if kept:
+            stamps = [states[i].stamp if by_header else chunk[i][0] for i in kept]
+            columns = columns_of(path.name, row, names, stamps, [states[i] for i in kept], hints.repair, faults)
+            yield Table(path.name, columns, row, faults, findings=tuple(findings))
+            row += len(kept)
     if row == 1:
         raise InputError(f"{path.name}: no messages of type {JOINT_STATE[0]}")
 
 
-def columns_of(file: str, row: int, names: tuple[str, ...], stamps: list[int], states: list[JointState]) -> dict[str, np.ndarray]:
-    """Columns `position/elbow`; time in seconds, stamped by the sensor, or by the recorder where the sensor's never change."""
+def columns_of(
+    file: str, row: int, names: tuple[str, ...], stamps: list[int], states: list[JointState], repair: bool, faults: dict[int, str]
+) -> dict[str, np.ndarray]:
+    """Columns `position/elbow`; time in nanoseconds, stamped by the sensor, or by the recorder where the sensor's never change.
+
+    A message that lacks numbers is added to `faults`, and refused unless to be repaired.
+    """
     columns = {"time_ns": np.array(stamps, dtype=np.int64)}
     for key in ("position", "velocity", "effort"):
-        if not len(getattr(states[0], key)):
+        if not any(len(getattr(state, key)) for state in states):
             continue
-        values = np.empty((len(states), len(names)))
+        values = np.full((len(states), len(names)), np.nan)
         for i, state in enumerate(states):
             given = getattr(state, key)
-            if len(given) != len(state.names) or set(state.names) != set(names):
-                raise bad_row(file, row + i, f"{key} of {len(given)} joints {state.names}, the first message has {names}")
+            if len(given) != len(names):
+                faults[row + i] = f"{key} of {len(given)} joints, names of {len(names)}"
+                if not repair:
+                    raise bad_row(file, row + i, faults[row + i], "repair=True leaves such messages out")
+                continue
             values[i] = given if state.names == names else [given[state.names.index(name)] for name in names]
         columns |= {f"{key}/{name}": values[:, j] for j, name in enumerate(names)}
     return columns
 
 
-def from_sqlite(path: Path) -> Iterator[tuple[int, bytes]]:
+def from_sqlite(path: Path, wanted: str | None) -> Iterator[tuple[int, bytes]]:
     """(recorded nanoseconds, message) of the topic of joint states."""
     with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
-        topics = [row for row in connection.execute("SELECT id, name, type FROM topics") if row[2] in JOINT_STATE]
-        topic = the_one(path, {name: key for key, name, _ in topics})
+        topics = list(connection.execute("SELECT id, name, type FROM topics"))
+        topic = the_one(
+            path, {name: key for key, name, kind in topics if kind in JOINT_STATE}, wanted, [name for _, name, _ in topics]
+        )
         yield from connection.execute("SELECT timestamp, data FROM messages WHERE topic_id = ? ORDER BY timestamp", (topic,))
 
 
-def from_mcap(path: Path) -> Iterator[tuple[int, bytes]]:
+def from_mcap(path: Path, wanted: str | None) -> Iterator[tuple[int, bytes]]:
     """(recorded nanoseconds, message) of the topic of joint states."""
     try:
         from mcap.reader import make_reader
@@ -133,18 +169,24 @@ def from_mcap(path: Path) -> Iterator[tuple[int, bytes]]:
         if summary is None:
             raise InputError(f"{path.name}: no summary at the end: the recording was cut off (mcap recover mends it)")
         schemas = {key: schema.name for key, schema in summary.schemas.items()}
-        wanted = [c for c in summary.channels.values() if schemas.get(c.schema_id) in JOINT_STATE and c.message_encoding == "cdr"]
-        topic = the_one(path, {channel.topic: channel.topic for channel in wanted})
+        channels = list(summary.channels.values())
+        states = [c.topic for c in channels if schemas.get(c.schema_id) in JOINT_STATE and c.message_encoding == "cdr"]
+        topic = the_one(path, {name: name for name in states}, wanted, [channel.topic for channel in channels])
         for _, _, message in reader.iter_messages(topics=[str(topic)]):
             yield message.log_time, message.data
 
 
-def the_one(path: Path, topics: dict[str, int] | dict[str, str]) -> int | str:
-    """The only topic of joint states."""
-    if len(topics) != 1:
-        found = f"several topics of joint states ({', '.join(topics)})" if topics else f"no topic of type {JOINT_STATE[0]}"
-        raise InputError(f"{path.name}: {found} (record one, with position, velocity and effort)")
-    return next(iter(topics.values()))
+def the_one(path: Path, topics: dict[str, int] | dict[str, str], wanted: str | None, everything: list[str]) -> int | str:
+    """The topic of joint states that is wanted, or the only one."""
+    if wanted is not None and wanted in topics:
+        return topics[wanted]
+    if len(topics) == 1 and wanted is None:
+        return next(iter(topics.values()))
+    if not topics:
+        others = f" among {', '.join(everything[:8])}" if everything else ""
+        raise InputError(f"{path.name}: no topic of type {JOINT_STATE[0]}{others} (record one, with position, velocity and effort)")
+    told = "several topics" if wanted is None else f"no topic {wanted!r}, but these"
+    raise InputError(f"{path.name}: {told} of joint states: {', '.join(topics)} (say which: topic={next(iter(topics))!r})")
 
 
 def bag_files(folder: Path) -> Iterable[Path]:

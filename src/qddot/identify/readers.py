@@ -10,18 +10,21 @@ from pathlib import Path
 import numpy as np
 
 from qddot.errors import InputError, QddotError
-from qddot.identify.read_arrays import read_mat, read_npz, read_parquet
+from qddot.identify.column_names import WORDS, parsed_name
+from qddot.identify.read_arrays import read_mat, read_npy, read_npz, read_parquet
 from qddot.identify.read_bags import bag_files, read_bag
 from qddot.identify.read_csv import read_csv
-from qddot.identify.table import Table
+from qddot.identify.table import Hints, Table
 
-SUFFIXES = (".csv", ".txt", ".tsv", ".npz", ".mat", ".parquet", ".db3", ".mcap")
+TEXT = (".csv", ".txt", ".tsv", ".dat", ".log")
+SUFFIXES = (*TEXT, ".csv.gz", ".npz", ".npy", ".mat", ".h5", ".hdf5", ".parquet", ".db3", ".mcap")
 BLOCK = 100_000  # rows read at a time
+NOTHING = Hints()
 
 Source = str | PathLike[str] | Mapping[str, str | PathLike[str]]
 
 
-def read(source: Source, rows: int = BLOCK, repair: bool = False) -> Iterator[Table]:
+def read(source: Source, rows: int = BLOCK, hints: Hints = NOTHING) -> Iterator[Table]:
     """The rows of one recording in blocks of at most `rows`.
 
     A mapping `{"q": "positions.csv", "tau": "currents.csv"}` is one recording kept in several files, row beside row; of each file
@@ -31,9 +34,11 @@ def read(source: Source, rows: int = BLOCK, repair: bool = False) -> Iterator[Ta
         InputError: the file cannot be read, or holds no rows.
     """
     if isinstance(source, Mapping):
-        blocks = beside({name: read(path, rows, repair) for name, path in source.items()})
+        blocks = beside({name: read(path, rows, hints) for name, path in source.items()})
+    elif isinstance(source, str | PathLike):
+        blocks = read_file(Path(source), rows, hints)
     else:
-        blocks = read_file(Path(source), rows, repair)
+        raise InputError(f"a log is read from a path, a mapping of paths, or several of them, not from {type(source).__name__}")
     empty = True
     for block in blocks:
         empty = False
@@ -42,26 +47,33 @@ def read(source: Source, rows: int = BLOCK, repair: bool = False) -> Iterator[Ta
         raise InputError(f"{source}: no samples")
 
 
-def read_file(path: Path, rows: int, repair: bool) -> Iterator[Table]:
+def read_file(path: Path, rows: int, hints: Hints) -> Iterator[Table]:
     """The rows of one file, or of one folder of a bag."""
     if not path.exists():
         raise InputError(f"{path}: no such file")
     with readable(path):
         if path.is_dir():
             for file in bag_files(path):
-                yield from read_bag(file, rows)
+                yield from read_bag(file, rows, hints)
             return
-        match path.suffix.lower():
-            case ".csv" | ".txt" | ".tsv":
-                yield from read_csv(path, rows, repair)
+        packed = path.suffix.lower() == ".gz"
+        match Path(path.stem).suffix.lower() if packed else path.suffix.lower():
+            case suffix if suffix in TEXT:
+                yield from read_csv(path, rows, hints.repair)
+            case suffix if packed:
+                raise InputError(f"{path.name}: packed by gzip; only text is read so: unpack it (gunzip {path.name})")
             case ".npz":
                 yield from read_npz(path, rows)
-            case ".mat":
+            case ".npy":
+                yield from read_npy(path, rows)
+            case ".mat" | ".h5" | ".hdf5":
                 yield from read_mat(path, rows)
             case ".parquet":
                 yield from read_parquet(path, rows)
             case ".db3" | ".mcap":
-                yield from read_bag(path, rows)
+                yield from read_bag(path, rows, hints)
+            case ".zst" | ".zstd":
+                raise InputError(f"{path.name}: packed by zstd: unpack it (zstd -d {path.name})")
             case suffix:
                 raise InputError(f"{path.name}: no reader for {suffix or 'a file without suffix'!r} (known: {', '.join(SUFFIXES)})")
 
@@ -90,8 +102,18 @@ def beside(streams: dict[str, Iterator[Table]]) -> Iterator[Table]:
         columns: dict[str, np.ndarray] = {}
         for name, table in tables.items():
             for column, values in table.columns.items():
-                is_time = column.lower() in ("t", "time", "timestamp")
+                is_time = parsed_name(column).kind.lower() in WORDS["t"]
+                if is_time and column in columns and not alike(columns[column], values):
+                    raise InputError(f"{table.file}: its times are not those of the other files (load each, resample, and join)")
                 columns |= {column: values} if is_time else {f"{name}/{column}": values}
         first = next(iter(tables.values()))
         faults = {row: why for table in tables.values() for row, why in table.faults.items()}
-        yield Table(" + ".join(table.file for table in tables.values()), columns, first.row, faults)
+        findings = tuple(finding for table in tables.values() for finding in table.findings)
+        file = " + ".join(table.file for table in tables.values())
+        yield Table(file, columns, first.row, faults, findings=findings)
+
+
+def alike(t: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two clocks agree to half a step."""
+    step = np.nanmedian(np.abs(np.diff(t.astype(float)))) if len(t) > 1 else np.inf
+    return bool(np.nanmax(np.abs(t - other), initial=0.0) < 0.5 * step)

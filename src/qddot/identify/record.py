@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
-from qddot.errors import InputError, unknown_name
 from qddot.identify.log import Chunks, Log
 from qddot.identify.readers import Source
 from qddot.identify.signals import Signals, prepare, stream
 from qddot.identify.table import Finding
 from qddot.robot import Robot
 
-Recorded = Log | Chunks | Source | Sequence[Source]
+Recorded = Log | Chunks | Source | Iterable[Source]
 """What can be identified from: a log, the name of a file or several, or `Log.chunks(...)` where a file needs explaining."""
 
 
@@ -36,10 +35,10 @@ class Record:
         if isinstance(given, Log):
             log, chunks = given, None
         else:
-            chunks = given if isinstance(given, Chunks) else Log.chunks(given, robot)
+            chunks = replace(given, robot=given.robot or robot) if isinstance(given, Chunks) else Log.chunks(given, robot)
             log = chunks.whole()
             log, chunks = (log, None) if log is not None else (next(iter(chunks)), chunks)
-        check_joints(robot, log)
+        log = log.of(robot)
         return Record(log, prepare(log, cutoff), chunks)
 
     @property
@@ -59,12 +58,3 @@ class Record:
         if self.chunks is None:
             return [self.first]
         return stream(self.chunks, self.first.cutoff, velocity=self.first.velocity)
-
-
-def check_joints(robot: Robot, log: Log) -> None:
-    """The log is about this robot's joints."""
-    if log.n != robot.nv:
-        raise InputError(f"the log has {log.n} joints, {robot.name} has {robot.nv}: {', '.join(robot.joint_names)}")
-    if set(log.joint_names) & set(robot.joint_names) and log.joint_names != robot.joint_names:
-        stranger = next(n for n in log.joint_names if n not in robot.joint_names)
-        raise unknown_name("joint", stranger, robot.joint_names)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -34,17 +34,29 @@ class Table:
         columns: name -> samples (N,), or (N, k) where the file keeps a matrix.
         row: the file's number of the first row, from 1; a header does not count.
         faults: rows the reader could not read whole, and why; they are NaN in every column.
-        texts: columns left out because they hold text and are called like nothing a log needs.
+        left_out: columns left out, and why (`text`, `of another length`).
+        joints: the joint of a numbered column, where the file names joints beside numbers.
+        findings: what the reader brought up.
     """
 
     file: str
     columns: dict[str, np.ndarray]
     row: int = 1
     faults: dict[int, str] = field(default_factory=dict)
-    texts: tuple[str, ...] = ()
+    left_out: dict[str, str] = field(default_factory=dict)
+    joints: dict[int, str] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
 
     def __len__(self) -> int:
         return max((len(column) for column in self.columns.values()), default=0)
+
+
+class Hints(NamedTuple):
+    """What a reader may need to know: whether to go on behind a bad row, which topic of a bag, the robot's joints."""
+
+    repair: bool = False
+    topic: str | None = None
+    joint_names: tuple[str, ...] = ()
 
 
 def bad_row(file: str, row: int, rule: str, fix: str = "") -> InputError:
@@ -59,4 +71,5 @@ def joined(tables: Sequence[Table]) -> Table:
         return first
     columns = {name: np.concatenate([table.columns[name] for table in tables]) for name in first.columns}
     faults = {row: why for table in tables for row, why in table.faults.items()}
-    return Table(first.file, columns, first.row, faults, first.texts)
+    findings = tuple(dict.fromkeys(finding for table in tables for finding in table.findings))
+    return replace(first, columns=columns, faults=faults, findings=findings)
