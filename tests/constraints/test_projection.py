@@ -63,3 +63,9 @@ def test_inputs_are_checked():
         robot.project([np.nan, 0, 0])
     with pytest.raises(InputError, match=r"qd has shape"):
         robot.project_velocity([0, 0, 0], [0, 0])
+
+
+def test_projection_does_not_wind_joints_up():
+    """From near a singular configuration Newton's first step would be many turns long."""
+    robot = qddot.load("four_bar")
+    assert abs(robot.project(robot.neutral() + 0.1)).max() < np.pi

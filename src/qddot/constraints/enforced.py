@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 DESCRIBED = (described.Connect, described.Weld, described.Coupling)
 STEPS, HALVINGS = 100, 12
 
+LONGEST = 0.5
+"""rad or m: of a step towards the constraints. Near a singular configuration Newton's would wind joints up by many turns."""
+
 CLOSED = 1e-12
 """m or rad: how far loops may stand open in a motion."""
 
@@ -188,7 +191,11 @@ class Enforced:
                 step = held.factored(q, A).solution(np.zeros((*q.shape[:-1], mechanism.nv)), h)[0]
             else:
                 step = -times(np.linalg.pinv(A, rcond=1e-9), h)
-            step = step * open_[..., None]
+            step = (
+                step
+                * open_[..., None]
+                * np.minimum(1, LONGEST / np.maximum(np.abs(step).max(-1, keepdims=True, initial=0), LONGEST))
+            )
             for _ in range(HALVINGS):
                 trial = configuration.integrate(mechanism, q, step)
                 worse = open_ & ~(np.linalg.norm(held.values(("h",), trial)[0], axis=-1) < size)
