@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -290,3 +291,81 @@ def test_properties_within_given_limits():
     assert "Bounds for (-1.571, -1.571) <= q <= (1.571, 1.571)" in result.stdout
     assert "1.64449*L1*L2*m2" in result.stdout
     assert "4*L1*L2*m2" in result.stdout
+
+
+# identification -------------------------------------------------------------------------------------------------------
+
+
+def recorded(path: Path, seed: int, reach: float = 1.0, noise: float = 0.02) -> str:
+    """A CSV file of the two-link arm in motion."""
+    robot = qddot.load("two_link")
+    t = np.arange(0, 10, 0.01)
+    w = 2 * np.pi * np.array([0.2, 0.5, 0.9])
+    draw = np.random.default_rng(seed)
+    a = reach * (np.array([[1.0, 0.4, 0.2], [-0.8, 0.5, 0.3]]) + 0.1 * draw.normal(size=(2, 3)))
+    sin, cos = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
+    q, qd, qdd = sin @ a.T, (cos * w) @ a.T, (-sin * w**2) @ a.T
+    tau = robot.inverse_dynamics(q, qd, qdd) + noise * draw.normal(size=q.shape)
+    np.savetxt(path, np.column_stack([t, q, tau]), delimiter=",", header="time,pos1,pos2,eff1,eff2", comments="")
+    return str(path)
+
+
+NAMED = ("--columns", "t=time", "--columns", "q=pos", "--columns", "tau=eff")
+
+
+def test_identify_prints_a_table_and_a_verdict_and_writes_files(tmp_path):
+    one, two = (recorded(tmp_path / f"run{k}.csv", k) for k in (1, 2))
+    report, urdf = tmp_path / "report.md", tmp_path / "arm.urdf"
+    result = call("identify", "two_link", one, "--validation", two, "--report", str(report), "--urdf", str(urdf), *NAMED)
+    assert result.exit_code == 0, result.output
+    assert "verdict: identified" in result.stdout
+    assert "body_2.mcx" in result.stdout
+    assert "cut-off" in result.stderr
+    assert report.read_text().startswith("# Identification of two_link")
+    q = np.array([0.3, 0.5])
+    assert np.allclose(qddot.load(urdf).gravity_torque(q), qddot.load("two_link").gravity_torque(q), atol=0.05)
+
+
+def test_identify_says_by_its_exit_status_that_a_log_shows_nothing(tmp_path):
+    urdf = tmp_path / "arm.urdf"
+    result = call("identify", "two_link", recorded(tmp_path / "still.csv", 1, reach=0.01), "--urdf", str(urdf), *NAMED)
+    assert result.exit_code == 3, result.output
+    assert "verdict: NOT identified" in result.stdout
+    assert "was not written" in result.stderr
+    assert not urdf.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("identify", "two_link"), 2, "Missing argument"),
+        (("identify", "two_link", "nosuch.csv"), 2, "does not exist"),
+        (("identify", "two_link", "LOG", "--report", "out.pdf"), 2, "a report is .html or .md"),
+        (("identify", "two_link", "LOG", "--cutoff", "1000", *NAMED), 1, "at most a quarter of the rate"),
+        (("identify", "puma560", "LOG", *NAMED), 1, "the robot has 6 joints"),
+        (("excitation", "two_link"), 1, "has no limit of position, speed or acceleration"),
+        (("excitation", "two_link", "--velocity", "1,2,3"), 2, "3 numbers for 2 joints"),
+    ],
+)
+def test_identification_fails_with_one_line(tmp_path, arguments, code, message):
+    log = recorded(tmp_path / "run.csv", 1)
+    result = call(*(log if x == "LOG" else x for x in arguments))
+    assert result.exit_code == code, result.output
+    assert message in " ".join(result.stderr.split())
+    assert "Traceback" not in result.output
+
+
+def test_excitation_writes_a_motion(tmp_path):
+    pytest.importorskip("casadi")
+    path = tmp_path / "plan.csv"
+    how = ("--period", "4", "--harmonics", "2", "--velocity", "2", "--acceleration", "8", "--rate", "100")
+    result = call("excitation", "two_link", "--csv", str(path), *how)
+    assert result.exit_code == 0, result.output
+    assert "base parameters" in result.stdout
+    assert path.read_text().startswith("t,q_joint1,q_joint2,qd_joint1")
+
+
+def test_logs_are_completed_as_files():
+    items = ShellComplete(main, {}, "qddot", "_QDDOT_COMPLETE").get_completions(["identify", "two_link"], "ru")
+    assert [item.type for item in items] == ["file"]
+    assert completions("identify", "two_link", "--m") == ["--method"]

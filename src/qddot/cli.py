@@ -1,4 +1,4 @@
-"""The command line: look at a robot, compute something, convert a description."""
+"""The command line: look at a robot, compute something, convert a description, identify parameters."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ FORMS = (
     "transform",
 )
 """What `equations` prints, and the first three if nothing is asked for."""
+
+WIDE = 200  # characters of a table that goes to a file
 
 WHOLE: dict[str, Any] = {"threshold": sys.maxsize, "linewidth": sys.maxsize, "precision": 10, "suppress": True}
 
@@ -384,6 +386,128 @@ def export_c(
         )
     for path in paths:
         click.echo(str(path))
+
+
+# identification -------------------------------------------------------------------------------------------------------
+
+
+class LogFile(click.Path):
+    """A recording, completed by the shell."""
+
+    name = "log"
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, path_type=str)
+
+
+NOT_IDENTIFIED = 3
+"""Exit status of a fit whose parameters cannot be trusted; 1 and 2 are errors."""
+
+
+@main.command(epilog=f"Exit status: 0 identified, {NOT_IDENTIFIED} not identified (the verdict says why), 1 or 2 an error.")
+@click.argument("robot", type=RobotName())
+@click.argument("logs", metavar="LOG...", type=LogFile(), nargs=-1, required=True)
+@click.option("--validation", type=LogFile(), multiple=True, help="Another recording, to be predicted. May be repeated.")
+@click.option("--report", type=click.Path(dir_okay=False), metavar="FILE", help="Write a report: .html with plots, or .md.")
+@click.option("--urdf", type=click.Path(dir_okay=False), metavar="FILE", help="Write the identified robot, if the verdict is good.")
+@click.option("--cutoff", type=click.FloatRange(min=0, min_open=True), help="Of the low-pass, Hz; by default chosen from the log.")
+@click.option("--method", type=click.Choice(("auto", "ols", "wls", "irls")), default="auto", help="Of least squares.")
+@click.option(
+    "--columns", type=Pair(), multiple=True, metavar="QUANTITY=NAME",
+    help="Which columns of the files are t, q, qd, tau or current: q=pos, tau=effort. May be repeated.",
+)  # fmt: skip
+@click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Samples a second, where the files have no time.")
+@click.option("--gains", type=Numbers(), help="Torque a unit of the files' torque or current, one a joint.")
+@click.option("--degrees/--radians", default=None, help="Unit of the files' angles; by default guessed.")
+@click.option("--repair", is_flag=True, help="Leave out rows that are no samples instead of refusing the file.")
+@robot_options
+def identify(
+    robot: str, logs: tuple[str, ...], validation: tuple[str, ...], report: str | None, urdf: str | None, cutoff: float | None,
+    method: str, columns: tuple[tuple[str, str], ...], rate: float | None, gains: list[float] | None, degrees: bool | None,
+    repair: bool, **how: Any,
+) -> None:  # fmt: skip
+    """Dynamic parameters of ROBOT from recordings of its motion, with their uncertainty and a verdict.
+
+    A LOG is a CSV, NPZ, MAT, Parquet, MCAP or rosbag2 file; several are segments of one experiment.
+
+    \b
+    qddot identify arm.urdf run1.csv --validation run2.csv --report report.html
+    qddot identify arm.urdf run1.csv run2.csv --columns q=pos --columns tau=effort --urdf identified.urdf
+    """
+    if report is not None and not report.endswith((".html", ".htm", ".md")):
+        raise click.BadParameter(f"{report}: a report is .html or .md", param_hint="--report")
+    said = {"columns": dict(columns) or None, "rate": rate, "gains": gains, "degrees": degrees, "repair": repair or None}
+    options: Any = {name: value for name, value in said.items() if value is not None}
+    with plainly():
+        from qddot.identify import Log
+
+        found = qddot.load(robot, **how)
+        log, other = (Log.load(list(files), found, **options) if files else None for files in (logs, validation))
+        assert log is not None
+        fit = found.identify(log, validation=other, cutoff=cutoff, method=method, progress=sys.stderr.isatty())
+        for finding in fit.findings:
+            click.echo(f"{finding.topic}: {finding.message}", err=True)
+        printed(fit.table())
+        click.echo(f"verdict: {fit.verdict}")
+        if report is not None:
+            fit.report(report)
+        if urdf is not None and fit.verdict:
+            fit.to_urdf(urdf)
+    if not fit.verdict:
+        if urdf is not None:
+            click.echo(f"{urdf} was not written", err=True)
+        sys.exit(NOT_IDENTIFIED)
+
+
+@main.command()
+@click.argument("robot", type=RobotName())
+@click.option("--csv", type=click.Path(dir_okay=False), metavar="FILE", help="Write t, q, qd and qdd there.")
+@click.option("--rate", type=click.FloatRange(min=0, min_open=True), default=1000.0, help="Samples a second in the file.")
+@click.option("--period", type=float, default=15.0, help="Of the Fourier series, s.", show_default=True)
+@click.option("--harmonics", type=int, default=5, help="Of the series.", show_default=True)
+@click.option("--ramp", type=float, default=2.0, help="From rest and to rest, s.", show_default=True)
+@click.option("--periods", type=int, default=1, help="How often the series is repeated.", show_default=True)
+@click.option("--velocity", type=Numbers(), help="Limit of every joint, or one a joint, instead of the robot's.")
+@click.option("--acceleration", type=Numbers(), help="Limit of every joint, or one a joint; else none.")
+@click.option("--radius", type=float, help="Of capsules about the links that must not touch, m; else they may.")
+@click.option("--home", type=Numbers(), help="Configuration where the motion starts and ends.")
+@click.option("--seed", type=int, default=0, help="Of the random series the search begins with.")
+@robot_options
+def excitation(
+    robot: str, csv: str | None, rate: float, velocity: list[float] | None, acceleration: list[float] | None,
+    home: list[float] | None, **rest: Any,
+) -> None:  # fmt: skip
+    """A motion of ROBOT, from rest to rest and within all limits, that shows its dynamic parameters best.
+
+    \b
+    qddot excitation arm.urdf --csv plan.csv --velocity 1.5 --acceleration 5
+    """
+    names = ("period", "harmonics", "ramp", "periods", "radius", "seed")
+    options: dict[str, Any] = {name: rest.pop(name) for name in names}
+    with plainly():
+        found = qddot.load(robot, **rest)
+        if velocity is not None:
+            options["limits"] = found.limits._replace(velocity=one_or_each("velocity", velocity, found.nv))
+        if acceleration is not None:
+            options["acceleration"] = one_or_each("acceleration", acceleration, found.nv)
+        motion = found.excitation(home=home, progress=lambda line: click.echo(line, err=True), **options)
+        click.echo(repr(motion))
+        if csv is not None:
+            motion.to_csv(csv, rate)
+
+
+def one_or_each(name: str, values: list[float], n: int) -> np.ndarray:
+    """A number for each of n joints."""
+    if len(values) not in (1, n):
+        raise click.BadParameter(f"{len(values)} numbers for {n} joints: one, or one a joint", param_hint=f"--{name}")
+    return np.broadcast_to(np.array(values, float), (n,)).copy()
+
+
+def printed(table: Any) -> None:
+    """A table by `rich`, as wide as the terminal, or as wide as it needs where there is none."""
+    from rich.console import Console
+
+    Console(width=None if sys.stdout.isatty() else WIDE).print(table)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qddot.errors import ConvergenceError, InputError
-from qddot.identify.consistent import consistent
+from qddot.identify.consistent import Problem, consistent
 from qddot.identify.pseudo_inertia import BASIS, congruence, link_columns, pseudo_inertia, ten_vector
 from qddot.model.inertia import Inertia
 from tests.identify.arms import random_arm, random_states
@@ -151,3 +151,23 @@ def test_impossible_values_are_refused():
     T = np.eye(10)[:, 1:]
     with pytest.raises(ConvergenceError, match="no consistent links with these fixed and tied values"):
         consistent(R[:, 1:], r, robot.parameter_names, BALL, T=T, constant=-np.eye(10)[0])
+
+
+@pytest.mark.parametrize("drives", [False, True])
+def test_a_solution_of_few_digits_is_polished_and_certified(drives: bool):
+    robot, R, r, _ = problem(0, 4, 3.0)
+    names, prior = list(robot.parameter_names), np.tile(BALL, 4)
+    if drives:  # one that the data say nothing of, and one that they would have negative
+        names, prior = [*names, "a.viscous", "b.viscous"], np.append(prior, [1.0, 1.0])
+        more = np.zeros((len(R), 2))
+        more[:, 1] = -r / 50
+        R = np.hstack([R, more])
+    program = Problem.of(R, r, tuple(names), prior, np.eye(len(names)), np.zeros(len(names)), 1e-3)
+    _, seen, s, unseen = program.least_squares
+    directions = np.hstack([seen / s, unseen])
+    y, status = program.nearest(directions, len(s))
+    assert status == "optimal"
+    rough = y + 1e-3 * np.random.default_rng(0).normal(size=len(y)) * (not drives)
+    polished, status = program.polished(rough, directions, len(s))
+    assert status == "optimal"
+    assert np.allclose(polished, y, rtol=1e-3, atol=2e-3)

@@ -7,7 +7,7 @@ import pytest
 
 from qddot.errors import ConvergenceError, InputError
 from qddot.identify.log_cholesky import Chart, derivative, factor, from_ten, nonlinear_least_squares, to_ten
-from qddot.identify.pseudo_inertia import pseudo_inertia
+from qddot.identify.pseudo_inertia import congruence, pseudo_inertia
 from qddot.model.inertia import Inertia
 from tests.identify.arms import random_arm, random_states
 from tests.robots import random_inertia
@@ -47,12 +47,28 @@ def test_a_plate_has_no_coordinates():
 
 
 def test_the_chart_leaves_drives_alone():
-    chart = Chart((*(f"a.{x}" for x in ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")), "j.viscous"))
-    pi = np.append(BALL, 0.3)
+    names = (*(f"a.{x}" for x in ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")), "j.viscous")
+    chart = Chart(names, np.append(BALL, 9.0), np.full(11, 2.0))
+    pi = np.append(0.5 * BALL, 0.3)
     x = chart.coordinates(pi)
-    assert x[-1] == 0.3
+    assert x[-1] == 0.15
     assert np.allclose(chart.parameters(x), pi)
-    assert chart.jacobian(x)[-1].tolist() == [0.0] * 10 + [1.0]
+    assert chart.jacobian(x)[-1].tolist() == [0.0] * 10 + [2.0]
+
+
+def test_coordinates_about_a_reference_have_no_unit_and_no_frame():
+    one, other = (np.array(random_inertia(np.random.default_rng(k)).ten_vector(), float) for k in range(2))
+    names = tuple(f"a.{x}" for x in ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz"))
+    assert np.allclose(Chart(names, one).coordinates(one), 0, atol=1e-12)
+    turned = congruence(np.array([[3.0, 0.2, 0.1, 0.5], [0, 3.0, 0.4, -0.2], [0, 0, 3.0, 0.3], [0, 0, 0, 1]]))
+    assert np.allclose(Chart(names, turned @ one).coordinates(turned @ other), Chart(names, one).coordinates(other))
+
+
+def test_a_step_into_nowhere_is_taken_back():
+    fit = nonlinear_least_squares(lambda x: np.where(x < 2.5, 1000 * np.sqrt(x), np.nan) - 1000, ("j.offset",), np.array([0.01]))
+    assert fit.parameters == pytest.approx([1.0])
+    with pytest.raises(InputError, match="residuals of the start are not finite"):
+        nonlinear_least_squares(lambda x: x * np.nan, ("j.offset",), np.ones(1))
 
 
 @pytest.mark.parametrize("exact", [True, False])

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from qddot.errors import InputError
-from qddot.identify.drive_gains import Recording, drive_gains
+from qddot.identify import Columns, Log, Samples
+from qddot.identify.drive_gains import drive_gains
 from qddot.identify.payload import load_regressor, payload
 from qddot.model.inertia import Inertia
 from qddot.model.model import Model
 from qddot.robot import Robot
 from tests.identify.arms import random_arm, random_states
+from tests.identify.simulated import series, truth
 
 BOX = Inertia.box(1.5, (0.1, 0.2, 0.15)).shifted((0.03, -0.02, 0.12))
 TEN = np.array(BOX.ten_vector(), float)
@@ -38,7 +40,7 @@ def test_the_load_is_what_a_heavier_link_adds():
 def test_a_box_is_recovered_exactly_without_noise():
     robot = random_arm(1, 6)
     states = random_states(1, robot, 100)
-    found = payload(robot, *states, loaded(robot, BOX).inverse_dynamics(*states))
+    found = payload(robot, Samples(*states, loaded(robot, BOX).inverse_dynamics(*states)))
     assert np.allclose(found.parameters, TEN, atol=1e-8)
     assert found.identified.all()
     assert found.reason == ""
@@ -57,7 +59,7 @@ def test_a_box_is_within_its_intervals():
         noise = rng.normal(size=clean.shape)
         for k in range(1, len(noise)):
             noise[k] = 0.5 * noise[k - 1] + noise[k]
-        found = payload(robot, *states, clean + 0.5 * noise)
+        found = payload(robot, Samples(*states, clean + 0.5 * noise))
         inside.append((found.intervals[:, 0] < TEN) & (found.intervals[:, 1] > TEN))
         assert found.fit.margins[f"{found.frame}"] > 0
     print(f"coverage {np.mean(inside):.3f}")
@@ -69,14 +71,14 @@ def test_torques_without_the_load_may_be_measured():
     states = random_states(3, robot, 50)
     other = robot.inverse_dynamics(*states) + 7.0  # an arm of which nothing is known
     extra = load_regressor(robot, *states, robot.tip) @ TEN
-    assert np.allclose(payload(robot, *states, other + extra, unloaded=other).parameters, TEN, atol=1e-7)
+    assert np.allclose(payload(robot, Samples(*states, other + extra), unloaded=Samples(*states, other)).parameters, TEN, atol=1e-7)
 
 
 def test_poses_at_rest_show_mass_and_first_moment_only():
     robot = random_arm(4, 5)
     q = random_states(4, robot, 30)[0]
     zero = np.zeros_like(q)
-    found = payload(robot, q, zero, zero, loaded(robot, BOX).gravity_torque(q))
+    found = payload(robot, Samples(q, zero, zero, loaded(robot, BOX).gravity_torque(q)))
     assert found.identified.tolist() == [True] * 4 + [False] * 6
     assert np.allclose(found.parameters[:4], TEN[:4], atol=1e-7)
     assert np.isinf(found.deviations[4:]).all()
@@ -92,8 +94,8 @@ def test_one_pose_is_too_few_and_a_prior_helps():
     zero = np.zeros_like(q)
     tau = loaded(robot, BOX).gravity_torque(q)
     with pytest.raises(InputError, match=r"the torques show no mass on 'l2': 1.5 \+- inf kg"):
-        payload(robot, q, zero, zero, tau)
-    found = payload(robot, q, zero, zero, tau, prior=Inertia.box(1.4, (0.1, 0.1, 0.1)))
+        payload(robot, Samples(q, zero, zero, tau))
+    found = payload(robot, Samples(q, zero, zero, tau), prior=Inertia.box(1.4, (0.1, 0.1, 0.1)))
     assert not found.identified.any()
     assert np.isinf(found.deviations).all()
 
@@ -103,20 +105,54 @@ def test_no_load_is_said():
     states = random_states(6, robot, 50)
     tau = robot.inverse_dynamics(*states) + np.random.default_rng(0).normal(size=(50, 4))
     with pytest.raises(InputError, match="the torques show no mass"):
-        payload(robot, *states, tau)
+        payload(robot, Samples(*states, tau))
 
 
 def test_refusals():
     robot = random_arm(7, 2)
     states = random_states(7, robot, 5)
     with pytest.raises(InputError, match="frame 'base' does not move"):
-        payload(robot, *states, states[0], frame="base")
+        payload(robot, Samples(*states, states[0]), frame="base")
     with pytest.raises(InputError, match=r"tau has shape \(5, 1\): 5 samples of 2 joints"):
-        payload(robot, *states, states[0][:, :1])
-    with pytest.raises(InputError, match="unloaded has shape"):
-        payload(robot, *states, states[0], unloaded=np.zeros(3))
+        payload(robot, Samples(*states, states[0][:, :1]))
     with pytest.raises(InputError, match="qd holds a number that is not finite"):
-        payload(robot, states[0], states[1] * np.nan, states[2], states[0])
+        payload(robot, Samples(states[0], states[1] * np.nan, states[2], states[0]))
+
+
+def recorded(robot: Robot, load: Inertia | None, seed: int, noise: float) -> Log:
+    """A log of an arm with friction and offsets, with or without the load."""
+    columns, t = Columns.of(robot), np.arange(0, 10, 0.01)
+    q, qd, qdd = series(robot, t, seed, period=5.0)
+    tau = columns.matrix(q, qd, qdd) @ truth(columns)
+    if load is not None:
+        tau = tau + load_regressor(robot, q, qd, qdd, robot.tip) @ np.array(load.ten_vector(), float)
+    draw = np.random.default_rng(seed)
+    return Log(t, q + 1e-5 * draw.normal(size=q.shape), tau + noise * draw.normal(size=q.shape), joint_names=robot.joint_names)
+
+
+def test_two_logs_tell_the_load_whatever_the_arm():
+    """Of other motions, of an arm whose friction and rotors nobody described."""
+    robot = random_arm(3, 4)
+    found = payload(robot, recorded(robot, BOX, 1, 0.1), unloaded=recorded(robot, None, 2, 0.1))
+    print(found)
+    assert (abs(found.least_squares - TEN) < 4 * found.deviations).all()
+    assert found.identified.all()
+    assert found.inertia.mass == pytest.approx(1.5, abs=0.05)
+
+
+def test_a_log_with_an_identified_arm():
+    robot = random_arm(3, 4)
+    arm = robot.identify(recorded(robot, None, 2, 0.1)).robot
+    assert payload(arm, recorded(robot, BOX, 1, 0.1)).inertia.mass == pytest.approx(1.5, abs=0.1)
+
+
+def test_drive_gains_from_two_logs():
+    robot = random_arm(8, 4)
+    gains = np.array([2.0, 0.5, 30.0, 4.0])
+    logs = [recorded(robot, load, k, 0.05) for k, load in enumerate((None, BOX))]
+    found = drive_gains(robot, *(replace(log, tau=log.tau / gains) for log in logs), BOX)
+    assert (abs(found.gains - gains) < 4 * found.deviations).all()
+    assert (found.deviations < 0.05 * gains).all()
 
 
 def test_drive_gains_from_a_known_load():
@@ -125,10 +161,10 @@ def test_drive_gains_from_a_known_load():
     gains = np.array([2.0, 0.5, 30.0, 4.0])
     free, with_load = random_states(8, robot, 200), random_states(9, robot, 200)
     signals = [robot.inverse_dynamics(*free) / gains, loaded(robot, BOX).inverse_dynamics(*with_load) / gains]
-    exact = drive_gains(robot, Recording(*free, signals[0]), Recording(*with_load, signals[1]), BOX)
+    exact = drive_gains(robot, Samples(*free, signals[0]), Samples(*with_load, signals[1]), BOX)
     assert np.allclose(exact.gains, gains, rtol=1e-6)
     noisy = [s + 0.02 * signals[0].std(axis=0) * rng.normal(size=s.shape) for s in signals]
-    found = drive_gains(robot, Recording(*free, noisy[0]), Recording(*with_load, noisy[1]), BOX)
+    found = drive_gains(robot, Samples(*free, noisy[0]), Samples(*with_load, noisy[1]), BOX)
     print(found)
     assert (abs(found.gains - gains) < 4 * found.deviations).all()
     assert (found.deviations < 0.05 * gains).all()
@@ -139,4 +175,4 @@ def test_a_signal_of_the_wrong_sign_is_said():
     free, with_load = random_states(8, robot, 100), random_states(9, robot, 100)
     signals = [-robot.inverse_dynamics(*free), -loaded(robot, BOX).inverse_dynamics(*with_load)]
     with pytest.raises(InputError, match="is the sign of the signal right"):
-        drive_gains(robot, Recording(*free, signals[0]), Recording(*with_load, signals[1]), BOX)
+        drive_gains(robot, Samples(*free, signals[0]), Samples(*with_load, signals[1]), BOX)

@@ -71,6 +71,16 @@ def test_a_killed_worker_loses_nothing(prepared) -> None:
             np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense"])
+def test_an_address_without_a_scheduler_is_said_soon(prepared, monkeypatch, address) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("qddot.identify.reduction.CONNECT", 0.2)
+    base, signals = prepared
+    with pytest.raises(InputError, match="no Dask scheduler answers there"):
+        reduce(base, pieces(signals), engine="dask", address=address)
+
+
 def test_many_blocks_are_joined(prepared) -> None:
     base, signals = prepared
     few, many = reduce(base, pieces(signals, 10)), reduce(base, pieces(signals, 150))

@@ -12,7 +12,7 @@ uncertainty), `verdict`.
 from qddot.identify.base import Base, base_parameters
 from qddot.identify.columns import Columns
 from qddot.identify.consistent import Consistent, consistent
-from qddot.identify.drive_gains import DriveGains, Recording, drive_gains
+from qddot.identify.drive_gains import DriveGains, drive_gains
 from qddot.identify.estimators import Estimate, essential, least_squares
 from qddot.identify.excitation import Excitation, excitation
 from qddot.identify.fit import Fit, identify
@@ -40,7 +40,6 @@ __all__ = [
     "Log",
     "OutputError",
     "Payload",
-    "Recording",
     "Residuals",
     "Samples",
     "Signals",

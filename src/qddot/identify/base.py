@@ -87,7 +87,7 @@ def base_parameters(columns: Columns, *, states: int = 0) -> Base:
     Y = np.vstack([np.where(shows, Y / scale, 0.0), prior_rows(columns)[0] != 0])
     kept, left = independent_columns(Y, preference(columns.names))
     dependent = [j for j in range(p) if j not in kept]
-    gap = min((left[j] for j in kept), default=1.0) / max((left[j] for j in dependent), default=np.finfo(float).eps)
+    gap = min((left[j] for j in kept), default=1.0) / max(*(left[j] for j in dependent), np.finfo(float).eps, 0.0)
     if gap < CLEAR:
         least = columns.names[min(kept, key=lambda j: left[j])]
         raise InputError(

@@ -25,6 +25,15 @@ from qddot.identify.pseudo_inertia import BASIS, congruence, link_columns, nonne
 TIE = 1e-9
 """Of |r|^2: the weight of the prior where the data alone should decide and it only breaks ties."""
 
+ACTIVE = 1e-6
+"""Scaled drive constants below this are at zero."""
+
+DIGITS = 1e-6
+"""By which the goal may be above its least: the divergence of a mass that is wrong by a thousandth."""
+
+POLISHING = 30
+"""Newton's steps at most; quadratic convergence takes a few."""
+
 RANK = 1e-9
 """Singular values of the scaled problem below this part of the largest count as directions the data say nothing of."""
 
@@ -218,7 +227,54 @@ class Problem:
                 program.solve(solver=cp.CLARABEL)
         except cp.SolverError as error:
             return np.zeros(directions.shape[1]), str(error)
-        return (np.zeros(directions.shape[1]) if y.value is None else y.value[:-1]), str(program.status)
+        if y.value is None:
+            return np.zeros(directions.shape[1]), str(program.status)
+        if program.status == cp.OPTIMAL_INACCURATE:
+            return self.polished(y.value[:-1], directions, penalised)
+        return y.value[:-1], str(program.status)
+
+    def polished(self, y: np.ndarray, directions: np.ndarray, penalised: int) -> tuple[np.ndarray, str]:
+        """(y, status) after Newton's steps from where the solver lost its digits.
+
+        The divergence is self-concordant, so the step itself says how far the goal is above the least: by no more than the squared
+        length of the step in the metric of the Hessian. Only then is y called optimal.
+        """
+        D = self.Z / self.sizes @ directions
+        k = self.k0 + self.Z / self.sizes @ self.least_squares.theta + D @ y
+        moved = [columns for columns in self.links.values() if self.free[columns].any()]
+        others = self.free.copy()
+        others[[j for columns in self.links.values() for j in columns]] = False
+        held = self.bounded[k[self.bounded] < ACTIVE]  # at zero
+        pull = np.where(np.arange(len(y)) < penalised, 2.0, 0.0)
+        for _ in range(POLISHING):
+            slope, curvature = np.zeros(len(k)), np.zeros((len(k), len(k)))
+            slope[others], curvature[others, others] = 2 * (k - self.prior)[others], 2.0
+            for columns in moved:
+                inverse = np.linalg.inv(pseudo_inertia(k[columns]))
+                M = inverse @ BASIS
+                slope[columns] = np.trace(BASIS - M, axis1=1, axis2=2)
+                curvature[np.ix_(columns, columns)] = np.einsum("aij,bji->ab", M, M)
+            g, H, A = D.T @ slope + pull * y, D.T @ curvature @ D + np.diag(pull), D[held]
+            system = np.block([[H, A.T], [A, np.zeros((len(held),) * 2)]])
+            step = np.linalg.lstsq(system, np.concatenate([-g, -k[held]]), rcond=None)[0]
+            step, multipliers = step[: len(y)], -step[len(y) :]
+            if step @ H @ step < DIGITS and (multipliers > -DIGITS).all():
+                return y, "optimal"
+            length = self.allowed(k, D @ step, moved, held)
+            y, k = y + length * step, k + length * (D @ step)
+        return y, "inaccurate"
+
+    def allowed(self, k: np.ndarray, change: np.ndarray, moved: list[np.ndarray], held: np.ndarray) -> float:
+        """How much of a change of k keeps every link a body and every constant positive: a power of a half."""
+        rest = np.setdiff1d(self.bounded, held)
+        length = 1.0
+        while length > DIGITS:
+            then = k + length * change
+            least = min((np.linalg.eigvalsh(pseudo_inertia(then[columns]))[0] for columns in moved), default=1.0)
+            if least > self.margin and (then[rest] >= 0).all():
+                break
+            length /= 2
+        return length
 
     def checked(self, theta: np.ndarray, gamma: float, start: float) -> Consistent:
         """The estimate, its pseudo-inertias looked at once more."""

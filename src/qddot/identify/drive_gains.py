@@ -10,7 +10,7 @@ maximum-likelihood estimate follows by Gauss-Newton from a linear fit of each jo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -19,20 +19,12 @@ from qddot.errors import ConvergenceError, InputError
 from qddot.identify.base import base_parameters
 from qddot.identify.columns import Columns
 from qddot.identify.log_cholesky import deviations
-from qddot.identify.payload import load_regressor, motion
+from qddot.identify.motions import Recorded, moved
+from qddot.identify.payload import load_regressor
 
 if TYPE_CHECKING:
     from qddot.model.inertia import Inertia
     from qddot.robot import Robot
-
-
-class Recording(NamedTuple):
-    """A motion and the drives' signals, each (N, nv)."""
-
-    q: np.ndarray
-    qd: np.ndarray
-    qdd: np.ndarray
-    signal: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -55,15 +47,23 @@ class DriveGains:
 
 
 def drive_gains(
-    robot: Robot, unloaded: Recording, loaded: Recording, load: Inertia, *, frame: str | None = None, columns: Columns | None = None
+    robot: Robot,
+    unloaded: Recorded,
+    loaded: Recorded,
+    load: Inertia,
+    *,
+    frame: str | None = None,
+    columns: Columns | None = None,
+    cutoff: float | None = None,
 ) -> DriveGains:
     """Gains of all drives from two motions, the second with a known load; the arm's own parameters need not be known.
 
     Args:
-        unloaded, loaded: motions of the arm alone, and with the load.
+        unloaded, loaded: logs (or `Samples`) of the arm alone, and with the load, with the drives' signals in the place of torques.
         load: in the axes of `frame`.
         frame: that carries it; the tip of the only chain if None.
         columns: what the arm's torques consist of; None: links, rotors, viscous and Coulomb friction, offsets.
+        cutoff: of the low-pass, Hz; None: chosen from each log.
 
     Raises:
         InputError: shapes, or motions in which a joint does not feel the load.
@@ -71,13 +71,14 @@ def drive_gains(
     """
     columns = columns or Columns.of(robot)
     base = base_parameters(columns)
-    runs = [motion(robot, run.q, run.qd, run.qdd, run.signal) for run in (unloaded, loaded)]
-    q, qd, qdd, signal = (np.vstack(pair) for pair in zip(*runs))
-    Y = columns.matrix(q, qd, qdd)[..., list(base.independent)]
-    q_loaded, qd_loaded, qdd_loaded, _ = runs[1]
-    Y_load = load_regressor(robot, q_loaded, qd_loaded, qdd_loaded, robot.tip if frame is None else frame)
-    carried = Y_load @ np.array(load.ten_vector(), float)
-    tau = np.vstack([np.zeros_like(runs[0][3]), carried])
+    runs = [moved(robot, recorded, cutoff) for recorded in (unloaded, loaded)]
+    independent = list(base.independent)
+    Y = np.vstack([run.filtered(columns.matrix(*run.motion)[..., independent]) for run in runs])
+    alone, signal = (run.filtered(run.samples.tau) for run in runs)
+    ten = np.array(load.ten_vector(), float)
+    carried = load_regressor(robot, *runs[1].motion, robot.tip if frame is None else frame) @ ten
+    tau = np.vstack([np.zeros_like(alone), runs[1].filtered(carried)])
+    signal = np.vstack([alone, signal])
     n, b = robot.nv, Y.shape[-1]
     starts = [by_itself(robot.joint_names[j], Y[:, j], tau[:, j], signal[:, j]) for j in range(n)]
     factors = [triangle(Y[:, j], tau[:, j], signal[:, j], noise) for j, (_, noise) in enumerate(starts)]
@@ -102,7 +103,7 @@ def drive_gains(
     if found.status < 1:
         raise ConvergenceError(f"the gains did not converge: {found.message} (longer motions, or a heavier load)")
     h = found.x[:n]
-    spread = deviations(found.jac, found.fun, np.eye(len(found.x)), samples=q.size)[:n]
+    spread = deviations(found.jac, found.fun, np.eye(len(found.x)), samples=signal.size)[:n]
     return DriveGains(robot.joint_names, 1 / h, spread / h**2)
 
 

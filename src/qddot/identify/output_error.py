@@ -1,137 +1,299 @@
-"""The last rung: simulate the arm under its controller and compare with the log.
+"""The last rung: a simulated arm predicts the log, and the parameters are those whose predictions are best.
 
-    minimise |q(pi) - q_measured|^2 / s_q^2 + |tau(pi) - tau_measured|^2 / s_tau^2
+    minimise  sum_j sum_k e_jk(pi)^2 / s_j^2  +  |x(pi) - x(start)|^2
 
-The simulated arm follows the log's own motion by a stiff controller, so noisy accelerations do not enter: what remains is what the
-parameters do. It needs good starting values (those of least squares) and takes much longer.
+e are the errors of `Predictor`, s their root mean square. Positions are never differentiated and torques never filtered, so a log
+may be slow or its positions noisy. x are log-Cholesky coordinates: every arm on the way can exist, and what the log says nothing of
+stays at the start. How far predictions trust the arm and how far the log is fitted too: the bandwidth with the smallest errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from qddot.errors import ConvergenceError, InputError
-from qddot.identify.bodies import body_inertias, without_drives
-from qddot.identify.columns import Columns, standstill_of
-from qddot.identify.identified import sound_prior
-from qddot.identify.log_cholesky import NonlinearFit, nonlinear_least_squares
+from qddot.identify.base import Base, base_parameters, random_motions
+from qddot.identify.columns import Columns
+from qddot.identify.estimators import CONFIDENCE
+from qddot.identify.identified import identified_robot, sound_prior
+from qddot.identify.log import Log
+from qddot.identify.log_cholesky import Chart, chosen, nonlinear_least_squares
+from qddot.identify.prediction import Predictor
 from qddot.robot import Robot
 
+BLOCKS = 40  # of time, each left out once for the standard deviations
+DIFFERENCE = 1e-6  # of a parameter's size, for derivatives
+EXACT = 1e-6  # of its travel: no joint's position is known better
+FALLEN = 0.02  # part by which the errors must fall for another round
+FINE = 0.1  # of the errors may come from the rule of integration
+INNER = 1000  # evaluations of the linearised errors, which cost next to nothing
+MOST_SUBSTEPS = 8
+PRIOR = 1.0  # weight of the start: of masses within a factor of e, and of centres within a radius of gyration
+ROUNDS = 12
+TOLERANCE = 0.01  # by which the squared errors must fall for another step: less is a tenth of a standard deviation
+TRIED = np.geomspace(0.5, 2.0, 5)  # times the present bandwidth
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class OutputError:
     """What the simulation says.
 
     Attributes:
-        names, parameters: of the arm (P,): ten a link, then armature, viscous and Coulomb friction a joint.
-        fit: of the nonlinear least squares.
-        before, after: rms of the weighted differences, with the starting values and at the end.
+        columns: the parameters asked for.
+        base: their combinations that show.
+        pi: all parameters (P,), every link one that can exist; named by `columns.full_names`.
+        deviations: standard deviations of the base parameters (r,), by blocks of time; 0 for what was not free.
+        bandwidth: of each joint's correction (nv,), Hz.
+        before, after: root mean square of each joint's predictions (nv,), rad or m, at the start and at the end.
+        rounds: of bandwidths, weights and parameters.
+        evaluations: of the simulation and its derivatives.
     """
 
-    names: tuple[str, ...]
-    parameters: np.ndarray
-    fit: NonlinearFit
-    before: float
-    after: float
+    columns: Columns
+    base: Base
+    pi: np.ndarray
+    deviations: np.ndarray
+    bandwidth: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    rounds: int
+    evaluations: int
 
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Base parameter -> value, SI units; `base.combination(name)` says what it stands for."""
+        return dict(zip(self.base.names, (self.base.K @ self.columns.T.T @ self.pi).tolist()))
 
-class ClosedLoop:
-    """An arm that follows a motion: `tau = tau_r + M_0 (Kd (qd_r - qd) + Kp (q_r - q))`, integrated by Runge and Kutta's rule."""
+    @property
+    def std(self) -> dict[str, float]:
+        """Base parameter -> standard deviation."""
+        return dict(zip(self.base.names, self.deviations.tolist()))
 
-    def __init__(self, robot: Robot, columns: Columns, motion: Sequence[np.ndarray], bandwidth: float) -> None:
-        self.columns = columns
-        self.t, self.q, self.qd, self.tau = motion
-        q = self.q
-        self.bare = without_drives(robot)
-        self.links = 10 * len(body_inertias(robot))
-        self.standstill = standstill_of(robot, columns.asked["standstill"])
-        w = 2 * np.pi * bandwidth
-        self.Kp, self.Kd, self.M0 = w * w, 2 * w, robot.mass_matrix(q[0])
-        mass, bias = (self.bare.kernel(name, parameters="runtime").ufunc for name in ("mass_matrix", "bias_torque"))
-        self._mass, self._bias = mass, bias
+    @property
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """Base parameter -> 95 % interval."""
+        reach = stats.t.ppf((1 + CONFIDENCE) / 2, BLOCKS - 1)
+        return {name: (x - reach * s, x + reach * s) for (name, x), s in zip(self.parameters.items(), self.deviations.tolist())}
 
-    def drive(self, pi: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Armature (nv,), and friction at a speed (nv,)."""
-        armature, viscous, coulomb = pi[self.links :].reshape(-1, 3).T
-        return armature, viscous * qd + coulomb * np.tanh(qd / self.standstill)
+    @cached_property
+    def robot(self) -> Robot:
+        """With these parameters, as far as a `Drive` can hold them."""
+        return identified_robot(self.columns, self.pi)[0]
 
-    def __call__(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Simulated positions and torques (N, nv)."""
-        inertial = pi[: self.links]
-
-        def rate(
-            t_q: np.ndarray, t_qd: np.ndarray, ref: tuple[np.ndarray, np.ndarray, np.ndarray]
-        ) -> tuple[np.ndarray, np.ndarray]:
-            tau = ref[2] + self.M0 @ (self.Kd * (ref[1] - t_qd) + self.Kp * (ref[0] - t_q))
-            armature, friction = self.drive(pi, t_qd)
-            M = self._mass(t_q, inertial) + np.diag(armature)
-            return np.linalg.solve(M, tau - self._bias(t_q, t_qd, inertial) - friction), tau
-
-        q, qd = self.q[0].copy(), self.qd[0].copy()
-        positions, torques = np.empty_like(self.q), np.empty_like(self.q)
-        for k in range(len(self.t)):
-            here = self.q[k], self.qd[k], self.tau[k]
-            a1, torques[k] = rate(q, qd, here)
-            positions[k] = q
-            if k + 1 == len(self.t):
-                break
-            h = self.t[k + 1] - self.t[k]
-            then = self.q[k + 1], self.qd[k + 1], self.tau[k + 1]
-            middle = tuple((x + y) / 2 for x, y in zip(here, then))
-            v2 = qd + h / 2 * a1
-            a2, _ = rate(q + h / 2 * qd, v2, middle)
-            v3 = qd + h / 2 * a2
-            a3, _ = rate(q + h / 2 * v2, v3, middle)
-            v4 = qd + h * a3
-            a4, _ = rate(q + h * v3, v4, then)
-            q = q + h / 6 * (qd + 2 * v2 + 2 * v3 + v4)
-            qd = qd + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
-            if not np.isfinite(q).all() or np.abs(q - self.q[k + 1]).max() > 1.0:
-                where = f"the simulated arm left the log's motion at t = {self.t[k]:.3g} s"
-                raise ConvergenceError(f"{where}: better starting values, or a higher bandwidth")
-        return positions, torques
+    def __repr__(self) -> str:
+        ends = ", ".join(f"{a:.2g} -> {b:.2g}" for a, b in zip(self.before, self.after))
+        return (
+            f"OutputError of {self.columns.robot.name}: {self.base.rank} base parameters after {self.rounds} rounds; errors of the "
+            f"predictions {ends} (rad, m); bandwidth {np.min(self.bandwidth):.2g} to {np.max(self.bandwidth):.2g} Hz"
+        )
 
 
 def output_error(
     robot: Robot,
-    t: np.ndarray,
-    q: np.ndarray,
-    qd: np.ndarray,
-    tau: np.ndarray,
+    log: Log,
     *,
+    columns: Columns | None = None,
     free: Sequence[str] | None = None,
-    bandwidth: float = 10.0,
-    noise: tuple[float, float] = (1e-4, 0.1),
-    evaluations: int = 30,
+    bandwidth: float | None = None,
+    evaluations: int = 100,
+    progress: Callable[[str], None] | None = None,
 ) -> OutputError:
-    """Parameters whose simulation is nearest to a log.
+    """Parameters with which a simulated arm predicts a log best.
 
     Args:
-        robot: with starting values, such as `fit.robot`.
-        t, q, qd, tau: (N,) and (N, nv): the motion to follow, and the torques that were measured.
-        free: links and parameters that may change; None: all.
-        bandwidth: of the controller, Hz. A stiff one turns differences into torques, a soft one into positions.
-        noise: standard deviations of positions, rad, and torques, N m.
-        evaluations: simulations of a step at most; each step takes as many more as there are free parameters.
+        robot: as it is believed to be, such as `fit.robot`; masses may be wrong by a factor of two.
+        log: positions and torques. Velocities are not needed.
+        columns: which parameters, such as `fit.columns`; by default those of `robot.identify`. Fixed ones stay.
+        free: links and parameters that may change; None: all that are free in the columns.
+        bandwidth: of the correction by the log, Hz; None: for each joint that with the smallest errors.
+        evaluations: of the simulation in each round, at most.
+        progress: called with a line of text now and then.
 
     Raises:
-        InputError: shapes.
-        ConvergenceError: the simulated arm leaves the motion.
+        InputError: a log of other joints; a link of which only some numbers are free; friction that is not simulated.
+        ConvergenceError: the search did not end, or no arm could be simulated.
     """
-    t, q, qd, tau = (np.asarray(x, float) for x in (t, q, qd, tau))
-    if not (q.shape == qd.shape == tau.shape == (len(t), robot.nv)):
-        raise InputError(f"t {t.shape}, q {q.shape}, qd {qd.shape}, tau {tau.shape}: (N,) and three times (N, {robot.nv})")
-    columns = Columns.of(robot, offset=False)
-    start = sound_prior(columns)
-    loop = ClosedLoop(robot, columns, (t, q, qd, tau), bandwidth)
+    log = log.of(robot)
+    columns = Columns.of(robot) if columns is None else of_robot(columns, robot)
+    if free is not None:
+        wanted = chosen(columns.names, free)
+        columns = columns.fix({name: None for name, moves in zip(columns.names, wanted) if not moves})
+    chosen(columns.full_names, columns.names)  # refuses links of which only some numbers are free
+    w = None if bandwidth is None else np.full(robot.nv, 2 * np.pi * bandwidth)
+    return Search(columns, log).result(w, evaluations, progress or (lambda text: None))
 
-    def residuals(pi: np.ndarray) -> np.ndarray:
-        positions, torques = loop(pi)
-        return np.concatenate([((positions - q) / noise[0]).ravel(), ((torques - tau) / noise[1]).ravel()]) / np.sqrt(2 * q.size)
 
-    before = float(np.linalg.norm(residuals(start)))
-    fit = nonlinear_least_squares(residuals, columns.full_names, start, free=free, evaluations=evaluations)
-    return OutputError(columns.full_names, fit.parameters, fit, before, float(np.linalg.norm(residuals(fit.parameters))))
+def of_robot(columns: Columns, robot: Robot) -> Columns:
+    """The same parameters, with the values of another robot; those that are fixed keep theirs."""
+    for name, row in zip(columns.full_names, columns.T):
+        if row.any() and name not in columns.names:
+            raise InputError(f"{name} is tied to other parameters: for a simulation it is fixed, or free")
+    known = {name: x for name, x, row in zip(columns.full_names, columns.constant.tolist(), columns.T) if not row.any()}
+    return Columns.of(robot, **columns.asked).fix(known)
+
+
+class Step(NamedTuple):
+    """Parameters (P,), the weighted errors (k,) they make, and how these change with the base parameters (k, r)."""
+
+    pi: np.ndarray
+    errors: np.ndarray
+    J: np.ndarray
+
+
+class Search:
+    """One log, and parameters on their way."""
+
+    def __init__(self, columns: Columns, log: Log) -> None:
+        self.columns = columns
+        self.base = base_parameters(columns)
+        self.predictor = Predictor(columns, log)
+        self.start = self.pi = sound_prior(columns)
+        self.travel = np.maximum(np.ptp(log.q, axis=0), 1e-3)
+        self.sizes = sizes(columns, log)
+        self.chart = Chart(columns.full_names, self.start, self.sizes)
+        self.middle = self.chart.coordinates(self.start)
+
+    def result(self, bandwidth: np.ndarray | None, evaluations: int, say: Callable[[str], None]) -> OutputError:
+        """Rounds of bandwidth, weights and parameters, until the errors fall no more."""
+        w = np.full(len(self.travel), self.predictor.fastest / 4) if bandwidth is None else bandwidth
+        history: list[np.ndarray] = []
+        simulations = 0
+        for k in range(ROUNDS):
+            w = self.tuned(w) if bandwidth is None else w
+            history.append(self.errors(w))
+            say(f"{k} rounds, {simulations} simulations: errors {listed(history[-1])} rad or m at {listed(w / (2 * np.pi))} Hz")
+            if k and np.all(history[-1] > (1 - FALLEN) * history[-2]):
+                break
+            found, more = self.improved(w, history[-1], evaluations)
+            self.pi, simulations, deviations = found.pi, simulations + more, self.deviations(found)
+        else:
+            raise ConvergenceError(
+                f"the errors still fall after {ROUNDS} rounds: {listed(history[-1])} (begin again with what was found)"
+            )
+        ends = {"before": history[0], "after": history[-1]}
+        return OutputError(self.columns, self.base, self.pi, deviations, w / (2 * np.pi), **ends, rounds=k, evaluations=simulations)
+
+    def tuned(self, w: np.ndarray) -> np.ndarray:
+        """The bandwidth of each joint, near w (nv,), with the smallest errors."""
+        slowest = min(self.predictor.slowest(self.pi), self.predictor.fastest)
+        for _ in range(ROUNDS):
+            tried = np.clip(TRIED[:, None] * w, slowest, self.predictor.fastest)
+            found = self.predictor(np.tile(self.pi, (len(tried), 1)), tried)
+            counted = self.predictor.counted(tried.min(axis=0))
+            size = np.nan_to_num([rms(e, counted) for e in found], nan=np.inf)
+            best = tried[np.argmin(size, axis=0), range(len(w))]
+            if np.all((tried[0] < best) & (best < tried[-1]) | np.isclose(best, w)):
+                return best
+            w = best
+        return w
+
+    def errors(self, w: np.ndarray) -> np.ndarray:
+        """Root mean square (nv,) of the predictions, no smaller than positions are exact; with as many substeps as it takes for the
+        rule of integration not to matter."""
+        counted, e = self.predictor.counted(w), self.predictor(self.pi, w)[0]
+        while True:
+            size = np.maximum(rms(e, counted), EXACT * self.travel)
+            if not np.isfinite(size).all():
+                raise ConvergenceError(
+                    "the simulated arm runs away from the log: are units, signs and joints right? (or a higher bandwidth)"
+                )
+            if self.predictor.substeps >= MOST_SUBSTEPS:
+                return size
+            self.predictor.substeps *= 2
+            coarse, e = e, self.predictor(self.pi, w)[0]
+            if np.all(rms(e - coarse, counted) < FINE * size):
+                self.predictor.substeps //= 2
+                return size
+
+    def improved(self, w: np.ndarray, size: np.ndarray, evaluations: int) -> tuple[Step, int]:
+        """Parameters of the least squares of errors over their size, after Gauss and Newton, and how many simulations that took.
+
+        The errors are linearised in the base parameters, of which they are nearly linear functions, and not in the coordinates of
+        the links, of which they are not."""
+        rows, independent = np.nonzero(self.predictor.counted(w)), list(self.base.independent)
+        steps = DIFFERENCE * (self.columns.T.T @ self.sizes)[independent]
+        moves = np.vstack([np.zeros_like(self.pi), steps[:, None] * self.columns.T[:, independent].T])
+
+        def simulated(pi: np.ndarray) -> Step:
+            e = self.predictor(pi + moves, w)[:, *rows] / size[rows[1]]
+            return Step(pi, e[0], ((e[1:] - e[0]) / steps[:, None]).T)
+
+        here, damping = simulated(self.pi), 0.0
+        for k in range(1, evaluations):
+            R = np.asarray(np.linalg.qr(np.column_stack([here.J, here.errors]), mode="r"))
+            pi, expected = self.minimum(here, R, damping)
+            reached = self.squares(here)
+            if reached - expected < TOLERANCE:
+                return here, k
+            then = simulated(pi)
+            kept = (reached - self.squares(then)) / (reached - expected)  # of what was promised; not a number if the arm ran away
+            damping = damping / 10 if kept > 0.75 else damping if kept > 0.25 else max(10 * damping, 1e-2)
+            here = then if kept > 0 else here
+        raise ConvergenceError(f"not converged after {evaluations} simulations (allow more, or leave fewer parameters free)")
+
+    def squares(self, at: Step) -> float:
+        """What is minimised."""
+        moved = self.chart.coordinates(at.pi) - self.middle
+        return float(at.errors @ at.errors + PRIOR * moved @ moved)
+
+    def minimum(self, here: Step, R: np.ndarray, damping: float) -> tuple[np.ndarray, float]:
+        """(pi, squares) where the linearised errors, R of `[J | errors]`, are smallest; damping keeps it near."""
+        to_base = self.base.K @ self.columns.T.T
+        A = np.vstack([R[:, :-1], np.sqrt(damping) * np.diag(np.linalg.norm(R[:, :-1], axis=0))])
+        b = np.append(R[:, -1], np.zeros(len(to_base)))
+        fit = nonlinear_least_squares(
+            lambda pi: A @ (to_base @ (pi - here.pi)) + b,
+            self.columns.full_names,
+            here.pi,
+            jacobian=lambda pi: A @ to_base,
+            free=self.columns.names,
+            scale=self.sizes,
+            reference=self.start,
+            gamma=PRIOR,
+            evaluations=INNER,
+        )
+        moved = self.chart.coordinates(fit.parameters) - self.middle
+        return fit.parameters, float(fit.residual**2 + PRIOR * moved @ moved)
+
+    def deviations(self, at: Step) -> np.ndarray:
+        """Standard deviations of the base parameters (r,): from leaving out blocks of time, and of what the start decides."""
+        free = self.columns.T.any(axis=1)
+        G = self.base.K @ self.columns.T.T @ self.chart.jacobian(self.chart.coordinates(at.pi))[:, free]
+        J, prior = at.J @ G, PRIOR * np.eye(G.shape[1])
+        A, moved = J.T @ J + prior, []
+        for rows in np.array_split(np.arange(len(J)), BLOCKS):
+            moved.append(np.linalg.solve(A - J[rows].T @ J[rows], J[rows].T @ at.errors[rows]))
+        spread, inverse = np.array(moved) - np.mean(moved, axis=0), np.linalg.inv(A)
+        covariance = (BLOCKS - 1) / BLOCKS * spread.T @ spread + inverse @ prior @ inverse
+        return np.sqrt(np.einsum("rx,xy,ry->r", G, covariance, G))
+
+
+def listed(values: np.ndarray) -> str:
+    return ", ".join(f"{x:.2g}" for x in values)
+
+
+def rms(errors: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """Root mean square (nv,) of errors (N, nv), of those that count."""
+    return np.sqrt(np.mean(errors**2, axis=0, where=counted))
+
+
+def sizes(columns: Columns, log: Log) -> np.ndarray:
+    """How large each parameter (P,) would be if it explained all torques by itself, in motions of about 1 rad/s."""
+    evaluate = columns.evaluator()
+    moved = evaluate.at(*random_motions(columns, 50))
+    found = np.full(len(columns.T), np.inf)
+    for j, used in enumerate(evaluate.used):
+        torque, seen = root_mean_square(log.tau[:, j]), root_mean_square(moved.row(j))
+        np.minimum.at(found, used[seen > 0], (torque or 1.0) / seen[seen > 0])
+    return np.where(np.isfinite(found), found, 1.0)
+
+
+def root_mean_square(x: np.ndarray) -> np.ndarray:
+    """Over the samples (N, ...)."""
+    return np.sqrt(np.mean(x**2, axis=0))

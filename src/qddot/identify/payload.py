@@ -15,13 +15,14 @@ from scipy import stats
 
 from qddot.algorithms.regressor import INERTIAL
 from qddot.errors import InputError
+from qddot.identify.base import base_parameters
+from qddot.identify.columns import Columns
 from qddot.identify.consistent import Consistent, consistent
+from qddot.identify.motions import Recorded, moved
 from qddot.identify.pseudo_inertia import congruence, pseudo_inertia
 from qddot.model.inertia import Inertia
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from qddot.robot import Robot
 
 BLOCKS = 40
@@ -74,24 +75,25 @@ class Payload:
 
 def payload(
     robot: Robot,
-    q: ArrayLike,
-    qd: ArrayLike,
-    qdd: ArrayLike,
-    tau: ArrayLike,
+    recorded: Recorded,
     *,
-    unloaded: ArrayLike | None = None,
+    unloaded: Recorded | None = None,
     frame: str | None = None,
     prior: Inertia | None = None,
     confidence: float = 0.95,
+    cutoff: float | None = None,
 ) -> Payload:
     """The load on a frame, from torques with it.
 
     Args:
-        q, qd, qdd, tau: a motion with the load (N, nv). For poses at rest qd and qdd are zero.
-        unloaded: torques (N, nv) of the same motion without the load; None: what the robot itself predicts, as identified.
+        robot: as identified, without the load.
+        recorded: a log with the load, or `Samples`; of poses at rest qd and qdd are zero.
+        unloaded: another log, of any motion without the load: the arm's own torques are then taken from it, and only the robot's
+            geometry counts. None: they are those the robot predicts.
         frame: that carries the load and in whose axes it is given; the tip of the only chain if None.
         prior: a body like it, for what the motion does not show; None: a ball of 5 cm about the measured centre of mass.
         confidence: of the intervals.
+        cutoff: of the low-pass, Hz; None: chosen from the log.
 
     Raises:
         InputError: shapes, a frame that does not move, or a motion that does not show the mass, without a prior.
@@ -99,13 +101,21 @@ def payload(
     """
     if not 0 < confidence < 1:
         raise InputError(f"confidence={confidence!r} is not between 0 and 1")
-    q, qd, qdd, tau = motion(robot, q, qd, qdd, tau)
-    without = robot.inverse_dynamics(q, qd, qdd) if unloaded is None else np.asarray(unloaded, float)
-    if without.shape != tau.shape:
-        raise InputError(f"unloaded has shape {without.shape}, tau {tau.shape}: they are torques of the same motion")
+    run = moved(robot, recorded, cutoff)
     frame = robot.tip if frame is None else frame
-    Y = load_regressor(robot, q, qd, qdd, frame)
-    X, y = weighted(Y, tau - without)
+    Y, tau = run.filtered(load_regressor(robot, *run.motion, frame)), run.samples.tau
+    arm = 0
+    if unloaded is None:
+        tau = run.filtered(tau - robot.inverse_dynamics(*run.motion))
+    else:
+        alone, columns = moved(robot, unloaded, cutoff), Columns.of(robot)
+        independent = list(base_parameters(columns).independent)
+        own = [one.filtered(columns.matrix(*one.motion)[..., independent]) for one in (alone, run)]
+        arm, load = len(independent), [np.zeros((*own[0].shape[:2], 10)), Y]
+        Y = np.vstack([np.concatenate(both, axis=-1) for both in zip(own, load)])
+        tau = np.vstack([one.filtered(one.samples.tau) for one in (alone, run)])
+    X, y = weighted(Y, tau)
+    X, y = beyond(X[:, :arm], X[:, arm:]), beyond(X[:, :arm], y)
     scale = REACH ** np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])  # so that a mass and a moment compare
     R = np.asarray(np.linalg.qr(np.column_stack([X, y]), mode="r"))
     _, s, Vt = np.linalg.svd(R[:, :-1] / scale, full_matrices=True)
@@ -114,7 +124,7 @@ def payload(
     ls = half @ (half.T @ (X.T @ y / scale)) / scale
     ls += half @ (half.T @ (X.T @ (y - X @ ls) / scale)) / scale  # once more, for the digits that squaring lost
     unseen = np.linalg.norm(Vt[rank:], axis=0) > 1e-6
-    covariance, freedom = block_covariance(X / scale, y - X @ ls, half, tau.shape[1])
+    covariance, freedom = block_covariance(X / scale, y - X @ ls, half, tau.shape[1], arm)
     deviations = np.where(unseen, np.inf, np.sqrt(np.diagonal(covariance)) / scale)
     if prior is None:
         prior = ball(ls, deviations, unseen, frame)
@@ -135,16 +145,13 @@ def payload(
     )
 
 
-def motion(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike) -> tuple[np.ndarray, ...]:
-    """Arrays (N, nv) of one length."""
-    arrays = {name: np.atleast_2d(np.asarray(x, float)) for name, x in zip(("q", "qd", "qdd", "tau"), (q, qd, qdd, tau))}
-    samples = len(arrays["q"])
-    for name, array in arrays.items():
-        if array.shape != (samples, robot.nq if name == "q" else robot.nv):
-            raise InputError(f"{name} has shape {array.shape}: {samples} samples of {robot.nv} joints are meant")
-        if not np.isfinite(array).all():
-            raise InputError(f"{name} holds a number that is not finite")
-    return tuple(arrays.values())
+def beyond(A: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """What of X no combination of A's columns explains: the arm's own parameters are gone, the load's estimate is the same."""
+    if not A.shape[1]:
+        return X
+    size = np.linalg.norm(A, axis=0)
+    A = A / np.where(size > 0, size, 1.0)
+    return X - A @ np.linalg.lstsq(A, X, rcond=1e-12)[0]
 
 
 def load_regressor(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, frame: str) -> np.ndarray:
@@ -171,19 +178,20 @@ def weighted(Y: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (Y * weight[:, None]).reshape(-1, Y.shape[-1]), (tau * weight).ravel()
 
 
-def block_covariance(X: np.ndarray, error: np.ndarray, half: np.ndarray, joints: int) -> tuple[np.ndarray, int]:
-    """Sandwich covariance of the estimate and its degrees of freedom; `half half^T` is the (pseudo-)inverse of `X^T X`."""
+def block_covariance(X: np.ndarray, error: np.ndarray, half: np.ndarray, joints: int, arm: int) -> tuple[np.ndarray, int]:
+    """Sandwich covariance of the estimate and its degrees of freedom; `half half^T` is the (pseudo-)inverse of `X^T X`, and so many
+    parameters of the arm have been found before."""
     samples = len(error) // joints
     blocks = min(BLOCKS, samples)
     bread = half @ half.T
     if blocks <= half.shape[1] + 1:  # too few for their scatter to mean something: the errors are taken as independent
-        freedom = len(error) - half.shape[1]
+        freedom = len(error) - half.shape[1] - arm
         if freedom < 1:  # as many unknowns as equations: the error cannot be seen
             return np.full_like(bread, np.inf), 1
         return error @ error / freedom * bread, freedom
     starts = np.linspace(0, samples, blocks + 1).astype(int)[:-1] * joints
     gradient = np.add.reduceat(X * error[:, None], starts, axis=0)
-    correction = blocks / (blocks - 1) * len(error) / (len(error) - half.shape[1])
+    correction = blocks / (blocks - 1) * len(error) / (len(error) - half.shape[1] - arm)
     return correction * bread @ gradient.T @ gradient @ bread, blocks - 1
 
 

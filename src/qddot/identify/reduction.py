@@ -28,6 +28,7 @@ MOST_BLOCKS = 64
 CHUNK = 1024  # rows that become part of an R at a time
 CACHED = 256  # samples whose regressor stays in the cache
 STRIP = 16 * CHUNK  # samples of one task
+CONNECT = 5  # s to wait for a scheduler
 AHEAD = 8  # tasks handed out for each worker: the rest of the log stays where it is
 
 Triangles = list[np.ndarray]
@@ -281,7 +282,11 @@ def in_cluster(rows: Rows, pieces: Iterable[Piece], robust: Robust | None, addre
         ahead = AHEAD * max(1, sum(address.nthreads().values()))  # type: ignore[union-attr]
         yield from window((address.submit(at_worker, base, piece, robust, pure=False) for piece in pieces), ahead)
     elif address is not None:
-        with Client(address) as client:
+        try:
+            client = Client(address, timeout=CONNECT)
+        except (OSError, ValueError) as error:
+            raise InputError(f"address={address!r}: no Dask scheduler answers there within {CONNECT} s ({error})") from None
+        with client:
             yield from in_cluster(rows, pieces, robust, client)
     else:
         with LocalCluster(threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
