@@ -158,29 +158,7 @@ def excitation(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Excitation:
-    """The motion from rest to rest that shows the base parameters best, within all limits.
-
-    A finite Fourier series maximises `log det` of the information (IPOPT with exact gradients; needs the extra `casadi`), from the
-    best of random series. What is returned was looked at on a grid of 1 ms and keeps every limit there.
-
-    Args:
-        period, harmonics: of the series, s; its base frequency is `1 / period`.
-        ramp: duration of the blends from rest and to rest, s.
-        periods: how often the series is repeated.
-        limits: positions, speeds and torques; the robot's own if None. `robot.limits._replace(velocity=...)` for others.
-        acceleration: limits (nv,), or one number for all.
-        radius: of the capsules about the links that must not touch, m; None: self-distance is not looked at.
-        friction: which of viscous, coulomb, offset shall be identified of every joint, besides the inertial parameters.
-        noise: standard deviations of the torques (nv,), or one number.
-        home: configuration (nq,) where the motion starts and ends; None: wherever suits.
-        starts, iterations: how many searches, and steps of each; fewer are faster.
-        seed: of the random series.
-        progress: called with a line of text now and then.
-
-    Raises:
-        InputError: joints without a single coordinate, limits that leave no room, or leave the motion unbounded.
-        ConvergenceError: no motion within the limits was found.
-    """
+    """See `Robot.excitation`."""
     say = progress or (lambda text: None)
     n = robot.nv
     if robot.nq != n:
