@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.errors import InputError, unknown_name
+from qddot.errors import InputError, ModelWarning, stacklevel_outside, unknown_name
 from qddot.identify.base import Base, base_parameters
+from qddot.identify.bodies import without_drives
 from qddot.identify.columns import Columns
 from qddot.identify.estimators import Estimate, essential, least_squares, stacked
 from qddot.identify.identified import identified_robot, sound_prior
@@ -20,7 +22,7 @@ from qddot.identify.reduction import Factors, reduce
 from qddot.identify.residuals import Residuals, residuals
 from qddot.identify.signals import Signals, prepare
 from qddot.identify.table import Finding
-from qddot.identify.verdict import UNEXPLAINED, Verdict, verdict
+from qddot.identify.verdict import UNEXPLAINED, Unseen, Verdict, verdict
 from qddot.robot import Robot
 
 if TYPE_CHECKING:
@@ -102,7 +104,10 @@ class Fit:
         return Y @ self.estimate.theta + columns.known_torque(q, qd, qdd)
 
     def to_urdf(self, path: str | Path) -> None:
-        """Write `robot` as a URDF."""
+        """Write `robot` as a URDF; warns of what was identified but has no place in it."""
+        if self.left_out:
+            text = f"{path}: a robot cannot hold {', '.join(self.left_out)}: its torques lack them (fit.predict has them)"
+            warnings.warn(text, ModelWarning, stacklevel=stacklevel_outside())
         self.robot.to_urdf(path)
 
     def table(self) -> Any:
@@ -142,11 +147,12 @@ def identify(
     """See `Robot.identify`."""
     if method not in METHODS:
         raise InputError(f"method={method!r} is not one of {', '.join(map(repr, METHODS))}")
-    columns = Columns.of(robot) if columns is None else columns
+    check_robot(robot, columns)
     check_joints(robot, log)
+    columns = Columns.of(robot) if columns is None else columns
     base = base_parameters(columns)
     signals = prepare(log, cutoff)
-    findings = [*log.findings, *signals.findings]
+    findings = [*log.findings, *signals.findings, *rounding(base)]
     how = {"engine": engine, "address": address}
     with shown(progress, int(signals.decimated_segments[-1].stop)) as tick:
         factors = reduce(base, pieces(signals), progress=tick, **how)
@@ -163,9 +169,10 @@ def identify(
     unseen = None
     if validation is not None:
         check_joints(robot, validation)
-        unseen = residuals(base, estimate.theta, prepare(validation, signals.cutoff))
-    found = verdict(base, estimate, signals, left, log)
-    return Fit(columns, base, estimate, factors, signals, left, unseen, found, tuple(findings))
+        other = prepare(validation, signals.cutoff)
+        unseen = Unseen(residuals(base, estimate.theta, other), reduce(base, pieces(other), **how))
+    found = verdict(base, estimate, signals, left, log, factors, unseen)
+    return Fit(columns, base, estimate, factors, signals, left, unseen and unseen.left, found, tuple(findings))
 
 
 def spread(left: Residuals) -> np.ndarray:
@@ -173,6 +180,32 @@ def spread(left: Residuals) -> np.ndarray:
     x = left.filtered - np.median(left.filtered, axis=0)
     found = 1.4826 * np.median(np.abs(x), axis=0)
     return np.where(found > 0, found, 1.0)
+
+
+def rounding(base: Base) -> list[Finding]:
+    """Parameters that show only because the description's geometry is rounded."""
+    if not base.rounded:
+        return []
+    names, most = ", ".join(base.rounded), max(base.rounded.values())
+    message = f"{names}: beyond the others only {most:.1g} of the column shows, as where 1.5708 stands for pi/2; taken as dependent"
+    return [Finding("assumed", "geometry", message)]
+
+
+def check_robot(robot: Robot, columns: Columns | None) -> None:
+    """`tau = Y pi` holds for this robot, and the columns are of it."""
+    closed = [c.name for c in robot.model.constraints if c.active]
+    if closed:
+        raise InputError(
+            f"{robot.name} has closed loops ({', '.join(closed)}): their forces act on the joints besides tau = Y pi, so it cannot "
+            f"be identified from joint torques"
+        )
+    if columns is None or columns.robot is robot:
+        return
+    if columns.robot.joint_names != robot.joint_names or columns.robot.body_names != robot.body_names:
+        raise InputError(f"the columns are of {columns.robot.name}, not of {robot.name} (Columns.of(robot))")
+    state = np.random.default_rng(0).normal(size=(3, 4, robot.nv))
+    if not np.allclose(*(without_drives(one).regressor(*state) for one in (robot, columns.robot)), rtol=1e-9, atol=1e-9):
+        raise InputError(f"the columns are of another {columns.robot.name}: its geometry or gravity differs (Columns.of(robot))")
 
 
 def check_joints(robot: Robot, log: Log) -> None:

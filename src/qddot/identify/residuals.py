@@ -9,6 +9,7 @@ import numpy as np
 
 from qddot.identify.base import Base
 from qddot.identify.signals import Signals
+from qddot.identify.spectrum import densities, noise_floor
 
 OUTLIER = 8.0  # robust standard deviations
 TOLERATED = 1e-3  # of the samples: Gaussian noise has none out there
@@ -23,6 +24,7 @@ class Residuals:
         t_filtered: (M,), s; `filtered_measured`, `filtered_predicted` (M, nv): both through the filter.
         segment: of each filtered sample (M,).
         limits: largest torque of each joint (nv,), N m; inf where there is none.
+        floor: what white noise in the measured torques leaves after the filter (nv,), N m, rms; by their spectrum at high frequencies.
     """
 
     t: np.ndarray
@@ -33,6 +35,10 @@ class Residuals:
     filtered_predicted: np.ndarray
     segment: np.ndarray
     limits: np.ndarray
+    floor: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"Residuals of {len(self.t)} samples: {self.relative:.2%} filtered, {self.relative_raw:.2%} raw"
 
     @property
     def raw(self) -> np.ndarray:
@@ -63,6 +69,16 @@ class Residuals:
     def rms(self) -> np.ndarray:
         """(nv,), N m, of the filtered torques."""
         return rms(self.filtered)
+
+    @property
+    def size(self) -> np.ndarray:
+        """Of the filtered torques (nv,), N m, rms."""
+        return rms(self.filtered_measured)
+
+    @property
+    def structure(self) -> np.ndarray:
+        """What of the filtered torques is left and is no noise (nv,), N m, rms."""
+        return np.sqrt(np.maximum(self.rms**2 - self.floor**2, 0.0))
 
     @property
     def nrms_raw(self) -> float:
@@ -123,7 +139,15 @@ def residuals(base: Base, theta: np.ndarray, signals: Signals) -> Residuals:
         filtered_predicted=signals.decimated(predicted),
         segment=segment,
         limits=columns.robot.limits.effort,
+        floor=filtered_noise(signals),
     )
+
+
+def filtered_noise(signals: Signals) -> np.ndarray:
+    """What the filter leaves of the torques' white noise (nv,), rms."""
+    longest = max(signals.segments, key=lambda s: s.stop - s.start)
+    density = noise_floor(*densities(signals.tau_raw[longest], signals.rate))
+    return np.sqrt(density * signals.rate / 2 * np.sum(signals.low_pass.smooth**2))
 
 
 def rms(x: np.ndarray) -> np.ndarray:
@@ -131,7 +155,8 @@ def rms(x: np.ndarray) -> np.ndarray:
 
 
 def relative(error: np.ndarray, whole: np.ndarray) -> float:
-    return float(np.linalg.norm(error) / np.linalg.norm(whole))
+    size = np.linalg.norm(whole)
+    return float(np.linalg.norm(error) / size) if size > 0 else float("inf")
 
 
 def nrms(error: np.ndarray, limits: np.ndarray) -> float:
