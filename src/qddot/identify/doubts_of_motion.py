@@ -51,10 +51,9 @@ def excitation(
                 )
             )
     if estimate.condition > CONDITION and factors is not None and left is not None and equally_weighted(factors) < CONDITION:
-        text = f"residuals differ so much between joints ({left.rms.min():.1g} to {left.rms.max():.1g} N m) that those with small ones "
-        text += (
-            f"decide alone, and do not tell parameters apart (condition number {estimate.condition:.3g}): is this the right robot?"
-        )
+        text = f"residuals differ so much between joints ({left.rms.min():.1g} to {left.rms.max():.1g} N m) that those with small "
+        text += "ones decide alone, and they do not tell parameters apart "
+        text += f"(condition number {estimate.condition:.3g}): is this the right robot?"
         found.append(Concern("unexplained torques", text))
     elif estimate.condition > CONDITION:
         why = f"; {motion(base, signals)}" if signals is not None else ""
@@ -85,7 +84,7 @@ def equally_weighted(factors: Factors) -> float:
 
 def uncertainty_elsewhere(base: Base, estimate: Estimate, signals: Signals, left: Residuals | None) -> tuple[float, float, str]:
     """Standard deviation of predicted torques relative to the torques: anywhere within the joint limits, with speeds and
-    accelerations such as the log has. By blocks, and if there were only the torques' white noise; and the joint where it is worst."""
+    accelerations such as the log has. By blocks; if there were only the torques' white noise; and the joint where it is worst."""
     columns = base.columns
     q, qd, qdd = random_motions(columns, ELSEWHERE)
     qd, qdd = (x / rms(x) * rms(seen) for x, seen in ((qd, signals.qd), (qdd, signals.qdd)))
@@ -142,11 +141,11 @@ def coloured(base: Base, estimate: Estimate, left: Residuals | None) -> list[Con
 
 
 def impossible(base: Base, estimate: Estimate) -> list[Concern]:
-    """Values that no arm can have, by more than their uncertainty: the model misses something, and they are not what they stand for."""
+    """Values that no arm can have, by more than their uncertainty: the model misses something, and they stand for that."""
     bad = never_negative(base) & (estimate.intervals[:, 1] < 0)
     if not bad.any():
         return []
     names = [name for name, wrong in zip(base.names, bad) if wrong]
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    text = f"{', '.join(names[:5])}{more} came out negative by more than their uncertainty, which no arm can be: these are not identified"
+    text = f"{', '.join(names[:5])}{more} came out negative, which no arm can be, by more than the uncertainty: not identified"
     return [Concern("impossible values", text, serious=False)]

@@ -72,8 +72,8 @@ def driving(base: Base, estimate: Estimate, signals: Signals, left: Residuals) -
         power, deviation = float(braking @ estimate.theta), float(np.sqrt(braking @ estimate.sandwich @ braking))
         torque = sum((estimate.theta[place] * column[kind] for kind, place in places.items()), np.zeros_like(qd))
         if power < -estimate.reach * deviation and rms(torque) > left.rms[j]:
-            text = f"friction of {name} came out driving it, with {-power:.2g} +- {deviation:.1g} W: its torques or positions have the "
-            found.append(Concern("sign", f"{text}other sign"))
+            text = f"friction of {name} came out driving it, with {-power:.2g} +- {deviation:.1g} W"
+            found.append(Concern("sign", f"{text}: its torques or positions have the other sign"))
     return found
 
 

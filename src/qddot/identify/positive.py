@@ -1,8 +1,8 @@
 """Which base parameters cannot be negative, whatever the links are.
 
-A base parameter is a sum of ten numbers a link, `k . pi = <P, J(pi)>`, and of parameters of the drives. A link's pseudo-inertia J is
-positive semidefinite; so where each link's P is as well, and drives enter with positive parts of what dissipates or moves with them,
-the sum is positive.
+A base parameter is a sum of ten numbers a link, `k . pi = <P, J(pi)>`, and of parameters of the drives. A link's pseudo-inertia J
+is positive semidefinite. So where each link's P is as well, and only rotors and friction enter besides, with positive factors, the
+sum is positive.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ parameters leave is disagreement. All of that comes from the triangles.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -50,4 +51,4 @@ def by_segment(factors: Factors, signals: Signals) -> list[Factors]:
     """The factors of each segment; of neighbours together, where a block holds the end of one and the start of the next."""
     ends = np.cumsum(factors.counts)
     cuts = [0, *(k + 1 for k, end in enumerate(ends) if any(end == s.stop for s in signals.decimated_segments))]
-    return [part(factors, range(a, b)) for a, b in zip(cuts, cuts[1:])]
+    return [part(factors, range(a, b)) for a, b in pairwise(cuts)]

@@ -24,7 +24,7 @@ class Residuals:
         t_filtered: (M,), s; `filtered_measured`, `filtered_predicted` (M, nv): both through the filter.
         segment: of each filtered sample (M,).
         limits: largest torque of each joint (nv,), N m; inf where there is none.
-        floor: what white noise in the measured torques leaves after the filter (nv,), N m, rms; by their spectrum at high frequencies.
+        floor: what the filter leaves of the torques' white noise (nv,), N m, rms; by their spectrum at high frequencies.
     """
 
     t: np.ndarray
