@@ -24,7 +24,6 @@ import numpy as np
 
 from qddot.algorithms.regressor import INERTIAL
 from qddot.identify.base import Base
-from qddot.identify.bodies import without_drives
 from qddot.identify.reduction import Samples
 from qddot.identify.signals import Signals, stacked
 
@@ -156,9 +155,9 @@ class Trial:
             return
         rest = np.zeros_like(self.motion.q)
         aside = size * np.linalg.svd(down[None])[2][1:]  # two directions across
+        bare = self.evaluator.bare
         own, *others = (
-            without_drives(robot).regressor(self.motion.q, rest, rest, threads=1)
-            for robot in (self.robot, *(self.robot.with_gravity(tuple(g)) for g in aside))
+            robot.regressor(self.motion.q, rest, rest, threads=1) for robot in (bare, *(bare.with_gravity(tuple(g)) for g in aside))
         )
         tau = self.predicted(self.motion)
         tilt, noise = self.with_columns(np.stack([self.predicted(self.motion, Y) - tau for Y in others], axis=-1))

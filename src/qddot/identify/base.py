@@ -19,8 +19,8 @@ from qddot.identify.columns import Columns
 from qddot.symbolic.base_parameters import PREFERRED
 
 NOTHING = 1e-9  # a part of a column that is shorter than this fraction of it is rounding of the arithmetic
-ROUNDING = 1e-4  # of a geometry written with four digits: a column whose part beyond those before it is shorter depends on them
-CLEAR = 10.0  # by how much the shortest independent part must exceed the longest dependent one
+ROUNDING = 1e-3  # a column whose part beyond those before it is shorter depends on them: no log could tell it from them
+CLEAR = 3.0  # by how much the shortest independent part must exceed the longest dependent one
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,12 +94,14 @@ def base_parameters(columns: Columns, *, states: int = 0) -> Base:
     shows = scale > NOTHING * scale.max(initial=0.0)  # the rest is rounding
     scale = np.where(shows, scale, 1.0)
     Y = np.where(shows, Y / scale, 0.0)
-    order = preference(columns.names)
-    kept, left = independent_columns(Y, order)
+    part = scale / compared(columns.names, scale)
+    weight = np.where(part > ROUNDING, 1.0, part)
+    order = sorted(preference(columns.names), key=lambda j: weight[j] < 1)
+    kept, left = independent_columns(Y, order, weight)
     shown = len(kept)
     if columns.priors:
         Y = np.vstack([Y, prior_rows(columns)[0] != 0])
-        kept, left = independent_columns(Y, order)
+        kept, left = independent_columns(Y, order, weight)
     dependent = [j for j in range(p) if j not in kept]
     longest = max((left[j] for j in dependent), default=0.0)
     gap = min((left[j] for j in kept), default=1.0) / max(longest, np.finfo(float).eps)
@@ -118,6 +120,14 @@ def base_parameters(columns: Columns, *, states: int = 0) -> Base:
         K[:, dependent] = found * scale[dependent] / scale[kept][:, None]
     rounded = {columns.names[j]: left[j] for j in dependent if left[j] > NOTHING}
     return Base(columns, tuple(kept), K, gap, float(np.linalg.cond(Y[:, kept])), shown, rounded)
+
+
+def compared(names: tuple[str, ...], lengths: np.ndarray) -> np.ndarray:
+    """The longest column (p,) of the same unit: masses, first moments and moments of the links among themselves."""
+    kinds = [name.rpartition(".")[2].removesuffix("_c") for name in names]
+    units = [kind.rstrip("xyz") if kind in PREFERRED else "" for kind in kinds]
+    longest = {unit: max(x for x, u in zip(lengths, units) if u == unit) for unit in set(units)}
+    return np.array([longest[unit] or 1.0 for unit in units])
 
 
 def random_motions(columns: Columns, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -146,8 +156,9 @@ def preference(names: tuple[str, ...]) -> list[int]:
     return inner + [j for j, kind in enumerate(kinds) if kind not in PREFERRED]
 
 
-def independent_columns(Y: np.ndarray, order: list[int]) -> tuple[list[int], Mapping[int, float]]:
-    """Columns (sorted) that are no combination of those before them, and for every column the length of its part beyond them."""
+def independent_columns(Y: np.ndarray, order: list[int], weight: np.ndarray) -> tuple[list[int], Mapping[int, float]]:
+    """Columns (sorted) that are no combination of those before them, and for every column the length of its part beyond them,
+    as a fraction of its own length times its weight."""
     Q = np.zeros((len(Y), 0))
     kept, left = [], {}
     for j in order:
@@ -155,7 +166,7 @@ def independent_columns(Y: np.ndarray, order: list[int]) -> tuple[list[int], Map
         length = np.linalg.norm(y)
         for _ in range(2):  # twice is enough
             y = y - Q @ (Q.T @ y)
-        left[j] = float(np.linalg.norm(y) / length) if length > 0 else 0.0
+        left[j] = float(weight[j] * np.linalg.norm(y) / length) if length > 0 else 0.0
         if left[j] > ROUNDING:
             kept.append(j)
             Q = np.column_stack([Q, y / np.linalg.norm(y)])

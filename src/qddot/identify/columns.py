@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -236,6 +237,10 @@ class Columns:
 
     def evaluator(self) -> Evaluator:
         """What computes the columns; made once, used for many chunks."""
+        return self._evaluator
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
         return Evaluator(self)
 
     def matrix(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:

@@ -105,10 +105,9 @@ def weight_found(base: Base, estimate: Estimate, signals: Signals) -> float | No
     columns, some = base.columns, few(signals)
     described = columns.robot.gravity_torque(some.q)
     rest = np.zeros_like(some.q)
-    found = columns.matrix(some.q, rest, rest)[..., list(base.independent)] @ estimate.theta + columns.known_torque(
-        some.q, rest, rest
-    )
-    found -= columns.robot.spring_torque(some.q)
+    found = columns.matrix(some.q, rest, rest)[..., list(base.independent)] @ estimate.theta
+    if columns.evaluator().knows:
+        found += columns.known_torque(some.q, rest, rest) - columns.robot.spring_torque(some.q)
     described, found = (x - x.mean(axis=0) for x in (described, found))  # an offset is no weight
     power = float(np.sum(described**2))
     return float(np.sum(described * found) / power) if power > 1e-12 * max(float(np.sum(found**2)), 1e-300) else None
