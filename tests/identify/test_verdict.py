@@ -9,7 +9,7 @@ import pytest
 
 import qddot
 from qddot.errors import InputError
-from qddot.identify import Columns, Fit, Log, base_parameters
+from qddot.identify import Columns, Fit, Log, base_parameters, prepare, stream
 from qddot.identify.positive import never_negative
 from tests.identify.arms import random_arm
 from tests.identify.simulated import REAL, ROBOTS, simulated, truth
@@ -53,7 +53,7 @@ WRONG = {
     "axis": (changed(q=LOG.q * SIGNS, tau=LOG.tau * SIGNS), "j2 counts positions and torques the other way"),
     "order": (changed(q=LOG.q[:, ORDER], tau=LOG.tau[:, ORDER]), "j1 and j2 are exchanged"),
     "delay": (late(4), "torques are 20 ms late"),
-    "zero": (changed(q=LOG.q + [0, 0.2, 0]), "positions of j1 are 0.2"),
+    "zero": (changed(q=LOG.q + np.array([0, 0.2, 0])), "positions of j1 are 0.2"),
     "gain": (channel(2, 1000 * LOG.tau[:, 2]), "torques of j2 are 1e+03 times"),
     "gravity": (changed(tau=LOG.tau - ARM.gravity_torque(LOG.q)), "gravity is not in the torques"),
     "dead channel": (channel(1, 0.0), "the torque of j1 is the same throughout"),
@@ -132,6 +132,15 @@ def test_closed_loops_and_columns_of_another_robot_are_refused() -> None:
         loop.identify(log)
     with pytest.raises(InputError, match="the columns are of"):
         ARM.identify(LOG, columns=Columns.of(random_arm(1, 3)))
+
+
+def test_a_rest_does_not_decide_about_the_filter() -> None:
+    draw = np.random.default_rng(0)
+    rest = changed(q=LOG.q[:1] + 1e-5 * draw.normal(size=LOG.q.shape), tau=LOG.tau[:1] + 0.05 * draw.normal(size=LOG.q.shape))
+    alone = prepare(LOG).cutoff
+    assert prepare(rest + LOG).cutoff == alone == prepare(LOG + rest).cutoff
+    whole = changed(rest, t=LOG.t - LOG.t[-1] - 0.005), LOG
+    assert next(stream(iter(whole))).cutoff == alone
 
 
 # base parameters ----------------------------------------------------------------------------------------------------------

@@ -31,7 +31,12 @@ def unidentifiable(base: Base) -> list[Concern]:
 
 
 def excitation(
-    base: Base, estimate: Estimate, signals: Signals | None, left: Residuals | None, factors: Factors | None
+    base: Base,
+    estimate: Estimate,
+    signals: Signals | None,
+    left: Residuals | None,
+    factors: Factors | None,
+    floor: np.ndarray | None,
 ) -> list[Concern]:
     """The motion does not tell the base parameters apart."""
     found, missing = [], ""
@@ -39,8 +44,9 @@ def excitation(
         still = [name for name, reach in zip(base.columns.robot.joint_names, np.ptp(signals.q, axis=0)) if reach < STILL]
         if still:
             found.append(Concern("insufficient excitation", f"{listed(still)} moved by less than {STILL} rad"))
-        doubt, by_noise, worst_joint = uncertainty_elsewhere(base, estimate, signals, left)
-        if left is not None and by_noise < UNCERTAIN:
+        share = 1.0 if left is None or floor is None else float(np.max(floor / np.where(left.rms > 0, left.rms, np.inf)))
+        doubt, by_noise, worst_joint = uncertainty_elsewhere(base, estimate, signals, share)
+        if share < 1 and by_noise < UNCERTAIN:
             missing = f". With noise alone they would be by {by_noise:.1%}: the model misses something as well"
         if doubt > UNCERTAIN:
             found.append(
@@ -82,16 +88,16 @@ def equally_weighted(factors: Factors) -> float:
     return conditioned(X, factors.base.shown)[0]
 
 
-def uncertainty_elsewhere(base: Base, estimate: Estimate, signals: Signals, left: Residuals | None) -> tuple[float, float, str]:
+def uncertainty_elsewhere(base: Base, estimate: Estimate, signals: Signals, noise: float) -> tuple[float, float, str]:
     """Standard deviation of predicted torques relative to the torques: anywhere within the joint limits, with speeds and
-    accelerations such as the log has. By blocks; if there were only the torques' white noise; and the joint where it is worst."""
+    accelerations such as the log has. By blocks; if there were only white noise, which is this part of the residuals; and the joint
+    where it is worst."""
     columns = base.columns
     q, qd, qdd = random_motions(columns, ELSEWHERE)
     qd, qdd = (x / rms(x) * rms(seen) for x, seen in ((qd, signals.qd), (qdd, signals.qdd)))
     Y = columns.matrix(q, qd, qdd)[..., list(base.independent)]
     size = np.sum((Y @ estimate.theta) ** 2, axis=0)
     variance, classical = (np.einsum("njr,rs,njs->j", Y, S, Y) for S in (estimate.sandwich, estimate.classical))
-    noise = 1.0 if left is None else float(np.max(left.floor / np.where(left.rms > 0, left.rms, np.inf)))
     worst = int(np.argmax(variance / np.where(size > 0, size, 1.0)))
     doubt, by_noise = (float(np.sqrt(x.sum() / size.sum())) for x in (variance, classical * min(noise, 1.0) ** 2))
     return doubt, by_noise, columns.robot.joint_names[worst]
@@ -129,7 +135,7 @@ def coloured(base: Base, estimate: Estimate, left: Residuals | None) -> list[Con
         found.append(Concern("coloured residuals", f"{text}drift, or the log is too short for intervals one can trust"))
     if left is None:
         return found
-    chance = 4 / np.sqrt(len(left.segment))  # what white noise may show in so few samples
+    chance = 4 / np.sqrt(left.samples)  # what white noise may show in so few samples
     names = [name for name, c in zip(base.columns.robot.joint_names, left.colour) if abs(c) > max(COLOUR, chance)]
     if names:
         ratio = float(np.median(estimate.std / np.where(estimate.std_classical > 0, estimate.std_classical, 1.0)))

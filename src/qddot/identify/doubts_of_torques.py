@@ -23,16 +23,16 @@ CLIPPED = 0.01  # of the samples
 WEIGHT = 3.0  # times heavier or lighter than described: descriptions are rough, but not so rough
 
 
-def dead(names: Sequence[str], left: Residuals) -> list[Concern]:
+def dead(names: Sequence[str], tau: np.ndarray) -> list[Concern]:
     """Torques that never change."""
-    still = [name for name, reach in zip(names, np.ptp(left.measured, axis=0)) if reach == 0]
+    still = [name for name, reach in zip(names, np.ptp(tau, axis=0)) if reach == 0]
     return [Concern("dead channel", f"the torque of {listed(still)} is the same throughout")] if still else []
 
 
-def clipped(names: Sequence[str], left: Residuals) -> list[Concern]:
+def clipped(names: Sequence[str], measured: np.ndarray) -> list[Concern]:
     """Torques that rest at the largest value: what the arm needed beyond is not in the log."""
     found = []
-    for name, tau in zip(names, left.measured.T):
+    for name, tau in zip(names, measured.T):
         for end, at in (("largest", tau.max()), ("smallest", tau.min())):
             top = tau == at
             rest = tau[~top]
@@ -45,17 +45,21 @@ def clipped(names: Sequence[str], left: Residuals) -> list[Concern]:
     return found
 
 
-def unexplained(names: Sequence[str], left: Residuals) -> list[Concern]:
+def structure(left: Residuals, floor: np.ndarray) -> np.ndarray:
+    """What of each joint's filtered torque is left and is no noise (nv,), N m, rms."""
+    return np.sqrt(np.maximum(left.rms**2 - floor**2, 0.0))
+
+
+def unexplained(names: Sequence[str], left: Residuals, floor: np.ndarray) -> list[Concern]:
     """A model that does not fit: all torques together, or those of a joint, of which it explains less than half the power, though
     that is more than noise."""
     found = []
     if left.relative > UNEXPLAINED:
         text = f"{left.relative:.0%} of the filtered torques remain: are units, signs and the order of joints right?"
         found.append(Concern("unexplained torques", text))
-    bad = [j for j in range(len(names)) if 0 < MOST * left.size[j] ** 2 < left.structure[j] ** 2]
-    for j in bad:
+    for j in np.flatnonzero((left.size > 0) & (structure(left, floor) ** 2 > MOST * left.size**2)).tolist():
         text = f"{left.rms[j]:.2g} N m of the {left.size[j]:.2g} N m that {names[j]} shows remain, where noise would leave "
-        text += f"{left.floor[j]:.1g} N m: is this the torque of that joint, in the right unit?"
+        text += f"{floor[j]:.1g} N m: is this the torque of that joint, in the right unit?"
         found.append(Concern("unexplained torques", text))
     return found
 
@@ -77,9 +81,9 @@ def driving(base: Base, estimate: Estimate, signals: Signals, left: Residuals) -
     return found
 
 
-def explained_otherwise(base: Base, estimate: Estimate, signals: Signals, left: Residuals) -> list[Concern]:
+def explained_otherwise(base: Base, estimate: Estimate, signals: Signals, left: Residuals, floor: np.ndarray) -> list[Concern]:
     """Something is wrong with the log or the description, and it can be named."""
-    if not np.any(left.structure > MATTERS * left.size):
+    if not np.any(structure(left, floor) > MATTERS * left.size):
         return []
     tried = alternatives(base, estimate.theta, signals)
     best = [found for found in tried if found.share > MOST]

@@ -24,7 +24,6 @@ class Residuals:
         t_filtered: (M,), s; `filtered_measured`, `filtered_predicted` (M, nv): both through the filter.
         segment: of each filtered sample (M,).
         limits: largest torque of each joint (nv,), N m; inf where there is none.
-        floor: what the filter leaves of the torques' white noise (nv,), N m, rms; by their spectrum at high frequencies.
     """
 
     t: np.ndarray
@@ -35,7 +34,6 @@ class Residuals:
     filtered_predicted: np.ndarray
     segment: np.ndarray
     limits: np.ndarray
-    floor: np.ndarray
 
     def __repr__(self) -> str:
         return f"Residuals of {len(self.t)} samples: {self.relative:.2%} filtered, {self.relative_raw:.2%} raw"
@@ -76,9 +74,9 @@ class Residuals:
         return rms(self.filtered_measured)
 
     @property
-    def structure(self) -> np.ndarray:
-        """What of the filtered torques is left and is no noise (nv,), N m, rms."""
-        return np.sqrt(np.maximum(self.rms**2 - self.floor**2, 0.0))
+    def samples(self) -> int:
+        """Filtered ones."""
+        return len(self.segment)
 
     @property
     def nrms_raw(self) -> float:
@@ -139,12 +137,11 @@ def residuals(base: Base, theta: np.ndarray, signals: Signals) -> Residuals:
         filtered_predicted=signals.decimated(predicted),
         segment=segment,
         limits=columns.robot.limits.effort,
-        floor=filtered_noise(signals),
     )
 
 
 def filtered_noise(signals: Signals) -> np.ndarray:
-    """What the filter leaves of the torques' white noise (nv,), rms."""
+    """What the filter leaves of the torques' white noise (nv,), N m, rms; by their spectrum at high frequencies."""
     longest = max(signals.segments, key=lambda s: s.stop - s.start)
     density = noise_floor(*densities(signals.tau_raw[longest], signals.rate))
     return np.sqrt(density * signals.rate / 2 * np.sum(signals.low_pass.smooth**2))

@@ -12,7 +12,7 @@ from qddot.identify.doubts_of_torques import UNEXPLAINED, clipped, dead, driving
 from qddot.identify.estimators import Estimate
 from qddot.identify.log import Log
 from qddot.identify.reduction import Factors
-from qddot.identify.residuals import Residuals
+from qddot.identify.residuals import Residuals, filtered_noise
 from qddot.identify.signals import Signals
 
 __all__ = ["UNEXPLAINED", "Concern", "Unseen", "Verdict", "verdict"]
@@ -63,18 +63,23 @@ def verdict(
     Serious concerns come first, and among them what is wrong with the torques before what they say too little of.
     """
     names = base.columns.robot.joint_names
-    found = [*unidentifiable(base)]
+    found, floor = [*unidentifiable(base)], None
     if left is not None and signals is not None:
-        silent = dead(names, left)
-        found += silent + clipped(names, left) + unexplained(names, left)
+        floor = filtered_noise(signals)
+        silent = dead(names, signals.tau_raw)
+        found += silent + clipped(names, signals.tau_raw) + unexplained(names, left, floor)
         if not silent:
-            found += driving(base, estimate, signals, left) + explained_otherwise(base, estimate, signals, left)
+            found += driving(base, estimate, signals, left) + explained_otherwise(base, estimate, signals, left, floor)
         found += units(base, estimate, signals)
     if factors is not None and signals is not None:
         found += disagreeing(estimate, factors, signals)
     if unseen is not None and left is not None and factors is not None:
         found += validated(estimate, factors, left, unseen.factors, unseen.left)
-    found += [*excitation(base, estimate, signals, left, factors), *coloured(base, estimate, left), *impossible(base, estimate)]
+    found += [
+        *excitation(base, estimate, signals, left, factors, floor),
+        *coloured(base, estimate, left),
+        *impossible(base, estimate),
+    ]
     if log is not None:
         found += [
             Concern("log", finding.message, serious="not in N m" in finding.message)
