@@ -117,7 +117,7 @@ class Fit:
         return table(self)
 
     def report(self, path: str | Path | None = None) -> str:
-        """The report in Markdown; written to `path` if there is one: `.md`, or `.html` with plots (extra `plot`)."""
+        """The report in Markdown; written to `path` if there is one: `.md` with plots beside it, or `.html` (extra `plot`)."""
         from qddot.identify.report import report
 
         return report(self, None if path is None else Path(path))
