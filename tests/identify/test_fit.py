@@ -10,7 +10,7 @@ import pytest
 import qddot
 from qddot import Inertia
 from qddot.errors import InputError
-from qddot.identify import Columns, Log, base_parameters, instrumental, prepare, residuals
+from qddot.identify import Columns, Log, base_parameters, instrumental, least_squares, pieces, prepare, reduce, residuals
 from tests.identify.arms import random_arm
 from tests.identify.simulated import REAL, ROBOTS, panda, series, simulated, truth
 
@@ -141,6 +141,21 @@ def test_intervals_cover_the_truth() -> None:
             simulated(columns, theta, 40.0, 100.0, (1e-5, 0.1), seed), columns=columns, method="wls", cutoff=5.0
         )
         low, high = fit.estimate.intervals.T
+        hits.append(np.mean((low < base.K @ theta) & (base.K @ theta < high)))
+    assert 0.90 <= np.mean(hits) <= 0.98
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(ROBOTS is None, reason="example-robot-data is not installed")
+@pytest.mark.parametrize("noise", [(1e-5, 0.1), (1e-4, 0.5)])
+def test_intervals_cover_with_the_cut_off_of_the_log(noise: tuple[float, float]) -> None:
+    assert ROBOTS is not None
+    columns = Columns.of(qddot.load(ROBOTS / "ur_description/urdf/ur5_robot.urdf"))
+    base, theta = base_parameters(columns), truth(columns)
+    hits = []
+    for seed in range(8):
+        signals = prepare(simulated(columns, theta, 40.0, 1000.0, noise, seed, motion=seed))
+        low, high = least_squares(reduce(base, pieces(signals))).intervals.T
         hits.append(np.mean((low < base.K @ theta) & (base.K @ theta < high)))
     assert 0.90 <= np.mean(hits) <= 0.98
 

@@ -19,8 +19,8 @@ from qddot.identify.columns import Columns
 from qddot.symbolic.base_parameters import PREFERRED
 
 NOTHING = 1e-9  # a part of a column that is shorter than this fraction of it is rounding of the arithmetic
-ROUNDING = 1e-3  # a column whose part beyond those before it is shorter depends on them: no log could tell it from them
-CLEAR = 3.0  # by how much the shortest independent part must exceed the longest dependent one
+ROUNDING = 1e-4  # of a geometry with four digits: a column whose part beyond those before it is shorter depends on them
+CLEAR = 10.0  # by how much the shortest independent part must exceed the longest dependent one
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Base:
         columns: the parameters.
         independent: their columns that are kept (r,), as indices into `columns.names`.
         K: (r, p): `theta_B = K theta`.
-        gap: shortest independent over longest dependent part of a column, each relative to its column.
+        gap: shortest independent over longest dependent part of a column, each relative to the longest column of its unit.
         condition: of the scaled independent columns on random motions: the best any log can do, about.
         shown: how many of the independent ones motion shows; priors make more parameters independent.
         rounded: parameter that is taken as dependent, though it shows -> which part of its column does.
@@ -95,13 +95,12 @@ def base_parameters(columns: Columns, *, states: int = 0) -> Base:
     scale = np.where(shows, scale, 1.0)
     Y = np.where(shows, Y / scale, 0.0)
     part = scale / compared(columns.names, scale)
-    weight = np.where(part > ROUNDING, 1.0, part)
-    order = sorted(preference(columns.names), key=lambda j: weight[j] < 1)
-    kept, left = independent_columns(Y, order, weight)
+    order = sorted(preference(columns.names), key=lambda j: part[j] < ROUNDING)  # what rounding made stands for nothing
+    kept, left = independent_columns(Y, order, part)
     shown = len(kept)
     if columns.priors:
         Y = np.vstack([Y, prior_rows(columns)[0] != 0])
-        kept, left = independent_columns(Y, order, weight)
+        kept, left = independent_columns(Y, order, part)
     dependent = [j for j in range(p) if j not in kept]
     longest = max((left[j] for j in dependent), default=0.0)
     gap = min((left[j] for j in kept), default=1.0) / max(longest, np.finfo(float).eps)
@@ -156,9 +155,9 @@ def preference(names: tuple[str, ...]) -> list[int]:
     return inner + [j for j, kind in enumerate(kinds) if kind not in PREFERRED]
 
 
-def independent_columns(Y: np.ndarray, order: list[int], weight: np.ndarray) -> tuple[list[int], Mapping[int, float]]:
+def independent_columns(Y: np.ndarray, order: list[int], size: np.ndarray) -> tuple[list[int], Mapping[int, float]]:
     """Columns (sorted) that are no combination of those before them, and for every column the length of its part beyond them,
-    as a fraction of its own length times its weight."""
+    where the column itself is as long as `size` says."""
     Q = np.zeros((len(Y), 0))
     kept, left = [], {}
     for j in order:
@@ -166,7 +165,7 @@ def independent_columns(Y: np.ndarray, order: list[int], weight: np.ndarray) -> 
         length = np.linalg.norm(y)
         for _ in range(2):  # twice is enough
             y = y - Q @ (Q.T @ y)
-        left[j] = float(weight[j] * np.linalg.norm(y) / length) if length > 0 else 0.0
+        left[j] = float(size[j] * np.linalg.norm(y) / length) if length > 0 else 0.0
         if left[j] > ROUNDING:
             kept.append(j)
             Q = np.column_stack([Q, y / np.linalg.norm(y)])
