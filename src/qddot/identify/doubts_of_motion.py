@@ -10,11 +10,11 @@ from qddot.identify.estimators import Estimate, conditioned, stacked
 from qddot.identify.explain import explanations
 from qddot.identify.positive import never_negative
 from qddot.identify.reduction import Factors
-from qddot.identify.residuals import Residuals, rms
+from qddot.identify.residuals import Residuals, rms, structure
 from qddot.identify.signals import Signals
 
 CONDITION = 1000.0  # of the weighted regressor with columns of length 1: beyond, noise is amplified a thousand times
-UNCERTAIN = 0.15  # of the torques, in postures that the log need not have seen
+UNCERTAIN = 0.15  # of the torques, in postures that the log need not have seen: unknown, or unexplained as in the log
 COLOUR = 0.2
 ELSEWHERE = 300  # postures
 STILL = 0.1  # rad: a joint that moves less has not moved
@@ -39,23 +39,22 @@ def excitation(
     floor: np.ndarray | None,
 ) -> list[Concern]:
     """The motion does not tell the base parameters apart."""
-    found, missing = [], ""
+    found = []
     if signals is not None:
         still = [name for name, reach in zip(base.columns.robot.joint_names, np.ptp(signals.q, axis=0)) if reach < STILL]
         if still:
             found.append(Concern("insufficient excitation", f"{listed(still)} moved by less than {STILL} rad"))
-        share = 1.0 if left is None or floor is None else float(np.max(floor / np.where(left.rms > 0, left.rms, np.inf)))
+        share, missed = 1.0, 0.0
+        if left is not None and floor is not None:
+            share = float(np.max(floor / np.where(left.rms > 0, left.rms, np.inf)))
+            missed = float(np.linalg.norm(structure(left, floor)) / np.linalg.norm(left.size))
         doubt, by_noise, worst_joint = uncertainty_elsewhere(base, estimate, signals, share)
-        if share < 1 and by_noise < UNCERTAIN:
-            missing = f". With noise alone they would be by {by_noise:.1%}: the model misses something as well"
-        if doubt > UNCERTAIN:
-            found.append(
-                Concern(
-                    "insufficient excitation",
-                    f"torques in postures all over the workspace, at the log's speeds, would be uncertain by {doubt:.0%} "
-                    f"(at most {UNCERTAIN:.0%}; worst at {worst_joint}): {motion(base, signals)}{missing}",
-                )
-            )
+        off = float(np.hypot(doubt, missed))
+        if off > UNCERTAIN:
+            text = f"torques in postures all over the workspace, at the log's speeds, would be off by {off:.0%} (at most "
+            text += f"{UNCERTAIN:.0%}): by {doubt:.0%} since parameters are uncertain (worst at {worst_joint}; with noise alone it "
+            text += f"would be {by_noise:.1%}), by {missed:.0%} since the model misses something: {motion(base, signals)}"
+            found.append(Concern("insufficient excitation", text))
     if estimate.condition > CONDITION and factors is not None and left is not None and equally_weighted(factors) < CONDITION:
         text = f"residuals differ so much between joints ({left.rms.min():.1g} to {left.rms.max():.1g} N m) that those with small "
         text += "ones decide alone, and they do not tell parameters apart "

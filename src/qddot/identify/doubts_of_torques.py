@@ -11,7 +11,7 @@ from qddot.identify.audit import STUCK, longest_run
 from qddot.identify.base import Base
 from qddot.identify.concern import Concern, listed
 from qddot.identify.estimators import Estimate
-from qddot.identify.residuals import Residuals, rms
+from qddot.identify.residuals import Residuals, rms, structure
 from qddot.identify.signals import Signals
 
 UNEXPLAINED = 0.25  # of all torques
@@ -43,11 +43,6 @@ def clipped(names: Sequence[str], measured: np.ndarray) -> list[Concern]:
                 text = f"the torque of {name} rests at its {end} value {at:.4g} in {top.mean():.1%} of the samples"
                 found.append(Concern("clipped torques", f"{text}: the drive or the sensor could do no more"))
     return found
-
-
-def structure(left: Residuals, floor: np.ndarray) -> np.ndarray:
-    """What of each joint's filtered torque is left and is no noise (nv,), N m, rms."""
-    return np.sqrt(np.maximum(left.rms**2 - floor**2, 0.0))
 
 
 def unexplained(names: Sequence[str], left: Residuals, floor: np.ndarray) -> list[Concern]:

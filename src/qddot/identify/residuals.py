@@ -147,6 +147,11 @@ def filtered_noise(signals: Signals) -> np.ndarray:
     return np.sqrt(density * signals.rate / 2 * np.sum(signals.low_pass.smooth**2))
 
 
+def structure(left: Residuals, floor: np.ndarray) -> np.ndarray:
+    """What of each joint's filtered torque is left and is no noise (nv,), N m, rms."""
+    return np.sqrt(np.maximum(left.rms**2 - floor**2, 0.0))
+
+
 def rms(x: np.ndarray) -> np.ndarray:
     return np.sqrt(np.mean(x**2, axis=0))
 
