@@ -10,7 +10,18 @@ import pytest
 import qddot
 from qddot import Inertia
 from qddot.errors import InputError
-from qddot.identify import Columns, Log, base_parameters, instrumental, prepare, residuals, standstill_speeds
+from qddot.identify import (
+    Columns,
+    Log,
+    base_parameters,
+    instrumental,
+    least_squares,
+    pieces,
+    prepare,
+    reduce,
+    residuals,
+    standstill_speeds,
+)
 from tests.identify.arms import random_arm
 from tests.identify.simulated import REAL, ROBOTS, check_found, excited, panda, series, simulated, truth
 
@@ -185,6 +196,21 @@ def test_intervals_cover_the_truth() -> None:
     assert 0.90 <= np.mean(hits) <= 0.98
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(ROBOTS is None, reason="example-robot-data is not installed")
+@pytest.mark.parametrize("noise", [(1e-5, 0.1), (1e-4, 0.5)])
+def test_intervals_cover_with_the_cut_off_of_the_log(noise: tuple[float, float]) -> None:
+    assert ROBOTS is not None
+    columns = Columns.of(qddot.load(ROBOTS / "ur_description/urdf/ur5_robot.urdf"))
+    base, theta = base_parameters(columns), truth(columns)
+    hits = []
+    for seed in range(8):
+        signals = prepare(simulated(columns, theta, 40.0, 1000.0, noise, seed, motion=seed))
+        low, high = least_squares(reduce(base, pieces(signals))).intervals.T
+        hits.append(np.mean((low < base.K @ theta) & (base.K @ theta < high)))
+    assert 0.90 <= np.mean(hits) <= 0.98
+
+
 # real arms --------------------------------------------------------------------------------------------------------------------
 
 
@@ -302,7 +328,7 @@ def test_a_large_file_is_streamed(recorded, tmp_path: Path) -> None:
         assert fit.estimate.samples == read.estimate.samples
         np.testing.assert_allclose(fit.estimate.theta, read.estimate.theta, rtol=1e-6, atol=1e-7)
         for one, other in ((fit.training, read.training), (fit.validation, read.validation)):
-            for name in ("relative", "relative_raw", "rms", "rms_raw", "by_segment", "samples"):
+            for name in ("relative", "relative_raw", "rms", "rms_raw", "size", "ends", "samples"):
                 np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-6, err_msg=name)
             np.testing.assert_allclose(one.spread, other.spread, rtol=0.2)
             np.testing.assert_allclose(one.colour, other.colour, atol=0.1)

@@ -217,3 +217,11 @@ def test_tx40_at_5_khz() -> None:
     signals = prepare(Log.load(files, rate=5000, degrees=False))
     assert 20 < signals.cutoff < 200
     assert signals.factor > 5
+
+
+def test_positions_pass_unchanged_where_the_motion_is() -> None:
+    low_pass = LowPass(1000.0, 3.0)
+    k = np.arange(-low_pass.half, low_pass.half + 1)
+    assert len(low_pass.flat) == len(k)
+    for f in (0.1, 0.3, 0.6):  # up to a fifth of the cut-off
+        assert abs(np.sum(low_pass.flat * np.cos(2 * np.pi * f / 1000 * k)) - 1) < 1e-8

@@ -3,7 +3,8 @@
     Y theta = Y_B theta_B,    theta_B = theta_1 + K theta_2
 
 Y_B are independent columns of Y. Which they are is decided on random motions, far from any trajectory, where the gap between
-columns that depend on others and columns that do not is many orders of magnitude.
+columns that depend on others and columns that do not is many orders of magnitude. Descriptions whose angles are rounded (1.5708
+for pi/2) have axes that are not quite parallel: what shows only through that counts as dependent, and `Base.rounded` names it.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from qddot.errors import InputError
 from qddot.identify.columns import Columns
 from qddot.symbolic.base_parameters import PREFERRED
 
-NOTHING = 1e-9  # a column whose part beyond the columns before it is shorter than this fraction depends on them
-CLEAR = 1e3  # by how much the shortest independent part must exceed the longest dependent one
+NOTHING = 1e-9  # a part of a column that is shorter than this fraction of it is rounding of the arithmetic
+ROUNDING = 1e-4  # of a geometry with four digits: a column whose part beyond those before it is shorter depends on them
+CLEAR = 10.0  # by how much the shortest independent part must exceed the longest dependent one
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +31,10 @@ class Base:
         columns: the parameters.
         independent: their columns that are kept (r,), as indices into `columns.names`.
         K: (r, p): `theta_B = K theta`.
-        gap: shortest independent over longest dependent part of a column, each relative to its column.
+        gap: shortest independent over longest dependent part of a column, each relative to the longest column of its unit.
         condition: of the scaled independent columns on random motions: the best any log can do, about.
+        shown: how many of the independent ones motion shows; priors make more parameters independent.
+        rounded: parameter that is taken as dependent, though it shows -> which part of its column does.
     """
 
     columns: Columns
@@ -38,6 +42,11 @@ class Base:
     K: np.ndarray
     gap: float
     condition: float
+    shown: int
+    rounded: Mapping[str, float]
+
+    def __repr__(self) -> str:
+        return f"Base of {self.columns.robot.name}: {self.rank} of {len(self.columns.names)} parameters, rank gap {self.gap:.2g}"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -84,23 +93,40 @@ def base_parameters(columns: Columns, *, states: int = 0) -> Base:
     scale = np.linalg.norm(Y, axis=0)
     shows = scale > NOTHING * scale.max(initial=0.0)  # the rest is rounding
     scale = np.where(shows, scale, 1.0)
-    Y = np.vstack([np.where(shows, Y / scale, 0.0), prior_rows(columns)[0] != 0])
-    kept, left = independent_columns(Y, preference(columns.names))
+    Y = np.where(shows, Y / scale, 0.0)
+    part = scale / compared(columns.names, scale)
+    order = sorted(preference(columns.names), key=lambda j: part[j] < ROUNDING)  # what rounding made stands for nothing
+    kept, left = independent_columns(Y, order, part)
+    shown = len(kept)
+    if columns.priors:
+        Y = np.vstack([Y, prior_rows(columns)[0] != 0])
+        kept, left = independent_columns(Y, order, part)
     dependent = [j for j in range(p) if j not in kept]
-    gap = min((left[j] for j in kept), default=1.0) / max(*(left[j] for j in dependent), np.finfo(float).eps, 0.0)
+    longest = max((left[j] for j in dependent), default=0.0)
+    gap = min((left[j] for j in kept), default=1.0) / max(longest, np.finfo(float).eps)
     if gap < CLEAR:
         least = columns.names[min(kept, key=lambda j: left[j])]
+        most = columns.names[max(dependent, key=lambda j: left[j])]
         raise InputError(
-            f"the columns of {columns.robot.name} have no clear rank: the part of {least} beyond the others is only {gap:.3g} "
-            f"times that of a dependent column; fix one of the two"
+            f"the columns of {columns.robot.name} have no clear rank: beyond the others, {most} shows with {longest:.2g} of its "
+            f"column, too little, and {least} with only {gap:.3g} times that (fix {least}: Columns.fix)"
         )
     K = np.zeros((len(kept), p))
     K[range(len(kept)), kept] = 1.0
     if dependent:
         found = np.linalg.lstsq(Y[:, kept], Y[:, dependent], rcond=None)[0]
-        found[np.abs(found) < 1e-8] = 0.0
+        found[np.abs(found) < max(1e-8, longest)] = 0.0
         K[:, dependent] = found * scale[dependent] / scale[kept][:, None]
-    return Base(columns, tuple(kept), K, gap, float(np.linalg.cond(Y[:, kept])))
+    rounded = {columns.names[j]: left[j] for j in dependent if left[j] > NOTHING}
+    return Base(columns, tuple(kept), K, gap, float(np.linalg.cond(Y[:, kept])), shown, rounded)
+
+
+def compared(names: tuple[str, ...], lengths: np.ndarray) -> np.ndarray:
+    """The longest column (p,) of the same unit: masses, first moments and moments of the links among themselves."""
+    kinds = [name.rpartition(".")[2].removesuffix("_c") for name in names]
+    units = [kind.rstrip("xyz") if kind in PREFERRED else "" for kind in kinds]
+    longest = {unit: max(x for x, u in zip(lengths, units) if u == unit) for unit in set(units)}
+    return np.array([longest[unit] or 1.0 for unit in units])
 
 
 def random_motions(columns: Columns, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -129,8 +155,9 @@ def preference(names: tuple[str, ...]) -> list[int]:
     return inner + [j for j, kind in enumerate(kinds) if kind not in PREFERRED]
 
 
-def independent_columns(Y: np.ndarray, order: list[int]) -> tuple[list[int], Mapping[int, float]]:
-    """Columns (sorted) that are no combination of those before them, and for every column the length of its part beyond them."""
+def independent_columns(Y: np.ndarray, order: list[int], size: np.ndarray) -> tuple[list[int], Mapping[int, float]]:
+    """Columns (sorted) that are no combination of those before them, and for every column the length of its part beyond them,
+    where the column itself is as long as `size` says."""
     Q = np.zeros((len(Y), 0))
     kept, left = [], {}
     for j in order:
@@ -138,8 +165,8 @@ def independent_columns(Y: np.ndarray, order: list[int]) -> tuple[list[int], Map
         length = np.linalg.norm(y)
         for _ in range(2):  # twice is enough
             y = y - Q @ (Q.T @ y)
-        left[j] = float(np.linalg.norm(y) / length) if length > 0 else 0.0
-        if left[j] > NOTHING:
+        left[j] = float(size[j] * np.linalg.norm(y) / length) if length > 0 else 0.0
+        if left[j] > ROUNDING:
             kept.append(j)
             Q = np.column_stack([Q, y / np.linalg.norm(y)])
     return sorted(kept), left

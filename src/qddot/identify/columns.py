@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -147,6 +148,9 @@ class Columns:
     def fix(self, values: Mapping[str, float | None]) -> Columns:
         """Parameters (or patterns such as `"link7.*"`) that are known: name -> value, None for the robot's own."""
         known = {j: self.described[j] if v is None else v for name, v in values.items() for j in self.matching(name)}
+        for j, value in known.items():
+            if not np.isfinite(value):
+                raise InputError(f"{self.names[j]} is fixed at {value:g}, which is no number")
         theta = np.zeros(len(self.names))
         theta[list(known)] = list(known.values())
         return self._kept([j for j in range(len(self.names)) if j not in known], self.T, self.constant + self.T @ theta)
@@ -165,9 +169,9 @@ class Columns:
         """Parameters (or patterns) about which something is known: name -> (mean, standard deviation); None: the robot's own."""
         found = dict(self.priors)
         for name, (mean, deviation) in priors.items():
-            if not deviation > 0:
+            if not (deviation > 0 and np.isfinite(deviation) and np.isfinite(0.0 if mean is None else mean)):
                 raise InputError(
-                    f"the prior of {name} has a standard deviation of {deviation:g}, not above 0 (`fix` what is known)"
+                    f"the prior of {name} is {mean} +- {deviation:g}: a finite mean and a deviation above 0 (`fix` what is known)"
                 )
             for j in self.matching(name):
                 found[self.names[j]] = float(self.described[j] if mean is None else mean), float(deviation)
@@ -237,6 +241,10 @@ class Columns:
 
     def evaluator(self) -> Evaluator:
         """What computes the columns; made once, used for many chunks."""
+        return self._evaluator
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
         return Evaluator(self)
 
     def matrix(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:

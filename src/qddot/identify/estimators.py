@@ -38,7 +38,9 @@ class Estimate:
         unseen: torque error of each joint (nv,), rms in N m, in blocks that took no part in the estimate that predicts them.
         blocks: number of them.
         samples: rows a joint.
-        condition: of the weighted regressor with its columns scaled to length 1.
+        memory: how many times larger the sandwich was made, since neighbouring blocks err alike; 1 where they do not.
+        condition: of the weighted regressor of the data with its columns scaled to length 1, in the directions that motion can show
+            (others are known by their priors).
         condition_raw: of the weighted regressor in SI units.
         weakest: direction (r,) in the scaled parameters that the data say least of.
     """
@@ -52,9 +54,16 @@ class Estimate:
     unseen: np.ndarray
     blocks: int
     samples: int
+    memory: float
     condition: float
     condition_raw: float
     weakest: np.ndarray
+
+    def __repr__(self) -> str:
+        return (
+            f"Estimate of {len(self.theta)} base parameters by {self.method}, {self.samples} samples a joint in {self.blocks} "
+            f"blocks, condition {self.condition:.3g}"
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -71,10 +80,14 @@ class Estimate:
         return np.sqrt(np.diagonal(self.classical))
 
     @property
+    def reach(self) -> float:
+        """Of a 95 % interval, in standard deviations: Student's t with as many degrees of freedom as there are further blocks."""
+        return float(stats.t.ppf((1 + CONFIDENCE) / 2, max(self.blocks - 1, 1)))
+
+    @property
     def intervals(self) -> np.ndarray:
-        """95 % intervals (r, 2): Student's t with as many degrees of freedom as there are further blocks."""
-        reach = stats.t.ppf((1 + CONFIDENCE) / 2, max(self.blocks - 1, 1)) * self.std
-        return np.stack([self.theta - reach, self.theta + reach], axis=1)
+        """95 % intervals (r, 2)."""
+        return np.stack([self.theta - self.reach * self.std, self.theta + self.reach * self.std], axis=1)
 
 
 def least_squares(factors: Factors, method: str = "wls") -> Estimate:
@@ -154,6 +167,7 @@ def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray
     inverse = (Vt.T / s**2) @ Vt
     blocks = [stacked(base, columns, R, sigma) for R in factors.R]
     rows = len(X) - len(base_prior(base)[0])  # priors belong to no block
+    condition, weakest = conditioned(X[:rows], base.shown)
     moved = np.zeros((len(blocks), base.rank))
     unseen = np.zeros(len(columns))
     for k, (Xk, yk) in enumerate(blocks):
@@ -165,6 +179,7 @@ def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray
         unseen += [np.sum(part**2) for part in parts]
     B = len(blocks)
     spread = moved - moved.mean(axis=0) if B > 1 else moved
+    alike = memory(spread @ Vt.T * s)
     outer = np.outer(scale, scale)
     return Estimate(
         base=base,
@@ -172,14 +187,33 @@ def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray
         theta=theta,
         sigma=sigma,
         classical=inverse / outer,
-        sandwich=(B - 1) / B * spread.T @ spread / outer if B > 1 else np.full_like(inverse, np.nan),
+        sandwich=alike * (B - 1) / B * spread.T @ spread / outer if B > 1 else np.full_like(inverse, np.nan),
         unseen=np.sqrt(unseen / count) * sigma,
         blocks=B,
         samples=count,
-        condition=float(s[0] / s[-1]),
+        memory=alike,
+        condition=condition,
         condition_raw=float(np.linalg.cond(X)),
-        weakest=Vt[-1],
+        weakest=weakest,
     )
+
+
+def conditioned(X: np.ndarray, shown: int) -> tuple[float, np.ndarray]:
+    """Condition number of a regressor with columns of length 1, in as many directions as motion can show, and the weakest (r,)."""
+    _, s, Vt = np.linalg.svd(X / lengths(X), full_matrices=False)
+    last = min(shown, len(s)) - 1
+    return float(s[0] / max(s[last], 1e-14 * s[0])), Vt[last]
+
+
+def memory(moved: np.ndarray) -> float:
+    """By how much neighbours' common errors raise the variance of a sum over blocks (B, r): Bartlett's sum of correlations."""
+    B = len(moved)
+    reach = int(np.sqrt(B))
+    power = np.sum(moved**2)
+    if B < 4 or power == 0:
+        return 1.0
+    lags = ((k, float(np.sum(moved[k:] * moved[:-k]) / power)) for k in range(1, reach + 1))
+    return max(1.0, 1 + 2 * sum((1 - k / (reach + 1)) * c for k, c in lags))
 
 
 def essential(factors: Factors, estimate: Estimate, *, rise: float = 0.01) -> tuple[str, ...]:

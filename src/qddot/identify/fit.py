@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.errors import InputError
+from qddot.errors import InputError, ModelWarning, stacklevel_outside
 from qddot.identify.base import Base, base_parameters
+from qddot.identify.bodies import without_drives
 from qddot.identify.columns import Columns
 from qddot.identify.estimators import Estimate, essential, least_squares, stacked
 from qddot.identify.identified import identified_robot, sound_prior
@@ -22,7 +24,7 @@ from qddot.identify.signals import Signals
 from qddot.identify.standstill import standstill_speeds
 from qddot.identify.table import Finding
 from qddot.identify.tally import Tally, tallied
-from qddot.identify.verdict import UNEXPLAINED, Verdict, verdict
+from qddot.identify.verdict import UNEXPLAINED, Unseen, Verdict, verdict
 from qddot.robot import Robot
 
 if TYPE_CHECKING:
@@ -104,7 +106,10 @@ class Fit:
         return Y @ self.estimate.theta + columns.known_torque(q, qd, qdd)
 
     def to_urdf(self, path: str | Path) -> None:
-        """Write `robot` as a URDF."""
+        """Write `robot` as a URDF; warns of what was identified but has no place in it."""
+        if self.left_out:
+            text = f"{path}: a robot cannot hold {', '.join(self.left_out)}: its torques lack them (fit.predict has them)"
+            warnings.warn(text, ModelWarning, stacklevel=stacklevel_outside())
         self.robot.to_urdf(path)
 
     def table(self) -> Any:
@@ -114,7 +119,7 @@ class Fit:
         return table(self)
 
     def report(self, path: str | Path | None = None) -> str:
-        """The report in Markdown; written to `path` if there is one: `.md`, or `.html` with plots (extra `plot`)."""
+        """The report in Markdown; written to `path` if there is one: `.md` with plots beside it, or `.html` (extra `plot`)."""
         from qddot.identify.report import report
 
         return report(self, None if path is None else Path(path))
@@ -144,6 +149,7 @@ def identify(
     """See `Robot.identify`."""
     if method not in METHODS:
         raise InputError(f"method={method!r} is not one of {', '.join(map(repr, METHODS))}")
+    check_robot(robot, columns)
     record = Record.of(robot, log, cutoff)
     signals, findings = record.first, list(record.findings)
     if columns is None:
@@ -151,6 +157,7 @@ def identify(
         columns = Columns.of(robot, standstill=speeds)
         findings.append(Finding("found", "standstill", told(speeds)))
     base = base_parameters(columns)
+    findings += rounding(base)
     how = {"engine": engine, "address": address}
     with shown(progress, None if record.streamed else int(signals.decimated_segments[-1].stop)) as tick:
         factors = reduce(base, streamed(record.parts()), progress=tick, **how)
@@ -165,13 +172,40 @@ def identify(
             left = tallied(base, estimate.theta, record.parts())
     unseen = None
     if validation is not None:
-        unseen = tallied(base, estimate.theta, Record.of(robot, validation, signals.cutoff).parts())
-    found = verdict(base, estimate, signals, left, record.log)
-    return Fit(columns, base, estimate, factors, signals, left, unseen, found, tuple(findings))
+        other = Record.of(robot, validation, signals.cutoff)
+        unseen = Unseen(tallied(base, estimate.theta, other.parts()), reduce(base, streamed(other.parts()), **how))
+    found = verdict(base, estimate, signals, left, record.log, factors, unseen)
+    return Fit(columns, base, estimate, factors, signals, left, unseen and unseen.left, found, tuple(findings))
 
 
 def told(speeds: dict[str, float]) -> str:
     return f"friction takes its step at {', '.join(f'{speed:.2g}' for speed in speeds.values())} rad/s (m/s), joint by joint"
+
+
+def rounding(base: Base) -> list[Finding]:
+    """Parameters that show only because the description's geometry is rounded."""
+    if not base.rounded:
+        return []
+    names, most = ", ".join(base.rounded), max(base.rounded.values())
+    message = f"{names}: beyond the others only {most:.1g} of the column shows, as where 1.5708 stands for pi/2; taken as dependent"
+    return [Finding("assumed", "geometry", message)]
+
+
+def check_robot(robot: Robot, columns: Columns | None) -> None:
+    """`tau = Y pi` holds for this robot, and the columns are of it."""
+    closed = [c.name for c in robot.model.constraints if c.active]
+    if closed:
+        raise InputError(
+            f"{robot.name} has closed loops ({', '.join(closed)}): their forces act on the joints besides tau = Y pi, so it cannot "
+            f"be identified from joint torques"
+        )
+    if columns is None or columns.robot is robot:
+        return
+    if columns.robot.joint_names != robot.joint_names or columns.robot.body_names != robot.body_names:
+        raise InputError(f"the columns are of {columns.robot.name}, not of {robot.name} (Columns.of(robot))")
+    state = np.random.default_rng(0).normal(size=(3, 4, robot.nv))
+    if not np.allclose(*(without_drives(one).regressor(*state) for one in (robot, columns.robot)), rtol=1e-9, atol=1e-9):
+        raise InputError(f"the columns are of another {columns.robot.name}: its geometry or gravity differs (Columns.of(robot))")
 
 
 class shown:

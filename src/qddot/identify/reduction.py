@@ -71,6 +71,9 @@ class Factors:
     R: list[Triangles]
     counts: np.ndarray
 
+    def __repr__(self) -> str:
+        return f"Factors of {len(self.columns)} joints, {self.counts.sum()} samples in {len(self.R)} blocks"
+
     def merged(self, blocks: Iterable[int]) -> Triangles:
         """The factors of several blocks together."""
         return tree([self.R[k] for k in blocks])

@@ -5,13 +5,15 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.errors import InputError, missing_extra
+from qddot.errors import InputError, MissingExtraError, missing_extra
+from qddot.identify.positive import never_negative
 
 if TYPE_CHECKING:
     from qddot.identify.fit import Fit
@@ -20,20 +22,31 @@ POINTS = 2000  # a plot shows at most
 STYLE = "body{font-family:sans-serif;max-width:70em;margin:2em auto}td{padding:2px 8px}img{max-width:100%}"
 
 
-def state(fit: Fit, name: str) -> str:
-    """What a parameter may be called: identified only if the fit is, and if its interval leaves zero out."""
+def states(fit: Fit) -> list[str]:
+    """What each parameter may be called: identified only if the fit is, if the value can exist, and if it is known to a factor of
+    two at least."""
     if not fit.verdict.identified:
-        return "not identified"
-    low, high = fit.intervals[name]
-    return "identified" if low > 0 or high < 0 else "not distinguishable from 0"
+        return ["not identified"] * fit.base.rank
+    return [state(*each) for each in zip(fit.estimate.theta, fit.estimate.intervals, never_negative(fit.base))]
+
+
+def state(value: float, interval: np.ndarray, positive: bool) -> str:
+    low, high = interval
+    if positive and high < 0:
+        return "impossible: cannot be negative"
+    if low <= 0 <= high:
+        return "not distinguishable from 0"
+    if high - low > abs(value):
+        return f"poorly known: +- {(high - low) / 2 / abs(value):.0%}"
+    return "identified"
 
 
 def rows(fit: Fit) -> Iterator[tuple[str, ...]]:
     """Name, value, standard deviations (by blocks, classical), interval, state."""
     classical = dict(zip(fit.base.names, fit.estimate.std_classical))
-    for name, value in fit.parameters.items():
+    for (name, value), said in zip(fit.parameters.items(), states(fit)):
         low, high = fit.intervals[name]
-        yield name, f"{value:.5g}", f"{fit.std[name]:.2g}", f"{classical[name]:.2g}", f"{low:.4g} to {high:.4g}", state(fit, name)
+        yield name, f"{value:.5g}", f"{fit.std[name]:.2g}", f"{classical[name]:.2g}", f"{low:.4g} to {high:.4g}", said
 
 
 HEAD = ("base parameter", "value", "std (blocks)", "std (classical)", "95 % interval", "")
@@ -52,16 +65,22 @@ def table(fit: Fit) -> Any:
 
 
 def report(fit: Fit, path: Path | None) -> str:
-    """The report in Markdown; into `path` as Markdown, or as HTML with plots."""
+    """The report in Markdown; into `path` as Markdown with plots in files beside it, or as HTML with plots in it."""
     text = markdown(fit)
     if path is None:
         return text
-    if path.suffix == ".md":
-        path.write_text(text, encoding="utf-8")
-    elif path.suffix in (".html", ".htm"):
-        path.write_text(page(fit), encoding="utf-8")
-    else:
+    if path.suffix not in (".md", ".html", ".htm"):
         raise InputError(f"{path.name}: a report is .md or .html")
+    drawn = list(figures(fit))
+    if path.suffix == ".md":
+        links = []
+        for k, (title, png) in enumerate(drawn, start=1):
+            picture = path.with_name(f"{path.stem}_{k}.png")
+            picture.write_bytes(png)
+            links.append(f"## {title}\n\n![{title}]({picture.name})\n")
+        path.write_text("\n".join([text, *links]), encoding="utf-8")
+    else:
+        path.write_text(page(text, drawn), encoding="utf-8")
     return text
 
 
@@ -70,7 +89,10 @@ def report(fit: Fit, path: Path | None) -> str:
 
 def markdown(fit: Fit) -> str:
     parts = [f"# Identification of {fit.columns.robot.name}", "## Verdict", str(fit.verdict), "## Torques", "\n".join(torques(fit))]
-    parts += ["## Parameters", "\n".join(parameters(fit)), "## How", "\n".join(how(fit))]
+    parts += ["## Parameters", "\n".join(parameters(fit))]
+    if fit.verdict.identified:
+        parts += ["## Robot", "\n".join(robot(fit))]
+    parts += ["## How", "\n".join(how(fit))]
     return "\n\n".join(parts) + "\n"
 
 
@@ -103,6 +125,24 @@ def parameters(fit: Fit) -> Iterator[str]:
     yield f"Essential ({len(fit.essential)} of {fit.base.rank}): {', '.join(fit.essential)}"
 
 
+def robot(fit: Fit) -> Iterator[str]:
+    """What became of the parameters in `fit.robot`."""
+    try:
+        base = fit.base.K @ np.linalg.lstsq(fit.columns.T, fit.consistent.parameters - fit.columns.constant, rcond=None)[0]
+    except MissingExtraError as error:
+        yield str(error)
+        return
+    outside = np.abs(fit.estimate.theta - base) > fit.estimate.reach * fit.estimate.std
+    names = [name for name, far in zip(fit.base.names, outside) if far]
+    if names:
+        head = f"{len(names)} of {fit.base.rank} base parameters had to leave their intervals so that links can exist"
+        yield f"- {head}: {', '.join(names)}"
+    else:
+        yield "- links that can exist have all base parameters within their intervals"
+    if fit.left_out:
+        yield f"- a robot and a URDF cannot hold {', '.join(fit.left_out)}: `fit.robot` lacks them, `fit.predict` has them"
+
+
 def how(fit: Fit) -> Iterator[str]:
     estimate = fit.estimate
     yield f"- {estimate.method.upper()}, {estimate.samples} samples a joint in {estimate.blocks} blocks"
@@ -115,30 +155,43 @@ def how(fit: Fit) -> Iterator[str]:
 # HTML -----------------------------------------------------------------------------------------------------------------------
 
 
-def page(fit: Fit) -> str:
+def page(text: str, drawn: Sequence[tuple[str, bytes]]) -> str:
+    """The Markdown that `markdown` writes, as HTML, with pictures."""
     body: list[str] = []
-    for line in markdown(fit).splitlines():
-        if line.startswith("#"):
-            level = len(line) - len(line.lstrip("#"))
-            body.append(f"<h{level}>{html.escape(line.strip('# '))}</h{level}>")
-        elif line.startswith("|") and not line.startswith("|---"):
-            row = "".join(f"<td>{html.escape(cell.strip())}</td>" for cell in line.strip("|").split("|"))
-            before = body.pop().removesuffix("</table>") if body[-1].endswith("</table>") else "<table>"
-            body.append(f"{before}<tr>{row}</tr></table>")
-        elif not line.startswith("|") and line:
-            body.append(f"<p>{html.escape(line.replace('**', ''))}</p>")
-    for title, figure in figures(fit):
-        body.append(f"<h2>{html.escape(title)}</h2><img alt='{html.escape(title)}' src='data:image/png;base64,{figure}'>")
-    title = html.escape(f"Identification of {fit.columns.robot.name}")
+    for kind, lines in groupby(text.splitlines(), key=kind_of):
+        rows = [line for line in lines if not line.startswith("|---")]
+        if kind == "table":
+            body.append(f"<table>{''.join(map(table_row, rows))}</table>")
+        elif kind == "list":
+            body.append(f"<ul>{''.join(f'<li>{html.escape(row[2:])}</li>' for row in rows)}</ul>")
+        elif kind == "head":
+            levels = [len(row) - len(row.lstrip("#")) for row in rows]
+            body += [f"<h{k}>{html.escape(row.strip('# '))}</h{k}>" for k, row in zip(levels, rows)]
+        elif kind == "text":
+            body += [f"<p>{html.escape(row.replace('**', ''))}</p>" for row in rows]
+    for title, png in drawn:
+        picture = base64.b64encode(png).decode()
+        body.append(f"<h2>{html.escape(title)}</h2><img alt='{html.escape(title)}' src='data:image/png;base64,{picture}'>")
+    title = html.escape(text.splitlines()[0].strip("# "))
     return f"<!doctype html><meta charset='utf-8'><title>{title}</title><style>{STYLE}</style>\n" + "\n".join(body)
 
 
-def figures(fit: Fit) -> Iterator[tuple[str, str]]:
-    """Title and PNG (base64) of each plot."""
+def kind_of(line: str) -> str:
+    """Of a line of Markdown."""
+    starts = {"|": "table", "- ": "list", "#": "head"}
+    return next((kind for start, kind in starts.items() if line.startswith(start)), "text" if line else "")
+
+
+def table_row(line: str) -> str:
+    return "<tr>" + "".join(f"<td>{html.escape(cell.strip())}</td>" for cell in line.strip("|").split("|")) + "</tr>"
+
+
+def figures(fit: Fit) -> Iterator[tuple[str, bytes]]:
+    """Title and PNG of each plot."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise missing_extra("matplotlib", "plot", "a report in HTML") from None
+        raise missing_extra("matplotlib", "plot", "a report with plots") from None
     shown = (fit.validation if fit.validation is not None else fit.training).shown
     where = "validation" if fit.validation is not None else "training"
     names, step = fit.columns.robot.joint_names, max(1, len(shown.t_filtered) // POINTS)
@@ -165,7 +218,7 @@ def figures(fit: Fit) -> Iterator[tuple[str, str]]:
     yield "Parameters", encoded(figure)
 
 
-def encoded(figure: Any) -> str:
+def encoded(figure: Any) -> bytes:
     stream = io.BytesIO()
     figure.savefig(stream, format="png", dpi=90)
-    return base64.b64encode(stream.getvalue()).decode()
+    return stream.getvalue()

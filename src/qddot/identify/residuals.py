@@ -9,6 +9,7 @@ import numpy as np
 
 from qddot.identify.base import Base
 from qddot.identify.signals import Signals
+from qddot.identify.spectrum import densities, noise_floor
 
 OUTLIER = 8.0  # robust standard deviations
 TOLERATED = 1e-3  # of the samples: Gaussian noise has none out there
@@ -33,6 +34,9 @@ class Residuals:
     filtered_predicted: np.ndarray
     segment: np.ndarray
     limits: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"Residuals of {len(self.t)} samples: {self.relative:.2%} filtered, {self.relative_raw:.2%} raw"
 
     @property
     def raw(self) -> np.ndarray:
@@ -65,6 +69,16 @@ class Residuals:
         return rms(self.filtered)
 
     @property
+    def size(self) -> np.ndarray:
+        """Of the filtered torques (nv,), N m, rms."""
+        return rms(self.filtered_measured)
+
+    @property
+    def samples(self) -> int:
+        """Filtered ones."""
+        return len(self.segment)
+
+    @property
     def nrms_raw(self) -> float:
         """Rms over twice the torque limit, mean over the joints that have one."""
         return nrms(self.rms_raw, self.limits)
@@ -75,14 +89,9 @@ class Residuals:
         return nrms(self.rms, self.limits)
 
     @property
-    def samples(self) -> int:
-        """Filtered ones."""
-        return len(self.segment)
-
-    @property
-    def by_segment(self) -> np.ndarray:
-        """Rms of the filtered errors of all joints in each segment, N m."""
-        return np.array([np.sqrt(np.mean(self.filtered[self.segment == k] ** 2)) for k in np.unique(self.segment)])
+    def ends(self) -> np.ndarray:
+        """Where each segment ends, in filtered samples."""
+        return np.append(np.flatnonzero(np.diff(self.segment)) + 1, self.samples)
 
     @property
     def spread(self) -> np.ndarray:
@@ -147,12 +156,25 @@ def residuals(base: Base, theta: np.ndarray, signals: Signals) -> Residuals:
     )
 
 
+def filtered_noise(signals: Signals) -> np.ndarray:
+    """What the filter leaves of the torques' white noise (nv,), N m, rms; by their spectrum at high frequencies."""
+    longest = max(signals.segments, key=lambda s: s.stop - s.start)
+    density = noise_floor(*densities(signals.tau_raw[longest], signals.rate))
+    return np.sqrt(density * signals.rate / 2 * np.sum(signals.low_pass.smooth**2))
+
+
+def structure(rms: np.ndarray, floor: np.ndarray) -> np.ndarray:
+    """What of each joint's filtered torque is left and is no noise (nv,), N m, rms."""
+    return np.sqrt(np.maximum(rms**2 - floor**2, 0.0))
+
+
 def rms(x: np.ndarray) -> np.ndarray:
     return np.sqrt(np.mean(x**2, axis=0))
 
 
 def relative(error: np.ndarray, whole: np.ndarray) -> float:
-    return float(np.linalg.norm(error) / np.linalg.norm(whole))
+    size = np.linalg.norm(whole)
+    return float(np.linalg.norm(error) / size) if size > 0 else float("inf")
 
 
 def nrms(error: np.ndarray, limits: np.ndarray) -> float:

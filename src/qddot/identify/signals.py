@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, islice, pairwise
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from qddot.identify.log import Log
 
 LEAST, MOST = 5.0, 20.0  # cut-off over the edge of the motion
+MOVES = 0.1  # rad or m
+RESTS = 16  # chunks of a stream that are held back at most, until one moves
 LOST = 0.1  # of the longest segment, at most, to the filter of the positions
 Velocity = Literal["measured", "derivative"]
 
@@ -216,18 +218,24 @@ def filtered(
 ) -> tuple[np.ndarray, ...]:
     """t, q, qd, qdd, tau, tau_raw where the kernels lie within the segment."""
     edge = low_pass.half + 4
-    smooth, inner = low_pass.smooth, slice(4, len(q) - 4)
+    flat, smooth, inner = low_pass.flat, low_pass.smooth, slice(4, len(q) - 4)
     if velocity == "measured" and qd is not None:
-        first, second = convolved(qd[inner], smooth), convolved(qd, low_pass.slope)
+        first, second = convolved(qd[inner], flat), convolved(qd, low_pass.flat_slope)
     else:
-        first, second = convolved(q, low_pass.slope), convolved(q, low_pass.curvature)
+        first, second = convolved(q, low_pass.flat_slope), convolved(q, low_pass.flat_curvature)
     kept = slice(edge, len(q) - edge)
-    return t[kept], convolved(q[inner], smooth), first, second, convolved(tau[inner], smooth), tau[kept]
+    return t[kept], convolved(q[inner], flat), first, second, convolved(tau[inner], smooth), tau[kept]
+
+
+def most_moving(log: Log) -> Part:
+    """The segment with the most motion, at even times: a rest says nothing of frequencies, however long."""
+    segment = max(log.segments, key=lambda s: float(np.sum(np.var(log.q[s], axis=0))) * (s.stop - s.start))
+    return evened(log, segment, log.rate)
 
 
 def chosen_cutoff(log: Log) -> tuple[float, str]:
     """Cut-off in Hz from the spectrum of the positions, and the reason in words."""
-    t, q, *_ = max((evened(log, segment, log.rate) for segment in log.segments), key=lambda part: len(part[0]))
+    t, q, *_ = most_moving(log)
     edge, clear = motion_band(q, log.rate)
     span = len(t) / log.rate
     wanted, why = max(
@@ -250,7 +258,7 @@ def chosen_velocity(log: Log, cutoff: float) -> tuple[Velocity, str]:
     agreement = velocity_agreement(log)
     if not agreement.good:
         return "derivative", f"positions are differentiated: the log's velocities do not agree with them ({agreement})"
-    part = max((evened(log, segment, log.rate) for segment in log.segments), key=lambda p: len(p[0]))
+    part = most_moving(log)
     by_position, by_velocity = (noise_floor(*densities(x, log.rate)) for x in part[1:3] if x is not None)
     ratio = float(np.median(np.sqrt(by_velocity / np.maximum(by_position * (2 * np.pi * cutoff) ** 2, 1e-300))))
     if ratio > 1:
@@ -266,23 +274,25 @@ def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Veloci
     """`prepare` for `Log.chunks`: each chunk with as much of the one before as the filters need.
 
     The decimated samples of all chunks are those of the whole log, where it is evenly sampled. What is left open is chosen from the
-    first chunk.
+    first chunk in which the arm moves.
 
     Raises:
         InputError: no stretch of the log is as long as the filter.
     """
     logs = iter(logs)
-    first = next(logs, None)
-    if first is None:
+    waiting = up_to_motion(logs)
+    if not waiting:
         return
+    first, telling = waiting[0], waiting[-1]
+    logs = chain(waiting[1:], logs)
     rate, tail, some, begun = first.rate, None, False, False
     findings: list[Finding] = []
     if cutoff is None:
-        cutoff, why = chosen_cutoff(first)
-        findings.append(Finding("assumed", "cut-off", f"from the first chunk: {why}"))
+        cutoff, why = chosen_cutoff(telling)
+        findings.append(Finding("assumed", "cut-off", f"from the first chunk that moves: {why}"))
     if velocity is None:
-        velocity, why = chosen_velocity(first, cutoff)
-        findings.append(Finding("assumed", "velocity", f"from the first chunk: {why}"))
+        velocity, why = chosen_velocity(telling, cutoff)
+        findings.append(Finding("assumed", "velocity", f"from the first chunk that moves: {why}"))
     span, factor = filter_span(rate, cutoff), thinning(rate, cutoff)
     for log, following in pairwise(chain([first], logs, [None])):
         if log is None:
@@ -300,6 +310,16 @@ def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Veloci
         tail = whole[last.start + whole_kernels * factor :]
     if not some:
         raise InputError(f"no stretch of the log is long enough for a low-pass at {cutoff:.3g} Hz")
+
+
+def up_to_motion(logs: Iterator[Log]) -> list[Log]:
+    """The first chunks, up to one in which a joint moves."""
+    found = []
+    for log in islice(logs, RESTS):
+        found.append(log)
+        if np.ptp(log.q, axis=0).max() > MOVES:
+            break
+    return found
 
 
 def continues(before: Log, after: Log, rate: float) -> bool:

@@ -25,6 +25,7 @@ class Sums(NamedTuple):
     colour: np.ndarray
     outliers: np.ndarray
     spread: np.ndarray
+    ends: np.ndarray
     begins: bool
 
 
@@ -42,6 +43,7 @@ def sums(left: Residuals, signals: Signals) -> Sums:
         colour=left.colour * filtered,
         outliers=left.outliers * (own.stop - own.start),
         spread=left.spread,
+        ends=left.ends,
         begins=not signals.goes_on[0],
     )
 
@@ -95,11 +97,19 @@ class Tally:
         return nrms(self.rms, self.shown.limits)
 
     @property
-    def by_segment(self) -> np.ndarray:
-        """Rms of the filtered errors of all joints in each file or stretch without a pause, N m."""
-        starts = np.flatnonzero([chunk.begins for chunk in self._chunks])
-        squares = np.add.reduceat([np.mean(chunk.filtered) for chunk in self._chunks], starts)
-        return np.sqrt(squares / np.add.reduceat([chunk.samples for chunk in self._chunks], starts))
+    def size(self) -> np.ndarray:
+        """Of the filtered torques (nv,), N m, rms."""
+        return np.sqrt(self._total("filtered_measured") / self._total("samples"))
+
+    @property
+    def ends(self) -> np.ndarray:
+        """Where each file or stretch without a pause ends, in filtered samples."""
+        found, before = [], 0
+        for chunk, following in zip(self._chunks, [*self._chunks[1:], None]):
+            goes_on = following is not None and not following.begins
+            found += [before + end for end in chunk.ends[: -1 if goes_on else None]]
+            before += chunk.samples
+        return np.array(found)
 
     @property
     def spread(self) -> np.ndarray:

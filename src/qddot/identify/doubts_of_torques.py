@@ -1,0 +1,115 @@
+"""What torques say against a fit: channels that are dead or clipped, torques that the model does not explain, and what would."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from qddot.identify.alternatives import alternatives, few
+from qddot.identify.audit import STUCK, longest_run
+from qddot.identify.base import Base
+from qddot.identify.concern import Concern, listed
+from qddot.identify.estimators import Estimate
+from qddot.identify.residuals import Residuals, rms, structure
+from qddot.identify.signals import Signals
+from qddot.identify.tally import Tally
+
+UNEXPLAINED = 0.25  # of all torques
+MOST = 0.5  # of a joint's power, or of what is unexplained: more is most of it
+WORTH = 0.1  # of what is unexplained, that a delay or a tilt explains: worth a word
+MATTERS = 0.01  # of a joint's torque: no drive's torque is known better, so less is no sign of a fault
+PILED = 10  # times as many samples at the largest value as at the next: a signal that is only rounded has about twice as many
+CLIPPED = 0.01  # of the samples
+WEIGHT = 3.0  # times heavier or lighter than described: descriptions are rough, but not so rough
+
+
+def dead(names: Sequence[str], tau: np.ndarray) -> list[Concern]:
+    """Torques that never change."""
+    still = [name for name, reach in zip(names, np.ptp(tau, axis=0)) if reach == 0]
+    return [Concern("dead channel", f"the torque of {listed(still)} is the same throughout")] if still else []
+
+
+def clipped(names: Sequence[str], measured: np.ndarray) -> list[Concern]:
+    """Torques that rest at the largest value: what the arm needed beyond is not in the log."""
+    found = []
+    for name, tau in zip(names, measured.T):
+        for end, at in (("largest", tau.max()), ("smallest", tau.min())):
+            top = tau == at
+            rest = tau[~top]
+            if not len(rest) or longest_run(top) < STUCK:
+                continue
+            next_level = np.sum(rest == (rest.max() if end == "largest" else rest.min()))
+            if top.sum() > PILED * next_level and top.mean() > CLIPPED:
+                text = f"the torque of {name} rests at its {end} value {at:.4g} in {top.mean():.1%} of the samples"
+                found.append(Concern("clipped torques", f"{text}: the drive or the sensor could do no more"))
+    return found
+
+
+def unexplained(names: Sequence[str], left: Residuals | Tally, floor: np.ndarray) -> list[Concern]:
+    """A model that does not fit: all torques together, or those of a joint, of which it explains less than half the power, though
+    that is more than noise."""
+    found = []
+    if left.relative > UNEXPLAINED:
+        text = f"{left.relative:.0%} of the filtered torques remain: are units, signs and the order of joints right?"
+        found.append(Concern("unexplained torques", text))
+    for j in np.flatnonzero((left.size > 0) & (structure(left.rms, floor) ** 2 > MOST * left.size**2)).tolist():
+        text = f"{left.rms[j]:.2g} N m of the {left.size[j]:.2g} N m that {names[j]} shows remain, where noise would leave "
+        text += f"{floor[j]:.1g} N m: is this the torque of that joint, in the right unit?"
+        found.append(Concern("unexplained torques", text))
+    return found
+
+
+def driving(base: Base, estimate: Estimate, signals: Signals, left: Residuals | Tally) -> list[Concern]:
+    """Friction that would drive a joint instead of braking it, by more than its uncertainty and by more than is unexplained."""
+    found = []
+    for j, name in enumerate(base.columns.robot.joint_names):
+        qd = signals.qd[:, j]
+        column = {"viscous": qd, "coulomb": np.sign(qd)}
+        places = {kind: base.names.index(f"{name}.{kind}") for kind in column if f"{name}.{kind}" in base.names}
+        braking = np.zeros(base.rank)
+        braking[list(places.values())] = [np.mean(column[kind] * qd) for kind in places]  # power, W
+        power, deviation = float(braking @ estimate.theta), float(np.sqrt(braking @ estimate.sandwich @ braking))
+        torque = sum((estimate.theta[place] * column[kind] for kind, place in places.items()), np.zeros_like(qd))
+        if power < -estimate.reach * deviation and rms(torque) > left.rms[j]:
+            text = f"friction of {name} came out driving it, with {-power:.2g} +- {deviation:.1g} W"
+            found.append(Concern("sign", f"{text}: its torques or positions have the other sign"))
+    return found
+
+
+def explained_otherwise(
+    base: Base, estimate: Estimate, signals: Signals, left: Residuals | Tally, floor: np.ndarray
+) -> list[Concern]:
+    """Something is wrong with the log or the description, and it can be named."""
+    if not np.any(structure(left.rms, floor) > MATTERS * left.size):
+        return []
+    tried = alternatives(base, estimate.theta, signals)
+    best = [found for found in tried if found.share > MOST]
+    rest = f"of what is unexplained ({left.relative:.2%} of the torques)"
+    if best:
+        others = "".join(f"; or {found.text} ({found.share:.0%})" for found in best[1:3])
+        return [Concern(best[0].kind, f"{best[0].text}: that explains {best[0].share:.0%} {rest}{others}")]
+    small = [found for found in tried if found.kind in ("delay", "tilt") and found.share > WORTH]
+    return [Concern(found.kind, f"perhaps {found.text}: that would explain {found.share:.0%} {rest}", False) for found in small]
+
+
+def units(base: Base, estimate: Estimate, signals: Signals) -> list[Concern]:
+    """The weight that was found against the weight as described: currents for torques, milli for whole, motor for joint side."""
+    slope = weight_found(base, estimate, signals)
+    if slope is None or 1 / WEIGHT < slope < WEIGHT:
+        return []
+    text = f"the weight in the torques is {slope:.3g} times that of the robot as described: torques in another unit, currents, "
+    return [Concern("units", f"{text}motor side, or a description without proper masses", serious=False)]
+
+
+def weight_found(base: Base, estimate: Estimate, signals: Signals) -> float | None:
+    """Slope of the identified gravity torque over the described one, along the log; None where nothing is described."""
+    columns, some = base.columns, few(signals)
+    described = columns.robot.gravity_torque(some.q)
+    rest = np.zeros_like(some.q)
+    found = columns.matrix(some.q, rest, rest)[..., list(base.independent)] @ estimate.theta
+    if columns.evaluator().knows:
+        found += columns.known_torque(some.q, rest, rest) - columns.robot.spring_torque(some.q)
+    described, found = (x - x.mean(axis=0) for x in (described, found))  # an offset is no weight
+    power = float(np.sum(described**2))
+    return float(np.sum(described * found) / power) if power > 1e-12 * max(float(np.sum(found**2)), 1e-300) else None

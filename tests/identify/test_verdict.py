@@ -1,0 +1,205 @@
+"""A fit is refused where the log or the description is wrong, and says what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qddot
+from qddot.errors import InputError
+from qddot.identify import Columns, Fit, Log, base_parameters, prepare, stream
+from qddot.identify.positive import never_negative
+from tests.identify.arms import random_arm
+from tests.identify.simulated import REAL, ROBOTS, simulated, truth
+
+ARM = random_arm(0, 3)
+COLUMNS = Columns.of(ARM)
+THETA = truth(COLUMNS)
+LOG = simulated(COLUMNS, THETA, 20.0, 200.0, (1e-5, 0.05), 1)
+OTHER = simulated(COLUMNS, THETA, 20.0, 200.0, (1e-5, 0.05), 2, 3)
+
+
+def changed(log: Log = LOG, **arrays) -> Log:
+    return Log(**{"t": log.t, "q": log.q, "tau": log.tau, "joint_names": log.joint_names} | arrays)
+
+
+def late(samples: int) -> Log:
+    return changed(t=LOG.t[samples:], q=LOG.q[samples:], tau=LOG.tau[:-samples])
+
+
+def channel(joint: int, values) -> Log:
+    tau = LOG.tau.copy()
+    tau[:, joint] = values
+    return changed(tau=tau)
+
+
+def fitted(log: Log, **options) -> Fit:
+    return ARM.identify(log, columns=COLUMNS, **options)
+
+
+def test_good_logs_are_identified() -> None:
+    fit = fitted(LOG, validation=OTHER)
+    assert fit.verdict, fit.verdict
+    assert fitted(LOG + OTHER).verdict
+    assert fitted(simulated(COLUMNS, THETA, 20.0, 200.0, (1e-4, 0.5), 1)).verdict
+
+
+SIGNS = np.array([1.0, 1.0, -1.0])
+ORDER = [0, 2, 1]
+WRONG = {
+    "sign": (changed(tau=LOG.tau * SIGNS), "j2 have the other sign"),
+    "axis": (changed(q=LOG.q * SIGNS, tau=LOG.tau * SIGNS), "j2 counts positions and torques the other way"),
+    "order": (changed(q=LOG.q[:, ORDER], tau=LOG.tau[:, ORDER]), "j1 and j2 are exchanged"),
+    "delay": (late(4), "torques are 20 ms late"),
+    "zero": (changed(q=LOG.q + np.array([0, 0.2, 0])), "positions of j1 are 0.2"),
+    "gain": (channel(2, 1000 * LOG.tau[:, 2]), "torques of j2 are 1e+03 times"),
+    "gravity": (changed(tau=LOG.tau - ARM.gravity_torque(LOG.q)), "gravity is not in the torques"),
+    "dead channel": (channel(1, 0.0), "the torque of j1 is the same throughout"),
+    "clipped torques": (changed(tau=np.clip(LOG.tau, -20, 20)), "rests at its largest value 20"),
+    "unexplained torques": (channel(2, LOG.tau[::-1, 1]), "is this the torque of that joint"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_what_is_wrong_is_named(kind: str) -> None:
+    log, says = WRONG[kind]
+    fit = fitted(log)
+    assert not fit.verdict
+    assert fit.verdict.has(kind), fit.verdict
+    assert says in str(fit.verdict), fit.verdict
+
+
+def test_a_tilted_base_is_named() -> None:
+    down = np.array([float(x) for x in ARM.model.gravity])
+    aside = np.linalg.svd(down[None])[2][1]
+    tilted = ARM.with_gravity(tuple(down * np.cos(0.1) + np.linalg.norm(down) * aside * np.sin(0.1)))
+    fit = tilted.identify(LOG)
+    assert not fit.verdict
+    assert "the base is tilted by 5." in str(fit.verdict)
+
+
+def test_coupled_motors_are_named() -> None:
+    columns = Columns.of(ARM, coupled=[("j1", "j2")])
+    log = simulated(columns, truth(columns) + [0.8 if "+" in name else 0 for name in columns.names], 20.0, 200.0, (1e-5, 0.05), 1)
+    assert ARM.identify(log, columns=columns).verdict
+    fit = ARM.identify(log, columns=COLUMNS)
+    assert not fit.verdict
+    assert "the motors of j1 and j2 are coupled" in str(fit.verdict)
+
+
+def test_recordings_that_ask_for_different_parameters_are_refused() -> None:
+    heavier = THETA * np.where([name.startswith(("l2.m", "l2.I")) for name in COLUMNS.names], 1.5, 1.0)
+    loaded = simulated(COLUMNS, heavier, 20.0, 200.0, (1e-5, 0.05), 2, 3)
+    fit = fitted(LOG + loaded)
+    assert not fit.verdict
+    assert fit.verdict.has("inconsistent logs")
+    assert "recording" in str(fit.verdict)
+    fit = fitted(LOG, validation=loaded)
+    assert not fit.verdict
+    assert fit.verdict.has("inconsistent logs")
+
+
+def test_recordings_of_different_rates_are_no_contradiction() -> None:
+    slow = simulated(COLUMNS, THETA, 10.0, 100.0, (1e-5, 0.05), 2, 3)
+    assert not fitted(simulated(COLUMNS, THETA, 40.0, 200.0, (1e-5, 0.05), 1) + slow).verdict.has("inconsistent logs")
+
+
+def test_validation_that_is_not_predicted_refuses() -> None:
+    fit = fitted(LOG, validation=changed(tau=-LOG.tau))
+    assert not fit.verdict
+    assert fit.verdict.has("validation")
+
+
+def test_units_of_torque_are_told() -> None:
+    fit = fitted(changed(tau=1000 * LOG.tau))
+    assert fit.verdict.has("units")
+    assert "1e+03 times that of the robot as described" in str(fit.verdict)
+
+
+def test_residuals_that_drift_make_intervals_wider() -> None:
+    log = simulated(COLUMNS, THETA, 40.0, 100.0, (1e-5, 0.05), 1)
+    drifting = fitted(changed(log, tau=log.tau + np.cumsum(np.random.default_rng(0).normal(size=log.tau.shape), axis=0) / 10))
+    assert drifting.estimate.memory > 1.3
+    assert fitted(log).estimate.memory < 1.1
+
+
+def test_closed_loops_and_columns_of_another_robot_are_refused() -> None:
+    loop = qddot.load("four_bar")
+    log = Log(LOG.t, np.tile(LOG.q[:, :1], loop.nv), np.tile(LOG.tau[:, :1], loop.nv))
+    with pytest.raises(InputError, match="closed loops"):
+        loop.identify(log)
+    with pytest.raises(InputError, match="the columns are of"):
+        ARM.identify(LOG, columns=Columns.of(random_arm(1, 3)))
+
+
+def test_a_rest_does_not_decide_about_the_filter() -> None:
+    draw = np.random.default_rng(0)
+    rest = changed(q=LOG.q[:1] + 1e-5 * draw.normal(size=LOG.q.shape), tau=LOG.tau[:1] + 0.05 * draw.normal(size=LOG.q.shape))
+    alone = prepare(LOG).cutoff
+    assert prepare(rest + LOG).cutoff == alone == prepare(LOG + rest).cutoff
+    whole = changed(rest, t=LOG.t - LOG.t[-1] - 0.005), LOG
+    assert next(stream(iter(whole))).cutoff == alone
+
+
+# base parameters ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_geometry_that_is_rounded_has_the_same_base() -> None:
+    """1.5708 for pi/2 makes axes that are not quite parallel."""
+    arms = [qddot.from_dh([{"d": 0.1, "a": 0.3, "alpha": alpha, "theta": 0.0}] * 2 + [{"d": 0.2, "a": 0, "alpha": 0, "theta": 0}])
+            for alpha in (np.pi / 2, 1.5708)]  # fmt: skip
+    exact, rounded = (base_parameters(Columns.of(arm)) for arm in arms)
+    assert rounded.names == exact.names
+    assert not exact.rounded
+    assert rounded.condition < 1.1 * exact.condition
+
+
+@pytest.mark.skipif(ROBOTS is None, reason="example-robot-data is not installed")
+def test_a_rounded_description_is_told() -> None:
+    assert ROBOTS is not None
+    base = base_parameters(Columns.of(qddot.load(ROBOTS / "xarm_description/urdf/xarm7.urdf")))
+    assert base.rank == 69
+    assert base.condition < 100
+    assert list(base.rounded.values()) == [pytest.approx(4e-6, rel=0.5)]
+    base_parameters(Columns.of(qddot.load(ROBOTS / "bravo7_description/urdf/bravo7_no_ee.urdf")))
+
+
+def test_priors_do_not_spoil_the_condition_of_the_data() -> None:
+    plain, known = ARM.identify(LOG), ARM.identify(LOG, columns=COLUMNS.expect({"*.m": (None, 0.2)}))
+    assert known.verdict, known.verdict
+    assert known.base.rank > known.base.shown == plain.base.rank
+    assert known.estimate.condition < 10 * plain.estimate.condition
+    assert base_parameters(Columns.of(qddot.load("two_link"), armature=False).expect({"*.m": (None, 0.05)})).rank > 0
+    with pytest.raises(InputError, match="which is no number"):
+        COLUMNS.fix({"*.m": np.nan})
+
+
+def test_what_can_never_be_negative() -> None:
+    base = base_parameters(COLUMNS)
+    sure = dict(zip(base.names, never_negative(base)))
+    assert sure["j0.viscous"]
+    assert not sure["j0.offset"]
+    assert not any(flag for name, flag in sure.items() if name.endswith(("mcx", "Ixy", "Iyz")))
+    draw = np.random.default_rng(0)
+    for _ in range(20):  # any robot that can exist
+        assert np.all((base.K @ (THETA * scales(COLUMNS.names, draw)))[never_negative(base)] >= 0)
+
+
+def scales(names: tuple[str, ...], draw: np.random.Generator) -> np.ndarray:
+    """A positive factor for each link and drive."""
+    factors = {owner: draw.uniform(0.1, 10) for owner in {name.rpartition(".")[0] for name in names}}
+    return np.array([factors[name.rpartition(".")[0]] for name in names])
+
+
+# real arms ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(REAL is None, reason="no recorded logs here")
+def test_a_real_log_with_a_reversed_torque_is_refused() -> None:
+    robot = qddot.load((REAL or Path()) / "kuka_lwr4_flobaroid/kuka_lwr4_gaz.urdf")
+    log = Log.load((REAL or Path()) / "kuka_lwr4_flobaroid/measurements_1.npz", robot)
+    fit = robot.identify(Log(log.t, log.q, log.tau * [1, 1, 1, 1, 1, 1, -1], joint_names=log.joint_names))
+    assert not fit.verdict
+    assert fit.verdict.has("sign")
