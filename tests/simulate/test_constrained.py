@@ -240,3 +240,59 @@ def test_a_rolling_disk_needs_no_positions():
 
     motion = disk.simulate(np.zeros(4), [0.3, 0, 1, 3], 2 * np.pi, step=np.pi / 500, constraints=qddot.pfaffian(no_slip))
     assert_allclose(motion.q[-1], [0, 0, 2 * np.pi, 6 * np.pi], atol=1e-7)  # once round a circle of radius 0.3 m
+
+
+def with_joints(robot, drives=None, limits=None):
+    """The robot with other drives and limits, by joint name."""
+    drives, limits = drives or {}, limits or {}
+    change = lambda j: replace(j, drive=drives.get(j.name, j.drive), limits=limits.get(j.name, j.limits))  # noqa: E731
+    return qddot.Robot(robot.model.copy(joints=[change(joint) for joint in robot.model.joints]))
+
+
+def test_what_sticks_in_a_loop_stays():
+    """Projection onto constraints leaves speeds of rounding, which must not say which way friction acts."""
+    inertias = [qddot.Inertia(1.0, (-0.2, 0, 0), (0.01, 0.02, 0.02))] * 3
+    rows = [(0.5, 0, 0, 0), (0.4, 0, 0, 0), (0.3, 0, 0, 0)]
+    drives = [qddot.Drive(coulomb=1000.0), None, None]
+    arm = qddot.from_dh(rows, inertias=inertias, drives=drives, gravity=(0, -9.81, 0))
+    wall = qddot.point_on_plane(arm.tip, (0.6, 0, 0), (1, 0, 0))
+    q = arm.project([0.3, 0.7, -0.4], wall)
+    motions = [arm.simulate(q, None, 0.3, constraints=wall, method=method, step=1e-3) for method in ("rk4", "DOP853")]
+    for motion in motions:
+        assert abs(motion.q[:, 0] - q[0]).max() < 1e-10
+    assert_allclose(motions[0].q, motions[1].q, atol=1e-7)
+
+
+@pytest.mark.parametrize("method", ["rk4", "DOP853"])
+def test_a_loop_rests_against_a_stop(method):
+    robot = with_joints(qddot.load("four_bar"), limits={"joint1": qddot.Limits(0.35, 0.45)})
+    motion = robot.simulate(robot.project([0.4, 1.8, 1.7]), None, 0.8, torque=[60.0, 0, 0], method=method)
+    assert_allclose(motion.q[-1, 0], 0.45, atol=1e-9)
+    assert_allclose(motion.qdd[-1], 0, atol=1e-8)
+    assert_allclose(motion.lam[-1], 0, atol=1e-6)
+    assert abs(robot.constraint_residual(motion.q)).max() < 1e-11
+
+
+def test_friction_and_a_stop_in_a_loop():
+    """One degree of freedom, held by three: what lets go last lets it move, and a force that comes and goes is not missed."""
+    drives = {"joint2": qddot.Drive(coulomb=4.0), "joint3": qddot.Drive(coulomb=2.0, static=3.0)}
+    robot = with_joints(qddot.load("four_bar"), drives, {"joint1": qddot.Limits(0.35, 0.45)})
+    q, push = robot.project([0.4, 1.8, 1.7]), lambda t, q, qd: np.array([60 * np.cos(8 * t), 0, 0])
+    steps, motion = (robot.simulate(q, None, 1.2, torque=push, method=m, step=1e-3, every=10) for m in ("rk4", "DOP853"))
+    assert_allclose(steps.q, motion.q, atol=1e-3)
+    assert np.ptp(motion.q[70:, 0]) > 0.09  # from stop to stop and back
+
+
+def test_load_friction_at_rest_feels_the_constraint():
+    """Pressed against a wall, a joint is held by more friction than its weight alone would give."""
+    drives = [qddot.Drive(load_friction=0.2), None]
+    inertias = [qddot.Inertia(1.0, (-0.2, 0, 0), (0.01, 0.02, 0.02))] * 2
+    arm = qddot.from_dh([(0.5, 0, 0, 0), (0.4, 0, 0, 0)], inertias=inertias, drives=drives, gravity=(0, -9.81, 0))
+    wall = qddot.point_on_plane(arm.tip, (0.6, 0, 0), (1, 0, 0))
+    q = arm.project([0.3, 0.7], wall)
+    load = arm.gravity_torque(q) + arm.constraint_jacobian(q, wall)[0] * 50.0
+    for part, moves in ((0.9, False), (1.3, True)):
+        tau = load + [part * 0.2 * abs(load[0]), 0]
+        for method in ("rk4", "DOP853"):
+            motion = arm.simulate(q, None, 0.05, torque=tau, constraints=wall, method=method, step=1e-3)
+            assert (abs(motion.q[-1] - q).max() > 1e-6) == moves

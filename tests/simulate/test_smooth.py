@@ -199,6 +199,16 @@ def test_torques_of_a_batch(arm):
         arm.simulate(q0, None, 0.003, torque=torque)
 
 
+def test_parameters_broadcast_to_the_batch(arm):
+    scaled = arm.parameters() * np.linspace(0.7, 1.4, 4)[:, None]
+    q0 = np.random.default_rng(0).uniform(-1, 1, (3, 1, 3))
+    motion = arm.simulate(q0, None, 0.05, parameters=scaled)
+    assert motion.q.shape == (51, 3, 4, 3)
+    assert_array_equal(motion[:, 2].energy, motion.energy[:, 2])
+    assert_array_equal(motion[:, 1, 3].energy, motion.energy[:, 1, 3])
+    assert_array_equal(motion.q[:, 1, 3], arm.simulate(q0[1, 0], None, 0.05, parameters=scaled[3]).q)
+
+
 def test_drive_parameters_do_not_vary_in_a_batch():
     robot = Builder().body("a", mass=1, com=(1, 0, 0), drive=Drive(viscous=0.1)).robot()
     with pytest.raises(InputError, match="only the first 10, ten a link"):

@@ -264,3 +264,62 @@ def test_motions_of_a_batch_do_not_feel_the_stops_of_others():
     batch = robot.simulate(q0, None, 0.3, torque=tau)
     for k in range(3):
         assert_array_equal(batch.q[:, k], robot.simulate(q0[k], None, 0.3, torque=tau).q)
+
+
+@pytest.mark.parametrize("seed", [0, 8])
+def test_falls_onto_stops_are_the_same_by_steps_and_by_events(seed):
+    """An impact on one stop may set in motion what rests at another, which then leaves and comes back."""
+    builder = Builder("chain")
+    for k in range(4):
+        parent, axis = (f"l{k - 1}" if k else "base"), "yzyz"[k]
+        builder.body(
+            f"l{k}",
+            parent,
+            axis=axis,
+            xyz=(0.3 if k else 0, 0, 0),
+            mass=1,
+            com=(0.15, 0, 0),
+            tensor=(0.01,) * 3,
+            limits=(-0.6, 0.8),
+        )
+    robot = builder.robot()
+    q0, qd0 = robot.random_configuration(seed), np.random.default_rng(seed).normal(size=4) * 3
+    motion = robot.simulate(q0, qd0, 0.6, method="DOP853", step=1e-2)
+    assert len([e for e in motion.events if e.kind == "stop"]) >= 3
+    errors = [abs(robot.simulate(q0, qd0, 0.6, step=h, every=round(1e-2 / h)).q - motion.q).max() for h in (1e-3, 1e-4)]
+    assert errors[1] < max(errors[0] / 3, 1e-4)
+    assert errors[1] < 5e-3
+
+
+def test_what_begins_at_zero_has_not_crossed_it():
+    def turns(t, q, qd):
+        return qd[0]
+
+    turns.terminal = True
+    for method in ("rk4", "DOP853", "RK45"):
+        motion = pendulum().simulate([1.0], None, 3.0, method=method, events=turns)
+        assert_allclose(motion.q[-1], -1.0, atol=1e-6)
+        assert len(motion.events) == 1
+    turns.terminal = False
+    assert pendulum(coulomb=100.0).simulate([1.0], None, 1.0, method="DOP853", events=turns).events == ()
+
+
+def test_functions_cannot_change_the_state():
+    def law(t, q, qd):
+        q -= 1.0
+        return -q
+
+    with pytest.raises(ValueError, match="read-only"):
+        pendulum().simulate([1.0], None, 0.1, torque=law)
+
+
+def test_sampled_laws_before_time_zero():
+    asked = []
+
+    def law(t, q, qd):
+        asked.append(t)
+        return np.zeros(1)
+
+    law.period = 0.05
+    pendulum().simulate([1.0], None, np.linspace(-0.1, 0.1, 21), torque=law)
+    assert_allclose(asked, [-0.1, -0.05, 0, 0.05, 0.1], atol=1e-12)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from qddot.errors import IntegrationError, SingularityError
+from qddot.errors import InputWarning, IntegrationError, SingularityError
 from qddot.simulate.events import Event, Moment, Watch
 from qddot.simulate.fixed_step import diverged
-from qddot.simulate.modes import LEAVES, Modes, Switching
+from qddot.simulate.modes import TOUCH, Modes, Switching
 from qddot.simulate.torque import Torque
 
 MOST_AT_ONCE = 100
 """Events at one time: beyond, they come without end."""
+
+ARMED = 1e-12
+"""rad/s or m/s: the speed, the other way, at which what slides has come to rest."""
+
+LOOK = 0.01
+"""s: longest step while something is held and forces depend on time. At rest the solver sees no reason for shorter ones, and would
+step over a force that comes and goes."""
 
 Function = Callable[[float, np.ndarray], float]
 
@@ -31,6 +39,7 @@ class Adaptive:
         self.switching, self.torque, self.watches, self.found = switching, torque, watches, found
         self.dynamics = switching.dynamics
         self.robot = self.dynamics.robot
+        self.varies = not torque.is_held or self.dynamics.forces.is_time_dependent
 
     def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """q and qd of a solver's state."""
@@ -63,9 +72,12 @@ class Adaptive:
             ahead = int(np.searchsorted(times, end, side="right"))
             at = np.append(times[n:ahead], [] if ahead > n and times[ahead - 1] == end else [end])
             changes, y0 = self.changes(modes), np.concatenate([q, qd])
+            longest = LOOK if modes.held.any() and self.varies else np.inf
+            how = {"method": method, "t_eval": at, "rtol": rtol, "atol": atol, "max_step": longest}
             watched = [marked(f, True, -1) for *_, f in changes] + [self.watched(w) for w in self.watches]
-            with np.errstate(all="ignore"):
-                run = solve_ivp(self.slope(modes), (t, end), y0, method, t_eval=at, events=watched, rtol=rtol, atol=atol)
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore", InputWarning)  # trial steps may go anywhere
+                run = solve_ivp(self.slope(modes), (t, end), y0, events=watched, **how)  # type: ignore[arg-type]
             if run.status < 0 or not np.isfinite(run.y).all():
                 came = len(run.t) - 1 if len(run.t) else None
                 when, last_qd = (t, qd) if came is None else (float(run.t[came]), run.y[self.robot.nq :, came])
@@ -118,7 +130,16 @@ class Adaptive:
     # events ---------------------------------------------------------------------------------------------------------------
 
     def watched(self, w: Watch) -> Function:
-        return marked(lambda t, y: w.value(t, *self.split(y)), w.terminal, w.direction)
+        """The caller's event, as SciPy wants it; what begins at zero has not crossed it, however long it stays there."""
+        is_zero = True
+
+        def f(t: float, y: np.ndarray) -> float:
+            nonlocal is_zero
+            value = w.value(t, *self.split(y))
+            is_zero = is_zero and value == 0
+            return np.nan if is_zero else value
+
+        return marked(f, w.terminal, w.direction)
 
     def note(self, times: list[np.ndarray]) -> bool:
         """Keep the caller's events; true if one of them ends the simulation."""
@@ -127,7 +148,10 @@ class Adaptive:
         return any(self.watches[i].terminal for _, i in happened)
 
     def changes(self, modes: Modes) -> list[tuple[str, int, Function]]:
-        """(kind, row, function that crosses zero downward) of everything that ends the mode."""
+        """(kind, row, function that crosses zero downward) of everything that ends the mode.
+
+        What leaves a stop or begins to slide is a little above zero from the start, so that SciPy does not take that for the event.
+        """
         s, nq, found = self.switching, self.robot.nq, []
         against_stop = s.shared @ (modes.stopped != 0)
         for k, mode in enumerate(modes.sliding):
@@ -136,11 +160,11 @@ class Adaptive:
             if mode == 0:
                 found.append(("slip", k, lambda t, y, k=k: self.reserve(t, y, modes, k)))
             else:
-                found.append(("stick", k, lambda t, y, k=k, mode=mode: mode * float(s.rows[k] @ y[nq:])))
+                found.append(("stick", k, lambda t, y, k=k, mode=mode: mode * float(s.rows[k] @ y[nq:]) + ARMED))
         for k, mode in enumerate(modes.stopped):
             row, i = s.shafts + k, s.stop_q[k]
             if mode == 0:
-                found.append(("stop", row, lambda t, y, i=i, k=k: min(s.upper[k] - y[i], y[i] - s.lower[k])))
+                found.append(("stop", row, lambda t, y, i=i, k=k: min(s.upper[k] - y[i], y[i] - s.lower[k]) + TOUCH))
             else:
                 found.append(("release", row, lambda t, y, k=k: self.grip(t, y, modes, k)))
         return found
@@ -154,16 +178,16 @@ class Adaptive:
         s, (q, qd) = self.switching, self.split(y)
         side, column, force = modes.stopped[stop], s.columns[s.shafts + stop], self.force(t, y, modes)
         push = -side * (force @ s.rows)[column]
-        mass = 1 / s.dynamics.mobility(q)[column, column]
         friction = 0.0
         for k in np.flatnonzero(s.shared[:, stop]):
             ratio = s.rows[k, column]
-            friction += abs(ratio) * s.static_level(t, q, qd)[0 if -side * ratio > 0 else 1, k]
-        return float(push + friction + mass * LEAVES)
+            friction += abs(ratio) * s.static_level(self.tau(t, q, qd) + force @ s.rows)[0 if -side * ratio > 0 else 1, k]
+        return float(push + friction)
 
     def reserve(self, t: float, y: np.ndarray, modes: Modes, shaft: int) -> float:
         """What static friction of a stuck shaft could still take, N m."""
-        own, level = self.force(t, y, modes)[shaft], self.switching.static_level(t, *self.split(y))
+        force = self.force(t, y, modes)
+        level, own = self.switching.static_level(self.tau(t, *self.split(y)) + force @ self.switching.rows), force[shaft]
         return float(min(level[0, shaft] + own, level[1, shaft] - own))
 
     def change(
@@ -173,7 +197,7 @@ class Adaptive:
         s, one = self.switching, np.arange(len(self.switching.rows)) == row
         self.found.append(Event(t, kind, s.names[row]))
         if kind == "stick":
-            qd = s.hold(q, qd, modes.held | one)
+            qd = s.rest(q, qd, modes.held | one)
         if kind == "stop":
             i, k = s.stop_q[row - s.shafts], row - s.shafts
             q[i] = s.upper[k] if s.upper[k] - q[i] < q[i] - s.lower[k] else s.lower[k]
@@ -181,11 +205,11 @@ class Adaptive:
         after = s.decide(t, q, qd, self.tau(t, q, qd))
         if kind == "slip" and after.sliding[row] == 0:  # on the very edge: rounding must not hold it for ever
             after.sliding[row] = -np.sign(self.accelerate(t, q, qd, modes)[1][row])
-        if kind == "release" and after.stopped[row - s.shafts] != 0:
-            side = after.stopped[row - s.shafts]
-            after.stopped[row - s.shafts] = 0
-            for k in np.flatnonzero(s.shared[:, row - s.shafts]):
-                after.sliding[k] = -side * np.sign(s.rows[k, s.columns[k]])
+        if kind == "release":
+            stop = row - s.shafts
+            after.stopped[stop] = 0
+            for k in np.flatnonzero(s.shared[:, stop]):  # their friction is used up, too
+                after.sliding[k] = -modes.stopped[stop] * np.sign(s.rows[k, s.columns[k]])
         return q, qd, after
 
 

@@ -11,6 +11,7 @@ from qddot.compile.wrenches import net_stack
 from qddot.constraints.enforced import ConstrainedDynamics, Enforced
 from qddot.constraints.in_motion import InMotion
 from qddot.errors import InputError
+from qddot.model.configuration import integrate
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 FAST = 1e9
 """rad/s or m/s: a speed beyond this has run away."""
+
+
+CLOSING = 4
+"""Newton steps that close a loop whose joint was set onto a stop."""
 
 
 class Forces:
@@ -111,6 +116,17 @@ class Dynamics:
 
     def wrench(self, t: float, q: np.ndarray, qd: np.ndarray) -> dict[str, np.ndarray]:
         return {"wrench": self.forces.stack(t, q, qd)} if self.forces else {}
+
+    def close(self, q: np.ndarray, still: np.ndarray) -> np.ndarray:
+        """q with its loops closed by other columns than those `still` (..., nv), as well as that is possible."""
+        if self.constraints is None:
+            return q
+        held, mechanism = self.constraints.holonomic(), self.robot.model.mechanism
+        for _ in range(CLOSING):
+            h, A = held.values(("h", "A"), q)
+            A = np.where(still[..., None, :], 0.0, A)
+            q = integrate(mechanism, q, -(np.linalg.pinv(A, rcond=1e-9) @ h[..., None])[..., 0])
+        return q
 
     def settle(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Back onto the constraints, from which rounding and truncation lead away.

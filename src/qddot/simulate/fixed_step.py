@@ -53,12 +53,14 @@ class RungeKutta:
         modes = self.switching.decide(t, q, qd, self.torque(t, q, qd))
         q, qd = self.advance(t, q, qd, h, modes)
         turned = modes.sliding * (qd @ self.switching.dry.shafts.T) < 0
-        if turned.any():
-            stops = np.zeros(modes.stopped.shape, bool)
-            qd = self.switching.rest(q, qd, modes.held | np.concatenate([turned, stops], axis=-1))
-        elif not self.is_compiled:
-            qd = self.switching.hold(q, qd, modes.held)
-        return self.dynamics.settle(*self.switching.impact(q, qd))
+        resting = modes.held | np.concatenate([turned, np.zeros(modes.stopped.shape, bool)], axis=-1)
+        qd = self.switching.rest(q, qd, resting) if turned.any() else self.switching.hold(q, qd, resting)
+        q, qd = self.switching.impact(q, qd)
+        if self.dynamics.constraints is None:
+            return q, qd
+        resting &= self.switching.speeds(qd) == 0  # an impact may set in motion what rested
+        q, qd = self.dynamics.settle(q, qd)
+        return q, self.switching.hold(q, qd, resting)
 
     def advance(self, t: float, q: np.ndarray, qd: np.ndarray, h: float, modes: Modes | None) -> State:
         """Kutta's four stages in one mode."""

@@ -27,8 +27,12 @@ REST = 1e-12
 """Of the speeds of its joints: a shaft that several joints turn stands still if it turns by less."""
 
 
-LEAVES = 1e-9
-"""rad/s^2 or m/s^2: a joint that accelerates away from a stop by less rests against it, pushed or not."""
+STILL = 1e-8
+"""rad/s or m/s: what is slower stands still. Loops are closed to 1e-12 only, and rounding must not say which way friction acts."""
+
+
+TOUCH = 1e-9
+"""rad or m: a joint this close to a stop is there."""
 
 
 class Modes(NamedTuple):
@@ -98,7 +102,7 @@ class Switching:
     def speeds(self, qd: np.ndarray) -> np.ndarray:
         """(..., rows), exactly zero at rest."""
         speed = qd @ self.rows.T
-        return np.where(abs(speed) <= REST * (abs(qd) @ abs(self.rows.T)), 0.0, speed)
+        return np.where(abs(speed) <= STILL + REST * (abs(qd) @ abs(self.rows.T)), 0.0, speed)
 
     def delivered(self, qd: np.ndarray, tau: np.ndarray, sliding: np.ndarray) -> np.ndarray:
         """What dry friction of the sliding shafts leaves of the joint forces."""
@@ -146,14 +150,14 @@ class Switching:
         _, W = self.compliance(q)
         level = np.zeros((2, *sliding.shape))
         if self.dry:
-            level = self.static_level(t, q, qd)
+            level = self.static_level(tau + masked_solve(W, modes.held, -a) @ self.rows)
         force, lower, upper = self.balance(W, a, level, modes)
         slips = (sliding == 0) & ((force <= lower) | (force >= upper))[..., : self.shafts]
         if slips.any() and self.dry.rise.any():  # what slips is held by less
             level = np.where(slips, self.dry.level(speed[..., : self.shafts], np.zeros(qd.shape), ~slips), level)
             force, lower, upper = self.balance(W, a, level, modes)
         after = a + apply(W, force)
-        stopped = np.where(stopped * after[..., self.shafts :] < -LEAVES, 0.0, stopped)
+        stopped = np.where(force[..., self.shafts :] != 0, stopped, 0.0)
         inside = (force > lower) & (force < upper)
         start = np.where(inside, 0.0, np.sign(after))[..., : self.shafts]
         start = np.where((stopped != 0) @ self.shared.T, 0.0, start)
@@ -166,15 +170,14 @@ class Switching:
         upper = np.concatenate([np.where(resting, level[1], 0.0), np.where(modes.stopped < 0, np.inf, 0.0)], axis=-1)
         return solve_bounded(W, a, lower, upper), lower, upper
 
-    def static_level(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """(2, ..., shafts): what dry friction can hold."""
-        load = self.dynamics.bias(t, q, qd) if self.dry.load.any() else np.zeros(qd.shape)
+    def static_level(self, load: np.ndarray) -> np.ndarray:
+        """(2, ..., shafts): what dry friction can hold; the load (..., nv) is what joint forces and friction hold together."""
         return self.dry.level(np.zeros(self.shafts), load, np.ones(self.shafts, bool))
 
     def at_stops(self, q: np.ndarray) -> np.ndarray:
         """(..., stops) -1 at or below the lower limit, 1 at or above the upper."""
         x = q[..., self.stop_q]
-        return np.where(x <= self.lower, -1.0, np.where(x >= self.upper, 1.0, 0.0))
+        return np.where(x <= self.lower + TOUCH, -1.0, np.where(x >= self.upper - TOUCH, 1.0, 0.0))
 
     def impact(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Joints beyond a limit are set onto it; what drives them further is taken by an inelastic impact."""
@@ -189,6 +192,7 @@ class Switching:
             q[some], qd[some] = self.at(some).impact(q[some], qd[some])
             return q, qd
         q[..., self.stop_q] = np.clip(q[..., self.stop_q], self.lower, self.upper)
+        q = self.dynamics.close(q, abs(side) @ self.rows[self.shafts :] > 0)
         Y, W = self.compliance(q)
         Y, W = Y[..., self.shafts :], W[..., self.shafts :, self.shafts :]
         p = solve_bounded(W, speed, np.where(side > 0, -np.inf, 0.0), np.where(side < 0, np.inf, 0.0))

@@ -62,6 +62,8 @@ def simulate(
     smooth = without_dry_friction(robot) if dry else robot
     numbers = inertial_parameters(robot, parameters)
     q, qd = start(robot, q0, qd0, () if numbers is None else numbers.shape[:-1])
+    if numbers is not None and numbers.ndim > 1:
+        numbers = np.broadcast_to(numbers, (*q.shape[:-1], numbers.shape[-1]))
     law = Torque(robot, torque, times, q.shape[:-1], saturate)
     dynamics = Dynamics(smooth, Forces(robot, f_ext, f_tip), numbers, enforced(smooth, constraints), threads)
     switching = Switching(robot, dynamics, dry, stops)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -52,7 +53,7 @@ class Torque:
         return np.inf
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        tau = np.asarray(self.law(t, q, qd), dtype=float)
+        tau = np.asarray(self.law(t, read_only(q), read_only(qd)), dtype=float)
         if tau.shape[-1:] != (self.nv,) or not np.isfinite(tau).all():
             what = f"shape {tau.shape}" if tau.shape[-1:] != (self.nv,) else "a value that is not finite"
             raise InputError(f"torque gave {what} at t = {t:g} s: (..., {self.nv}) finite numbers are needed")
@@ -86,18 +87,25 @@ class Sampled:
     def __init__(self, law: Law, period: float) -> None:
         if not period > 0:
             raise InputError(f"the period of a controller is positive, got {period}")
-        self.law, self.period, self.sample, self.tau = law, float(period), -1, np.zeros(0)
+        self.law, self.period, self.sample, self.tau = law, float(period), None, np.zeros(0)
 
     def sample_at(self, t: float) -> int:
-        return int(t / self.period + ROUNDING)
+        return math.floor(t / self.period + ROUNDING)
 
     def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """A step begins: ask the law if its time has come."""
         if self.sample_at(t) != self.sample:
-            self.sample, self.tau = self.sample_at(t), np.asarray(self.law(t, q, qd), float)
+            self.sample, self.tau = self.sample_at(t), np.asarray(self.law(t, read_only(q), read_only(qd)), float)
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return self.tau
+
+
+def read_only(x: np.ndarray) -> np.ndarray:
+    """What a caller's function may look at: changing it in place would change the motion."""
+    x = x.view()
+    x.flags.writeable = False
+    return x
 
 
 def as_law(nv: int, given: Any, times: np.ndarray, batch: tuple[int, ...]) -> Law:
