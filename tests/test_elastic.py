@@ -60,6 +60,12 @@ def test_spongs_equations():
         assert_allclose(tau[2:], N**2 * JM * thdd + 0.3 * thd - wound, rtol=1e-12)
 
 
+def test_the_spring_is_between_the_links_and_the_damper_at_the_motor():
+    robot = single(stiffness=7.0, rest=0.1, damping=0.2, viscous=0.3)
+    assert_allclose(robot.friction_torque([1.0, 2.0]), [0.0, (0.2 + 0.3) * 2.0])
+    assert_allclose(robot.spring_torque([0.5, 0.5]), [7.0 * (0.5 - 0.1), 0.0])
+
+
 def test_everything_agrees_with_everything():
     robot = arm(viscous=0.2, coulomb=0.1)
     q, qd, qdd = RNG.normal(size=(3, 4))

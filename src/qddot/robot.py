@@ -242,11 +242,18 @@ class Robot:
     def with_locked(self, positions: Mapping[str, Any]) -> Robot:
         """The same robot with joints fixed at these positions, such as the fingers of a gripper: `{"finger_joint1": 0.04}`.
 
-        Joints that follow a locked one are locked with it. Links and frames stay.
+        Joints that follow a locked one are locked with it. Links and frames stay. A position beyond the limits is kept, with a
+        `ModelWarning`. A robot that holds symbols needs values for them first (`subs`).
+
+        Args:
+            positions: of joints by name, one number or as many as the joint has coordinates.
 
         Raises:
+            InputError: joints without positions.
             UnknownNameError: no such joint with coordinates of its own.
-            ModelValueError: a wrong number of positions, or something else depends on the joint.
+            ModelValueError: a wrong number of positions, one that is not finite, a quaternion that is not unit, or something else
+                depends on the joint.
+            UnboundSymbolError: the robot still holds symbols.
         """
         from qddot.algorithms.locked import locked
 

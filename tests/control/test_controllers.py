@@ -14,8 +14,10 @@ from qddot.control import (
     Impedance,
     OperationalSpace,
     Quintic,
+    Reference,
     SlotineLi,
     Task,
+    Trapezoidal,
 )
 
 BODIES = [Inertia.box(2.0, (0.3, 0.1, 0.1)).shifted((-0.2, 0, 0)) for _ in range(3)]
@@ -30,7 +32,7 @@ def arm():
 def sine(t):
     """A reference with all its derivatives."""
     phase = np.array([0.0, 1.0, 2.0])
-    return qddot.control.Reference(0.5 * np.sin(2 * t + phase), np.cos(2 * t + phase), -2 * np.sin(2 * t + phase))
+    return Reference(0.5 * np.sin(2 * t + phase), np.cos(2 * t + phase), -2 * np.sin(2 * t + phase))
 
 
 def test_pd_comes_to_rest_at_its_goal(arm):
@@ -164,7 +166,68 @@ def test_what_is_refused(arm):
             ElasticFeedbackLinearisation(Builder().body("a", mass=1, com=(1, 0, 0), drive=drive).robot(), Hold([0]), 10.0)
 
 
-def test_laws_take_batches(arm):
+@pytest.fixture(scope="module")
+def soft():
+    return qddot.from_dh(ROWS[:2], inertias=BODIES[:2], drives=[Drive(rotor_inertia=0.1, series_stiffness=400.0)] * 2)
+
+
+def test_references_that_do_not_fit(arm, soft):
+    """None is stretched to the rows there are: whoever holds one number means one joint."""
+    task = Task(arm, rows=("x", "z"))
+    laws = {
+        3: (lambda r: PD(arm, r, 1, 1), lambda r: ComputedTorque(arm, r, 1, 1), lambda r: SlotineLi(arm, r, 1, 1, 1)),
+        2: (
+            lambda r: OperationalSpace(task, r, 1, 1),
+            lambda r: Impedance(task, r, 1, 1),
+            lambda r: ElasticFeedbackLinearisation(soft, r, 10.0),
+        ),
+    }
+    for n, makes in laws.items():
+        for make in makes:
+            for wrong in (1, 4):
+                with pytest.raises(InputError, match=rf"gives q of shape \({wrong},\) at t = 0, expected \(..., {n}\)"):
+                    make(Hold(np.full(wrong, 0.5)))
+            with pytest.raises(InputError, match=r"gives qd of shape \(\) at t = 0"):
+                make(lambda t, n=n: (np.zeros(n), 0.0, 0.0, 0.0, 0.0))
+            for wrong in (lambda t, n=n: np.zeros(n), lambda t: (np.zeros(2), np.zeros(2)), lambda t, q, qd: q):
+                with pytest.raises(InputError, match="the reference"):
+                    make(wrong)
+    with pytest.raises(InputError, match=r"gives no jerk, which this law needs: Hold and Quintic"):
+        ElasticFeedbackLinearisation(soft, Trapezoidal([0, 0], [1, 1], 1, 1), 10.0)
+
+
+def test_a_reference_may_return_a_tuple(arm, soft):
+    q, qd = np.random.default_rng(4).normal(size=(2, 3))
+    plain = ComputedTorque(arm, lambda t: ([0.1, 0.2, 0.3], [1, 2, 3], np.zeros(3)), 10, 2)
+    same = ComputedTorque(arm, lambda t: Reference(np.array([0.1, 0.2, 0.3]), np.array([1.0, 2, 3]), np.zeros(3)), 10, 2)
+    assert_allclose(plain(0.0, q, qd), same(0.0, q, qd))
+    q, qd = np.random.default_rng(5).normal(size=(2, 4))
+    elastic = [ElasticFeedbackLinearisation(soft, r, 10.0) for r in (lambda t: ((0.4, -0.3), *np.zeros((4, 2))), Hold([0.4, -0.3]))]
+    assert_allclose(elastic[0](0.0, q, qd), elastic[1](0.0, q, qd))
+
+
+def test_numbers_that_are_no_gains(arm, soft):
+    hold, task = Hold([0, 0, 0]), Task(arm)
+    for rate in (-20, 0, np.nan, np.inf):
+        with pytest.raises(InputError, match=f"rate is positive and finite, got {rate}"):
+            ElasticFeedbackLinearisation(soft, Hold([0, 0]), rate)
+    for bandwidth in (-5, np.nan, [1, 2]):
+        with pytest.raises(InputError, match=r"bandwidth=.*: one number, or one for each of 3"):
+            SlotineLi(arm, hold, bandwidth, 1, 1)
+    with pytest.raises(InputError, match=r"kd=inf: .* finite"):
+        SlotineLi(arm, hold, 1, np.inf, 1)
+    with pytest.raises(InputError, match="period is positive and finite, got 0"):
+        SlotineLi(arm, hold, 1, 1, 1, period=0)
+    with pytest.raises(InputError, match="kp='stiff'"):
+        PD(arm, hold, "stiff", 1)
+    for damping in (-5, np.nan, [1, 2, 3]):
+        with pytest.raises(InputError, match=r"posture_damping=.*: one number, finite"):
+            OperationalSpace(task, hold, 1, 1, posture_damping=damping)
+    with pytest.raises(InputError, match="x, y, z, each once"):
+        Task(arm, rows=("x", "x"))
+
+
+def test_laws_take_batches(arm, soft):
     """Each row of a batch is what the law gives for it alone."""
     q, qd = np.random.default_rng(1).normal(size=(2, 4, 3))
     task = Task(arm)
@@ -176,7 +239,6 @@ def test_laws_take_batches(arm):
         lambda: SlotineLi(arm, Hold([0.5, 0.4, -0.3]), 5.0, 10.0, 1.0),
     ):
         assert_allclose(make()(0.0, q, qd), [make()(0.0, q[k], qd[k]) for k in range(4)], rtol=1e-10)
-    soft = qddot.from_dh(ROWS[:2], inertias=BODIES[:2], drives=[Drive(rotor_inertia=0.1, series_stiffness=400.0)] * 2)
     law, (q, qd) = ElasticFeedbackLinearisation(soft, Hold([0.4, -0.3]), 10.0), np.random.default_rng(1).normal(size=(2, 5, 4))
     assert_allclose(law(0.0, q, qd), [law(0.0, q[k], qd[k]) for k in range(5)], rtol=1e-9)
 

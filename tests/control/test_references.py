@@ -55,7 +55,17 @@ def test_a_trapezoid_uses_its_limits():
 
 
 def test_what_is_refused():
-    with pytest.raises(InputError, match="duration is positive, got 0"):
-        Quintic(START, END, 0)
+    for duration in (0, np.nan, np.inf):
+        with pytest.raises(InputError, match=f"duration is positive and finite, got {duration}"):
+            Quintic(START, END, duration)
     with pytest.raises(InputError, match="speed is positive, got -1"):
         Trapezoidal(START, END, -1, 1)
+    with pytest.raises(InputError, match=r"speed has shape \(2,\): one number, or one for each position \(3,\)"):
+        Trapezoidal(START, END, [1.0, 2.0], 1.0)
+    for speed, acceleration in ((np.inf, np.inf), (1.0, np.inf), (1.0, [np.inf, np.inf, 1.0])):  # the last joint does not move
+        with pytest.raises(InputError, match="no joint that moves has a finite acceleration"):
+            Trapezoidal(START, END, speed, acceleration)
+
+
+def test_a_speed_without_a_limit_makes_a_triangle():
+    assert_allclose(Trapezoidal([0.0], [4.0], np.inf, 1.0).duration, 4.0)

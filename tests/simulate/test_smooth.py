@@ -61,6 +61,22 @@ def test_the_variational_method_converges_with_order_two(arm):
     assert 3.5 < errors[0] / errors[1] < 4.5
 
 
+def test_the_variational_method_knows_friction_that_only_differences_of_speeds_feel():
+    """Nothing of it is left where all joints turn alike: the damping of elastic gears, and a motor between two joints."""
+    gear = Drive(gear_ratio=100, rotor_inertia=2e-5, series_stiffness=400.0, series_damping=2.0)
+    builder = Builder(gravity=(0, 0, 0)).body("a", mass=1, com=(0.5, 0, 0))
+    pair = builder.body("b", "a", xyz=(1, 0, 0), mass=1, com=(0.5, 0, 0)).robot()
+    motor = Transmission(("a_joint", "b_joint"), [[50.0, -50.0]], [Drive(rotor_inertia=1e-5, viscous=1e-4)])
+    elastic = Builder(gravity=(0, 0, 0)).body("rod", mass=1, com=(0.5, 0, 0), drive=gear).robot()
+    for robot in (elastic, pair.with_transmission(motor)):
+        exact = robot.simulate([0, 0], [1.0, -1.0], 0.2, step=1e-4, every=2000).energy
+        runs = [robot.simulate([0, 0], [1.0, -1.0], 0.2, method="variational", step=h).energy[-1] for h in (1e-3, 5e-4)]
+        errors = [abs(energy - exact[-1]) for energy in runs]
+        assert exact[-1] < 0.95 * exact[0]
+        assert errors[0] < 0.02 * exact[0]
+        assert 1.7 < errors[0] / errors[1] < 2.3  # friction enters with order one
+
+
 @pytest.mark.slow
 def test_energy_of_the_variational_method_does_not_drift():
     """10^6 steps of a double pendulum: the error in the last tenth is no larger than in the first."""

@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from qddot.algorithms.kinematics import frame_pose
-from qddot.errors import ModelValueError, unknown_name
-from qddot.model.configuration import neutral
+from qddot.errors import InputError, ModelValueError, unknown_name
+from qddot.model.check import warn
+from qddot.model.configuration import QUATERNION_TOLERANCE, neutral, normalized
 from qddot.model.description import Joint
 from qddot.model.field import Floats
+from qddot.model.lower import Coordinates
 from qddot.model.model import Model
-from qddot.model.scalar import Scalar
 
 
-def locked(model: Model, positions: Mapping[str, Scalar | Sequence[Scalar]]) -> Model:
+def locked(model: Model, positions: Mapping[str, ArrayLike]) -> Model:
     """The model with joints fixed at these positions, and those that follow them with them; links and frames stay.
 
     Raises:
+        InputError: joints without positions.
         UnknownNameError: no such joint with coordinates of its own.
-        ModelValueError: as many numbers as the joint has coordinates are needed; or something else depends on the joint.
+        ModelValueError: no position of the joint; or something else depends on it.
+        UnboundSymbolError: the model still holds symbols, and the pose of a fixed joint is made of numbers.
     """
-    spans = {c.name: c.q for c in model.mechanism.coordinates if not c.name.endswith(".motor")}
+    if not isinstance(positions, Mapping):
+        raise InputError(f"{positions!r}: joints are locked at positions, {{name: position}}")
+    own = {c.name: c for c in model.mechanism.coordinates if not c.name.endswith(".motor")}
     q = neutral(model.mechanism)
     for name, value in positions.items():
-        if name not in spans:
-            raise unknown_name("joint with coordinates of its own", name, spans)
-        numbers = [float(x) for x in value] if isinstance(value, Sequence) else [float(value)]
-        if len(numbers) != len(spans[name]):
-            raise ModelValueError(f"{len(spans[name])} numbers are needed", element=f"joint {name!r}", text=str(value))
-        q[list(spans[name])] = numbers
+        if name not in own:
+            raise unknown_name("joint with coordinates of its own", name, own)
+        q[list(own[name].q)] = position(own[name], value)
+    q = normalized(model.mechanism, q)
     still = {
         joint.name for joint in model.joints if joint.name in positions or model.leaders.get(joint.name, ("",))[0] in positions
     }
@@ -40,6 +47,26 @@ def locked(model: Model, positions: Mapping[str, Scalar | Sequence[Scalar]]) -> 
         return Joint(joint.name, "fixed", joint.parent, joint.child, origin=pose, place=joint.place)
 
     return model.copy(joints=[fixed(joint) if joint.name in still else joint for joint in model.joints])
+
+
+def position(joint: Coordinates, value: ArrayLike) -> np.ndarray:
+    """The coordinates of one joint. Beyond its limits they are kept and reported."""
+    where: dict[str, Any] = {"element": f"joint {joint.name!r}", "text": str(value)}
+    try:
+        numbers = np.atleast_1d(np.asarray(value, float))
+    except (TypeError, ValueError):
+        raise ModelValueError("a position is made of numbers", **where) from None
+    if numbers.shape != (len(joint.q),):
+        raise ModelValueError(f"{len(joint.q)} numbers are needed", **where)
+    if not np.isfinite(numbers).all():
+        raise ModelValueError("a position is finite", **where)
+    length = np.linalg.norm(numbers[:4])
+    if joint.parts[0].quaternion and abs(length - 1) > QUATERNION_TOLERANCE:
+        raise ModelValueError(f"its quaternion wxyz has length {length:.6g}, not 1", **where, fix="normalise it")
+    low, high = joint.limits.lower, joint.limits.upper
+    if joint.single and not low <= numbers[0] <= high:
+        warn(f"locked beyond its limits [{low:g}, {high:g}]", **where)
+    return numbers
 
 
 def refuse_dependents(model: Model, still: set[str]) -> None:

@@ -8,9 +8,8 @@ import numpy as np
 
 from qddot.compile.peaks import FAR
 from qddot.errors import InputError, InputWarning, stacklevel_outside
+from qddot.model.configuration import QUATERNION_TOLERANCE
 from qddot.model.lower import Mechanism
-
-QUATERNION_TOLERANCE = 1e-6
 
 
 def as_array(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype, *, check: bool = True) -> np.ndarray:

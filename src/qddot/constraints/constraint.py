@@ -32,14 +32,17 @@ class Function:
     def rows(self, state: State) -> list[Scalar]:
         try:
             found = self.function(state)
-        except TypeError as error:  # from math.cos, numpy.cos, a comparison and the like
+        except (TypeError, AttributeError) as error:  # from math.cos, numpy.cos, numpy.hypot, a comparison and the like
             raise InputError(
                 f"{self}: {error}. The numbers of a state are recorded, not known: they have + - * / **, state.cos, sin, sqrt and "
                 "atan2, and cannot be compared or given to math and numpy"
             ) from error
         if found is None:
             raise InputError(f"{self}: it returns None, not one scalar or a list of them")
-        return list(found) if isinstance(found, Iterable) else [found]
+        rows = list(found) if isinstance(found, Iterable) else [found]
+        if not rows:
+            raise InputError(f"{self}: it returns no rows, so nothing would be constrained")
+        return rows
 
     def __str__(self) -> str:
         return f"constraint {getattr(self.function, '__name__', self.function)!r}"

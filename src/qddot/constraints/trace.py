@@ -82,6 +82,8 @@ def scalars(constraint: Constraint, state: State) -> list[Scalar]:
     """The rows of a constraint, each a scalar."""
     rows = list(constraint.rows(state))
     for i, x in enumerate(rows):
+        if isinstance(x, bool):  # nodes are equal to themselves alone, so a comparison does not record anything
+            raise InputError(f"row {i} of {constraint} is {x}: a row is what must become zero, a - b, and no comparison a == b")
         if not isinstance(x, (Expr, int, float)):
             raise InputError(f"row {i} of {constraint} is {x!r}: one scalar a row is needed, made from the state")
     return rows
@@ -89,7 +91,7 @@ def scalars(constraint: Constraint, state: State) -> list[Scalar]:
 
 def refuse_impossible(constraint: Constraint, h: list[Scalar]) -> None:
     for i, x in enumerate(h):
-        if not isinstance(x, Expr) and abs(x) > ROUNDING:
+        if not isinstance(x, Expr) and not abs(x) <= ROUNDING:
             raise InputError(f"row {i} of {constraint} is {x:g} whatever q: it cannot become zero")
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from qddot.control.elastic import refuse_elastic
 from qddot.control.gains import gains
-from qddot.control.references import Follow, followed
+from qddot.control.references import Follow, followed, positive
 from qddot.errors import InputError
 from qddot.task_space.dynamics import times, transpose
 
@@ -29,7 +29,9 @@ class SlotineLi:
 
     Args:
         robot: whose regressor is used; its own parameters are not looked at, but for the first estimate.
+        bandwidth: Lambda, 1/s, one number or one a joint.
         gain: Gamma, one number or one a parameter.
+        period: s.
         estimate: of the parameters at first; those of the robot if None.
     """
 
@@ -37,15 +39,16 @@ class SlotineLi:
         self,
         robot: Robot,
         reference: Follow,
-        bandwidth: float,
+        bandwidth: ArrayLike,
         kd: ArrayLike,
         gain: ArrayLike,
         period: float = 1e-3,
         estimate: ArrayLike | None = None,
     ) -> None:
         refuse_elastic(robot, self)
-        self.robot, self.reference, self.bandwidth, self.period = robot, followed(reference), float(bandwidth), float(period)
-        self.kd, self.gain = gains("kd", kd, robot.nv), gains("gain", gain, len(robot.parameter_names))
+        self.robot, self.reference, self.period = robot, followed(reference, robot.nq, robot.nv), positive("period", period)
+        self.bandwidth, self.kd = gains("bandwidth", bandwidth, robot.nv), gains("kd", kd, robot.nv)
+        self.gain = gains("gain", gain, len(robot.parameter_names))
         self.estimate = np.array(robot.parameters() if estimate is None else estimate, float)
         if self.estimate.shape[-1:] != (len(robot.parameter_names),):
             raise InputError(

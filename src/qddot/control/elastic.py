@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.control.references import Follow, followed
+from qddot.control.references import Follow, followed, positive
 from qddot.errors import InputError
 from qddot.model.drive import Drive
 from qddot.task_space.dynamics import solve
@@ -37,7 +38,9 @@ class ElasticFeedbackLinearisation:
                 raise InputError(f"every joint must be elastic, and {name!r} is not: see Drive(series_stiffness=...)")
             if drive.series_damping or drive.load_friction or drive.rotor_axis is not None:
                 raise InputError(f"{name!r} has series_damping, load_friction or a rotor_axis, which this law does not make up for")
-        self.robot, self.reference, self.n = robot, followed(reference), n
+        rate = positive("rate", rate)
+        self.robot, self.n = robot, n
+        self.reference: Callable[[float], Sequence[Any]] = followed(reference, n, n, smooth=True)  # none of the five is None
         self.stiffness = np.array([drive.series_stiffness for drive in elastic], float)
         self.rotor = np.array([drive.at_joint.armature for drive in elastic], float)
         self.links = without_motors(robot)
@@ -50,8 +53,6 @@ class ElasticFeedbackLinearisation:
         qdd = solve(M, K * (theta - q) - links.bias_torque(q, qd))
         jerk = solve(M, K * (theta_rate - qd) - links.torque_rates(q, qd, qdd, zero, zero).taud)
         *want, snap = self.reference(t)
-        if snap is None:
-            raise InputError("elastic joints follow motions with jerk and snap: Hold, Quintic, or a function that gives all five")
         error = [w - x for w, x in zip(want, (q, qd, qdd, jerk))]
         load = links.torque_rates(q, qd, qdd, jerk, snap + sum(k * e for k, e in zip(self.gains, error)))
         friction = self.robot.friction_torque(np.concatenate([zero, theta_rate], axis=-1))[..., n:]

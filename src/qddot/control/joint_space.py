@@ -20,7 +20,7 @@ class PD:
 
     def __init__(self, robot: Robot, reference: Follow, kp: ArrayLike, kd: ArrayLike) -> None:
         refuse_elastic(robot, self)
-        self.robot, self.reference = robot, followed(reference)
+        self.robot, self.reference = robot, followed(reference, robot.nq, robot.nv)
         self.kp, self.kd = gains("kp", kp, robot.nv), gains("kd", kd, robot.nv)
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
@@ -34,7 +34,7 @@ class ComputedTorque:
 
     def __init__(self, robot: Robot, reference: Follow, kp: ArrayLike, kd: ArrayLike) -> None:
         refuse_elastic(robot, self)
-        self.robot, self.reference = robot, followed(reference)
+        self.robot, self.reference = robot, followed(reference, robot.nq, robot.nv)
         self.kp, self.kd = gains("kp", kp, robot.nv), gains("kd", kd, robot.nv)
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +23,8 @@ class Reference(NamedTuple):
     snap: np.ndarray | None = None
 
 
-Follow = Callable[[float], Reference]
+Follow = Callable[[float], Iterable[Any]]
+"""A function of t that returns a `Reference`, or the arrays of one in that order."""
 
 
 class Hold:
@@ -69,20 +72,20 @@ class Trapezoidal:
 
     Args:
         start, end: positions (n,).
-        speed, acceleration: largest magnitudes (n,) or one number for all.
+        speed, acceleration: largest magnitudes (n,) or one number for all; the speed may be inf.
     """
 
     def __init__(self, start: ArrayLike, end: ArrayLike, speed: ArrayLike, acceleration: ArrayLike) -> None:
         self.start, self.way = ways(start, end)
-        for name, limit in (("speed", speed), ("acceleration", acceleration)):
-            if not (np.asarray(limit, float) > 0).all():
-                raise InputError(f"{name} is positive, got {limit}")
         far = abs(self.way)
+        speed, acceleration = limits("speed", speed, far.shape), limits("acceleration", acceleration, far.shape)
         with np.errstate(divide="ignore"):
             self.speed = float(np.min(np.where(far > 0, speed / np.where(far > 0, far, 1), np.inf)))  # of the part of the way, 1/s
             self.rise = float(np.min(np.where(far > 0, acceleration / np.where(far > 0, far, 1), np.inf)))
         if not far.any():
             self.speed = self.rise = 1.0
+        if not math.isfinite(self.rise):
+            raise InputError("no joint that moves has a finite acceleration: it would leap")
         self.speed = min(self.speed, float(np.sqrt(self.rise)))  # a short way is a triangle
         self.ramp = self.speed / self.rise
         self.duration = 1 / self.speed + self.ramp
@@ -100,11 +103,39 @@ class Trapezoidal:
         return Reference(self.start + self.way * s, self.way * sd, self.way * sdd)
 
 
-def followed(reference: Follow) -> Follow:
-    """A reference, or an error that says what one is."""
+@dataclass(frozen=True)
+class Followed:
+    """A reference whose values are arrays, in whatever form they were given."""
+
+    given: Follow
+
+    def __call__(self, t: float) -> Reference:
+        return Reference(*(None if x is None else np.asarray(x, float) for x in self.given(t)))  # type: ignore[arg-type]
+
+
+def followed(reference: Follow, nq: int, nv: int, smooth: bool = False) -> Followed:
+    """The reference of a law, asked once, at t = 0, whether it fits.
+
+    Args:
+        nq, nv: how many positions and rates the law follows.
+        smooth: the law needs jerk and snap too.
+
+    Raises:
+        InputError: it does not.
+    """
     if not callable(reference):
         raise InputError(f"{reference!r} is no reference: give Hold(q), Quintic(...), or a function of t")
-    return reference
+    follow = Followed(reference)
+    try:
+        first = follow(0.0)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the reference does not give arrays q, qd, qdd, and perhaps jerk and snap, at t = 0: {error}") from error
+    for name, value, n in zip(Reference._fields[: 5 if smooth else 3], first, (nq, nv, nv, nv, nv)):
+        if value is None:
+            raise InputError(f"the reference gives no {name}, which this law needs: Hold and Quintic give all five")
+        if value.shape[-1:] != (n,):
+            raise InputError(f"the reference gives {name} of shape {value.shape} at t = 0, expected (..., {n})")
+    return follow
 
 
 def positions(name: str, value: ArrayLike) -> np.ndarray:
@@ -122,7 +153,16 @@ def ways(start: ArrayLike, end: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     return first, last - first
 
 
-def positive(name: str, value: float) -> float:
-    if not value > 0:
+def limits(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+    array = np.asarray(value, float)
+    if not (array > 0).all():
         raise InputError(f"{name} is positive, got {value}")
+    if array.shape not in ((), (1,), shape):
+        raise InputError(f"{name} has shape {array.shape}: one number, or one for each position {shape}")
+    return array
+
+
+def positive(name: str, value: float) -> float:
+    if not 0 < value < math.inf:
+        raise InputError(f"{name} is positive and finite, got {value}")
     return float(value)

@@ -29,8 +29,8 @@ class Task:
     """
 
     def __init__(self, robot: Robot, frame: str | None = None, rows: Sequence[str] = ("x", "y", "z")) -> None:
-        if not rows or any(row not in AXES for row in rows):
-            raise InputError(f"rows={rows!r}: a task has some of the coordinates {', '.join(AXES)}")
+        if not rows or any(row not in AXES for row in rows) or len(set(rows)) != len(rows):
+            raise InputError(f"rows={rows!r}: a task has some of the coordinates {', '.join(AXES)}, each once")
         self.robot, self.frame = robot, robot.tip if frame is None else frame
         self.names, self.rows = tuple(rows), [AXES.index(row) for row in rows]
         self.position(robot.neutral())  # says if there is no such frame
@@ -50,8 +50,9 @@ class OperationalSpace:
 
     def __init__(self, task: Task, reference: Follow, kp: ArrayLike, kd: ArrayLike, posture_damping: float = 0.0) -> None:
         refuse_elastic(task.robot, self)
-        self.task, self.reference, self.posture_damping = task, followed(reference), posture_damping
-        self.kp, self.kd = gains("kp", kp, len(task.rows)), gains("kd", kd, len(task.rows))
+        n = len(task.rows)
+        self.task, self.reference = task, followed(reference, n, n)
+        self.kp, self.kd, self.posture_damping = gains("kp", kp, n), gains("kd", kd, n), gains("posture_damping", posture_damping)
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         task, robot, want = self.task, self.task.robot, self.reference(t)
@@ -67,8 +68,9 @@ class Impedance:
 
     def __init__(self, task: Task, reference: Follow, stiffness: ArrayLike, damping: ArrayLike) -> None:
         refuse_elastic(task.robot, self)
-        self.task, self.reference = task, followed(reference)
-        self.stiffness, self.damping = gains("stiffness", stiffness, len(task.rows)), gains("damping", damping, len(task.rows))
+        n = len(task.rows)
+        self.task, self.reference = task, followed(reference, n, n)
+        self.stiffness, self.damping = gains("stiffness", stiffness, n), gains("damping", damping, n)
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         task, want = self.task, self.reference(t)

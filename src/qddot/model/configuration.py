@@ -10,6 +10,9 @@ from qddot.errors import InputError
 from qddot.model.joints import JointType
 from qddot.model.lower import Mechanism
 
+QUATERNION_TOLERANCE = 1e-6
+"""A quaternion is a rotation if its length is 1 but for this."""
+
 
 def neutral(mechanism: Mechanism) -> np.ndarray:
     """Zeros, and identity quaternions (nq,)."""

@@ -28,8 +28,8 @@ class Drive:
         static: what dry friction holds at standstill, N m, in the same forms; not less than `coulomb`, which 0 means.
         stribeck_velocity: speed at which the difference of static and Coulomb friction has halved, rad/s; 0: at once.
         load_friction: friction that grows with the load, as a part of it: a bad gear has 0.3.
-        damping: of a damper beside the spring, N m s/rad; adds to `viscous`.
-        stiffness: of a spring, N m/rad.
+        damping: of a damper, N m s/rad; adds to `viscous`, so it is the motor's where the gear is elastic.
+        stiffness: of a spring between the joint's two links, N m/rad.
         rest: joint position where the spring is relaxed, rad; always on the joint side.
         gear_ratio: N, motor turns per joint turn.
         rotor_inertia: Jm, kg m^2, always of the rotor itself, about its axis; the joint feels `N^2 Jm`.
@@ -37,8 +37,8 @@ class Drive:
             which turns with the parent and at N times the joint's rate on top of it, and the parent's inertia must not contain Jm
             (it does contain the rotor's mass and its moments across the axis). Without it, only `N^2 Jm` is felt, at the joint.
         series_stiffness: of an elastic gear between motor and joint, N m/rad, None for a rigid one. The motor then has a coordinate
-            of its own, `<joint>.motor`, in radians of the joint, after those of all joints: its rotor and the friction of this
-            drive stay with it, joint forces act on it, and the gear pulls both together (Spong 1987).
+            of its own, `<joint>.motor`, in radians of the joint, after those of all joints: its rotor, friction and damper stay
+            with it, joint forces act on it, and the gear pulls both together (Spong 1987); the spring stays with the links.
         series_damping: of that gear, N m s/rad. Both are on the joint's side.
         torque_speed: (stall torque N m, no-load speed rad/s) of the motor itself: the line that limits what it can give.
         side: where friction, damping and stiffness were measured: `"joint"`, or `"motor"`: then viscous friction, damping and

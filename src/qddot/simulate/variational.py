@@ -33,7 +33,7 @@ class Variational:
             if given:
                 raise InputError(f'method="variational" does not know {what}: use "rk4" or an adaptive method')
         self.robot, self.switching, self.dynamics, self.torque = robot, switching, dynamics, torque
-        self.has_friction = bool(np.any(robot.friction_torque(np.ones(robot.nv))))
+        self.has_friction = any(body.drive.viscous for body in robot.model.bodies)
         self.kernel = compiled_step(robot, dynamics, "variational_step")
         self.q, self.p, self.steps = np.zeros(0), np.zeros(0), 0
 
