@@ -292,7 +292,7 @@ def test_load_friction_at_rest_feels_the_constraint():
     q = arm.project([0.3, 0.7], wall)
     load = arm.gravity_torque(q) + arm.constraint_jacobian(q, wall)[0] * 50.0
     for part, moves in ((0.9, False), (1.3, True)):
-        tau = load + [part * 0.2 * abs(load[0]), 0]
+        tau = load + np.array([part * 0.2 * abs(load[0]), 0])
         for method in ("rk4", "DOP853"):
             motion = arm.simulate(q, None, 0.05, torque=tau, constraints=wall, method=method, step=1e-3)
             assert (abs(motion.q[-1] - q).max() > 1e-6) == moves
