@@ -59,7 +59,7 @@ def excitation(
             found.append(Concern("insufficient excitation", text))
     if signals is not None and left is not None and factors is not None:
         off = unpredicted(estimate, factors, left.ends) / float(np.linalg.norm(left.size))
-        if off > UNCERTAIN:
+        if off > max(UNCERTAIN, left.relative):  # where more remains, the model is at fault rather than the motion
             size = f"{off:.0%} of the torques" if off < 1 else "more than the torques themselves"
             text = f"with parameters of one half of the log, {size} of the other half would be missed (at most {UNCERTAIN:.0%}), "
             text += (
