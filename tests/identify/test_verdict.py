@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +12,12 @@ import pytest
 import qddot
 from qddot.errors import InputError
 from qddot.identify import Columns, Fit, Log, base_parameters, prepare, stream
+from qddot.identify.alternatives import alternatives
+from qddot.identify.halves import unpredicted
 from qddot.identify.positive import never_negative
+from qddot.identify.verdict import verdict
 from tests.identify.arms import random_arm
-from tests.identify.simulated import REAL, ROBOTS, simulated, truth
+from tests.identify.simulated import REAL, ROBOTS, series, simulated, truth
 
 ARM = random_arm(0, 3)
 COLUMNS = Columns.of(ARM)
@@ -143,6 +148,49 @@ def test_a_rest_does_not_decide_about_the_filter() -> None:
     assert next(stream(iter(whole))).cutoff == alone
 
 
+# too little motion --------------------------------------------------------------------------------------------------------
+
+
+def calmed(calm: np.ndarray) -> Log:
+    """The motion of `LOG`, less of it where `calm` (N, nv) is below 1."""
+    t, draw = LOG.t, np.random.default_rng(0)
+    q = series(ARM, t)[0] * calm
+    qd = np.gradient(q, t, axis=0, edge_order=2)
+    tau = COLUMNS.matrix(q, qd, np.gradient(qd, t, axis=0, edge_order=2)) @ THETA
+    return changed(q=q, tau=tau + 0.05 * draw.normal(size=q.shape))
+
+
+def test_a_log_whose_halves_do_not_predict_each_other_is_refused() -> None:
+    fading = 0.5 - 0.5 * np.tanh((LOG.t - LOG.t[-1] / 2)[:, None] * 2.0)
+    fit = fitted(calmed(np.where([False, True, True], fading, 1.0)))
+    assert not fit.verdict
+    assert "of the other half would be missed" in str(fit.verdict), fit.verdict
+    good = fitted(LOG)
+    assert unpredicted(good.estimate, good.factors, good.training.ends) < 0.01 * np.linalg.norm(good.training.size)
+
+
+def test_a_poor_motion_beside_a_rich_one_does_no_harm() -> None:
+    poor = calmed(np.tile([1.0, 0.0, 0.0], (len(LOG.t), 1)))
+    assert not fitted(poor).verdict
+    assert fitted(LOG + poor).verdict, fitted(LOG + poor).verdict
+
+
+def test_parameters_that_chance_would_make_known() -> None:
+    estimate = fitted(LOG).estimate
+    assert estimate.known.mean() > 0.8
+    lost = replace(estimate, sandwich=1e8 * estimate.sandwich)
+    assert lost.known.sum() < lost.by_chance < 0.2 * len(lost.theta)
+    assert "chance alone" in str(verdict(lost.base, lost, prepare(LOG)))
+    assert replace(estimate, theta=np.ones(69)).by_chance == 7  # 69 / 20, and the spread of it
+
+
+def test_alternatives_that_do_not_predict_are_not_named() -> None:
+    fit = fitted(late(4)[:300])  # 1.5 s: any freedom explains much of what is left
+    assert not fit.verdict
+    assert fit.verdict.has("insufficient excitation")
+    assert all(found.unpredicted < 0.15 for found in alternatives(fit.base, fit.estimate.theta, fit.signals))
+
+
 # base parameters ----------------------------------------------------------------------------------------------------------
 
 
@@ -203,3 +251,25 @@ def test_a_real_log_with_a_reversed_torque_is_refused() -> None:
     fit = robot.identify(Log(log.t, log.q, log.tau * [1, 1, 1, 1, 1, 1, -1], joint_names=log.joint_names))
     assert not fit.verdict
     assert fit.verdict.has("sign")
+
+
+GEN3 = (REAL or Path()) / "kinova_gen3"
+SHORT = {
+    "5 s": ("opti_traj_testing1",),
+    "a tilt would only be more freedom": ("RecordTrajectory_quadratic",),
+    "a rich motion and one of a single joint": ("opti_traj_testing1", "joint_2_trapez"),
+    "three motions": ("opti_traj_testing1", "opti_traj_testing2", "RecordTrajectory_quadratic"),
+}
+
+
+@cache
+def gen3() -> qddot.Robot:
+    return qddot.load(GEN3 / "gen3.urdf")
+
+
+@pytest.mark.skipif(REAL is None, reason="no recorded logs here")
+@pytest.mark.parametrize("files", SHORT.values(), ids=SHORT)
+def test_real_logs_that_are_too_short_for_their_parameters_are_refused(files: tuple[str, ...]) -> None:
+    fit = gen3().identify([GEN3 / f"{name}.csv" for name in files])
+    assert not fit.verdict
+    assert fit.verdict.concerns[0].kind == "insufficient excitation", fit.verdict

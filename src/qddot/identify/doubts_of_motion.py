@@ -8,6 +8,7 @@ from qddot.identify.base import Base, random_motions
 from qddot.identify.concern import Concern, listed
 from qddot.identify.estimators import Estimate, conditioned, stacked
 from qddot.identify.explain import explanations
+from qddot.identify.halves import unpredicted
 from qddot.identify.positive import never_negative
 from qddot.identify.reduction import Factors
 from qddot.identify.residuals import Residuals, rms, structure
@@ -56,6 +57,19 @@ def excitation(
             text += f"{UNCERTAIN:.0%}): by {doubt:.0%} since parameters are uncertain (worst at {worst_joint}; with noise alone it "
             text += f"would be {by_noise:.1%}), by {missed:.0%} since the model misses something: {motion(base, signals)}"
             found.append(Concern("insufficient excitation", text))
+    if signals is not None and left is not None and factors is not None:
+        off = unpredicted(estimate, factors, left.ends) / float(np.linalg.norm(left.size))
+        if off > max(UNCERTAIN, left.relative):  # where more remains, the model is at fault rather than the motion
+            size = f"{off:.0%} of the torques" if off < 1 else "more than the torques themselves"
+            text = f"with parameters of one half of the log, {size} of the other half would be missed (at most {UNCERTAIN:.0%}), "
+            text += (
+                f"beyond the {left.relative:.1%} that remain of the whole: it is too short for so many parameters, or its halves "
+            )
+            found.append(Concern("insufficient excitation", f"{text}move too differently: {motion(base, signals)}"))
+    if signals is not None and estimate.known.sum() < estimate.by_chance:
+        text = f"only {estimate.known.sum()} of {base.rank} parameters are known to a factor of two, where chance alone would make "
+        text += f"{estimate.by_chance} seem so if nothing were known: {motion(base, signals)}"
+        found.append(Concern("insufficient excitation", text))
     if estimate.condition > CONDITION and factors is not None and left is not None and equally_weighted(factors) < CONDITION:
         text = f"residuals differ so much between joints ({left.rms.min():.1g} to {left.rms.max():.1g} N m) that those with small "
         text += "ones decide alone, and they do not tell parameters apart "

@@ -89,6 +89,16 @@ class Estimate:
         """95 % intervals (r, 2)."""
         return np.stack([self.theta - self.reach * self.std, self.theta + self.reach * self.std], axis=1)
 
+    @property
+    def known(self) -> np.ndarray:
+        """Which parameters (r,) the intervals tell from zero, and reach no further than half the value to each side."""
+        return self.reach * self.std < np.abs(self.theta) / 2
+
+    @property
+    def by_chance(self) -> int:
+        """As many parameters may seem `known` though all are zero: of 95 % intervals one in twenty misses, give or take."""
+        return int(stats.binom.ppf(CONFIDENCE, len(self.theta), 1 - CONFIDENCE))
+
 
 def least_squares(factors: Factors, method: str = "wls") -> Estimate:
     """Ordinary (`"ols"`) or weighted (`"wls"`, `"irls"`) least squares.

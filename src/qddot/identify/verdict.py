@@ -61,26 +61,26 @@ def verdict(
 ) -> Verdict:
     """Everything that can be said; what needs the samples is left out for a log that was streamed.
 
-    Serious concerns come first, and among them what is wrong with the torques before what they say too little of.
+    Serious concerns come first. Among them what is wrong with the torques comes before what they say too little of, and that before
+    what rests on the parameters: friction that drives, recordings that ask for others.
     """
     names = base.columns.robot.joint_names
-    found, floor = [*unidentifiable(base)], None
+    found, floor, silent = [*unidentifiable(base)], None, []
     if left is not None and signals is not None:
         floor = filtered_noise(signals)
         silent = dead(names, signals.tau_raw)
         found += silent + clipped(names, signals.tau_raw) + unexplained(names, left, floor)
         if not silent:
-            found += driving(base, estimate, signals, left) + explained_otherwise(base, estimate, signals, left, floor)
+            found += explained_otherwise(base, estimate, signals, left, floor)
+    found += excitation(base, estimate, signals, left, factors, floor)
+    if left is not None and signals is not None:
+        found += [] if silent else driving(base, estimate, signals, left)
         found += units(base, estimate, signals)
     if factors is not None and left is not None:
         found += disagreeing(estimate, factors, left.ends)
     if unseen is not None and left is not None and factors is not None:
         found += validated(estimate, factors, left, unseen.factors, unseen.left)
-    found += [
-        *excitation(base, estimate, signals, left, factors, floor),
-        *coloured(base, estimate, left),
-        *impossible(base, estimate),
-    ]
+    found += [*coloured(base, estimate, left), *impossible(base, estimate)]
     if log is not None:
         found += [
             Concern("log", finding.message, serious="not in N m" in finding.message)
