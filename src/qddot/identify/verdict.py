@@ -13,6 +13,7 @@ from qddot.identify.estimators import Estimate
 from qddot.identify.log import Log
 from qddot.identify.reduction import Factors
 from qddot.identify.residuals import Residuals, filtered_noise
+from qddot.identify.rest import blurred
 from qddot.identify.signals import Signals
 from qddot.identify.tally import Tally
 
@@ -80,6 +81,7 @@ def verdict(
         *excitation(base, estimate, signals, left, factors, floor),
         *coloured(base, estimate, left),
         *impossible(base, estimate),
+        *blurred(base),
     ]
     if log is not None:
         found += [
