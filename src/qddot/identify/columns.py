@@ -91,8 +91,8 @@ class Columns:
             armature: rotor inertia as felt at the joint, kg m^2.
             viscous, coulomb, offset: `tau = viscous qd + coulomb sign(qd) + offset`. `coulomb` says what happens at standstill:
                 `"tanh"` (a smooth step), `"dead zone"` (no friction there), or None for no such friction.
-            standstill: speed, rad/s or m/s, below which a joint stands still, or at which the step reaches tanh(1); or joint ->
-                speed (`standstill_speeds` finds them in a log).
+            standstill: speed, rad/s or m/s, below which a joint stands still (if it does so for a while, it is left out), or at
+                which the step reaches tanh(1); or joint -> speed (`standstill_speeds` finds them in a log).
             asymmetric: viscous and Coulomb friction of their own for each direction; the offset is then their difference.
             stribeck: speed at which `stribeck exp(-(qd / speed)^2) sign(qd)` has fallen to 1/e; None for none.
             load: a Coulomb friction in proportion to what the links as described ask of the joint.
@@ -217,7 +217,8 @@ class Columns:
     # rest -----------------------------------------------------------------------------------------------------------------
 
     def counting_rests(self, joints: Sequence[str]) -> Columns:
-        """These joints' torques count where they rest too; others with Coulomb friction may then be held by any part of it."""
+        """These joints' torques count where they rest too. Those of others with Coulomb friction do not: at rest it may hold them
+        with any torque up to its own."""
         return replace(self, at_rest=tuple(self.robot.joint_names[index(self.robot, joint)] for joint in joints))
 
     @cached_property

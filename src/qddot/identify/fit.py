@@ -157,7 +157,7 @@ def identify(
         speeds = standstill_speeds(robot, signals)
         columns = Columns.of(robot, standstill=speeds)
         findings.append(Finding("found", "standstill", told(speeds)))
-    columns = with_needed_rests(columns, signals)
+    columns = with_needed_rests(columns, record.parts())
     base = base_parameters(columns)
     findings += rounding(base)
     how = {"engine": engine, "address": address}

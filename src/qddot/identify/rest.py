@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from qddot.identify.base import Base
@@ -14,13 +16,16 @@ from qddot.identify.table import Finding
 WORTH = 0.01  # of a joint's samples: less is not worth a word
 
 
-def with_needed_rests(columns: Columns, signals: Signals) -> Columns:
+def with_needed_rests(columns: Columns, parts: Iterable[Signals]) -> Columns:
     """The same, where joints that move in fewer samples than their rows have parameters count at rest too: as in a log of poses,
-    that is all there is of them."""
-    evaluator, moving = columns.evaluator(), signals.paces[1] >= columns.rest_speeds
-    unknown = [np.any(columns.T[used], axis=0).sum() for used in evaluator.used]
-    few = moving.sum(axis=0) < unknown
-    return columns.counting_rests([name for name, rests in zip(columns.robot.joint_names, few) if rests]) if few.any() else columns
+    that is all there is of them. Of a long log, as many parts are looked at as it takes to see every joint move."""
+    unknown = np.array([np.any(columns.T[used], axis=0).sum() for used in columns.evaluator().used])
+    moving = np.zeros_like(unknown)
+    for signals in parts:
+        moving += np.sum(signals.paces[1] >= columns.rest_speeds, axis=0)
+        if np.all(moving >= unknown):
+            return columns
+    return columns.counting_rests([name for name, few in zip(columns.robot.joint_names, moving < unknown) if few])
 
 
 def left_out(factors: Factors) -> list[Finding]:

@@ -37,7 +37,7 @@ def standstill_speeds(robot: Robot, signals: Signals) -> dict[str, float]:
     moving = {joint: j for j, joint in enumerate(robot.joint_names) if 0 < least[j] < most[j]}
     speeds, base = dict.fromkeys(robot.joint_names, STANDSTILL), None
     for _ in range(ROUNDS):
-        columns = with_needed_rests(Columns.of(robot, standstill=speeds), signals)
+        columns = with_needed_rests(Columns.of(robot, standstill=speeds), [signals])
         base = base_parameters(columns) if base is None else dataclasses.replace(base, columns=columns)
         estimate = least_squares(reduce(base, pieces(signals)))
         left, found = residuals(base, estimate.theta, signals), dict(zip(base.names, estimate.theta))
