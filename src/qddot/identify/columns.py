@@ -8,7 +8,7 @@ pi are all parameters, theta those that are free: fixing and tying parameters ma
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ from qddot.robot import Robot
 
 COULOMB = ("tanh", "dead zone")
 STANDSTILL = 0.02  # rad/s or m/s
+SETTLED = 3.0  # times that speed: from there on tanh is 1 to half a per cent
 
 
 class Motion(NamedTuple):
@@ -56,6 +57,7 @@ class Columns:
         constant: (P,).
         described: theta in the robot as described (p,).
         priors: free parameter -> (mean, standard deviation).
+        at_rest: joints whose rows count at rest too, see `counting_rests`.
     """
 
     robot: Robot
@@ -66,6 +68,7 @@ class Columns:
     constant: np.ndarray
     described: np.ndarray
     priors: Mapping[str, tuple[float, float]]
+    at_rest: tuple[str, ...] = ()
 
     @staticmethod
     def of(
@@ -88,8 +91,8 @@ class Columns:
             armature: rotor inertia as felt at the joint, kg m^2.
             viscous, coulomb, offset: `tau = viscous qd + coulomb sign(qd) + offset`. `coulomb` says what happens at standstill:
                 `"tanh"` (a smooth step), `"dead zone"` (no friction there), or None for no such friction.
-            standstill: speed, rad/s or m/s, below which a joint stands still, or at which the step reaches tanh(1); or joint ->
-                speed (`standstill_speeds` finds them in a log).
+            standstill: speed, rad/s or m/s, below which a joint stands still (if it does so for a while, it is left out), or at
+                which the step reaches tanh(1); or joint -> speed (`standstill_speeds` finds them in a log).
             asymmetric: viscous and Coulomb friction of their own for each direction; the offset is then their difference.
             stribeck: speed at which `stribeck exp(-(qd / speed)^2) sign(qd)` has fallen to 1/e; None for none.
             load: a Coulomb friction in proportion to what the links as described ask of the joint.
@@ -211,6 +214,36 @@ class Columns:
         known = {n: None for n in names if n.rpartition(".")[2].removesuffix("_c") not in unknown}
         return whole.fix(known)
 
+    # rest -----------------------------------------------------------------------------------------------------------------
+
+    def counting_rests(self, joints: Sequence[str]) -> Columns:
+        """These joints' torques count where they rest too. Those of others with Coulomb friction do not: at rest it may hold them
+        with any torque up to its own."""
+        return replace(self, at_rest=tuple(self.robot.joint_names[index(self.robot, joint)] for joint in joints))
+
+    @cached_property
+    def step_speeds(self) -> np.ndarray:
+        """Of each joint (nv,): the speed at which its Coulomb friction takes its step; 0 where it has none."""
+        speeds, links = standstill_of(self.robot, self.asked["standstill"]), len(self.T) - len(self.terms)
+        asked = np.any(self.T[links:] != 0, axis=1) | (self.constant[links:] != 0)
+        coulomb = (t for t, some in zip(self.terms, asked) if some and "coulomb" in t.name.rpartition(".")[2])
+        sliding = {j for term in coulomb for j in term.rows}
+        return np.where([j in sliding for j in range(self.robot.nv)], speeds, 0.0)
+
+    @cached_property
+    def rest_speeds(self) -> np.ndarray:
+        """Of each joint (nv,): the speed below which, for a while, friction may hold it and it is left out; 0: it never is."""
+        counts = np.isin(self.robot.joint_names, self.at_rest)
+        return np.where(counts, 0.0, self.step_speeds)
+
+    def turning(self, qd: np.ndarray) -> np.ndarray:
+        """Where Coulomb friction is on its step (N, nv), at a sample or between it and the next."""
+        found = on_step(qd, self.step_speeds)
+        for pair in self.asked["coupled"]:
+            both = [index(self.robot, joint) for joint in pair]
+            found[:, both] |= on_step(qd[:, both].sum(axis=1, keepdims=True), self.step_speeds[both].max())
+        return found
+
     def _kept(self, keep: Sequence[int], T: np.ndarray, constant: np.ndarray) -> Columns:
         names = tuple(self.names[j] for j in keep)
         priors = {n: p for n, p in self.priors.items() if n in names}
@@ -259,12 +292,12 @@ class Columns:
 
     def __reduce__(self) -> tuple:
         """Pickled as what it was made from: the terms hold functions."""
-        return remade, (self.robot, self.asked, self.names, self.T, self.constant, self.described, self.priors)
+        given = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("robot", "asked", "terms")}
+        return remade, (self.robot, self.asked, given)
 
 
-def remade(robot: Robot, asked: Mapping[str, Any], *rest: Any) -> Columns:
-    names, T, constant, described, priors = rest
-    return replace(Columns.of(robot, **asked), names=names, T=T, constant=constant, described=described, priors=priors)
+def remade(robot: Robot, asked: Mapping[str, Any], given: Mapping[str, Any]) -> Columns:
+    return replace(Columns.of(robot, **asked), **given)
 
 
 class Evaluator:
@@ -333,6 +366,13 @@ def step(law: str | None, speed: float) -> Callable[[np.ndarray], np.ndarray]:
     if law == "tanh":
         return lambda qd: np.tanh(qd / speed)
     return lambda qd: np.where(np.abs(qd) > speed, np.sign(qd), 0.0)
+
+
+def on_step(qd: np.ndarray, speed: np.ndarray | float) -> np.ndarray:
+    """Where speeds (N, k) are within a step of friction, or go through it before the next sample; nowhere if its speed is 0."""
+    found = np.abs(qd) < SETTLED * speed
+    found[:-1] |= (qd[:-1] * qd[1:] < 0) & (np.asarray(speed) > 0)
+    return found
 
 
 def one_way(value: np.ndarray, qd: np.ndarray, direction: int) -> np.ndarray:

@@ -37,7 +37,7 @@ class Estimate:
         sandwich: covariance (r, r) from the blocks.
         unseen: torque error of each joint (nv,), rms in N m, in blocks that took no part in the estimate that predicts them.
         blocks: number of them.
-        samples: rows a joint.
+        samples: rows of the joint that rests least.
         memory: how many times larger the sandwich was made, since neighbouring blocks err alike; 1 where they do not.
         condition: of the weighted regressor of the data with its columns scaled to length 1, in the directions that motion can show
             (others are known by their priors).
@@ -110,9 +110,9 @@ def least_squares(factors: Factors, method: str = "wls") -> Estimate:
     """
     base, n = factors.base, len(factors.columns)
     total = factors.merged(range(len(factors.R)))
-    count = int(factors.counts.sum())
-    if count * n <= base.rank:
-        raise InputError(f"{count} samples of {n} joints do not determine {base.rank} parameters")
+    count = factors.rows.sum(axis=0)
+    if count.sum() <= base.rank:
+        raise InputError(f"{count.max()} samples of {n} joints do not determine {base.rank} parameters")
     if not any(np.any(R[:, -1]) for R in total):
         raise InputError("all torques are zero: was the right column of the log read?")
     sigma = np.ones(n)
@@ -159,15 +159,15 @@ def lengths(X: np.ndarray) -> np.ndarray:
     return np.where(scale > 0, scale, 1.0)
 
 
-def noise(columns: list[np.ndarray], R: list[np.ndarray], theta: np.ndarray, count: int) -> np.ndarray:
+def noise(columns: list[np.ndarray], R: list[np.ndarray], theta: np.ndarray, count: np.ndarray) -> np.ndarray:
     """Of each joint's torque (nv,): rms of what theta leaves, with the parameters' freedom taken off."""
     left = np.array([np.linalg.norm(r[:, -1] - r[:, :-1] @ theta[here]) for here, r in zip(columns, R)])
-    freedom = max(1.0, count - len(theta) / len(R))
+    freedom = np.maximum(1.0, count - len(theta) / len(R))
     largest = max(np.linalg.norm(r[:, -1]) for r in R)
     return np.maximum(left, 1e-12 * largest) / np.sqrt(freedom)
 
 
-def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray, count: int) -> Estimate:
+def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray, count: np.ndarray) -> Estimate:
     """The estimate with its uncertainty, from the blocks."""
     base, columns = factors.base, factors.columns
     X, _ = stacked(base, columns, factors.merged(range(len(factors.R))), sigma)
@@ -175,7 +175,8 @@ def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray
     _, s, Vt = np.linalg.svd(X / scale, full_matrices=False)
     s = np.maximum(s, 1e-14 * s[0])
     inverse = (Vt.T / s**2) @ Vt
-    blocks = [stacked(base, columns, R, sigma) for R in factors.R]
+    some = [R for R, rows in zip(factors.R, factors.rows) if rows.any()]  # blocks at rest say nothing
+    blocks = [stacked(base, columns, R, sigma) for R in some]
     rows = len(X) - len(base_prior(base)[0])  # priors belong to no block
     condition, weakest = conditioned(X[:rows], base.shown)
     moved = np.zeros((len(blocks), base.rank))
@@ -185,7 +186,7 @@ def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray
         H = Xk @ inverse @ Xk.T  # leverage of the block
         left = np.linalg.solve((1 + 1e-9) * np.eye(len(H)) - H, yk - Xk @ (theta * scale))  # what the others leave of it
         moved[k] = inverse @ Xk.T @ left
-        parts = np.split(left, np.cumsum([len(r) for r in factors.R[k]])[:-1])
+        parts = np.split(left, np.cumsum([len(r) for r in some[k]])[:-1])
         unseen += [np.sum(part**2) for part in parts]
     B = len(blocks)
     spread = moved - moved.mean(axis=0) if B > 1 else moved
@@ -198,9 +199,9 @@ def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray
         sigma=sigma,
         classical=inverse / outer,
         sandwich=alike * (B - 1) / B * spread.T @ spread / outer if B > 1 else np.full_like(inverse, np.nan),
-        unseen=np.sqrt(unseen / count) * sigma,
+        unseen=np.sqrt(unseen / np.maximum(count, 1)) * sigma,
         blocks=B,
-        samples=count,
+        samples=int(count.max()),
         memory=alike,
         condition=condition,
         condition_raw=float(np.linalg.cond(X)),

@@ -20,6 +20,7 @@ from qddot.identify.pieces import streamed
 from qddot.identify.record import Record, Recorded
 from qddot.identify.reduction import Factors, reduce
 from qddot.identify.residuals import Residuals
+from qddot.identify.rest import left_out, with_needed_rests
 from qddot.identify.signals import Signals
 from qddot.identify.standstill import standstill_speeds
 from qddot.identify.table import Finding
@@ -156,11 +157,13 @@ def identify(
         speeds = standstill_speeds(robot, signals)
         columns = Columns.of(robot, standstill=speeds)
         findings.append(Finding("found", "standstill", told(speeds)))
+    columns = with_needed_rests(columns, record.parts())
     base = base_parameters(columns)
     findings += rounding(base)
     how = {"engine": engine, "address": address}
     with shown(progress, None if record.streamed else int(signals.decimated_segments[-1].stop)) as tick:
         factors = reduce(base, streamed(record.parts()), progress=tick, **how)
+    findings += left_out(factors)
     estimate = least_squares(factors, "ols" if method == "ols" else "wls")
     left = tallied(base, estimate.theta, record.parts())
     if method == "irls" or (method == "auto" and left.has_outliers and left.relative < UNEXPLAINED):

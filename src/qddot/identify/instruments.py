@@ -47,12 +47,12 @@ def instrumental(
     G, g, parts = np.zeros((r, r)), np.zeros(r), []
     clean = replaced(signals, reference)
     for (block, measured), (_, unseen) in zip(pieces(signals, blocks), pieces(clean, blocks)):
-        Gk, gk, count = np.zeros((r, r)), np.zeros(r), 0
+        Gk, gk, moving = np.zeros((r, r)), np.zeros(r), rows.moving(measured)
+        count = len(moving)
         for j, (A, Z) in enumerate(zip(rows(measured), rows(unseen))):
-            here = rows.columns[j]
+            here, A, Z = rows.columns[j], A[moving[:, j]], Z[moving[:, j]]
             Gk[np.ix_(here, here)] += weights[j] * Z[:, :-1].T @ A[:, :-1]
             gk[here] += weights[j] * Z[:, :-1].T @ A[:, -1]
-            count = len(A)
         if parts and parts[-1][0] == block:
             parts[-1] = (block, parts[-1][1] + Gk, parts[-1][2] + gk, parts[-1][3] + count)
         else:

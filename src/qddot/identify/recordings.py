@@ -24,7 +24,7 @@ INDEPENDENT = 0.5  # of the decimated samples: there are four in a period of the
 def disagreement(estimate: Estimate, columns: list[np.ndarray], one: Factors, other: Factors) -> float:
     """How many times more the common parameters leave of two recordings than parameters of their own do."""
     both = [f.merged(range(len(f.R))) for f in (one, other)]
-    counts = [INDEPENDENT * float(f.counts.sum()) * len(columns) for f in (one, other)]
+    counts = [INDEPENDENT * float(f.rows.sum()) for f in (one, other)]
     r = estimate.base.rank
     apart = sum(unexplained(estimate, columns, R) for R in both)
     together = unexplained(estimate, columns, merge(both[0], both[1]))
@@ -43,7 +43,8 @@ def unexplained(estimate: Estimate, columns: list[np.ndarray], R: Triangles) -> 
 
 def part(factors: Factors, blocks: Sequence[int]) -> Factors:
     """Some blocks of a log."""
-    return Factors(factors.base, factors.columns, [factors.R[k] for k in blocks], factors.counts[list(blocks)])
+    some = list(blocks)
+    return Factors(factors.base, factors.columns, [factors.R[k] for k in some], factors.counts[some], factors.rows[some])
 
 
 def by_segment(factors: Factors, ends: np.ndarray) -> list[Factors]:

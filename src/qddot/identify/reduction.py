@@ -50,6 +50,10 @@ class Piece(Protocol):
         """These samples, and those about them that the filter needs."""
         ...
 
+    def pace(self) -> np.ndarray:
+        """How slow each joint is for a while about each sample that remains after the filter (M, nv), rad/s or m/s."""
+        ...
+
     def filtered(self, x: np.ndarray) -> np.ndarray:
         """What remains of a signal (N, ...) along them after the filter: (M, ...)."""
         ...
@@ -63,13 +67,15 @@ class Factors:
         base: whose columns are factored.
         columns: for each joint, which base parameters its row has.
         R: for each block and joint, the upper triangle (k + 1, k + 1) of `[X_j | tau_j]`, tau last.
-        counts: rows a joint in each block (blocks,).
+        counts: filtered samples in each block (blocks,).
+        rows: of them, for each joint, those in which it does not rest (blocks, nv).
     """
 
     base: Base
     columns: list[np.ndarray]
     R: list[Triangles]
     counts: np.ndarray
+    rows: np.ndarray
 
     def __repr__(self) -> str:
         return f"Factors of {len(self.columns)} joints, {self.counts.sum()} samples in {len(self.R)} blocks"
@@ -77,6 +83,11 @@ class Factors:
     def merged(self, blocks: Iterable[int]) -> Triangles:
         """The factors of several blocks together."""
         return tree([self.R[k] for k in blocks])
+
+    @property
+    def left_out(self) -> np.ndarray:
+        """Part of each joint's samples (nv,) in which it rests."""
+        return 1 - self.rows.sum(axis=0) / self.counts.sum()
 
 
 class Rows:
@@ -106,6 +117,10 @@ class Rows:
             self._fill([a[part] for a in A], Samples(*(x[part] for x in samples)))
         return [piece.filtered(a) for a in A]
 
+    def moving(self, piece: Piece) -> np.ndarray:
+        """The rows (M, nv) that count. Coulomb friction may hold a joint that rests with any torque up to its own: no `Y pi`."""
+        return piece.pace() >= self.base.columns.rest_speeds
+
     def _scratch(self, N: int) -> list[np.ndarray]:
         found = getattr(self._memory, "A", None)
         if found is None or len(found[0]) < N:
@@ -128,17 +143,25 @@ Robust = tuple[np.ndarray, np.ndarray]
 """Parameters (r,) and noise of each joint (nv,): rows are weighted by how well they agree with these."""
 
 
-def factors_of(rows: Rows, piece: Piece, robust: Robust | None) -> tuple[int, Triangles]:
-    """(rows, R of each joint) of a strip. Pure: the same bits in any process."""
-    count, found = 0, []
+class Strip(NamedTuple):
+    """What becomes of a strip, or of several: samples, rows of each joint that count (nv,), and R of each joint."""
+
+    count: int
+    rows: np.ndarray
+    R: Triangles
+
+
+def factors_of(rows: Rows, piece: Piece, robust: Robust | None) -> Strip:
+    """The factors of a strip. Pure: the same bits in any process."""
+    found, moving = [], rows.moving(piece)
     for j, A in enumerate(rows(piece)):
+        A = A if moving[:, j].all() else A[moving[:, j]]
         if robust is not None:
             theta, sigma = robust
             residual = A[:, -1] - A[:, :-1] @ theta[rows.columns[j]]
             A = A * np.sqrt(hampel(residual / sigma[j]))[:, None]
-        count = len(A)
         found.append(triangle(A))
-    return count, found
+    return Strip(len(moving), moving.sum(axis=0), found)
 
 
 def reduce(
@@ -161,22 +184,24 @@ def reduce(
     """
     rows = Rows(base)
     numbers: deque[int] = deque()
-    found: list[tuple[int, Triangles]] = []
-    pending, count, current = Tree(), 0, None
-    for done, triangles in run(rows, noted(pieces, numbers), robust, engine, address):
+    found: list[Strip] = []
+    nothing = np.zeros(len(rows.columns), int)
+    pending, count, some, current = Tree(), 0, nothing, None
+    for strip in run(rows, noted(pieces, numbers), robust, engine, address):
         block = numbers.popleft()
         if current is not None and block != current:
-            found.append((count, pending.result()))
-            pending, count = Tree(), 0
+            found.append(Strip(count, some, pending.result()))
+            pending, count, some = Tree(), 0, nothing
             found = halved(found) if len(found) >= MOST_BLOCKS else found
-        pending.add(triangles)
-        count, current = count + done, block
+        pending.add(strip.R)
+        count, some, current = count + strip.count, some + strip.rows, block
         if progress is not None:
-            progress(done)
+            progress(strip.count)
     if current is None:
         raise InputError("there is nothing to identify from: the log has no samples")
-    found.append((count, pending.result()))
-    return Factors(base, rows.columns, [R for _, R in found], np.array([n for n, _ in found]))
+    found.append(Strip(count, some, pending.result()))
+    counts, each, R = zip(*found)
+    return Factors(base, rows.columns, list(R), np.array(counts), np.array(each))
 
 
 def noted(pieces: Iterable[tuple[int, Piece]], numbers: deque[int]) -> Iterator[Piece]:
@@ -186,9 +211,9 @@ def noted(pieces: Iterable[tuple[int, Piece]], numbers: deque[int]) -> Iterator[
         yield piece
 
 
-def halved(found: list[tuple[int, Triangles]]) -> list[tuple[int, Triangles]]:
+def halved(found: list[Strip]) -> list[Strip]:
     """Neighbouring blocks joined."""
-    return [(a[0] + b[0], merge(a[1], b[1])) for a, b in zip(found[::2], found[1::2])]
+    return [Strip(a.count + b.count, a.rows + b.rows, merge(a.R, b.R)) for a, b in zip(found[::2], found[1::2])]
 
 
 # triangles ------------------------------------------------------------------------------------------------------------------
@@ -256,7 +281,7 @@ def hampel(x: np.ndarray) -> np.ndarray:
 # engines --------------------------------------------------------------------------------------------------------------------
 
 
-def run(rows: Rows, pieces: Iterable[Piece], robust: Robust | None, engine: str, address: Any) -> Iterator[tuple[int, Triangles]]:
+def run(rows: Rows, pieces: Iterable[Piece], robust: Robust | None, engine: str, address: Any) -> Iterator[Strip]:
     """The factors of each piece, in order, whoever makes them."""
     if engine == "serial":
         return (factors_of(rows, piece, robust) for piece in pieces)
@@ -267,14 +292,14 @@ def run(rows: Rows, pieces: Iterable[Piece], robust: Robust | None, engine: str,
     raise InputError(f"engine={engine!r} is not one of {', '.join(map(repr, ENGINES))}")
 
 
-def in_threads(rows: Rows, pieces: Iterable[Piece], robust: Robust | None) -> Iterator[tuple[int, Triangles]]:
+def in_threads(rows: Rows, pieces: Iterable[Piece], robust: Robust | None) -> Iterator[Strip]:
     """On all cores."""
     workers = thread_count(None)
     with ThreadPoolExecutor(workers) as pool:
         yield from window((pool.submit(factors_of, rows, piece, robust) for piece in pieces), AHEAD * workers)
 
 
-def in_cluster(rows: Rows, pieces: Iterable[Piece], robust: Robust | None, address: Any) -> Iterator[tuple[int, Triangles]]:
+def in_cluster(rows: Rows, pieces: Iterable[Piece], robust: Robust | None, address: Any) -> Iterator[Strip]:
     """On the workers of a Dask cluster. A strip is a pure task: if its worker dies, the scheduler gives it to another."""
     try:
         from distributed import Client, LocalCluster
@@ -296,7 +321,7 @@ def in_cluster(rows: Rows, pieces: Iterable[Piece], robust: Robust | None, addre
             yield from in_cluster(rows, pieces, robust, client)
 
 
-def at_worker(base: bytes, piece: Piece, robust: Robust | None) -> tuple[int, Triangles]:
+def at_worker(base: bytes, piece: Piece, robust: Robust | None) -> Strip:
     return factors_of(unpacked(base), piece, robust)
 
 

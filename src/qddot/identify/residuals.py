@@ -12,6 +12,7 @@ from qddot.identify.signals import Signals
 from qddot.identify.spectrum import densities, noise_floor
 
 OUTLIER = 8.0  # robust standard deviations
+LOCAL = 100  # samples of a stretch whose noise is its own: enough to know it to a tenth
 TOLERATED = 1e-3  # of the samples: Gaussian noise has none out there
 
 
@@ -23,6 +24,8 @@ class Residuals:
         t: times (N,), s, of the raw samples; `measured`, `predicted` (N, nv), N m.
         t_filtered: (M,), s; `filtered_measured`, `filtered_predicted` (M, nv): both through the filter.
         segment: of each filtered sample (M,).
+        moving: samples (N, nv) that count, since the joint does not rest; `filtered_moving` (M, nv) of the filtered ones.
+        turning: samples (N, nv) at which friction is on its step.
         limits: largest torque of each joint (nv,), N m; inf where there is none.
     """
 
@@ -33,6 +36,9 @@ class Residuals:
     filtered_measured: np.ndarray
     filtered_predicted: np.ndarray
     segment: np.ndarray
+    moving: np.ndarray
+    filtered_moving: np.ndarray
+    turning: np.ndarray
     limits: np.ndarray
 
     def __repr__(self) -> str:
@@ -51,27 +57,27 @@ class Residuals:
     @property
     def relative_raw(self) -> float:
         """|error| / |tau| over all joints, of the torques as measured."""
-        return relative(self.raw, self.measured)
+        return relative(self.raw[self.moving], self.measured[self.moving])
 
     @property
     def relative(self) -> float:
         """The same of the filtered torques."""
-        return relative(self.filtered, self.filtered_measured)
+        return relative(self.filtered[self.filtered_moving], self.filtered_measured[self.filtered_moving])
 
     @property
     def rms_raw(self) -> np.ndarray:
         """(nv,), N m."""
-        return rms(self.raw)
+        return rms(self.raw, self.moving)
 
     @property
     def rms(self) -> np.ndarray:
         """(nv,), N m, of the filtered torques."""
-        return rms(self.filtered)
+        return rms(self.filtered, self.filtered_moving)
 
     @property
     def size(self) -> np.ndarray:
         """Of the filtered torques (nv,), N m, rms."""
-        return rms(self.filtered_measured)
+        return rms(self.filtered_measured, self.filtered_moving)
 
     @property
     def samples(self) -> int:
@@ -96,7 +102,8 @@ class Residuals:
     @property
     def spread(self) -> np.ndarray:
         """Robust standard deviation of each joint's filtered errors (nv,), N m."""
-        found = 1.4826 * np.median(np.abs(self.filtered - np.median(self.filtered, axis=0)), axis=0)
+        errors = (x[moving] for x, moving in zip(self.filtered.T, self.filtered_moving.T))
+        found = np.array([1.4826 * np.median(np.abs(x - np.median(x))) if len(x) else 0.0 for x in errors])
         return np.where(found > 0, found, 1.0)
 
     @property
@@ -108,21 +115,25 @@ class Residuals:
     def colour(self) -> np.ndarray:
         """Correlation of each joint's filtered residual with itself one period of the cut-off later (nv,): 0 for white noise, which
         the filter leaves uncorrelated at that distance."""
-        x = self.filtered - self.filtered.mean(axis=0)
+        moving = self.filtered_moving
+        x = np.where(moving, self.filtered - mean(self.filtered, moving), 0.0)
         lag = min(4, len(x) - 1)
-        same = self.segment[lag:] == self.segment[:-lag]
-        power = np.mean(x**2, axis=0)
-        return np.mean(x[lag:][same] * x[:-lag][same], axis=0) / np.where(power > 0, power, 1.0)
+        same = (self.segment[lag:] == self.segment[:-lag])[:, None] & moving[lag:] & moving[:-lag]
+        power = mean(x**2, moving)
+        return mean(x[lag:] * x[:-lag], same) / np.where(power > 0, power, 1.0)
 
     @cached_property
     def outliers(self) -> np.ndarray:
         """Part of each joint's raw samples (nv,) that stand out from both neighbours by more than eight robust standard deviations:
-        gross errors of a sensor or a bus. What the model misses is smooth and does not count."""
+        gross errors of a sensor or a bus. Many drives are noisier when they are fast, so the deviation is that about the sample,
+        where it is the larger. What the model misses is smooth, but for friction that turns back between two samples: neither
+        counts."""
         x = self.raw
         alone = x[1:-1] - np.median(np.stack([x[:-2], x[1:-1], x[2:]]), axis=0)
         steps = np.abs(np.diff(x, axis=0))
-        spread = 1.4826 * np.median(steps, axis=0)
-        return np.mean(np.abs(alone) > OUTLIER * np.where(spread > 0, spread, np.inf), axis=0)
+        spread = 1.4826 * np.maximum(np.median(steps, axis=0), local_median(steps)[1:])
+        turning = self.turning[:-2] | self.turning[1:-1] | self.turning[2:]
+        return mean(np.abs(alone) > OUTLIER * np.where(spread > 0, spread, np.inf), ~turning)
 
     @property
     def has_outliers(self) -> bool:
@@ -143,6 +154,7 @@ def residuals(base: Base, theta: np.ndarray, signals: Signals) -> Residuals:
             predicted[part, j] = moved.row(j) @ whole[used]
     if evaluator.sprung:
         predicted += columns.robot.spring_torque(signals.q)
+    moving, filtered_moving = (paces >= columns.rest_speeds for paces in signals.paces)
     segment = np.concatenate([np.full(s.stop - s.start, k) for k, s in enumerate(signals.decimated_segments)])
     return Residuals(
         t=signals.t,
@@ -152,6 +164,9 @@ def residuals(base: Base, theta: np.ndarray, signals: Signals) -> Residuals:
         filtered_measured=signals.decimated(signals.tau_raw),
         filtered_predicted=signals.decimated(predicted),
         segment=segment,
+        moving=moving,
+        filtered_moving=filtered_moving,
+        turning=columns.turning(signals.qd),
         limits=columns.robot.limits.effort,
     )
 
@@ -168,8 +183,19 @@ def structure(rms: np.ndarray, floor: np.ndarray) -> np.ndarray:
     return np.sqrt(np.maximum(rms**2 - floor**2, 0.0))
 
 
-def rms(x: np.ndarray) -> np.ndarray:
-    return np.sqrt(np.mean(x**2, axis=0))
+def local_median(x: np.ndarray) -> np.ndarray:
+    """Of stretches of a signal (N, nv), for each of their samples."""
+    stretches = np.array_split(x, max(1, len(x) // LOCAL))
+    return np.concatenate([np.broadcast_to(np.median(part, axis=0), part.shape) for part in stretches])
+
+
+def mean(x: np.ndarray, where: np.ndarray) -> np.ndarray:
+    """Of some samples of each joint (nv,); 0 where there are none."""
+    return np.sum(x, axis=0, where=where) / np.maximum(np.sum(where, axis=0), 1)
+
+
+def rms(x: np.ndarray, where: np.ndarray | None = None) -> np.ndarray:
+    return np.sqrt(np.mean(x**2, axis=0) if where is None else mean(x**2, where))
 
 
 def relative(error: np.ndarray, whole: np.ndarray) -> float:

@@ -10,10 +10,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, chain, islice, pairwise
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
 from qddot.errors import InputError
 from qddot.identify.audit import velocity_agreement
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 LEAST, MOST = 5.0, 20.0  # cut-off over the edge of the motion
 MOVES = 0.1  # rad or m
 RESTS = 16  # chunks of a stream that are held back at most, until one moves
+ABOUT = 3  # kernels' halves about a decimated sample that say how slow a joint is there
 LOST = 0.1  # of the longest segment, at most, to the filter of the positions
 Velocity = Literal["measured", "derivative"]
 
@@ -75,15 +78,42 @@ class Signals:
         """Samples for one decimated sample; there are at least four a period of the cut-off."""
         return thinning(self.rate, self.cutoff)
 
+    def grid(self, k: int) -> range:
+        """Every `factor`-th sample of segment k, counted from its start, from end to end."""
+        return range(self.low_pass.half % self.factor, self.segments[k].stop - self.segments[k].start, self.factor)
+
     def centres(self, k: int) -> range:
         """Samples of segment k, counted from its start, about which the decimated ones lie.
 
         They go from end to end: what the ends of a record show, a start from rest say, shows nowhere else. Where the record goes
-        on, they keep to whole kernels and leave the rest to the next chunk.
+        on, they keep to where all is known that `pace` looks at, and leave the rest to the next chunk.
         """
-        half, length = self.low_pass.half, self.segments[k].stop - self.segments[k].start
+        grid, margin = self.grid(k), ABOUT * kernel_rows(self.low_pass, self.factor)
         before, after = self.goes_on[0] and k == 0, self.goes_on[1] and k == len(self.segments) - 1
-        return range(half if before else half % self.factor, length - half if after else length, self.factor)
+        return grid[margin if before else 0 : len(grid) - margin if after else None]
+
+    @cached_property
+    def paces(self) -> tuple[np.ndarray, np.ndarray]:
+        """How slow a joint is for a kernel's length: at each sample (N, n), and about each decimated one (M, n), rad/s or m/s.
+
+        It is four times the distance that holds all of a joint's positions, over the time, for the slowest such stretch with the
+        sample in it; of a decimated sample, for the slowest that its kernel touches. The distance is that in which a joint turns
+        back which takes all of the time to go from this speed to its opposite. So a mere turn is faster, and the noise of positions
+        does not count as motion as that of speeds would.
+        """
+        each, about = [], []
+        for k, segment in enumerate(self.segments):
+            grid, centres = self.grid(k), self.centres(k)
+            rows = kernel_rows(self.low_pass, self.factor)
+            window = {"size": 2 * rows + 1, "axis": 0, "mode": "nearest"}
+            q = self.q[segment][grid.start :: grid.step]
+            within = maximum_filter1d(q, **window) - minimum_filter1d(q, **window)
+            slowest = minimum_filter1d(within, **window) * (4 * self.rate / (2 * rows * self.factor))
+            nearest = (np.arange(segment.stop - segment.start) - grid.start + self.factor // 2) // self.factor
+            each.append(slowest[np.clip(nearest, 0, len(grid) - 1)])
+            first = (centres.start - grid.start) // grid.step
+            about.append(minimum_filter1d(slowest, **window)[first : first + len(centres)])
+        return np.concatenate(each), np.concatenate(about)
 
     @property
     def owned(self) -> slice:
@@ -124,6 +154,17 @@ def stacked(lengths: Iterable[int]) -> tuple[slice, ...]:
 def filter_span(rate: float, cutoff: float) -> int:
     """Samples that both filters take for one decimated sample."""
     return 4 * LowPass(rate, cutoff).half + 9
+
+
+def kernel_rows(low_pass: LowPass, factor: int) -> int:
+    """Decimated samples that a kernel reaches to each side."""
+    return -(-low_pass.half // factor)
+
+
+def streamed_span(rate: float, cutoff: float) -> int:
+    """Samples of a stretch that goes on from which a decimated one comes: with so many more about it that its pace is known."""
+    low_pass, factor = LowPass(rate, cutoff), thinning(rate, cutoff)
+    return 2 * ABOUT * kernel_rows(low_pass, factor) * factor + low_pass.half % factor + 2 * low_pass.half + 9
 
 
 def thinning(rate: float, cutoff: float) -> int:
@@ -178,6 +219,8 @@ def prepared(
     low_pass, span = LowPass(rate, cutoff), filter_span(rate, cutoff)
     parts = [evened(log, segment, rate) for segment in log.segments]
     long = [len(part[0]) >= span for part in parts]
+    if goes_on[1]:
+        long[-1] = len(parts[-1][0]) >= streamed_span(rate, cutoff)
     if goes_on[0] and not (goes_on[1] and len(parts) == 1):
         long[0] = True  # the end of what came before
     made = [filtered(low_pass, velocity, *part) for part, enough in zip(parts, long) if enough]
@@ -293,7 +336,7 @@ def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Veloci
     if velocity is None:
         velocity, why = chosen_velocity(telling, cutoff)
         findings.append(Finding("assumed", "velocity", f"from the first chunk that moves: {why}"))
-    span, factor = filter_span(rate, cutoff), thinning(rate, cutoff)
+    span, factor = streamed_span(rate, cutoff), thinning(rate, cutoff)
     for log, following in pairwise(chain([first], logs, [None])):
         if log is None:
             break

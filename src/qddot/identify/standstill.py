@@ -16,6 +16,7 @@ from qddot.identify.estimators import least_squares
 from qddot.identify.pieces import pieces
 from qddot.identify.reduction import reduce
 from qddot.identify.residuals import residuals, rms
+from qddot.identify.rest import with_needed_rests
 from qddot.identify.signals import Signals
 from qddot.robot import Robot
 
@@ -31,17 +32,19 @@ def standstill_speeds(robot: Robot, signals: Signals) -> dict[str, float]:
     the joint gains from sample to sample, below which nothing would change, and half of its usual one, above which friction would
     be viscous. A joint that does not move keeps the usual value.
     """
-    least, most = rms(signals.qdd) / signals.rate, rms(signals.qd) / 2
+    usual = signals.paces[0] >= STANDSTILL  # without rests, which say nothing of the step
+    least, most = rms(signals.qdd, usual) / signals.rate, rms(signals.qd, usual) / 2
     moving = {joint: j for j, joint in enumerate(robot.joint_names) if 0 < least[j] < most[j]}
     speeds, base = dict.fromkeys(robot.joint_names, STANDSTILL), None
     for _ in range(ROUNDS):
-        columns = Columns.of(robot, standstill=speeds)
+        columns = with_needed_rests(Columns.of(robot, standstill=speeds), [signals])
         base = base_parameters(columns) if base is None else dataclasses.replace(base, columns=columns)
         estimate = least_squares(reduce(base, pieces(signals)))
-        left, found = residuals(base, estimate.theta, signals).raw, dict(zip(base.names, estimate.theta))
+        left, found = residuals(base, estimate.theta, signals), dict(zip(base.names, estimate.theta))
         for joint, j in moving.items():
-            qd = signals.qd[:, j]
-            friction = left[:, j] + found[f"{joint}.coulomb"] * np.tanh(qd / speeds[joint])
+            kept = left.moving[:, j]
+            qd = signals.qd[kept, j]
+            friction = left.raw[kept, j] + found[f"{joint}.coulomb"] * np.tanh(qd / speeds[joint])
             speeds[joint] = best_speed(qd, friction, least[j], most[j])
     return speeds
 

@@ -14,13 +14,15 @@ from qddot.identify.signals import Signals
 
 
 class Sums(NamedTuple):
-    """Of one chunk; each (nv,) but the counts."""
+    """Of one chunk, without a joint's rests; each (nv,) but the counts of all samples."""
 
     raw: np.ndarray
     measured: np.ndarray
     count: int
     filtered: np.ndarray
     filtered_measured: np.ndarray
+    moving: np.ndarray
+    filtered_moving: np.ndarray
     samples: int
     colour: np.ndarray
     outliers: np.ndarray
@@ -32,13 +34,16 @@ class Sums(NamedTuple):
 def sums(left: Residuals, signals: Signals) -> Sums:
     """Squares of errors and torques; what is a mean of the chunk, times what it is weighted by."""
     own = signals.owned
-    filtered = np.sum(left.filtered**2, axis=0)
+    moving, filtered_moving = left.moving[own], left.filtered_moving
+    filtered = np.sum(left.filtered**2, axis=0, where=filtered_moving)
     return Sums(
-        raw=np.sum(left.raw[own] ** 2, axis=0),
-        measured=np.sum(left.measured[own] ** 2, axis=0),
+        raw=np.sum(left.raw[own] ** 2, axis=0, where=moving),
+        measured=np.sum(left.measured[own] ** 2, axis=0, where=moving),
         count=own.stop - own.start,
         filtered=filtered,
-        filtered_measured=np.sum(left.filtered_measured**2, axis=0),
+        filtered_measured=np.sum(left.filtered_measured**2, axis=0, where=filtered_moving),
+        moving=moving.sum(axis=0),
+        filtered_moving=filtered_moving.sum(axis=0),
         samples=left.samples,
         colour=left.colour * filtered,
         outliers=left.outliers * (own.stop - own.start),
@@ -79,12 +84,12 @@ class Tally:
     @property
     def rms_raw(self) -> np.ndarray:
         """(nv,), N m."""
-        return np.sqrt(self._total("raw") / self._total("count"))
+        return np.sqrt(self._total("raw") / np.maximum(self._total("moving"), 1))
 
     @property
     def rms(self) -> np.ndarray:
         """(nv,), N m, of the filtered torques."""
-        return np.sqrt(self._total("filtered") / self._total("samples"))
+        return np.sqrt(self._total("filtered") / np.maximum(self._total("filtered_moving"), 1))
 
     @property
     def nrms_raw(self) -> float:
@@ -99,7 +104,7 @@ class Tally:
     @property
     def size(self) -> np.ndarray:
         """Of the filtered torques (nv,), N m, rms."""
-        return np.sqrt(self._total("filtered_measured") / self._total("samples"))
+        return np.sqrt(self._total("filtered_measured") / np.maximum(self._total("filtered_moving"), 1))
 
     @property
     def ends(self) -> np.ndarray:

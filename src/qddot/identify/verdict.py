@@ -13,6 +13,7 @@ from qddot.identify.estimators import Estimate
 from qddot.identify.log import Log
 from qddot.identify.reduction import Factors
 from qddot.identify.residuals import Residuals, filtered_noise
+from qddot.identify.rest import blurred
 from qddot.identify.signals import Signals
 from qddot.identify.tally import Tally
 
@@ -80,7 +81,7 @@ def verdict(
         found += disagreeing(estimate, factors, left.ends)
     if unseen is not None and left is not None and factors is not None:
         found += validated(estimate, factors, left, unseen.factors, unseen.left)
-    found += [*coloured(base, estimate, left), *impossible(base, estimate)]
+    found += [*coloured(base, estimate, left), *impossible(base, estimate), *blurred(base)]
     if log is not None:
         found += [
             Concern("log", finding.message, serious="not in N m" in finding.message)

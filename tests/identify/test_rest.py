@@ -1,0 +1,129 @@
+"""Joints at rest, held by friction with a torque that no model knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from qddot.identify import Columns, Log, base_parameters, pieces, prepare, reduce
+from qddot.identify.pieces import streamed
+from qddot.identify.signals import stream
+from tests.identify.arms import random_arm
+from tests.identify.simulated import series, simulated, truth
+
+ROBOT = random_arm(0, 3)
+COLUMNS = Columns.of(ROBOT)
+TRUTH = truth(COLUMNS)
+RATE = 200.0
+
+
+def held(seconds: float, rest: float, seed: int = 0, resting: tuple[int, ...] = (0, 1, 2)) -> Log:
+    """A motion that starts from rest and ends in it; some joints rest before and after, and friction holds them there."""
+    t = np.arange(int((seconds + 2 * rest) * RATE)) / RATE
+    x = np.clip((t[:, None] - np.where(np.isin(range(3), resting), rest, 0.0)) / seconds, 0, 1 + rest / seconds)
+    x = np.where(np.isin(range(3), resting), np.minimum(x, 1), x / (1 + rest / seconds))
+    ramp = 0.05  # of the motion, for a start and a stop without jerks
+    profile = lambda u: np.clip(u, 0, 1) ** 3 * (10 - 15 * np.clip(u, 0, 1) + 6 * np.clip(u, 0, 1) ** 2)  # noqa: E731
+    envelope = profile(x / ramp) * profile((1 - x) / ramp)
+    s = np.cumsum(envelope, axis=0) / RATE
+    q, qd, _ = (np.stack([series(ROBOT, s[:, j], seed)[k][:, j] for j in range(3)], axis=1) for k in range(3))
+    qd = qd * envelope
+    qdd = np.gradient(qd, 1 / RATE, axis=0)
+    draw = np.random.default_rng(seed)
+    tau = COLUMNS.matrix(q, qd, qdd) @ TRUTH
+    coulomb = np.array([TRUTH[COLUMNS.place(f"{joint}.coulomb")] for joint in ROBOT.joint_names])
+    tau += (envelope == 0) * coulomb * np.where(t[:, None] < seconds / 2, *draw.uniform(0.5, 1, (2, 3)) * [[1.0], [-0.5]])
+    noisy = q + 1e-5 * draw.normal(size=q.shape), tau + 0.02 * draw.normal(size=q.shape)
+    return Log(t, *noisy, joint_names=ROBOT.joint_names)
+
+
+@pytest.fixture(scope="module")
+def log() -> Log:
+    return held(20.0, 3.0)
+
+
+def test_rests_at_the_ends_of_a_log_do_no_harm(log: Log) -> None:
+    fit = ROBOT.identify(log)
+    assert fit.verdict, fit.verdict
+    q, qd, qdd = series(ROBOT, np.linspace(0, 10, 200), 5)
+    tau = COLUMNS.matrix(q, qd, qdd) @ TRUTH
+    assert np.linalg.norm(fit.predict(q, qd, qdd) - tau) < 2e-3 * np.linalg.norm(tau)
+    low, high = fit.estimate.intervals.T
+    true = fit.base.K @ TRUTH
+    assert np.mean((low < true) & (true < high)) > 0.85
+    assert np.all((fit.factors.left_out > 6 / 26) & (fit.factors.left_out < 9 / 26))  # with what the filter smears, and slow starts
+    assert any(f.topic == "rest" and f"{ROBOT.joint_names[2]} " in f.message for f in fit.findings)
+    assert np.all(fit.training.rms < 0.02)  # the noise before the filter
+    assert fit.estimate.blocks > 30  # as many as without the rests
+
+
+def test_a_joint_at_rest_is_left_out_by_itself() -> None:
+    factors = reduce(base_parameters(COLUMNS), pieces(prepare(held(20.0, 3.0, resting=(1,)))))
+    assert np.all(factors.left_out[1] > factors.left_out[[0, 2]] + 3 / 26)  # those start slowly too
+
+
+def test_a_turn_is_no_rest() -> None:
+    factors = reduce(base_parameters(COLUMNS), pieces(prepare(simulated(COLUMNS, TRUTH, 20.0, RATE, (1e-5, 0.02), 1))))
+    assert np.all(factors.left_out == 0)
+
+
+def test_without_coulomb_friction_all_rows_count(log: Log) -> None:
+    signals = prepare(log)
+    for columns in (Columns.of(ROBOT, coulomb=None), COLUMNS.fix({"*.coulomb": 0.0}), COLUMNS.counting_rests(ROBOT.joint_names)):
+        assert np.all(reduce(base_parameters(columns), pieces(signals)).left_out == 0)
+
+
+def test_poses_are_all_there_is() -> None:
+    """At rest from end to end, in many segments: torques at rest count, and it is said what that means."""
+    draw = np.random.default_rng(0)
+    logs = []
+    for pose in draw.uniform(-1.5, 1.5, (12, 3)):
+        q = np.tile(pose, (400, 1))
+        tau = COLUMNS.matrix(q, 0 * q, 0 * q) @ TRUTH + 0.02 * draw.normal(size=q.shape)
+        logs.append(Log(np.arange(400) / RATE, q + 1e-5 * draw.normal(size=q.shape), tau, joint_names=ROBOT.joint_names))
+    fit = ROBOT.identify(sum(logs[1:], logs[0]))
+    assert fit.columns.at_rest == ROBOT.joint_names
+    assert fit.estimate.samples == fit.factors.counts.sum()
+    assert fit.verdict.has("rest")
+    assert not fit.verdict
+
+
+def test_chunks_and_threads_leave_out_the_same(log: Log, tmp_path: Path) -> None:
+    base = base_parameters(COLUMNS)
+    np.savez(tmp_path / "run.npz", t=log.t, q=log.q, tau=log.tau)
+    whole = prepare(log, 5.0)
+    serial, threads = (reduce(base, pieces(whole), engine=engine) for engine in ("serial", "threads"))
+    np.testing.assert_array_equal(serial.rows, threads.rows)
+    for one, other in zip(serial.R, threads.R):
+        for a, b in zip(one, other):
+            np.testing.assert_array_equal(a, b)
+    for rows in (700, 1100):
+        chunks = list(stream(Log.chunks(tmp_path / "run.npz", ROBOT, rows=rows), 5.0))
+        for k, part in enumerate((lambda chunk: chunk.owned, lambda chunk: slice(None))):
+            paces = np.concatenate([chunk.paces[k][part(chunk)] for chunk in chunks])
+            np.testing.assert_allclose(paces, whole.paces[k], atol=1e-12)
+        cut = reduce(base, streamed(chunks))
+        np.testing.assert_array_equal(cut.rows.sum(axis=0), serial.rows.sum(axis=0))
+        for a, b in zip(cut.merged(range(len(cut.R))), serial.merged(range(len(serial.R)))):
+            np.testing.assert_allclose(a, b, atol=1e-7 * np.abs(b).max())
+    fit = ROBOT.identify(Log.chunks(tmp_path / "run.npz", ROBOT, rows=1100), columns=COLUMNS, cutoff=5.0)
+    read = ROBOT.identify(log, columns=COLUMNS, cutoff=5.0)
+    for name in ("relative", "relative_raw", "rms", "rms_raw", "size"):
+        np.testing.assert_allclose(getattr(fit.training, name), getattr(read.training, name), rtol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("rate", [100.0, 125.0, 250.0])
+def test_friction_that_turns_back_is_no_outlier(rate: float) -> None:
+    fit = ROBOT.identify(simulated(COLUMNS, TRUTH, 30.0, rate, (1e-5, 0.02), 0))
+    assert fit.training.outliers.max() == 0
+    assert fit.estimate.method == "wls"
+
+
+def test_noise_that_grows_with_speed_is_no_outlier() -> None:
+    clean = simulated(COLUMNS, TRUTH, 30.0, 500.0, (1e-5, 0.02), 0)
+    speed = np.abs(np.gradient(clean.q, 1 / 500, axis=0))
+    noise = np.random.default_rng(1).normal(size=clean.tau.shape) * 3 * (speed / speed.max(axis=0)) ** 6
+    fit = ROBOT.identify(Log(clean.t, clean.q, clean.tau + noise, joint_names=clean.joint_names), columns=COLUMNS)
+    assert not fit.training.has_outliers
