@@ -11,7 +11,7 @@ from qddot.identify.explain import explanations
 from qddot.identify.positive import never_negative
 from qddot.identify.reduction import Factors
 from qddot.identify.residuals import Residuals, rms, structure
-from qddot.identify.signals import Signals
+from qddot.identify.seen import Seen
 from qddot.identify.tally import Tally
 
 CONDITION = 1000.0  # of the weighted regressor with columns of length 1: beyond, noise is amplified a thousand times
@@ -34,27 +34,26 @@ def unidentifiable(base: Base) -> list[Concern]:
 def excitation(
     base: Base,
     estimate: Estimate,
-    signals: Signals | None,
+    seen: Seen | None,
     left: Residuals | Tally | None,
     factors: Factors | None,
-    floor: np.ndarray | None,
 ) -> list[Concern]:
     """The motion does not tell the base parameters apart."""
     found = []
-    if signals is not None:
-        still = [name for name, reach in zip(base.columns.robot.joint_names, np.ptp(signals.q, axis=0)) if reach < STILL]
+    if seen is not None:
+        still = [name for name, reach in zip(base.columns.robot.joint_names, seen.q.reach) if reach < STILL]
         if still:
             found.append(Concern("insufficient excitation", f"{listed(still)} moved by less than {STILL} rad"))
         share, missed = 1.0, 0.0
-        if left is not None and floor is not None:
-            share = float(np.max(floor / np.where(left.rms > 0, left.rms, np.inf)))
-            missed = float(np.linalg.norm(structure(left.rms, floor)) / np.linalg.norm(left.size))
-        doubt, by_noise, worst_joint = uncertainty_elsewhere(base, estimate, signals, share)
+        if left is not None:
+            share = float(np.max(seen.noise / np.where(left.rms > 0, left.rms, np.inf)))
+            missed = float(np.linalg.norm(structure(left.rms, seen.noise)) / np.linalg.norm(left.size))
+        doubt, by_noise, worst_joint = uncertainty_elsewhere(base, estimate, seen, share)
         off = float(np.hypot(doubt, missed))
         if off > UNCERTAIN:
             text = f"torques in postures all over the workspace, at the log's speeds, would be off by {off:.0%} (at most "
             text += f"{UNCERTAIN:.0%}): by {doubt:.0%} since parameters are uncertain (worst at {worst_joint}; with noise alone it "
-            text += f"would be {by_noise:.1%}), by {missed:.0%} since the model misses something: {motion(base, signals)}"
+            text += f"would be {by_noise:.1%}), by {missed:.0%} since the model misses something: {motion(base, seen)}"
             found.append(Concern("insufficient excitation", text))
     if estimate.condition > CONDITION and factors is not None and left is not None and equally_weighted(factors) < CONDITION:
         text = f"residuals differ so much between joints ({left.rms.min():.1g} to {left.rms.max():.1g} N m) that those with small "
@@ -62,7 +61,7 @@ def excitation(
         text += f"(condition number {estimate.condition:.3g}): is this the right robot?"
         found.append(Concern("unexplained torques", text))
     elif estimate.condition > CONDITION:
-        why = f"; {motion(base, signals)}" if signals is not None else ""
+        why = f"; {motion(base, seen)}" if seen is not None else ""
         found.append(
             Concern(
                 "insufficient excitation",
@@ -88,13 +87,13 @@ def equally_weighted(factors: Factors) -> float:
     return conditioned(X, factors.base.shown)[0]
 
 
-def uncertainty_elsewhere(base: Base, estimate: Estimate, signals: Signals, noise: float) -> tuple[float, float, str]:
+def uncertainty_elsewhere(base: Base, estimate: Estimate, seen: Seen, noise: float) -> tuple[float, float, str]:
     """Standard deviation of predicted torques relative to the torques: anywhere within the joint limits, with speeds and
     accelerations such as the log has. By blocks; if there were only white noise, which is this part of the residuals; and the joint
     where it is worst."""
     columns = base.columns
     q, qd, qdd = random_motions(columns, ELSEWHERE)
-    qd, qdd = (x / rms(x) * rms(seen) for x, seen in ((qd, signals.qd), (qdd, signals.qdd)))
+    qd, qdd = (x / rms(x) * size for x, size in ((qd, seen.qd_rms), (qdd, seen.qdd_rms)))
     Y = columns.matrix(q, qd, qdd)[..., list(base.independent)]
     size = np.sum((Y @ estimate.theta) ** 2, axis=0)
     variance, classical = (np.einsum("njr,rs,njs->j", Y, S, Y) for S in (estimate.sandwich, estimate.classical))
@@ -111,16 +110,14 @@ def remedy(base: Base) -> str:
     )
 
 
-def motion(base: Base, signals: Signals) -> str:
+def motion(base: Base, seen: Seen) -> str:
     """How little the arm moved, in words."""
-    reach, speed = np.ptp(signals.q, axis=0), np.abs(signals.qd).max(axis=0)
-    seconds = len(signals) / signals.rate
-    turns = [int(np.sum(np.diff(np.sign(np.where(np.abs(x) < 0.02 * s, 0, x))) != 0) // 2) for x, s in zip(signals.qd.T, speed)]
+    reach, speed, turns = seen.q.reach, seen.speed, seen.turns
     j = int(np.argmin(reach))
     names = base.columns.robot.joint_names
     fewest = int(np.argmin(turns))
     return (
-        f"in {seconds:.3g} s, {len(names)} joints for {base.rank} parameters, {names[j]} moved through {reach[j]:.2g} rad "
+        f"in {seen.seconds:.3g} s, {len(names)} joints for {base.rank} parameters, {names[j]} moved through {reach[j]:.2g} rad "
         f"at up to {speed[j]:.2g} rad/s and {names[fewest]} turned back {turns[fewest]} times"
     )
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from qddot.identify.alternatives import alternatives, few
-from qddot.identify.audit import STUCK, longest_run
+from qddot.identify.audit import STUCK
 from qddot.identify.base import Base
 from qddot.identify.concern import Concern, listed
 from qddot.identify.estimators import Estimate
+from qddot.identify.extent import Range, longest_run
 from qddot.identify.residuals import Residuals, rms, structure
 from qddot.identify.signals import Signals
 from qddot.identify.tally import Tally
@@ -24,9 +25,9 @@ CLIPPED = 0.01  # of the samples
 WEIGHT = 3.0  # times heavier or lighter than described: descriptions are rough, but not so rough
 
 
-def dead(names: Sequence[str], tau: np.ndarray) -> list[Concern]:
+def dead(names: Sequence[str], tau: Range) -> list[Concern]:
     """Torques that never change."""
-    still = [name for name, reach in zip(names, np.ptp(tau, axis=0)) if reach == 0]
+    still = [name for name, reach in zip(names, tau.reach) if reach == 0]
     return [Concern("dead channel", f"the torque of {listed(still)} is the same throughout")] if still else []
 
 

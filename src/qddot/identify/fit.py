@@ -20,6 +20,7 @@ from qddot.identify.pieces import streamed
 from qddot.identify.record import Record, Recorded
 from qddot.identify.reduction import Factors, reduce
 from qddot.identify.residuals import Residuals
+from qddot.identify.seen import Seen
 from qddot.identify.signals import Signals
 from qddot.identify.standstill import standstill_speeds
 from qddot.identify.table import Finding
@@ -43,7 +44,7 @@ class Fit:
         base: their combinations that show.
         estimate: of the base parameters, with uncertainty.
         factors: what is left of the log.
-        signals: the log through the filter; of one that was streamed, the first chunk.
+        signals: the log through the filter; of one that was streamed, the chunk that moves most.
         training: measured and predicted torques of the log itself; sums of them, if it was streamed.
         validation: of the log kept for that; None if there was none.
         verdict: whether the parameters can be trusted.
@@ -151,7 +152,7 @@ def identify(
         raise InputError(f"method={method!r} is not one of {', '.join(map(repr, METHODS))}")
     check_robot(robot, columns)
     record = Record.of(robot, log, cutoff)
-    signals, findings = record.first, list(record.findings)
+    signals, findings = record.signals, list(record.findings)
     if columns is None:
         speeds = standstill_speeds(robot, signals)
         columns = Columns.of(robot, standstill=speeds)
@@ -174,7 +175,8 @@ def identify(
     if validation is not None:
         other = Record.of(robot, validation, signals.cutoff)
         unseen = Unseen(tallied(base, estimate.theta, other.parts()), reduce(base, streamed(other.parts()), **how))
-    found = verdict(base, estimate, signals, left, record.log, factors, unseen)
+    seen = Seen.of(record.parts(), signals)
+    found = verdict(base, estimate, seen, left, record.audit(), factors, unseen)
     return Fit(columns, base, estimate, factors, signals, left, unseen and unseen.left, found, tuple(findings))
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qddot.identify.audit import Audit
 from qddot.identify.base import Base
 from qddot.identify.concern import Concern
 from qddot.identify.doubts_of_motion import coloured, excitation, impossible, unidentifiable
 from qddot.identify.doubts_of_records import disagreeing, validated
 from qddot.identify.doubts_of_torques import UNEXPLAINED, clipped, dead, driving, explained_otherwise, unexplained, units
 from qddot.identify.estimators import Estimate
-from qddot.identify.log import Log
 from qddot.identify.reduction import Factors
-from qddot.identify.residuals import Residuals, filtered_noise
-from qddot.identify.signals import Signals
+from qddot.identify.residuals import Residuals
+from qddot.identify.seen import Seen
 from qddot.identify.tally import Tally
 
 __all__ = ["UNEXPLAINED", "Concern", "Unseen", "Verdict", "verdict"]
@@ -53,37 +53,33 @@ class Unseen:
 def verdict(
     base: Base,
     estimate: Estimate,
-    signals: Signals | None = None,
+    seen: Seen | None = None,
     left: Residuals | Tally | None = None,
-    log: Log | None = None,
+    audit: Audit | None = None,
     factors: Factors | None = None,
     unseen: Unseen | None = None,
 ) -> Verdict:
-    """Everything that can be said; what needs the samples is left out for a log that was streamed.
+    """Everything that can be said of what is given.
 
     Serious concerns come first, and among them what is wrong with the torques before what they say too little of.
     """
     names = base.columns.robot.joint_names
-    found, floor = [*unidentifiable(base)], None
-    if left is not None and signals is not None:
-        floor = filtered_noise(signals)
-        silent = dead(names, signals.tau_raw)
-        found += silent + clipped(names, signals.tau_raw) + unexplained(names, left, floor)
+    found = [*unidentifiable(base)]
+    if left is not None and seen is not None:
+        silent, excerpt = dead(names, seen.tau), seen.excerpt
+        found += silent + clipped(names, excerpt.tau_raw) + unexplained(names, left, seen.noise)
         if not silent:
-            found += driving(base, estimate, signals, left) + explained_otherwise(base, estimate, signals, left, floor)
-        found += units(base, estimate, signals)
+            found += driving(base, estimate, excerpt, left) + explained_otherwise(base, estimate, excerpt, left, seen.noise)
+        found += units(base, estimate, excerpt)
     if factors is not None and left is not None:
         found += disagreeing(estimate, factors, left.ends)
     if unseen is not None and left is not None and factors is not None:
         found += validated(estimate, factors, left, unseen.factors, unseen.left)
     found += [
-        *excitation(base, estimate, signals, left, factors, floor),
+        *excitation(base, estimate, seen, left, factors),
         *coloured(base, estimate, left),
         *impossible(base, estimate),
     ]
-    if log is not None:
-        found += [
-            Concern("log", finding.message, serious="not in N m" in finding.message)
-            for finding in log.audit(base.columns.robot).warnings
-        ]
+    if audit is not None:
+        found += [Concern("log", finding.message, serious="not in N m" in finding.message) for finding in audit.warnings]
     return Verdict(tuple(sorted(found, key=lambda concern: not concern.serious)))
