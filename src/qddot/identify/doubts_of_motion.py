@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from qddot.identify.base import Base, random_motions
-from qddot.identify.concern import Concern, listed
+from qddot.identify.concern import Concern, listed, percent
 from qddot.identify.estimators import Estimate, conditioned, stacked
 from qddot.identify.explain import explanations
 from qddot.identify.positive import never_negative
@@ -51,9 +51,9 @@ def excitation(
         doubt, by_noise, worst_joint = uncertainty_elsewhere(base, estimate, seen, share)
         off = float(np.hypot(doubt, missed))
         if off > UNCERTAIN:
-            text = f"torques in postures all over the workspace, at the log's speeds, would be off by {off:.0%} (at most "
-            text += f"{UNCERTAIN:.0%}): by {doubt:.0%} since parameters are uncertain (worst at {worst_joint}; with noise alone it "
-            text += f"would be {by_noise:.1%}), by {missed:.0%} since the model misses something: {motion(base, seen)}"
+            text = f"torques in postures all over the workspace, at the log's speeds, would be off by {percent(off)} (at most "
+            text += f"{UNCERTAIN:.0%}): by {percent(doubt)} since parameters are uncertain (worst at {worst_joint}; with noise alone it "
+            text += f"would be {percent(by_noise)}), by {percent(missed)} since the model misses something: {motion(base, seen)}"
             found.append(Concern("insufficient excitation", text))
     if estimate.condition > CONDITION and factors is not None and left is not None and equally_weighted(factors) < CONDITION:
         text = f"residuals differ so much between joints ({left.rms.min():.1g} to {left.rms.max():.1g} N m) that those with small "

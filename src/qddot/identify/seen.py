@@ -10,6 +10,7 @@ from operator import add
 import numpy as np
 
 from qddot.identify.alternatives import MOST, few
+from qddot.identify.clipping import Stops
 from qddot.identify.extent import Range
 from qddot.identify.residuals import filtered_noise
 from qddot.identify.signals import Signals, stacked
@@ -26,7 +27,8 @@ class Seen:
         speed: the highest of each joint (n,), rad/s or m/s.
         qd_rms, qdd_rms: of the whole motion (n,).
         turns: how often each joint (n,) turned back.
-        seconds: recorded, as far as the filters reach.
+        samples, seconds: recorded, as far as the filters reach.
+        stops: torques that rest at an extreme value while the arm moves.
         noise: what the filter leaves of the torques' white noise (n,), N m, rms.
         excerpt: the recording, if it comes in one part; else stretches all over it.
     """
@@ -37,7 +39,9 @@ class Seen:
     qd_rms: np.ndarray
     qdd_rms: np.ndarray
     turns: np.ndarray
+    samples: int
     seconds: float
+    stops: Stops
     noise: np.ndarray
     excerpt: Signals
 
@@ -45,11 +49,13 @@ class Seen:
     def of(parts: Iterable[Signals], usual: Signals) -> Seen:
         """One pass; `usual` is a part with all the motion that there is, or most of it."""
         slow = RESTING * np.abs(usual.qd).max(axis=0)
+        stops: list[Stops] = []
         ranges, squares, noise, turns, count, excerpt = [], np.zeros((2, usual.q.shape[1])), 0.0, 0, 0, Excerpt()
         for part in parts:
             own = part.owned
             qd, qdd = part.qd[own], part.qdd[own]
             ranges.append((Range.of(part.q[own]), Range.of(part.tau_raw[own]), np.abs(qd).max(axis=0)))
+            stops.append(Stops.of(part.tau_raw[own], np.any(np.abs(qd) > slow, axis=1)))
             squares += np.sum(np.square([qd, qdd]), axis=1)
             noise = noise + len(qd) * filtered_noise(part) ** 2
             turns = turns + np.sum(np.diff(np.sign(np.where(np.abs(qd) < slow, 0, qd)), axis=0) != 0, axis=0) // 2
@@ -63,7 +69,9 @@ class Seen:
             qd_rms=np.sqrt(squares[0] / count),
             qdd_rms=np.sqrt(squares[1] / count),
             turns=np.asarray(turns),
+            samples=count,
             seconds=count / usual.rate,
+            stops=reduce(add, stops),
             noise=np.sqrt(noise / count),
             excerpt=excerpt.signals(),
         )

@@ -67,7 +67,7 @@ def verdict(
     found = [*unidentifiable(base)]
     if left is not None and seen is not None:
         silent, excerpt = dead(names, seen.tau), seen.excerpt
-        found += silent + clipped(names, excerpt.tau_raw) + unexplained(names, left, seen.noise)
+        found += silent + clipped(names, seen, left) + unexplained(names, left, seen.noise)
         if not silent:
             found += driving(base, estimate, excerpt, left) + explained_otherwise(base, estimate, excerpt, left, seen.noise)
         found += units(base, estimate, excerpt)
