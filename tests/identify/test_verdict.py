@@ -203,3 +203,94 @@ def test_a_real_log_with_a_reversed_torque_is_refused() -> None:
     fit = robot.identify(Log(log.t, log.q, log.tau * [1, 1, 1, 1, 1, 1, -1], joint_names=log.joint_names))
     assert not fit.verdict
     assert fit.verdict.has("sign")
+
+
+# logs that are clipped, streamed, or in another unit ----------------------------------------------------------------------
+
+
+def test_clipping_is_seen_under_noise_and_for_a_while() -> None:
+    draw, level = np.random.default_rng(0), np.percentile(np.abs(LOG.tau[:, 1]), 85)
+    cut = np.clip(LOG.tau[:, 1], -level, level)
+    noisy = channel(1, cut + 0.01 * level * draw.normal(size=len(LOG)))
+    later = channel(1, np.where(np.arange(len(LOG)) < len(LOG) // 2, LOG.tau[:, 1], cut))
+    for log in (noisy, later):
+        fit = fitted(log)
+        assert fit.verdict.has("clipped torques"), fit.verdict
+        assert not fit.verdict
+
+
+def test_friction_that_is_all_of_a_torque_is_not_clipping() -> None:
+    """It is the same all along, one way and the other."""
+    light = [1e-4 if name.startswith("l") else 1.0 for name in COLUMNS.names]
+    assert not fitted(simulated(COLUMNS, THETA * light, 20.0, 200.0, (1e-5, 0.05), 1)).verdict.has("clipped torques")
+
+
+SCARA = """
+gravity = [0, 0, -9.81]
+[[dh]]
+name = "j1"
+a = 0.4
+d = 0.3
+limits = [-2.5, 2.5]
+inertia = {mass = 8.0, com = [-0.2, 0, 0.02], tensor = [0.02, 0.12, 0.12]}
+[[dh]]
+name = "j2"
+a = 0.3
+alpha = "pi"
+limits = [-2.5, 2.5]
+inertia = {mass = 4.0, com = [-0.15, 0.01, 0], tensor = [0.01, 0.04, 0.04]}
+[[dh]]
+name = "z"
+type = "prismatic"
+limits = [0.0, 0.3]
+inertia = {mass = 1.5, com = [0, 0, -0.1], tensor = [0.004, 0.004, 0.001]}
+"""
+
+
+def test_a_weight_that_is_always_the_same_is_no_unit(tmp_path: Path) -> None:
+    (tmp_path / "scara.toml").write_text(SCARA)
+    columns = Columns.of(qddot.load(tmp_path / "scara.toml"))
+    for seed in range(3):
+        log = simulated(columns, truth(columns), 20.0, 200.0, (1e-5, 0.05), seed, seed)
+        assert not columns.robot.identify(log, columns=columns).verdict.has("units")
+
+
+def test_torques_in_another_unit_refuse() -> None:
+    assert not fitted(changed(tau=1000 * LOG.tau)).verdict
+    assert fitted(changed(tau=5 * LOG.tau)).verdict  # a rough description
+
+
+def test_a_log_is_judged_as_a_whole_when_streamed(tmp_path: Path) -> None:
+    """A long rest comes first, and says nothing of what follows."""
+    draw = np.random.default_rng(0)
+    rest = np.tile(LOG.q[:1], (2 * len(LOG), 1))
+    still = np.zeros_like(rest)
+    tau = COLUMNS.matrix(rest, still, still) @ THETA + 0.05 * draw.normal(size=rest.shape)
+    rest += 1e-5 * draw.normal(size=rest.shape)
+    np.savez(tmp_path / "0.npz", t=np.arange(len(rest)) / 200, q=rest, tau=tau)
+    np.savez(tmp_path / "1.npz", t=LOG.t, q=LOG.q, tau=LOG.tau)
+    np.savez(tmp_path / "2.npz", t=OTHER.t, q=OTHER.q, tau=OTHER.tau)
+    files = [tmp_path / f"{k}.npz" for k in range(3)]
+    whole, streamed = fitted(Log.load(files, ARM)), fitted(Log.chunks(files, ARM, rows=4000))
+    assert whole.verdict, whole.verdict
+    assert streamed.verdict, streamed.verdict
+    assert streamed.signals.cutoff == pytest.approx(whole.signals.cutoff, rel=0.2)
+    assert streamed.training.relative == pytest.approx(whole.training.relative, rel=0.1)
+
+
+def test_faults_after_the_first_chunk_are_seen(tmp_path: Path) -> None:
+    tau = OTHER.tau.copy()
+    level = np.percentile(np.abs(tau[:, 1]), 85)
+    tau[:, 1] = np.clip(tau[:, 1], -level, level)
+    np.savez(tmp_path / "1.npz", t=LOG.t, q=LOG.q, tau=LOG.tau)
+    np.savez(tmp_path / "2.npz", t=OTHER.t, q=OTHER.q, tau=tau)
+    fit = fitted(Log.chunks([tmp_path / "1.npz", tmp_path / "2.npz"], ARM, rows=2000))
+    assert fit.verdict.has("clipped torques"), fit.verdict
+
+
+def test_a_streamed_log_says_how_long_it_is(tmp_path: Path) -> None:
+    small = changed(q=LOG.q[:1] + 0.02 * (LOG.q - LOG.q[:1]))
+    np.savez(tmp_path / "run.npz", t=small.t, q=small.q, tau=small.tau)
+    for log in (small, Log.chunks(tmp_path / "run.npz", ARM, rows=1500)):
+        said = str(fitted(log).verdict)
+        assert "in 19" in said or "in 20 s" in said, said

@@ -47,7 +47,7 @@ def validated(
         found.append(Concern("inconsistent logs", text))
     beyond = np.sqrt(max(unseen.relative**2 - left.relative**2, 0.0))
     if beyond > UNPREDICTED:
-        text = f"{percent(unseen.relative)} of the torques of the log kept for validation are not predicted, against {left.relative:.2%} "
-        text += "of the fit's own: the fit knows too little of such motion"
+        text = f"{percent(unseen.relative)} of the torques of the log kept for validation are not predicted, against "
+        text += f"{left.relative:.2%} of the fit's own: the fit knows too little of such motion"
         found.append(Concern("validation", text))
     return found
