@@ -27,7 +27,10 @@ class Stops:
 
     @staticmethod
     def of(tau: np.ndarray, moving: np.ndarray) -> Stops:
-        """Of torques (N, n), part by part; `moving` (N,) says when the arm does: at rest, every torque is the same."""
+        """Of torques (N, n), part by part; `moving` (N,) says when the arm does. At rest, or where the recording stood still, all
+        torques are the same at once."""
+        if tau.shape[1] > 1:
+            moving = moving & np.any(np.diff(tau, axis=0, prepend=tau[:1]) != 0, axis=1)
         found = Stops(np.zeros((2, tau.shape[1]), int), np.full((2, tau.shape[1]), np.nan))
         for part, moves in zip(np.array_split(tau, PARTS), np.array_split(moving, PARTS)):
             if len(part):

@@ -18,9 +18,9 @@ class Concern:
         return f"{self.kind}: {self.text}"
 
 
-def percent(share: float) -> str:
+def percent(share: float, digits: int = 0) -> str:
     """Of the torques; figures beyond all of them say nothing."""
-    return f"{share:.0%}" if share <= 1 else "more than 100%"
+    return f"{share:.{digits}%}" if share <= 1 else "more than 100%"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -53,7 +53,7 @@ def excitation(
         if off > UNCERTAIN:
             text = f"torques in postures all over the workspace, at the log's speeds, would be off by {percent(off)} (at most "
             text += f"{UNCERTAIN:.0%}): by {percent(doubt)} since parameters are uncertain (worst at {worst_joint}; with noise "
-            text += f"alone it would be {percent(by_noise)}), by {percent(missed)} since the model misses something: "
+            text += f"alone it would be {percent(by_noise, 1)}), by {percent(missed)} since the model misses something: "
             found.append(Concern("insufficient excitation", text + motion(base, seen)))
     if estimate.condition > CONDITION and factors is not None and left is not None and equally_weighted(factors) < CONDITION:
         text = f"residuals differ so much between joints ({left.rms.min():.1g} to {left.rms.max():.1g} N m) that those with small "
