@@ -254,6 +254,10 @@ name = "z"
 type = "prismatic"
 limits = [0.0, 0.3]
 inertia = {mass = 1.5, com = [0, 0, -0.1], tensor = [0.004, 0.004, 0.001]}
+[[dh]]
+name = "tool"
+limits = [-3.0, 3.0]
+inertia = {mass = 0.7, com = [0.03, 0.01, 0.03], tensor = [0.001, 0.002, 0.0015]}
 """
 
 
