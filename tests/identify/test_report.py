@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from qddot.errors import ModelWarning
 from qddot.identify import Columns, Fit
 from qddot.identify.report import page, state
+from qddot.identify.verdict import Concern, Verdict
 from tests.identify.arms import random_arm
 from tests.identify.simulated import simulated, truth
 
@@ -50,8 +52,19 @@ def test_what_a_robot_cannot_hold_is_told(fit: Fit, tmp_path: Path) -> None:
     pytest.importorskip("cvxpy")
     assert fit.left_out == ("j1.offset",)
     assert "cannot hold j1.offset" in fit.report()
-    with pytest.warns(ModelWarning, match=r"cannot hold j1\.offset"):
+    with pytest.warns(ModelWarning, match=r"cannot hold j1\.offset: its torques lack them and are off by \d"):
         fit.to_urdf(tmp_path / "arm.urdf")
+    filtered, raw = fit.robot_error
+    assert filtered > fit.training.relative
+    assert raw > fit.training.relative_raw
+    assert f"torques of `fit.robot` are off by {filtered:.3%} filtered and {raw:.3%} raw (training)" in fit.report()
+
+
+def test_a_refused_fit_becomes_no_urdf_unnoticed(fit: Fit, tmp_path: Path) -> None:
+    pytest.importorskip("cvxpy")
+    refused = dataclasses.replace(fit, verdict=Verdict((Concern("units", "milli"),)))
+    with pytest.warns(ModelWarning, match="not identified"):
+        refused.to_urdf(tmp_path / "arm.urdf")
 
 
 def test_short_names_of_long_things(fit: Fit) -> None:

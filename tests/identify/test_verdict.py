@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,8 @@ from qddot.identify import Columns, Fit, Log, base_parameters, prepare, stream
 from qddot.identify.alternatives import alternatives
 from qddot.identify.halves import unpredicted
 from qddot.identify.positive import never_negative
+from qddot.identify.record import Recorded
+from qddot.identify.seen import Seen
 from qddot.identify.verdict import verdict
 from tests.identify.arms import random_arm
 from tests.identify.simulated import REAL, ROBOTS, series, simulated, truth
@@ -40,7 +43,7 @@ def channel(joint: int, values) -> Log:
     return changed(tau=tau)
 
 
-def fitted(log: Log, **options) -> Fit:
+def fitted(log: Recorded, **options) -> Fit:
     return ARM.identify(log, columns=COLUMNS, **options)
 
 
@@ -180,7 +183,8 @@ def test_parameters_that_chance_would_make_known() -> None:
     assert estimate.known.mean() > 0.8
     lost = replace(estimate, sandwich=1e8 * estimate.sandwich)
     assert lost.known.sum() < lost.by_chance < 0.2 * len(lost.theta)
-    assert "chance alone" in str(verdict(lost.base, lost, prepare(LOG)))
+    signals = prepare(LOG)
+    assert "chance alone" in str(verdict(lost.base, lost, Seen.of([signals], signals)))
     assert replace(estimate, theta=np.ones(69)).by_chance == 7  # 69 / 20, and the spread of it
 
 
@@ -273,3 +277,107 @@ def test_real_logs_that_are_too_short_for_their_parameters_are_refused(files: tu
     fit = gen3().identify([GEN3 / f"{name}.csv" for name in files])
     assert not fit.verdict
     assert fit.verdict.concerns[0].kind == "insufficient excitation", fit.verdict
+
+
+# logs that are clipped, streamed, or in another unit ----------------------------------------------------------------------
+
+
+def test_clipping_is_seen_under_noise_and_for_a_while() -> None:
+    draw, level = np.random.default_rng(0), np.percentile(np.abs(LOG.tau[:, 1]), 85)
+    cut = np.clip(LOG.tau[:, 1], -level, level)
+    noisy = channel(1, cut + 0.01 * level * draw.normal(size=len(LOG)))
+    later = channel(1, np.where(np.arange(len(LOG)) < len(LOG) // 2, LOG.tau[:, 1], cut))
+    for log in (noisy, later):
+        fit = fitted(log)
+        assert fit.verdict.has("clipped torques"), fit.verdict
+        assert not fit.verdict
+
+
+def test_a_recording_that_stands_still_is_not_clipping() -> None:
+    """All channels repeat a sample for a while, here that with the largest torque."""
+    rows = np.arange(len(LOG))
+    peak = int(np.argmax(LOG.tau[:, 1]))
+    rows[peak : peak + 100] = peak
+    assert not fitted(changed(q=LOG.q[rows], tau=LOG.tau[rows])).verdict.has("clipped torques")
+
+
+def test_friction_that_is_all_of_a_torque_is_not_clipping() -> None:
+    """It is the same all along, one way and the other."""
+    light = [1e-4 if name.startswith("l") else 1.0 for name in COLUMNS.names]
+    assert not fitted(simulated(COLUMNS, THETA * light, 20.0, 200.0, (1e-5, 0.05), 1)).verdict.has("clipped torques")
+
+
+SCARA = """
+gravity = [0, 0, -9.81]
+[[dh]]
+name = "j1"
+a = 0.4
+d = 0.3
+limits = [-2.5, 2.5]
+inertia = {mass = 8.0, com = [-0.2, 0, 0.02], tensor = [0.02, 0.12, 0.12]}
+[[dh]]
+name = "j2"
+a = 0.3
+alpha = "pi"
+limits = [-2.5, 2.5]
+inertia = {mass = 4.0, com = [-0.15, 0.01, 0], tensor = [0.01, 0.04, 0.04]}
+[[dh]]
+name = "z"
+type = "prismatic"
+limits = [0.0, 0.3]
+inertia = {mass = 1.5, com = [0, 0, -0.1], tensor = [0.004, 0.004, 0.001]}
+[[dh]]
+name = "tool"
+limits = [-3.0, 3.0]
+inertia = {mass = 0.7, com = [0.03, 0.01, 0.03], tensor = [0.001, 0.002, 0.0015]}
+"""
+
+
+def test_a_weight_that_is_always_the_same_is_no_unit(tmp_path: Path) -> None:
+    (tmp_path / "scara.toml").write_text(SCARA)
+    columns = Columns.of(qddot.load(tmp_path / "scara.toml"))
+    for seed in range(3):
+        log = simulated(columns, truth(columns), 20.0, 200.0, (1e-5, 0.05), seed, seed)
+        assert not columns.robot.identify(log, columns=columns).verdict.has("units")
+
+
+def test_torques_in_another_unit_refuse() -> None:
+    assert not fitted(changed(tau=1000 * LOG.tau)).verdict
+    assert fitted(changed(tau=5 * LOG.tau)).verdict  # a rough description
+
+
+def test_a_log_is_judged_as_a_whole_when_streamed(tmp_path: Path) -> None:
+    """A long rest comes first, and says nothing of what follows."""
+    draw = np.random.default_rng(0)
+    rest = np.tile(LOG.q[:1], (2 * len(LOG), 1))
+    still = np.zeros_like(rest)
+    tau = COLUMNS.matrix(rest, still, still) @ THETA + 0.05 * draw.normal(size=rest.shape)
+    rest += 1e-5 * draw.normal(size=rest.shape)
+    np.savez(tmp_path / "0.npz", t=np.arange(len(rest)) / 200, q=rest, tau=tau)
+    np.savez(tmp_path / "1.npz", t=LOG.t, q=LOG.q, tau=LOG.tau)
+    np.savez(tmp_path / "2.npz", t=OTHER.t, q=OTHER.q, tau=OTHER.tau)
+    files = [tmp_path / f"{k}.npz" for k in range(3)]
+    whole, streamed = fitted(Log.load(files, ARM)), fitted(Log.chunks(files, ARM, rows=4000))
+    assert whole.verdict, whole.verdict
+    assert streamed.verdict, streamed.verdict
+    assert streamed.signals.cutoff == pytest.approx(whole.signals.cutoff, rel=0.2)
+    assert streamed.training.relative == pytest.approx(whole.training.relative, rel=0.1)
+
+
+def test_faults_after_the_first_chunk_are_seen(tmp_path: Path) -> None:
+    tau = OTHER.tau.copy()
+    level = np.percentile(np.abs(tau[:, 1]), 85)
+    tau[:, 1] = np.clip(tau[:, 1], -level, level)
+    np.savez(tmp_path / "1.npz", t=LOG.t, q=LOG.q, tau=LOG.tau)
+    np.savez(tmp_path / "2.npz", t=OTHER.t, q=OTHER.q, tau=tau)
+    fit = fitted(Log.chunks([tmp_path / "1.npz", tmp_path / "2.npz"], ARM, rows=2000))
+    assert fit.verdict.has("clipped torques"), fit.verdict
+
+
+def test_a_streamed_log_says_how_long_it_is(tmp_path: Path) -> None:
+    small = changed(q=LOG.q[:1] + 0.02 * (LOG.q - LOG.q[:1]))
+    np.savez(tmp_path / "run.npz", t=small.t, q=small.q, tau=small.tau)
+    for log in (small, Log.chunks(tmp_path / "run.npz", ARM, rows=1500)):
+        seconds = re.search(r"in ([\d.]+) s, 3 joints", str(fitted(log).verdict))
+        assert seconds
+        assert float(seconds[1]) > 18  # of 20, less the filter's ends

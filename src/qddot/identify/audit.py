@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from qddot.errors import InputError
+from qddot.identify.extent import Extent
 from qddot.identify.smoothed import Smoothed, smoothed
 from qddot.identify.table import Finding
 
@@ -39,82 +40,65 @@ class Audit:
         return "\n".join([self.summary, *(f"  {finding}" for finding in self.findings)])
 
 
-def audit(log: Log, robot: Robot | None = None) -> Audit:
-    """Looks at times, channels, velocities and, with a robot, at limits and gravity."""
-    found = [*log.findings, *timing(log), *channels(log), *saturation(log, robot)]
+def audit(log: Log, robot: Robot | None = None, extent: Extent | None = None) -> Audit:
+    """Looks at times, channels, velocities and, with a robot, at limits and gravity; `extent` is that of the whole recording, where
+    the log is a chunk of it."""
+    extent = extent or Extent.of(log)
+    found = [*extent.findings, *timing(extent), *channels(log.joint_names, extent), *saturation(log.joint_names, extent, robot)]
     if log.qd is not None:
         found += agreement_findings(log)
     if robot is not None:
-        found += [*within_limits(log, robot), *gravity(log, robot)]
+        found += [*within_limits(log.joint_names, extent, robot), *gravity(log, robot)]
     return Audit(repr(log), tuple(dict.fromkeys(found)))
 
 
-def timing(log: Log) -> Iterator[Finding]:
+def timing(extent: Extent) -> Iterator[Finding]:
     """Rate, jitter and missing samples."""
-    if len(log) < 3:
+    steps = extent.steps
+    if steps is None:
         return
-    parts = [np.diff(log.t[s]) for s in log.segments if s.stop - s.start > 2]
-    if not parts:
-        return
-    rates = [1 / usual_step(part) for part in parts]
-    steps = np.concatenate([part * rate for part, rate in zip(parts, rates)])  # each in steps of its own segment
-    jitter = float(np.sqrt(np.mean((steps[steps < 1.5] - 1) ** 2)))
-    level = "warning" if jitter > JITTER else "found"
-    even = f"steps vary by {100 * jitter:.2g} % rms, {100 * np.abs(steps - 1).max():.3g} % at most"
-    yield Finding(level, "rate", f"{log.rate:.5g} Hz; {'even steps' if jitter < EVEN else even}")
-    missing = int(np.sum(np.round(steps) - 1, where=steps > 1.5))
-    if missing:
+    level = "warning" if steps.jitter > JITTER else "found"
+    even = f"steps vary by {100 * steps.jitter:.2g} % rms, {100 * steps.farthest:.3g} % at most"
+    yield Finding(level, "rate", f"{steps.rate:.5g} Hz; {'even steps' if steps.jitter < EVEN else even}")
+    if steps.missing:
         yield Finding(
-            "warning", "missing", f"{missing} samples within segments, {np.sum(steps > 1.5)} places: interpolated when prepared"
+            "warning", "missing", f"{steps.missing} samples within segments, {steps.places} places: interpolated when prepared"
         )
-    if max(rates) > 1.05 * min(rates):
-        yield Finding("warning", "rates", f"segments of {min(rates):.4g} to {max(rates):.4g} Hz (resampled(rate) makes them one)")
+    low, high = steps.rates
+    if high > 1.05 * low:
+        yield Finding("warning", "rates", f"segments of {low:.4g} to {high:.4g} Hz (resampled(rate) makes them one)")
 
 
-def usual_step(steps: np.ndarray) -> float:
-    """The mean step, lost samples left out."""
-    usual = np.median(steps)
-    return float(steps[(steps > 0.5 * usual) & (steps < 1.5 * usual)].mean())
-
-
-def channels(log: Log) -> Iterator[Finding]:
+def channels(names: Sequence[str], extent: Extent) -> Iterator[Finding]:
     """Joints that do not move, channels that say nothing, samples held for several steps."""
-    for i, name in enumerate(log.joint_names):
-        if np.ptp(log.q[:, i]) < 1e-3:
-            yield Finding(
-                "warning", "still", f"{name} moves by {np.ptp(log.q[:, i]):.2g} rad only: what its motion would show stays unknown"
-            )
-        if np.ptp(log.tau[:, i]) == 0:
-            yield Finding("warning", "constant", f"tau of {name} is {log.tau[0, i]:g} throughout")
-        if log.qd is not None and np.ptp(log.qd[:, i]) == 0 and np.ptp(log.q[:, i]) > 1e-3:
-            yield Finding("warning", "constant", f"qd of {name} is {log.qd[0, i]:g} throughout, its q is not")
-        held = np.mean(np.diff(log.tau[:, i]) == 0)
-        if 0.3 < held < 1:
-            yield Finding(
-                "warning",
-                "held",
-                f"tau of {name} repeats its last value in {100 * held:.0f} % of samples: a slower or rounded sensor",
-            )
+    q, tau, qd = extent.q, extent.tau, extent.qd
+    for i, name in enumerate(names):
+        if q.reach[i] < 1e-3:
+            message = f"{name} moves by {q.reach[i]:.2g} rad only: what its motion would show stays unknown"
+            yield Finding("warning", "still", message)
+        if tau.reach[i] == 0:
+            yield Finding("warning", "constant", f"tau of {name} is {tau.low[i] + 0.0:g} throughout")
+        if qd is not None and qd.reach[i] == 0 and q.reach[i] > 1e-3:
+            yield Finding("warning", "constant", f"qd of {name} is {qd.low[i] + 0.0:g} throughout, its q is not")
+        held = extent.repeats[i] / max(extent.samples - 1, 1)
+        if held > 0.3 and tau.reach[i] > 0:
+            message = f"tau of {name} repeats its last value in {100 * held:.0f} % of samples: a slower or rounded sensor"
+            yield Finding("warning", "held", message)
 
 
-def saturation(log: Log, robot: Robot | None) -> Iterator[Finding]:
-    """Torques that rest at their largest value."""
-    for i, name in enumerate(log.joint_names):
-        size = np.abs(log.tau[:, i])
-        run = longest_run((size >= size.max() * (1 - 1e-9)) & (size > 0))
-        if run >= STUCK and np.ptp(log.tau[:, i]) > 0:
-            yield Finding("warning", "saturated", f"tau of {name} rests at its largest value {size.max():.4g} for {run} samples")
-    if robot is not None:
-        over = np.abs(log.tau).max(axis=0) / robot.limits.effort
-        for i in np.flatnonzero(over > 1.02):
-            message = f"tau of {log.joint_names[i]} is up to {over[i]:.3g} times the robot's limit {robot.limits.effort[i]:g}"
-            yield Finding("warning", "torque", f"{message}: other units, gears?")
-
-
-def longest_run(flags: np.ndarray) -> int:
-    """Most true values in a row."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(int), [0]])))
-    return int((edges[1::2] - edges[::2]).max(initial=0))
+def saturation(names: Sequence[str], extent: Extent, robot: Robot | None) -> Iterator[Finding]:
+    """Torques that rest at their largest value, or go beyond what the drives can do."""
+    size = extent.tau.size
+    for i, name in enumerate(names):
+        if extent.stuck[i] >= STUCK and extent.tau.reach[i] > 0:
+            message = f"tau of {name} rests at its largest value {size[i]:.4g} for {extent.stuck[i]} samples"
+            yield Finding("warning", "saturated", message)
+    if robot is None:
+        return
+    for name, most, limit in zip(names, size, robot.limits.effort):
+        if most > 1.02 * limit:
+            times = f"{most / limit:.3g} times the robot's limit {limit:g}" if limit > 0 else f"{most:.3g}, and its limit is 0"
+            yield Finding("warning", "torque", f"tau of {name} is up to {times}: other units, gears?")
 
 
 @dataclass(frozen=True)
@@ -172,22 +156,20 @@ def agreement_findings(log: Log) -> Iterator[Finding]:
     yield Finding(level, "velocity", f"qd against the derivative of q, worst joint: {agreement}")
 
 
-def within_limits(log: Log, robot: Robot) -> Iterator[Finding]:
+def within_limits(names: Sequence[str], extent: Extent, robot: Robot) -> Iterator[Finding]:
     """Positions and speeds the robot cannot have."""
     limits = robot.limits
-    if len(limits.lower) != log.n:
+    if len(limits.lower) != len(names):
         return
-    low, high = log.q.min(axis=0), log.q.max(axis=0)
-    for i in np.flatnonzero((low < limits.lower - 0.01) | (high > limits.upper + 0.01)):
-        reach = f"{log.joint_names[i]} goes from {low[i]:.4g} to {high[i]:.4g}"
+    low, high = extent.q.low, extent.q.high
+    for i in np.flatnonzero((low < limits.lower - 0.01) | (high > limits.upper + 0.01)).tolist():
+        reach = f"{names[i]} goes from {low[i]:.4g} to {high[i]:.4g}"
         message = f"{reach}, its limits are {limits.lower[i]:.4g} and {limits.upper[i]:.4g}"
         yield Finding("warning", "limits", f"{message}: another order, zero or unit?")
-    if log.qd is not None:
-        speed = np.abs(log.qd).max(axis=0)
-        for i in np.flatnonzero(speed > 1.1 * limits.velocity):
-            yield Finding(
-                "warning", "limits", f"{log.joint_names[i]} reaches {speed[i]:.4g} rad/s, its limit is {limits.velocity[i]:.4g}"
-            )
+    if extent.qd is not None:
+        speed = extent.qd.size
+        for i in np.flatnonzero(speed > 1.1 * limits.velocity).tolist():
+            yield Finding("warning", "limits", f"{names[i]} reaches {speed[i]:.4g} rad/s, its limit is {limits.velocity[i]:.4g}")
 
 
 def gravity(log: Log, robot: Robot) -> Iterator[Finding]:

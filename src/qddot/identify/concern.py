@@ -18,6 +18,11 @@ class Concern:
         return f"{self.kind}: {self.text}"
 
 
+def percent(share: float, digits: int = 0) -> str:
+    """Of the torques; figures beyond all of them say nothing."""
+    return f"{share:.{digits}%}" if share <= 1 else "more than 100%"
+
+
 def listed(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

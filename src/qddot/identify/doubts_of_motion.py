@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from qddot.identify.base import Base, random_motions
-from qddot.identify.concern import Concern, listed
+from qddot.identify.concern import Concern, listed, percent
 from qddot.identify.estimators import Estimate, conditioned, stacked
 from qddot.identify.explain import explanations
 from qddot.identify.halves import unpredicted
 from qddot.identify.positive import never_negative
 from qddot.identify.reduction import Factors
 from qddot.identify.residuals import Residuals, rms, structure
-from qddot.identify.signals import Signals
+from qddot.identify.seen import Seen
 from qddot.identify.tally import Tally
 
 CONDITION = 1000.0  # of the weighted regressor with columns of length 1: beyond, noise is amplified a thousand times
@@ -35,29 +35,28 @@ def unidentifiable(base: Base) -> list[Concern]:
 def excitation(
     base: Base,
     estimate: Estimate,
-    signals: Signals | None,
+    seen: Seen | None,
     left: Residuals | Tally | None,
     factors: Factors | None,
-    floor: np.ndarray | None,
 ) -> list[Concern]:
     """The motion does not tell the base parameters apart."""
     found = []
-    if signals is not None:
-        still = [name for name, reach in zip(base.columns.robot.joint_names, np.ptp(signals.q, axis=0)) if reach < STILL]
+    if seen is not None:
+        still = [name for name, reach in zip(base.columns.robot.joint_names, seen.q.reach) if reach < STILL]
         if still:
             found.append(Concern("insufficient excitation", f"{listed(still)} moved by less than {STILL} rad"))
         share, missed = 1.0, 0.0
-        if left is not None and floor is not None:
-            share = float(np.max(floor / np.where(left.rms > 0, left.rms, np.inf)))
-            missed = float(np.linalg.norm(structure(left.rms, floor)) / np.linalg.norm(left.size))
-        doubt, by_noise, worst_joint = uncertainty_elsewhere(base, estimate, signals, share)
+        if left is not None:
+            share = float(np.max(seen.noise / np.where(left.rms > 0, left.rms, np.inf)))
+            missed = float(np.linalg.norm(structure(left.rms, seen.noise)) / np.linalg.norm(left.size))
+        doubt, by_noise, worst_joint = uncertainty_elsewhere(base, estimate, seen, share)
         off = float(np.hypot(doubt, missed))
         if off > UNCERTAIN:
-            text = f"torques in postures all over the workspace, at the log's speeds, would be off by {off:.0%} (at most "
-            text += f"{UNCERTAIN:.0%}): by {doubt:.0%} since parameters are uncertain (worst at {worst_joint}; with noise alone it "
-            text += f"would be {by_noise:.1%}), by {missed:.0%} since the model misses something: {motion(base, signals)}"
-            found.append(Concern("insufficient excitation", text))
-    if signals is not None and left is not None and factors is not None:
+            text = f"torques in postures all over the workspace, at the log's speeds, would be off by {percent(off)} (at most "
+            text += f"{UNCERTAIN:.0%}): by {percent(doubt)} since parameters are uncertain (worst at {worst_joint}; with noise "
+            text += f"alone it would be {percent(by_noise, 1)}), by {percent(missed)} since the model misses something: "
+            found.append(Concern("insufficient excitation", text + motion(base, seen)))
+    if seen is not None and left is not None and factors is not None:
         off = unpredicted(estimate, factors, left.ends) / float(np.linalg.norm(left.size))
         if off > max(UNCERTAIN, left.relative):  # where more remains, the model is at fault rather than the motion
             size = f"{off:.0%} of the torques" if off < 1 else "more than the torques themselves"
@@ -65,10 +64,10 @@ def excitation(
             text += (
                 f"beyond the {left.relative:.1%} that remain of the whole: it is too short for so many parameters, or its halves "
             )
-            found.append(Concern("insufficient excitation", f"{text}move too differently: {motion(base, signals)}"))
-    if signals is not None and estimate.known.sum() < estimate.by_chance:
+            found.append(Concern("insufficient excitation", f"{text}move too differently: {motion(base, seen)}"))
+    if seen is not None and estimate.known.sum() < estimate.by_chance:
         text = f"only {estimate.known.sum()} of {base.rank} parameters are known to a factor of two, where chance alone would make "
-        text += f"{estimate.by_chance} seem so if nothing were known: {motion(base, signals)}"
+        text += f"{estimate.by_chance} seem so if nothing were known: {motion(base, seen)}"
         found.append(Concern("insufficient excitation", text))
     if estimate.condition > CONDITION and factors is not None and left is not None and equally_weighted(factors) < CONDITION:
         text = f"residuals differ so much between joints ({left.rms.min():.1g} to {left.rms.max():.1g} N m) that those with small "
@@ -76,7 +75,7 @@ def excitation(
         text += f"(condition number {estimate.condition:.3g}): is this the right robot?"
         found.append(Concern("unexplained torques", text))
     elif estimate.condition > CONDITION:
-        why = f"; {motion(base, signals)}" if signals is not None else ""
+        why = f"; {motion(base, seen)}" if seen is not None else ""
         found.append(
             Concern(
                 "insufficient excitation",
@@ -102,13 +101,13 @@ def equally_weighted(factors: Factors) -> float:
     return conditioned(X, factors.base.shown)[0]
 
 
-def uncertainty_elsewhere(base: Base, estimate: Estimate, signals: Signals, noise: float) -> tuple[float, float, str]:
+def uncertainty_elsewhere(base: Base, estimate: Estimate, seen: Seen, noise: float) -> tuple[float, float, str]:
     """Standard deviation of predicted torques relative to the torques: anywhere within the joint limits, with speeds and
     accelerations such as the log has. By blocks; if there were only white noise, which is this part of the residuals; and the joint
     where it is worst."""
     columns = base.columns
     q, qd, qdd = random_motions(columns, ELSEWHERE)
-    qd, qdd = (x / rms(x) * rms(seen) for x, seen in ((qd, signals.qd), (qdd, signals.qdd)))
+    qd, qdd = (x / rms(x) * size for x, size in ((qd, seen.qd_rms), (qdd, seen.qdd_rms)))
     Y = columns.matrix(q, qd, qdd)[..., list(base.independent)]
     size = np.sum((Y @ estimate.theta) ** 2, axis=0)
     variance, classical = (np.einsum("njr,rs,njs->j", Y, S, Y) for S in (estimate.sandwich, estimate.classical))
@@ -125,16 +124,14 @@ def remedy(base: Base) -> str:
     )
 
 
-def motion(base: Base, signals: Signals) -> str:
+def motion(base: Base, seen: Seen) -> str:
     """How little the arm moved, in words."""
-    reach, speed = np.ptp(signals.q, axis=0), np.abs(signals.qd).max(axis=0)
-    seconds = len(signals) / signals.rate
-    turns = [int(np.sum(np.diff(np.sign(np.where(np.abs(x) < 0.02 * s, 0, x))) != 0) // 2) for x, s in zip(signals.qd.T, speed)]
+    reach, speed, turns = seen.q.reach, seen.speed, seen.turns
     j = int(np.argmin(reach))
     names = base.columns.robot.joint_names
     fewest = int(np.argmin(turns))
     return (
-        f"in {seconds:.3g} s, {len(names)} joints for {base.rank} parameters, {names[j]} moved through {reach[j]:.2g} rad "
+        f"in {seen.seconds:.3g} s, {len(names)} joints for {base.rank} parameters, {names[j]} moved through {reach[j]:.2g} rad "
         f"at up to {speed[j]:.2g} rad/s and {names[fewest]} turned back {turns[fewest]} times"
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qddot.identify.concern import Concern
+from qddot.identify.concern import Concern, percent
 from qddot.identify.estimators import Estimate
 from qddot.identify.recordings import by_segment, disagreement, part
 from qddot.identify.reduction import Factors
@@ -47,9 +47,7 @@ def validated(
         found.append(Concern("inconsistent logs", text))
     beyond = np.sqrt(max(unseen.relative**2 - left.relative**2, 0.0))
     if beyond > UNPREDICTED:
-        text = (
-            f"{unseen.relative:.0%} of the torques of the log kept for validation are not predicted, against {left.relative:.2%} "
-        )
-        text += "of the fit's own: the fit knows too little of such motion"
+        text = f"{percent(unseen.relative)} of the torques of the log kept for validation are not predicted, against "
+        text += f"{left.relative:.2%} of the fit's own: the fit knows too little of such motion"
         found.append(Concern("validation", text))
     return found

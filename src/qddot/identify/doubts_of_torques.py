@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from qddot.identify.alternatives import alternatives, few
-from qddot.identify.audit import STUCK, longest_run
 from qddot.identify.base import Base
-from qddot.identify.concern import Concern, listed
+from qddot.identify.clipping import flat_levels
+from qddot.identify.concern import Concern, listed, percent
 from qddot.identify.estimators import Estimate
+from qddot.identify.extent import Range
 from qddot.identify.residuals import Residuals, rms, structure
+from qddot.identify.seen import Seen
 from qddot.identify.signals import Signals
 from qddot.identify.tally import Tally
 
@@ -19,30 +21,32 @@ UNEXPLAINED = 0.25  # of all torques
 MOST = 0.5  # of a joint's power, or of what is unexplained: more is most of it
 WORTH = 0.1  # of what is unexplained, that a delay or a tilt explains: worth a word
 MATTERS = 0.01  # of a joint's torque: no drive's torque is known better, so less is no sign of a fault
-PILED = 10  # times as many samples at the largest value as at the next: a signal that is only rounded has about twice as many
 CLIPPED = 0.01  # of the samples
 WEIGHT = 3.0  # times heavier or lighter than described: descriptions are rough, but not so rough
+NO_ARM = 30.0  # times: no description of the arm is as far off, but milli, pulses and motor sides of gears are
+VARIES = 0.01  # of the described weight, at least, along the log: for less its direction is not known well enough
 
 
-def dead(names: Sequence[str], tau: np.ndarray) -> list[Concern]:
+def dead(names: Sequence[str], tau: Range) -> list[Concern]:
     """Torques that never change."""
-    still = [name for name, reach in zip(names, np.ptp(tau, axis=0)) if reach == 0]
+    still = [name for name, reach in zip(names, tau.reach) if reach == 0]
     return [Concern("dead channel", f"the torque of {listed(still)} is the same throughout")] if still else []
 
 
-def clipped(names: Sequence[str], measured: np.ndarray) -> list[Concern]:
+def clipped(names: Sequence[str], seen: Seen, left: Residuals | Tally) -> list[Concern]:
     """Torques that rest at the largest value: what the arm needed beyond is not in the log."""
+    levels = left.levels if isinstance(left, Tally) else flat_levels(left, seen.noise)
     found = []
-    for name, tau in zip(names, measured.T):
-        for end, at in (("largest", tau.max()), ("smallest", tau.min())):
-            top = tau == at
-            rest = tau[~top]
-            if not len(rest) or longest_run(top) < STUCK:
+    for j, name in enumerate(names):
+        for k, end in enumerate(("largest", "smallest")):
+            share, level = seen.stops.samples[k, j] / seen.samples, levels[k, j]
+            if share > CLIPPED:
+                text = f"the torque of {name} rests at its {end} value {seen.stops.level[k, j]:.4g} in {share:.1%} of the samples"
+            elif np.isfinite(level):
+                text = f"the torque of {name} stays at {level:.4g} but for noise, its {end}, where the motion asks for more"
+            else:
                 continue
-            next_level = np.sum(rest == (rest.max() if end == "largest" else rest.min()))
-            if top.sum() > PILED * next_level and top.mean() > CLIPPED:
-                text = f"the torque of {name} rests at its {end} value {at:.4g} in {top.mean():.1%} of the samples"
-                found.append(Concern("clipped torques", f"{text}: the drive or the sensor could do no more"))
+            found.append(Concern("clipped torques", f"{text}: the drive or the sensor could do no more"))
     return found
 
 
@@ -51,11 +55,13 @@ def unexplained(names: Sequence[str], left: Residuals | Tally, floor: np.ndarray
     that is more than noise."""
     found = []
     if left.relative > UNEXPLAINED:
-        text = f"{left.relative:.0%} of the filtered torques remain: are units, signs and the order of joints right?"
+        text = f"{percent(left.relative)} of the filtered torques remain: are units, signs and the order of joints right?"
         found.append(Concern("unexplained torques", text))
     for j in np.flatnonzero((left.size > 0) & (structure(left.rms, floor) ** 2 > MOST * left.size**2)).tolist():
-        text = f"{left.rms[j]:.2g} N m of the {left.size[j]:.2g} N m that {names[j]} shows remain, where noise would leave "
-        text += f"{floor[j]:.1g} N m: is this the torque of that joint, in the right unit?"
+        share = left.rms[j] / left.size[j]
+        remains = f"{share:.0%} remain" if share < 1 else "all remain"
+        text = f"{names[j]} shows {left.size[j]:.2g} N m, of which {remains}, where noise "
+        text += f"would leave {floor[j]:.1g} N m: is this the torque of that joint, in the right unit?"
         found.append(Concern("unexplained torques", text))
     return found
 
@@ -99,7 +105,8 @@ def units(base: Base, estimate: Estimate, signals: Signals) -> list[Concern]:
     if slope is None or 1 / WEIGHT < slope < WEIGHT:
         return []
     text = f"the weight in the torques is {slope:.3g} times that of the robot as described: torques in another unit, currents, "
-    return [Concern("units", f"{text}motor side, or a description without proper masses", serious=False)]
+    text += "motor side, or a description without proper masses"
+    return [Concern("units", text, serious=not 1 / NO_ARM < abs(slope) < NO_ARM)]
 
 
 def weight_found(base: Base, estimate: Estimate, signals: Signals) -> float | None:
@@ -110,6 +117,7 @@ def weight_found(base: Base, estimate: Estimate, signals: Signals) -> float | No
     found = columns.matrix(some.q, rest, rest)[..., list(base.independent)] @ estimate.theta
     if columns.evaluator().knows:
         found += columns.known_torque(some.q, rest, rest) - columns.robot.spring_torque(some.q)
+    least = VARIES**2 * float(np.sum(described**2))  # of a weight that is always the same (a SCARA's), only rounding varies
     described, found = (x - x.mean(axis=0) for x in (described, found))  # an offset is no weight
     power = float(np.sum(described**2))
-    return float(np.sum(described * found) / power) if power > 1e-12 * max(float(np.sum(found**2)), 1e-300) else None
+    return float(np.sum(described * found) / power) if power > max(least, 1e-12 * float(np.sum(found**2))) else None

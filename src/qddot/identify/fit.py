@@ -19,8 +19,9 @@ from qddot.identify.identified import identified_robot, sound_prior
 from qddot.identify.pieces import streamed
 from qddot.identify.record import Record, Recorded
 from qddot.identify.reduction import Factors, reduce
-from qddot.identify.residuals import Residuals
+from qddot.identify.residuals import Residuals, relative
 from qddot.identify.rest import left_out, with_needed_rests
+from qddot.identify.seen import Seen
 from qddot.identify.signals import Signals
 from qddot.identify.standstill import standstill_speeds
 from qddot.identify.table import Finding
@@ -44,9 +45,10 @@ class Fit:
         base: their combinations that show.
         estimate: of the base parameters, with uncertainty.
         factors: what is left of the log.
-        signals: the log through the filter; of one that was streamed, the first chunk.
+        signals: the log through the filter; of one that was streamed, the chunk that moves most.
         training: measured and predicted torques of the log itself; sums of them, if it was streamed.
         validation: of the log kept for that; None if there was none.
+        judged: that log through the filter, or `signals` if there was none.
         verdict: whether the parameters can be trusted.
     """
 
@@ -57,6 +59,7 @@ class Fit:
     signals: Signals
     training: Residuals | Tally
     validation: Residuals | Tally | None
+    judged: Signals
     verdict: Verdict
     findings: tuple[Finding, ...]
 
@@ -100,6 +103,14 @@ class Fit:
         """Parameters that `robot` cannot hold: of friction laws, couplings and springs beyond those of a `Drive`."""
         return identified_robot(self.columns, self.consistent.parameters)[1]
 
+    @cached_property
+    def robot_error(self) -> tuple[float, float]:
+        """|error| / |tau| of the torques that `robot` has along the log kept for validation, or else along the fit's own: filtered,
+        and raw. It is larger than that of `predict` by what `robot` cannot hold, and by what links that can exist cannot be."""
+        log = self.judged
+        error = log.tau_raw - self.robot.inverse_dynamics(log.q, log.qd, log.qdd)
+        return relative(log.decimated(error), log.decimated(log.tau_raw)), relative(error, log.tau_raw)
+
     def predict(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
         """Torques (N, nv) for a motion, with every identified parameter."""
         columns = self.columns
@@ -107,9 +118,14 @@ class Fit:
         return Y @ self.estimate.theta + columns.known_torque(q, qd, qdd)
 
     def to_urdf(self, path: str | Path) -> None:
-        """Write `robot` as a URDF; warns of what was identified but has no place in it."""
+        """Write `robot` as a URDF; warns of what was identified but has no place in it, and of a fit that is not to be trusted."""
+        doubts = []
+        if not self.verdict:
+            doubts.append(f"{path}: these parameters are not identified (fit.verdict says why)")
         if self.left_out:
-            text = f"{path}: a robot cannot hold {', '.join(self.left_out)}: its torques lack them (fit.predict has them)"
+            text = f"{path}: a robot cannot hold {', '.join(self.left_out)}: its torques lack them and are off by "
+            doubts.append(f"{text}{self.robot_error[1]:.2%} (fit.predict: {(self.validation or self.training).relative_raw:.2%})")
+        for text in doubts:
             warnings.warn(text, ModelWarning, stacklevel=stacklevel_outside())
         self.robot.to_urdf(path)
 
@@ -152,7 +168,7 @@ def identify(
         raise InputError(f"method={method!r} is not one of {', '.join(map(repr, METHODS))}")
     check_robot(robot, columns)
     record = Record.of(robot, log, cutoff)
-    signals, findings = record.first, list(record.findings)
+    signals, findings = record.signals, list(record.findings)
     if columns is None:
         speeds = standstill_speeds(robot, signals)
         columns = Columns.of(robot, standstill=speeds)
@@ -173,12 +189,14 @@ def identify(
             factors = reduce(base, streamed(record.parts()), robust=(estimate.theta, left.spread), **how)
             estimate = least_squares(factors, "irls")
             left = tallied(base, estimate.theta, record.parts())
-    unseen = None
+    unseen, judged = None, signals
     if validation is not None:
         other = Record.of(robot, validation, signals.cutoff)
+        judged = other.signals
         unseen = Unseen(tallied(base, estimate.theta, other.parts()), reduce(base, streamed(other.parts()), **how))
-    found = verdict(base, estimate, signals, left, record.log, factors, unseen)
-    return Fit(columns, base, estimate, factors, signals, left, unseen and unseen.left, found, tuple(findings))
+    seen = Seen.of(record.parts(), signals)
+    found = verdict(base, estimate, seen, left, record.audit(), factors, unseen)
+    return Fit(columns, base, estimate, factors, signals, left, unseen and unseen.left, judged, found, tuple(findings))
 
 
 def told(speeds: dict[str, float]) -> str:

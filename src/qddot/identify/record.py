@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from qddot.identify.log import Chunks, Log
+import numpy as np
+
+from qddot.identify.audit import Audit, audit
+from qddot.identify.extent import Extent
+from qddot.identify.log import Chunks, Log, concatenated
 from qddot.identify.readers import Source
-from qddot.identify.signals import Signals, prepare, stream
+from qddot.identify.signals import MOVES, Signals, prepare, stream
 from qddot.identify.table import Finding
 from qddot.robot import Robot
 
 Recorded = Log | Chunks | Source | Iterable[Source]
 """What can be identified from: a log, the name of a file or several, or `Log.chunks(...)` where a file needs explaining."""
+
+PARTS = 10  # of a chunk, in each of which a joint may move or rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,26 +26,39 @@ class Record:
     """A recording through the filter.
 
     Attributes:
-        log: all of it; of one that is streamed, the first chunk, from which everything is decided.
-        first: the same, prepared.
-        chunks: where the rest comes from; None if there is no more.
+        robot: whose joints they are, in its order.
+        log: all of it; of one that is streamed, the chunk that moves most, from which everything is chosen.
+        signals: the same, prepared.
+        extent: what all of it goes through.
+        chunks: where all of it comes from; None if `log` is all.
     """
 
+    robot: Robot
     log: Log
-    first: Signals
+    signals: Signals
+    extent: Extent
     chunks: Chunks | None
 
     @staticmethod
     def of(robot: Robot, given: Recorded, cutoff: float | None) -> Record:
-        """Read what there is, as long as that is little; else only the first chunk."""
+        """Read what there is, as long as that is little; else look through it once for the chunk that moves most."""
         if isinstance(given, Log):
             log, chunks = given, None
         else:
             chunks = replace(given, robot=given.robot or robot) if isinstance(given, Chunks) else Log.chunks(given, robot)
             log = chunks.whole()
-            log, chunks = (log, None) if log is not None else (next(iter(chunks)), chunks)
-        log = log.of(robot)
-        return Record(log, prepare(log, cutoff), chunks)
+        if log is not None:
+            log = log.of(robot)
+            return Record(robot, log, prepare(log, cutoff), Extent.of(log), None)
+        assert chunks is not None
+        found, most, extent = None, -1, None
+        for chunk in filled(of_robot(chunks, robot), chunks.rows):
+            extent = Extent.of(chunk) if extent is None else extent + Extent.of(chunk)
+            if (moves := motion_in(chunk)) > most:
+                found, most = chunk, moves
+        assert found is not None  # a file without samples was refused
+        assert extent is not None
+        return Record(robot, found, prepare(found, cutoff), extent, chunks)
 
     @property
     def streamed(self) -> bool:
@@ -48,13 +67,40 @@ class Record:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What was found and chosen."""
-        found = (*self.log.findings, *self.first.findings)
+        found = (*self.extent.findings, *self.signals.findings)
         if self.chunks is None:
             return found
-        return (*found, Finding("found", "streamed", f"{self.chunks.rows} samples at a time; what is chosen is from the first"))
+        message = f"{self.chunks.rows} samples at a time; what is chosen is from those that move most, at t = {self.log.t[0]:.4g} s"
+        return (*found, Finding("found", "streamed", message))
 
     def parts(self) -> Iterable[Signals]:
         """The whole recording, part by part."""
         if self.chunks is None:
-            return [self.first]
-        return stream(self.chunks, self.first.cutoff, velocity=self.first.velocity)
+            return [self.signals]
+        return stream(of_robot(self.chunks, self.robot), self.signals.cutoff, velocity=self.signals.velocity)
+
+    def audit(self) -> Audit:
+        """Of all of it; slopes over velocities and gravity are those of the chunk that moves most."""
+        return audit(self.log, self.robot, self.extent)
+
+
+def of_robot(chunks: Iterable[Log], robot: Robot) -> Iterator[Log]:
+    """With the robot's joints, in its order."""
+    return (chunk.of(robot) for chunk in chunks)
+
+
+def filled(chunks: Iterable[Log], rows: int) -> Iterator[Log]:
+    """The same samples, `rows` of them together where files are shorter."""
+    held: list[Log] = []
+    for chunk in chunks:
+        held.append(chunk)
+        if sum(map(len, held)) >= rows:
+            yield concatenated(held)
+            held = []
+    if held:
+        yield concatenated(held)
+
+
+def motion_in(log: Log) -> int:
+    """For how many samples joints move, summed over the joints; tenth by tenth."""
+    return sum(len(part) * int(np.sum(np.ptp(part, axis=0) > MOVES)) for part in np.array_split(log.q, PARTS) if len(part))

@@ -139,6 +139,10 @@ def robot(fit: Fit) -> Iterator[str]:
         yield f"- {head}: {', '.join(names)}"
     else:
         yield "- links that can exist have all base parameters within their intervals"
+    where, errors = ("training", fit.training) if fit.validation is None else ("validation", fit.validation)
+    filtered, raw = fit.robot_error
+    text = f"- torques of `fit.robot` are off by {filtered:.3%} filtered and {raw:.3%} raw ({where})"
+    yield f"{text}; those of `fit.predict` by {errors.relative:.3%} and {errors.relative_raw:.3%}"
     if fit.left_out:
         yield f"- a robot and a URDF cannot hold {', '.join(fit.left_out)}: `fit.robot` lacks them, `fit.predict` has them"
 

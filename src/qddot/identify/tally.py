@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qddot.identify.base import Base
-from qddot.identify.residuals import TOLERATED, Residuals, nrms, residuals
+from qddot.identify.clipping import flat_levels
+from qddot.identify.residuals import TOLERATED, Residuals, filtered_noise, nrms, residuals
 from qddot.identify.signals import Signals
 
 
@@ -29,6 +30,7 @@ class Sums(NamedTuple):
     spread: np.ndarray
     ends: np.ndarray
     begins: bool
+    levels: np.ndarray
 
 
 def sums(left: Residuals, signals: Signals) -> Sums:
@@ -50,6 +52,7 @@ def sums(left: Residuals, signals: Signals) -> Sums:
         spread=left.spread,
         ends=left.ends,
         begins=not signals.goes_on[0],
+        levels=flat_levels(left, filtered_noise(signals)),
     )
 
 
@@ -131,6 +134,14 @@ class Tally:
     def outliers(self) -> np.ndarray:
         """As `Residuals.outliers` (nv,)."""
         return self._total("outliers") / self._total("count")
+
+    @property
+    def levels(self) -> np.ndarray:
+        """As `flat_levels` (2, nv), of the first chunk that has one."""
+        found = self._chunks[0].levels
+        for chunk in self._chunks[1:]:
+            found = np.where(np.isfinite(found), found, chunk.levels)
+        return found
 
     @property
     def has_outliers(self) -> bool:

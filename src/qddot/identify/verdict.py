@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qddot.identify.audit import Audit
 from qddot.identify.base import Base
 from qddot.identify.concern import Concern
 from qddot.identify.doubts_of_motion import coloured, excitation, impossible, unidentifiable
 from qddot.identify.doubts_of_records import disagreeing, validated
 from qddot.identify.doubts_of_torques import UNEXPLAINED, clipped, dead, driving, explained_otherwise, unexplained, units
 from qddot.identify.estimators import Estimate
-from qddot.identify.log import Log
 from qddot.identify.reduction import Factors
-from qddot.identify.residuals import Residuals, filtered_noise
+from qddot.identify.residuals import Residuals
 from qddot.identify.rest import blurred
-from qddot.identify.signals import Signals
+from qddot.identify.seen import Seen
 from qddot.identify.tally import Tally
 
 __all__ = ["UNEXPLAINED", "Concern", "Unseen", "Verdict", "verdict"]
@@ -54,37 +54,33 @@ class Unseen:
 def verdict(
     base: Base,
     estimate: Estimate,
-    signals: Signals | None = None,
+    seen: Seen | None = None,
     left: Residuals | Tally | None = None,
-    log: Log | None = None,
+    audit: Audit | None = None,
     factors: Factors | None = None,
     unseen: Unseen | None = None,
 ) -> Verdict:
-    """Everything that can be said; what needs the samples is left out for a log that was streamed.
+    """Everything that can be said of what is given.
 
     Serious concerns come first. Among them what is wrong with the torques comes before what they say too little of, and that before
     what rests on the parameters: friction that drives, recordings that ask for others.
     """
     names = base.columns.robot.joint_names
-    found, floor, silent = [*unidentifiable(base)], None, []
-    if left is not None and signals is not None:
-        floor = filtered_noise(signals)
-        silent = dead(names, signals.tau_raw)
-        found += silent + clipped(names, signals.tau_raw) + unexplained(names, left, floor)
+    found, silent = [*unidentifiable(base)], []
+    if left is not None and seen is not None:
+        silent = dead(names, seen.tau)
+        found += silent + clipped(names, seen, left) + unexplained(names, left, seen.noise)
         if not silent:
-            found += explained_otherwise(base, estimate, signals, left, floor)
-    found += excitation(base, estimate, signals, left, factors, floor)
-    if left is not None and signals is not None:
-        found += [] if silent else driving(base, estimate, signals, left)
-        found += units(base, estimate, signals)
+            found += explained_otherwise(base, estimate, seen.excerpt, left, seen.noise)
+    found += excitation(base, estimate, seen, left, factors)
+    if left is not None and seen is not None:
+        found += [] if silent else driving(base, estimate, seen.excerpt, left)
+        found += units(base, estimate, seen.excerpt)
     if factors is not None and left is not None:
         found += disagreeing(estimate, factors, left.ends)
     if unseen is not None and left is not None and factors is not None:
         found += validated(estimate, factors, left, unseen.factors, unseen.left)
     found += [*coloured(base, estimate, left), *impossible(base, estimate), *blurred(base)]
-    if log is not None:
-        found += [
-            Concern("log", finding.message, serious="not in N m" in finding.message)
-            for finding in log.audit(base.columns.robot).warnings
-        ]
+    if audit is not None:
+        found += [Concern("log", finding.message, serious="not in N m" in finding.message) for finding in audit.warnings]
     return Verdict(tuple(sorted(found, key=lambda concern: not concern.serious)))
