@@ -5,12 +5,29 @@ from __future__ import annotations
 import os
 import sys
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("qddot", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "qddot"))
 
 os.environ.setdefault("QDDOT_CACHE", "off")  # what is tested is compiled here and now
+
+
+@pytest.fixture
+def cared_for(monkeypatch) -> list[int]:
+    """How many states were computed with care, call by call."""
+    from qddot.constraints.enforced import Enforced
+
+    counts, careful = [], Enforced.accelerations
+
+    def count(self, q, *arguments, **inputs):
+        counts.append(q[..., 0].size)
+        return careful(self, q, *arguments, **inputs)
+
+    monkeypatch.setattr(Enforced, "accelerations", count)
+    return counts
+
 
 worst: dict[str, float] = {}
 

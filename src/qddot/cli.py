@@ -442,8 +442,8 @@ def identify(
         from qddot.identify import Log
 
         found = qddot.load(robot, **how)
-        log, other = (Log.load(list(files), found, **options) if files else None for files in (logs, validation))
-        assert log is not None
+        log = Log.load(list(logs), found, **options)
+        other = Log.load(list(validation), found, **options) if validation else None
         fit = found.identify(log, validation=other, cutoff=cutoff, method=method, progress=sys.stderr.isatty())
         for finding in fit.findings:
             click.echo(f"{finding.topic}: {finding.message}", err=True)

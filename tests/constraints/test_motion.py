@@ -28,19 +28,6 @@ def no_care(monkeypatch):
     monkeypatch.setattr(Enforced, "settled", refuse)
 
 
-@pytest.fixture
-def cared_for(monkeypatch) -> list[int]:
-    """How many states were computed with care, call by call."""
-    counts, careful = [], Enforced.accelerations
-
-    def count(self, q, *arguments, **inputs):
-        counts.append(q[..., 0].size)
-        return careful(self, q, *arguments, **inputs)
-
-    monkeypatch.setattr(Enforced, "accelerations", count)
-    return counts
-
-
 def smallest_pivot(robot, q) -> float:
     """Of `A M^-1 A^T` with a diagonal of ones, eliminated from the last row up."""
     A = robot.constraint_jacobian(q)

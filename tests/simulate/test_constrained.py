@@ -30,19 +30,6 @@ def runge_kutta(robot, constraints=None, torque=None) -> RungeKutta:
     return RungeKutta(robot, Switching(robot, dynamics, DryFriction(robot), False), Torque(robot, torque, np.zeros(1), (), True))
 
 
-@pytest.fixture
-def cared_for(monkeypatch) -> list[int]:
-    """How many states were computed with care, call by call."""
-    counts, careful = [], Enforced.accelerations
-
-    def count(self, q, *arguments, **inputs):
-        counts.append(q[..., 0].size)
-        return careful(self, q, *arguments, **inputs)
-
-    monkeypatch.setattr(Enforced, "accelerations", count)
-    return counts
-
-
 def check(robot, motion):
     assert abs(robot.constraint_residual(motion.q)).max() <= 1e-9
     A = robot.constraint_jacobian(motion.q)

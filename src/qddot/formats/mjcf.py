@@ -20,7 +20,7 @@ from qddot.formats.mjcf_compile import Compiled, compile_source, pose_of, vec_of
 from qddot.formats.mjcf_rest import constraints, listed, report_rest
 from qddot.formats.mjcf_text import read_source
 from qddot.formats.subject import Subject
-from qddot.formats.xml_tree import Element, parse_xml, read_bytes
+from qddot.formats.xml_tree import Element
 from qddot.model.check import warn
 from qddot.model.description import Frame, Joint, Limits, Link
 from qddot.model.drive import Drive
@@ -36,8 +36,8 @@ HERE = Vec(0.0, 0.0, 0.0)
 STILL = Transform(Mat(Vec(1.0, 0.0, 0.0), Vec(0.0, 1.0, 0.0), Vec(0.0, 0.0, 1.0)), HERE)
 
 
-def read_mjcf(path: str | Path, *, strict: bool = False, gravity: Sequence[Scalar] | None = None) -> Model:
-    """The robot in an MJCF file and the files it includes.
+def model_of(root: Element, path: Path, *, strict: bool = False, gravity: Sequence[Scalar] | None = None) -> Model:
+    """The robot in the root element of an MJCF file and in the files it includes.
 
     Args:
         path: of the file; error messages show it as given.
@@ -45,15 +45,9 @@ def read_mjcf(path: str | Path, *, strict: bool = False, gravity: Sequence[Scala
         gravity: acceleration (3,) in the world's axes, m/s^2; by default what the file says.
 
     Raises:
-        OSError: the file cannot be read.
         MissingExtraError: the package `mujoco` is not installed.
         ModelError: a subclass says what is wrong, with file and line.
     """
-    return model_of(parse_xml(read_bytes(path), str(path)), Path(path), strict=strict, gravity=gravity)
-
-
-def model_of(root: Element, path: Path, *, strict: bool = False, gravity: Sequence[Scalar] | None = None) -> Model:
-    """The robot in the root element of an MJCF file."""
     if root.tag != "mujoco":
         raise ModelFormatError(f"the root is <{root.tag}>, expected <mujoco>", place=root.place, fix="this reads MJCF")
     source = read_source(root, path)

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 
+NOT_SI = "not in N m"
+"""What the warning of torques in an unknown unit says: parameters found from them are none of a body's."""
+
+
 class Options(TypedDict, total=False):
     """What a file does not say about itself."""
 
@@ -45,7 +49,13 @@ class Options(TypedDict, total=False):
 
 
 class Reading:
-    """What was decided of a log from its first rows, applied to all of them."""
+    """What was decided of a log from its first rows, applied to all of them.
+
+    Attributes:
+        layout: which columns are which; decided first of all.
+    """
+
+    layout: Layout
 
     def __init__(self, robot: Robot | None, options: Options) -> None:
         unknown = set(options) - set(Options.__annotations__)
@@ -56,7 +66,7 @@ class Reading:
             raise InputError(f"the robot is a {type(robot).__name__}: Log.load(path, robot), with a robot of qddot.load")
         joints = robot.joint_names if robot else ()
         self.hints = Hints(options.get("repair", False), options.get("topic"), joints)
-        self.layout: Layout | None = None
+        self.is_new = True
         self.start: float | None = None
         self.last: float | None = None
         self.position: np.ndarray | None = None
@@ -73,13 +83,13 @@ class Reading:
     def converted(self, table: Table) -> tuple[dict[str, np.ndarray], list[Finding]]:
         """Arrays t (N,), q, qd, qdd, tau (N, n) of a table, and what was found on the way."""
         findings: list[Finding] = []
-        new = self.layout is None
-        if new:
+        if self.is_new:
             self._lay_out(table, findings)
         raw = self._raw(table)
         raw = self._sound(table, raw, findings)
-        if new:
+        if self.is_new:
             self._decide(table, raw, findings)
+            self.is_new = False
         if self.start is None:
             self.start = float(raw["t"][0])
             if self.start:
@@ -118,7 +128,6 @@ class Reading:
 
     def _raw(self, table: Table) -> dict[str, np.ndarray]:
         """The columns as written; sample counts where there is no time."""
-        assert self.layout is not None
         raw = {name: self.layout.take(table, name) for name in self.layout.groups}
         if "current" in raw:
             raw["tau"] = raw.pop("current")
@@ -132,7 +141,6 @@ class Reading:
 
     def _time(self, t: np.ndarray) -> np.ndarray:
         """Time (N,) of one column, or of seconds and nanoseconds. Counted from the first, since 1970 does not fit a double."""
-        assert self.layout is not None
         if t.dtype.kind in "iu" or t.shape[1] > 1:
             self.epoch = t[0].copy() if self.start is None else self.epoch
             t = t - self.epoch
@@ -171,7 +179,6 @@ class Reading:
 
     def _which(self, table: Table, quantity: str, row: int) -> str:
         """`q2 is nan`: the column and value that is no number."""
-        assert self.layout is not None
         group = self.layout.groups["current" if quantity == "tau" and "tau" not in self.layout.groups else quantity]
         for name, at in group.members:
             value = table.columns[name][row] if at is None else table.columns[name][row, at]
@@ -182,7 +189,6 @@ class Reading:
     def _decide(self, table: Table, raw: dict[str, np.ndarray], findings: list[Finding]) -> None:
         """Units, matrices and gains, once."""
         n = raw["q"].shape[1]
-        assert self.layout is not None
         for quantity, group in self.layout.groups.items():
             if strange := strange_units(group):
                 message = f"[{strange}] of {quantity} is no unit known here: taken as if nothing was said"
@@ -195,7 +201,6 @@ class Reading:
 
     def _decide_positions(self, raw: dict[str, np.ndarray], inverse: np.ndarray) -> Iterator[Finding]:
         """Joint positions, velocities and accelerations from the file's: q = N^-1 motor, each in the unit its name says."""
-        assert self.layout is not None
         named, told = self._named("q"), self.options.get("degrees")
         guess = np.ones(len(inverse))
         if told is not None or named is None:
@@ -213,7 +218,6 @@ class Reading:
 
     def _decide_time(self, table: Table, raw: dict[str, np.ndarray]) -> Iterator[Finding]:
         """Seconds a unit of time, and velocities that are not in the positions' unit."""
-        assert self.layout is not None
         t, q = raw["t"], mapped(raw["q"], self.to_si["q"])
         qd = mapped(raw["qd"], self.to_si["qd"]) if "qd" in raw else None
         rate, told = self.options.get("rate"), self.options.get("time_unit")
@@ -241,7 +245,6 @@ class Reading:
 
     def _decide_torques(self, n: int, motors: np.ndarray) -> Iterator[Finding]:
         """Joint torques from the file's torques or currents."""
-        assert self.layout is not None
         column = "tau" if "tau" in self.layout.groups else "current"
         group, units, scale = self.layout.groups[column], self.layout.units(column), self._named(column)
         torques = matrix(self.options.get("torque_matrix", motors.T), n, "torque_matrix")
@@ -253,7 +256,7 @@ class Reading:
         kinds = {unit.kind for unit in units if unit} or {"current" if column == "current" else ""}
         if kinds != {""} and "gains" not in self.options:
             what = "a share of a rated torque" if "share" in kinds else "a current"
-            yield Finding("warning", "torque", f"tau is {what}, {group}{named}, without gains: not in N m (gains=)")
+            yield Finding("warning", "torque", f"tau is {what}, {group}{named}, without gains: {NOT_SI} (gains=)")
         elif named:
             yield Finding("found", "torque", f"{group}{named}")
         elif "gains" not in self.options:
@@ -261,14 +264,12 @@ class Reading:
 
     def _named(self, quantity: str) -> np.ndarray | None:
         """SI units a unit of each column (k,), where their names say; one that says nothing is like the first that does."""
-        assert self.layout is not None
         units = self.layout.units(quantity)
         first = next((unit for unit in units if unit), None)
         return np.array([(unit or first).scale for unit in units]) if first else None
 
     def _units(self, quantity: str) -> str:
         """The names of a quantity's units."""
-        assert self.layout is not None
         return ", ".join(dict.fromkeys(unit.name for unit in self.layout.units(quantity) if unit))
 
     def _angular(self, n: int) -> np.ndarray:

@@ -43,21 +43,18 @@ class Record:
     def of(robot: Robot, given: Recorded, cutoff: float | None) -> Record:
         """Read what there is, as long as that is little; else look through it once for the chunk that moves most."""
         if isinstance(given, Log):
-            log, chunks = given, None
-        else:
-            chunks = replace(given, robot=given.robot or robot) if isinstance(given, Chunks) else Log.chunks(given, robot)
-            log = chunks.whole()
+            return in_memory(robot, given, cutoff)
+        chunks = replace(given, robot=given.robot or robot) if isinstance(given, Chunks) else Log.chunks(given, robot)
+        log = chunks.whole()
         if log is not None:
-            log = log.of(robot)
-            return Record(robot, log, prepare(log, cutoff), Extent.of(log), None)
-        assert chunks is not None
-        found, most, extent = None, -1, None
-        for chunk in filled(of_robot(chunks, robot), chunks.rows):
-            extent = Extent.of(chunk) if extent is None else extent + Extent.of(chunk)
-            if (moves := motion_in(chunk)) > most:
-                found, most = chunk, moves
-        assert found is not None  # a file without samples was refused
-        assert extent is not None
+            return in_memory(robot, log, cutoff)
+        parts = iter(filled(of_robot(chunks, robot), chunks.rows))
+        found = next(parts)  # a file without samples was refused
+        most, extent = motion_in(found), Extent.of(found)
+        for part in parts:
+            extent += Extent.of(part)
+            if (moves := motion_in(part)) > most:
+                found, most = part, moves
         return Record(robot, found, prepare(found, cutoff), extent, chunks)
 
     @property
@@ -82,6 +79,11 @@ class Record:
     def audit(self) -> Audit:
         """Of all of it; slopes over velocities and gravity are those of the chunk that moves most."""
         return audit(self.log, self.robot, self.extent)
+
+
+def in_memory(robot: Robot, log: Log, cutoff: float | None) -> Record:
+    log = log.of(robot)
+    return Record(robot, log, prepare(log, cutoff), Extent.of(log), None)
 
 
 def of_robot(chunks: Iterable[Log], robot: Robot) -> Iterator[Log]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from qddot.identify.audit import Audit
 from qddot.identify.base import Base
 from qddot.identify.concern import Concern
+from qddot.identify.convert import NOT_SI
 from qddot.identify.doubts_of_motion import coloured, excitation, impossible, unidentifiable
 from qddot.identify.doubts_of_records import disagreeing, validated
 from qddot.identify.doubts_of_torques import UNEXPLAINED, clipped, dead, driving, explained_otherwise, unexplained, units
@@ -82,5 +83,5 @@ def verdict(
         found += validated(estimate, factors, left, unseen.factors, unseen.left)
     found += [*coloured(base, estimate, left), *impossible(base, estimate), *blurred(base)]
     if audit is not None:
-        found += [Concern("log", finding.message, serious="not in N m" in finding.message) for finding in audit.warnings]
+        found += [Concern("log", finding.message, serious=NOT_SI in finding.message) for finding in audit.warnings]
     return Verdict(tuple(sorted(found, key=lambda concern: not concern.serious)))

@@ -12,6 +12,7 @@ from qddot.constraints.enforced import ConstrainedDynamics, Enforced
 from qddot.constraints.in_motion import InMotion
 from qddot.errors import InputError
 from qddot.model.configuration import integrate
+from qddot.simulate.torque import read_only
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -38,7 +39,7 @@ class Forces:
 
     def stack(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """(..., bodies, 6), as `Robot.external_wrench` returns them."""
-        on, by = (f(t, q, qd) if callable(f) else f for f in (self.f_ext, self.f_tip))
+        on, by = (f(t, read_only(q), read_only(qd)) if callable(f) else f for f in (self.f_ext, self.f_tip))
         return net_stack(self.robot._evaluate, q, on, by, True)
 
 

@@ -19,7 +19,7 @@ from qddot.model.joints import Rotor, Z
 from qddot.model.lower import WORLD, LiftedBody
 from qddot.model.model import Model
 from qddot.model.scalar import Scalar
-from qddot.model.spatial import Mat, Motion, Transform, Vec, rotate
+from qddot.model.spatial import Mat, Motion, Transform, Vec
 from qddot.symbolic.as_read import as_read
 from qddot.symbolic.derivation.steps import Check, DerivationError, Prose, say
 from qddot.symbolic.equations import Equations
@@ -304,8 +304,3 @@ def centre(m: Poly, h: Vec) -> Vec | None:
             return None
         parts.append(Poly(m.ring, quotient, m.marks | (x.marks if isinstance(x, Poly) else 0)))
     return Vec(*(x.value if x.is_constant else x for x in parts))
-
-
-def world_tensor(link: LinkData) -> Mat:
-    """R I R^T."""
-    return rotate(link.pose.R, link.tensor)
