@@ -60,6 +60,6 @@ def test_derivations_are_checked_against_the_robot_as_read(short, method):
 def test_bounds_are_those_of_the_robot_as_read(short):
     properties = short.properties()
     for bound in properties.bounds:
-        low, high = (bound.rigorous, bound.tight) if bound.name == "mu_1" else (bound.tight, bound.rigorous)
+        low, high = (bound.rigorous, bound.attained) if bound.name == "mu_1" else (bound.attained, bound.rigorous)
         assert low <= high * (1 + 1e-12), bound
     assert math.isfinite(properties.mu_2[2].rigorous)

@@ -10,6 +10,7 @@ import pytest
 
 import qddot
 from qddot.errors import InputError, MissingExtraError
+from qddot.task_space.plot import SIZE
 
 mpl.use("Agg")
 
@@ -34,16 +35,17 @@ def test_a_planar_arm(tmp_path):
     np.testing.assert_allclose(np.transpose(arm.get_data()), [[0, 0], [0, 0], [1, 0], tip], atol=1e-12)
     for line, shape in ((mass, found.mass), (velocity, found.velocity), (force, found.force)):
         distances = np.linalg.norm(np.transpose(line.get_data()) - tip, axis=1)
-        np.testing.assert_allclose(distances.max() / distances.min(), shape.lengths[0] / shape.lengths[1], rtol=1e-3)
+        np.testing.assert_allclose([distances.max(), distances.min()], shape.lengths * SIZE / 5, rtol=1e-3)  # 5 kg is the longest
     away = np.transpose(belt.get_data()) - tip
     felt = np.linalg.norm(away, axis=1) / found.effective_mass(away)
     np.testing.assert_allclose(felt, felt[0], rtol=1e-9)
     assert labels(ax) == [
         "point_mass_2r, q = (0, 2.62)",
         "effective mass: 5, 1 kg",
-        "felt in each direction",
+        "mass felt in each direction",
         "velocity: 1.01, 0.494 m/s for |qd| = 1",
         "force: 2.02, 0.988 N for |tau| = 1",
+        "drawn to one scale: 1 kg, 1 m/s and 1 N are 0.07 m long",
     ]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("x [m]", "y [m]")
     ax.figure.savefig(tmp_path / "tip.png")

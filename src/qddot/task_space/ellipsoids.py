@@ -69,7 +69,7 @@ class Ellipsoids:
             return 1 / np.einsum("...i,...ij,...j->...", u, self.mobility, u)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the arm and, at the frame, the three ellipsoids and the belted one, each to its own scale, lengths in the legend.
+        """Draw the arm and, at the frame, the three ellipsoids and the belted one, all to one scale that the legend gives.
 
         Two rows of x, y, z are drawn in their plane, three in space.
 

@@ -35,11 +35,13 @@ def draw_arm(found: Ellipsoids, ax: Axes | None) -> Axes:
     refuse_flat(ax, len(found.rows))
     arm = joint_positions(found)[:, [POSITION.index(row) for row in found.rows]]
     size = SIZE * (np.linalg.norm(arm - arm[0], axis=1).max() or 1.0)
+    scale = common_scale(size, found.mass, found.velocity, found.force)
     ax.plot(*arm.T, "o-", color="0.4", linewidth=3, label=f"{found.evaluate.model.name}, q = ({numbers(found.q)})")
-    draw(ax, found.mass, arm[-1], size, "tab:red", "effective mass", "kg")
-    draw(ax, found.mass, arm[-1], size, "tab:red", "felt in each direction", "kg", belted=True)
-    draw(ax, found.velocity, arm[-1], size, "tab:blue", "velocity", "m/s for |qd| = 1")
-    draw(ax, found.force, arm[-1], size, "tab:green", "force", "N for |tau| = 1")
+    draw(ax, found.mass, arm[-1], scale, size, "tab:red", "effective mass", "kg")
+    draw(ax, found.mass, arm[-1], scale, size, "tab:red", "mass felt in each direction", "", belted=True)
+    draw(ax, found.velocity, arm[-1], scale, size, "tab:blue", "velocity", "m/s for |qd| = 1")
+    draw(ax, found.force, arm[-1], scale, size, "tab:green", "force", "N for |tau| = 1")
+    ax.plot([], [], " ", label=f"drawn to one scale: 1 kg, 1 m/s and 1 N are {scale:.3g} m long")
     return finished(ax, [f"{row} [m]" for row in found.rows])
 
 
@@ -56,16 +58,21 @@ def draw_joint_space(found: Ellipsoids, ax: Axes | None) -> Axes:
     refuse_batch(found)
     ax = ax if ax is not None else new_axes(len(names))
     refuse_flat(ax, len(names))
-    draw(ax, found.joint, np.zeros(len(names)), found.joint.lengths[0], "tab:red", "M qdd for |qdd| = 1", "")
+    draw(ax, found.joint, np.zeros(len(names)), 1.0, found.joint.lengths[0], "tab:red", "M qdd for |qdd| = 1", "")
     return finished(ax, names)
 
 
+def common_scale(size: float, *shapes: Ellipsoid) -> float:
+    """Metres for a unit of any of them, such that the longest finite half axis of all is of this size."""
+    lengths = np.concatenate([shape.lengths for shape in shapes])
+    longest = lengths[np.isfinite(lengths)].max(initial=0.0)
+    return size / longest if longest > 0 else 1.0
+
+
 def draw(
-    ax: Axes, shape: Ellipsoid, at: np.ndarray, size: float, color: str, what: str, unit: str, *, belted: bool = False
+    ax: Axes, shape: Ellipsoid, at: np.ndarray, scale: float, size: float, color: str, what: str, unit: str, *, belted: bool = False
 ) -> None:
-    """The principal sections of an ellipsoid, its longest finite half axis of this size; or `1 / (u^T A^-1 u)` along each u."""
-    finite = shape.lengths[np.isfinite(shape.lengths)]
-    scale = size / finite.max() if finite.size and finite.max() > 0 else 1.0
+    """The principal sections of an ellipsoid; or `1 / (u^T A^-1 u)` along each u. What is infinite ends at a multiple of `size`."""
     lengths = shape.lengths * scale
     label = what if belted else f"{what}: {numbers(shape.lengths)} {unit}".strip()
     for i, j in combinations(range(len(lengths)), 2):

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 NORMS = (1, 2, np.inf)
 WORK = 2e6  # boxes times waves times variables, for each bound
 DIRECTIONS = 300
+TIGHT = 1e-5  # relative
 TWELFTH = np.pi / 12
 
 COEFFICIENTS = "rigorous: coefficients of the closed form"
@@ -55,8 +56,8 @@ class Bound:
         norm: 1, 2 or inf.
         rigorous: holds for every configuration; None where symbols leave it open.
         how: in what way that is known.
-        tight: attained at `q` (for `c_b`: moving along `qd`), the largest found by optimisation (for `mu_1`: the least); None where
-            symbols leave it open or a joint needs limits.
+        attained: at `q` (for `c_b`: moving along `qd`), the largest value that a search found (for `mu_1`: the least). An estimate
+            from inside, unless `is_tight`; None where symbols leave it open or a joint needs limits.
         coefficients: the bound by the sum of absolute coefficients, for comparison; None for `mu_1`.
         entries: for `c_b` in the 2-norm, the bound `n^2 max |Gamma_ijk|` of the textbooks.
     """
@@ -65,14 +66,22 @@ class Bound:
     norm: float
     rigorous: Any
     how: str
-    tight: Any = None
+    attained: Any = None
     q: np.ndarray | None = None
     qd: np.ndarray | None = None
     coefficients: Any = None
     entries: Any = None
 
+    @property
+    def is_tight(self) -> bool:
+        """No bound can be better: the rigorous one is attained, to five digits."""
+        if self.attained is None or self.rigorous is None:
+            return False
+        off = sympy.simplify(self.rigorous / self.attained - 1) if self.attained != 0 else sympy.sympify(self.rigorous)
+        return bool(off.is_number and abs(off) <= TIGHT)
+
     def __repr__(self) -> str:
-        return f"{self.name}[{self.norm}]: rigorous {self.rigorous}, tight {self.tight}"
+        return f"{self.name}[{self.norm}]: rigorous {self.rigorous}, attained {self.attained}{' (tight)' if self.is_tight else ''}"
 
 
 class Term:
@@ -187,7 +196,7 @@ class Bounds:
         of = lambda q: np.linalg.norm(np.swapaxes(value(q), -1, -2), norm, axis=(-2, -1))  # noqa: E731
         candidates = self._candidates(term, norm)
         coefficients = candidates[0][0]
-        tight = q = qd = None
+        attained = q = qd = None
         if self.compute is not None:
             ceiling = float(min(x for x, _ in candidates))
             top, x = self._optimum(term, of, ceiling)
@@ -195,15 +204,15 @@ class Bounds:
                 upper = self._upper(term, norm)
                 ceiling = certify(term.compact, upper, self.domain.lower, self.domain.upper, top, self.work)
                 candidates.append((ceiling, INTERVALS))
-            tight, x, qd = self._steepest(norm, ceiling, x) if name == "c_b" else (top, x, None)
+            attained, x, qd = self._steepest(norm, ceiling, x) if name == "c_b" else (top, x, None)
             q = self._at(term, x)
         rigorous, how = min(candidates, key=lambda pair: pair[0])
-        if tight is not None and term.symbolic and abs(tight - rigorous) <= 1e-9 * abs(rigorous):
-            tight = rigorous
+        if attained is not None and term.symbolic and abs(attained - rigorous) <= 1e-9 * abs(rigorous):
+            attained = rigorous
         entries = None
         if name == "c_b" and norm == 2:
             entries = scaled(self.n**2 * max(self._entries(term)))
-        return Bound(name, norm, scaled(rigorous), how, scaled(tight), q, qd, scaled(coefficients), entries)
+        return Bound(name, norm, scaled(rigorous), how, scaled(attained), q, qd, scaled(coefficients), entries)
 
     def _candidates(self, term: Term, norm: float) -> list[tuple[Any, str]]:
         """Guaranteed bounds, the one from coefficients first."""
@@ -248,17 +257,17 @@ class Bounds:
         sums = self._sum(term, norm)
         ring = term.harmonics.alphabet.ring
         shown = sympy.Max(*(express(ring, s) for s in sums))
-        tight = q = None
+        attained = q = None
         if self.compute is not None and len(sums) == 1 and name != "c_b":
             of = lambda q: np.linalg.norm(np.swapaxes(value(q), -1, -2), norm, axis=(-2, -1))  # noqa: E731
             q = rounded(self._at(term, self._optimum(term, of)[1]))
             there = self._sum(term, norm, q)
-            tight, q = (shown, q) if norm != 2 and len(there) == 1 and same(there[0], sums[0]) else (None, None)
+            attained, q = (shown, q) if norm != 2 and len(there) == 1 and same(there[0], sums[0]) else (None, None)
         entries = None
         if name == "c_b" and norm == 2:
             every = largest(list(term.ranges(self.domain.lower, self.domain.upper).magnitudes().flat))
             entries = self.n**2 * sympy.Max(*(express(ring, s) for s in every))
-        return Bound(name, norm, shown, COEFFICIENTS, tight, q, coefficients=shown, entries=entries)
+        return Bound(name, norm, shown, COEFFICIENTS, attained, q, coefficients=shown, entries=entries)
 
     # from below -----------------------------------------------------------------------------------------------------------
 
@@ -272,14 +281,14 @@ class Bounds:
         if self.compute is None:
             return Bound("mu_1", norm, None, "needs numbers for the symbols")
         smallest = lambda M: np.linalg.eigvalsh(M)[:, 0] if norm == 2 else np.linalg.norm(M, norm, axis=(-2, -1))  # noqa: E731
-        tight, x = self._optimum(term, lambda q: -smallest(self.masses(q)))
+        attained, x = self._optimum(term, lambda q: -smallest(self.masses(q)))
         upper = least_eigenvalue if norm == 2 else least_largest_sum
-        below = certify(term.compact, lambda e: upper(term.enclosed(e)), self.domain.lower, self.domain.upper, tight, self.work)
+        below = certify(term.compact, lambda e: upper(term.enclosed(e)), self.domain.lower, self.domain.upper, attained, self.work)
         candidates = [(-below, INTERVALS)]
         if self.reach is not None:
             candidates.append((self.reach.least, LENGTHS))
         rigorous, how = max(candidates, key=lambda pair: pair[0])
-        return Bound("mu_1", norm, rigorous * term.scale, how, -tight * term.scale, self._at(term, x))
+        return Bound("mu_1", norm, rigorous * term.scale, how, -attained * term.scale, self._at(term, x))
 
     def _symbolic_least(self, norm: float) -> Bound:
         if norm == 2:
@@ -288,13 +297,13 @@ class Bounds:
         sums = self._least_sums(self.domain.lower, self.domain.upper)
         ones = [sum(s.values()) for s in sums]
         chosen = sums[int(np.argmax(ones))]
-        tight = q = None
+        attained = q = None
         if self.compute is not None:
             _, x = self._optimum(term, lambda q: -np.linalg.norm(self.masses(q), norm, axis=(-2, -1)))
             q = rounded(self._at(term, x))
             there = self._sum(term, norm, q)
-            tight, q = (express(ring, chosen), q) if len(there) == 1 and same(there[0], chosen) else (None, None)
-        return Bound("mu_1", norm, express(ring, chosen), COEFFICIENTS, tight, q)
+            attained, q = (express(ring, chosen), q) if len(there) == 1 and same(there[0], chosen) else (None, None)
+        return Bound("mu_1", norm, express(ring, chosen), COEFFICIENTS, attained, q)
 
     def _least_sums(self, low: np.ndarray, high: np.ndarray) -> list[Sum]:
         """For each column of M a sum its absolute values do not fall below."""

@@ -23,7 +23,7 @@ class Properties:
 
         properties["skew"].holds          # is dM/dt - 2 C skew?
         properties.mu_2[1].rigorous       # |M(q)|_1 nowhere exceeds this
-        properties.c_b[2].tight           # |c|_2 / |qd|_2^2 reaches this at .q, moving along .qd
+        properties.c_b[2].attained           # |c|_2 / |qd|_2^2 reaches this at .q, moving along .qd
 
     Attributes:
         claims: name -> `Claim`.
@@ -82,11 +82,13 @@ class Properties:
         for claim in self.claims.values():
             where = "" if claim.q is None else f"; at q = {vector(claim.q)}"
             structure.append([claim.statement, {True: "yes", False: "no", None: "?"}[claim.holds], claim.how + where])
-        numbers = [["bound", "norm", "rigorous", "tight", "attained at", "how the rigorous one is known"]]
+        numbers = [["bound", "norm", "rigorous", "attained", "tight", "attained at", "how the rigorous one is known"]]
         for bound in self.bounds:
             where = "" if bound.q is None else f"q = {vector(bound.q)}"
             where += "" if bound.qd is None else f", qd = {vector(bound.qd)}"
-            numbers.append([bound.name, f"{bound.norm:g}", number(bound.rigorous), number(bound.tight), where, bound.how])
+            tight = "" if bound.attained is None else "yes" if bound.is_tight else "?"
+            known = [number(bound.rigorous), number(bound.attained), tight]
+            numbers.append([bound.name, f"{bound.norm:g}", *known, where, bound.how])
         loose = [["bound", "norm", "sum of absolute coefficients", "n^2 max |Gamma_ijk|"]]
         for bound in self.bounds:
             if bound.coefficients is not None:
