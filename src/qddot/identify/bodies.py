@@ -9,11 +9,9 @@ from functools import lru_cache
 import numpy as np
 
 from qddot.algorithms.regressor import named_parameters
-from qddot.model.description import Link
 from qddot.model.drive import Drive
 from qddot.model.field import Floats
 from qddot.model.inertia import Inertia
-from qddot.model.model import Model
 from qddot.robot import Robot
 
 
@@ -27,9 +25,20 @@ def body_inertias(robot: Robot) -> dict[str, np.ndarray]:
 @lru_cache(maxsize=8)
 def without_drives(robot: Robot) -> Robot:
     """The same links with joints that need nothing for themselves. Kept, since its kernels are compiled at the first call."""
+    joints = [replace(joint, drive=None) for joint in robot.model.joints]
+    return Robot(robot.model.copy(joints=joints, transmissions=()))
+
+
+@lru_cache(maxsize=8)
+def coupled_motors(robot: Robot) -> Robot | None:
+    """The motors of the robot that drive several joints at once, and nothing else: no mass, no gravity, no other drive. None where
+    there are no such motors. Its inverse dynamics are what they take of the torques."""
     model = robot.model
+    if not model.transmissions:
+        return None
+    links = [replace(link, inertia=None) for link in model.links]
     joints = [replace(joint, drive=None) for joint in model.joints]
-    return Robot(Model(model.name, model.links, joints, model.frames, model.gravity, doubtful=model.doubtful))
+    return Robot(model.copy(links=links, joints=joints, gravity=(0.0, 0.0, 0.0), doubtful=()))
 
 
 def with_parameters(robot: Robot, inertias: Mapping[str, np.ndarray], drives: Mapping[str, Drive]) -> Robot:
@@ -48,8 +57,8 @@ def with_parameters(robot: Robot, inertias: Mapping[str, np.ndarray], drives: Ma
         if body not in changed:
             links.append(link)
         elif link.name == changed[body]:
-            links.append(Link(link.name, Inertia.from_ten_vector([float(x) for x in inertias[link.name]])))
+            links.append(replace(link, inertia=Inertia.from_ten_vector([float(x) for x in inertias[link.name]])))
         else:
-            links.append(Link(link.name))
+            links.append(replace(link, inertia=None))
     joints = [replace(joint, drive=drives[joint.name]) if joint.name in drives else joint for joint in model.joints]
-    return Robot(Model(model.name, links, joints, model.frames, model.gravity, doubtful=(), constraints=model.constraints))
+    return Robot(model.copy(links=links, joints=joints, doubtful=()))

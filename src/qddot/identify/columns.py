@@ -17,7 +17,7 @@ import numpy as np
 
 from qddot.algorithms.regressor import INERTIAL
 from qddot.errors import InputError, unknown_name
-from qddot.identify.bodies import body_inertias, without_drives
+from qddot.identify.bodies import body_inertias, coupled_motors, without_drives
 from qddot.model.inertia import steiner
 from qddot.model.spatial import Vec, upper
 from qddot.robot import Robot
@@ -49,7 +49,7 @@ class Columns:
     """Parameters to identify. Make them with `Columns.of`, then `fix`, `tie`, `expect` or `known_centres`.
 
     Attributes:
-        robot: as described; the place of its joints and frames is taken as known, and its springs.
+        robot: as described; where its joints and frames are is taken as known, and so are its springs and coupled motors.
         asked: the arguments of `Columns.of`.
         terms: parameters of the drives.
         names: of the free parameters theta (p,).
@@ -282,12 +282,11 @@ class Columns:
 
     def matrix(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
         """The regressor of the free parameters (N, nv, p)."""
-        evaluate = self.evaluator()
-        moved = evaluate.at(q, qd, qdd)
-        return np.stack([moved.row(j) @ self.T[used] for j, used in enumerate(evaluate.used)], axis=1)
+        moved = self.evaluator().at(q, qd, qdd)
+        return np.stack([moved.row(j) @ self.T[used] for j, used in enumerate(moved.evaluator.used)], axis=1)
 
     def known_torque(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """What fixed parameters and the springs of the robot need (N, nv)."""
+        """What fixed parameters, the springs of the robot and its coupled motors need (N, nv)."""
         return self.evaluator().at(q, qd, qdd).known()
 
     def __reduce__(self) -> tuple:
@@ -308,7 +307,8 @@ class Evaluator:
         self.bare = without_drives(robot)
         links = 10 * len(body_inertias(robot))
         self.sprung = any(drive.stiffness for drive in robot.drives.values())
-        self.knows = self.sprung or bool(np.any(columns.constant))
+        self.motors = coupled_motors(robot)
+        self.knows = self.sprung or self.motors is not None or bool(np.any(columns.constant))
         self.loaded = any(term.name.endswith(".load") for term in columns.terms)
         reach = self.bare.regressor(*np.random.default_rng(0).normal(size=(3, 8, robot.nv)))
         self.carried = [np.flatnonzero(np.any(reach[:, j] != 0, axis=0)) for j in range(robot.nv)]
@@ -343,12 +343,15 @@ class Moved(NamedTuple):
         return out
 
     def known(self) -> np.ndarray:
-        """What fixed parameters and springs need (N, nv)."""
+        """What fixed parameters, springs and coupled motors need (N, nv)."""
         columns, used = self.evaluator.columns, self.evaluator.used
         tau = np.zeros_like(self.motion.q)
         if np.any(columns.constant):
             tau = np.stack([self.row(j) @ columns.constant[used[j]] for j in range(tau.shape[1])], axis=1)
-        return tau + columns.robot.spring_torque(self.motion.q, threads=1) if self.evaluator.sprung else tau
+        tau = tau + columns.robot.spring_torque(self.motion.q, threads=1) if self.evaluator.sprung else tau
+        if self.evaluator.motors is not None:
+            tau = tau + self.evaluator.motors.inverse_dynamics(*self.motion[:3], threads=1)
+        return tau
 
 
 def standstill_of(robot: Robot, standstill: float | Mapping[str, float]) -> np.ndarray:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from qddot.algorithms.regressor import INERTIAL
 from qddot.errors import QddotError
 from qddot.identify.base import Base, preference
 from qddot.identify.bodies import body_inertias, with_parameters, without_drives
 from qddot.identify.columns import Columns
-from qddot.model.description import Link
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
-from qddot.model.model import Model
 from qddot.robot import Robot
 
 
@@ -58,16 +57,16 @@ def about_centres(columns: Columns) -> dict[str, str]:
     robot = columns.robot
     order = [columns.names[j] for j in preference(columns.names)]  # so that the same ones are kept
     letters = {name: sympy.Symbol(f"theta{k}") for k, name in enumerate(order) if name.rpartition(".")[0] in robot.body_names}
-    links = {link.name: link for link in with_parameters(robot, body_inertias(robot), {}).model.links}
+    model = with_parameters(without_drives(robot), body_inertias(robot), {}).model
+    links = {link.name: link for link in model.links}
     for body, ten in body_inertias(robot).items():
         whole = Inertia.from_ten_vector([float(x) for x in ten])
         about = Inertia(whole.mass, whole.com, whole.tensor)
         (xx, xy, xz), (_, yy, yz), (_, _, zz) = about.tensor
         values = dict(zip(INERTIAL[4:], (xx, xy, xz, yy, yz, zz)))
         moments = [letters.get(f"{body}.{kind}_c", value) for kind, value in values.items()]
-        links[body] = Link(body, Inertia(letters.get(f"{body}.m", about.mass), about.com, moments))
-    model = without_drives(robot).model
-    symbolic = Robot(Model(robot.name, list(links.values()), model.joints, model.frames, model.gravity, doubtful=()))
+        links[body] = replace(links[body], inertia=Inertia(letters.get(f"{body}.m", about.mass), about.com, moments))
+    symbolic = Robot(model.copy(links=list(links.values())))
     try:
         found = symbolic.equations().identifiability([str(s) for s in letters.values()])
     except QddotError:  # not linear in these letters: the numbers alone must do

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from qddot.identify.bodies import body_inertias, with_parameters
@@ -58,12 +60,17 @@ def identified_robot(columns: Columns, parameters: np.ndarray) -> tuple[Robot, t
         if min(forward, backward) < 0:
             forward = backward = max(get("coulomb"), 0.0)
             left.append(f"{joint}.offset")
-        drives[joint] = Drive(
+        drives[joint] = replace(  # what was found stands for all friction and for the rotor; the rest of the drive stays
+            given,
             viscous=max(get("viscous"), 0.0),
             coulomb=(forward, backward),
             stiffness=given.at_joint.stiffness,
-            rest=given.rest,
-            gear_ratio=given.gear_ratio,
             rotor_inertia=max(get("armature"), 0.0) / given.gear_ratio**2,
+            side="joint",
+            damping=0.0,
+            static=0.0,
+            stribeck_velocity=0.0,
+            load_friction=0.0,
+            rotor_axis=None,
         )
     return with_parameters(robot, inertias, drives), tuple(left)

@@ -35,6 +35,10 @@ class Predictor:
         unknown = [t.name for t in columns.terms if t.name.endswith(".load") or (t.name.endswith("armature") and "+" in t.name)]
         if unknown:
             raise InputError(f"{unknown[0]}: friction by load and coupled motors are not simulated (leave them out of the columns)")
+        if robot.model.transmissions:
+            raise InputError(
+                f"{robot.name} has motors that drive several joints at once, which are not simulated here (use identify)"
+            )
         if min(s.stop - s.start for s in log.segments) < 8:
             raise InputError("a segment of the log is shorter than 8 samples: there is nothing to predict")
         self.columns, self.log = columns, log

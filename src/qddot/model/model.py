@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -90,16 +91,16 @@ class Model:
         return frozenset(symbols_in(*inertias, *self.joints, *self.transmissions, *poses, *self.constraints, self.gravity))
 
     def copy(self, **changes: Any) -> Model:
-        """The model with some of its parts replaced; it is not checked again."""
-        names = ("name", "links", "joints", "frames", "gravity", "doubtful", "constraints", "transmissions")
-        return Model(**{name: getattr(self, name) for name in names} | changes)
+        """The model with some of its parts replaced; it is not checked again. Every changed model is made here, so that no part of
+        a description is lost on the way."""
+        return Model(**{name: getattr(self, name) for name in PARTS} | changes)
 
     def map(self, f: Callable[[Scalar], Scalar]) -> Model:
         """The model with `f` applied to every number except limits."""
         return self.copy(
-            links=[Link(x.name, x.inertia and x.inertia.map(f), x.place) for x in self.links],
+            links=[replace(x, inertia=x.inertia and x.inertia.map(f)) for x in self.links],
             joints=[joint.map(f) for joint in self.joints],
-            frames=[Frame(x.name, x.link, map_scalars(f, x.pose), x.place) for x in self.frames],
+            frames=[replace(x, pose=map_scalars(f, x.pose)) for x in self.frames],
             gravity=map_scalars(f, self.gravity),
             constraints=[x.map(f) for x in self.constraints],
             transmissions=[x.map(f) for x in self.transmissions],
@@ -159,6 +160,10 @@ class Model:
     def over(self, field: Field, *, regrouped: bool = False) -> LiftedModel:
         """The mechanism with every constant lifted into `field`; `regrouped`: with base parameters (see `qddot.model.regroup`)."""
         return LiftedModel(self, field, regrouped)
+
+
+PARTS = tuple(name for name in inspect.signature(Model).parameters if name != "strict")
+"""What a model is made of."""
 
 
 def unused(name: str, taken: set[str]) -> str:

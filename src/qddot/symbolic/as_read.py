@@ -20,8 +20,7 @@ def as_read(model: Model) -> Model:
     frames = [replace(frame, pose=pose_as_read(frame.pose)) for frame in model.frames]
     if joints == list(model.joints) and frames == list(model.frames):
         return model
-    parts = (model.links, joints, frames, model.gravity)
-    return Model(model.name, *parts, doubtful=model.doubtful, constraints=model.constraints)
+    return model.copy(joints=joints, frames=frames)
 
 
 def joint_as_read(joint: Joint) -> Joint:
