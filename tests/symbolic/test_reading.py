@@ -7,6 +7,7 @@ import sympy
 
 import qddot
 from qddot.errors import InputError, UnknownNameError
+from qddot.formats.expression import Scope
 from qddot.symbolic.reading import angle_parts, exactly, read, squared, with_surds
 from qddot.symbolic.ring import NotPolynomialError
 
@@ -107,3 +108,23 @@ def test_names_are_checked(E):
         E.read("m1^2")
     with pytest.raises(InputError, match="is not an expression"):
         E.read(sympy.Eq(a, b))
+
+
+def test_signs_and_magnitudes_are_read_from_texts():
+    drive = qddot.Drive(coulomb=sympy.Symbol("Fs", positive=True), viscous=sympy.Symbol("Fv", positive=True))
+    eq = qddot.Builder("one").body("arm", mass=1.0, com=(1, 0, 0), drive=drive).robot().equations()
+    assert eq.friction_torque[0] == eq.read("Fv*qd1 + Fs*sign(qd1)")
+    assert eq.read("abs(qd1)") == eq.read("sign(qd1)*qd1")
+    assert eq.read("sign(-3) + abs(-2)*Fs") == eq.read("2*Fs - 1")
+
+
+def test_sign_is_a_function_of_equations_and_not_of_descriptions():
+    with pytest.raises(ValueError, match="unknown function 'sign'"):
+        Scope().evaluate("sign(3)")
+
+
+def test_a_symbol_may_stand_before_a_form():
+    eq = qddot.load("point_mass_2r", symbolic=True).equations()
+    m1 = sympy.Symbol("m1", real=True)
+    assert m1 * eq.M == eq.M * m1
+    assert m1 + eq.M - m1 == eq.M

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from qddot.errors import ModelLimitError, near_matches
 from qddot.model.scalar import Scalar, as_scalar
@@ -21,6 +21,7 @@ MAX_DEPTH = 50
 MAX_EXPONENT = 16
 MAX_DEGREE = 64
 FUNCTIONS = ("sin", "cos", "tan", "sqrt")
+EVERY_FUNCTION = (*FUNCTIONS, "sign", "abs")
 RESERVED = (*FUNCTIONS, "pi")
 NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 TOKEN = re.compile(rf"\s*(?:(?P<number>{NUMBER})(?!\w)|(?P<name>[^\W\d]\w*)|(?P<sign>\*\*|[-+*/()]))")
@@ -33,11 +34,17 @@ class Scope:
     Args:
         values: of symbols, as numbers.
         symbols: the names allowed besides; None allows any.
+        functions: those known, some of `EVERY_FUNCTION`; every other name is a symbol.
     """
 
-    def __init__(self, values: Mapping[str, float] | None = None, symbols: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        values: Mapping[str, float] | None = None,
+        symbols: Collection[str] | None = None,
+        functions: Sequence[str] = FUNCTIONS,
+    ) -> None:
         self.values = dict(values or {})
-        self.symbols = symbols
+        self.symbols, self.functions = symbols, functions
 
     def evaluate(self, text: str) -> Scalar:
         """A float, or an exact SymPy expression where the text holds symbols.
@@ -47,12 +54,13 @@ class Scope:
             ModelLimitError: powers of powers, which would be huge written out.
         """
         tokens = _tokens(text)
-        names = _names(tokens)
+        names = _names(tokens, self.functions)
         free = {name for name in names if name not in self.values}
         self._check_names(free)
         values = {name: self.values[name] for name in names - free}
         try:
-            value = _Parser(tokens, _exact(free, values) if free else _floats(values)).whole()
+            arithmetic = _exact(free, values, self.functions) if free else _floats(values, self.functions)
+            value = _Parser(tokens, arithmetic).whole()
             return as_scalar(_finite(value) if free else value)
         except (OverflowError, ZeroDivisionError, TypeError):
             raise ValueError("its value is not a finite real number") from None
@@ -95,8 +103,8 @@ def _degree(value: Scalar) -> float:
     return max(inner, default=1 if value.is_Symbol else 0)
 
 
-def _names(tokens: list[tuple[str, str]]) -> set[str]:
-    return {word for kind, word in tokens if kind == "name" and word not in RESERVED}
+def _names(tokens: list[tuple[str, str]], functions: Sequence[str] = FUNCTIONS) -> set[str]:
+    return {word for kind, word in tokens if kind == "name" and word != "pi" and word not in functions}
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
@@ -122,11 +130,12 @@ class _Arithmetic:
         self.number, self.names, self.functions, self.power = number, names, functions, power
 
 
-def _floats(values: Mapping[str, float]) -> _Arithmetic:
-    return _Arithmetic(float, {"pi": math.pi, **values}, {name: getattr(math, name) for name in FUNCTIONS}, pow)
+def _floats(values: Mapping[str, float], functions: Sequence[str]) -> _Arithmetic:
+    known = {"sign": lambda x: float((x > 0) - (x < 0)), "abs": abs}
+    return _Arithmetic(float, {"pi": math.pi, **values}, {name: known.get(name) or getattr(math, name) for name in functions}, pow)
 
 
-def _exact(free: Collection[str], values: Mapping[str, float]) -> _Arithmetic:
+def _exact(free: Collection[str], values: Mapping[str, float], functions: Sequence[str]) -> _Arithmetic:
     import sympy
 
     def number(text: str) -> Scalar:
@@ -146,7 +155,8 @@ def _exact(free: Collection[str], values: Mapping[str, float]) -> _Arithmetic:
         "pi": sympy.pi,
         **{k: sympy.Float(v) for k, v in values.items()},
     }
-    return _Arithmetic(number, names, {name: getattr(sympy, name) for name in FUNCTIONS}, power)
+    called = {name: sympy.Abs if name == "abs" else getattr(sympy, name) for name in functions}
+    return _Arithmetic(number, names, called, power)
 
 
 class _Parser:
@@ -198,13 +208,14 @@ class _Parser:
         self.at += 1
         if kind == "number":
             return self.arithmetic.number(word)
-        if kind == "name" and word in FUNCTIONS:
+        known = self.arithmetic.functions
+        if kind == "name" and word in known:
             if not self.taken("("):
                 raise ValueError(f"the function {word} needs parentheses")
-            return self.arithmetic.functions[word](self.closed())
+            return known[word](self.closed())
         if kind == "name":
             if self.taken("("):
-                raise ValueError(f"unknown function {word!r}; known: {', '.join(FUNCTIONS)}")
+                raise ValueError(f"unknown function {word!r}; known: {', '.join(known)}")
             return self.arithmetic.names[word]
         raise ValueError("neither a number nor an expression: " + (f"unexpected {word!r}" if word else "it ends too early"))
 

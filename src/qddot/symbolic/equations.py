@@ -91,7 +91,7 @@ class Equations:
         return self.alphabet.ring.constant(x) if isinstance(x, (int, Fraction, np.integer)) else x
 
     def read(self, expression: Any) -> Poly:
-        """A SymPy expression, or its text, in the letters of these equations: `m2*L1*L2*cos(q1 + q2)*qd1**2`."""
+        """A SymPy expression, or its text, in the letters of these equations: `m2*L1*L2*cos(q1 + q2)*qd1**2`, `sign(qd1)`."""
         from qddot.symbolic.expressions import read_expression
 
         return read_expression(self, expression)

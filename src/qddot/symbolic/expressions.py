@@ -49,12 +49,13 @@ def read_expression(equations: Equations, expression: Any) -> Poly:
 
 def parsed(text: str) -> Any:
     """A text as a SymPy expression; `sqrt(2)` and `1/3` are not rounded."""
-    from qddot.formats.expression import Scope
+    from qddot.formats.expression import EVERY_FUNCTION, Scope
 
+    scope = Scope(functions=EVERY_FUNCTION)
     try:
-        value = Scope().evaluate(text)
+        value = scope.evaluate(text)
         if isinstance(value, float):  # numbers alone are evaluated in floats, beside a symbol they stay exact
-            return Scope().evaluate(f"({text})*one").subs(sympy.Symbol("one", real=True), 1) if value else sympy.Integer(0)
+            return scope.evaluate(f"({text})*one").subs(sympy.Symbol("one", real=True), 1) if value else sympy.Integer(0)
     except ValueError as error:
         raise InputError(f"{text!r}: {error}") from None
     return value

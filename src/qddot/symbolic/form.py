@@ -27,6 +27,7 @@ class Form:
     """
 
     __array_priority__ = 100
+    _op_priority = 100  # SymPy's: `m1 * form` with a symbol on the left is left to the form
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, equations: Equations, entries: Any, name: str = "") -> None:
