@@ -388,6 +388,30 @@ def export_c(
         click.echo(str(path))
 
 
+@main.command()
+@click.argument("robot", type=RobotName())
+@click.argument("file", type=click.Path(dir_okay=False))
+@click.argument("quantities", metavar="QUANTITY...", type=QuantityName(), nargs=-1, required=True)
+@click.option("--frame", help="Frame of poses and Jacobians; the only tip if not given.")
+@click.option("--wrench", is_flag=True, help="External forces as an input of dynamics.")
+@click.option(
+    "--option", "-o", "options", type=Option(), multiple=True, help="As of `qddot compute`; for all quantities that have it."
+)
+@robot_options
+def export_js(
+    robot: str, file: str, quantities: tuple[str, ...], frame: str | None, wrench: bool,
+    options: tuple[tuple[str, str], ...], **how: Any,
+) -> None:  # fmt: skip
+    """Write each QUANTITY of ROBOT as a function of the JavaScript module FILE.
+
+    \b
+    qddot export-js arm7 arm7.mjs inverse_dynamics mass_matrix
+    """
+    chosen = {**dict(options), **({"frame": frame} if frame is not None else {}), **({"wrench": True} if wrench else {})}
+    with plainly():
+        click.echo(str(qddot.load(robot, **how).export_js(file, list(quantities), **chosen)))
+
+
 # identification -------------------------------------------------------------------------------------------------------
 
 

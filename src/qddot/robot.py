@@ -793,6 +793,30 @@ class Robot:
         about = {"draw": self.random_configuration, "about": lambda quantity: summary(getattr(Robot, quantity))}
         return export_c(self._evaluate, directory, quantities, precision=precision, name=name, options=options, **about)
 
+    def export_js(self, path: str | Path, quantities: Any, **options: Any) -> Path:
+        """Quantities as functions of one JavaScript module, for a web page or Node.
+
+            robot.export_js("arm.mjs", ["inverse_dynamics", "mass_matrix"])
+
+        Each function takes its inputs and then the arrays it fills, such as `mass_matrix(q, M)` with `M = new Float64Array(49)`.
+        The module imports nothing and keeps no state. Names of the robot's parts do not appear in it.
+
+        Args:
+            path: of the file, `.mjs` or `.js`; replaced if it is there.
+            quantities, options: as of `export_c`. A quantity asked for again, with other options, becomes `jacobian_2`.
+
+        Returns:
+            The path.
+
+        Raises:
+            UnknownNameError: no such quantity or frame.
+            InputError: no such option, or another ending of the file's name.
+            UnboundSymbolError: the robot still holds symbols.
+        """
+        from qddot.compile.javascript import export_js
+
+        return export_js(self._evaluate, path, quantities, options, lambda quantity: summary(getattr(Robot, quantity)))
+
     # equations --------------------------------------------------------------------------------------------------------
 
     def equations(self, parameters: str = "given") -> Equations:

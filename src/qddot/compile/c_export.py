@@ -20,7 +20,6 @@ from qddot.algorithms.quantities import QUANTITIES
 from qddot.compile.c_selftest import STATES, expected, selftest
 from qddot.compile.c_source import NOT_INLINED, PRECISIONS, Precision, c_function, margins, prototype, shown
 from qddot.compile.evaluate import Evaluator
-from qddot.compile.kernel import Kernel
 from qddot.compile.trace import Request
 from qddot.errors import InputError, near_matches, unknown_name
 from qddot.graph.program import Program
@@ -58,11 +57,7 @@ class Function(NamedTuple):
     name: str
     request: Request
     wrench: bool
-    kernel: Kernel
-
-    @property
-    def program(self) -> Program:
-        return self.kernel.program
+    program: Program
 
 
 Quantities = str | Sequence[str | tuple[str, Mapping[str, Any]]] | Mapping[str, Mapping[str, Any]]
@@ -92,13 +87,16 @@ def export_c(
     if precision not in PRECISIONS:
         raise InputError(f"precision={precision!r} is not one of {', '.join(map(repr, PRECISIONS))}")
     real, prefix = PRECISIONS[precision], chosen(name) if name is not None else identifier(evaluator.model.name)
-    functions = plan(evaluator, prefix, requests(quantities), options, real)
+    functions = plan(evaluator, f"{prefix}_", requests(quantities), options, real.dtype)
+    for f in functions:
+        refuse_empty(f.program)
+    kernel = lambda f: evaluator.joint_kernel((f.request,), real.dtype, wrench=f.wrench)  # noqa: E731
     mechanism = evaluator.model.mechanism
     states = random_states(mechanism, evaluator, draw)
     files = {
         f"{prefix}.h": header(prefix, functions, real, mechanism, about),
         f"{prefix}.c": source(prefix, functions, real),
-        f"{prefix}_selftest.c": selftest(prefix, {f.name: expected(f.kernel, states, real) for f in functions}, real),
+        f"{prefix}_selftest.c": selftest(prefix, {f.name: expected(kernel(f), states, real) for f in functions}, real),
         "CMakeLists.txt": BUILD.format(name=prefix),
     }
     folder = Path(directory)
@@ -138,9 +136,9 @@ def requests(quantities: Quantities) -> list[tuple[str, dict[str, Any]]]:
 
 
 def plan(
-    evaluator: Evaluator, prefix: str, wanted: list[tuple[str, dict[str, Any]]], common: Mapping[str, Any], real: Precision
+    evaluator: Evaluator, prefix: str, wanted: list[tuple[str, dict[str, Any]]], common: Mapping[str, Any], dtype: np.dtype
 ) -> list[Function]:
-    """The functions to write. Options for all go to those that have them.
+    """The functions to write; their names begin with `prefix`. Options for all go to those that have them.
 
     Raises:
         UnknownNameError, InputError: as `Robot.export_c`.
@@ -164,9 +162,8 @@ def plan(
             raise InputError(f"{quantity} is asked for twice with the same options")
         before = sum(f.request.quantity == quantity for f in functions)
         with np.errstate(over="ignore"):  # numbers too large for a float are refused when they are written
-            kernel = evaluator.joint_kernel((request,), real.dtype, wrench=wrench)
-        refuse_empty(kernel.program)
-        functions.append(Function(f"{prefix}_{quantity}{f'_{before + 1}' if before else ''}", request, wrench, kernel))
+            program = evaluator.program((request,), dtype, wrench=wrench)
+        functions.append(Function(f"{prefix}{quantity}{f'_{before + 1}' if before else ''}", request, wrench, program))
     return functions
 
 
@@ -224,9 +221,11 @@ against it. A parameter wrench has one row a moving link: the external force on 
 Nothing is allocated and no state is kept: every function may be called at any time from any thread. An output may be the same
 array as an input, but not as another output. Inputs are not checked: a number that is not finite gives results that are not.
 
-A function that returns int gives 0; or, where its quantity does not exist, the number (from 1) of the column of the mass matrix
-that is not positive definite (of the analytic Jacobian: 1 where its angles are singular), and it then writes nothing.
+A function that returns something gives 0; or, where its quantity does not exist, the number (from 1) of the column of the mass
+matrix that is not positive definite (of the analytic Jacobian: 1 where its angles are singular), and it then writes nothing.
+"""
 
+COMPILERS = """
 Whether a product and a sum are rounded together is left to the compiler (GCC, Clang: -ffp-contract). Do not compile with
 -ffast-math.
 """
@@ -267,7 +266,7 @@ endforeach()
 def header(prefix: str, functions: Sequence[Function], real: Precision, mechanism: Mechanism, about: Callable[[str], str]) -> str:
     """Conventions, then a prototype for each function."""
     guard, frames = f"QDDOT_{prefix.upper()}_H", list(mechanism.frames)
-    lines = [*comment(introduction(mechanism)), "", f"#ifndef {guard}", f"#define {guard}", ""]
+    lines = [*comment(introduction(mechanism, COMPILERS)), "", f"#ifndef {guard}", f"#define {guard}", ""]
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
     for f in functions:
         lines += comment(description(f, frames, about))
@@ -282,10 +281,10 @@ def source(prefix: str, functions: Sequence[Function], real: Precision) -> str:
     return "\n".join([f'#include "{prefix}.h"', "", "#include <math.h>", "", *cut, *bodies])
 
 
-def introduction(mechanism: Mechanism) -> list[str]:
+def introduction(mechanism: Mechanism, of_the_language: str = "") -> list[str]:
     """What holds for every function."""
     nq, nv = mechanism.nq, mechanism.nv
-    general = CONVENTIONS + (QUATERNIONS if nq != nv else "")
+    general = CONVENTIONS + of_the_language + (QUATERNIONS if nq != nv else "")
     order = f"q has nq = {nq} elements; qd, qdd and tau have nv = {nv}. Joints are numbered from 0, in the order of joint_names:"
     return [
         f"Equations of motion of a robot with {nv} degrees of freedom. Written by qddot: do not edit.",

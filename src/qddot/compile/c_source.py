@@ -12,7 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -65,12 +65,47 @@ class Precision(NamedTuple):
             raise InputError(f"{float(x):.6g} is too large for a C {self.real}")
         return f"{value!s}{self.suffix}"
 
+    def constant(self, name: str, code: str) -> str:
+        """A statement that gives a value its name."""
+        return f"const {self.real} {name} = {code};"
+
+    def call(self, function: str, arguments: str) -> str:
+        """One of `FUNCTIONS`."""
+        return f"{function}{self.suffix}({arguments})"
+
+    def sign(self, code: str) -> str:
+        zero = self.literal(0.0)
+        return f"({self.real})(({code} > {zero}) - ({code} < {zero}))"
+
+    def array(self, name: str, is_input: bool) -> str:
+        """A parameter of a part."""
+        return f"{'const ' * is_input}{self.real} *{name}"
+
+    def part_head(self, name: str, parameters: str) -> str:
+        return f"PART void {name}({parameters})"
+
+    def room(self, size: int) -> str:
+        """A statement that makes the array `w`."""
+        return f"{self.real} w[{size}];"
+
 
 PRECISIONS = {"double": Precision("double", "", np.dtype(np.float64)), "float": Precision("float", "f", np.dtype(np.float32))}
 
 
+class Language(Protocol):
+    """How a language of C's family writes what they do not write alike; everything else here serves all of them."""
+
+    def literal(self, x: float) -> str: ...
+    def constant(self, name: str, code: str) -> str: ...
+    def call(self, function: str, arguments: str) -> str: ...
+    def sign(self, code: str) -> str: ...
+    def array(self, name: str, is_input: bool) -> str: ...
+    def part_head(self, name: str, parameters: str) -> str: ...
+    def room(self, size: int) -> str: ...
+
+
 class Text(NamedTuple):
-    """A piece of C, how tightly it binds, and how its opposite is written where that has one sign less."""
+    """A piece of code, how tightly it binds, and how its opposite is written where that has one sign less."""
 
     code: str
     binding: int = ATOM
@@ -103,16 +138,23 @@ def prototype(program: Program, name: str, precision: Precision) -> str:
 
 def c_function(program: Program, name: str, precision: Precision) -> Iterator[str]:
     """The lines of the function; before it, the parts of a long one (`NOT_INLINED` must stand above)."""
-    printer = Printer(program, precision)
+    parts, lines = straight_line(program, name, precision)
+    used = arrays([*parts, *lines])
+    unused = [f"(void){x.name};" for x in program.inputs if x.name not in used]
+    yield from (*parts, *braced(prototype(program, name, precision), [*unused, *lines]))
+
+
+def straight_line(program: Program, name: str, language: Language) -> tuple[list[str], list[str]]:
+    """The parts of a long function, in full, and what stands between the braces of the function itself."""
+    printer = Printer(program, language)
     statements = list(printer.statements())
     checks, results = list(printer.checks()), list(printer.results())
-    unused = [f"(void){x.name};" for x in program.inputs if x.name not in arrays(statements)]
+    functions: list[str] = []
     if len(statements) + len(results) > PART:
-        parts = Parts(program, name, precision.real, statements, checks, results)
-        yield from parts.functions()
+        parts = Parts(program, name, language, statements, checks, results)
+        functions = list(parts.functions())
         statements, checks, results = parts.calls()
-    success = ["return 0;"] if margins(program) else []
-    yield from braced(prototype(program, name, precision), [*unused, *statements, *checks, *results, *success])
+    return functions, [*statements, *checks, *results, *(["return 0;"] if margins(program) else [])]
 
 
 def braced(head: str, lines: Iterable[str]) -> Iterator[str]:
@@ -139,9 +181,9 @@ class Parts:
     """
 
     def __init__(
-        self, program: Program, name: str, real: str, statements: list[str], checks: list[str], results: list[str]
+        self, program: Program, name: str, language: Language, statements: list[str], checks: list[str], results: list[str]
     ) -> None:
-        self.name, self.real = name, real
+        self.name, self.language = name, language
         pieces = cut(statements)
         crossing = (t for k, piece in enumerate(pieces) for t in temporaries(piece) if t < k * PART)
         needed = (*crossing, *temporaries(checks), *temporaries(results))
@@ -149,8 +191,8 @@ class Parts:
         self.first = [list(self.connected(piece, k * PART)) for k, piece in enumerate(pieces)]
         self.checks = [self.from_places(line) for line in checks]
         self.last = [[self.from_places(line) for line in piece] for piece in cut(results)]
-        self.types = {x.name: f"const {real} *{x.name}" for x in program.inputs} | {"w": f"{real} *w"}
-        self.types |= {x.name: f"{real} *{x.name}" for x in shown(program)}
+        self.types = {x.name: language.array(x.name, True) for x in program.inputs}
+        self.types |= {name: language.array(name, False) for name in ("w", *(x.name for x in shown(program)))}
 
     def connected(self, piece: list[str], start: int) -> Iterator[str]:
         """What a piece needs of others is read before its first use, what others need of it is stored at once."""
@@ -159,7 +201,7 @@ class Parts:
             for t in dict.fromkeys(temporaries([line])):
                 if t < start and t not in here:
                     here.add(t)
-                    yield f"const {self.real} t{t} = w[{self.places[t]}];"
+                    yield self.language.constant(f"t{t}", f"w[{self.places[t]}]")
             yield line
             if number in self.places:
                 yield f"w[{self.places[number]}] = t{number};"
@@ -176,13 +218,13 @@ class Parts:
         """One for each piece."""
         for k, piece in enumerate((*self.first, *self.last), 1):
             parameters = ", ".join(self.types[name] for name in self.used(piece))
-            yield from braced(f"PART void {self.name}_part{k}({parameters})", piece)
+            yield from braced(self.language.part_head(f"{self.name}_part{k}", parameters), piece)
 
     def calls(self) -> tuple[list[str], list[str], list[str]]:
         """The function itself: every piece in turn, the checks before those that write."""
         pieces = enumerate((*self.first, *self.last), 1)
         calls = [f"{self.name}_part{k}({', '.join(self.used(piece))});" for k, piece in pieces]
-        room = [f"{self.real} w[{len(self.places)}];"] if self.places else []
+        room = [self.language.room(len(self.places))] if self.places else []
         return [*room, *calls[: len(self.first)]], self.checks, calls[len(self.first) :]
 
 
@@ -202,8 +244,8 @@ class Printer:
         kept: nodes that need a name: outputs, and what stands twice in one expression.
     """
 
-    def __init__(self, program: Program, precision: Precision) -> None:
-        self.program, self.precision = program, precision
+    def __init__(self, program: Program, language: Language) -> None:
+        self.program, self.language = program, language
         self.text: dict[Expr, Text] = {}
         self.uses = Counter(a for node in program.nodes for a in node.args if a.__class__ is Expr)
         self.kept = {x for output in program.outputs for x in output.values if x.__class__ is Expr}
@@ -214,7 +256,7 @@ class Printer:
         for node in self.program.nodes:
             text = self.expression(node)
             if self.is_named(node, text):
-                yield f"const {self.precision.real} t{number} = {text.code};"
+                yield self.language.constant(f"t{number}", text.code)
                 text = Text(f"t{number}")
                 number += 1
             self.text[node] = text
@@ -230,7 +272,7 @@ class Printer:
         found = margins(self.program)
         for column, x in reversed(list(enumerate(found.values if found else (), 1))):
             if x.__class__ is Expr or not x > 0:
-                yield f"if (!({self.operand(x).code} > {self.precision.literal(0.0)})) return {column};"
+                yield f"if (!({self.operand(x).code} > {self.language.literal(0.0)})) return {column};"
 
     def results(self) -> Iterator[str]:
         """Write the outputs."""
@@ -242,26 +284,25 @@ class Printer:
         """A node by its name or in full, or a number."""
         if x.__class__ is Expr:
             return self.text[x]
-        code = self.precision.literal(x)
+        code = self.language.literal(x)
         return Text(code, SIGNED, Text(code[1:])) if code.startswith("-") else Text(code)
 
     def expression(self, node: Expr) -> Text:
         if node.op == "var":
             source, element = node.args
             return Text(f"{self.program.inputs[source].name}[{element}]")
-        real, suffix, zero = self.precision.real, self.precision.suffix, self.precision.literal(0.0)
         a, *rest = (self.operand(x) for x in node.args)
         if node.op in BINARY:
             return binary(node.op, a, rest[0])
         if node.op == "neg":
             return Text(f"-{a.within(ATOM)}", SIGNED, a)
         if node.op in FUNCTIONS:
-            return Text(f"{node.op}{suffix}({', '.join(x.code for x in (a, *rest))})")
+            return Text(self.language.call(node.op, ", ".join(x.code for x in (a, *rest))))
         if node.op == "sign":
-            return Text(f"({real})(({a.code} > {zero}) - ({a.code} < {zero}))")
+            return Text(self.language.sign(a.code))
         if node.op == "select":
-            return Text(f"{a.within(SUM)} > {zero} ? {rest[0].code} : {rest[1].code}", SELECTION)
-        raise ValueError(f"no C for {node.op!r}")
+            return Text(f"{a.within(SUM)} > {self.language.literal(0.0)} ? {rest[0].code} : {rest[1].code}", SELECTION)
+        raise ValueError(f"no way to write {node.op!r}")
 
 
 def binary(op: str, a: Text, b: Text) -> Text:

@@ -1,0 +1,76 @@
+"""A program as a JavaScript function: `function mass_matrix(q, M)`, which fills its last arrays.
+
+Written as C is, statement by statement (see `c_source`), so a browser rounds as the graph says; sine and cosine are its own, as C's
+are those of its library.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qddot.compile.c_export import Quantities, comment, description, introduction, plan, requests, write_whole
+from qddot.compile.c_source import braced, shown, straight_line
+from qddot.compile.evaluate import Evaluator
+from qddot.errors import InputError
+from qddot.graph.program import Program
+
+
+class JavaScript:
+    """What JavaScript writes otherwise than C: it has one kind of number, and its functions stand in `Math`."""
+
+    def literal(self, x: float) -> str:
+        if math.isfinite(x):
+            return repr(float(x)).removesuffix(".0")
+        return "NaN" if math.isnan(x) else "Infinity" if x > 0 else "-Infinity"
+
+    def constant(self, name: str, code: str) -> str:
+        return f"const {name} = {code};"
+
+    def call(self, function: str, arguments: str) -> str:
+        return f"Math.{function}({arguments})"
+
+    def sign(self, code: str) -> str:
+        return f"Math.sign({code})"
+
+    def array(self, name: str, is_input: bool) -> str:
+        return name
+
+    def part_head(self, name: str, parameters: str) -> str:
+        return f"function {name}({parameters})"
+
+    def room(self, size: int) -> str:
+        return f"const w = new Float64Array({size});"
+
+
+def javascript_function(program: Program, name: str, prefix: str = "") -> Iterator[str]:
+    """The lines of the function, `prefix` before its head; before it, the parts of a long one."""
+    parts, lines = straight_line(program, name, JavaScript())
+    arrays = ", ".join(x.name for x in (*program.inputs, *shown(program)))
+    yield from (*parts, *braced(f"{prefix}function {name}({arrays})", lines))
+
+
+def export_js(
+    evaluator: Evaluator, path: str | Path, quantities: Quantities, options: Mapping[str, Any], about: Callable[[str], str]
+) -> Path:
+    """Write a module and return its path; `about` gives one sentence on a quantity.
+
+    Raises:
+        UnknownNameError, InputError: as `Robot.export_js`.
+        OSError: the file cannot be written.
+    """
+    path = Path(path)
+    if path.suffix not in (".js", ".mjs"):
+        raise InputError(f"{path.name!r} ends in {path.suffix!r}: a JavaScript module is written to .mjs or .js")
+    functions = plan(evaluator, "", requests(quantities), options, np.dtype(float))
+    mechanism = evaluator.model.mechanism
+    lines = [*comment(introduction(mechanism)), ""]
+    for f in functions:
+        lines += comment(description(f, list(mechanism.frames), about))
+        lines += javascript_function(f.program, f.name, "export ")
+    write_whole(path, "\n".join(lines))
+    return path
