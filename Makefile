@@ -9,7 +9,9 @@ STAMP := .venv/.installed
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt
+WEB := $(wildcard web/*.* web/.npmrc web/src/*)
+
+$(STAMP): pyproject.toml constraints.txt hatch_build.py $(WEB)
 	$(PYTHON) -c "import sys; sys.exit('qddot needs Python 3.11 or newer, this is ' + sys.version.split()[0]) if sys.version_info < (3, 11) else None"
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[test,lint,docs]"

@@ -123,6 +123,10 @@ class MissingExtraError(QddotError, ImportError):
     """An optional package is needed for this and is not installed."""
 
 
+class NoAssetError(QddotError, RuntimeError):
+    """This installation lacks a file that is built, and not part of the source."""
+
+
 class ModelWarning(UserWarning):
     """Something unusual in a description that was kept as it is."""
 

