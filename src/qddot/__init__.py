@@ -44,6 +44,7 @@ from qddot.errors import (
     QddotError,
     RankWarning,
     SingularityError,
+    SpeedWarning,
     UnboundSymbolError,
     UnknownNameError,
 )
@@ -83,6 +84,7 @@ __all__ = [
     "RankWarning",
     "Robot",
     "SingularityError",
+    "SpeedWarning",
     "Transmission",
     "UnboundSymbolError",
     "UnknownNameError",

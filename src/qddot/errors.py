@@ -135,6 +135,10 @@ class InputWarning(UserWarning):
     """An array that is legal but probably not meant."""
 
 
+class SpeedWarning(UserWarning):
+    """Something works here, but slower than elsewhere."""
+
+
 class RankWarning(UserWarning):
     """Some constraints follow from the others, so the force of each is not determined."""
 

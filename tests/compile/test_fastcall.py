@@ -11,11 +11,11 @@ import pytest
 
 import qddot
 from qddot import InputError, InputWarning, SingularityError
-from qddot.compile import fastcall
+from qddot.compile.layout import why_no_direct_entry
 from qddot.robot import Robot
 from tests.robots import random_model
 
-pytestmark = pytest.mark.skipif(not fastcall.is_supported(), reason="no fast path on this Python or NumPy")
+pytestmark = pytest.mark.skipif(sys.implementation.name != "cpython" and bool(why_no_direct_entry()), reason="not CPython")
 
 Z = np.zeros(2)
 

@@ -2,22 +2,21 @@
 
 A call with contiguous float64 vectors of the right length and finite numbers runs the kernel at once and returns a new array.
 Anything else (a batch, a list, a keyword, a NaN, a singular state) goes to the ordinary method, which does it or says why not. The
-code is LLVM IR against the layout of CPython's and NumPy's public structures, which is verified at start-up; where it differs there
-is no fast path, and nothing else changes.
+code is LLVM IR against the layout of CPython's and NumPy's public structures (`layout`), which is verified at start-up; where it
+differs there is no fast path, a warning says so, and nothing else changes.
 """
 
 from __future__ import annotations
 
 import ctypes
 import struct
-import sys
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
+from qddot.compile import layout
+from qddot.compile.layout import BYTES, DATA, DESCR, DIMENSIONS, DOUBLE, ITEMS, NDIM, STRIDES, TYPE
 from qddot.compile.llvm import Code, Computer, load_module
 from qddot.compile.peaks import FAR
 from qddot.graph.program import Program
@@ -25,12 +24,9 @@ from qddot.graph.program import Program
 FAR_BITS = struct.unpack("<q", struct.pack("<d", FAR))[0]
 INFINITE_BITS = struct.unpack("<q", struct.pack("<d", np.inf))[0]
 MAGNITUDE = (1 << 63) - 1
-DATA, NDIM, DIMENSIONS, STRIDES, DESCR = 16, 24, 32, 40, 56  # of PyArrayObject
-ITEMS, BYTES = 24, 32  # of a tuple, of a bytes object
-VECTORCALL, DECREF, ARRAY_TYPE, ARRAY_NEW, FLOAT64, KERNEL = range(6)  # places in the table
+VECTORCALL, INCREF, DECREF, ARRAY_TYPE, ARRAY_NEW, FLOAT64, KERNEL = range(7)  # places in the table
 FASTCALL_KEYWORDS, NOARGS = 0x82, 0x04
 LARGEST = 1000  # elements of an argument: the tests on numbers are unrolled
-DOUBLE = 12  # NPY_DOUBLE
 
 
 class MethodDef(ctypes.Structure):
@@ -41,7 +37,7 @@ def fast_entry(program: Program, single: Code, computer: Computer, fallback: Cal
     """A builtin that takes the program's inputs as positional vectors; None where there can be no fast path."""
     outputs = [x for x in program.outputs if x.name != "margins"]
     sizes = [x.size for x in (*program.inputs, *program.outputs)]
-    if not is_supported() or len(outputs) != 1 or any(len(x.shape) != 1 for x in program.inputs) or max(sizes) > LARGEST:
+    if not layout.has_direct_entry() or len(outputs) != 1 or any(len(x.shape) != 1 for x in program.inputs) or max(sizes) > LARGEST:
         return None
     module = "\n".join([*helpers(program), *entry(program)])
     code = load_module(module, "entry", computer)
@@ -53,7 +49,7 @@ def bound_entry(
     program: Program, single: Code, computer: Computer, fallback: Callable, arrays: Sequence[np.ndarray], result: object
 ) -> Callable | None:
     """A builtin without arguments that runs the kernel on fixed arrays, outputs after inputs, and returns `result`."""
-    if not is_supported() or max(x.size for x in (*program.inputs, *program.outputs)) > LARGEST:
+    if not layout.has_direct_entry() or max(x.size for x in (*program.inputs, *program.outputs)) > LARGEST:
         return None
     module = "\n".join([*helpers(program), *bound(program)])
     code = load_module(module, "entry", computer)
@@ -64,12 +60,19 @@ def bound_entry(
 def builtin(name: str, code: Code, fallback: Callable, owner: Any, flags: int, doc: str, more: Sequence[int] = ()) -> Callable:
     """A Python function object around machine code. Its `self` is a tuple the garbage collector can look through."""
     single = owner if isinstance(owner, Code) else owner[0]
-    addresses = [*python_addresses(), *numpy_addresses(), single.kernel, *more]
+    addresses = [*functions_and_types(), single.kernel, *more]
     table = struct.pack(f"<{len(addresses)}Q", *addresses)
     definition = MethodDef(name.encode(), code.loop, flags, doc.encode())
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     return make(ctypes.addressof(definition), (fallback, table, definition, code, owner), None)
+
+
+def functions_and_types() -> list[int]:
+    """Addresses of what the code calls and compares with, in the order of the places above."""
+    python = [layout.function_address(name) for name in ("PyObject_Vectorcall", "Py_IncRef", "Py_DecRef")]
+    api = layout.array_api()
+    return [*python, api[layout.ARRAY_TYPE], api[layout.ARRAY_NEW], id(np.dtype(np.float64))]
 
 
 # IR -------------------------------------------------------------------------------------------------------------------------
@@ -126,7 +129,8 @@ def bound(program: Program) -> Iterable[str]:
         test = f"@not_positive{x.size}(ptr %at{i})" if x.name == "margins" else f"@beyond{x.size}(ptr %at{i}, i64 {INFINITE_BITS})"
         yield f"%wrong{i} = call i1 {test}\nbr i1 %wrong{i}, label %slow, label %fine{i}\nfine{i}:"
     yield from word("%result", KERNEL + 1)
-    yield "%count = load i64, ptr %result\n%more = add i64 %count, 1\nstore i64 %more, ptr %result\nret ptr %result"
+    yield from word("%incref", INCREF)
+    yield "call void %incref(ptr %result)\nret ptr %result"
     yield from fallback("null", "0", "null")
 
 
@@ -151,7 +155,7 @@ def vector_argument(i: int, size: int, limit: int) -> Iterable[str]:
     if i == 0:
         yield from word("%array_type", ARRAY_TYPE)
         yield from word("%float64", FLOAT64)
-    yield field(f"%type{i}", f"%a{i}", 8, "ptr")
+    yield field(f"%type{i}", f"%a{i}", TYPE, "ptr")
     yield f"%is{i} = icmp eq ptr %type{i}, %array_type\nbr i1 %is{i}, label %array{i}, label %slow\narray{i}:"
     yield field(f"%nd{i}", f"%a{i}", NDIM, "i32") + f"\n%flat{i} = icmp eq i32 %nd{i}, 1"
     yield field(f"%descr{i}", f"%a{i}", DESCR, "ptr") + f"\n%real{i} = icmp eq ptr %descr{i}, %float64"
@@ -201,42 +205,3 @@ def fallback(args: str, nargs: str, kwnames: str) -> Iterable[str]:
     yield f"%slow_second = getelementptr i8, ptr %self, i64 {ITEMS + 8}\n%slow_bytes = load ptr, ptr %slow_second"
     yield f"%slow_table = getelementptr i8, ptr %slow_bytes, i64 {BYTES}\n%vectorcall = load ptr, ptr %slow_table"
     yield f"%answer = call ptr %vectorcall(ptr %method, ptr {args}, i64 {nargs}, ptr {kwnames})\nret ptr %answer\n}}"
-
-
-# the layout it relies on ----------------------------------------------------------------------------------------------------
-
-
-def python_addresses() -> tuple[int, int]:
-    """PyObject_Vectorcall and Py_DecRef."""
-    functions = ctypes.pythonapi.PyObject_Vectorcall, ctypes.pythonapi.Py_DecRef
-    vectorcall, decref = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in functions)
-    return vectorcall, decref
-
-
-def numpy_addresses() -> tuple[int, int, int]:
-    """PyArray_Type, PyArray_New and the float64 descriptor."""
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    api = ctypes.cast(pointer(_multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
-    return api[2] or 0, api[93] or 0, id(np.dtype(np.float64))
-
-
-@cache
-def is_supported() -> bool:
-    """True if objects look as the IR expects: a 64-bit CPython with its lock, and NumPy's array fields in their places."""
-    if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or sys.byteorder != "little":
-        return False
-    if object.__basicsize__ != 16 or tuple.__basicsize__ != ITEMS or bytes.__basicsize__ != BYTES + 1:
-        return False
-    if numpy_addresses()[0] != id(np.ndarray):
-        return False
-    probe = np.arange(12.0).reshape(3, 4)[:, ::2]
-    word_at = lambda offset: ctypes.c_int64.from_address(id(probe) + offset).value  # noqa: E731
-    dims, steps = ((ctypes.c_int64 * 2).from_address(word_at(offset)) for offset in (DIMENSIONS, STRIDES))
-    return (
-        word_at(DATA) == probe.ctypes.data
-        and ctypes.c_int32.from_address(id(probe) + NDIM).value == 2
-        and tuple(dims) == probe.shape
-        and tuple(steps) == probe.strides
-        and word_at(DESCR) == id(np.dtype(np.float64))
-    )
