@@ -9,19 +9,22 @@ import pytest
 from qddot.compile.gufunc import make_gufunc
 from qddot.compile.lanes import Lanes
 from qddot.compile.llvm import compile_program, this_computer
-from qddot.compile.sincos import LIMIT
+from qddot.compile.sincos import LIMIT, REACH, exact_parts
 from qddot.graph.expr import Trace
 from qddot.graph.program import Input, Output, Program
 
+FMA = [True, False] if this_computer().fma else [False]
+"""What can be tried here: a computer with fused multiply-add can also do without."""
 
-def sincos(dtype: np.dtype, width: int):
+
+def sincos(dtype: np.dtype, width: int, fma: bool):
     """A gufunc (1)->(2) compiled for vectors of `width`."""
     trace, computer = Trace(), this_computer()
     c, s = trace.cos_sin(trace.variable(0, 0))
     program = Program("sincos", (Input("x", (1,)),), (Output("y", (2,), (s, c)),))
     real = "double" if dtype == np.float64 else "float"
-    single = compile_program(program, Lanes(1, real, computer.fma), computer)
-    code = single if width == 1 else compile_program(program, Lanes(width, real, computer.fma), computer)
+    single = compile_program(program, Lanes(1, real, fma), computer)
+    code = single if width == 1 else compile_program(program, Lanes(width, real, fma), computer)
     return make_gufunc(program, code.loop, single.kernel, dtype, (code, single))
 
 
@@ -44,12 +47,13 @@ def arguments(dtype: np.dtype) -> np.ndarray:
     return x[np.isfinite(x)]
 
 
+@pytest.mark.parametrize("fma", FMA, ids=str)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["double", "float"])
-def test_error_is_below_1_6_units_in_the_last_place(dtype):
+def test_error_is_below_1_6_units_in_the_last_place(dtype, fma):
     dtype = np.dtype(dtype)
     x = arguments(dtype)
     with np.errstate(all="ignore"):
-        y = sincos(dtype, 1)(x[:, None])
+        y = sincos(dtype, 1, fma)(x[:, None])
     worst = 0.0
     with mpmath.workdps(400 if dtype == np.float64 else 80):
         for angle, (s, c) in zip(x, y):
@@ -59,31 +63,31 @@ def test_error_is_below_1_6_units_in_the_last_place(dtype):
     assert worst < 1.6
 
 
+@pytest.mark.parametrize("fma", FMA, ids=str)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["double", "float"])
 @pytest.mark.parametrize("width", [2, 4, 8])
-def test_every_width_gives_the_same_bits(dtype, width):
+def test_every_width_gives_the_same_bits(dtype, width, fma):
     dtype = np.dtype(dtype)
     x = arguments(dtype)[:, None]
     with np.errstate(all="ignore"):
-        np.testing.assert_array_equal(sincos(dtype, width)(x), sincos(dtype, 1)(x))
+        np.testing.assert_array_equal(sincos(dtype, width, fma)(x), sincos(dtype, 1, fma)(x))
 
 
+@pytest.mark.parametrize("fma", FMA, ids=str)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_what_is_no_number_gives_none(value):
+def test_what_is_no_number_gives_none(value, fma):
     with np.errstate(all="ignore"):
-        assert np.isnan(sincos(np.dtype(float), 1)(np.array([value]))).all()
-        assert np.isnan(sincos(np.dtype(float), 4)(np.full((9, 1), value))).all()
+        assert np.isnan(sincos(np.dtype(float), 1, fma)(np.array([value]))).all()
+        assert np.isnan(sincos(np.dtype(float), 4, fma)(np.full((9, 1), value))).all()
 
 
-def test_without_fused_multiply_add_the_library_is_used():
-    trace, computer = Trace(), this_computer()._replace(fma=False)
-    c, s = trace.cos_sin(trace.variable(0, 0))
-    program = Program("sincos", (Input("x", (1,)),), (Output("y", (2,), (s, c)),))
-    single = compile_program(program, Lanes(1, "double", False), computer)
-    wide = compile_program(program, Lanes(4, "double", False), computer)
-    x = arguments(np.dtype(float))[:, None]
-    with np.errstate(all="ignore"):
-        one = make_gufunc(program, single.loop, single.kernel, np.dtype(float), single)(x)
-        many = make_gufunc(program, wide.loop, single.kernel, np.dtype(float), (wide, single))(x)
-    np.testing.assert_array_equal(one, many)
-    np.testing.assert_allclose(one[:, 0], np.sin(x[:, 0]), rtol=1e-15, atol=1e-16)
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_parts_of_pi_multiply_exactly(real):
+    """Without fused multiply-add: a part times any number of quarter turns still fits, and together they are pi/2."""
+    parts, digits = list(exact_parts(real)), 53 if real == "double" else 24
+    for part in parts[:-1]:
+        numerator, _ = part.as_integer_ratio()
+        assert numerator.bit_length() + (REACH[real] - 1).bit_length() <= digits
+    with mpmath.workdps(60):
+        left = mpmath.pi / 2 - mpmath.fsum(parts)
+        assert abs(left) * REACH[real] < mpmath.mpf(2) ** -(2 * digits + 20 if real == "double" else 60)

@@ -48,14 +48,21 @@ class Computer(NamedTuple):
 
 
 def this_computer() -> Computer:
-    """The widest vectors it computes with: AVX-512, AVX, else 16 bytes (SSE2, NEON)."""
+    """The computer this process runs on."""
     with _lock:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-    features = llvm.get_host_cpu_features()
-    arm = "aarch64" in llvm.get_process_triple()
+    return computer(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features())
+
+
+def computer(triple: str, cpu: str, features: llvm.FeatureMap) -> Computer:
+    """The widest vectors it computes with: AVX-512, AVX, else 16 bytes (SSE2, NEON).
+
+    Every 64-bit ARM has a fused multiply-add. Apple calls it arm64, and LLVM lists no features there.
+    """
+    arm = triple.partition("-")[0] in ("aarch64", "arm64", "arm64e")
     width = 64 if features.get("avx512f") else 32 if features.get("avx") else 16
-    return Computer(llvm.get_host_cpu_name(), features.flatten(), width, bool(arm or features.get("fma")))
+    return Computer(cpu, features.flatten(), width, bool(arm or features.get("fma")))
 
 
 def wide_lanes(dtype: np.dtype, computer: Computer) -> Lanes:

@@ -1,9 +1,10 @@
 """Sine and cosine together, of all angles of a kernel at once: our own, so that one state and a batch give the same bits.
 
-An angle is reduced by multiples of pi/2 in three parts, each subtraction a fused multiply-add, then two polynomials on
-[-pi/4, pi/4] are evaluated and swapped or negated by quadrant. One loop does it for every angle, so that its constants stay in
-registers; of a single state it takes as many angles at a time as the processor can. Beyond `LIMIT` the C library answers, in a
-second pass: rare, and out of the way; it also raises the flag for an invalid operation, so that somebody looks at such an angle.
+An angle is reduced by multiples of pi/2 in three parts, each subtraction a fused multiply-add (without one: in parts so short that
+their products are exact, with the roundings of the subtractions carried along), then two polynomials on [-pi/4, pi/4] are evaluated
+and swapped or negated by quadrant. One loop does it for every angle, so that its constants stay in registers; of a single state it
+takes as many angles at a time as the processor can. Beyond `LIMIT` the C library answers, in a second pass: rare, and out of the
+way; it also raises the flag for an invalid operation, so that somebody looks at such an angle.
 Largest error against the exact values: 1.6 units in the last place of the result, 0.2 in the median, any finite argument
 (tests/compile/test_sincos.py).
 """
@@ -29,6 +30,12 @@ PARTS = {
     "double": (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33),
     "float": (1.57079637050628662109375, -4.37113900018624283e-8, -1.71512449109825e-15),
 }
+HALF_PI = 0x1921FB54442D18469898CC51701B839A252049C1114CF98E
+"""pi/2 in units of 2^-188."""
+
+EXACT = {"double": (33, 33, 33, 53), "float": (11, 11, 11, 11, 11, 24)}
+"""Bits of each part without fused multiply-add: times a number of quarter turns below REACH they fit, but for the last."""
+
 SINE = {
     "double": (
         1.58962301576546568060e-10,
@@ -90,9 +97,6 @@ def define(lanes: Lanes) -> Iterable[str]:
     V, T, I, W = lanes.number, lanes.truth, lanes.integer, lanes.width
     yield from define_far(lanes)
     yield f"define internal void {name(lanes)}(ptr noalias %in, ptr noalias %out, i64 %n) noinline nounwind {{\nentry:"
-    if not lanes.fma:  # the reduction needs it
-        yield f"call void {name(lanes)}.far(ptr %in, ptr %out, i64 %n)\nret void\n}}"
-        return
     yield "br label %next\nnext:\n%k = phi i64 [ 0, %entry ], [ %k1, %next ]"
     yield f"%far = phi {I} [ {'zeroinitializer' if W > 1 else '0'}, %entry ], [ %further, %next ]"
     yield f"%xp = getelementptr {V}, ptr %in, i64 %k\n%x = load {V}, ptr %xp, align {lanes.bits // 8}"
@@ -113,7 +117,7 @@ def define(lanes: Lanes) -> Iterable[str]:
 def turns(lanes: Lanes) -> Iterable[str]:
     """%turns, whose last bits are REACH plus the quarter turns nearest to %x: unless it is far, only they are set in %beyond."""
     V, I, real = lanes.number, lanes.integer, lanes.real
-    yield f"%turns = {lanes.call('fma', '%x', lanes.literal(2 / math.pi), lanes.literal(ROUND[real] + REACH[real]))}"
+    yield from fused(lanes, "%turns", "%x", lanes.literal(2 / math.pi), lanes.literal(ROUND[real] + REACH[real]))
     yield f"%q = bitcast {V} %turns to {I}\n%beyond = xor {I} %q, {lanes.whole(ROUND_BITS[real])}"
 
 
@@ -122,15 +126,12 @@ def near_zero(lanes: Lanes) -> Iterable[str]:
     V, I, real = lanes.number, lanes.integer, lanes.real
     yield f"%whole_turns = fsub {V} %turns, {lanes.literal(ROUND[real] + REACH[real])}"
     yield f"%minus = fneg {V} %whole_turns"
-    rest = "%x"
-    for k, part in enumerate(PARTS[real]):
-        yield f"%rest{k} = {lanes.call('fma', '%minus', lanes.literal(part), rest)}"
-        rest = f"%rest{k}"
-    yield f"%z = fmul {V} {rest}, {rest}"
+    yield from reduced(lanes) if lanes.fma else reduced_exactly(lanes)
+    yield f"%z = fmul {V} %rest, %rest"
     yield from horner(lanes, "ps", SINE[real])
     yield from horner(lanes, "pc", (*COSINE[real], -0.5, 1.0))
-    yield f"%cube = fmul {V} %z, {rest}"
-    yield f"%s = {lanes.call('fma', '%cube', '%ps', rest)}"
+    yield f"%cube = fmul {V} %z, %rest"
+    yield from fused(lanes, "%s", "%cube", "%ps", "%rest")
     # the quadrant: odd ones swap, bit 1 of n negates the sine, bit 1 of n + 1 the cosine
     yield f"%low = and {I} %q, {lanes.whole(1)}"
     yield f"%odd = icmp ne {I} %low, {lanes.whole(0)}"
@@ -145,25 +146,62 @@ def near_zero(lanes: Lanes) -> Iterable[str]:
         yield f"%{out} = bitcast {I} %{out}_done to {V}"
 
 
+def reduced(lanes: Lanes) -> Iterable[str]:
+    """%rest: %x less the quarter turns, each part of pi/2 in one rounding."""
+    rest, parts = "%x", PARTS[lanes.real]
+    for k, part in enumerate(parts):
+        after = "%rest" if k == len(parts) - 1 else f"%rest{k}"
+        yield f"{after} = {lanes.call('fma', '%minus', lanes.literal(part), rest)}"
+        rest = after
+
+
+def reduced_exactly(lanes: Lanes) -> Iterable[str]:
+    """The same without fused multiply-add: the error of every difference (Knuth's two-sum) is added at the end."""
+    V, rest, lost = lanes.number, "%x", lanes.literal(0.0)
+    for k, part in enumerate(exact_parts(lanes.real)):
+        yield f"%part{k} = fmul {V} %minus, {lanes.literal(part)}\n%sum{k} = fadd {V} {rest}, %part{k}"
+        yield f"%b{k} = fsub {V} %sum{k}, {rest}\n%a{k} = fsub {V} %sum{k}, %b{k}"
+        yield f"%off{k} = fsub {V} {rest}, %a{k}\n%cut{k} = fsub {V} %part{k}, %b{k}"
+        yield f"%error{k} = fadd {V} %off{k}, %cut{k}\n%lost{k} = fadd {V} {lost}, %error{k}"
+        rest, lost = f"%sum{k}", f"%lost{k}"
+    yield f"%rest = fadd {V} {rest}, {lost}"
+
+
+def exact_parts(real: str) -> Iterable[float]:
+    """pi/2 cut into numbers of a few bits each."""
+    left, at = HALF_PI, 189
+    for bits in EXACT[real]:
+        at -= bits
+        part = left >> at
+        left -= part << at
+        yield math.ldexp(part, at - 188)
+
+
+def fused(lanes: Lanes, out: str, a: str, b: str, c: str) -> Iterable[str]:
+    """out = a b + c, in one rounding where the computer can."""
+    if lanes.fma:
+        yield f"{out} = {lanes.call('fma', a, b, c)}"
+    else:
+        yield f"{out}_product = fmul {lanes.number} {a}, {b}\n{out} = fadd {lanes.number} {out}_product, {c}"
+
+
 def horner(lanes: Lanes, out: str, coefficients: Sequence[float]) -> Iterable[str]:
     """A polynomial in %z."""
     value = lanes.literal(coefficients[0])
     for k, c in enumerate(coefficients[1:]):
         last = k == len(coefficients) - 2
-        yield f"%{out}{'' if last else k} = {lanes.call('fma', value, '%z', lanes.literal(c))}"
+        yield from fused(lanes, f"%{out}{'' if last else k}", value, "%z", lanes.literal(c))
         value = f"%{out}{k}"
 
 
 def define_far(lanes: Lanes) -> Iterable[str]:
-    """The same by the C library, one number after the other, where angles are beyond the limit; without fma, everywhere."""
+    """The same by the C library, one number after the other, where angles are beyond the limit."""
     real, W, end = lanes.real, lanes.width, "f" if lanes.real == "float" else ""
     yield f"define internal void {name(lanes)}.far(ptr noalias %in, ptr noalias %out, i64 %n) noinline nounwind {{\nentry:"
     yield f"%count = mul i64 %n, {W}\nbr label %next\nnext:\n%k = phi i64 [ 0, %entry ], [ %k1, %end ]"
     yield f"%xp = getelementptr {real}, ptr %in, i64 %k\n%x = load {real}, ptr %xp"
-    if lanes.fma:
-        yield from turns(lanes.scalar)
-        yield f"%near = icmp ult i{lanes.bits} %beyond, {2 * REACH[real]}"
-    yield f"br i1 {'%near' if lanes.fma else 'false'}, label %end, label %far\nfar:"
+    yield from turns(lanes.scalar)
+    yield f"%near = icmp ult i{lanes.bits} %beyond, {2 * REACH[real]}\nbr i1 %near, label %end, label %far\nfar:"
     yield f"%vector = udiv i64 %k, {W}\n%skip = mul i64 %vector, {W}"
     yield f"%place = add i64 %k, %skip\n%sp = getelementptr {real}, ptr %out, i64 %place"
     yield f"%cp = getelementptr {real}, ptr %sp, i64 {W}"
