@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import qddot
 from qddot import Drive, Frame, Inertia, Limits, Mimic, Robot, Transmission
 from qddot.errors import Place
-from qddot.identify.bodies import body_inertias, with_parameters, without_drives
+from qddot.identify.regression.bodies import body_inertias, with_parameters, without_drives
 from qddot.model.constraints import Connect, Coupling, Weld
 from qddot.model.description import Joint, Link
 from qddot.model.model import PARTS, Model
@@ -176,8 +176,9 @@ def test_a_robot_as_read_keeps_its_motors():
 
 def test_identification_knows_the_coupled_motors():
     """They are taken as described: what is found is the rest, and the robot that is made of it needs the measured torques."""
-    from qddot.identify import Columns
     from qddot.identify.identified import identified_robot
+
+    from qddot.identify import Columns
 
     arm, rng = differential(), np.random.default_rng(0)
     motion = rng.normal(size=(3, 60, 3))

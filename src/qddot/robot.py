@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from qddot.compile.kernel import Kernel
     from qddot.graph.program import Operations, Program
-    from qddot.identify.columns import Columns
-    from qddot.identify.excitation import Excitation
+    from qddot.identify.excitation.plan import Excitation
     from qddot.identify.fit import Fit
-    from qddot.identify.record import Recorded
+    from qddot.identify.regression.parameter_set import Columns
+    from qddot.identify.regression.record import Recorded
     from qddot.simulate.trajectory import Trajectory
     from qddot.symbolic.derivation.steps import Derivation
     from qddot.symbolic.equations import Equations
@@ -1014,7 +1014,7 @@ class Robot:
             InputError: joints without a single coordinate, limits that leave no room, or leave the motion unbounded.
             ConvergenceError: no motion within the limits was found.
         """
-        from qddot.identify.excitation import excitation
+        from qddot.identify.excitation.plan import excitation
 
         series = {"period": period, "harmonics": harmonics, "ramp": ramp, "periods": periods, "home": home}
         bounds = {"limits": limits, "acceleration": acceleration, "radius": radius}

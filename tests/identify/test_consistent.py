@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from qddot.errors import ConvergenceError, InputError
-from qddot.identify.consistent import Problem, consistent
-from qddot.identify.pseudo_inertia import BASIS, congruence, link_columns, pseudo_inertia, ten_vector
+from qddot.identify.physical.consistent import Problem, consistent
+from qddot.identify.physical.pseudo_inertia import BASIS, congruence, link_columns, pseudo_inertia, ten_vector
 from qddot.model.inertia import Inertia
 from tests.identify.arms import random_arm, random_states
 from tests.robots import random_inertia, random_pose

@@ -10,10 +10,10 @@ import pytest
 
 import qddot
 from qddot.errors import ConvergenceError, InputError
-from qddot.identify.excitation import excitation, log_det, margins, random_motion
-from qddot.identify.excitation_problem import Bounds, Experiment
-from qddot.identify.fourier import Fourier
-from qddot.identify.self_distance import NUMPY, Capsules, squared_distance
+from qddot.identify.excitation.fourier import Fourier
+from qddot.identify.excitation.plan import excitation, log_det, margins, random_motion
+from qddot.identify.excitation.problem import Bounds, Experiment
+from qddot.identify.excitation.self_distance import NUMPY, Capsules, squared_distance
 from qddot.robot import Limits, Robot
 from tests.identify.arms import random_arm
 

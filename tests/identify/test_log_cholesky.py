@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from qddot.errors import ConvergenceError, InputError
-from qddot.identify.log_cholesky import Chart, derivative, factor, from_ten, nonlinear_least_squares, to_ten
-from qddot.identify.pseudo_inertia import congruence, pseudo_inertia
+from qddot.identify.physical.log_cholesky import Chart, derivative, factor, from_ten, nonlinear_least_squares, to_ten
+from qddot.identify.physical.pseudo_inertia import congruence, pseudo_inertia
 from qddot.model.inertia import Inertia
 from tests.identify.arms import random_arm, random_states
 from tests.robots import random_inertia

@@ -8,9 +8,9 @@ import pytest
 import qddot
 from qddot.errors import ConvergenceError, InputError
 from qddot.identify import Columns, Log, OutputError, output_error
-from qddot.identify.identified import identified_robot
+from qddot.identify.physical.identified import identified_robot
+from qddot.identify.physical.pseudo_inertia import pseudo_inertia
 from qddot.identify.prediction import Predictor, first_state
-from qddot.identify.pseudo_inertia import pseudo_inertia
 from qddot.robot import Robot
 from tests.identify.arms import random_arm
 from tests.identify.simulated import ROBOTS, panda, series, truth

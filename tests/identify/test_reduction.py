@@ -7,7 +7,7 @@ import pytest
 
 from qddot.errors import InputError
 from qddot.identify import Columns, base_parameters, least_squares, pieces, prepare, reduce
-from qddot.identify.reduction import hampel, triangle
+from qddot.identify.regression.reduction import hampel, triangle
 from tests.identify.arms import random_arm
 from tests.identify.simulated import simulated, truth
 
@@ -75,7 +75,7 @@ def test_a_killed_worker_loses_nothing(prepared) -> None:
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense"])
 def test_an_address_without_a_scheduler_is_said_soon(prepared, monkeypatch, address) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("qddot.identify.reduction.CONNECT", 0.2)
+    monkeypatch.setattr("qddot.identify.regression.reduction.CONNECT", 0.2)
     base, signals = prepared
     with pytest.raises(InputError, match="no Dask scheduler answers there"):
         reduce(base, pieces(signals), engine="dask", address=address)

@@ -10,8 +10,8 @@ import pytest
 
 from qddot.errors import ModelWarning
 from qddot.identify import Columns, Fit
+from qddot.identify.checks.verdict import Concern, Verdict
 from qddot.identify.report import page, state
-from qddot.identify.verdict import Concern, Verdict
 from tests.identify.arms import random_arm
 from tests.identify.simulated import simulated, truth
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from qddot.identify import Columns, Log, base_parameters, pieces, prepare, reduce
-from qddot.identify.pieces import streamed
-from qddot.identify.signals import stream
+from qddot.identify.regression.pieces import streamed
+from qddot.identify.regression.signals import stream
 from tests.identify.arms import random_arm
 from tests.identify.simulated import series, simulated, truth
 

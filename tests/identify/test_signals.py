@@ -9,9 +9,9 @@ import pytest
 
 import qddot
 from qddot.errors import InputError
-from qddot.identify.log import Log
-from qddot.identify.lowpass import LowPass, convolved
-from qddot.identify.signals import Signals, prepare, stream
+from qddot.identify.regression.signals import Signals, prepare, stream
+from qddot.logs.log import Log
+from qddot.logs.lowpass import LowPass, convolved
 
 REAL = Path(__file__).parents[3] / "shared" / "reference" / "identification"
 real = pytest.mark.skipif(not REAL.exists(), reason="the recorded logs of ../shared are not here")

@@ -13,12 +13,12 @@ import pytest
 import qddot
 from qddot.errors import InputError
 from qddot.identify import Columns, Fit, Log, base_parameters, prepare, stream
-from qddot.identify.alternatives import alternatives
-from qddot.identify.halves import unpredicted
-from qddot.identify.positive import never_negative
-from qddot.identify.record import Recorded
-from qddot.identify.seen import Seen
-from qddot.identify.verdict import verdict
+from qddot.identify.checks.alternatives import alternatives
+from qddot.identify.checks.halves import unpredicted
+from qddot.identify.checks.judge import verdict
+from qddot.identify.checks.motion_summary import MotionSummary
+from qddot.identify.checks.positive import never_negative
+from qddot.identify.regression.record import Recorded
 from tests.identify.arms import random_arm
 from tests.identify.simulated import REAL, ROBOTS, series, simulated, truth
 
@@ -184,7 +184,7 @@ def test_parameters_that_chance_would_make_known() -> None:
     lost = replace(estimate, sandwich=1e8 * estimate.sandwich)
     assert lost.known.sum() < lost.by_chance < 0.2 * len(lost.theta)
     signals = prepare(LOG)
-    assert "chance alone" in str(verdict(lost.base, lost, Seen.of([signals], signals)))
+    assert "chance alone" in str(verdict(lost.base, lost, MotionSummary.of([signals], signals)))
     assert replace(estimate, theta=np.ones(69)).by_chance == 7  # 69 / 20, and the spread of it
 
 

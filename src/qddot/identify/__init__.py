@@ -9,23 +9,24 @@ found, and what of it shows), `pieces` and `reduce` (any number of samples into 
 uncertainty), `verdict`.
 """
 
-from qddot.identify.base import Base, base_parameters
-from qddot.identify.columns import Columns
-from qddot.identify.consistent import Consistent, consistent
+from qddot.identify.checks.judge import verdict
+from qddot.identify.checks.verdict import Concern, Verdict
 from qddot.identify.drive_gains import DriveGains, drive_gains
-from qddot.identify.estimators import Estimate, essential, least_squares
-from qddot.identify.excitation import Excitation, excitation
+from qddot.identify.excitation.plan import Excitation, excitation
 from qddot.identify.fit import Fit, identify
-from qddot.identify.instruments import instrumental
-from qddot.identify.log import Log
 from qddot.identify.output_error import OutputError, output_error
 from qddot.identify.payload import Payload, payload
-from qddot.identify.pieces import pieces, streamed
-from qddot.identify.reduction import Factors, Samples, reduce
-from qddot.identify.residuals import Residuals, residuals
-from qddot.identify.signals import Signals, prepare, stream
-from qddot.identify.standstill import standstill_speeds
-from qddot.identify.verdict import Concern, Verdict, verdict
+from qddot.identify.physical.consistent import Consistent, consistent
+from qddot.identify.regression.base import Base, base_parameters
+from qddot.identify.regression.estimators import Estimate, essential, least_squares
+from qddot.identify.regression.instruments import instrumental
+from qddot.identify.regression.parameter_set import Columns
+from qddot.identify.regression.pieces import pieces, streamed
+from qddot.identify.regression.reduction import Factors, Samples, reduce
+from qddot.identify.regression.residuals import Residuals, residuals
+from qddot.identify.regression.signals import Signals, prepare, stream
+from qddot.identify.regression.standstill import standstill_speeds
+from qddot.logs.log import Log
 
 __all__ = [
     "Base",

@@ -16,11 +16,11 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from qddot.errors import ConvergenceError, InputError
-from qddot.identify.base import base_parameters
-from qddot.identify.columns import Columns
-from qddot.identify.log_cholesky import deviations
-from qddot.identify.motions import Recorded, moved
 from qddot.identify.payload import load_regressor
+from qddot.identify.physical.log_cholesky import deviations
+from qddot.identify.regression.base import base_parameters
+from qddot.identify.regression.motions import Recorded, moved
+from qddot.identify.regression.parameter_set import Columns
 
 if TYPE_CHECKING:
     from qddot.model.inertia import Inertia

@@ -11,26 +11,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.errors import InputError, ModelWarning, stacklevel_outside
-from qddot.identify.base import Base, base_parameters
-from qddot.identify.bodies import without_drives
-from qddot.identify.columns import Columns
-from qddot.identify.estimators import Estimate, essential, least_squares, stacked
-from qddot.identify.identified import identified_robot, sound_prior
-from qddot.identify.pieces import streamed
-from qddot.identify.record import Record, Recorded
-from qddot.identify.reduction import Factors, reduce
-from qddot.identify.residuals import Residuals, relative
-from qddot.identify.rest import left_out, with_needed_rests
-from qddot.identify.seen import Seen
-from qddot.identify.signals import Signals
-from qddot.identify.standstill import standstill_speeds
-from qddot.identify.table import Finding
-from qddot.identify.tally import Tally, tallied
-from qddot.identify.verdict import UNEXPLAINED, Unseen, Verdict, verdict
+from qddot.identify.checks.check_torques import UNEXPLAINED
+from qddot.identify.checks.judge import Unseen, verdict
+from qddot.identify.checks.motion_summary import MotionSummary
+from qddot.identify.checks.verdict import Verdict
+from qddot.identify.physical.identified import identified_robot, sound_prior
+from qddot.identify.regression.base import Base, base_parameters
+from qddot.identify.regression.bodies import without_drives
+from qddot.identify.regression.estimators import Estimate, essential, least_squares, stacked
+from qddot.identify.regression.parameter_set import Columns
+from qddot.identify.regression.pieces import streamed
+from qddot.identify.regression.record import Record, Recorded
+from qddot.identify.regression.reduction import Factors, reduce
+from qddot.identify.regression.residuals import Residuals, relative
+from qddot.identify.regression.rest import left_out, with_needed_rests
+from qddot.identify.regression.signals import Signals
+from qddot.identify.regression.standstill import standstill_speeds
+from qddot.identify.regression.tally import Tally, tallied
+from qddot.logs.table import Finding
 from qddot.robot import Robot
 
 if TYPE_CHECKING:
-    from qddot.identify.consistent import Consistent
+    from qddot.identify.physical.consistent import Consistent
 
 METHODS = ("auto", "ols", "wls", "irls")
 REWEIGHTED = 5  # rounds of the robust estimate
@@ -86,7 +88,7 @@ class Fit:
     @cached_property
     def consistent(self) -> Consistent:
         """All parameters, each link one that can exist; as described where the log leaves it open (needs the extra `id`)."""
-        from qddot.identify.consistent import consistent
+        from qddot.identify.physical.consistent import consistent
 
         total = self.factors.merged(range(len(self.factors.R)))
         X, y = stacked(self.base, self.factors.columns, total, self.estimate.sigma)
@@ -194,8 +196,8 @@ def identify(
         other = Record.of(robot, validation, signals.cutoff)
         judged = other.signals
         unseen = Unseen(tallied(base, estimate.theta, other.parts()), reduce(base, streamed(other.parts()), **how))
-    seen = Seen.of(record.parts(), signals)
-    found = verdict(base, estimate, seen, left, record.audit(), factors, unseen)
+    motion = MotionSummary.of(record.parts(), signals)
+    found = verdict(base, estimate, motion, left, record.audit(), factors, unseen)
     return Fit(columns, base, estimate, factors, signals, left, unseen and unseen.left, judged, found, tuple(findings))
 
 

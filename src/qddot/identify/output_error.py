@@ -18,13 +18,13 @@ import numpy as np
 from scipy import stats
 
 from qddot.errors import ConvergenceError, InputError
-from qddot.identify.base import Base, base_parameters, random_motions
-from qddot.identify.columns import Columns
-from qddot.identify.estimators import CONFIDENCE
-from qddot.identify.identified import identified_robot, sound_prior
-from qddot.identify.log import Log
-from qddot.identify.log_cholesky import Chart, chosen, nonlinear_least_squares
+from qddot.identify.physical.identified import identified_robot, sound_prior
+from qddot.identify.physical.log_cholesky import Chart, chosen, nonlinear_least_squares
 from qddot.identify.prediction import Predictor
+from qddot.identify.regression.base import Base, base_parameters, random_motions
+from qddot.identify.regression.estimators import CONFIDENCE
+from qddot.identify.regression.parameter_set import Columns
+from qddot.logs.log import Log
 from qddot.robot import Robot
 
 BLOCKS = 40  # of time, each left out once for the standard deviations

@@ -15,11 +15,11 @@ from scipy import stats
 
 from qddot.algorithms.regressor import INERTIAL
 from qddot.errors import InputError
-from qddot.identify.base import base_parameters
-from qddot.identify.columns import Columns
-from qddot.identify.consistent import Consistent, consistent
-from qddot.identify.motions import Recorded, moved
-from qddot.identify.pseudo_inertia import congruence, pseudo_inertia
+from qddot.identify.physical.consistent import Consistent, consistent
+from qddot.identify.physical.pseudo_inertia import congruence, pseudo_inertia
+from qddot.identify.regression.base import base_parameters
+from qddot.identify.regression.motions import Recorded, moved
+from qddot.identify.regression.parameter_set import Columns
 from qddot.model.inertia import Inertia
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from qddot.errors import InputError
-from qddot.identify.bodies import body_inertias, without_drives
-from qddot.identify.columns import Columns, Motion
-from qddot.identify.log import Log
+from qddot.identify.regression.bodies import body_inertias, without_drives
+from qddot.identify.regression.parameter_set import Columns, Motion
+from qddot.logs.log import Log
 
 GAMMA = 1 - np.sqrt(0.5)  # of Rosenbrock's rule of order two that damps friction of any steepness
 SLOW = 1e-3  # rad/s or m/s: of a slower joint, friction is as steep as up to this speed

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.errors import InputError, MissingExtraError, missing_extra
-from qddot.identify.positive import never_negative
+from qddot.identify.checks.positive import never_negative
 
 if TYPE_CHECKING:
     from qddot.identify.fit import Fit

@@ -1,0 +1,259 @@
+"""What else may be true of a log: torques that come late, a joint counted backwards, a base that stands askew.
+
+A fit that leaves torques unexplained has a reason. Each alternative here is fitted as the model is. Where the model leaves sigma_j
+of joint j's torque, rms, and the alternative s_j, it explains
+
+    share = 1 - (product over joints of s_j^2 / sigma_j^2)^(1 / joints)     or     1 - sum of s_j^2 / sum of sigma_j^2
+
+It is the part of the unexplained sigma_j that it explains, the larger of two means over the joints: one in which no joint counts
+more because its torques are larger, one in which all torques count alike. An alternative that explains most of it is the reason.
+Friction that no model has cannot hide in one of them: it depends on other things.
+
+What is true of a log is true of both its halves. With parameters of one half, an alternative must therefore predict the other half,
+up to the limit that holds for the model itself; else it only is more freedom for parameters that the log does not determine, and
+explains what any freedom would.
+
+Small errors (a delay, a tilt, an offset of a zero) are one more column each, the derivative of the predicted torque by the error,
+and their size is the column's parameter. Others (a sign, an order of joints, no gravity) are tried as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from qddot.algorithms.regressor import INERTIAL
+from qddot.identify.regression.base import Base
+from qddot.identify.regression.reduction import Samples
+from qddot.identify.regression.signals import Signals, stacked
+
+MOST = 2000  # samples looked at
+WINDOW = 8  # kernels: the length of a stretch, where a log is too long to be looked at whole
+SLOWER = 8  # samples a period of the cut-off that are kept
+ROWS = 600  # about, a joint, that are fitted
+ROUNDS = 6  # of weights and parameters in turn
+SIMPLEST = ("sign", "axis", "order", "gravity", "delay", "tilt", "zero", "coupled", "gain")
+UNPREDICTED = 0.15  # of the torques of the other half, beyond what is left of both: as uncertain as a fit may be
+STEP = 1e-4  # rad or m, for derivatives by differences
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Something else that may be true.
+
+    Attributes:
+        kind: one of `SIMPLEST`.
+        text: what it says of the log, with its size.
+        share: of the unexplained torque that it explains.
+        unpredicted: part of the torques of one half that parameters of the other miss, beyond what is left of both.
+    """
+
+    kind: str
+    text: str
+    share: float
+    unpredicted: float
+
+
+class Left(NamedTuple):
+    """What a fit leaves of each joint's torque (nv,), rms, and what parameters of a half miss of the other (`Alternative`)."""
+
+    noise: np.ndarray
+    unpredicted: float
+
+
+def alternatives(base: Base, theta: np.ndarray, signals: Signals) -> list[Alternative]:
+    """All that predict one half of the log from the other, the best first; of equals the simplest."""
+    found = [one for one in Trial(base, theta, few(signals)).alternatives() if one.unpredicted < UNPREDICTED]
+    return sorted(found, key=lambda one: (-round(one.share, 2), SIMPLEST.index(one.kind)))
+
+
+def few(signals: Signals) -> Signals:
+    """As many samples as tell what the filter passes, in stretches all over the log."""
+    step = max(1, int(signals.rate / (SLOWER * signals.cutoff)))
+    window = WINDOW * (2 * signals.low_pass.half + 1)
+    every = window * max(1, -(-len(signals) // (step * MOST)))
+    starts = [(start, s.stop) for s in signals.segments for start in range(s.start, s.stop, every)]
+    stretches = [range(start, min(start + window, stop), step) for start, stop in starts]
+    if every == window:
+        stretches = [range(s.start, s.stop, step) for s in signals.segments]
+    stretches = [stretch for stretch in stretches if len(stretch) > 1]
+    rows = np.concatenate([np.asarray(stretch) for stretch in stretches])
+    arrays = {name: getattr(signals, name)[rows] for name in ("t", "q", "qd", "qdd", "tau", "tau_raw")}
+    return replace(signals, **arrays, rate=signals.rate / step, segments=stacked(map(len, stretches)), goes_on=(False, False))
+
+
+class Trial:
+    """The model as given on these samples, and what becomes of it when something else is assumed."""
+
+    def __init__(self, base: Base, theta: np.ndarray, signals: Signals) -> None:
+        self.base, self.theta, self.signals = base, theta, signals
+        self.robot, self.evaluator = base.columns.robot, base.columns.evaluator()
+        self.motion = Samples(signals.q, signals.qd, signals.qdd, signals.tau_raw)
+        self.names, self.nv = self.robot.joint_names, self.robot.nv
+        self.T = [base.columns.T[np.ix_(used, np.array(base.independent, int))] for used in self.evaluator.used]
+
+    def alternatives(self) -> Iterator[Alternative]:
+        """Every one, in no order."""
+        yield from self.late()
+        yield from self.askew()
+        yield from self.wrong_way()
+        yield from self.joint_by_joint()
+
+    # the model and its errors -----------------------------------------------------------------------------------------------
+
+    def rows(self, motion: Samples, more: np.ndarray | None = None) -> np.ndarray:
+        """`[X | tau]` (N, nv, r + 1) for a motion; `more` (N, nv, links) is added to the columns of the links."""
+        moved = self.evaluator.at(motion.q, motion.qd, motion.qdd)
+        moved = moved if more is None else moved._replace(Y=moved.Y + more)
+        X = np.stack([moved.row(j) @ T for j, T in enumerate(self.T)], axis=1)
+        return np.concatenate([X, (motion.tau - moved.known())[..., None]], axis=-1)
+
+    def predicted(self, motion: Samples, more: np.ndarray | None = None) -> np.ndarray:
+        """Torques (N, nv) of the parameters found, without what is known anyway."""
+        return self.rows(motion, more)[..., :-1] @ self.theta
+
+    def filtered(self, x: np.ndarray) -> np.ndarray:
+        """A signal (N, ...) through the filter, at some of its samples (M, ...)."""
+        low_pass, step = self.signals.low_pass, max(self.signals.factor, len(x) // ROWS)
+        ends = {"lead": low_pass.half, "trail": low_pass.half}
+        return np.concatenate([low_pass.decimated(x[segment], step, **ends) for segment in self.signals.segments])
+
+    @cached_property
+    def given(self) -> np.ndarray:
+        """The rows of the model as given, filtered (M, nv, r + 1)."""
+        return self.filtered(self.rows(self.motion))
+
+    @cached_property
+    def noise(self) -> np.ndarray:
+        """What the model as given leaves of each joint's torque (nv,), rms."""
+        return fitted(self.given, self.second)[1].noise
+
+    @cached_property
+    def second(self) -> np.ndarray:
+        """Which rows (M,) lie in the second half of their stretch."""
+        halves = [np.arange(s.stop - s.start) * 2 >= s.stop - s.start for s in self.signals.segments]
+        return self.filtered(np.concatenate(halves)[:, None].astype(float))[:, 0] > 0.5
+
+    def told(self, kind: str, text: str, left: Left, *joints: int) -> Alternative:
+        """With what it leaves in place of what the model does. What is said of some joints must be true of each of
+        them as well: in another place a channel may only have met more parameters."""
+        noise = left.noise
+        change = 2 * np.log(noise / self.noise)
+        here = change[list(joints)]
+        mean = (here if kind == "coupled" else change).mean()  # a coupling changes no other row
+        total = np.log(np.sum(noise**2) / np.sum(self.noise**2))
+        return Alternative(kind, text, float(1 - np.exp(max(min(mean, total), *here, -np.inf))), left.unpredicted)
+
+    def with_columns(self, Z: np.ndarray) -> tuple[np.ndarray, Left]:
+        """Size (d,) of errors whose effect on the torques is Z (N, nv, d), and what they leave."""
+        whole = np.concatenate([self.given[..., :-1], self.filtered(Z), self.given[..., -1:]], axis=-1)
+        theta, left = fitted(whole, self.second)
+        return theta[-Z.shape[-1] :], left
+
+    def instead(self, motion: Samples, more: np.ndarray | None = None) -> Left:
+        """What the model leaves of another motion, or with other columns of the links."""
+        return fitted(self.filtered(self.rows(motion, more)), self.second)[1]
+
+    # what may be wrong ------------------------------------------------------------------------------------------------------
+
+    def late(self) -> Iterator[Alternative]:
+        """tau(t) = tau_model(t - delay)."""
+        tau, slope = self.predicted(self.motion), np.zeros_like(self.motion.q)
+        for segment in self.signals.segments:
+            slope[segment] = np.gradient(tau[segment], 1 / self.signals.rate, axis=0)
+        (delay,), left = self.with_columns(-slope[..., None])
+        yield self.told("delay", f"torques are {abs(1e3 * delay):.2g} ms {'late' if delay > 0 else 'early'}", left)
+
+    def askew(self) -> Iterator[Alternative]:
+        """Gravity from elsewhere: Y is linear in it, so what weight adds at rest is all that changes."""
+        down = np.array([float(x) for x in self.robot.model.gravity])
+        size = float(np.linalg.norm(down))
+        if size == 0:
+            return
+        rest = np.zeros_like(self.motion.q)
+        aside = size * np.linalg.svd(down[None])[2][1:]  # two directions across
+        bare = self.evaluator.bare
+        own, *others = (
+            robot.regressor(self.motion.q, rest, rest, threads=1) for robot in (bare, *(bare.with_gravity(tuple(g)) for g in aside))
+        )
+        tau = self.predicted(self.motion)
+        tilt, left = self.with_columns(np.stack([self.predicted(self.motion, Y) - tau for Y in others], axis=-1))
+        yield self.told("tilt", f"the base is tilted by {np.degrees(np.arctan(np.linalg.norm(tilt))):.2g} degrees", left)
+        yield self.told("gravity", "gravity is not in the torques", self.instead(self.motion, -own))
+        for where, Y in ((-down, -own), *((s * g, s * Y) for g, Y in zip(aside, others) for s in (1, -1))):
+            text = f"gravity is ({', '.join(f'{x:.3g}' for x in where + 0.0)}) m/s^2"
+            yield self.told("gravity", text, self.instead(self.motion, Y - own))
+
+    def wrong_way(self) -> Iterator[Alternative]:
+        """Joints that count backwards, and joints in another order."""
+        q, qd, qdd, tau = self.motion
+        for j, name in enumerate(self.names):
+            signs = np.where(np.arange(self.nv) == j, -1.0, 1.0)
+            yield self.told("sign", f"torques of {name} have the other sign", self.instead(Samples(q, qd, qdd, signs * tau)), j)
+            mirrored = Samples(*(signs * x for x in self.motion))
+            yield self.told("axis", f"{name} counts positions and torques the other way", self.instead(mirrored), j)
+        for i, j in combinations(range(self.nv), 2):
+            order = np.arange(self.nv)
+            order[[i, j]] = j, i
+            left = self.instead(Samples(*(x[:, order] for x in self.motion)))
+            yield self.told(
+                "order", f"{self.names[i]} and {self.names[j]} are exchanged", left._replace(noise=left.noise[order]), i, j
+            )
+
+    def joint_by_joint(self) -> Iterator[Alternative]:
+        """Zeros, gains, and motors that turn with two joints."""
+        q, qd, qdd, _ = self.motion
+        links = [name.rpartition(".")[2].removesuffix("_c") in INERTIAL for name in self.base.names]
+        tau = self.rows(self.motion)[..., :-1][..., links] @ self.theta[links]  # friction has parameters in any unit
+        for j, name in enumerate(self.names):
+            aside = STEP * (np.arange(self.nv) == j)
+            there, here = (self.predicted(self.motion._replace(q=q + s * aside)) for s in (1, -1))
+            (offset,), left = self.with_columns(((there - here) / (2 * STEP))[..., None])
+            text = f"positions of {name} are {abs(offset):.2g} rad (m) too {'small' if offset > 0 else 'large'}"
+            yield self.told("zero", text, left)
+            (gain,), left = self.with_columns((tau * (np.arange(self.nv) == j))[..., None])
+            yield self.told("gain", f"torques of {name} are {1 + gain:.3g} times what those of the others say", left, j)
+        for i, j in zip(range(self.nv), range(1, self.nv)):
+            Z = np.zeros((*q.shape, 3))
+            both = np.sign(qd[:, i] + qd[:, j])
+            Z[:, i], Z[:, j] = (np.stack([qdd[:, k], qd[:, k], both], axis=-1) for k in (j, i))
+            text = f"the motors of {self.names[i]} and {self.names[j]} are coupled (Columns.of(coupled=...))"
+            yield self.told("coupled", text, self.with_columns(Z)[1], i, j)
+
+
+def fitted(rows: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, Left]:
+    """Parameters (k,) of `[X | tau]` (M, nv, k + 1) by weighted least squares, and what they leave; `second` (M,) says which rows
+    are of the second half."""
+    M, _, k = rows.shape
+    scale = np.linalg.norm(rows, axis=(0, 1))
+    scale = np.where(scale > 0, scale, 1.0)
+    rows = np.moveaxis(rows / scale, 1, 0)
+    halves = [half.transpose(0, 2, 1) @ half for half in (rows[:, ~second], rows[:, second])]
+    G = halves[0] + halves[1]
+    least = 1e-7 * np.sqrt(G[:, -1, -1].max() / M)  # rounding
+    noise, theta = np.ones(len(G)), np.zeros(k - 1)
+    for _ in range(ROUNDS):
+        theta = solved(G, noise)
+        noise = np.maximum(np.sqrt(remaining(G, theta) / M), least)
+    unseen = remaining(halves[1], solved(halves[0], noise)) + remaining(halves[0], solved(halves[1], noise))
+    beyond = max(float(np.sum(unseen - remaining(G, theta))), 0.0)
+    return theta * scale[-1] / scale[:-1], Left(noise * scale[-1], np.sqrt(beyond / np.sum(G[:, -1, -1])))
+
+
+def solved(G: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Parameters (k,) of the normal equations G (nv, k + 1, k + 1), the joints weighted by 1 / noise."""
+    whole = np.einsum("j,jkl->kl", 1 / noise**2, G)
+    k = len(whole) - 1
+    ridge = 1e-12 * np.trace(whole[:-1, :-1]) / max(k, 1)  # columns that nothing tells apart
+    return np.linalg.solve(whole[:-1, :-1] + ridge * np.eye(k), whole[:-1, -1])
+
+
+def remaining(G: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """Sum of the squared torques that parameters leave of each joint (nv,)."""
+    left = np.append(-theta, 1.0)
+    return np.maximum(np.einsum("k,jkl,l->j", left, G, left), 0.0)

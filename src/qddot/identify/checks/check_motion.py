@@ -1,0 +1,177 @@
+"""What the motion says against a fit: too little of it, parameters that nothing tells apart, intervals that say too much."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qddot.identify.checks.explain import explanations
+from qddot.identify.checks.halves import unpredicted
+from qddot.identify.checks.motion_summary import MotionSummary
+from qddot.identify.checks.positive import never_negative
+from qddot.identify.checks.verdict import Concern, listed, percent
+from qddot.identify.regression.base import Base, random_motions
+from qddot.identify.regression.estimators import Estimate, conditioned, stacked
+from qddot.identify.regression.reduction import Factors
+from qddot.identify.regression.residuals import Residuals, rms, structure
+from qddot.identify.regression.tally import Tally
+
+CONDITION = 1000.0  # of the weighted regressor with columns of length 1: beyond, noise is amplified a thousand times
+UNCERTAIN = 0.15  # of the torques, in postures that the log need not have seen: unknown, or unexplained as in the log
+COLOUR = 0.2
+ELSEWHERE = 300  # postures
+STILL = 0.1  # rad: a joint that moves less has not moved
+REMEMBER = 2.0  # variance of neighbouring blocks together over their own: beyond, more is common to them than is their own
+FEWEST = 8  # blocks that know nothing of each other: from fewer, a standard deviation is uncertain by more than a quarter
+
+
+def unidentifiable(base: Base) -> list[Concern]:
+    """Parameters that the user singled out (others are fixed or tied) but that no motion shows by themselves."""
+    columns = base.columns
+    if len(columns.names) == len(columns.T) or base.rank == len(columns.names):
+        return []
+    return [Concern("not identifiable", reason) for reason in explanations(base).values()]
+
+
+def excitation(
+    base: Base,
+    estimate: Estimate,
+    motion: MotionSummary | None,
+    left: Residuals | Tally | None,
+    factors: Factors | None,
+) -> list[Concern]:
+    """The motion does not tell the base parameters apart."""
+    found = []
+    if motion is not None:
+        still = [name for name, reach in zip(base.columns.robot.joint_names, motion.q.reach) if reach < STILL]
+        if still:
+            found.append(Concern("insufficient excitation", f"{listed(still)} moved by less than {STILL} rad"))
+        share, missed = 1.0, 0.0
+        if left is not None:
+            share = float(np.max(motion.noise / np.where(left.rms > 0, left.rms, np.inf)))
+            missed = float(np.linalg.norm(structure(left.rms, motion.noise)) / np.linalg.norm(left.size))
+        doubt, by_noise, worst_joint = uncertainty_elsewhere(base, estimate, motion, share)
+        off = float(np.hypot(doubt, missed))
+        if off > UNCERTAIN:
+            text = f"torques in postures all over the workspace, at the log's speeds, would be off by {percent(off)} (at most "
+            text += f"{UNCERTAIN:.0%}): by {percent(doubt)} since parameters are uncertain (worst at {worst_joint}; with noise "
+            text += f"alone it would be {percent(by_noise, 1)}), by {percent(missed)} since the model misses something: "
+            found.append(Concern("insufficient excitation", text + described(base, motion)))
+    if motion is not None and left is not None and factors is not None:
+        off = unpredicted(estimate, factors, left.ends) / float(np.linalg.norm(left.size))
+        if off > max(UNCERTAIN, left.relative):  # where more remains, the model is at fault rather than the motion
+            size = f"{off:.0%} of the torques" if off < 1 else "more than the torques themselves"
+            text = f"with parameters of one half of the log, {size} of the other half would be missed (at most {UNCERTAIN:.0%}), "
+            text += (
+                f"beyond the {left.relative:.1%} that remain of the whole: it is too short for so many parameters, or its halves "
+            )
+            found.append(Concern("insufficient excitation", f"{text}move too differently: {described(base, motion)}"))
+    if motion is not None and estimate.known.sum() < estimate.by_chance:
+        text = f"only {estimate.known.sum()} of {base.rank} parameters are known to a factor of two, where chance alone would make "
+        text += f"{estimate.by_chance} seem so if nothing were known: {described(base, motion)}"
+        found.append(Concern("insufficient excitation", text))
+    if estimate.condition > CONDITION and factors is not None and left is not None and equally_weighted(factors) < CONDITION:
+        text = f"residuals differ so much between joints ({left.rms.min():.1g} to {left.rms.max():.1g} N m) that those with small "
+        text += "ones decide alone, and they do not tell parameters apart "
+        text += f"(condition number {estimate.condition:.3g}): is this the right robot?"
+        found.append(Concern("unexplained torques", text))
+    elif estimate.condition > CONDITION:
+        why = f"; {described(base, motion)}" if motion is not None else ""
+        found.append(
+            Concern(
+                "insufficient excitation",
+                f"the condition number of the scaled regressor is {estimate.condition:.3g} (at most {CONDITION:g}): in this motion "
+                f"{alike(base, estimate)}{why}. {remedy(base)}",
+            )
+        )
+    return found
+
+
+def alike(base: Base, estimate: Estimate) -> str:
+    """Which columns the motion does not tell apart, or does not show at all."""
+    worst = np.argsort(-np.abs(estimate.weakest))[:4]
+    names = [base.names[j] for j in worst if abs(estimate.weakest[j]) > 0.1]
+    if len(names) == 1:
+        return f"{names[0]} does not show"
+    return f"the columns of {listed(names)} are nearly dependent"
+
+
+def equally_weighted(factors: Factors) -> float:
+    """Condition number of the regressor if all joints' torques were equally noisy."""
+    X, _ = stacked(factors.base, factors.columns, factors.merged(range(len(factors.R))), np.ones(len(factors.columns)))
+    return conditioned(X, factors.base.shown)[0]
+
+
+def uncertainty_elsewhere(base: Base, estimate: Estimate, motion: MotionSummary, noise: float) -> tuple[float, float, str]:
+    """Standard deviation of predicted torques relative to the torques: anywhere within the joint limits, with speeds and
+    accelerations such as the log has. By blocks; if there were only white noise, which is this part of the residuals; and the joint
+    where it is worst."""
+    columns = base.columns
+    q, qd, qdd = random_motions(columns, ELSEWHERE)
+    qd, qdd = (x / rms(x) * size for x, size in ((qd, motion.qd_rms), (qdd, motion.qdd_rms)))
+    Y = columns.matrix(q, qd, qdd)[..., list(base.independent)]
+    size = np.sum((Y @ estimate.theta) ** 2, axis=0)
+    variance, classical = (np.einsum("njr,rs,njs->j", Y, S, Y) for S in (estimate.sandwich, estimate.classical))
+    worst = int(np.argmax(variance / np.where(size > 0, size, 1.0)))
+    doubt, by_noise = (float(np.sqrt(x.sum() / size.sum())) for x in (variance, classical * min(noise, 1.0) ** 2))
+    return doubt, by_noise, columns.robot.joint_names[worst]
+
+
+def remedy(base: Base) -> str:
+    if base.condition > CONDITION / 3:
+        return f"Random motions would not do better (condition number {base.condition:.3g}): fix one of them, or give it a prior"
+    return (
+        f"A longer and richer motion separates them (robot.excitation): random ones have a condition number of {base.condition:.3g}"
+    )
+
+
+def described(base: Base, motion: MotionSummary) -> str:
+    """How little the arm moved, in words."""
+    reach, speed, turns = motion.q.reach, motion.speed, motion.turns
+    j = int(np.argmin(reach))
+    names = base.columns.robot.joint_names
+    fewest = int(np.argmin(turns))
+    return (
+        f"in {motion.seconds:.3g} s, {len(names)} joints for {base.rank} parameters, {names[j]} moved through {reach[j]:.2g} rad "
+        f"at up to {speed[j]:.2g} rad/s and {names[fewest]} turned back {turns[fewest]} times"
+    )
+
+
+def coloured(base: Base, estimate: Estimate, left: Residuals | Tally | None) -> list[Concern]:
+    """Residuals that are no noise: something is missing in the model. Intervals by blocks of time allow for that, as long as blocks
+    know little of each other and there are enough of them."""
+    found = []
+    if estimate.memory > REMEMBER or estimate.blocks / estimate.memory < FEWEST:
+        text = f"the {estimate.blocks} blocks of time count for {estimate.blocks / estimate.memory:.2g} (at least {FEWEST}), and "
+        text += f"neighbours that err alike raise variances by a factor of {estimate.memory:.2g} (at most {REMEMBER:g}): residuals "
+        found.append(Concern("coloured residuals", f"{text}drift, or the log is too short for intervals one can trust"))
+    if left is None:
+        return found
+    chance = 4 / np.sqrt(left.samples)  # what white noise may show in so few samples
+    names = [name for name, c in zip(base.columns.robot.joint_names, left.colour) if abs(c) > max(COLOUR, chance)]
+    if names:
+        ratio = float(np.median(estimate.std / np.where(estimate.std_classical > 0, estimate.std_classical, 1.0)))
+        most = np.abs(left.colour).max()
+        text = f"those of {listed(names)} remember themselves (up to {most:.2f} after a period of the cut-off): the model misses "
+        text += f"something there. Intervals allow for it: standard deviations by blocks are {ratio:.2g} times the classical ones"
+        found.append(Concern("coloured residuals", text, serious=False))
+    return found
+
+
+def impossible(base: Base, estimate: Estimate) -> list[Concern]:
+    """Values that no arm can have, by more than their uncertainty: the model misses something, and they stand for that."""
+    bad = never_negative(base) & (estimate.intervals[:, 1] < 0)
+    if not bad.any():
+        return []
+    names = [name for name, wrong in zip(base.names, bad) if wrong]
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    text = f"{', '.join(names[:5])}{more} came out negative, which no arm can be, by more than the uncertainty: not identified"
+    return [Concern("impossible values", text, serious=False)]
+
+
+def blurred(base: Base) -> list[Concern]:
+    """Joints that hardly did anything but rest."""
+    joints = base.columns.at_rest
+    if not joints:
+        return []
+    text = f"{listed(joints)} hardly moved, so torques at rest count too: static friction blurs what they say, by up to as much as "
+    return [Concern("rest", f"{text}it holds, and intervals do not know that", serious=False)]

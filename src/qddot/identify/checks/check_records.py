@@ -1,0 +1,53 @@
+"""What recordings say against each other, and a log kept for validation against the fit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qddot.identify.checks.recordings import by_segment, disagreement, part
+from qddot.identify.checks.verdict import Concern, percent
+from qddot.identify.regression.estimators import Estimate
+from qddot.identify.regression.reduction import Factors
+from qddot.identify.regression.residuals import Residuals
+from qddot.identify.regression.tally import Tally
+
+TWICE = 2.0  # the unexplained, without parameters of its own: most of it is disagreement
+UNPREDICTED = 0.15  # of the torques of another log, beyond what the fit leaves of its own: as uncertain as a fit may be
+
+
+def disagreeing(estimate: Estimate, factors: Factors, ends: np.ndarray) -> list[Concern]:
+    """Segments that do not belong to the same robot, or were not recorded alike."""
+    parts = by_segment(factors, ends)
+    if len(parts) < 2:
+        return []
+    sizes = [len(one.R) for one in parts]
+    starts = np.cumsum([0, *sizes])
+    found = []
+    for k, one in enumerate(parts):
+        rest = part(factors, [*range(starts[k]), *range(starts[k + 1], starts[-1])])
+        found.append(disagreement(estimate, factors.columns, one, rest))
+    worst = int(np.argmax(found))
+    if found[worst] < TWICE:
+        return []
+    text = (
+        f"recording {worst + 1} and the others ask for different parameters: with the same ones, {np.sqrt(found[worst]):.2g} times"
+    )
+    return [Concern("inconsistent logs", f"{text} as much torque remains unexplained. A payload, another unit or another zero?")]
+
+
+def validated(
+    estimate: Estimate, factors: Factors, left: Residuals | Tally, other: Factors, unseen: Residuals | Tally
+) -> list[Concern]:
+    """The log kept for validation belongs to another robot, or moves in ways of which the fit knows too little."""
+    found = []
+    apart = disagreement(estimate, factors.columns, factors, other)
+    if apart > TWICE:
+        text = f"the log kept for validation asks for other parameters: with the same ones, {np.sqrt(apart):.2g} times as much "
+        text += "torque of both remains unexplained. A payload, another unit or another zero?"
+        found.append(Concern("inconsistent logs", text))
+    beyond = np.sqrt(max(unseen.relative**2 - left.relative**2, 0.0))
+    if beyond > UNPREDICTED:
+        text = f"{percent(unseen.relative)} of the torques of the log kept for validation are not predicted, against "
+        text += f"{left.relative:.2%} of the fit's own: the fit knows too little of such motion"
+        found.append(Concern("validation", text))
+    return found

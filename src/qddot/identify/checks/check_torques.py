@@ -1,0 +1,123 @@
+"""What torques say against a fit: channels that are dead or clipped, torques that the model does not explain, and what would."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from qddot.identify.checks.alternatives import alternatives, few
+from qddot.identify.checks.motion_summary import MotionSummary
+from qddot.identify.checks.verdict import Concern, listed, percent
+from qddot.identify.regression.base import Base
+from qddot.identify.regression.clipping import flat_levels
+from qddot.identify.regression.estimators import Estimate
+from qddot.identify.regression.residuals import Residuals, rms, structure
+from qddot.identify.regression.signals import Signals
+from qddot.identify.regression.tally import Tally
+from qddot.logs.log_summary import Range
+
+UNEXPLAINED = 0.25  # of all torques
+MOST = 0.5  # of a joint's power, or of what is unexplained: more is most of it
+WORTH = 0.1  # of what is unexplained, that a delay or a tilt explains: worth a word
+MATTERS = 0.01  # of a joint's torque: no drive's torque is known better, so less is no sign of a fault
+CLIPPED = 0.01  # of the samples
+WEIGHT = 3.0  # times heavier or lighter than described: descriptions are rough, but not so rough
+NO_ARM = 30.0  # times: no description of the arm is as far off, but milli, pulses and motor sides of gears are
+VARIES = 0.01  # of the described weight, at least, along the log: for less its direction is not known well enough
+
+
+def dead(names: Sequence[str], tau: Range) -> list[Concern]:
+    """Torques that never change."""
+    still = [name for name, reach in zip(names, tau.reach) if reach == 0]
+    return [Concern("dead channel", f"the torque of {listed(still)} is the same throughout")] if still else []
+
+
+def clipped(names: Sequence[str], motion: MotionSummary, left: Residuals | Tally) -> list[Concern]:
+    """Torques that rest at the largest value: what the arm needed beyond is not in the log."""
+    levels = left.levels if isinstance(left, Tally) else flat_levels(left, motion.noise)
+    found = []
+    for j, name in enumerate(names):
+        for k, end in enumerate(("largest", "smallest")):
+            share, level = motion.stops.samples[k, j] / motion.samples, levels[k, j]
+            if share > CLIPPED:
+                text = f"the torque of {name} rests at its {end} value {motion.stops.level[k, j]:.4g} in {share:.1%} of the samples"
+            elif np.isfinite(level):
+                text = f"the torque of {name} stays at {level:.4g} but for noise, its {end}, where the motion asks for more"
+            else:
+                continue
+            found.append(Concern("clipped torques", f"{text}: the drive or the sensor could do no more"))
+    return found
+
+
+def unexplained(names: Sequence[str], left: Residuals | Tally, floor: np.ndarray) -> list[Concern]:
+    """A model that does not fit: all torques together, or those of a joint, of which it explains less than half the power, though
+    that is more than noise."""
+    found = []
+    if left.relative > UNEXPLAINED:
+        text = f"{percent(left.relative)} of the filtered torques remain: are units, signs and the order of joints right?"
+        found.append(Concern("unexplained torques", text))
+    for j in np.flatnonzero((left.size > 0) & (structure(left.rms, floor) ** 2 > MOST * left.size**2)).tolist():
+        share = left.rms[j] / left.size[j]
+        remains = f"{share:.0%} remain" if share < 1 else "all remain"
+        text = f"{names[j]} shows {left.size[j]:.2g} N m, of which {remains}, where noise "
+        text += f"would leave {floor[j]:.1g} N m: is this the torque of that joint, in the right unit?"
+        found.append(Concern("unexplained torques", text))
+    return found
+
+
+def driving(base: Base, estimate: Estimate, signals: Signals, left: Residuals | Tally) -> list[Concern]:
+    """Friction that would drive a joint instead of braking it, by more than its uncertainty and by more than is unexplained."""
+    found = []
+    for j, name in enumerate(base.columns.robot.joint_names):
+        qd = signals.qd[:, j]
+        column = {"viscous": qd, "coulomb": np.sign(qd)}
+        places = {kind: base.names.index(f"{name}.{kind}") for kind in column if f"{name}.{kind}" in base.names}
+        braking = np.zeros(base.rank)
+        braking[list(places.values())] = [np.mean(column[kind] * qd) for kind in places]  # power, W
+        power, deviation = float(braking @ estimate.theta), float(np.sqrt(braking @ estimate.sandwich @ braking))
+        torque = sum((estimate.theta[place] * column[kind] for kind, place in places.items()), np.zeros_like(qd))
+        if power < -estimate.reach * deviation and rms(torque) > left.rms[j]:
+            text = f"friction of {name} came out driving it, with {-power:.2g} +- {deviation:.1g} W"
+            found.append(Concern("sign", f"{text}: its torques or positions have the other sign"))
+    return found
+
+
+def explained_otherwise(
+    base: Base, estimate: Estimate, signals: Signals, left: Residuals | Tally, floor: np.ndarray
+) -> list[Concern]:
+    """Something is wrong with the log or the description, and it can be named."""
+    if not np.any(structure(left.rms, floor) > MATTERS * left.size):
+        return []
+    tried = alternatives(base, estimate.theta, signals)
+    best = [found for found in tried if found.share > MOST]
+    rest = f"of what is unexplained ({left.relative:.2%} of the torques)"
+    if best:
+        others = "".join(f"; or {found.text} ({found.share:.0%})" for found in best[1:3])
+        return [Concern(best[0].kind, f"{best[0].text}: that explains {best[0].share:.0%} {rest}{others}")]
+    small = [found for found in tried if found.kind in ("delay", "tilt") and found.share > WORTH]
+    return [Concern(found.kind, f"perhaps {found.text}: that would explain {found.share:.0%} {rest}", False) for found in small]
+
+
+def units(base: Base, estimate: Estimate, signals: Signals) -> list[Concern]:
+    """The weight that was found against the weight as described: currents for torques, milli for whole, motor for joint side."""
+    slope = weight_found(base, estimate, signals)
+    if slope is None or 1 / WEIGHT < slope < WEIGHT:
+        return []
+    text = f"the weight in the torques is {slope:.3g} times that of the robot as described: torques in another unit, currents, "
+    text += "motor side, or a description without proper masses"
+    return [Concern("units", text, serious=not 1 / NO_ARM < abs(slope) < NO_ARM)]
+
+
+def weight_found(base: Base, estimate: Estimate, signals: Signals) -> float | None:
+    """Slope of the identified gravity torque over the described one, along the log; None where nothing is described."""
+    columns, some = base.columns, few(signals)
+    described = columns.robot.gravity_torque(some.q)
+    rest = np.zeros_like(some.q)
+    found = columns.matrix(some.q, rest, rest)[..., list(base.independent)] @ estimate.theta
+    if columns.evaluator().knows:
+        found += columns.known_torque(some.q, rest, rest) - columns.robot.spring_torque(some.q)
+    least = VARIES**2 * float(np.sum(described**2))  # of a weight that is always the same (a SCARA's), only rounding varies
+    described, found = (x - x.mean(axis=0) for x in (described, found))  # an offset is no weight
+    power = float(np.sum(described**2))
+    return float(np.sum(described * found) / power) if power > max(least, 1e-12 * float(np.sum(found**2))) else None

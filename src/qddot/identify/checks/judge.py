@@ -1,0 +1,61 @@
+"""Can these parameters be trusted? If not, why not, and what would help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from qddot.identify.checks.check_motion import blurred, coloured, excitation, impossible, unidentifiable
+from qddot.identify.checks.check_records import disagreeing, validated
+from qddot.identify.checks.check_torques import clipped, dead, driving, explained_otherwise, unexplained, units
+from qddot.identify.checks.motion_summary import MotionSummary
+from qddot.identify.checks.verdict import Concern, Verdict
+from qddot.identify.regression.base import Base
+from qddot.identify.regression.estimators import Estimate
+from qddot.identify.regression.reduction import Factors
+from qddot.identify.regression.residuals import Residuals
+from qddot.identify.regression.tally import Tally
+from qddot.logs.audit import Audit
+from qddot.logs.convert import NOT_SI
+
+
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """A log that was kept for validation: what the parameters leave of it, and its own factors."""
+
+    left: Residuals | Tally
+    factors: Factors
+
+
+def verdict(
+    base: Base,
+    estimate: Estimate,
+    motion: MotionSummary | None = None,
+    left: Residuals | Tally | None = None,
+    audit: Audit | None = None,
+    factors: Factors | None = None,
+    unseen: Unseen | None = None,
+) -> Verdict:
+    """Everything that can be said of what is given.
+
+    Serious concerns come first. Among them what is wrong with the torques comes before what they say too little of, and that before
+    what rests on the parameters: friction that drives, recordings that ask for others.
+    """
+    names = base.columns.robot.joint_names
+    found, silent = [*unidentifiable(base)], []
+    if left is not None and motion is not None:
+        silent = dead(names, motion.tau)
+        found += silent + clipped(names, motion, left) + unexplained(names, left, motion.noise)
+        if not silent:
+            found += explained_otherwise(base, estimate, motion.excerpt, left, motion.noise)
+    found += excitation(base, estimate, motion, left, factors)
+    if left is not None and motion is not None:
+        found += [] if silent else driving(base, estimate, motion.excerpt, left)
+        found += units(base, estimate, motion.excerpt)
+    if factors is not None and left is not None:
+        found += disagreeing(estimate, factors, left.ends)
+    if unseen is not None and left is not None and factors is not None:
+        found += validated(estimate, factors, left, unseen.factors, unseen.left)
+    found += [*coloured(base, estimate, left), *impossible(base, estimate), *blurred(base)]
+    if audit is not None:
+        found += [Concern("log", finding.message, serious=NOT_SI in finding.message) for finding in audit.warnings]
+    return Verdict(tuple(sorted(found, key=lambda concern: not concern.serious)))

@@ -1,0 +1,46 @@
+"""Which base parameters cannot be negative, whatever the links are.
+
+A base parameter is a sum of ten numbers a link, `k . pi = <P, J(pi)>`, and of parameters of the drives. A link's pseudo-inertia J
+is positive semidefinite. So where each link's P is as well, and only rotors and friction enter besides, with positive factors, the
+sum is positive.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qddot.algorithms.regressor import INERTIAL
+from qddot.identify.physical.pseudo_inertia import ten_vector
+from qddot.identify.regression.base import Base
+
+POSITIVE = {"armature", "viscous", "coulomb", "viscous_negative", "coulomb_negative", "m", "Ixx_c", "Iyy_c", "Izz_c"}
+
+
+def never_negative(base: Base) -> np.ndarray:
+    """(r,), bool."""
+    return np.array([positive(base.columns.names, row) for row in base.K], dtype=bool)
+
+
+def positive(names: tuple[str, ...], row: np.ndarray) -> bool:
+    """Whether a combination of parameters is positive for all that can exist."""
+    links: dict[str, np.ndarray] = {}
+    for name, k in zip(names, row):
+        owner, _, kind = name.rpartition(".")
+        if k == 0:
+            continue
+        if kind in INERTIAL:
+            links.setdefault(owner, np.zeros(10))[INERTIAL.index(kind)] = k
+        elif kind not in POSITIVE or k < 0 or "+" in owner:
+            return False
+    return all(np.linalg.eigvalsh(dual(k))[0] > -1e-9 * np.abs(k).max() for k in links.values())
+
+
+def dual(k: np.ndarray) -> np.ndarray:
+    """P (4, 4), symmetric, with `k . pi = sum of P * J(pi)`: what k makes of each entry of J."""
+    P = np.zeros((4, 4))
+    for i in range(4):
+        for j in range(4):
+            one = np.zeros((4, 4))
+            one[i, j] = one[j, i] = 0.5 if i != j else 1.0
+            P[i, j] = k @ ten_vector(one)
+    return P

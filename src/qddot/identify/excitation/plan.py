@@ -1,0 +1,290 @@
+"""A motion that shows a robot's dynamic parameters best: what `robot.excitation` returns."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qddot.errors import ConvergenceError, InputError, missing_extra
+from qddot.identify.excitation.fourier import Fourier
+from qddot.identify.excitation.problem import FRICTION, SMOOTH, Bounds, Experiment
+from qddot.identify.excitation.self_distance import Capsules
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from qddot.robot import Limits, Robot
+
+DRAWN = 40
+"""Random series from which the starting points are taken."""
+
+TIGHTER = (0.02, 0.04, 0.08)
+"""By how much of each limit the program stays inside at its sampled times, so that the motion keeps it between them."""
+
+FINE = 1e-3
+"""Step of the grid on which the limits are looked at, s."""
+
+
+class Margins(NamedTuple):
+    """The least distance to each kind of limit over the whole motion; inf where there is none. None is negative."""
+
+    position: float
+    velocity: float
+    acceleration: float
+    torque: float
+    distance: float
+
+
+@dataclass(frozen=True, repr=False)
+class Excitation:
+    """A motion from rest to rest within the limits, with `q(t)`, `qd(t)`, `qdd(t)`.
+
+    Attributes:
+        robot: it is for.
+        shape: period, harmonics and blends.
+        coefficients: of the series and the blends (nv, unknowns), see `Fourier`.
+        information: of the base parameters, friction included (b, b): the mean of `Y_B^T W Y_B` over a period.
+        margins: to the limits, on a grid of 1 ms.
+        random_log_det: the best of the random series the search began with.
+    """
+
+    robot: Robot
+    shape: Fourier
+    coefficients: np.ndarray
+    information: np.ndarray
+    margins: Margins
+    random_log_det: float
+
+    @property
+    def duration(self) -> float:
+        """Of the whole motion, blends included, s."""
+        return float(self.shape.duration)
+
+    @property
+    def rank(self) -> int:
+        """b, how many base parameters the motion is for."""
+        return len(self.information)
+
+    @property
+    def log_det(self) -> float:
+        """Of the information: 2 log 2 more for each parameter whose standard deviation is halved."""
+        return log_det(self.information)
+
+    @property
+    def condition_number(self) -> float:
+        """Of the base regressor with columns of length 1, rows weighted by the noise."""
+        size = np.sqrt(np.diagonal(self.information))
+        return float(np.sqrt(np.linalg.cond(self.information / np.outer(size, size))))
+
+    def q(self, t: ArrayLike) -> np.ndarray:
+        """Positions (..., nv) at times t (...), in s from the start; at rest before it and after the end."""
+        return self._at(t, 0)
+
+    def qd(self, t: ArrayLike) -> np.ndarray:
+        """Velocities (..., nv)."""
+        return self._at(t, 1)
+
+    def qdd(self, t: ArrayLike) -> np.ndarray:
+        """Accelerations (..., nv)."""
+        return self._at(t, 2)
+
+    def _at(self, t: ArrayLike, derivative: int) -> np.ndarray:
+        t = np.asarray(t, float)
+        return (self.shape.basis(t.ravel(), derivative) @ self.coefficients.T).reshape(*t.shape, -1)
+
+    def sample(self, rate: float = 1000.0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """(t, q, qd, qdd) at `rate` in Hz."""
+        if not rate > 0:
+            raise InputError(f"rate={rate!r} is not a positive number of samples a second")
+        t = np.arange(int(self.duration * rate) + 1) / rate
+        return t, self.q(t), self.qd(t), self.qdd(t)
+
+    def to_csv(self, path: str | Path, rate: float = 1000.0) -> None:
+        """Write t, q, qd, qdd, a column a joint (`q_<joint>`), SI units; the numbers read back exactly."""
+        names = self.robot.joint_names
+        t, *rows = self.sample(rate)
+        with open(path, "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["t", *(f"{kind}_{name}" for kind in ("q", "qd", "qdd") for name in names)])
+            writer.writerows(np.column_stack([t, *rows]).tolist())
+
+    def plot(self) -> Any:
+        """A figure of matplotlib: positions, velocities, accelerations and torques over time."""
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            raise missing_extra("matplotlib", "plot", "a plot") from None
+        t, q, qd, qdd = self.sample(200.0)
+        curves = {"q (rad, m)": q, "qd (1/s)": qd, "qdd (1/s²)": qdd, "tau (N m, N)": self.robot.inverse_dynamics(q, qd, qdd)}
+        figure = Figure(figsize=(9, 10), layout="constrained")
+        for axes, (label, values) in zip(figure.subplots(4, sharex=True), curves.items()):
+            axes.plot(t, values, label=self.robot.joint_names)
+            axes.set_ylabel(label)
+            axes.axvspan(self.shape.ramp, self.duration - self.shape.ramp, alpha=0.06)
+        figure.axes[0].legend(ncols=4, fontsize="small")
+        figure.axes[-1].set_xlabel("t (s)")
+        return figure
+
+    def __repr__(self) -> str:
+        kept = ", ".join(f"{name} {value:.3g}" for name, value in self.margins._asdict().items() if np.isfinite(value))
+        unseen = ", ".join(name for name, value in self.margins._asdict().items() if np.isinf(value))
+        return (
+            f"Excitation of {self.robot.name!r}: {self.duration:g} s, {self.rank} base parameters, "
+            f"condition number {self.condition_number:.3g}, log det {self.log_det:.4g} (random: {self.random_log_det:.4g})\n"
+            f"  limits kept on a grid of {FINE * 1e3:g} ms, with margins: {kept}" + (f"\n  not limited: {unseen}" if unseen else "")
+        )
+
+
+def excitation(
+    robot: Robot,
+    *,
+    period: float = 15.0,
+    harmonics: int = 5,
+    ramp: float = 2.0,
+    periods: int = 1,
+    limits: Limits | None = None,
+    acceleration: ArrayLike = np.inf,
+    radius: float | None = None,
+    friction: Sequence[str] = ("viscous", "coulomb"),
+    noise: ArrayLike = 1.0,
+    home: ArrayLike | None = None,
+    starts: int = 2,
+    iterations: int = 80,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> Excitation:
+    """See `Robot.excitation`."""
+    say = progress or (lambda text: None)
+    n = robot.nv
+    if robot.nq != n:
+        raise InputError(f"robot {robot.name!r} has nq={robot.nq}, nv={n}: a series needs joints of one coordinate")
+    deviations = each("noise", noise, n)
+    sizes = {"period": period, "ramp": ramp, "harmonics": harmonics, "periods": periods, "starts": starts, "iterations": iterations}
+    for name, value in {**sizes, "noise": float(deviations.min()), "radius": np.inf if radius is None else radius}.items():
+        if not value > 0:
+            raise InputError(f"{name}={value!r} is not positive")
+    if unknown := [name for name in friction if name not in FRICTION]:
+        raise InputError(f"friction={unknown[0]!r} is not one of {', '.join(FRICTION)}")
+    bounds = Bounds.of(limits or robot.limits, each("acceleration", acceleration, n))
+    check_room(robot, bounds)
+    smooth = SMOOTH * np.where(np.isfinite(bounds.velocity), bounds.velocity, 1.0)
+    experiment = Experiment(
+        robot,
+        Fourier(period, harmonics, ramp),
+        deviations,
+        tuple(friction),
+        smooth,
+        16 * harmonics,
+        None if radius is None else Capsules.of(robot, radius),
+    )
+    rest = None if home is None else each("home", home, n)
+    if rest is not None and not ((bounds.lower < rest) & (rest < bounds.upper)).all():
+        raise InputError(
+            f"home={rest.tolist()} is not between the position limits {bounds.lower.tolist()} and {bounds.upper.tolist()}"
+        )
+    rng = np.random.default_rng(seed)
+    drawn = [random_motion(experiment.shape, bounds, rng, rest) for _ in range(max(DRAWN, starts))]
+    drawn.sort(key=lambda X: -log_det(experiment.information(X, experiment.samples)))
+    random_log_det = log_det(experiment.information(drawn[0], 1000))
+    if not np.isfinite(random_log_det):
+        raise ConvergenceError(
+            f"none of {len(drawn)} random series shows all {len(experiment.base)} base parameters (give more room or harmonics)"
+        )
+    say(f"{len(experiment.base)} base parameters; best of {len(drawn)} random series: log det {random_log_det:.2f}")
+    solver, found, last = experiment.solver(iterations), [], None
+    for k, X in enumerate(drawn[:starts], start=1):
+        for tighter in TIGHTER:
+            X = searched(solver, experiment, bounds, tighter, X, rest)
+            value, last = log_det(experiment.information(X, 1000)), margins(experiment, bounds, X)
+            say(f"search {k} of {starts}: log det {value:.2f}, {solver.stats()['iter_count']} steps, least margin {min(last):.2g}")
+            if min(last) >= 0:
+                found.append((value, X, last))
+                break
+    if not found:
+        raise ConvergenceError(
+            f"no motion within the limits after {starts} searches of {iterations} steps; the last one has {last}, "
+            "where none may be negative (give a longer period or ramp, fewer harmonics, more iterations, or a smaller radius)"
+        )
+    _, X, kept = max(found, key=lambda one: one[0])
+    shape = Fourier(period, harmonics, ramp, periods)
+    return Excitation(robot, shape, X, experiment.information(X, 1000), kept, random_log_det)
+
+
+def searched(
+    solver: Any, experiment: Experiment, bounds: Bounds, tighter: float, X: np.ndarray, rest: np.ndarray | None
+) -> np.ndarray:
+    """The motion (nv, unknowns) to which IPOPT comes from X."""
+    lower, upper = np.full(X.shape, -np.inf), np.full(X.shape, np.inf)
+    if rest is not None:
+        lower[:, -2:] = upper[:, -2:] = rest[:, None]
+    lbg, ubg = experiment.room(bounds, tighter)
+    return np.array(solver(x0=X.ravel(), lbx=lower.ravel(), ubx=upper.ravel(), lbg=lbg, ubg=ubg)["x"]).reshape(X.shape)
+
+
+def random_motion(shape: Fourier, bounds: Bounds, rng: np.random.Generator, rest: np.ndarray | None = None) -> np.ndarray:
+    """A random series (nv, unknowns) whose positions, velocities and accelerations keep their limits; its blends may not."""
+    n = len(bounds.velocity)
+    t = shape.ramp + np.linspace(0, shape.period, 200)
+    q, qd, qdd = (shape.basis(t, d) for d in range(3))
+    X = np.zeros((n, shape.unknowns))
+    X[:, 1:-2] = rng.normal(size=(n, shape.unknowns - 3))
+    half = np.minimum((bounds.upper - bounds.lower) / 2, np.pi)
+    swing = np.ptp(q @ X.T, axis=0) / 2
+    rates = [limit / abs(b @ X.T).max(axis=0) for limit, b in ((bounds.velocity, qd), (bounds.acceleration, qdd))]
+    X *= (np.minimum.reduce([half / swing, *rates]) * rng.uniform(0.5, 0.95, n))[:, None]
+    lower, upper = (np.where(np.isfinite(x), x, wide) for x, wide in ((bounds.lower, -np.pi), (bounds.upper, np.pi)))
+    least, most = (q @ X.T).min(axis=0), (q @ X.T).max(axis=0)
+    X[:, 0] = rng.uniform(lower - least, np.maximum(upper - most, lower - least))
+    lead = qd[0] @ X.T * shape.ramp / 2
+    X[:, -2] = np.clip(q[0] @ X.T - lead, bounds.lower, bounds.upper) if rest is None else rest
+    X[:, -1] = np.clip(q[0] @ X.T + lead, bounds.lower, bounds.upper) if rest is None else rest
+    return X
+
+
+def margins(experiment: Experiment, bounds: Bounds, X: np.ndarray) -> Margins:
+    """How far a motion stays inside its limits, on a fine grid of all of it."""
+    t = np.linspace(0, experiment.shape.duration, int(experiment.shape.duration / FINE) + 2)
+    q, qd, qdd = np.split(experiment.states(X, t), 3, axis=1)
+    tau = experiment.robot.inverse_dynamics(q, qd, qdd)
+    capsules = experiment.capsules
+    return Margins(
+        position=float(np.minimum(q - bounds.lower, bounds.upper - q).min()),
+        velocity=float((bounds.velocity - abs(qd)).min()),
+        acceleration=float((bounds.acceleration - abs(qdd)).min()),
+        torque=float((bounds.effort - abs(tau)).min()),
+        distance=float(capsules.clearance(experiment.robot, q).min()) if capsules and capsules.pairs else np.inf,
+    )
+
+
+def log_det(A: np.ndarray) -> float:
+    """Of a positive definite matrix; -inf if it is singular."""
+    sign, value = np.linalg.slogdet(A)
+    return float(value) if sign > 0 else -np.inf
+
+
+def each(name: str, value: ArrayLike, n: int) -> np.ndarray:
+    """A number for each joint (n,)."""
+    array = np.asarray(value, float)
+    if array.shape not in ((), (n,)) or np.isnan(array).any():
+        raise InputError(f"{name} has shape {array.shape}: it is one number, or one for each of {n} joints")
+    return np.broadcast_to(array, (n,)).copy()
+
+
+def check_room(robot: Robot, bounds: Bounds) -> None:
+    """Refuse limits between which nothing moves, or everything could."""
+    for k, name in enumerate(robot.joint_names):
+        if not bounds.lower[k] < bounds.upper[k] or min(bounds.velocity[k], bounds.acceleration[k], bounds.effort[k]) <= 0:
+            raise InputError(
+                f"joint {name!r} cannot move: position {bounds.lower[k]:g} to {bounds.upper[k]:g}, speed {bounds.velocity[k]:g}, "
+                f"acceleration {bounds.acceleration[k]:g}, torque {bounds.effort[k]:g} (give other `limits`)"
+            )
+        if np.isinf([bounds.upper[k] - bounds.lower[k], bounds.velocity[k], bounds.acceleration[k]]).all():
+            raise InputError(
+                f"joint {name!r} has no limit of position, speed or acceleration: the best motion would be endless "
+                "(give `limits=robot.limits._replace(velocity=...)`, or `acceleration`)"
+            )

@@ -1,0 +1,198 @@
+"""The optimal experiment as a nonlinear program for IPOPT, with exact derivatives by CasADi.
+
+    maximise   log det A,  A = mean over one period of Y_B^T W Y_B
+    subject to position, velocity, acceleration, torque and self-distance limits at sampled times of the whole motion
+
+Y_B (nv, b) is the regressor of the base parameters with smooth friction columns, W = diag(1 / noise^2). Every state is linear in
+the unknowns x, `z = B x`, so that the derivatives of the constraints are blocks times constants.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import qr
+
+from qddot.errors import missing_extra
+from qddot.identify.excitation.fourier import Fourier
+from qddot.identify.excitation.self_distance import Capsules
+
+if TYPE_CHECKING:
+    from qddot.robot import Limits, Robot
+
+FRICTION = ("viscous", "coulomb", "offset")
+SMOOTH = 0.05
+"""Of a joint's speed limit: where smooth Coulomb friction `tanh(qd / v)` has its bend."""
+
+OPTIONS = {
+    "print_time": False,
+    "ipopt": {"print_level": 0, "sb": "yes", "hessian_approximation": "limited-memory", "tol": 1e-4, "acceptable_tol": 1e-3},
+}
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What the motion must keep: (nv,) each, inf where there is no limit."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    effort: np.ndarray
+
+    @staticmethod
+    def of(limits: Limits, acceleration: np.ndarray) -> Bounds:
+        return Bounds(limits.lower, limits.upper, limits.velocity, acceleration, limits.effort)
+
+    def tightened(self, by: float) -> Bounds:
+        """Less room by this part of it, on both sides."""
+        room = self.upper - self.lower
+        less = np.where(np.isfinite(room), by * room / 2, 0.0)
+        lower, upper = self.lower + less, self.upper - less
+        return Bounds(lower, upper, *(x * (1 - by) for x in (self.velocity, self.acceleration, self.effort)))
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A robot, the shape of its motion, and what shall be learned from it.
+
+    Attributes:
+        noise: standard deviation of each joint's torque (nv,).
+        friction: which of `FRICTION` are to be identified.
+        smooth: speeds (nv,) at the bend of Coulomb friction.
+        samples: times of one period at which the information is taken and the limits are kept.
+    """
+
+    robot: Robot
+    shape: Fourier
+    noise: np.ndarray
+    friction: tuple[str, ...]
+    smooth: np.ndarray
+    samples: int
+    capsules: Capsules | None
+
+    @cached_property
+    def ca(self) -> Any:
+        try:
+            import casadi
+        except ImportError:
+            raise missing_extra("casadi", "casadi", "an exciting motion") from None
+        return casadi
+
+    # information ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def regressor(self) -> Any:
+        """CasADi function z = (q, qd, qdd) -> Y^T (p, nv): the robot's inertial columns, then friction; over the noise."""
+        ca, robot, n = self.ca, self.robot, self.robot.nv
+        kept = [k for k, name in enumerate(robot.parameter_names) if name.rpartition(".")[2] not in (*FRICTION, "coulomb_negative")]
+        z = ca.SX.sym("z", 3 * n)
+        q, qd, qdd = ca.vertsplit(z, n)
+        terms = {"viscous": qd, "coulomb": ca.tanh(qd / self.smooth), "offset": ca.SX.ones(n)}
+        Y = ca.horzcat(robot.casadi("regressor")(q, qd, qdd)[:, kept], *(ca.diag(terms[name]) for name in self.friction))
+        return ca.Function("Yt", [z], [ca.densify((ca.diag(1 / self.noise) @ Y).T)])
+
+    @cached_property
+    def base(self) -> tuple[int, ...]:
+        """Places of independent columns among those of the regressor: one for each base parameter."""
+        rng, n = np.random.default_rng(0), self.robot.nv
+        q = np.array([self.robot.random_configuration(rng) for _ in range(20 * n)])
+        Yt = self.over(self.regressor, np.hstack([q, *rng.normal(size=(2, *q.shape))]))
+        size = np.linalg.norm(Yt, axis=1, keepdims=True)
+        seen = size > 1e-10 * size.max()  # a column of rounding errors is none
+        _, R, order = qr(np.where(seen, Yt / np.where(seen, size, 1.0), 0.0).T, mode="economic", pivoting=True)  # type: ignore[misc]
+        pivots = abs(np.diagonal(R))
+        return tuple(sorted(order[: int((pivots > 1e-8 * pivots[0]).sum())].tolist()))
+
+    @cached_property
+    def base_regressor(self) -> Any:
+        """CasADi function z -> Y_B^T (b, nv)."""
+        z = self.ca.SX.sym("z", 3 * self.robot.nv)
+        return self.ca.Function("YBt", [z], [self.regressor(z)[list(self.base), :]])
+
+    def over(self, function: Any, z: np.ndarray) -> np.ndarray:
+        """A CasADi function of one state, over states (m, 3 nv): results side by side."""
+        return np.array(function.map(len(z))(z.T))
+
+    def information(self, X: np.ndarray, samples: int) -> np.ndarray:
+        """A (b, b) of a motion X (nv, unknowns), the mean over this many times of a period."""
+        Yt = self.over(self.base_regressor, self.states(X, self.times(samples)))
+        return Yt @ Yt.T / samples
+
+    def times(self, samples: int) -> np.ndarray:
+        """Evenly spaced in the first period, s."""
+        return self.shape.ramp + self.shape.period * np.arange(samples) / samples
+
+    def states(self, X: np.ndarray, t: np.ndarray) -> np.ndarray:
+        """(q, qd, qdd) (len(t), 3 nv) of a motion."""
+        return np.hstack([self.shape.basis(t, d) @ X.T for d in range(3)])
+
+    # the program ------------------------------------------------------------------------------------------------------
+
+    def stacked_basis(self, t: np.ndarray) -> sparse.csr_matrix:
+        """B (len(t) 3 nv, nv unknowns) with z = B x, states after one another, and x joint by joint."""
+        n = self.robot.nv
+        found = np.zeros((len(t), 3, n, n, self.shape.unknowns))
+        for d in range(3):
+            found[:, d, range(n), range(n)] = self.shape.basis(t, d)[:, None]
+        return sparse.csr_matrix(found.reshape(len(t) * 3 * n, -1))
+
+    @cached_property
+    def grid(self) -> np.ndarray:
+        """Times of the whole motion, one period of it, at which limits are kept."""
+        ramp = self.shape.ramp
+        blend = np.linspace(0, ramp, max(4, round(self.samples * ramp / self.shape.period)) + 1)[:-1]
+        return np.concatenate([blend, self.times(self.samples), self.shape.duration - blend])
+
+    @cached_property
+    def efforts_and_distances(self) -> Any:
+        """CasADi function z -> (tau, squared distances of the axes of capsules)."""
+        ca, n = self.ca, self.robot.nv
+        z = ca.SX.sym("z", 3 * n)
+        q, qd, qdd = ca.vertsplit(z, n)
+        near = self.capsules.squared_distances(self.robot, q, ca) if self.capsules else []
+        return ca.Function("h", [z], [ca.densify(ca.vertcat(self.robot.casadi("inverse_dynamics")(q, qd, qdd), *near))])
+
+    @cached_property
+    def goal(self) -> Any:
+        """MX function x -> -log det A / 2, by Cholesky."""
+        ca, b = self.ca, len(self.base)
+        B = _casadi(ca, self.stacked_basis(self.times(self.samples)))
+        x, A = ca.MX.sym("x", B.shape[1]), ca.SX.sym("A", b, b)
+        half_log_det = ca.Function("half_log_det", [A], [ca.sum1(ca.log(ca.diag(ca.chol(A))))])
+        Yt = self.base_regressor.map(self.samples)(ca.reshape(B @ x, 3 * self.robot.nv, -1))
+        return ca.Function("goal", [x], [-half_log_det(Yt @ Yt.T / self.samples)])
+
+    def solver(self, iterations: int) -> Any:
+        """IPOPT for the program; bounds of its constraints by `room`."""
+        ca, n = self.ca, self.robot.nv
+        h = self.efforts_and_distances
+        B = _casadi(ca, self.stacked_basis(self.grid))
+        x = ca.MX.sym("x", B.shape[1])
+        z = ca.reshape(B @ x, 3 * n, -1)
+        g = ca.vertcat(ca.densify(B @ x), ca.vec(h.map(len(self.grid))(z)))
+        s = ca.SX.sym("z", 3 * n)
+        dh = ca.Function("dh", [s], [ca.jacobian(h(s), s)]).map(len(self.grid))(z)
+        dg = ca.vertcat(B, ca.diagcat(*ca.horzsplit(dh, 3 * n)) @ B)
+        jac_g = ca.Function("jac_g", [x, ca.MX.sym("p", 0, 1)], [g, dg], ["x", "p"], ["g", "jac_g_x"])
+        options = {**OPTIONS, "jac_g": jac_g, "ipopt": {**OPTIONS["ipopt"], "max_iter": iterations}}
+        return ca.nlpsol("excitation", "ipopt", {"x": x, "f": self.goal(x), "g": g}, options)
+
+    def room(self, bounds: Bounds, tighter: float) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds (lower, upper) of the program's constraints, tighter than the limits by this part of them."""
+        bounds = bounds.tightened(tighter)
+        lower = np.concatenate([bounds.lower, -bounds.velocity, -bounds.acceleration])
+        upper = np.concatenate([bounds.upper, bounds.velocity, bounds.acceleration])
+        near = np.full(len(self.capsules.pairs), (2 * self.capsules.radius * (1 + tighter)) ** 2) if self.capsules else np.zeros(0)
+        return (
+            np.concatenate([np.tile(lower, len(self.grid)), np.tile(np.append(-bounds.effort, near), len(self.grid))]),
+            np.concatenate([np.tile(upper, len(self.grid)), np.tile(np.append(bounds.effort, near + np.inf), len(self.grid))]),
+        )
+
+
+def _casadi(ca: Any, matrix: sparse.spmatrix) -> Any:
+    return ca.DM(sparse.csc_matrix(matrix))

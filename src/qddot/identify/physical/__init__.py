@@ -1,0 +1,1 @@
+"""Parameters that a real robot can have, and a robot that has them."""

@@ -1,0 +1,322 @@
+"""Parameters a real robot could have, nearest to what the data say: a semidefinite program.
+
+    minimise   |R pi - r|^2 + gamma (sum_links D(J(pi_i), J(prior_i)) + sum_others ((pi_k - prior_k) / scale_k)^2)
+    subject to J(pi_i) >= margin J(prior_i)  for every link,   friction, stiffness and rotor inertia >= 0,
+
+with the log-det divergence `D(J, P) = tr(P^-1 J) - log det(P^-1 J) - 4` (Lee, Wensing and Park 2019), which is convex in pi, zero
+at the prior, and the same in every frame and unit. With `P = L L^T` the program is written in `K = L^-1 J L^-T`, which is the
+identity at the prior: all links are then alike, whatever their size.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qddot.errors import ConvergenceError, InputError, missing_extra
+from qddot.identify.physical.pseudo_inertia import BASIS, congruence, link_columns, nonnegative_columns, pseudo_inertia
+
+TIE = 1e-9
+"""Of |r|^2: the weight of the prior where the data alone should decide and it only breaks ties."""
+
+ACTIVE = 1e-6
+"""Scaled drive constants below this are at zero."""
+
+DIGITS = 1e-6
+"""By which the goal may be above its least: the divergence of a mass that is wrong by a thousandth."""
+
+POLISHING = 30
+"""Newton's steps at most; quadratic convergence takes a few."""
+
+RANK = 1e-9
+"""Singular values of the scaled problem below this part of the largest count as directions the data say nothing of."""
+
+
+@dataclass(frozen=True)
+class Consistent:
+    """A physically consistent estimate.
+
+    Attributes:
+        names: of the parameters.
+        parameters: pi (p,).
+        margins: link, if not wholly fixed -> smallest eigenvalue of `P^-1 J`, by which it is positive definite (1 at the prior).
+        residual: |R theta - r|.
+        least_residual: of the unconstrained estimate.
+        torque_change: |R (pi - pi_ls)| / |R pi_ls|: how far the predicted torques are from those of the unconstrained estimate.
+        gamma: weight the prior had.
+        seconds: the program took.
+    """
+
+    names: tuple[str, ...]
+    parameters: np.ndarray
+    margins: Mapping[str, float]
+    residual: float
+    least_residual: float
+    torque_change: float
+    gamma: float
+    seconds: float
+
+    @property
+    def kept(self) -> bool:
+        """True if the unconstrained estimate was consistent: the torques it predicts are unchanged."""
+        return self.torque_change < 1e-8
+
+    def __repr__(self) -> str:
+        change = "torques unchanged" if self.kept else f"torques changed by {self.torque_change:.2%}"
+        residual = f"residual {self.residual:.6g} (unconstrained {self.least_residual:.6g})"
+        least = min(self.margins.values(), default=1.0)
+        return f"{len(self.margins)} consistent links, smallest margin {least:.2g}; {change}; {residual}"
+
+
+def consistent(
+    R: np.ndarray,
+    r: np.ndarray,
+    names: Sequence[str],
+    prior: np.ndarray,
+    *,
+    T: np.ndarray | None = None,
+    constant: np.ndarray | None = None,
+    gamma: float = 0.0,
+    margin: float = 1e-3,
+) -> Consistent:
+    """The physically consistent parameters of a least-squares problem |R theta - r|, which may leave directions open.
+
+    Args:
+        R, r: (k, f) and (k,): a regressor of the free parameters and its torques, or their triangular factor; weighted by the
+            noise, if it is known. What `constant` needs has been taken from the torques.
+        names: of all parameters pi (p,), such as `link2.Ixx`; the ten of a link make its pseudo-inertia.
+        prior: pi (p,) where the data say nothing; its links must be positive definite.
+        T, constant: (p, f) and (p,), `pi = T theta + constant`, where some are fixed or tied to others. None: all are free.
+        gamma: weight of the prior against the squared residual. 0: the residual comes first, and the prior decides only what the
+            data leave open: if the unconstrained estimate is consistent, its torques are unchanged.
+        margin: least eigenvalue of `P^-1 J`, by which a link stays away from the border of what is possible.
+
+    Raises:
+        InputError: shapes, names or a prior that is no body.
+        ConvergenceError: the solver found no solution, or one that does not keep the margin.
+    """
+    start = time.perf_counter()
+    if gamma < 0 or not 0 < margin < 1:
+        raise InputError(f"gamma={gamma:g}, margin={margin:g}: gamma is not negative, and 0 < margin < 1")
+    p = len(names)
+    T = np.eye(p) if T is None else T
+    constant = np.zeros(p) if constant is None else constant
+    R, r, prior, T, constant = (np.asarray(x, float) for x in (R, r, prior, T, constant))
+    problem = Problem.of(R, r, tuple(names), prior, T, constant, margin)
+    theta = None
+    if gamma == 0:
+        gamma = TIE * float(problem.r @ problem.r)
+        theta = problem.keeping_torques()
+    if theta is None:
+        theta = problem.compromise(gamma)
+    return problem.checked(theta, gamma, start)
+
+
+class LeastSquares(NamedTuple):
+    """The unconstrained estimate of scaled theta (f,); directions the data see (f, rank), how well (rank,), and the unseen ones."""
+
+    theta: np.ndarray
+    seen: np.ndarray
+    singular: np.ndarray
+    unseen: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The program in scaled parameters: `pi = scale k`, of which the ten of a link are the entries of K, and `k = k0 + Z theta`."""
+
+    R: np.ndarray
+    r: np.ndarray
+    names: tuple[str, ...]
+    links: Mapping[str, np.ndarray]
+    free: np.ndarray
+    bounded: np.ndarray
+    scale: np.ndarray
+    prior: np.ndarray
+    Z: np.ndarray
+    k0: np.ndarray
+    margin: float
+
+    @staticmethod
+    def of(
+        R: np.ndarray, r: np.ndarray, names: tuple[str, ...], prior: np.ndarray, T: np.ndarray, constant: np.ndarray, margin: float
+    ) -> Problem:
+        p, f = len(names), T.shape[-1]
+        shapes = {"R": (R, (*r.shape, f)), "prior": (prior, (p,)), "T": (T, (p, f)), "constant": (constant, (p,))}
+        for name, (array, shape) in shapes.items():
+            if array.shape != shape:
+                raise InputError(
+                    f"{name} has shape {array.shape}, not {shape}: {p} names, {f} free parameters, r of shape {r.shape}"
+                )
+        for name, array in {**{name: array for name, (array, _) in shapes.items()}, "r": r}.items():
+            if not np.isfinite(array).all():
+                raise InputError(f"{name} holds a number that is not finite")
+        links = link_columns(names)
+        length = np.linalg.norm(R @ np.linalg.pinv(T), axis=0)
+        explained = np.divide(np.linalg.norm(r), length, out=np.zeros(p), where=length > 0)  # by this one parameter alone
+        size = np.maximum(abs(prior), explained)
+        scale = np.diag(np.where(size > 0, size, 1.0))
+        for link, columns in links.items():
+            scale[np.ix_(columns, columns)] = congruence(_root(link, prior[columns]))
+        Z = np.linalg.solve(scale, T)
+        free = np.any(T != 0, axis=1)
+        bounded = nonnegative_columns(names)
+        k0 = np.linalg.solve(scale, constant)
+        return Problem(R, r, names, links, free, bounded[free[bounded]], scale, np.linalg.solve(scale, prior), Z, k0, margin)
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """By which theta is scaled (f,)."""
+        found = np.linalg.norm(self.Z, axis=0)
+        return np.where(found > 0, found, 1.0)
+
+    @cached_property
+    def least_squares(self) -> LeastSquares:
+        """The unconstrained estimate of scaled theta, and what the data say about the directions around it."""
+        C = np.asarray(np.linalg.qr(np.column_stack([self.R / self.sizes, self.r]), mode="r"))
+        U, s, Vt = np.linalg.svd(C[:, :-1], full_matrices=True)
+        rank = int(np.count_nonzero(s > RANK * s.max(initial=0.0)))
+        return LeastSquares(Vt[:rank].T @ (U[:, :rank].T @ C[:, -1] / s[:rank]), Vt[:rank].T, s[:rank], Vt[rank:].T)
+
+    def keeping_torques(self) -> np.ndarray | None:
+        """theta nearest to the prior among those with the torques of the unconstrained estimate; None if none is consistent."""
+        best, _, _, unseen = self.least_squares
+        moved, status = self.nearest(unseen, 0)
+        return (best + unseen @ moved) / self.sizes if status == "optimal" else None
+
+    def compromise(self, gamma: float) -> np.ndarray:
+        """theta of the least sum of squared residual and divergence; in u, `gamma |u|^2` is what the squared residual grows by."""
+        best, seen, s, unseen = self.least_squares
+        directions = np.hstack([seen * (np.sqrt(gamma) / s), unseen])
+        moved, status = self.nearest(directions, len(s))
+        if status != "optimal":
+            raise ConvergenceError(
+                f"the semidefinite program ended {status!r}, not 'optimal': no consistent links with these fixed and tied values, "
+                f"or badly scaled data (free some of what is fixed, or raise gamma={gamma:g})"
+            )
+        return (best + directions @ moved) / self.sizes
+
+    def nearest(self, directions: np.ndarray, penalised: int) -> tuple[np.ndarray, str]:
+        """(y, status): consistent parameters at `theta = best + directions y` of the least `|y[:penalised]|^2 + divergence`."""
+        cp = _cvxpy()
+        y = cp.Variable(directions.shape[1] + 1)  # one that does nothing, so that there is one
+        Z = self.Z / self.sizes
+        k = self.k0 + Z @ self.least_squares.theta + np.hstack([Z @ directions, np.zeros((len(Z), 1))]) @ y
+        constraints, goal, others = [], cp.sum_squares(y[-1:]) + cp.sum_squares(y[:penalised]), self.free.copy()
+        for columns in self.links.values():
+            others[columns] = False
+            if self.free[columns].any():
+                K = cp.reshape(BASIS.reshape(10, 16).T @ k[columns], (4, 4), order="C")
+                K = (K + K.T) / 2
+                goal += cp.trace(K) - cp.log_det(K) - 4
+                constraints.append(K >> self.margin * np.eye(4))
+        if others.any():
+            goal += cp.sum_squares(k[others] - self.prior[others])
+        if self.bounded.size:
+            constraints.append(k[self.bounded] >= 0)
+        program = cp.Problem(cp.Minimize(goal), constraints)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # that a solution may be inaccurate: the status says so
+                program.solve(solver=cp.CLARABEL)
+        except cp.SolverError as error:
+            return np.zeros(directions.shape[1]), str(error)
+        if y.value is None:
+            return np.zeros(directions.shape[1]), str(program.status)
+        if program.status == cp.OPTIMAL_INACCURATE:
+            return self.polished(y.value[:-1], directions, penalised)
+        return y.value[:-1], str(program.status)
+
+    def polished(self, y: np.ndarray, directions: np.ndarray, penalised: int) -> tuple[np.ndarray, str]:
+        """(y, status) after Newton's steps from where the solver lost its digits.
+
+        The divergence is self-concordant, so the step itself says how far the goal is above the least: by no more than the squared
+        length of the step in the metric of the Hessian. Only then is y called optimal.
+        """
+        D = self.Z / self.sizes @ directions
+        k = self.k0 + self.Z / self.sizes @ self.least_squares.theta + D @ y
+        moved = [columns for columns in self.links.values() if self.free[columns].any()]
+        others = self.free.copy()
+        others[[j for columns in self.links.values() for j in columns]] = False
+        held = self.bounded[k[self.bounded] < ACTIVE]  # at zero
+        pull = np.where(np.arange(len(y)) < penalised, 2.0, 0.0)
+        for _ in range(POLISHING):
+            slope, curvature = np.zeros(len(k)), np.zeros((len(k), len(k)))
+            slope[others], curvature[others, others] = 2 * (k - self.prior)[others], 2.0
+            for columns in moved:
+                inverse = np.linalg.inv(pseudo_inertia(k[columns]))
+                M = inverse @ BASIS
+                slope[columns] = np.trace(BASIS - M, axis1=1, axis2=2)
+                curvature[np.ix_(columns, columns)] = np.einsum("aij,bji->ab", M, M)
+            g, H, A = D.T @ slope + pull * y, D.T @ curvature @ D + np.diag(pull), D[held]
+            system = np.block([[H, A.T], [A, np.zeros((len(held),) * 2)]])
+            step = np.linalg.lstsq(system, np.concatenate([-g, -k[held]]), rcond=None)[0]
+            step, multipliers = step[: len(y)], -step[len(y) :]
+            if step @ H @ step < DIGITS and (multipliers > -DIGITS).all():
+                return y, "optimal"
+            length = self.allowed(k, D @ step, moved, held)
+            y, k = y + length * step, k + length * (D @ step)
+        return y, "inaccurate"
+
+    def allowed(self, k: np.ndarray, change: np.ndarray, moved: list[np.ndarray], held: np.ndarray) -> float:
+        """How much of a change of k keeps every link a body and every constant positive: a power of a half."""
+        rest = np.setdiff1d(self.bounded, held)
+        length = 1.0
+        while length > DIGITS:
+            then = k + length * change
+            least = min((np.linalg.eigvalsh(pseudo_inertia(then[columns]))[0] for columns in moved), default=1.0)
+            if least > self.margin and (then[rest] >= 0).all():
+                break
+            length /= 2
+        return length
+
+    def checked(self, theta: np.ndarray, gamma: float, start: float) -> Consistent:
+        """The estimate, its pseudo-inertias looked at once more."""
+        k = self.k0 + self.Z @ theta
+        k[self.bounded] = np.maximum(k[self.bounded], 0.0)  # the solver's last digits
+        moved = {link: columns for link, columns in self.links.items() if self.free[columns].any()}
+        margins = {link: float(np.linalg.eigvalsh(pseudo_inertia(k[columns]))[0]) for link, columns in moved.items()}
+        for link, found in margins.items():
+            if found < self.margin / 2:
+                raise ConvergenceError(
+                    f"link {link!r}: the smallest eigenvalue of its pseudo-inertia, relative to the prior's, is {found:.3g}, where "
+                    f"margin={self.margin:g} was asked for (its fixed values may allow no body, or the solver lost accuracy)"
+                )
+        tau, tau_best = self.R @ theta, self.R @ (self.least_squares.theta / self.sizes)
+        return Consistent(
+            names=self.names,
+            parameters=self.scale @ k,
+            margins=margins,
+            residual=float(np.linalg.norm(tau - self.r)),
+            least_residual=float(np.linalg.norm(tau_best - self.r)),
+            torque_change=float(np.linalg.norm(tau - tau_best) / (np.linalg.norm(tau_best) or 1.0)),
+            gamma=gamma,
+            seconds=time.perf_counter() - start,
+        )
+
+
+def _root(link: str, ten: np.ndarray) -> np.ndarray:
+    """L with `J = L L^T`."""
+    J = pseudo_inertia(ten)
+    try:
+        return np.linalg.cholesky(J)
+    except np.linalg.LinAlgError:
+        raise InputError(
+            f"link {link!r} of the prior: smallest eigenvalue {np.linalg.eigvalsh(J)[0]:.3g} of its pseudo-inertia, "
+            "but the prior must be a body with volume (give one, as `sound_prior` makes it of any description)"
+        ) from None
+
+
+def _cvxpy() -> Any:
+    try:
+        import clarabel  # noqa: F401
+        import cvxpy
+    except ImportError as error:
+        raise missing_extra(error.name or "cvxpy", "id", "a physically consistent estimate") from None
+    return cvxpy

@@ -1,0 +1,259 @@
+"""Coordinates in which every inertia is physically consistent, and nonlinear least squares in them (Rucker and Wensing 2022).
+
+    J = U U^T,   U = exp(alpha) [[exp(d1), s12,     s13,     t1],
+                                 [0,       exp(d2), s23,     t2],
+                                 [0,       0,       exp(d3), t3],
+                                 [0,       0,       0,       1 ]]
+
+Every eta = (alpha, d1, d2, d3, s12, s23, s13, t1, t2, t3) is a positive definite pseudo-inertia, and each of those is one such ten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from qddot.errors import ConvergenceError, InputError
+from qddot.identify.physical.pseudo_inertia import congruence, link_columns, nonnegative_columns, pseudo_inertia, ten_vector
+
+ROWS, COLUMNS = np.array([0, 1, 2, 0, 1, 0, 0, 1, 2]), np.array([0, 1, 2, 1, 2, 2, 3, 3, 3])
+"""Where d1, d2, d3, s12, s23, s13, t1, t2, t3 stand in U."""
+
+OPEN = 1e-6
+"""Singular values of the scaled Jacobian below this part of the largest belong to directions the data leave open; differences are
+exact to 1e-8."""
+
+
+def factor(eta: np.ndarray) -> np.ndarray:
+    """U (..., 4, 4) of log-Cholesky coordinates (..., 10)."""
+    eta = np.asarray(eta, float)
+    U = np.zeros((*eta.shape[:-1], 4, 4))
+    U[..., 3, 3] = 1.0
+    U[..., ROWS, COLUMNS] = np.concatenate([np.exp(eta[..., 1:4]), eta[..., 4:]], axis=-1)
+    return np.exp(eta[..., 0])[..., None, None] * U
+
+
+def to_ten(eta: np.ndarray) -> np.ndarray:
+    """The ten numbers (..., 10) of a link, from its log-Cholesky coordinates (..., 10)."""
+    U = factor(eta)
+    return ten_vector(U @ np.swapaxes(U, -1, -2))
+
+
+def from_ten(ten: np.ndarray) -> np.ndarray:
+    """Log-Cholesky coordinates (..., 10) of a link's ten numbers (..., 10).
+
+    Raises:
+        InputError: no body with volume has these numbers.
+    """
+    J = pseudo_inertia(np.asarray(ten, float))
+    try:
+        L = np.linalg.cholesky(J[..., ::-1, ::-1])
+    except np.linalg.LinAlgError:
+        raise InputError(
+            f"ten numbers {np.array2string(np.asarray(ten), precision=4)}: the smallest eigenvalue of their pseudo-inertia is "
+            f"{np.linalg.eigvalsh(J).min():.3g}, but a body with volume has a positive definite one"
+        ) from None
+    U = L[..., ::-1, ::-1]
+    size = U[..., 3, 3]
+    entries = U[..., ROWS, COLUMNS] / size[..., None]
+    return np.concatenate([np.log(size)[..., None], np.log(entries[..., :3]), entries[..., 3:]], axis=-1)
+
+
+def derivative(eta: np.ndarray) -> np.ndarray:
+    """d to_ten / d eta (..., 10, 10): `dJ = dU U^T + U dU^T`."""
+    eta = np.asarray(eta, float)
+    U = factor(eta)
+    dU = np.zeros((*eta.shape[:-1], 10, 4, 4))
+    dU[..., 0, :, :] = U
+    along = np.concatenate([np.exp(eta[..., 1:4]), np.ones_like(eta[..., 4:])], axis=-1)
+    dU[..., np.arange(1, 10), ROWS, COLUMNS] = np.exp(eta[..., :1]) * along
+    half = dU @ np.swapaxes(U, -1, -2)[..., None, :, :]
+    return np.swapaxes(ten_vector(half + np.swapaxes(half, -1, -2)), -1, -2)
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """Coordinates x (p,) of all parameters pi (p,) about a reference: `J = L J(x) L^T` with `J_reference = L L^T` for the links,
+    `pi = scale x` for the others.
+
+    A link's coordinates have neither units nor a frame: they are zero at the reference, 1 doubles or triples a mass or a length, or
+    moves the centre of mass by a radius of gyration.
+
+    Attributes:
+        names: of the parameters.
+        reference: pi (p,), its links positive definite.
+        scale: of the other parameters (p,); None: 1.
+    """
+
+    names: tuple[str, ...]
+    reference: np.ndarray
+    scale: np.ndarray | None = None
+
+    @cached_property
+    def links(self) -> np.ndarray:
+        """(links, 10), places of each link's ten numbers."""
+        return np.array(list(link_columns(self.names).values()), dtype=int).reshape(-1, 10)
+
+    @cached_property
+    def unit(self) -> np.ndarray:
+        """dpi/dx (p, p) with the links' coordinates replaced by the ten numbers of `L^-1 J L^-T`."""
+        found = np.eye(len(self.names)) if self.scale is None else np.diag(self.scale)
+        for columns in self.links:
+            found[np.ix_(columns, columns)] = congruence(factor(from_ten(self.reference[columns])))
+        return found
+
+    def parameters(self, x: np.ndarray) -> np.ndarray:
+        """pi of x."""
+        k = np.array(x, dtype=float)
+        k[self.links] = to_ten(k[self.links])
+        return self.unit @ k
+
+    def coordinates(self, pi: np.ndarray) -> np.ndarray:
+        """x of pi."""
+        x = np.linalg.solve(self.unit, pi)
+        x[self.links] = from_ten(x[self.links])
+        return x
+
+    def jacobian(self, x: np.ndarray) -> np.ndarray:
+        """dpi/dx (p, p)."""
+        found = np.eye(len(x))
+        for columns in self.links:
+            found[np.ix_(columns, columns)] = derivative(x[columns])
+        return self.unit @ found
+
+
+@dataclass(frozen=True, eq=False)
+class NonlinearFit:
+    """Attributes:
+    names: of the parameters.
+    parameters: pi (p,), every link of it consistent.
+    deviations: standard deviations (p,) from the Jacobian at the solution; inf where the residuals leave a parameter open, 0 where
+        it was not free.
+    residual, start_residual: norms at the solution and at the start.
+    evaluations: of the residuals, without those for numerical derivatives.
+    residuals: at the solution (k,).
+    J, G: there, derivatives of the residuals (k, f) and of pi (p, f) with respect to the free coordinates (f,).
+    """
+
+    names: tuple[str, ...]
+    parameters: np.ndarray
+    deviations: np.ndarray
+    residual: float
+    start_residual: float
+    evaluations: int
+    residuals: np.ndarray
+    J: np.ndarray
+    G: np.ndarray
+
+
+def nonlinear_least_squares(
+    residuals: Callable[[np.ndarray], np.ndarray],
+    names: Sequence[str],
+    start: np.ndarray,
+    *,
+    jacobian: Callable[[np.ndarray], np.ndarray] | None = None,
+    free: Sequence[str] | None = None,
+    scale: np.ndarray | None = None,
+    reference: np.ndarray | None = None,
+    gamma: float = 0.0,
+    evaluations: int = 200,
+    tolerance: float = 1e-8,
+) -> NonlinearFit:
+    """The consistent parameters that make residuals small which are no linear function of them, as those of a simulation.
+
+    Args:
+        residuals: function of pi (p,), returns (k,); in units of their noise if `gamma` is to mean something. Where they are not
+            finite, as of a simulation that runs away, the step that led there is taken back and a shorter one is tried.
+        names: of the parameters, such as `link2.Ixx`; drive constants stay at or above zero.
+        start: pi (p,), its links positive definite.
+        jacobian: of the residuals with respect to pi (k, p); None: by differences.
+        free: links and parameters that may change; None: all.
+        scale: how large parameters other than those of links are (p,); None: 1.
+        reference: pi (p,) that holds what the residuals leave open; None: the start.
+        gamma: pulls the coordinates to the reference, with `gamma |x - x_reference|^2` (see `Chart`).
+        evaluations: how many at most.
+        tolerance: part by which the squared residuals must fall for another step.
+
+    Raises:
+        InputError: a name in `free` that is not there, a start that is no body, or residuals there that are not finite.
+        ConvergenceError: not converged after so many evaluations.
+    """
+    start = np.asarray(start, float)
+    chart = Chart(tuple(names), start if reference is None else np.asarray(reference, float), scale)
+    x0, middle = chart.coordinates(start), chart.coordinates(chart.reference)
+    moving = chosen(names, free)
+    pull = np.sqrt(gamma)
+    lower = np.full(len(x0), -np.inf)
+    lower[nonnegative_columns(names)] = 0.0
+
+    def whole(y: np.ndarray) -> np.ndarray:
+        """x, moved by y from the start: SciPy's first steps are then no longer than 1."""
+        x = x0.copy()
+        x[moving] += y
+        return x
+
+    def errors(y: np.ndarray) -> np.ndarray:
+        x = whole(y)
+        own = np.asarray(residuals(chart.parameters(x)), float)
+        return np.concatenate([own, pull * (x - middle)[moving]]) if gamma else own
+
+    def errors_jacobian(y: np.ndarray) -> np.ndarray:
+        x = whole(y)
+        own = (np.asarray(jacobian(chart.parameters(x)), float) @ chart.jacobian(x))[:, moving]  # type: ignore[misc]
+        return np.vstack([own, pull * np.eye(len(y))]) if gamma else own
+
+    first = np.asarray(residuals(start), float)
+    if not np.isfinite(first).all():
+        raise InputError("the residuals of the start are not finite: it cannot be improved step by step")
+    found = least_squares(
+        errors,
+        np.maximum(lower - x0, 0.0)[moving],
+        jac=errors_jacobian if jacobian else "2-point",  # type: ignore[arg-type]
+        bounds=((lower - x0)[moving], np.inf),
+        max_nfev=evaluations,
+        ftol=tolerance,
+        xtol=tolerance,
+    )
+    if found.status < 1:
+        raise ConvergenceError(f"not converged after {evaluations} evaluations: {found.message} (start nearer, or allow more)")
+    x = whole(found.x)
+    pi, G, rows = chart.parameters(x), chart.jacobian(x)[:, moving], len(first)
+    left, J = found.fun[:rows], found.jac[:rows]
+    scatter = np.zeros(len(pi))
+    scatter[moving] = deviations(J, left, G, samples=rows)[moving]
+    sizes = float(np.linalg.norm(left)), float(np.linalg.norm(first))
+    return NonlinearFit(tuple(names), pi, scatter, *sizes, int(found.nfev), left, J, G)
+
+
+def chosen(names: Sequence[str], free: Sequence[str] | None) -> np.ndarray:
+    """Which parameters (p,) the names of links and parameters in `free` mean."""
+    known = {*names, *(name.rpartition(".")[0] for name in names)}
+    if unknown := [name for name in free or () if name not in known]:
+        raise InputError(f"free={unknown[0]!r} is neither a parameter nor a link among {', '.join(names[:6])}, ...")
+    wanted = None if free is None else set(free)
+    moving = np.array([wanted is None or name in wanted or name.rpartition(".")[0] in wanted for name in names])
+    for link, columns in link_columns(names).items():
+        if moving[columns].any() and not moving[columns].all():
+            raise InputError(f"free={sorted(wanted or ())}: of link {link!r} all ten numbers are free, or none (name the link)")
+    return moving
+
+
+def deviations(J: np.ndarray, residuals: np.ndarray, G: np.ndarray, samples: int) -> np.ndarray:
+    """Standard deviations of `G x` from the Jacobian J of the residuals with respect to x; inf where J leaves it open.
+
+    Args:
+        samples: how many errors the residuals stand for: as many as there are, or more where they were reduced.
+    """
+    size = np.linalg.norm(J, axis=0)
+    size = np.where(size > 0, size, 1.0)
+    _, s, Vt = np.linalg.svd(np.asarray(np.linalg.qr(J / size, mode="r")), full_matrices=True)
+    rank = int(np.count_nonzero(s > OPEN * s.max(initial=0.0)))
+    variance = residuals @ residuals / max(samples - rank, 1)
+    seen, unseen = (G / size) @ Vt[:rank].T, (G / size) @ Vt[rank:].T
+    total = np.linalg.norm(G / size, axis=1)
+    found = np.sqrt(variance) * np.linalg.norm(seen / s[:rank], axis=1)
+    return np.where(np.linalg.norm(unseen, axis=1) > 1e-6 * total, np.inf, found)

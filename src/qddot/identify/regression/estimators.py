@@ -1,0 +1,248 @@
+"""Least squares from triangular factors: weighted by joint, with honest uncertainty.
+
+    theta = argmin sum_j |tau_j - X_j theta|^2 / sigma_j^2
+
+The classical covariance believes that every sample errs by itself. Real residuals are coloured (by filters, by friction that the
+model does not know), so standard deviations here come from blocks of time: each block is left out once, and the spread of the
+estimates (the jackknife, a block-sandwich covariance corrected for leverage) is the uncertainty. The same estimates predict the
+blocks they have not seen, which is the cross-validation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import stats
+
+from qddot.errors import InputError
+from qddot.identify.regression.base import Base, prior_rows
+from qddot.identify.regression.reduction import Factors
+
+ROUNDS = 20  # of weights and estimates in turn; three do
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Base parameters and how well they are known.
+
+    Attributes:
+        base: what the parameters are.
+        method: `"ols"`, `"wls"`, `"irls"` or `"iv"`.
+        theta: (r,).
+        sigma: noise of each joint's torque (nv,), N m.
+        classical: covariance (r, r) if all samples erred independently.
+        sandwich: covariance (r, r) from the blocks.
+        unseen: torque error of each joint (nv,), rms in N m, in blocks that took no part in the estimate that predicts them.
+        blocks: number of them.
+        samples: rows of the joint that rests least.
+        memory: how many times larger the sandwich was made, since neighbouring blocks err alike; 1 where they do not.
+        condition: of the weighted regressor of the data with its columns scaled to length 1, in the directions that motion can show
+            (others are known by their priors).
+        condition_raw: of the weighted regressor in SI units.
+        weakest: direction (r,) in the scaled parameters that the data say least of.
+    """
+
+    base: Base
+    method: str
+    theta: np.ndarray
+    sigma: np.ndarray
+    classical: np.ndarray
+    sandwich: np.ndarray
+    unseen: np.ndarray
+    blocks: int
+    samples: int
+    memory: float
+    condition: float
+    condition_raw: float
+    weakest: np.ndarray
+
+    def __repr__(self) -> str:
+        return (
+            f"Estimate of {len(self.theta)} base parameters by {self.method}, {self.samples} samples a joint in {self.blocks} "
+            f"blocks, condition {self.condition:.3g}"
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.base.names
+
+    @cached_property
+    def std(self) -> np.ndarray:
+        """Standard deviations (r,) by blocks of time."""
+        return np.sqrt(np.diagonal(self.sandwich))
+
+    @cached_property
+    def std_classical(self) -> np.ndarray:
+        """Standard deviations (r,) if all samples erred independently."""
+        return np.sqrt(np.diagonal(self.classical))
+
+    @property
+    def reach(self) -> float:
+        """Of a 95 % interval, in standard deviations: Student's t with as many degrees of freedom as there are further blocks."""
+        return float(stats.t.ppf((1 + CONFIDENCE) / 2, max(self.blocks - 1, 1)))
+
+    @property
+    def intervals(self) -> np.ndarray:
+        """95 % intervals (r, 2)."""
+        return np.stack([self.theta - self.reach * self.std, self.theta + self.reach * self.std], axis=1)
+
+    @property
+    def known(self) -> np.ndarray:
+        """Which parameters (r,) the intervals tell from zero, and reach no further than half the value to each side."""
+        return self.reach * self.std < np.abs(self.theta) / 2
+
+    @property
+    def by_chance(self) -> int:
+        """As many parameters may seem `known` though all are zero: of 95 % intervals one in twenty misses, give or take."""
+        return int(stats.binom.ppf(CONFIDENCE, len(self.theta), 1 - CONFIDENCE))
+
+
+def least_squares(factors: Factors, method: str = "wls") -> Estimate:
+    """Ordinary (`"ols"`) or weighted (`"wls"`, `"irls"`) least squares.
+
+    The weights are those at which each joint's residuals have variance 1, found by turns with the estimate.
+
+    Raises:
+        InputError: fewer samples than parameters.
+    """
+    base, n = factors.base, len(factors.columns)
+    total = factors.merged(range(len(factors.R)))
+    count = factors.rows.sum(axis=0)
+    if count.sum() <= base.rank:
+        raise InputError(f"{count.max()} samples of {n} joints do not determine {base.rank} parameters")
+    if not any(np.any(R[:, -1]) for R in total):
+        raise InputError("all torques are zero: was the right column of the log read?")
+    sigma = np.ones(n)
+    theta = solve(base, factors.columns, total, sigma)
+    for _ in range(ROUNDS):
+        before, sigma = sigma, noise(factors.columns, total, theta, count)
+        if method == "ols":
+            sigma = np.full(n, np.sqrt(np.mean(sigma**2)))
+        theta = solve(base, factors.columns, total, sigma)
+        if np.allclose(before, sigma, rtol=1e-6):
+            break
+    return assessed(factors, method, theta, sigma, count)
+
+
+def solve(base: Base, columns: list[np.ndarray], R: list[np.ndarray], sigma: np.ndarray) -> np.ndarray:
+    """theta (r,) from the factors of all data, the joints weighted by 1 / sigma; the shortest (in scaled parameters) of several."""
+    X, y = stacked(base, columns, R, sigma)
+    scale = lengths(X)
+    return np.linalg.lstsq(X / scale, y, rcond=1e-12)[0] / scale
+
+
+def stacked(base: Base, columns: list[np.ndarray], R: list[np.ndarray], sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The weighted triangles as one system X theta = y, priors included."""
+    A, b = base_prior(base)
+    X = np.zeros((sum(map(len, R)) + len(A), base.rank))
+    y = np.zeros(len(X))
+    row = 0
+    for j, (here, r) in enumerate(zip(columns, R)):
+        X[row : row + len(r), here] = r[:, :-1] / sigma[j]
+        y[row : row + len(r)] = r[:, -1] / sigma[j]
+        row += len(r)
+    X[row:], y[row:] = A, b
+    return X, y
+
+
+def base_prior(base: Base) -> tuple[np.ndarray, np.ndarray]:
+    """The prior knowledge of free parameters, which are all independent where there is some, as rows over the base."""
+    A, b = prior_rows(base.columns)
+    return A[:, list(base.independent)], b
+
+
+def lengths(X: np.ndarray) -> np.ndarray:
+    scale = np.linalg.norm(X, axis=0)
+    return np.where(scale > 0, scale, 1.0)
+
+
+def noise(columns: list[np.ndarray], R: list[np.ndarray], theta: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """Of each joint's torque (nv,): rms of what theta leaves, with the parameters' freedom taken off."""
+    left = np.array([np.linalg.norm(r[:, -1] - r[:, :-1] @ theta[here]) for here, r in zip(columns, R)])
+    freedom = np.maximum(1.0, count - len(theta) / len(R))
+    largest = max(np.linalg.norm(r[:, -1]) for r in R)
+    return np.maximum(left, 1e-12 * largest) / np.sqrt(freedom)
+
+
+def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray, count: np.ndarray) -> Estimate:
+    """The estimate with its uncertainty, from the blocks."""
+    base, columns = factors.base, factors.columns
+    X, _ = stacked(base, columns, factors.merged(range(len(factors.R))), sigma)
+    scale = lengths(X)
+    _, s, Vt = np.linalg.svd(X / scale, full_matrices=False)
+    s = np.maximum(s, 1e-14 * s[0])
+    inverse = (Vt.T / s**2) @ Vt
+    some = [R for R, rows in zip(factors.R, factors.rows) if rows.any()]  # blocks at rest say nothing
+    blocks = [stacked(base, columns, R, sigma) for R in some]
+    rows = len(X) - len(base_prior(base)[0])  # priors belong to no block
+    condition, weakest = conditioned(X[:rows], base.shown)
+    moved = np.zeros((len(blocks), base.rank))
+    unseen = np.zeros(len(columns))
+    for k, (Xk, yk) in enumerate(blocks):
+        Xk, yk = Xk[:rows] / scale, yk[:rows]
+        H = Xk @ inverse @ Xk.T  # leverage of the block
+        left = np.linalg.solve((1 + 1e-9) * np.eye(len(H)) - H, yk - Xk @ (theta * scale))  # what the others leave of it
+        moved[k] = inverse @ Xk.T @ left
+        parts = np.split(left, np.cumsum([len(r) for r in some[k]])[:-1])
+        unseen += [np.sum(part**2) for part in parts]
+    B = len(blocks)
+    spread = moved - moved.mean(axis=0) if B > 1 else moved
+    alike = memory(spread @ Vt.T * s)
+    outer = np.outer(scale, scale)
+    return Estimate(
+        base=base,
+        method=method,
+        theta=theta,
+        sigma=sigma,
+        classical=inverse / outer,
+        sandwich=alike * (B - 1) / B * spread.T @ spread / outer if B > 1 else np.full_like(inverse, np.nan),
+        unseen=np.sqrt(unseen / np.maximum(count, 1)) * sigma,
+        blocks=B,
+        samples=int(count.max()),
+        memory=alike,
+        condition=condition,
+        condition_raw=float(np.linalg.cond(X)),
+        weakest=weakest,
+    )
+
+
+def conditioned(X: np.ndarray, shown: int) -> tuple[float, np.ndarray]:
+    """Condition number of a regressor with columns of length 1, in as many directions as motion can show, and the weakest (r,)."""
+    _, s, Vt = np.linalg.svd(X / lengths(X), full_matrices=False)
+    last = min(shown, len(s)) - 1
+    return float(s[0] / max(s[last], 1e-14 * s[0])), Vt[last]
+
+
+def memory(moved: np.ndarray) -> float:
+    """By how much neighbours' common errors raise the variance of a sum over blocks (B, r): Bartlett's sum of correlations."""
+    B = len(moved)
+    reach = int(np.sqrt(B))
+    power = np.sum(moved**2)
+    if B < 4 or power == 0:
+        return 1.0
+    lags = ((k, float(np.sum(moved[k:] * moved[:-k]) / power)) for k in range(1, reach + 1))
+    return max(1.0, 1 + 2 * sum((1 - k / (reach + 1)) * c for k, c in lags))
+
+
+def essential(factors: Factors, estimate: Estimate, *, rise: float = 0.01) -> tuple[str, ...]:
+    """Parameters without which the torques cannot be explained: the least certain are dropped, one by one, as long as the weighted
+    residual rises by no more than the fraction `rise` (Gautier's essential parameters)."""
+    base, columns = factors.base, factors.columns
+    X, y = stacked(base, columns, factors.merged(range(len(factors.R))), estimate.sigma)
+    scale = lengths(X)
+    X = X / scale
+    kept = list(range(base.rank))
+    limit = (1 + rise) ** 2 * np.sum((y - X @ (estimate.theta * scale)) ** 2)
+    while len(kept) > 1:
+        x, *_ = np.linalg.lstsq(X[:, kept], y, rcond=None)
+        inverse = np.linalg.pinv(X[:, kept].T @ X[:, kept], hermitian=True)
+        least = int(np.argmin(x**2 / np.diagonal(inverse)))  # dropping it raises the squared residual by this much
+        fewer = kept[:least] + kept[least + 1 :]
+        left = np.linalg.lstsq(X[:, fewer], y, rcond=None)[0]
+        if np.sum((y - X[:, fewer] @ left) ** 2) > limit:
+            break
+        kept = fewer
+    return tuple(base.names[j] for j in kept)

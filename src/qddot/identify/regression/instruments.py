@@ -1,0 +1,84 @@
+"""Instrumental variables: an estimate without the bias that noisy positions give to least squares.
+
+    theta = (Z^T W X)^-1 Z^T W tau
+
+X is computed from measured positions, whose noise then stands on both sides. Z are the same columns for a motion that has not seen
+that noise: the commanded one, or one simulated with the parameters found so far (Janot, Vandanjon and Gautier 2014).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from qddot.errors import InputError, SingularityError
+from qddot.identify.regression.base import Base
+from qddot.identify.regression.estimators import Estimate, lengths
+from qddot.identify.regression.pieces import pieces
+from qddot.identify.regression.reduction import Rows
+from qddot.identify.regression.signals import Signals
+
+
+def instrumental(
+    base: Base,
+    signals: Signals,
+    reference: tuple[np.ndarray, np.ndarray, np.ndarray],
+    start: Estimate,
+    *,
+    blocks: int | None = None,
+) -> Estimate:
+    """The estimate by instruments.
+
+    Args:
+        signals: the prepared log.
+        reference: q, qd, qdd (N, nv) of the commanded or simulated motion at the times `signals.t`.
+        start: an estimate by least squares; its weights are kept.
+
+    Raises:
+        InputError: a reference of another length.
+        SingularityError: the reference has little to do with the motion.
+    """
+    for name, x in zip(("q", "qd", "qdd"), reference):
+        if np.shape(x) != signals.q.shape:
+            raise InputError(f"the reference's {name} has shape {np.shape(x)}, the log {signals.q.shape}")
+    rows, weights = Rows(base), 1 / start.sigma**2
+    r, scale = base.rank, lengths(start_columns(start))
+    G, g, parts = np.zeros((r, r)), np.zeros(r), []
+    clean = replaced(signals, reference)
+    for (block, measured), (_, unseen) in zip(pieces(signals, blocks), pieces(clean, blocks)):
+        Gk, gk, moving = np.zeros((r, r)), np.zeros(r), rows.moving(measured)
+        count = len(moving)
+        for j, (A, Z) in enumerate(zip(rows(measured), rows(unseen))):
+            here, A, Z = rows.columns[j], A[moving[:, j]], Z[moving[:, j]]
+            Gk[np.ix_(here, here)] += weights[j] * Z[:, :-1].T @ A[:, :-1]
+            gk[here] += weights[j] * Z[:, :-1].T @ A[:, -1]
+        if parts and parts[-1][0] == block:
+            parts[-1] = (block, parts[-1][1] + Gk, parts[-1][2] + gk, parts[-1][3] + count)
+        else:
+            parts.append((block, Gk, gk, count))
+        G, g = G + Gk, g + gk
+    outer = np.outer(scale, scale)
+    condition = float(np.linalg.cond(G / outer))
+    if not condition < 1e12:
+        raise SingularityError(f"Z^T X has the condition number {condition:.3g}: the reference does not move like the log")
+    theta = np.linalg.solve(G / outer, g / scale) / scale
+    inverse = np.linalg.inv(G / outer) / outer
+    moved = np.array([np.linalg.solve(G - Gk, g - gk) for _, Gk, gk, _ in parts])
+    B = len(parts)
+    spread = moved - moved.mean(axis=0)
+    values = {**start.__dict__, "theta": theta, "method": "iv", "classical": (inverse + inverse.T) / 2}
+    values |= {"sandwich": (B - 1) / B * spread.T @ spread, "blocks": B, "samples": sum(part[3] for part in parts)}
+    names = Estimate.__dataclass_fields__
+    return Estimate(**{name: value for name, value in values.items() if name in names})
+
+
+def start_columns(start: Estimate) -> np.ndarray:
+    """Something whose columns have the lengths that make the parameters comparable: one over their standard deviations."""
+    return np.diag(1 / np.maximum(start.std_classical, 1e-300))
+
+
+def replaced(signals: Signals, reference: tuple[np.ndarray, ...]) -> Signals:
+    """The same log with another motion."""
+    q, qd, qdd = (np.asarray(x, float) for x in reference)
+    return replace(signals, q=q, qd=qd, qdd=qdd)

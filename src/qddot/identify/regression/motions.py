@@ -1,0 +1,49 @@
+"""A recorded motion with its derivatives: a log through the filter, or samples of which all is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from qddot.errors import InputError
+from qddot.identify.regression.reduction import Samples
+from qddot.identify.regression.signals import prepare
+from qddot.logs.log import Log
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+Recorded = Log | Samples
+
+
+class Moved(NamedTuple):
+    """A motion, and what is to be done to every signal along it, torques and columns of the model alike."""
+
+    samples: Samples
+    filtered: Callable[[np.ndarray], np.ndarray]
+
+    @property
+    def motion(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q, qd, qdd."""
+        return self.samples.q, self.samples.qd, self.samples.qdd
+
+
+def moved(robot: Robot, recorded: Recorded, cutoff: float | None = None) -> Moved:
+    """The motion of a log, low-passed and differentiated; samples are taken as they are.
+
+    Raises:
+        InputError: other joints, shapes, numbers that are not finite, a log shorter than the filter.
+    """
+    if isinstance(recorded, Log):
+        recorded = recorded.of(robot)
+        signals = prepare(recorded, cutoff)
+        return Moved(Samples(signals.q, signals.qd, signals.qdd, signals.tau_raw), signals.decimated)
+    arrays = Samples(*(np.atleast_2d(np.asarray(x, float)) for x in recorded))
+    for name, array in zip(Samples._fields, arrays):
+        if array.shape != (len(arrays.q), robot.nq if name == "q" else robot.nv):
+            raise InputError(f"{name} has shape {array.shape}: {len(arrays.q)} samples of {robot.nv} joints are meant")
+        if not np.isfinite(array).all():
+            raise InputError(f"{name} holds a number that is not finite")
+    return Moved(arrays, lambda x: x)

@@ -1,0 +1,400 @@
+"""What is to be found: the parameters of links and drives, and the column of the regressor that belongs to each.
+
+    tau = Y(q, qd, qdd) pi,    pi = T theta + pi_0
+
+pi are all parameters, theta those that are free: fixing and tying parameters makes `T` narrower than the identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qddot.algorithms.regressor import INERTIAL
+from qddot.errors import InputError, unknown_name
+from qddot.identify.regression.bodies import body_inertias, coupled_motors, without_drives
+from qddot.model.inertia import steiner
+from qddot.model.spatial import Vec, upper
+from qddot.robot import Robot
+
+COULOMB = ("tanh", "dead zone")
+STANDSTILL = 0.02  # rad/s or m/s
+SETTLED = 3.0  # times that speed: from there on tanh is 1 to half a per cent
+
+
+class Motion(NamedTuple):
+    """Joint positions, rates and accelerations, and what the links as described ask of the drives; each (N, nv)."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    load: np.ndarray
+
+
+class Term(NamedTuple):
+    """A parameter of the drives: what it multiplies in each of some joints' rows, by their index -> (N,)."""
+
+    name: str
+    rows: Mapping[int, Callable[[Motion], np.ndarray]]
+    value: float  # in the robot as described
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Parameters to identify. Make them with `Columns.of`, then `fix`, `tie`, `expect` or `known_centres`.
+
+    Attributes:
+        robot: as described; where its joints and frames are is taken as known, and so are its springs and coupled motors.
+        asked: the arguments of `Columns.of`.
+        terms: parameters of the drives.
+        names: of the free parameters theta (p,).
+        T: (P, p), `pi = T theta + constant`.
+        constant: (P,).
+        described: theta in the robot as described (p,).
+        priors: free parameter -> (mean, standard deviation).
+        at_rest: joints whose rows count at rest too, see `counting_rests`.
+    """
+
+    robot: Robot
+    asked: Mapping[str, Any]
+    terms: tuple[Term, ...]
+    names: tuple[str, ...]
+    T: np.ndarray
+    constant: np.ndarray
+    described: np.ndarray
+    priors: Mapping[str, tuple[float, float]]
+    at_rest: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(
+        robot: Robot,
+        *,
+        armature: bool = True,
+        viscous: bool = True,
+        coulomb: str | None = "tanh",
+        offset: bool = True,
+        standstill: float | Mapping[str, float] = STANDSTILL,
+        asymmetric: bool = False,
+        stribeck: float | None = None,
+        load: bool = False,
+        coupled: Sequence[tuple[str, str]] = (),
+        harmonics: Mapping[str, int] | None = None,
+    ) -> Columns:
+        """Ten parameters a moving link (m, m c, I about the link's frame), and of each joint those asked for.
+
+        Args:
+            armature: rotor inertia as felt at the joint, kg m^2.
+            viscous, coulomb, offset: `tau = viscous qd + coulomb sign(qd) + offset`. `coulomb` says what happens at standstill:
+                `"tanh"` (a smooth step), `"dead zone"` (no friction there), or None for no such friction.
+            standstill: speed, rad/s or m/s, below which a joint stands still (if it does so for a while, it is left out), or at
+                which the step reaches tanh(1); or joint -> speed (`standstill_speeds` finds them in a log).
+            asymmetric: viscous and Coulomb friction of their own for each direction; the offset is then their difference.
+            stribeck: speed at which `stribeck exp(-(qd / speed)^2) sign(qd)` has fallen to 1/e; None for none.
+            load: a Coulomb friction in proportion to what the links as described ask of the joint.
+            coupled: pairs of joints whose motors are geared together, as in many wrists: one rotor, one friction for both.
+            harmonics: joint -> number of harmonics of q, for a spring or cylinder that balances gravity.
+
+        Raises:
+            InputError: an unknown law, or a robot whose joints are not single hinges and sliders.
+            UnknownNameError: no such joint.
+        """
+        asked = {name: value for name, value in locals().items() if name != "robot"}
+        if robot.nq != robot.nv:
+            joint = next(c.name for c in robot.model.mechanism.coordinates if not c.single)
+            raise InputError(f"joint {joint!r} of {robot.name} is spherical or free: only hinges and sliders can be identified")
+        if coulomb is not None and coulomb not in COULOMB:
+            raise InputError(f"coulomb={coulomb!r} is not one of {', '.join(map(repr, COULOMB))}, None")
+        speeds = standstill_of(robot, standstill)
+        terms: list[Term] = []
+        for j, joint in enumerate(robot.joint_names):
+            drive = robot.drives[joint].at_joint if joint in robot.drives else None
+            F, Fv, I = (drive.coulomb, drive.viscous, drive.armature) if drive else ((0.0, 0.0), 0.0, 0.0)
+            sign = step(coulomb, speeds[j])
+            found: list[tuple[str, float, Callable[[Motion], np.ndarray]]] = []
+            if armature:
+                found.append(("armature", I, lambda x, j=j: x.qdd[:, j]))
+            for direction, name in ((1, ""), (-1, "_negative")) if asymmetric else ((0, ""),):
+                if viscous:
+                    found.append((f"viscous{name}", Fv, lambda x, j=j, d=direction: one_way(x.qd[:, j], x.qd[:, j], d)))
+                if coulomb:
+                    value = F[direction < 0] if direction else (F[0] + F[1]) / 2
+                    column = lambda x, j=j, d=direction, sign=sign: one_way(sign(x.qd[:, j]), x.qd[:, j], d)  # noqa: E731
+                    found.append((f"coulomb{name}", value, column))
+            if offset and not asymmetric:
+                found.append(("offset", (F[0] - F[1]) / 2, lambda x: np.ones(len(x.q))))
+            if stribeck is not None:
+                column = lambda x, j=j, sign=sign: np.exp(-((x.qd[:, j] / stribeck) ** 2)) * sign(x.qd[:, j])  # noqa: E731
+                found.append(("stribeck", 0.0, column))
+            if load:
+                found.append(("load", 0.0, lambda x, j=j, sign=sign: np.abs(x.load[:, j]) * sign(x.qd[:, j])))
+            for k in range(1, (harmonics or {}).get(joint, 0) + 1):
+                found.append((f"cos{k}", 0.0, lambda x, j=j, k=k: np.cos(k * x.q[:, j])))
+                found.append((f"sin{k}", 0.0, lambda x, j=j, k=k: np.sin(k * x.q[:, j])))
+            terms += [Term(f"{joint}.{name}", {j: column}, float(value)) for name, value, column in found]
+        for joint in harmonics or {}:
+            index(robot, joint)
+        for one, other in coupled:
+            i, j = index(robot, one), index(robot, other)
+            terms += coupling(i, j, f"{one}+{other}", step(coulomb, max(speeds[i], speeds[j])))
+        links = [(f"{body}.{name}", x) for body, values in body_inertias(robot).items() for name, x in zip(INERTIAL, values)]
+        names, values = zip(*links, *((t.name, t.value) for t in terms)) if links else ((), ())
+        P = len(names)
+        return Columns(robot, asked, tuple(terms), tuple(names), np.eye(P), np.zeros(P), np.array(values, float), {})
+
+    # fewer parameters -----------------------------------------------------------------------------------------------------
+
+    def fix(self, values: Mapping[str, float | None]) -> Columns:
+        """Parameters (or patterns such as `"link7.*"`) that are known: name -> value, None for the robot's own."""
+        known = {j: self.described[j] if v is None else v for name, v in values.items() for j in self.matching(name)}
+        for j, value in known.items():
+            if not np.isfinite(value):
+                raise InputError(f"{self.names[j]} is fixed at {value:g}, which is no number")
+        theta = np.zeros(len(self.names))
+        theta[list(known)] = list(known.values())
+        return self._kept([j for j in range(len(self.names)) if j not in known], self.T, self.constant + self.T @ theta)
+
+    def tie(self, ties: Mapping[str, Mapping[str, float]]) -> Columns:
+        """Parameters in proportion to others: `{"link2.mcx": {"link2.m": 0.25}}` says that `link2.mcx = 0.25 link2.m`."""
+        T, tied = self.T.copy(), {self.place(name) for name in ties}
+        for name, others in ties.items():
+            for other, factor in others.items():
+                if self.place(other) in tied:
+                    raise InputError(f"{name} is tied to {other}, which is tied itself: tie both to the same free parameter")
+                T[:, self.place(other)] += factor * self.T[:, self.place(name)]
+        return self._kept([j for j in range(len(self.names)) if j not in tied], T, self.constant)
+
+    def expect(self, priors: Mapping[str, tuple[float | None, float]]) -> Columns:
+        """Parameters (or patterns) about which something is known: name -> (mean, standard deviation); None: the robot's own."""
+        found = dict(self.priors)
+        for name, (mean, deviation) in priors.items():
+            if not (deviation > 0 and np.isfinite(deviation) and np.isfinite(0.0 if mean is None else mean)):
+                raise InputError(
+                    f"the prior of {name} is {mean} +- {deviation:g}: a finite mean and a deviation above 0 (`fix` what is known)"
+                )
+            for j in self.matching(name):
+                found[self.names[j]] = float(self.described[j] if mean is None else mean), float(deviation)
+        return replace(self, priors=found)
+
+    def known_centres(self, unknown: Sequence[str] = ("m", *INERTIAL[4:])) -> Columns:
+        """Each link's centre of mass is known; of its mass and its moments about the centre (`Izz_c`), those in `unknown` are free.
+
+        Textbooks do this for an arm of uniform rods: `Columns.of(robot, ...).known_centres(("m", "Izz"))`.
+        """
+        if len(self.names) != len(self.T):
+            raise InputError("known_centres comes first: parameters have been fixed or tied already")
+        kinds = ("m", *INERTIAL[4:])
+        for name in unknown:
+            if name not in kinds:
+                raise unknown_name("parameter of a link about its centre of mass", name, kinds)
+        bodies = body_inertias(self.robot)
+        names, values, blocks = [], [], []
+        for body, ten in bodies.items():
+            m, h = ten[0], ten[1:4]
+            if m <= 0:
+                raise InputError(f"{body} has the mass {m:g} kg: its centre of mass is not known")
+            c = h / m
+            G = np.zeros((10, 7))
+            G[:, 0] = 1.0, *c, *upper(steiner(1.0, Vec(*c)))
+            G[4:, 1:] = np.eye(6)
+            names += [f"{body}.{kind}" if kind == "m" else f"{body}.{kind}_c" for kind in kinds]
+            values += [m, *(ten[4:] - m * G[4:, 0])]
+            blocks.append(G)
+        links, P = 10 * len(bodies), len(self.T)
+        T = np.zeros((P, len(names) + P - links))
+        for k, G in enumerate(blocks):
+            T[10 * k : 10 * k + 10, 7 * k : 7 * k + 7] = G
+        T[links:, len(names) :] = np.eye(P - links)
+        described = np.array([*values, *self.described[links:]])
+        whole = replace(self, names=(*names, *self.names[links:]), T=T, described=described)
+        known = {n: None for n in names if n.rpartition(".")[2].removesuffix("_c") not in unknown}
+        return whole.fix(known)
+
+    # rest -----------------------------------------------------------------------------------------------------------------
+
+    def counting_rests(self, joints: Sequence[str]) -> Columns:
+        """These joints' torques count where they rest too. Those of others with Coulomb friction do not: at rest it may hold them
+        with any torque up to its own."""
+        return replace(self, at_rest=tuple(self.robot.joint_names[index(self.robot, joint)] for joint in joints))
+
+    @cached_property
+    def step_speeds(self) -> np.ndarray:
+        """Of each joint (nv,): the speed at which its Coulomb friction takes its step; 0 where it has none."""
+        speeds, links = standstill_of(self.robot, self.asked["standstill"]), len(self.T) - len(self.terms)
+        asked = np.any(self.T[links:] != 0, axis=1) | (self.constant[links:] != 0)
+        coulomb = (t for t, some in zip(self.terms, asked) if some and "coulomb" in t.name.rpartition(".")[2])
+        sliding = {j for term in coulomb for j in term.rows}
+        return np.where([j in sliding for j in range(self.robot.nv)], speeds, 0.0)
+
+    @cached_property
+    def rest_speeds(self) -> np.ndarray:
+        """Of each joint (nv,): the speed below which, for a while, friction may hold it and it is left out; 0: it never is."""
+        counts = np.isin(self.robot.joint_names, self.at_rest)
+        return np.where(counts, 0.0, self.step_speeds)
+
+    def turning(self, qd: np.ndarray) -> np.ndarray:
+        """Where Coulomb friction is on its step (N, nv), at a sample or between it and the next."""
+        found = on_step(qd, self.step_speeds)
+        for pair in self.asked["coupled"]:
+            both = [index(self.robot, joint) for joint in pair]
+            found[:, both] |= on_step(qd[:, both].sum(axis=1, keepdims=True), self.step_speeds[both].max())
+        return found
+
+    def _kept(self, keep: Sequence[int], T: np.ndarray, constant: np.ndarray) -> Columns:
+        names = tuple(self.names[j] for j in keep)
+        priors = {n: p for n, p in self.priors.items() if n in names}
+        return replace(self, names=names, T=T[:, keep], constant=constant, described=self.described[keep], priors=priors)
+
+    def place(self, name: str) -> int:
+        """Of a free parameter."""
+        if name not in self.names:
+            raise unknown_name("free parameter", name, self.names)
+        return self.names.index(name)
+
+    def matching(self, pattern: str) -> list[int]:
+        """Free parameters of a name or pattern."""
+        found = [j for j, name in enumerate(self.names) if fnmatchcase(name, pattern)]
+        return found or [self.place(pattern)]
+
+    # values ---------------------------------------------------------------------------------------------------------------
+
+    @property
+    def full_names(self) -> tuple[str, ...]:
+        """Of all parameters pi (P,), fixed and tied ones included."""
+        links = [f"{body}.{name}" for body in body_inertias(self.robot) for name in INERTIAL]
+        return (*links, *(term.name for term in self.terms))
+
+    def full(self, theta: np.ndarray) -> np.ndarray:
+        """All parameters pi (P,) from the free ones."""
+        return self.T @ theta + self.constant
+
+    def evaluator(self) -> Evaluator:
+        """What computes the columns; made once, used for many chunks."""
+        return self._evaluator
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        return Evaluator(self)
+
+    def matrix(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """The regressor of the free parameters (N, nv, p)."""
+        moved = self.evaluator().at(q, qd, qdd)
+        return np.stack([moved.row(j) @ self.T[used] for j, used in enumerate(moved.evaluator.used)], axis=1)
+
+    def known_torque(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """What fixed parameters, the springs of the robot and its coupled motors need (N, nv)."""
+        return self.evaluator().at(q, qd, qdd).known()
+
+    def __reduce__(self) -> tuple:
+        """Pickled as what it was made from: the terms hold functions."""
+        given = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("robot", "asked", "terms")}
+        return remade, (self.robot, self.asked, given)
+
+
+def remade(robot: Robot, asked: Mapping[str, Any], given: Mapping[str, Any]) -> Columns:
+    return replace(Columns.of(robot, **asked), **given)
+
+
+class Evaluator:
+    """Computes the columns of all parameters, row by row of the joints, without those that are always zero there."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.columns, robot = columns, columns.robot
+        self.bare = without_drives(robot)
+        links = 10 * len(body_inertias(robot))
+        self.sprung = any(drive.stiffness for drive in robot.drives.values())
+        self.motors = coupled_motors(robot)
+        self.knows = self.sprung or self.motors is not None or bool(np.any(columns.constant))
+        self.loaded = any(term.name.endswith(".load") for term in columns.terms)
+        reach = self.bare.regressor(*np.random.default_rng(0).normal(size=(3, 8, robot.nv)))
+        self.carried = [np.flatnonzero(np.any(reach[:, j] != 0, axis=0)) for j in range(robot.nv)]
+        self.driven = [[(links + k, t.rows[j]) for k, t in enumerate(columns.terms) if j in t.rows] for j in range(robot.nv)]
+        self.used = [np.array([*carried, *(k for k, _ in driven)], int) for carried, driven in zip(self.carried, self.driven)]
+
+    def at(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Moved:
+        """The columns for a motion (N, nv)."""
+        load = self.bare.inverse_dynamics(q, qd, qdd, threads=1) if self.loaded else np.zeros((0, q.shape[1]))
+        return Moved(self, Motion(q, qd, qdd, load), self.bare.regressor(q, qd, qdd, threads=1))
+
+
+class Moved(NamedTuple):
+    """The columns for one motion; `Y` (N, nv, links) are those of the links."""
+
+    evaluator: Evaluator
+    motion: Motion
+    Y: np.ndarray
+
+    def row(self, j: int) -> np.ndarray:
+        """Joint j's row of the regressor (N, len(used[j])): columns of the parameters pi named by `used[j]`."""
+        count = len(self.evaluator.used[j])
+        return self.picked(j, np.arange(count), np.empty((len(self.Y), count)))
+
+    def picked(self, j: int, places: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Some columns of joint j's row, into the first columns of `out`."""
+        carried, driven = self.evaluator.carried[j], self.evaluator.driven[j]
+        links = places[places < len(carried)]
+        out[:, : len(links)] = self.Y[:, j].take(carried[links], axis=1)
+        for k, place in enumerate(places[len(links) :], start=len(links)):
+            out[:, k] = driven[place - len(carried)][1](self.motion)
+        return out
+
+    def known(self) -> np.ndarray:
+        """What fixed parameters, springs and coupled motors need (N, nv)."""
+        columns, used = self.evaluator.columns, self.evaluator.used
+        tau = np.zeros_like(self.motion.q)
+        if np.any(columns.constant):
+            tau = np.stack([self.row(j) @ columns.constant[used[j]] for j in range(tau.shape[1])], axis=1)
+        tau = tau + columns.robot.spring_torque(self.motion.q, threads=1) if self.evaluator.sprung else tau
+        if self.evaluator.motors is not None:
+            tau = tau + self.evaluator.motors.inverse_dynamics(*self.motion[:3], threads=1)
+        return tau
+
+
+def standstill_of(robot: Robot, standstill: float | Mapping[str, float]) -> np.ndarray:
+    """The speed of each joint (nv,) at which it stands still."""
+    given = standstill if isinstance(standstill, Mapping) else dict.fromkeys(robot.joint_names, standstill)
+    for joint, speed in given.items():
+        index(robot, joint)
+        if not speed > 0:
+            raise InputError(f"standstill={speed:g} of {joint} is not a positive speed")
+    return np.array([given.get(joint, STANDSTILL) for joint in robot.joint_names])
+
+
+def step(law: str | None, speed: float) -> Callable[[np.ndarray], np.ndarray]:
+    """sign(qd), with what happens at standstill."""
+    if law == "tanh":
+        return lambda qd: np.tanh(qd / speed)
+    return lambda qd: np.where(np.abs(qd) > speed, np.sign(qd), 0.0)
+
+
+def on_step(qd: np.ndarray, speed: np.ndarray | float) -> np.ndarray:
+    """Where speeds (N, k) are within a step of friction, or go through it before the next sample; nowhere if its speed is 0."""
+    found = np.abs(qd) < SETTLED * speed
+    found[:-1] |= (qd[:-1] * qd[1:] < 0) & (np.asarray(speed) > 0)
+    return found
+
+
+def one_way(value: np.ndarray, qd: np.ndarray, direction: int) -> np.ndarray:
+    """The part of a column for one direction of motion; all of it for 0."""
+    return value if direction == 0 else np.where(direction * qd > 0, value, 0.0)
+
+
+def coupling(i: int, j: int, name: str, sign: Callable[[np.ndarray], np.ndarray]) -> list[Term]:
+    """A motor that turns with the sum of two joints: its rotor and friction act in both rows (each joint's own part of them is in
+    the joint's own parameters)."""
+    both = lambda x: sign(x.qd[:, i] + x.qd[:, j])  # noqa: E731
+    return [
+        Term(f"{name}.armature", {i: lambda x: x.qdd[:, j], j: lambda x: x.qdd[:, i]}, 0.0),
+        Term(f"{name}.viscous", {i: lambda x: x.qd[:, j], j: lambda x: x.qd[:, i]}, 0.0),
+        Term(f"{name}.coulomb", {i: both, j: both}, 0.0),
+    ]
+
+
+def index(robot: Robot, joint: str) -> int:
+    if joint not in robot.joint_names:
+        raise unknown_name("joint", joint, robot.joint_names)
+    return robot.joint_names.index(joint)

@@ -1,0 +1,76 @@
+"""A prepared log cut into pieces for the reduction: blocks of time, and strips of a size for one task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from qddot.identify.regression.parameter_set import STANDSTILL
+from qddot.identify.regression.reduction import STRIP, Samples
+from qddot.identify.regression.signals import Signals, reached
+from qddot.logs.lowpass import LowPass
+
+BLOCKS = 40
+BLOCK = 0.5  # s, at least: longer than residuals remember
+
+
+class Stretch(NamedTuple):
+    """Consecutive samples of a prepared log, with those at their ends that the filter spans, as far as there are any."""
+
+    motion: Samples
+    paces: np.ndarray
+    low_pass: LowPass
+    factor: int
+    lead: int = 0
+    trail: int = 0
+
+    def samples(self) -> Samples:
+        return self.motion
+
+    def pace(self) -> np.ndarray:
+        return self.paces
+
+    def filtered(self, x: np.ndarray) -> np.ndarray:
+        return self.low_pass.decimated(x, self.factor, lead=self.lead, trail=self.trail)
+
+
+def pieces(signals: Signals, blocks: int | None = None, first: int = 0) -> Iterator[tuple[int, Stretch]]:
+    """(block, piece) of a whole log: blocks of equal length, rests not counted, never across the end of a segment.
+
+    Args:
+        blocks: about how many; by default 40, or as many as have half a second each.
+        first: number of the first.
+    """
+    paces = signals.paces[1]
+    moving = np.any(paces >= STANDSTILL, axis=1)
+    moving |= not moving.any()
+    total = int(moving.sum())
+    most = int(total * signals.factor / signals.rate / BLOCK)
+    size = -(-total // (blocks or max(2, min(BLOCKS, most))))
+    strip = max(1, STRIP // signals.factor)
+    block = first
+    for k, segment in enumerate(signals.segments):
+        centres, rows = signals.centres(k), signals.decimated_segments[k]
+        here, passed = paces[rows], np.append(0, np.cumsum(moving[rows]))
+        inner = np.linspace(0, passed[-1], max(1, round(passed[-1] / size)) + 1).astype(int)[1:-1]
+        cuts = [0, *np.searchsorted(passed, inner), len(centres)]
+        for a, b in pairwise(cuts):
+            for start in range(a, b, strip):
+                part = slice(start, min(start + strip, b))
+                inside, ends = reached(centres[part], signals.low_pass.half, segment)
+                motion = Samples(signals.q[inside], signals.qd[inside], signals.qdd[inside], signals.tau_raw[inside])
+                yield block, Stretch(motion, here[part], signals.low_pass, signals.factor, **ends)
+            block += 1
+
+
+def streamed(chunks: Iterable[Signals]) -> Iterator[tuple[int, Stretch]]:
+    """Pieces of a log that comes in chunks (`signals.stream`). None of its blocks lies in two of them."""
+    first = 0
+    for signals in chunks:
+        block = first
+        for block, piece in pieces(signals, first=first):
+            yield block, piece
+        first = block + 1

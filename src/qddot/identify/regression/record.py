@@ -1,0 +1,108 @@
+"""A log in memory, or one that is too large for it: either way some parts, one after the other, as often as they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from qddot.identify.regression.signals import MOVES, Signals, prepare, stream
+from qddot.logs.audit import Audit, audit
+from qddot.logs.log import Chunks, Log, concatenated
+from qddot.logs.log_summary import LogSummary
+from qddot.logs.readers import Source
+from qddot.logs.table import Finding
+from qddot.robot import Robot
+
+Recorded = Log | Chunks | Source | Iterable[Source]
+"""What can be identified from: a log, the name of a file or several, or `Log.chunks(...)` where a file needs explaining."""
+
+PARTS = 10  # of a chunk, in each of which a joint may move or rest
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """A recording through the filter.
+
+    Attributes:
+        robot: whose joints they are, in its order.
+        log: all of it; of one that is streamed, the chunk that moves most, from which everything is chosen.
+        signals: the same, prepared.
+        summary: what all of it goes through.
+        chunks: where all of it comes from; None if `log` is all.
+    """
+
+    robot: Robot
+    log: Log
+    signals: Signals
+    summary: LogSummary
+    chunks: Chunks | None
+
+    @staticmethod
+    def of(robot: Robot, given: Recorded, cutoff: float | None) -> Record:
+        """Read what there is, as long as that is little; else look through it once for the chunk that moves most."""
+        if isinstance(given, Log):
+            return in_memory(robot, given, cutoff)
+        chunks = replace(given, robot=given.robot or robot) if isinstance(given, Chunks) else Log.chunks(given, robot)
+        log = chunks.whole()
+        if log is not None:
+            return in_memory(robot, log, cutoff)
+        parts = iter(filled(of_robot(chunks, robot), chunks.rows))
+        found = next(parts)  # a file without samples was refused
+        most, summary = motion_in(found), LogSummary.of(found)
+        for part in parts:
+            summary += LogSummary.of(part)
+            if (moves := motion_in(part)) > most:
+                found, most = part, moves
+        return Record(robot, found, prepare(found, cutoff), summary, chunks)
+
+    @property
+    def streamed(self) -> bool:
+        return self.chunks is not None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was found and chosen."""
+        found = (*self.summary.findings, *self.signals.findings)
+        if self.chunks is None:
+            return found
+        message = f"{self.chunks.rows} samples at a time; what is chosen is from those that move most, at t = {self.log.t[0]:.4g} s"
+        return (*found, Finding("found", "streamed", message))
+
+    def parts(self) -> Iterable[Signals]:
+        """The whole recording, part by part."""
+        if self.chunks is None:
+            return [self.signals]
+        return stream(of_robot(self.chunks, self.robot), self.signals.cutoff, velocity=self.signals.velocity)
+
+    def audit(self) -> Audit:
+        """Of all of it; slopes over velocities and gravity are those of the chunk that moves most."""
+        return audit(self.log, self.robot, self.summary)
+
+
+def in_memory(robot: Robot, log: Log, cutoff: float | None) -> Record:
+    log = log.of(robot)
+    return Record(robot, log, prepare(log, cutoff), LogSummary.of(log), None)
+
+
+def of_robot(chunks: Iterable[Log], robot: Robot) -> Iterator[Log]:
+    """With the robot's joints, in its order."""
+    return (chunk.of(robot) for chunk in chunks)
+
+
+def filled(chunks: Iterable[Log], rows: int) -> Iterator[Log]:
+    """The same samples, `rows` of them together where files are shorter."""
+    held: list[Log] = []
+    for chunk in chunks:
+        held.append(chunk)
+        if sum(map(len, held)) >= rows:
+            yield concatenated(held)
+            held = []
+    if held:
+        yield concatenated(held)
+
+
+def motion_in(log: Log) -> int:
+    """For how many samples joints move, summed over the joints; tenth by tenth."""
+    return sum(len(part) * int(np.sum(np.ptp(part, axis=0) > MOVES)) for part in np.array_split(log.q, PARTS) if len(part))

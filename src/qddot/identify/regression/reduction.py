@@ -1,0 +1,342 @@
+"""From any number of samples to triangular factors: for each joint and each block of time the R of `[X | tau] = Q R`.
+
+R is all that least squares needs, in any weighting of the joints and any choice of the blocks, and its size does not depend on the
+length of the log. A block is cut into strips; a strip becomes an R; the R of a block are merged pairwise, always in the same order,
+whoever computed them: so threads and a cluster give the same bits as a loop.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy.linalg import lapack
+
+from qddot.compile.threads import thread_count
+from qddot.errors import InputError, missing_extra
+from qddot.identify.regression.base import Base
+
+ENGINES = ("serial", "threads", "dask")
+MOST_BLOCKS = 64
+CHUNK = 1024  # rows that become part of an R at a time
+CACHED = 256  # samples whose regressor stays in the cache
+STRIP = 16 * CHUNK  # samples of one task
+CONNECT = 5  # s to wait for a scheduler
+AHEAD = 8  # tasks handed out for each worker: the rest of the log stays where it is
+
+Triangles = list[np.ndarray]
+
+
+class Samples(NamedTuple):
+    """A piece of a log: the motion (N, nv) and the torques (N, nv)."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    tau: np.ndarray
+
+
+class Piece(Protocol):
+    """Some consecutive samples; it travels to other processes, so it holds arrays or the name of a file."""
+
+    def samples(self) -> Samples:
+        """These samples, and those about them that the filter needs."""
+        ...
+
+    def pace(self) -> np.ndarray:
+        """How slow each joint is for a while about each sample that remains after the filter (M, nv), rad/s or m/s."""
+        ...
+
+    def filtered(self, x: np.ndarray) -> np.ndarray:
+        """What remains of a signal (N, ...) along them after the filter: (M, ...)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """What is left of a log.
+
+    Attributes:
+        base: whose columns are factored.
+        columns: for each joint, which base parameters its row has.
+        R: for each block and joint, the upper triangle (k + 1, k + 1) of `[X_j | tau_j]`, tau last.
+        counts: filtered samples in each block (blocks,).
+        rows: of them, for each joint, those in which it does not rest (blocks, nv).
+    """
+
+    base: Base
+    columns: list[np.ndarray]
+    R: list[Triangles]
+    counts: np.ndarray
+    rows: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"Factors of {len(self.columns)} joints, {self.counts.sum()} samples in {len(self.R)} blocks"
+
+    def merged(self, blocks: Iterable[int]) -> Triangles:
+        """The factors of several blocks together."""
+        return tree([self.R[k] for k in blocks])
+
+    @property
+    def left_out(self) -> np.ndarray:
+        """Part of each joint's samples (nv,) in which it rests."""
+        return 1 - self.rows.sum(axis=0) / self.counts.sum()
+
+
+class Rows:
+    """The joints' rows of the regressor of the base parameters. Holds compiled code: made once in a process."""
+
+    def __init__(self, base: Base) -> None:
+        self.base, self.evaluator = base, base.columns.evaluator()
+        self._memory = threading.local()  # fresh pages would cost as much as what is written to them
+        self.columns: list[np.ndarray] = []  # base parameters in each joint's row
+        self._from: list[np.ndarray] = []
+        for used in self.evaluator.used:
+            T = base.columns.T[np.ix_(used, np.array(base.independent, int))]
+            here = np.flatnonzero(np.any(T != 0, axis=0))
+            T = T[:, here]
+            picks = np.argmax(T, axis=0)
+            plain = np.array_equal(T, np.eye(len(T))[:, picks])  # no ties: columns as they are
+            self.columns.append(here)
+            self._from.append(picks if plain else T)
+
+    def __call__(self, piece: Piece) -> list[np.ndarray]:
+        """For each joint `[X_j | tau_j]` (M, k + 1), filtered; what a filter does not copy is valid until the next call."""
+        samples = piece.samples()
+        N = len(samples.q)
+        A = [a[:N] for a in self._scratch(N)]
+        for start in range(0, N, CACHED):
+            part = slice(start, start + CACHED)
+            self._fill([a[part] for a in A], Samples(*(x[part] for x in samples)))
+        return [piece.filtered(a) for a in A]
+
+    def moving(self, piece: Piece) -> np.ndarray:
+        """The rows (M, nv) that count. Coulomb friction may hold a joint that rests with any torque up to its own: no `Y pi`."""
+        return piece.pace() >= self.base.columns.rest_speeds
+
+    def _scratch(self, N: int) -> list[np.ndarray]:
+        found = getattr(self._memory, "A", None)
+        if found is None or len(found[0]) < N:
+            found = self._memory.A = [np.empty((N, len(columns) + 1)) for columns in self.columns]
+        return found
+
+    def _fill(self, A: list[np.ndarray], samples: Samples) -> None:
+        q, qd, qdd, tau = samples
+        moved = self.evaluator.at(q, qd, qdd)
+        tau = tau - moved.known() if self.evaluator.knows else tau
+        for j, (a, how) in enumerate(zip(A, self._from)):
+            if how.ndim == 1:
+                moved.picked(j, how, a)
+            else:
+                a[:, :-1] = moved.row(j) @ how
+            a[:, -1] = tau[:, j]
+
+
+Robust = tuple[np.ndarray, np.ndarray]
+"""Parameters (r,) and noise of each joint (nv,): rows are weighted by how well they agree with these."""
+
+
+class Strip(NamedTuple):
+    """What becomes of a strip, or of several: samples, rows of each joint that count (nv,), and R of each joint."""
+
+    count: int
+    rows: np.ndarray
+    R: Triangles
+
+
+def factors_of(rows: Rows, piece: Piece, robust: Robust | None) -> Strip:
+    """The factors of a strip. Pure: the same bits in any process."""
+    found, moving = [], rows.moving(piece)
+    for j, A in enumerate(rows(piece)):
+        A = A if moving[:, j].all() else A[moving[:, j]]
+        if robust is not None:
+            theta, sigma = robust
+            residual = A[:, -1] - A[:, :-1] @ theta[rows.columns[j]]
+            A = A * np.sqrt(hampel(residual / sigma[j]))[:, None]
+        found.append(triangle(A))
+    return Strip(len(moving), moving.sum(axis=0), found)
+
+
+def reduce(
+    base: Base,
+    pieces: Iterable[tuple[int, Piece]],
+    *,
+    robust: Robust | None = None,
+    engine: str = "serial",
+    address: Any = None,
+    progress: Callable[[int], None] | None = None,
+) -> Factors:
+    """Stream pieces into factors.
+
+    Args:
+        pieces: (block, piece), the blocks in order. Of more than 64 blocks, neighbours are joined.
+        robust: for the robust estimate, else all rows count alike.
+        engine: `"serial"`, `"threads"` or `"dask"`.
+        address: of a Dask scheduler, or a `distributed.Client`; None: a cluster on this machine for the time of the call.
+        progress: called with the number of rows of each piece that is done.
+    """
+    rows = Rows(base)
+    numbers: deque[int] = deque()
+    found: list[Strip] = []
+    nothing = np.zeros(len(rows.columns), int)
+    pending, count, some, current = Tree(), 0, nothing, None
+    for strip in run(rows, noted(pieces, numbers), robust, engine, address):
+        block = numbers.popleft()
+        if current is not None and block != current:
+            found.append(Strip(count, some, pending.result()))
+            pending, count, some = Tree(), 0, nothing
+            found = halved(found) if len(found) >= MOST_BLOCKS else found
+        pending.add(strip.R)
+        count, some, current = count + strip.count, some + strip.rows, block
+        if progress is not None:
+            progress(strip.count)
+    if current is None:
+        raise InputError("there is nothing to identify from: the log has no samples")
+    found.append(Strip(count, some, pending.result()))
+    counts, each, R = zip(*found)
+    return Factors(base, rows.columns, list(R), np.array(counts), np.array(each))
+
+
+def noted(pieces: Iterable[tuple[int, Piece]], numbers: deque[int]) -> Iterator[Piece]:
+    """The pieces; their blocks are written down."""
+    for block, piece in pieces:
+        numbers.append(block)
+        yield piece
+
+
+def halved(found: list[Strip]) -> list[Strip]:
+    """Neighbouring blocks joined."""
+    return [Strip(a.count + b.count, a.rows + b.rows, merge(a.R, b.R)) for a, b in zip(found[::2], found[1::2])]
+
+
+# triangles ------------------------------------------------------------------------------------------------------------------
+
+
+def triangle(A: np.ndarray) -> np.ndarray:
+    """R (n, n) of A (N, n), in chunks: `[R; next rows] = Q R'`. The diagonal is not negative, so R is unique."""
+    n = A.shape[1]
+    R = np.zeros((0, n))
+    for start in range(0, len(A), CHUNK):
+        R = factored(R, A[start : start + CHUNK])
+    return R if len(R) == n else np.vstack([R, np.zeros((n - len(R), n))])
+
+
+def factored(*parts: np.ndarray) -> np.ndarray:
+    """R of matrices on top of each other that fit the cache."""
+    stack = np.empty((sum(map(len, parts)), parts[0].shape[1]), order="F")
+    np.concatenate(parts, out=stack)
+    qr, _, _, info = lapack.dgeqrf(stack, overwrite_a=1)  # type: ignore[attr-defined]
+    if info:
+        raise InputError(f"LAPACK refused a block of the regressor: argument {-info} of dgeqrf")
+    R = np.triu(qr[: stack.shape[1]])
+    return R * np.where(np.diagonal(R) < 0, -1.0, 1.0)[: len(R), None]
+
+
+class Tree:
+    """Merges triangles as they come, like a binary counter: equal numbers of strips with each other, the earlier on top."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[int, Triangles]] = []
+
+    def add(self, triangles: Triangles) -> None:
+        level = 0
+        while self._waiting and self._waiting[-1][0] == level:
+            triangles = merge(self._waiting.pop()[1], triangles)
+            level += 1
+        self._waiting.append((level, triangles))
+
+    def result(self) -> Triangles:
+        triangles = self._waiting.pop()[1]
+        while self._waiting:
+            triangles = merge(self._waiting.pop()[1], triangles)
+        return triangles
+
+
+def merge(one: Triangles, other: Triangles) -> Triangles:
+    """R of both, joint by joint."""
+    return [factored(*pair) for pair in zip(one, other)]
+
+
+def tree(all_triangles: Iterable[Triangles]) -> Triangles:
+    found = Tree()
+    for triangles in all_triangles:
+        found.add(triangles)
+    return found.result()
+
+
+def hampel(x: np.ndarray) -> np.ndarray:
+    """Hampel's weights of standardised residuals: 1 to 2, falling as 2 / x to 4, to nothing at 8."""
+    x = np.abs(x)
+    falling = 2.0 / np.maximum(x, 2.0)
+    return np.where(x <= 4.0, falling, np.where(x < 8.0, falling * (8.0 - x) / 4.0, 0.0))
+
+
+# engines --------------------------------------------------------------------------------------------------------------------
+
+
+def run(rows: Rows, pieces: Iterable[Piece], robust: Robust | None, engine: str, address: Any) -> Iterator[Strip]:
+    """The factors of each piece, in order, whoever makes them."""
+    if engine == "serial":
+        return (factors_of(rows, piece, robust) for piece in pieces)
+    if engine == "threads":
+        return in_threads(rows, pieces, robust)
+    if engine == "dask":
+        return in_cluster(rows, pieces, robust, address)
+    raise InputError(f"engine={engine!r} is not one of {', '.join(map(repr, ENGINES))}")
+
+
+def in_threads(rows: Rows, pieces: Iterable[Piece], robust: Robust | None) -> Iterator[Strip]:
+    """On all cores."""
+    workers = thread_count(None)
+    with ThreadPoolExecutor(workers) as pool:
+        yield from window((pool.submit(factors_of, rows, piece, robust) for piece in pieces), AHEAD * workers)
+
+
+def in_cluster(rows: Rows, pieces: Iterable[Piece], robust: Robust | None, address: Any) -> Iterator[Strip]:
+    """On the workers of a Dask cluster. A strip is a pure task: if its worker dies, the scheduler gives it to another."""
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise missing_extra("distributed", "dist", "engine='dask'") from None
+    if isinstance(address, Client):
+        base = pickle.dumps(rows.base)
+        ahead = AHEAD * max(1, sum(address.nthreads().values()))  # type: ignore[union-attr]
+        yield from window((address.submit(at_worker, base, piece, robust, pure=False) for piece in pieces), ahead)
+    elif address is not None:
+        try:
+            client = Client(address, timeout=CONNECT)
+        except (OSError, ValueError) as error:
+            raise InputError(f"address={address!r}: no Dask scheduler answers there within {CONNECT} s ({error})") from None
+        with client:
+            yield from in_cluster(rows, pieces, robust, client)
+    else:
+        with LocalCluster(threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
+            yield from in_cluster(rows, pieces, robust, client)
+
+
+def at_worker(base: bytes, piece: Piece, robust: Robust | None) -> Strip:
+    return factors_of(unpacked(base), piece, robust)
+
+
+@lru_cache(maxsize=2)
+def unpacked(base: bytes) -> Rows:
+    """Compiled once in a worker, not for every strip."""
+    return Rows(pickle.loads(base))
+
+
+def window(futures: Iterator[Any], ahead: int) -> Iterator[Any]:
+    """Results in order, with a bounded number of tasks on the way."""
+    waiting: deque[Any] = deque()
+    for future in futures:
+        waiting.append(future)
+        if len(waiting) >= ahead:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()

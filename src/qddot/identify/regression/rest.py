@@ -1,0 +1,36 @@
+"""Joints at rest, which Coulomb friction holds with any torque up to its own: left out, unless there is nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from qddot.identify.regression.parameter_set import Columns
+from qddot.identify.regression.reduction import Factors
+from qddot.identify.regression.signals import Signals
+from qddot.logs.table import Finding
+
+WORTH = 0.01  # of a joint's samples: less is not worth a word
+
+
+def with_needed_rests(columns: Columns, parts: Iterable[Signals]) -> Columns:
+    """The same, where joints that move in fewer samples than their rows have parameters count at rest too: as in a log of poses,
+    that is all there is of them. Of a long log, as many parts are looked at as it takes to see every joint move."""
+    unknown = np.array([np.any(columns.T[used], axis=0).sum() for used in columns.evaluator().used])
+    moving = np.zeros_like(unknown)
+    for signals in parts:
+        moving += np.sum(signals.paces[1] >= columns.rest_speeds, axis=0)
+        if np.all(moving >= unknown):
+            return columns
+    return columns.counting_rests([name for name, few in zip(columns.robot.joint_names, moving < unknown) if few])
+
+
+def left_out(factors: Factors) -> list[Finding]:
+    """Which joints rested, and for how much of the log."""
+    names = factors.base.columns.robot.joint_names
+    rested = [f"{name} {part:.0%}" for name, part in zip(names, factors.left_out) if part > WORTH]
+    if not rested:
+        return []
+    message = f"torques of a joint at rest, which friction may hold with any part of its own, are left out: {', '.join(rested)}"
+    return [Finding("found", "rest", message)]

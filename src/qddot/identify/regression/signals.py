@@ -1,0 +1,378 @@
+"""What goes into the regressor: smooth positions, their derivatives, and torques, all seen through one filter.
+
+Positions are low-passed without phase and differentiated by the same kernel. The model's columns, computed from them, and the
+measured torques then go through the low-pass together and are thinned out (`Signals.decimated`): whatever the filter does, it does
+to both sides of `tau = Y pi`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, chain, islice, pairwise
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from scipy.ndimage import maximum_filter1d, minimum_filter1d
+
+from qddot.errors import InputError
+from qddot.logs.audit import velocity_agreement
+from qddot.logs.lowpass import LENGTH, LowPass, convolved
+from qddot.logs.resample import grid, is_uniform, onto
+from qddot.logs.spectrum import densities, motion_band, noise_floor
+from qddot.logs.table import Finding
+
+if TYPE_CHECKING:
+    from qddot.logs.log import Log
+
+LEAST, MOST = 5.0, 20.0  # cut-off over the edge of the motion
+MOVES = 0.1  # rad or m
+RESTS = 16  # chunks of a stream that are held back at most, until one moves
+ABOUT = 3  # kernels' halves about a decimated sample that say how slow a joint is there
+LOST = 0.1  # of the longest segment, at most, to the filter of the positions
+Velocity = Literal["measured", "derivative"]
+
+
+@dataclass(frozen=True, eq=False)
+class Signals:
+    """A prepared log, at the log's rate.
+
+    Attributes:
+        t: times (N,), s.
+        q, qd, qdd: low-passed positions and their derivatives (N, n).
+        tau: low-passed torques (N, n), for plots; fits take `decimated(tau_raw)`.
+        tau_raw: torques as measured (N, n).
+        rate: samples a second.
+        cutoff: of the low-pass, Hz.
+        velocity: where `qd` and `qdd` come from.
+        segments: stretches without a pause.
+        findings: what was chosen, and why.
+        goes_on: whether the record goes on before the first and after the last segment, as in chunks of a stream.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    tau: np.ndarray
+    tau_raw: np.ndarray
+    rate: float
+    cutoff: float
+    velocity: Velocity
+    segments: tuple[slice, ...]
+    findings: tuple[Finding, ...]
+    goes_on: tuple[bool, bool] = (False, False)
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    @property
+    def low_pass(self) -> LowPass:
+        """The filter of both sides."""
+        return LowPass(self.rate, self.cutoff)
+
+    @property
+    def factor(self) -> int:
+        """Samples for one decimated sample; there are at least four a period of the cut-off."""
+        return thinning(self.rate, self.cutoff)
+
+    def grid(self, k: int) -> range:
+        """Every `factor`-th sample of segment k, counted from its start, from end to end."""
+        return range(self.low_pass.half % self.factor, self.segments[k].stop - self.segments[k].start, self.factor)
+
+    def centres(self, k: int) -> range:
+        """Samples of segment k, counted from its start, about which the decimated ones lie.
+
+        They go from end to end: what the ends of a record show, a start from rest say, shows nowhere else. Where the record goes
+        on, they keep to where all is known that `pace` looks at, and leave the rest to the next chunk.
+        """
+        grid, margin = self.grid(k), ABOUT * kernel_rows(self.low_pass, self.factor)
+        before, after = self.goes_on[0] and k == 0, self.goes_on[1] and k == len(self.segments) - 1
+        return grid[margin if before else 0 : len(grid) - margin if after else None]
+
+    @cached_property
+    def paces(self) -> tuple[np.ndarray, np.ndarray]:
+        """How slow a joint is for a kernel's length: at each sample (N, n), and about each decimated one (M, n), rad/s or m/s.
+
+        It is four times the distance that holds all of a joint's positions, over the time, for the slowest such stretch with the
+        sample in it; of a decimated sample, for the slowest that its kernel touches. The distance is that in which a joint turns
+        back which takes all of the time to go from this speed to its opposite. So a mere turn is faster, and the noise of positions
+        does not count as motion as that of speeds would.
+        """
+        each, about = [], []
+        for k, segment in enumerate(self.segments):
+            grid, centres = self.grid(k), self.centres(k)
+            rows = kernel_rows(self.low_pass, self.factor)
+            window = {"size": 2 * rows + 1, "axis": 0, "mode": "nearest"}
+            q = self.q[segment][grid.start :: grid.step]
+            within = maximum_filter1d(q, **window) - minimum_filter1d(q, **window)
+            slowest = minimum_filter1d(within, **window) * (4 * self.rate / (2 * rows * self.factor))
+            nearest = (np.arange(segment.stop - segment.start) - grid.start + self.factor // 2) // self.factor
+            each.append(slowest[np.clip(nearest, 0, len(grid) - 1)])
+            first = (centres.start - grid.start) // grid.step
+            about.append(minimum_filter1d(slowest, **window)[first : first + len(centres)])
+        return np.concatenate(each), np.concatenate(about)
+
+    @property
+    def owned(self) -> slice:
+        """The samples that belong to this chunk: those about its decimated ones. Chunks of a stream overlap, these do not."""
+        last = len(self.segments) - 1
+        start = self.centres(0)[0] if self.goes_on[0] else 0
+        stop = self.segments[last].start + self.centres(last)[-1] + self.factor if self.goes_on[1] else len(self)
+        return slice(start, stop)
+
+    @property
+    def decimated_segments(self) -> tuple[slice, ...]:
+        """The segments among decimated samples."""
+        return stacked(len(self.centres(k)) for k in range(len(self.segments)))
+
+    def decimated(self, x: np.ndarray) -> np.ndarray:
+        """Any signal (N, ...) along these samples, low-passed and thinned out: (M, ...). Linear in x, so `tau = Y pi` is kept."""
+        if len(x) != len(self):
+            raise InputError(f"a signal of {len(x)} samples; the prepared log has {len(self)}")
+        parts, low_pass = [], self.low_pass
+        for k, segment in enumerate(self.segments):
+            inside, ends = reached(self.centres(k), low_pass.half, segment)
+            parts.append(low_pass.decimated(np.asarray(x)[inside], self.factor, **ends))
+        return np.concatenate(parts)
+
+
+def reached(centres: range, half: int, segment: slice) -> tuple[slice, dict[str, int]]:
+    """The samples that kernels about these centres of a segment reach, and how far they reach beyond its ends."""
+    first, last = segment.start + centres[0] - half, segment.start + centres[-1] + half + 1
+    inside = slice(max(first, segment.start), min(last, segment.stop))
+    return inside, {"lead": inside.start - first, "trail": last - inside.stop}
+
+
+def stacked(lengths: Iterable[int]) -> tuple[slice, ...]:
+    """Where parts of these lengths stand, one after the other."""
+    return tuple(slice(a, b) for a, b in pairwise(accumulate(lengths, initial=0)))
+
+
+def filter_span(rate: float, cutoff: float) -> int:
+    """Samples that both filters take for one decimated sample."""
+    return 4 * LowPass(rate, cutoff).half + 9
+
+
+def kernel_rows(low_pass: LowPass, factor: int) -> int:
+    """Decimated samples that a kernel reaches to each side."""
+    return -(-low_pass.half // factor)
+
+
+def streamed_span(rate: float, cutoff: float) -> int:
+    """Samples of a stretch that goes on from which a decimated one comes: with so many more about it that its pace is known."""
+    low_pass, factor = LowPass(rate, cutoff), thinning(rate, cutoff)
+    return 2 * ABOUT * kernel_rows(low_pass, factor) * factor + low_pass.half % factor + 2 * low_pass.half + 9
+
+
+def thinning(rate: float, cutoff: float) -> int:
+    """Samples for one."""
+    return max(1, int(rate / (4 * cutoff)))
+
+
+def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None = None) -> Signals:
+    """Low-passed positions, velocities, accelerations and torques of a log.
+
+    Args:
+        log: what was measured.
+        cutoff: of the low-pass, Hz. By default up to where positions are well above their noise, within five to twenty times the
+            frequency below which the motion lies; and not so low that the filter's ends cost a short log more than a tenth of it.
+            `findings` says which.
+        velocity: "measured" or "derivative" (of the positions); by default the measured one where it agrees with the positions and
+            is the less noisy.
+
+    Raises:
+        InputError: no segment is as long as the filter.
+    """
+    rate, findings = log.rate, []
+    if cutoff is None:
+        cutoff, why = chosen_cutoff(log)
+        findings.append(Finding("assumed", "cut-off", why))
+    elif not 0 < cutoff <= rate / 4:
+        raise InputError(f"cutoff={cutoff:g} Hz of a log at {rate:.4g} Hz: above 0 and at most a quarter of the rate")
+    if velocity is None:
+        velocity, why = chosen_velocity(log, cutoff)
+        findings.append(Finding("assumed", "velocity", why))
+    elif velocity == "measured" and log.qd is None:
+        raise InputError("velocity='measured': the log has no velocities")
+    found = prepared(log, rate, cutoff, velocity, findings)
+    if found is None:
+        span = filter_span(rate, cutoff)
+        raise InputError(
+            f"no segment is as long as the {span / rate:.3g} s that a cut-off of {cutoff:.3g} Hz takes "
+            f"(a longer log, or a higher cutoff=)"
+        )
+    return found
+
+
+def prepared(
+    log: Log,
+    rate: float,
+    cutoff: float,
+    velocity: Velocity,
+    findings: list[Finding],
+    goes_on: tuple[bool, bool] = (False, False),
+) -> Signals | None:
+    """The signals, when everything is chosen; None where no segment is long enough."""
+    low_pass, span = LowPass(rate, cutoff), filter_span(rate, cutoff)
+    parts = [evened(log, segment, rate) for segment in log.segments]
+    long = [len(part[0]) >= span for part in parts]
+    if goes_on[1]:
+        long[-1] = len(parts[-1][0]) >= streamed_span(rate, cutoff)
+    if goes_on[0] and not (goes_on[1] and len(parts) == 1):
+        long[0] = True  # the end of what came before
+    made = [filtered(low_pass, velocity, *part) for part, enough in zip(parts, long) if enough]
+    if not made:
+        return None
+    if not all(is_uniform(log.t[segment], rate) for segment in log.segments):
+        findings.append(Finding("found", "resampled", f"times are uneven: cubic splines onto {rate:.6g} Hz"))
+    if len(made) < len(parts):
+        message = f"{len(parts) - len(made)} of {len(parts)} segments are shorter than the filter: left out"
+        findings.append(Finding("warning", "segments", message))
+    arrays = (np.concatenate([part[i] for part in made]) for i in range(6))
+    return Signals(
+        *arrays,
+        rate=rate,
+        cutoff=cutoff,
+        velocity=velocity,
+        segments=stacked(len(part[0]) for part in made),
+        findings=tuple(findings),
+        goes_on=(goes_on[0] and long[0], goes_on[1] and long[-1]),
+    )
+
+
+Part = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]
+
+
+def evened(log: Log, segment: slice, rate: float) -> Part:
+    """t, q, qd, tau of a segment at even times."""
+    t, q, tau = log.t[segment], log.q[segment], log.tau[segment]
+    qd = None if log.qd is None else log.qd[segment]
+    if len(t) < 4 or is_uniform(t, rate):
+        return t, q, qd, tau
+    times = grid(t, rate)
+    return times, onto(times, t, q), None if qd is None else onto(times, t, qd), onto(times, t, tau)
+
+
+def filtered(
+    low_pass: LowPass, velocity: Velocity, t: np.ndarray, q: np.ndarray, qd: np.ndarray | None, tau: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """t, q, qd, qdd, tau, tau_raw where the kernels lie within the segment."""
+    edge = low_pass.half + 4
+    flat, smooth, inner = low_pass.flat, low_pass.smooth, slice(4, len(q) - 4)
+    if velocity == "measured" and qd is not None:
+        first, second = convolved(qd[inner], flat), convolved(qd, low_pass.flat_slope)
+    else:
+        first, second = convolved(q, low_pass.flat_slope), convolved(q, low_pass.flat_curvature)
+    kept = slice(edge, len(q) - edge)
+    return t[kept], convolved(q[inner], flat), first, second, convolved(tau[inner], smooth), tau[kept]
+
+
+def most_moving(log: Log) -> Part:
+    """The segment with the most motion, at even times: a rest says nothing of frequencies, however long."""
+    segment = max(log.segments, key=lambda s: float(np.sum(np.var(log.q[s], axis=0))) * (s.stop - s.start))
+    return evened(log, segment, log.rate)
+
+
+def chosen_cutoff(log: Log) -> tuple[float, str]:
+    """Cut-off in Hz from the spectrum of the positions, and the reason in words."""
+    t, q, *_ = most_moving(log)
+    edge, clear = motion_band(q, log.rate)
+    span = len(t) / log.rate
+    wanted, why = max(
+        (LEAST * edge, f"{LEAST:g} times the {edge:.3g} Hz below which 99.9 % of the motion's power lies"),
+        min(
+            (clear, "up to there positions are ten times as large as their noise"),
+            (MOST * edge, f"{MOST:g} times the {edge:.3g} Hz below which 99.9 % of the motion's power lies"),
+        ),
+        (LENGTH / (LOST * span), f"as high as it takes for the filter's ends to cost no more than a tenth of {span:.3g} s"),
+    )
+    if wanted > log.rate / 4:
+        wanted, why = log.rate / 4, f"a quarter of the rate; the motion would need {wanted:.3g} Hz, so accelerations will be poor"
+    return wanted, f"{wanted:.3g} Hz: {why}"
+
+
+def chosen_velocity(log: Log, cutoff: float) -> tuple[Velocity, str]:
+    """Whether measured velocities serve better than differentiated positions."""
+    if log.qd is None:
+        return "derivative", "positions are differentiated: the log has no velocities"
+    agreement = velocity_agreement(log)
+    if not agreement.good:
+        return "derivative", f"positions are differentiated: the log's velocities do not agree with them ({agreement})"
+    part = most_moving(log)
+    by_position, by_velocity = (noise_floor(*densities(x, log.rate)) for x in part[1:3] if x is not None)
+    ratio = float(np.median(np.sqrt(by_velocity / np.maximum(by_position * (2 * np.pi * cutoff) ** 2, 1e-300))))
+    if ratio > 1:
+        why = f"below {cutoff:.3g} Hz that is {ratio:.2g} times less noisy than the log's velocities"
+        return "derivative", f"positions are differentiated: {why}"
+    return (
+        "measured",
+        f"the log's: they agree with the positions ({agreement}) and are {1 / max(ratio, 1e-300):.2g} times less noisy",
+    )
+
+
+def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Velocity | None = None) -> Iterator[Signals]:
+    """`prepare` for `Log.chunks`: each chunk with as much of the one before as the filters need.
+
+    The decimated samples of all chunks are those of the whole log, where it is evenly sampled. What is left open is chosen from the
+    first chunk in which the arm moves.
+
+    Raises:
+        InputError: no stretch of the log is as long as the filter.
+    """
+    logs = iter(logs)
+    waiting = up_to_motion(logs)
+    if not waiting:
+        return
+    first, telling = waiting[0], waiting[-1]
+    logs = chain(waiting[1:], logs)
+    rate, tail, some, begun = first.rate, None, False, False
+    findings: list[Finding] = []
+    if cutoff is None:
+        cutoff, why = chosen_cutoff(telling)
+        findings.append(Finding("assumed", "cut-off", f"from the first chunk that moves: {why}"))
+    if velocity is None:
+        velocity, why = chosen_velocity(telling, cutoff)
+        findings.append(Finding("assumed", "velocity", f"from the first chunk that moves: {why}"))
+    span, factor = streamed_span(rate, cutoff), thinning(rate, cutoff)
+    for log, following in pairwise(chain([first], logs, [None])):
+        if log is None:
+            break
+        seamless = tail is not None and continues(tail, log, rate)
+        whole = appended(tail, log) if tail is not None and seamless else log
+        goes_on = (seamless and begun, following is not None and continues(log, following, rate))
+        found = prepared(whole, rate, cutoff, velocity, [*findings], goes_on)
+        if found is not None:
+            some = True
+            yield found
+        last = whole.segments[-1]
+        whole_kernels = max(0, (last.stop - last.start - span) // factor + 1)
+        begun = whole_kernels > 0 or (goes_on[0] and len(whole.segments) == 1)
+        tail = whole[last.start + whole_kernels * factor :]
+    if not some:
+        raise InputError(f"no stretch of the log is long enough for a low-pass at {cutoff:.3g} Hz")
+
+
+def up_to_motion(logs: Iterator[Log]) -> list[Log]:
+    """The first chunks, up to one in which a joint moves."""
+    found = []
+    for log in islice(logs, RESTS):
+        found.append(log)
+        if np.ptp(log.q, axis=0).max() > MOVES:
+            break
+    return found
+
+
+def continues(before: Log, after: Log, rate: float) -> bool:
+    """Whether a chunk goes on where the last one stopped."""
+    return 0 < after.t[0] - before.t[-1] < 5 / rate
+
+
+def appended(before: Log, after: Log) -> Log:
+    """Two chunks of one record, the seam no segment's end."""
+    whole = before + after
+    seam = len(before)
+    first = slice(0, after.segments[0].stop + seam)
+    return dataclasses.replace(whole, segments=(first, *whole.segments[len(before.segments) + 1 :]))

@@ -1,0 +1,64 @@
+"""At which speed does a joint stand still? The width of the step that Coulomb friction takes when a joint turns back.
+
+Drives differ in it by a factor of ten (play, grease, the low-pass behind a torque sensor), and a log with a few turns shows it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from scipy.optimize import fminbound
+
+from qddot.identify.regression.base import base_parameters
+from qddot.identify.regression.estimators import least_squares
+from qddot.identify.regression.parameter_set import STANDSTILL, Columns
+from qddot.identify.regression.pieces import pieces
+from qddot.identify.regression.reduction import reduce
+from qddot.identify.regression.residuals import residuals, rms
+from qddot.identify.regression.rest import with_needed_rests
+from qddot.identify.regression.signals import Signals
+from qddot.robot import Robot
+
+ROUNDS = 2  # of parameters and speeds in turn: a third would change speeds by a few per cent
+TRIED = 13  # speeds of a joint, in equal ratios, before the best is refined
+
+
+def standstill_speeds(robot: Robot, signals: Signals) -> dict[str, float]:
+    """Joint -> speed at which its friction reaches tanh(1) of its value, as the log shows it; for `Columns.of(standstill=...)`.
+
+    By turns, all parameters are fitted with these speeds, and each joint's speed is chosen that leaves least of its torque, its
+    friction fitted anew: of the torque as measured, for a turn is over before a low-pass sees it. The speed lies between that which
+    the joint gains from sample to sample, below which nothing would change, and half of its usual one, above which friction would
+    be viscous. A joint that does not move keeps the usual value.
+    """
+    usual = signals.paces[0] >= STANDSTILL  # without rests, which say nothing of the step
+    least, most = rms(signals.qdd, usual) / signals.rate, rms(signals.qd, usual) / 2
+    moving = {joint: j for j, joint in enumerate(robot.joint_names) if 0 < least[j] < most[j]}
+    speeds, base = dict.fromkeys(robot.joint_names, STANDSTILL), None
+    for _ in range(ROUNDS):
+        columns = with_needed_rests(Columns.of(robot, standstill=speeds), [signals])
+        base = base_parameters(columns) if base is None else dataclasses.replace(base, columns=columns)
+        estimate = least_squares(reduce(base, pieces(signals)))
+        left, found = residuals(base, estimate.theta, signals), dict(zip(base.names, estimate.theta))
+        for joint, j in moving.items():
+            kept = left.moving[:, j]
+            qd = signals.qd[kept, j]
+            friction = left.raw[kept, j] + found[f"{joint}.coulomb"] * np.tanh(qd / speeds[joint])
+            speeds[joint] = best_speed(qd, friction, least[j], most[j])
+    return speeds
+
+
+def best_speed(qd: np.ndarray, friction: np.ndarray, least: float, most: float) -> float:
+    """The v between two speeds with which `a tanh(qd / v) + b qd + c` comes closest to a friction (N,)."""
+    X = np.column_stack([qd, qd, np.ones(len(qd))])
+
+    def left(log_speed: float) -> float:
+        np.tanh(qd / np.exp(log_speed), out=X[:, 0])
+        b = X.T @ friction
+        return float(-b @ np.linalg.lstsq(X.T @ X, b, rcond=None)[0])
+
+    tried = np.linspace(np.log(least), np.log(most), TRIED)
+    k = int(np.argmin([left(x) for x in tried]))
+    around = tried[max(k - 1, 0)], tried[min(k + 1, TRIED - 1)]
+    return float(np.exp(fminbound(left, *around, xtol=1e-3)))

@@ -1,0 +1,220 @@
+"""Is this log worth a fit? What can be seen of it before any model is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qddot.errors import InputError
+from qddot.logs.log_summary import LogSummary
+from qddot.logs.smoothed import Smoothed, smoothed
+from qddot.logs.table import Finding
+
+if TYPE_CHECKING:
+    from qddot.logs.log import Log
+    from qddot.robot import Robot
+
+JITTER = 0.05  # of a step, rms, from where it is worth a warning
+EVEN = 1e-6  # of a step, rms, below which nobody need know
+FAR_OFF = 3.0  # times the described weight, or a third of it
+WEIGHT_BLOCKS = 20
+STUCK = 10  # equal samples in a row at the largest value: a channel at its stop
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What was found, in the order it was looked for."""
+
+    summary: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """Only what makes the log doubtful."""
+        return tuple(finding for finding in self.findings if finding.level == "warning")
+
+    def __str__(self) -> str:
+        return "\n".join([self.summary, *(f"  {finding}" for finding in self.findings)])
+
+
+def audit(log: Log, robot: Robot | None = None, summary: LogSummary | None = None) -> Audit:
+    """Look at times, channels, velocities and, with a robot, at limits and gravity; `summary` is that of the whole recording, where
+    the log is a chunk of it."""
+    summary = summary or LogSummary.of(log)
+    found = [*summary.findings, *timing(summary), *channels(log.joint_names, summary), *saturation(log.joint_names, summary, robot)]
+    if log.qd is not None:
+        found += agreement_findings(log)
+    if robot is not None:
+        found += [*within_limits(log.joint_names, summary, robot), *gravity(log, robot)]
+    return Audit(repr(log), tuple(dict.fromkeys(found)))
+
+
+def timing(summary: LogSummary) -> Iterator[Finding]:
+    """Rate, jitter and missing samples."""
+    steps = summary.steps
+    if steps is None:
+        return
+    level = "warning" if steps.jitter > JITTER else "found"
+    even = f"steps vary by {100 * steps.jitter:.2g} % rms, {100 * steps.farthest:.3g} % at most"
+    yield Finding(level, "rate", f"{steps.rate:.5g} Hz; {'even steps' if steps.jitter < EVEN else even}")
+    if steps.missing:
+        yield Finding(
+            "warning", "missing", f"{steps.missing} samples within segments, {steps.places} places: interpolated when prepared"
+        )
+    low, high = steps.rates
+    if high > 1.05 * low:
+        yield Finding("warning", "rates", f"segments of {low:.4g} to {high:.4g} Hz (resampled(rate) makes them one)")
+
+
+def channels(names: Sequence[str], summary: LogSummary) -> Iterator[Finding]:
+    """Joints that do not move, channels that say nothing, samples held for several steps."""
+    q, tau, qd = summary.q, summary.tau, summary.qd
+    for i, name in enumerate(names):
+        if q.reach[i] < 1e-3:
+            message = f"{name} moves by {q.reach[i]:.2g} rad only: what its motion would show stays unknown"
+            yield Finding("warning", "still", message)
+        if tau.reach[i] == 0:
+            yield Finding("warning", "constant", f"tau of {name} is {tau.low[i] + 0.0:g} throughout")
+        if qd is not None and qd.reach[i] == 0 and q.reach[i] > 1e-3:
+            yield Finding("warning", "constant", f"qd of {name} is {qd.low[i] + 0.0:g} throughout, its q is not")
+        held = summary.repeats[i] / max(summary.samples - 1, 1)
+        if held > 0.3 and tau.reach[i] > 0:
+            message = f"tau of {name} repeats its last value in {100 * held:.0f} % of samples: a slower or rounded sensor"
+            yield Finding("warning", "held", message)
+
+
+def saturation(names: Sequence[str], summary: LogSummary, robot: Robot | None) -> Iterator[Finding]:
+    """Torques that rest at their largest value, or go beyond what the drives can do."""
+    size = summary.tau.size
+    for i, name in enumerate(names):
+        if summary.stuck[i] >= STUCK and summary.tau.reach[i] > 0:
+            message = f"tau of {name} rests at its largest value {size[i]:.4g} for {summary.stuck[i]} samples"
+            yield Finding("warning", "saturated", message)
+    if robot is None:
+        return
+    for name, most, limit in zip(names, size, robot.limits.effort):
+        if most > 1.02 * limit:
+            times = f"{most / limit:.3g} times the robot's limit {limit:g}" if limit > 0 else f"{most:.3g}, and its limit is 0"
+            yield Finding("warning", "torque", f"tau of {name} is up to {times}: other units, gears?")
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Measured velocity against that of the positions: qd = scale * dq/dt, `delay` seconds later, with a relative rest."""
+
+    scale: np.ndarray
+    delay: np.ndarray
+    rest: np.ndarray
+    step: float
+
+    @property
+    def good(self) -> bool:
+        """The same velocity within a per cent, and no later than a tenth of a step."""
+        return bool(
+            np.all(np.abs(self.scale - 1) < 0.01) and np.all(np.abs(self.delay) < 0.1 * self.step) and np.all(self.rest < 0.1)
+        )
+
+    @property
+    def wrong(self) -> bool:
+        """Not the velocity of these positions: another unit, another joint, or late by more than a step."""
+        return bool(np.any(np.abs(self.scale - 1) > 0.05) or np.any(np.abs(self.delay) > self.step) or np.any(self.rest > 0.2))
+
+    def __str__(self) -> str:
+        worst = self.scale[np.argmax(np.abs(self.scale - 1))]
+        late = self.delay[np.argmax(np.abs(self.delay))]
+        return f"scale {worst:.4g}, delay {round(1e3 * late, 4) + 0.0:.3g} ms, rest {round(100 * self.rest.max(), 3):.2g} %"
+
+
+def velocity_agreement(log: Log) -> Agreement:
+    """Fits qd by the derivative of a smoothed q and its own derivative (a small delay), joint by joint.
+
+    Raises:
+        InputError: a log without velocities.
+    """
+    if log.qd is None:
+        raise InputError("the log has no velocities to compare with its positions")
+    motion = smoothed(log)
+    if motion is None or motion.measured_qd is None:
+        return Agreement(np.ones(log.n), np.zeros(log.n), np.ones(log.n), 1 / log.rate)
+    smooth, v, a = motion.measured_qd, motion.qd, motion.qdd
+    scale, delay, rest = np.ones(log.n), np.zeros(log.n), np.zeros(log.n)
+    moving = np.ptp(motion.q, axis=0) > 0.01
+    for i in np.flatnonzero(moving):
+        (scale[i], late), *_ = np.linalg.lstsq(np.column_stack([v[:, i], -a[:, i]]), smooth[:, i], rcond=None)
+        delay[i] = late / scale[i] if scale[i] else 0.0
+        rest[i] = np.std(smooth[:, i] - scale[i] * v[:, i] + late * a[:, i]) / np.std(v[:, i])
+    return Agreement(scale, delay, rest, 1 / log.rate)
+
+
+def agreement_findings(log: Log) -> Iterator[Finding]:
+    """Velocities that are not those of the positions."""
+    agreement = velocity_agreement(log)
+    level = "warning" if agreement.wrong else "found"
+    yield Finding(level, "velocity", f"qd against the derivative of q, worst joint: {agreement}")
+
+
+def within_limits(names: Sequence[str], summary: LogSummary, robot: Robot) -> Iterator[Finding]:
+    """Positions and speeds the robot cannot have."""
+    limits = robot.limits
+    if len(limits.lower) != len(names):
+        return
+    low, high = summary.q.low, summary.q.high
+    for i in np.flatnonzero((low < limits.lower - 0.01) | (high > limits.upper + 0.01)).tolist():
+        reach = f"{names[i]} goes from {low[i]:.4g} to {high[i]:.4g}"
+        message = f"{reach}, its limits are {limits.lower[i]:.4g} and {limits.upper[i]:.4g}"
+        yield Finding("warning", "limits", f"{message}: another order, zero or unit?")
+    if summary.qd is not None:
+        speed = summary.qd.size
+        for i in np.flatnonzero(speed > 1.1 * limits.velocity).tolist():
+            yield Finding("warning", "limits", f"{names[i]} reaches {speed[i]:.4g} rad/s, its limit is {limits.velocity[i]:.4g}")
+
+
+def gravity(log: Log, robot: Robot) -> Iterator[Finding]:
+    """Whether torques follow those of the robot as described, where its weight shows: order, signs, zeros and units of joints.
+
+    Described masses are seldom wrong by more than a factor of three; units, gears and currents are.
+    """
+    if robot.symbols or robot.nv != log.n or robot.nq != log.n or len(log) < 2:
+        return
+    motion = smoothed(log, above=5.0)  # torques have the harmonics of the motion too
+    if motion is None:
+        return
+    weight, described = robot.gravity_torque(motion.q), robot.inverse_dynamics(motion.q, motion.qd, motion.qdd)
+    size = np.std(weight, axis=0)
+    with_it, against, off = [], [], []
+    for i in np.flatnonzero((size > 0.05 * max(size.max(), 1e-9)) & (np.std(motion.tau, axis=0) > 0)):
+        slope, error = slope_of(motion, described, weight, int(i))
+        told = f"{log.joint_names[i]} {slope:.3g} +- {error:.1g}"
+        if abs(slope) > 3 * error:
+            (with_it if slope > 0 else against).append(told)
+        if abs(slope) - 3 * error > FAR_OFF or abs(slope) + 3 * error < 1 / FAR_OFF:
+            off.append(told)
+    if against:
+        others = f", with them at {', '.join(with_it)}" if with_it else ""
+        message = f"tau runs against the robot's weight and inertia as described at {', '.join(against)}{others}"
+        yield Finding("warning", "gravity", f"{message}: a reversed sign or axis, or another order?")
+    if off:
+        message = f"tau is far from the robot's weight and inertia as described, by factors {', '.join(off)}"
+        yield Finding("warning", "gravity", f"{message}: another unit, a gear, currents?")
+    elif with_it and not against:
+        yield Finding("found", "gravity", f"tau over that of the robot's weight and inertia as described: {', '.join(with_it)}")
+
+
+def slope_of(motion: Smoothed, described: np.ndarray, weight: np.ndarray, i: int) -> tuple[float, float]:
+    """tau = slope * described + rotor inertia * qdd + friction + offset, for joint i: the slope and its standard error.
+
+    Described torques hold the noise of accelerations, which would pull the slope to zero; the weight stands for them as an
+    instrument. The error is by leaving out one block of time after the other, since neighbouring samples know each other.
+    """
+    qd, tau = motion.qd[:, i], motion.tau[:, i]
+    rest = np.column_stack([motion.qdd[:, i], qd, np.tanh(qd / (0.1 * max(np.std(qd), 1e-12))), np.ones(len(qd))])
+    X, Z = np.column_stack([described[:, i], rest]), np.column_stack([weight[:, i], rest])
+    parts = np.array_split(np.arange(len(qd)), WEIGHT_BLOCKS)
+    ZX, Zt = np.array([Z[p].T @ X[p] for p in parts]), np.array([Z[p].T @ tau[p] for p in parts])
+    slopes = np.array([np.linalg.lstsq(ZX.sum(axis=0) - a, Zt.sum(axis=0) - b, rcond=None)[0][0] for a, b in zip(ZX, Zt)])
+    k = len(parts)
+    error = np.sqrt((k - 1) / k * np.sum((slopes - slopes.mean()) ** 2))
+    return float(np.linalg.lstsq(ZX.sum(axis=0), Zt.sum(axis=0), rcond=None)[0][0]), float(error)

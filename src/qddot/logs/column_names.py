@@ -1,0 +1,199 @@
+"""What the name of a column says: which quantity, of which joint, in which unit, and whether it was measured at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from qddot.logs.units import UNIT_WORDS, is_unit
+
+WORDS = {
+    "t": {"t", "time", "times", "timestamp", "timestamps", "stamp", "zeit"},
+    "q": {"q", "pos", "position", "positions", "angle", "angles", "theta", "th"},
+    "qd": {"qd", "dq", "qdot", "vel", "velocity", "velocities", "speed", "speeds", "dth", "thd", "dtheta", "thetadot", "omega"},
+    "qdd": {"qdd", "ddq", "qddot", "acc", "acceleration", "accelerations", "ddth", "thdd", "ddtheta"},
+    "tau": {"tau", "torque", "torques", "trq", "torq", "effort", "efforts", "moment", "moments"},
+    "current": {"current", "currents", "cur", "curr", "i"},
+}
+JOINT_WORDS = {"joint", "joints", "jnt", "j", "axis", "axes", "achse", "actuator", "actuators"}
+NEUTRAL = JOINT_WORDS | UNIT_WORDS | {
+    "actual", "act", "measured", "meas", "msr", "m", "ist", "feedback", "link", "motor", "mot", "read", "data", "abs", "cont", "c",
+    "per", "s", "field", "state", "states", "value", "values",
+}  # fmt: skip
+REFERENCE = {
+    "target", "ref", "reference", "desired", "des", "d", "cmd", "command", "commanded", "cmptd", "setpoint", "soll", "planned",
+    "demand", "demanded", "ipo", "error", "err", "goal",
+}  # fmt: skip
+ELSEWHERE = {"tcp", "tool", "ee", "eef", "flange", "cart", "cartesian", "pose", "force", "wrench", "ext", "external", "gripper"}
+"""Of the tool, or of what touches it: six numbers that are no joints', or torques that are not the drives'."""
+MEASURABLE = set().union(*(words for quantity, words in WORDS.items() if quantity != "t"))
+KNOWN = MEASURABLE | WORDS["t"] | NEUTRAL | REFERENCE | ELSEWHERE
+
+SEPARATORS = r"\s_./\[\](){}\-:,"
+
+
+class Word(NamedTuple):
+    """A word of a name in lower case, and where it stands."""
+
+    text: str
+    start: int
+    end: int
+
+
+class ColumnName(NamedTuple):
+    """`kind` is what columns of all joints share, `label` the joint's number or name, `unit` what stands in brackets."""
+
+    kind: str
+    label: str
+    unit: str = ""
+
+
+def words_of(name: str) -> list[Word]:
+    """Words and numbers: `act_pos_mot`, `TorqueCur1`, `actual_q` in parts; `dQ` and `mNm` are one word each."""
+    found = []
+    for chunk in re.finditer(r"[^\W\d_]+|\d+|[%‰°]", name):
+        if chunk[0].lower() in KNOWN:
+            found.append(Word(chunk[0].lower(), *chunk.span()))
+        else:
+            for part in re.finditer(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|\W|[^\W\d_A-Za-z]+", chunk[0]):
+                found.append(Word(part[0].lower(), chunk.start() + part.start(), chunk.start() + part.end()))
+    return found
+
+
+def tokens(name: str) -> set[str]:
+    """The words of a name without its numbers."""
+    return {word.text for word in words_of(name) if not word.text.isdigit()}
+
+
+def is_wanted(name: str) -> bool:
+    """Targets, references and errors: no measurements."""
+    return bool(tokens(name) & REFERENCE)
+
+
+def says_quantity(name: str) -> bool:
+    """Whether a column is called like one that a log needs."""
+    return any(tokens(name) & words for words in WORDS.values())
+
+
+def parsed_name(name: str, joint_names: Sequence[str] = ()) -> ColumnName:
+    """(`Position`, `3`) of `Position3`; (`position`, `elbow`) of `position/elbow`, `elbow/position` and `elbow_pos`.
+
+    A name that holds one of the robot's joints, `/joint_states/elbow_joint/position`, is that joint's.
+    """
+    bare, unit = without_unit(name.strip())
+    found = words_of(bare)
+    joint = joint_within(found, joint_names)
+    if joint:
+        label, start, end = joint
+        return ColumnName(cut(bare, start, end), label, unit)
+    parts = [part for part in bare.split("/") if part]
+    if len(parts) > 1 and not (REFERENCE & {word.text for word in found}):
+        for at in (0, -1):
+            if parts[at].lower() in MEASURABLE:
+                return ColumnName(parts[at], "/".join(parts[1:] if at == 0 else parts[:-1]), unit)
+    numbers = [word for word in found if word.text.isdigit()]
+    unknown = [word for word in found if not word.text.isdigit() and word.text not in KNOWN]
+    last = [word for word in found if word.text not in UNIT_WORDS][-1:]
+    if numbers and len(found) > 1 and ((len(numbers) == 1 and not unknown) or last == numbers[-1:]):
+        return ColumnName(cut(bare, numbers[-1].start, numbers[-1].end), numbers[-1].text, unit)
+    if unknown and not REFERENCE & {word.text for word in found}:
+        if found[0].text in MEASURABLE:
+            return ColumnName(bare[: found[0].end], trimmed(bare[found[0].end :]), unit)
+        if found[-1].text in MEASURABLE:
+            return ColumnName(bare[found[-1].start :], trimmed(bare[: found[-1].start]), unit)
+    return ColumnName(bare, "", unit)
+
+
+def without_unit(name: str) -> tuple[str, str]:
+    """`q1`, `deg` of `q1 [deg]`. Brackets that hold no unit stay: `q[1]`, `position[elbow]`."""
+    for bracket in re.finditer(r"\s*[\[(]([^\[\]()]*)[\])]", name):
+        if is_unit(bracket[1]):
+            return (name[: bracket.start()] + name[bracket.end() :]).strip(), bracket[1]
+    return name, ""
+
+
+def joint_within(found: Sequence[Word], joint_names: Sequence[str]) -> tuple[str, int, int] | None:
+    """The longest of the joints' names that a name holds, word by word, beside a quantity; and where it stands."""
+    best: tuple[str, int, int] | None = None
+    texts = [word.text for word in found]
+    most = 0
+    for joint in joint_names:
+        for wanted in spellings(joint):
+            at = first_run(texts, wanted)
+            if at is not None and len(wanted) > most and set(texts[:at] + texts[at + len(wanted) :]) & MEASURABLE:
+                best, most = (joint, found[at].start, found[at + len(wanted) - 1].end), len(wanted)
+    return best
+
+
+def spellings(joint: str) -> list[list[str]]:
+    """The words of a joint's name; without `joint` at its ends, where a name remains: `wrist_1` of `wrist_1_joint`."""
+    whole = [word.text for word in words_of(joint)]
+    core = whole[whole[0] in JOINT_WORDS : len(whole) - (whole[-1] in JOINT_WORDS)] if whole else []
+    return [whole, core] if any(word not in KNOWN and not word.isdigit() for word in core) else [whole]
+
+
+def first_run(texts: Sequence[str], wanted: Sequence[str]) -> int | None:
+    """Where some words stand in a row among others."""
+    n = len(wanted)
+    return next((i for i in range(len(texts) - n + 1) if n and list(texts[i : i + n]) == list(wanted)), None)
+
+
+def cut(name: str, start: int, end: int) -> str:
+    """A name without a part of it, and without the separators that were around it."""
+    before, after = trimmed(name[:start], "right"), trimmed(name[end:], "left")
+    gap = re.match(rf"[{SEPARATORS}]*", name[end:])
+    between = trimmed_separator(gap[0] if gap else "") or trimmed_separator(name[len(before) : start])
+    return trimmed(f"{before}{between}{after}") if after else trimmed(before)
+
+
+def trimmed_separator(text: str) -> str:
+    """One character for several: `].` -> `.`."""
+    plain = [c for c in text if c not in "[](){}"]
+    return plain[-1] if plain else ""
+
+
+def trimmed(text: str, side: str = "both") -> str:
+    """Text without separators at its ends."""
+    if side != "left":
+        text = re.sub(rf"[{SEPARATORS}]+$", "", text)
+    return text if side == "right" else re.sub(rf"^[{SEPARATORS}]+", "", text)
+
+
+def number_of(label: str) -> int | None:
+    """3 of `3`, `Joint_3` and `A3`: a label that numbers joints and does not name them."""
+    found = words_of(label)
+    numbers = [word.text for word in found if word.text.isdigit()]
+    return (
+        int(numbers[0])
+        if len(numbers) == 1 and all(word.text.isdigit() or word.text in KNOWN or len(word.text) == 1 for word in found)
+        else None
+    )
+
+
+def places(labels: Sequence[str], joint_names: Sequence[str]) -> list[int | None]:
+    """For each joint, where the one label stands that means it: the same name, or one that holds it or is part of it."""
+    exact = {label: i for i, label in enumerate(labels)}
+    split_labels = [[word.text for word in words_of(label)] for label in labels]
+    candidates: list[list[int]] = []
+    for joint in joint_names:
+        wanted = [word.text for word in words_of(joint)]
+        candidates.append(
+            [exact[joint]]
+            if joint in exact
+            else [
+                i
+                for i, texts in enumerate(split_labels)
+                if labels[i] not in joint_names
+                and not labels[i].isdigit()
+                and (first_run(texts, wanted) is not None or first_run(wanted, texts) is not None)
+            ]
+        )
+    taken = [i for found in candidates for i in found]
+    return [found[0] if len(found) == 1 and taken.count(found[0]) == 1 else None for found in candidates]
+
+
+def shown(names: Iterable[str]) -> str:
+    """The first names, for a message."""
+    listed = list(names)
+    return ", ".join(listed[:12]) + (", ..." if len(listed) > 12 else "")

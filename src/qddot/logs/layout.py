@@ -1,0 +1,333 @@
+"""Which columns of a file are time, positions, velocities, accelerations and torques: by name, or as told."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qddot.errors import InputError, near_matches
+from qddot.logs.column_names import (
+    ELSEWHERE,
+    JOINT_WORDS,
+    MEASURABLE,
+    NEUTRAL,
+    REFERENCE,
+    WORDS,
+    is_wanted,
+    number_of,
+    parsed_name,
+    places,
+    shown,
+    tokens,
+    without_unit,
+)
+from qddot.logs.table import Finding, Table
+from qddot.logs.units import TIME, Unit, unit_of
+
+Choice = str | int | Sequence[str] | Sequence[int]
+Member = tuple[str, int | None]  # a column of the table; of a matrix, which of its columns
+
+
+@dataclass(frozen=True)
+class Group:
+    """Columns that belong together: `Position1 ... Position7`, or one matrix."""
+
+    name: str
+    labels: tuple[str, ...]
+    members: tuple[Member, ...]
+    units: tuple[str, ...]
+    """what stands in the brackets of each"""
+
+    def __str__(self) -> str:
+        first, last = self.members[0], self.members[-1]
+        if first[1] is not None and last[1] is not None:
+            whole = first[0] == last[0] and first[1] == 0
+            return f"{first[0]} ({len(self.members)} columns)" if whole else f"{first[0]}[{first[1]}] ... {last[0]}[{last[1]}]"
+        return first[0] if first == last else f"{first[0]} ... {last[0]}"
+
+    def at(self, places: Sequence[int], labels: Sequence[str] | None = None) -> Group:
+        """Some of the columns, in this order, perhaps under other labels."""
+        named = tuple(labels) if labels else tuple(self.labels[i] for i in places)
+        return Group(self.name, named, tuple(self.members[i] for i in places), tuple(self.units[i] for i in places))
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the file numbers joints and does not name them."""
+        return all(not label or number_of(label) is not None for label in self.labels)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each quantity stands; of one file, or of all blocks of it."""
+
+    groups: dict[str, Group]
+    findings: tuple[Finding, ...]
+
+    def take(self, table: Table, quantity: str) -> np.ndarray:
+        """The samples (N, k) of a quantity."""
+        columns = []
+        for name, at in self.groups[quantity].members:
+            if name not in table.columns:
+                raise InputError(
+                    f"{table.file}: no column {name!r}, which the first file has: {near_matches(name, table.columns)} "
+                    "(load files of other columns one by one, and add the logs)"
+                )
+            column = table.columns[name]
+            columns.append(column if at is None else column[:, at])
+        return np.column_stack(columns)
+
+    def units(self, quantity: str) -> list[Unit | None]:
+        """What the names say of each column's unit."""
+        group = self.groups[quantity]
+        return [unit_of(quantity, group.name, bracketed) for bracketed in group.units]
+
+
+def layout_of(table: Table, columns: Mapping[str, Choice] | None, joint_names: Sequence[str] | None) -> Layout:
+    """Finds the columns of each quantity, explicitly named ones first."""
+    unknown = set(columns or {}) - set(WORDS)
+    if unknown:
+        raise InputError(f"columns: no quantity {min(unknown)!r}: {near_matches(min(unknown), WORDS)}")
+    joints = tuple(joint_names or ())
+    groups = grouped(table, joints)
+    found = {name: chosen(table, groups, choice, joints) for name, choice in (columns or {}).items()}
+    findings: list[Finding] = []
+    for quantity in ("q", "t", "qd", "qdd", "tau", "current"):
+        if quantity not in found and not (quantity == "current" and "tau" in found):
+            candidate = guessed(table, groups, quantity, found.get("q"), joints, findings)
+            if candidate:
+                found[quantity] = candidate
+    if "tau" in found:
+        found.pop("current", None)
+    for quantity, group in found.items():
+        findings.append(Finding("found", "columns", f"{quantity}: {group}"))
+    used = {group.name for group in found.values()}
+    wanted = [name for name in groups if name not in used and is_wanted(name) and tokens(name) & MEASURABLE]
+    if wanted:
+        findings.append(Finding("found", "columns", f"wanted or computed, not measured, left out: {shown(wanted)}"))
+    if "q" not in found or not {"tau", "current"} & set(found):
+        raise nothing_for(table, "q" if "q" not in found else "tau", groups)
+    return Layout(ordered(table, found, joints, set(columns or {}), findings), tuple(findings))
+
+
+def nothing_for(table: Table, quantity: str, groups: Mapping[str, Group]) -> InputError:
+    """No columns for a quantity that a log needs: what there is instead."""
+    instead = [name for name in groups if tokens(name) & WORDS[quantity]]
+    among = shown(table.columns) or "no columns of numbers"
+    if instead:
+        among += f"; {shown(instead)} are wanted, or the tool's, not measured at the joints"
+    if table.left_out:
+        among += f"; left out {shown(f'{name} ({why})' for name, why in table.left_out.items())}"
+    return InputError(
+        f"{table.file}: no columns found for {quantity} among {among} "
+        f"(say which: columns={{{quantity!r}: [...]}}, by names or by numbers from 0)"
+    )
+
+
+def grouped(table: Table, joint_names: Sequence[str]) -> dict[str, Group]:
+    """Columns by what remains of their names without a joint's number or name."""
+    gathered: dict[str, list[tuple[str, Member, str]]] = {}
+    templates = Counter(re.sub(r"\d+", "#", name) for name in table.columns if len(re.findall(r"\d+", name)) == 1)
+    for name, column in table.columns.items():
+        if column.ndim == 2:
+            unit, width = parsed_name(name).unit, column.shape[1]
+            gathered.setdefault(name, []).extend((table.joints.get(k + 1, str(k + 1)), (name, k), unit) for k in range(width))
+            continue
+        kind, label, unit = parsed_name(name, joint_names)
+        if not label and templates[template := re.sub(r"\d+", "#", name)] > 1:  # `axis1.position_value`, `axis2.position_value`
+            kind, label = without_unit(template)[0], re.findall(r"\d+", name)[0]
+        if label.isdigit():
+            label = table.joints.get(int(label), label)
+        gathered.setdefault(kind, []).append((label, (name, None), unit))
+    made: dict[str, Group] = {}
+    for kind, items in gathered.items():
+        numbers = [number_of(label) for label, _, _ in items]
+        if None in numbers and any(number is not None for number in numbers):  # `Torque1 ... Torque6` and `Torque sensor`
+            for label, member, unit in [item for item, number in zip(items, numbers) if number is None]:
+                made[member[0]] = Group(member[0], (label,), (member,), (unit,))
+            items = [item for item, number in zip(items, numbers) if number is not None]
+        if all(label.isdigit() for label, _, _ in items):
+            items.sort(key=lambda item: int(item[0]))
+        labels, members, units = zip(*items)
+        made[kind] = Group(kind, without_path(labels), members, units)
+    return made
+
+
+def without_path(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """`elbow`, `wrist` of `joint_states/elbow`, `joint_states/wrist`."""
+    paths = [label.split("/") for label in labels]
+    while len(paths) > 1 and all(len(path) > 1 and path[0] == paths[0][0] for path in paths):
+        paths = [path[1:] for path in paths]
+    return tuple("/".join(path) for path in paths)
+
+
+def parent(name: str) -> str:
+    """The struct a name stands in: `rec` of `rec.time`."""
+    return name.rpartition(".")[0]
+
+
+def guessed(
+    table: Table, groups: dict[str, Group], quantity: str, q: Group | None, joint_names: Sequence[str], findings: list[Finding]
+) -> Group | None:
+    """The group whose name says the quantity and least else; best one that has the robot's joints, or as many as `q`."""
+    if quantity == "t" and (pair := seconds_and_rest(table)):
+        return pair
+    home, rated = parent(q.name) if q else "", []
+    for name, group in groups.items():
+        words = tokens(name.rpartition(".")[2]) or tokens(name)
+        extra = words - WORDS[quantity]
+        if quantity == "t":
+            right = len(group.members) == 1 and not words & MEASURABLE and (words & WORDS["t"] or set() < words <= set(TIME))
+        else:
+            right = words & WORDS[quantity] and not tokens(name) & ELSEWHERE
+        if right and not tokens(name) & REFERENCE:
+            rating = (misfit(group, quantity, q, joint_names), len(extra - NEUTRAL), parent(name) != home, len(extra))
+            rated.append((rating, name, group))
+    rated.sort(key=lambda rating: rating[0])
+    if not rated:
+        return named_as_joints(groups, joint_names, findings) if quantity == "q" else None
+    best = [rating for rating in rated if rating[0] == rated[0][0]]
+    if len(best) > 1 and quantity != "t":
+        raise InputError(
+            f"{table.file}: {quantity} could be {' or '.join(str(group) for _, _, group in best)} "
+            f"(say which: columns={{{quantity!r}: {best[0][1]!r}}})"
+        )
+    if len(rated) > 1:
+        others = ", ".join(str(group) for _, _, group in rated[1:])
+        findings.append(Finding("assumed", "columns", f"{quantity}: {rated[0][2]}, not {others}"))
+    return rated[0][2]
+
+
+def misfit(group: Group, quantity: str, q: Group | None, joint_names: Sequence[str]) -> int:
+    """0 if a group has a column for every joint of the robot by name, 1 if as many columns as joints, 2 otherwise."""
+    if quantity == "t":
+        return 0
+    if joint_names and None not in places(group.labels, joint_names):
+        return 0
+    joints = len(joint_names) or (len(q.members) if q else len(group.members))
+    return 1 if len(group.members) == joints else 2
+
+
+def seconds_and_rest(table: Table) -> Group | None:
+    """Time in two columns, `stamp.sec` and `stamp.nanosec`."""
+    names = {name: tokens(name) for name, column in table.columns.items() if column.ndim == 1}
+    for whole in (name for name, words in names.items() if words & {"sec", "secs", "s"}):
+        for rest in (name for name, words in names.items() if words & {"nanosec", "nanosecs", "nsec", "nsecs"}):
+            if names[whole] - set(TIME) == names[rest] - set(TIME):
+                return Group(f"{whole} + {rest}", ("", ""), ((whole, None), (rest, None)), ("s", "ns"))
+    return None
+
+
+def named_as_joints(groups: dict[str, Group], joint_names: Sequence[str], findings: list[Finding]) -> Group | None:
+    """Columns that are called joints or axes and nothing else: `J1 ... J6`, `AXIS_ACT_1 ...`."""
+    for name, group in groups.items():
+        words = tokens(name)
+        if words & JOINT_WORDS and words <= NEUTRAL | {"a"} and len(group.members) == (len(joint_names) or len(group.members)):
+            findings.append(Finding("assumed", "columns", f"q: {group}, which are called joints and nothing else"))
+            return group
+    return None
+
+
+def chosen(table: Table, groups: dict[str, Group], choice: Choice, joint_names: Sequence[str]) -> Group:
+    """The columns the caller named: a group, a column, numbers from 0, or a sequence of them."""
+    numbered: list[Member] = []
+    for name, column in table.columns.items():
+        numbered += [(name, None)] if column.ndim == 1 else [(name, k) for k in range(column.shape[1])]
+    if isinstance(choice, str):
+        ending = [group for name, group in groups.items() if name == choice or name.endswith(f".{choice}")]
+        if len(ending) == 1:
+            return ending[0]
+    members: list[Member] = []
+    for item in [choice] if isinstance(choice, str | int) else choice:
+        if isinstance(item, int) and -len(numbered) <= item < len(numbered):
+            members.append(numbered[item])
+        elif item in table.columns:
+            members.append((str(item), None))
+        elif isinstance(item, int):
+            raise InputError(f"{table.file}: no column {item!r}: there are {len(numbered)}, from 0")
+        else:
+            known = [*groups, *table.columns]
+            raise InputError(f"{table.file}: no column {item!r}: {near_matches(str(item), dict.fromkeys(known))}")
+    if members[0] == (choice, None) and choice in groups:  # a matrix by its name
+        return groups[members[0][0]]
+    parsed = [parsed_name(name, joint_names) for name, _ in members]
+    labels = [name.label if at is None else "" for name, (_, at) in zip(parsed, members)]
+    if not all(labels) or len(set(labels)) < len(labels):
+        labels = [str(i + 1) for i in range(len(members))]
+    kinds = " ".join(sorted({name.kind for name in parsed}))
+    return Group(kinds, tuple(labels), tuple(members), tuple(name.unit for name in parsed))
+
+
+def ordered(
+    table: Table, found: dict[str, Group], joint_names: Sequence[str], told: set[str], findings: list[Finding]
+) -> dict[str, Group]:
+    """The columns in the order of the robot's joints, as far as the file names joints; as many for every quantity."""
+    per_joint = {name: group for name, group in found.items() if name != "t"}
+    for name, group in per_joint.items():
+        if joint_names:
+            per_joint[name] = of_the_robot(table, name, group, joint_names, name in told, findings)
+        elif name != "q" and name not in told:
+            per_joint[name] = as_positions(table, name, group, per_joint["q"])
+    counts = {name: len(group.members) for name, group in per_joint.items()}
+    if len(set(counts.values())) > 1:
+        several = ", ".join(f"{n} of {name} ({per_joint[name]})" for name, n in counts.items())
+        raise InputError(f"{table.file}: every quantity needs one column a joint; here {several} (say which: columns={{...}})")
+    if joint_names and counts["q"] != len(joint_names):
+        raise InputError(
+            f"{table.file}: {counts['q']} columns of q ({per_joint['q']}), the robot has {len(joint_names)} joints: "
+            f"{', '.join(joint_names)} (say which: columns={{...}})"
+        )
+    return found | per_joint
+
+
+def of_the_robot(
+    table: Table, quantity: str, group: Group, joint_names: Sequence[str], told: bool, findings: list[Finding]
+) -> Group:
+    """A group in the order of the robot's joints, by name; by number, or as it comes, where it has no names."""
+    at = places(group.labels, joint_names)
+    known = [i for i in at if i is not None]
+    if len(known) == len(at):
+        left = [label for i, label in enumerate(group.labels) if i not in known]
+        if quantity == "q" and left:
+            findings.append(Finding("found", "joints", f"left out, not joints of the robot: {', '.join(left)}"))
+        if quantity == "q" and known != sorted(known):
+            message = f"columns come as {', '.join(group.labels)}; put in the robot's order"
+            findings.append(Finding("found", "joints", message))
+        return group.at(known, joint_names)
+    if known and not told:
+        missing = [joint for joint, i in zip(joint_names, at) if i is None]
+        raise InputError(
+            f"{table.file}: {quantity} has no column that is plainly joint {missing[0]}'s: "
+            f"it calls joints {', '.join(group.labels)} "
+            f"(give columns={{{quantity!r}: [...]}} in the robot's order: {', '.join(joint_names)})"
+        )
+    if group.numbered and not told:
+        group = group.at(sorted(range(len(group.labels)), key=lambda i: number_of(group.labels[i]) or 0))
+    if quantity != "q":
+        return group
+    if told or group.numbered:
+        why = "as told" if told else "the file numbers joints"
+        findings.append(Finding("found" if told else "assumed", "joints", f"{why}: columns are taken in the robot's order"))
+    else:
+        message = (
+            f"the file calls joints {', '.join(group.labels)}, which the robot does not know: taken in the file's order as "
+            f"{', '.join(joint_names)}; torques of the wrong joints if that is wrong (columns= says which)"
+        )
+        findings.append(Finding("warning", "joints", message))
+    return group
+
+
+def as_positions(table: Table, quantity: str, group: Group, q: Group) -> Group:
+    """Columns named by joints, in the order of the positions'."""
+    at = places(group.labels, q.labels)
+    if None in at:
+        if group.numbered or q.numbered:
+            return group
+        raise InputError(
+            f"{table.file}: q is of joints {', '.join(q.labels)}, {quantity} of {', '.join(group.labels)} "
+            "(say which: columns={...})"
+        )
+    return group.at([i for i in at if i is not None], q.labels)

@@ -1,0 +1,277 @@
+"""A recorded motion: joint positions and torques over time, in SI units and the robot's joint order."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from os import PathLike
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from qddot.errors import InputError
+from qddot.logs.audit import Audit, audit
+from qddot.logs.column_names import number_of, places
+from qddot.logs.convert import Options, Reading
+from qddot.logs.readers import BLOCK, Source, read
+from qddot.logs.resample import resampled
+from qddot.logs.table import Finding, Table, joined
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+GAP = 5.0  # steps: a longer pause ends a segment
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """Samples of a robot in motion.
+
+    Attributes:
+        t: times (N,), s; increasing within each segment.
+        q: joint positions (N, n), rad or m.
+        tau: joint torques (N, n), N m or N.
+        qd, qdd: measured velocities and accelerations (N, n), where the file has them.
+        joint_names: one a column.
+        segments: stretches recorded without a pause; nothing is filtered or differentiated across their ends.
+        findings: what reading the file brought up.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    tau: np.ndarray
+    qd: np.ndarray | None = None
+    qdd: np.ndarray | None = None
+    joint_names: tuple[str, ...] = ()
+    segments: tuple[slice, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("t", "q", "tau", "qd", "qdd"):
+            value = getattr(self, name)
+            if value is not None:
+                array = np.array(value, dtype=float)
+                array.setflags(write=False)
+                object.__setattr__(self, name, array)
+        self._check()
+        if not self.joint_names:
+            object.__setattr__(self, "joint_names", tuple(f"joint{i + 1}" for i in range(self.n)))
+        if not self.segments:
+            object.__setattr__(self, "segments", (slice(0, len(self)),))
+
+    def _check(self) -> None:
+        """Shapes, finite numbers, increasing time."""
+        if self.t.ndim != 1 or self.q.ndim != 2 or len(self.q) != len(self.t) or not len(self.t):
+            raise InputError(f"a log is t (N,) with q and tau (N, n); here t {self.t.shape}, q {self.q.shape}")
+        if self.joint_names and len(self.joint_names) != self.n:
+            raise InputError(f"{len(self.joint_names)} joint names for {self.n} columns")
+        for name in ("t", "q", "tau", "qd", "qdd"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if name != "t" and value.shape != self.q.shape:
+                raise InputError(f"{name} has shape {value.shape}, q {self.q.shape}")
+            if not np.isfinite(value).all():
+                row = int(np.argwhere(~np.isfinite(value))[0][0])
+                raise InputError(f"row {row + 1}: {name} is not finite")
+        for part in self.segments or (slice(0, len(self.t)),):
+            steps = np.diff(self.t[part])
+            if (steps <= 0).any():
+                row = part.start + int(np.argmax(steps <= 0)) + 1
+                raise InputError(f"row {row + 1}: t not increasing: {self.t[row]:g} after {self.t[row - 1]:g}")
+
+    @staticmethod
+    def load(source: Source | Iterable[Source], robot: Robot | None = None, **options: Unpack[Options]) -> Log:
+        """Reads a recording: CSV, NPZ, MAT, HDF5, Parquet, MCAP, rosbag2.
+
+        Several files are several segments of one experiment; a mapping `{"q": "positions.csv", "tau": "currents.csv"}` is one
+        recording in several files, row beside row. Column names and units are guessed where not told; `log.findings` and
+        `print(log.audit())` say how. What is decided of the first file holds for all.
+
+        Args:
+            source: a path, a mapping, or several of them.
+            robot: gives joint names, their order and limits.
+            options: what the file does not say: see `Options`.
+
+        Raises:
+            InputError: a row that is no sample (NaN, text, a formula, too few columns, time that does not increase), with its
+                number; columns or units that cannot be told.
+        """
+        reading = Reading(robot, options)
+        pieces = []
+        for one in listed(source):
+            pieces.append(Log.from_table(reading, joined(list(read(one, BLOCK, reading.hints)))))
+            reading.new_file()
+        return concatenated(pieces)
+
+    @staticmethod
+    def chunks(
+        source: Source | Iterable[Source], robot: Robot | None = None, *, rows: int = BLOCK, **options: Unpack[Options]
+    ) -> Chunks:
+        """The same, `rows` at a time and in constant memory (MAT files excepted). Units are decided from the first chunk."""
+        return Chunks(tuple(listed(source)), robot, rows, options)
+
+    @staticmethod
+    def from_table(reading: Reading, table: Table) -> Log:
+        """One table in SI units, cut where the recording paused."""
+        arrays, findings = reading.converted(table)
+        t = arrays["t"]
+        steps = np.diff(t)
+        cuts = np.flatnonzero(steps > GAP * np.median(steps)) + 1 if len(steps) else np.array([], int)
+        bounds = [0, *cuts.tolist(), len(t)]
+        parts = tuple(slice(a, b) for a, b in pairwise(bounds))
+        for at in cuts[:10]:
+            message = f"{table.file}: {steps[at - 1]:.4g} s without samples at t = {t[at - 1]:.4g} s: a new segment begins"
+            findings.append(Finding("warning", "gap", message))
+        if len(cuts) > 10:
+            findings.append(Finding("warning", "gap", f"{table.file}: {len(cuts) - 10} more such gaps"))
+        return Log(**arrays, joint_names=reading.joint_names, segments=parts, findings=tuple(findings))
+
+    def of(self, robot: Robot) -> Log:
+        """The columns of the robot's joints in the robot's order, by name where both have names, and said.
+
+        Raises:
+            InputError: joints of the robot that the log does not have.
+        """
+        if self.joint_names == robot.joint_names:
+            return self
+        at = places(self.joint_names, robot.joint_names)
+        known = [i for i in at if i is not None]
+        numbered = all(number_of(name) is not None for name in self.joint_names)
+        theirs = f"{robot.name} has {robot.nv}, {', '.join(robot.joint_names)}"
+        both = f"the log has {self.n} joints, {', '.join(self.joint_names)}; {theirs}"
+        if len(known) == len(at) and (self.n == robot.nv or not numbered):
+            arrays = {name: value[:, known] for name in ("q", "tau", "qd", "qdd") if (value := getattr(self, name)) is not None}
+            found = Finding("found", "joints", f"columns of {', '.join(self.joint_names)}; put in the robot's order, by name")
+        elif known or self.n != robot.nv:
+            raise InputError(f"the log does not have the robot's joints: {both}")
+        else:
+            arrays, found = {}, Finding("assumed" if numbered else "warning", "joints", f"taken in the robot's order: {both}")
+        findings = self.findings if known == list(range(self.n)) else tuple(dict.fromkeys((*self.findings, found)))
+        return dataclasses.replace(self, **arrays, joint_names=robot.joint_names, findings=findings)
+
+    # what it is -------------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Samples."""
+        return len(self.t)
+
+    @property
+    def n(self) -> int:
+        """Joints."""
+        return self.q.shape[1]
+
+    @property
+    def rate(self) -> float:
+        """Samples a second: one over the mean step, pauses and lost samples left out."""
+        steps = np.concatenate([np.diff(self.t[s]) for s in self.segments])
+        if not len(steps):
+            raise InputError("a single sample has no rate")
+        usual = np.median(steps)
+        return float(1 / steps[(steps > 0.5 * usual) & (steps < 1.5 * usual)].mean())
+
+    @property
+    def duration(self) -> float:
+        """Recorded seconds, pauses left out."""
+        return float(sum(self.t[s][-1] - self.t[s][0] for s in self.segments))
+
+    def __repr__(self) -> str:
+        has = ", ".join(name for name in ("q", "qd", "qdd", "tau") if getattr(self, name) is not None)
+        rate = f"{self.rate:.4g} Hz, " if len(self) > len(self.segments) else ""
+        parts = f", {len(self.segments)} segments" if len(self.segments) > 1 else ""
+        return f"Log({len(self)} samples of {has}, {self.n} joints, {rate}{self.duration:.4g} s{parts})"
+
+    def audit(self, robot: Robot | None = None) -> Audit:
+        """Rates, jitter, gaps, dead channels, saturation, consistency; with a robot also limits, units and gravity."""
+        return audit(self, robot)
+
+    # parts and wholes -------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, rows: slice) -> Log:
+        """Consecutive samples `log[a:b]`."""
+        if not isinstance(rows, slice) or rows.step not in (None, 1):
+            raise InputError("a log is cut by log[a:b], samples in sequence (resampled(rate) thins it out)")
+        start, stop, _ = rows.indices(len(self))
+        parts = []
+        for segment in self.segments:
+            a, b = max(segment.start, start), min(segment.stop, stop)
+            if b > a:
+                parts.append(slice(a - start, b - start))
+        arrays = {name: value[start:stop] for name in ("t", "q", "tau", "qd", "qdd") if (value := getattr(self, name)) is not None}
+        return dataclasses.replace(self, **arrays, segments=tuple(parts))
+
+    def split(self, fraction: float = 0.7) -> tuple[Log, Log]:
+        """The first part for the fit and the rest for validation; never shuffled, since neighbouring samples know each other."""
+        if not 0 < fraction < 1:
+            raise InputError(f"split({fraction}): a fraction between 0 and 1")
+        at = round(fraction * len(self))
+        return self[:at], self[at:]
+
+    def __add__(self, other: Log) -> Log:
+        """Both as one experiment: segments one after the other."""
+        return concatenated([self, other])
+
+    def resampled(self, rate: float) -> Log:
+        """The same motion at `rate` samples a second: low-passed where it gets slower, cubic splines between samples."""
+        return resampled(self, rate)
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """A recording that is read `rows` at a time, anew whenever it is iterated over."""
+
+    source: tuple[Source, ...]
+    robot: Robot | None
+    rows: int
+    options: Options
+
+    def __iter__(self) -> Iterator[Log]:
+        reading = Reading(self.robot, self.options)
+        for one in self.source:
+            for table in read(one, self.rows, reading.hints):
+                yield Log.from_table(reading, table)
+            reading.new_file()
+
+    def whole(self) -> Log | None:
+        """All of it, if that is no more than one chunk may hold."""
+        count = 0
+        for log in self:
+            count += len(log)
+            if count > self.rows:
+                return None
+        return Log.load(self.source, self.robot, **self.options)
+
+
+def listed(source: Source | Iterable[Source]) -> list[Source]:
+    """One source or several."""
+    if isinstance(source, str | PathLike | Mapping) or not isinstance(source, Iterable):
+        return [source]  # type: ignore[list-item]
+    several = list(source)
+    if not several:
+        raise InputError("no files: the list of paths is empty")
+    return several
+
+
+def concatenated(logs: Sequence[Log]) -> Log:
+    """Several logs of one robot as segments of one."""
+    if not logs:
+        raise InputError("no log")
+    first = logs[0]
+    for log in logs:
+        if log.n != first.n or log.joint_names != first.joint_names:
+            raise InputError(f"logs of different joints: {', '.join(first.joint_names)} and {', '.join(log.joint_names)}")
+    if len(logs) == 1:
+        return first
+    arrays = {}
+    for name in ("t", "q", "tau", "qd", "qdd"):
+        values = [getattr(log, name) for log in logs]
+        if all(value is not None for value in values):
+            arrays[name] = np.concatenate(values)
+    parts, start = [], 0
+    for log in logs:
+        parts += [slice(s.start + start, s.stop + start) for s in log.segments]
+        start += len(log)
+    findings = dict.fromkeys(finding for log in logs for finding in log.findings)
+    return Log(**arrays, joint_names=first.joint_names, segments=tuple(parts), findings=tuple(findings))

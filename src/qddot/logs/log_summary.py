@@ -1,0 +1,162 @@
+"""What a recording goes through: extremes and counts, which chunks of it have one by one and together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qddot.logs.table import Finding
+
+if TYPE_CHECKING:
+    from qddot.logs.log import Log
+
+SAME = 1e-9  # relative, between equal torques
+
+
+@dataclass(frozen=True, eq=False)
+class Range:
+    """Least and greatest value of each channel (n,)."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+    @staticmethod
+    def of(x: np.ndarray) -> Range:
+        return Range(x.min(axis=0), x.max(axis=0))
+
+    def __add__(self, other: Range) -> Range:
+        return Range(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+    @property
+    def reach(self) -> np.ndarray:
+        return self.high - self.low
+
+    @property
+    def size(self) -> np.ndarray:
+        """The greatest absolute value."""
+        return np.maximum(self.high, -self.low)
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Times from sample to sample, each in usual steps of its own segment.
+
+    Attributes:
+        count, squares: of the steps that are no gaps, and of what they differ from 1.
+        farthest: the largest difference from 1.
+        missing, places: samples within segments, and where.
+        rates: lowest and highest of a segment, Hz.
+        seconds: of the steps that are no gaps, for the mean rate.
+    """
+
+    count: int
+    squares: float
+    farthest: float
+    missing: int
+    places: int
+    rates: tuple[float, float]
+    seconds: float
+
+    @staticmethod
+    def of(log: Log) -> Steps | None:
+        """None where no segment has three samples."""
+        parts = [np.diff(log.t[s]) for s in log.segments if s.stop - s.start > 2]
+        if not parts:
+            return None
+        rates = [1 / usual_step(part) for part in parts]
+        steps = np.concatenate([part * rate for part, rate in zip(parts, rates)])
+        even = steps[steps < 1.5]
+        return Steps(
+            count=len(even),
+            squares=float(np.sum((even - 1) ** 2)),
+            farthest=float(np.abs(steps - 1).max()),
+            missing=int(np.sum(np.round(steps) - 1, where=steps > 1.5)),
+            places=int(np.sum(steps > 1.5)),
+            rates=(min(rates), max(rates)),
+            seconds=len(even) / log.rate,
+        )
+
+    def __add__(self, other: Steps) -> Steps:
+        return Steps(
+            count=self.count + other.count,
+            squares=self.squares + other.squares,
+            farthest=max(self.farthest, other.farthest),
+            missing=self.missing + other.missing,
+            places=self.places + other.places,
+            rates=(min(self.rates[0], other.rates[0]), max(self.rates[1], other.rates[1])),
+            seconds=self.seconds + other.seconds,
+        )
+
+    @property
+    def rate(self) -> float:
+        """Samples a second, pauses and lost samples left out."""
+        return self.count / self.seconds
+
+    @property
+    def jitter(self) -> float:
+        """Of a step, rms."""
+        return float(np.sqrt(self.squares / self.count))
+
+
+def usual_step(steps: np.ndarray) -> float:
+    """The mean step, lost samples left out."""
+    usual = np.median(steps)
+    return float(steps[(steps > 0.5 * usual) & (steps < 1.5 * usual)].mean())
+
+
+@dataclass(frozen=True, eq=False)
+class LogSummary:
+    """Of a log, or of chunks of one, added up.
+
+    Attributes:
+        q, tau, qd: ranges; None for velocities that the log does not have.
+        steps: of time; None where there are too few.
+        repeats: steps in which each torque (n,) stays exactly as it is, of `samples`.
+        stuck: samples in a row (n,) for which each torque rests at its largest value.
+        findings: what reading brought up.
+    """
+
+    q: Range
+    tau: Range
+    qd: Range | None
+    steps: Steps | None
+    samples: int
+    repeats: np.ndarray
+    stuck: np.ndarray
+    findings: tuple[Finding, ...]
+
+    @staticmethod
+    def of(log: Log) -> LogSummary:
+        size = np.abs(log.tau)
+        at_most = (size >= size.max(axis=0) * (1 - SAME)) & (size > 0)
+        return LogSummary(
+            q=Range.of(log.q),
+            tau=Range.of(log.tau),
+            qd=None if log.qd is None else Range.of(log.qd),
+            steps=Steps.of(log),
+            samples=len(log),
+            repeats=np.sum(np.diff(log.tau, axis=0) == 0, axis=0),
+            stuck=np.array([longest_run(flags) for flags in at_most.T]),
+            findings=log.findings,
+        )
+
+    def __add__(self, other: LogSummary) -> LogSummary:
+        least = np.maximum(self.tau.size, other.tau.size) * (1 - SAME)
+        return LogSummary(
+            q=self.q + other.q,
+            tau=self.tau + other.tau,
+            qd=self.qd + other.qd if self.qd is not None and other.qd is not None else None,
+            steps=self.steps + other.steps if self.steps and other.steps else self.steps or other.steps,
+            samples=self.samples + other.samples,
+            repeats=self.repeats + other.repeats,
+            stuck=np.max([np.where(one.tau.size >= least, one.stuck, 0) for one in (self, other)], axis=0),
+            findings=tuple(dict.fromkeys((*self.findings, *other.findings))),
+        )
+
+
+def longest_run(flags: np.ndarray) -> int:
+    """Most true values in a row."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(int), [0]])))
+    return int((edges[1::2] - edges[::2]).max(initial=0))

@@ -1,0 +1,275 @@
+"""Files of whole arrays: NPZ, MAT, HDF5 and Parquet. Pickled objects are code, and refused."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qddot.errors import InputError, missing_extra
+from qddot.logs.column_names import tokens
+from qddot.logs.table import Table, bad_row
+
+NAMES = {"name", "names"}
+OBJECT = np.empty(0, dtype=object)  # a table or a timeseries of MATLAB, whose form is its own
+
+
+def read_npz(path: Path, rows: int) -> Iterator[Table]:
+    """Every array of numbers in the archive; the longest axis of each runs over the rows.
+
+    Arrays are read `rows` at a time, without the whole archive in memory, where all of them are stored row by row.
+    """
+    with zipfile.ZipFile(path) as archive:
+        members = {name.removesuffix(".npy"): archive.open(name) for name in archive.namelist()}
+        every = {name: header(path.name, name, file) for name, file in members.items()}
+        texts = [name for name, head in every.items() if head[2].kind in "US"]
+        heads = {name: head for name, head in every.items() if head[2].kind in "fiu"}
+        length = max((max(shape, default=0) for shape, _, _ in heads.values()), default=0)
+        plain = all(dtype.kind not in "VM" for _, _, dtype in every.values())
+        if plain and all(shape[:1] == (length,) and not fortran for shape, fortran, _ in heads.values()):
+            with np.load(path, allow_pickle=False) as arrays:
+                widths = {shape[1] for shape, _, _ in heads.values() if len(shape) == 2}
+                joints = joints_among({name: arrays[name] for name in texts}, widths)
+            for start in range(0, length, rows):
+                count = min(rows, length - start)
+                columns = {name: part(path.name, name, members[name], heads[name], count) for name in heads}
+                yield Table(path.name, columns, start + 1, joints=joints)
+            return
+    with np.load(path, allow_pickle=False) as arrays:
+        yield from blocks(along_rows(path.name, {name: arrays[name] for name in arrays.files}), rows)
+
+
+def read_npy(path: Path, rows: int) -> Iterator[Table]:
+    """One array; of a matrix, columns are told by number."""
+    yield from blocks(along_rows(path.name, {"data": np.load(path, allow_pickle=False)}), rows)
+
+
+def header(file: str, name: str, stream: Any) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, Fortran order and type of one array of an archive."""
+    version = np.lib.format.read_magic(stream)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = read(stream)
+    if dtype.hasobject:
+        raise InputError(f"{file}: array {name!r} holds pickled Python objects, which could run code (save arrays of numbers)")
+    return shape, fortran, dtype
+
+
+def part(file: str, name: str, stream: Any, head: tuple[tuple[int, ...], bool, np.dtype], count: int) -> np.ndarray:
+    """The next `count` rows of an array stored row by row."""
+    shape, _, dtype = head
+    wanted = (count, *shape[1:])
+    data = stream.read(int(np.prod(wanted)) * dtype.itemsize)
+    if len(data) != int(np.prod(wanted)) * dtype.itemsize:
+        raise InputError(f"{file}: array {name!r} is truncated")
+    return np.frombuffer(data, dtype).reshape(wanted)
+
+
+def read_mat(path: Path, rows: int) -> Iterator[Table]:
+    """Every matrix of numbers; those of a struct by their path, `rec.act_pos`. Version 7.3 is HDF5."""
+    from scipy.io import loadmat
+
+    with path.open("rb") as file:
+        start = file.read(520)
+    if b"\x89HDF\r\n\x1a\n" in start or b"MATLAB 7.3" in start:
+        found = hdf_arrays(path)
+    else:
+        contents = loadmat(path, struct_as_record=True, chars_as_strings=True)
+        found = {}
+        for name, value in contents.items():
+            if not name.startswith("__"):
+                collect(path.name, name, value, found)
+    yield from blocks(along_rows(path.name, found), rows)
+
+
+def collect(file: str, name: str, value: Any, found: dict[str, np.ndarray]) -> None:
+    """Numbers and texts in nested structs and cells, one entry each."""
+    if not isinstance(value, np.ndarray):
+        return
+    if type(value).__name__ == "MatlabOpaque":
+        found[value["s0"].reshape(-1)[0].decode()] = OBJECT
+    elif value.dtype.names and value.size == 1:
+        for key in value.dtype.names:
+            collect(file, f"{name}.{key}", value.reshape(-1)[0][key], found)
+    elif value.dtype.names:  # an array of structs: one a sample, or one a recording
+        for key in value.dtype.names:
+            side_by_side(file, f"{name}.{key}", [one[key] for one in value.reshape(-1)], found, samples=True)
+    elif value.dtype.kind == "O":
+        side_by_side(file, name, list(value.reshape(-1)), found)
+    elif value.dtype.kind in "fiuUS" and value.ndim <= 2:
+        found[name] = value
+
+
+def side_by_side(file: str, name: str, parts: list[Any], found: dict[str, np.ndarray], samples: bool = False) -> None:
+    """The parts of a cell array, or of an array of structs: texts, samples one below the other, or a column each."""
+    arrays = [np.asarray(part) for part in parts]
+    if all(array.dtype.kind in "US" for array in arrays):
+        found[name] = np.array([str(array.reshape(-1)[0]) if array.size else "" for array in arrays])
+    elif not all(array.dtype.kind in "fiu" for array in arrays):
+        return
+    elif samples and len({array.size for array in arrays}) == 1 and arrays[0].size < len(arrays):
+        found[name] = np.stack([array.reshape(-1) for array in arrays])
+    elif not samples and len({array.size for array in arrays}) == 1 and max(arrays[0].shape, default=0) == arrays[0].size > 1:
+        found[name] = np.column_stack([array.reshape(-1) for array in arrays])
+    elif any(min(array.shape, default=0) > 1 or array.size > 100 for array in arrays):
+        raise InputError(
+            f"{file}: {name} holds {len(arrays)} arrays: several recordings? (save each to a file, and load a list of them)"
+        )
+
+
+def hdf_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Arrays of an HDF5 file by their path, `rec.act_pos`; of MAT 7.3 also texts and cells."""
+    try:
+        import h5py
+    except ImportError:
+        raise missing_extra("h5py", "logs", "reading MAT 7.3 and HDF5 (or in MATLAB: save(name, 'rec', '-v7'))") from None
+    found: dict[str, np.ndarray] = {}
+
+    def value_of(item: Any) -> np.ndarray:
+        if item.attrs.get("MATLAB_class") == b"char":
+            return np.array(["".join(map(chr, item[()].reshape(-1)))])
+        return item.asstr()[()] if h5py.check_string_dtype(item.dtype) else item[()]
+
+    def visit(name: str, item: Any) -> None:
+        if "MATLAB_object_decode" in item.attrs:
+            found[name] = OBJECT
+        elif isinstance(item, h5py.Group):
+            for key, child in item.items():
+                if not key.startswith("#"):
+                    visit(f"{name}.{key}" if name else key, child)
+        elif h5py.check_ref_dtype(item.dtype):
+            parts = [file[reference] for reference in item[()].reshape(-1)]
+            if all(isinstance(part, h5py.Dataset) for part in parts):
+                samples = item.attrs.get("MATLAB_class") != b"cell"
+                side_by_side(path.name, name, [value_of(part) for part in parts], found, samples)
+        else:
+            value = np.atleast_1d(np.asarray(value_of(item)))
+            found[name] = value.astype(str) if value.dtype.kind == "O" else value
+
+    with h5py.File(path) as file:
+        visit("", file)
+    return found
+
+
+def along_rows(file: str, arrays: dict[str, np.ndarray]) -> Table:
+    """Vectors (N,) and matrices (N, k) as long as the longest of them; the rest, settings and results, is left out.
+
+    Texts called names, one a column of a matrix, are those of the joints.
+    """
+    turned: dict[str, np.ndarray] = {}
+    for name, array in fields(arrays):
+        if array.dtype.kind in "fiu" and 1 <= array.ndim <= 2 and array.size:
+            column = array.T if array.ndim == 2 and array.shape[0] < array.shape[1] else array
+            turned[name] = column[:, 0] if column.ndim == 2 and column.shape[1] == 1 else column
+    length = max((len(array) for array in turned.values()), default=0)
+    left_out = {name: f"{len(array)} long, not {length}" for name, array in turned.items() if 1 < len(array) != length}
+    left_out |= {
+        name: "a MATLAB object; save arrays: table2struct(T, 'ToScalar', true)" for name, array in arrays.items() if array is OBJECT
+    }
+    joints = joints_among(arrays, {array.shape[1] for array in turned.values() if array.ndim == 2})
+    columns = {name: array for name, array in turned.items() if len(array) == length}
+    if not length:
+        raise InputError(f"{file}: no arrays of numbers" + "".join(f"; {name}: {why}" for name, why in left_out.items()))
+    return Table(file, columns, left_out=left_out, joints=joints)
+
+
+def fields(arrays: dict[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
+    """Arrays of records field by field; dates in nanoseconds."""
+    for name, array in arrays.items():
+        if array.dtype.names:
+            yield from fields({f"{name}.{field}": array[field] for field in array.dtype.names})
+        elif array.dtype.kind == "M":
+            yield f"{name} [ns]", array.astype("datetime64[ns]").astype(np.int64)
+        else:
+            yield name, array
+
+
+def joints_among(arrays: dict[str, np.ndarray], widths: set[int]) -> dict[int, str]:
+    """Number -> joint from an array of texts that is called names and has one for each column of a matrix."""
+    texts = (array.reshape(-1) for name, array in arrays.items() if array.dtype.kind in "US" and tokens(name) & NAMES)
+    return next((dict(enumerate((str(name).strip() for name in names), 1)) for names in texts if len(names) in widths), {})
+
+
+def blocks(table: Table, rows: int) -> Iterator[Table]:
+    """A table in memory, in parts."""
+    for start in range(0, len(table), rows):
+        columns = {name: column[start : start + rows] for name, column in table.columns.items()}
+        yield replace(table, columns=columns, row=start + 1)
+
+
+def read_parquet(path: Path, rows: int) -> Iterator[Table]:
+    """Numbers, times and lists of numbers of one length, also in structs; missing values become NaN.
+
+    A list of names beside lists of numbers, as in a dump of joint states, names their joints.
+    """
+    try:
+        import pyarrow as arrow
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise missing_extra("pyarrow", "logs", "reading Parquet") from None
+    row, joints = 1, ()
+    with parquet.ParquetFile(path) as file:
+        for batch in batches(file, rows):
+            flat = arrow.Table.from_batches([batch])
+            while any(arrow.types.is_struct(kind) for kind in flat.schema.types):
+                flat = flat.flatten()
+            columns, left_out, names = {}, {}, None
+            for name, column in zip(flat.column_names, flat.columns):
+                kind, column = column.type, column.combine_chunks()
+                if arrow.types.is_list(kind) or arrow.types.is_large_list(kind) or arrow.types.is_fixed_size_list(kind):
+                    if arrow.types.is_string(kind.value_type) or arrow.types.is_large_string(kind.value_type):
+                        names = column.to_pylist() if tokens(name) & NAMES else names
+                    else:
+                        columns[name] = of_one_length(path.name, name, row, column.to_pylist())
+                elif arrow.types.is_timestamp(kind):
+                    columns[f"{name} [ns]"] = (
+                        column.cast(arrow.timestamp("ns", kind.tz)).cast(arrow.int64()).to_numpy(zero_copy_only=False)
+                    )
+                elif arrow.types.is_integer(kind) and not column.null_count:
+                    columns[name] = column.to_numpy(zero_copy_only=False)
+                elif arrow.types.is_integer(kind) or arrow.types.is_floating(kind) or arrow.types.is_decimal(kind):
+                    columns[name] = column.cast(arrow.float64()).to_numpy(zero_copy_only=False)
+                else:
+                    left_out[name] = "no numbers"
+            if names is not None:
+                joints = joints or tuple(names[0])
+                columns = in_one_order(path.name, row, joints, names, columns)
+            yield Table(path.name, columns, row, left_out=left_out, joints=dict(enumerate(joints, 1)))
+            row += len(batch)
+
+
+def of_one_length(file: str, name: str, row: int, lists: list[list[float] | None]) -> np.ndarray:
+    """Lists of numbers as a matrix, a row each."""
+    width = next((len(values) for values in lists if values is not None), 0)
+    wrong = next((i for i, values in enumerate(lists) if values is not None and len(values) != width), None)
+    if wrong is not None:
+        raise bad_row(file, row + wrong, f"{name} holds {len(lists[wrong] or ())} numbers, the first {width}")
+    return np.array([[np.nan] * width if values is None else values for values in lists], dtype=float)
+
+
+def in_one_order(
+    file: str, row: int, joints: tuple[str, ...], names: list[list[str]], columns: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Matrices whose rows name their joints, all in the order of `joints`."""
+    wrong = next((i for i, found in enumerate(names) if found is None or set(found) != set(joints)), None)
+    if wrong is not None:
+        raise bad_row(file, row + wrong, f"joints {names[wrong]}, the first row has {list(joints)}", "keep the robot's rows only")
+    order = np.array([[found.index(joint) for joint in joints] for found in names])
+    return {
+        name: np.take_along_axis(column, order, axis=1) if column.ndim == 2 and column.shape[1] == len(joints) else column
+        for name, column in columns.items()
+    }
+
+
+def batches(file: Any, rows: int) -> Iterator[Any]:
+    """At most `rows` rows at a time. A reader keeps all it has read of a file, so each gets only a few row groups of it."""
+    sizes = [file.metadata.row_group(k).num_rows for k in range(file.metadata.num_row_groups)]
+    groups: list[int] = []
+    for k in range(len(sizes)):
+        groups.append(k)
+        if k + 1 == len(sizes) or sum(sizes[g] for g in groups) + sizes[k + 1] > rows:
+            yield from file.iter_batches(batch_size=rows, row_groups=groups)
+            groups = []

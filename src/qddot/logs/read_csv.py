@@ -1,0 +1,304 @@
+"""CSV: parsed in blocks at NumPy's speed; where a block does not parse, its rows are read one by one to name the culprit."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+
+from qddot.errors import InputError
+from qddot.logs.column_names import WORDS, says_quantity, shown, words_of
+from qddot.logs.table import Finding, Table, bad_row
+from qddot.logs.units import is_unit
+
+LONGEST_LINE = 1_000_000
+LONGEST_PREAMBLE = 50  # lines
+FORMULA = ("=", "@")
+COMMENT = ("#", "%", "//")
+CLOCK = re.compile(r"(?:(\d{4}-\d{2}-\d{2})[T ])?(\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?)(?:Z|[+-]\d{2}:?\d{2})?")
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How the lines of a file are to be read, and what their columns are called."""
+
+    names: list[str]
+    delimiter: str | None
+    decimal_comma: bool
+    kept: list[int]
+    """columns that hold numbers or times"""
+    clocks: list[int]
+    """columns that hold dates or times of day"""
+    day: np.datetime64 | None
+    """the first row's, where it has one"""
+
+    def cells(self, line: str) -> list[str]:
+        """The texts of a line, numbers with a point; a separator at its end ends the line."""
+        found = cells(line, self.delimiter)
+        if len(found) == len(self.names) + 1 and not found[-1]:
+            found.pop()
+        return [text.replace(",", ".") for text in found] if self.decimal_comma else found
+
+    def plain(self, lines: list[str]) -> list[str]:
+        """The same for whole lines."""
+        if self.delimiter and lines[0].rstrip("\r\n ").endswith(self.delimiter):
+            lines = [line.rstrip("\r\n ").removesuffix(self.delimiter) for line in lines]
+        if self.decimal_comma:
+            lines = [line.replace(",", ".") for line in lines]
+        return [self.in_seconds(line) for line in lines] if self.clocks else lines
+
+    def in_seconds(self, line: str) -> str:
+        """A line with seconds in the place of date and time."""
+        found = line.split(self.delimiter)
+        for i in self.clocks:
+            found[i] = repr(seconds(found[i].strip(' "'), self.day))
+        return (self.delimiter or " ").join(found)
+
+
+def read_csv(path: Path, rows: int, repair: bool) -> Iterator[Table]:
+    """Blocks of at most `rows` rows. Without a header the columns are called `c0`, `c1`, ..."""
+    with opened(path) as file:
+        head = list(islice(iter(lambda: file.readline(LONGEST_LINE), ""), LONGEST_PREAMBLE))
+        dialect, start, findings = understood(path.name, head)
+        left_out = {name: "text" for i, name in enumerate(dialect.names) if i not in dialect.kept}
+        joints = joints_named(dialect, head[start:])
+        lines, row = chain(head[start:], file), 1
+        while block := list(islice(lines, rows)):
+            if len(block) < rows:
+                while block and not block[-1].strip():
+                    block.pop()
+            if block:
+                columns, faults = parsed(path.name, dialect, block, row, repair)
+                yield Table(path.name, columns, row, faults, left_out, joints, tuple(findings))
+            row += len(block)
+        if row == 1:
+            raise InputError(f"{path.name}: a header and no rows")
+
+
+def opened(path: Path) -> TextIO:
+    """The text of a file, packed or not: UTF-8, UTF-16 where it says so, otherwise Windows' Western alphabet."""
+    unpacked = gzip.open if path.suffix.lower() == ".gz" else open
+    with unpacked(path, "rb") as file:
+        first = file.read(100_000)
+    encoding = "utf-16" if first[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        first[: first.rfind(b"\n") + 1].decode(encoding)
+    except UnicodeDecodeError:
+        encoding = "cp1252" if encoding == "utf-8-sig" else encoding
+    return unpacked(path, "rt", encoding=encoding, errors="replace", newline=None)  # type: ignore[return-value]
+
+
+def understood(file: str, head: list[str]) -> tuple[Dialect, int, list[Finding]]:
+    """From the first lines: names, separators, what the columns hold, and the line of the first row."""
+    text = [i for i, line in enumerate(head) if line.strip() and not line.lstrip().startswith(COMMENT)]
+    comments = [i for i, line in enumerate(head) if line.lstrip().startswith(COMMENT)]
+    if not text and not comments:
+        raise InputError(f"{file}: empty: a log begins with a line of column names")
+    ((delimiter, _),) = Counter(separator(head[i]) for i in text or comments).most_common(1)
+    first_row = next((i for i in text if is_row(cells(head[i], delimiter))), None)
+    header, findings = header_line(head, text, comments, first_row, delimiter), []
+    start = header + 1 if header is not None else text[0]
+    names = cells(head[header].lstrip("#%/ \t"), delimiter) if header is not None else bare_names(head, first_row, delimiter)
+    while names and not names[-1]:
+        names.pop()
+    names = [name or f"c{i}" for i, name in enumerate(names)]
+    while start < len(head) and (start in comments or not head[start].strip()):
+        start += 1
+    if start < len(head) and start != first_row and len(units := cells(head[start], delimiter)) == len(names) and are_units(units):
+        names = [f"{name} [{unit}]" if unit else name for name, unit in zip(names, units)]
+        findings.append(Finding("found", "columns", f"units in the line below the names: {shown(dict.fromkeys(units))}"))
+        start += 1
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise InputError(f"{file}: column {sorted(repeated)[0]!r} appears twice in the header (rename one)")
+    above = [i for i in text if header is not None and i < header]
+    if above:
+        findings.append(
+            Finding("found", "rows", f"{len(above)} lines above the names left out: {head[above[0]].strip()[:60]!r}, ...")
+        )
+    return dialect_of(names, delimiter, head[start:], findings), start, findings
+
+
+def header_line(head: list[str], text: list[int], comments: list[int], first_row: int | None, delimiter: str | None) -> int | None:
+    """The line of the names: the first that is no comment; below a preamble the last as wide as the rows; a comment above rows."""
+    if not text:
+        return comments[-1]
+    if first_row is None or first_row != text[0]:
+        width = len(cells(head[first_row], delimiter)) if first_row is not None else 0
+        above = [i for i in text if first_row is None or i < first_row]
+        as_wide = [i for i in above if len(cells(head[i], delimiter)) == width and not are_units(cells(head[i], delimiter))]
+        preamble = width > 1 and len(cells(head[above[0]], delimiter)) != width
+        return as_wide[-1] if preamble and as_wide else above[0]
+    width = len(cells(head[first_row], delimiter))
+    return next((i for i in reversed(comments) if i < first_row and len(names_in(head[i], delimiter)) == width), None)
+
+
+def bare_names(head: list[str], first_row: int | None, delimiter: str | None) -> list[str]:
+    """`c0`, `c1`, ...; or what `ros2 topic echo --csv` writes of joint states: stamp, frame, names and as many numbers of each."""
+    found = cells(head[first_row], delimiter) if first_row is not None else []
+    joints = []
+    for text in found[3:]:
+        if is_number(text) or not text:
+            break
+        joints.append(text)
+    kinds, left = divmod(len(found) - 3 - len(joints), max(len(joints), 1))
+    if not joints or left or kinds not in (1, 2, 3) or not all(text.isdigit() for text in found[:2]):
+        return [f"c{i}" for i in range(len(found))]
+    names = ["sec", "nanosec", "frame", *(f"name{i}" for i in range(len(joints)))]
+    return [*names, *(f"{kind}/{joint}" for kind in ("position", "velocity", "effort")[:kinds] for joint in joints)]
+
+
+def names_in(comment: str, delimiter: str | None) -> list[str]:
+    """The names in a line that is a comment."""
+    return cells(comment.lstrip("#%/ \t"), delimiter)
+
+
+def separator(line: str) -> str | None:
+    """Semicolon, tab or comma; `None` stands for white space."""
+    return next((c for c in ";\t," if c in line), None)
+
+
+def is_row(found: list[str]) -> bool:
+    """Whether a line begins a table of samples: mostly numbers or times, not all of it text."""
+    values = [text for text in found if text]
+    return len(values) > 0 and sum(is_number(text.replace(",", ".")) or is_clock(text) for text in values) * 2 > len(values)
+
+
+def are_units(found: list[str]) -> bool:
+    """A line of units below that of names."""
+    return any(found) and all(is_unit(text.strip("[]() ")) or text in ("", "-") for text in found)
+
+
+def dialect_of(names: list[str], delimiter: str | None, body: list[str], findings: list[Finding]) -> Dialect:
+    """What the columns hold, by the first row."""
+    found = cells(next((line for line in body if line.strip()), ""), delimiter)
+    decimal_comma = any(DECIMAL_COMMA.fullmatch(text) for line in body for text in cells(line, delimiter))
+    first = [text.replace(",", ".") for text in found] if decimal_comma else found
+    if decimal_comma:
+        findings.append(Finding("found", "numbers", "commas for points: 0,5 is read as 0.5"))
+    clocks = [i for i, (name, text) in enumerate(zip(names, first)) if is_clock(text) and time_like(name)]
+    days = {match[1] for i in clocks if (match := CLOCK.fullmatch(first[i])) and match[1]}
+    if clocks:
+        clock = min(clocks, key=lambda i: CLOCK.fullmatch(first[i])[1] is None)  # type: ignore[index]
+        clocks = [clock]
+        findings.append(Finding("found", "time", f"{names[clock]} begins at {first[clock]}, read as date and time of day"))
+    texts = {
+        i
+        for i, (name, text) in enumerate(zip(names, first))
+        if i not in clocks and not (is_number(text) or text.startswith(FORMULA)) and (not says_quantity(name) or is_clock(text))
+    }
+    kept = [i for i in range(len(names)) if i not in texts]
+    return Dialect(names, delimiter, decimal_comma, kept, clocks, np.datetime64(days.pop()) if days else None)
+
+
+def time_like(name: str) -> bool:
+    """Whether a column of clock times is the time of the log."""
+    return bool({word.text for word in words_of(name)} & (WORDS["t"] | {"date", "datetime", "clock"}))
+
+
+def is_name_of_joint(name: str) -> bool:
+    """`name0`, `field.name1`: texts that say which joint a number stands for."""
+    return bool({word.text for word in words_of(name)} & {"name", "names"})
+
+
+def joints_named(dialect: Dialect, body: Sequence[str]) -> dict[int, str]:
+    """Number -> joint, where columns `name0`, `name1`, ... hold names; numbers as those of the other columns."""
+    line = next((line for line in body if line.strip()), "")
+    found = {}
+    for i, text in enumerate(dialect.cells(line)):
+        if i not in dialect.kept and i < len(dialect.names) and is_name_of_joint(dialect.names[i]):
+            numbers = [int(word.text) for word in words_of(dialect.names[i]) if word.text.isdigit()]
+            if numbers:
+                found[numbers[-1]] = text
+    return found
+
+
+def parsed(file: str, dialect: Dialect, lines: list[str], row: int, repair: bool) -> tuple[dict[str, np.ndarray], dict[int, str]]:
+    """A block of lines as columns, and the rows that are none."""
+    names, kept = dialect.names, dialect.kept
+    faults: dict[int, str] = {}
+    whole = len(kept) == len(names)
+    try:
+        if dialect.decimal_comma and dialect.delimiter == ",":
+            raise ValueError("not numbers as NumPy reads them")
+        plain = dialect.plain(lines)
+        if not whole and any(len(line.split(dialect.delimiter)) != len(names) or "=" in line or "@" in line for line in plain):
+            raise ValueError("ragged, or a formula among texts")
+        usecols = None if whole else kept
+        values = np.loadtxt(plain, delimiter=dialect.delimiter, comments=None, quotechar='"', ndmin=2, usecols=usecols)
+        if values.shape != (len(lines), len(kept)):
+            raise ValueError("ragged")
+    except (ValueError, IndexError):
+        values = np.full((len(lines), len(kept)), np.nan)
+        for i, line in enumerate(lines):
+            try:
+                values[i] = numbers_of(file, row + i, dialect, dialect.cells(line))
+            except InputError as error:
+                if not repair or "formula" in str(error):
+                    raise
+                faults[row + i] = str(error).partition(f"row {row + i}: ")[2].partition(" (")[0]
+    called = [f"{names[i]} [s]" if i in dialect.clocks else names[i] for i in kept]
+    return dict(zip(called, values.T)), faults
+
+
+def numbers_of(file: str, row: int, dialect: Dialect, found: list[str]) -> list[float]:
+    """The numbers of one row, or why they are none."""
+    names = dialect.names
+    if len(found) != len(names):
+        raise bad_row(file, row, f"{len(found)} of {len(names)} columns", "a truncated line? repair=True leaves such rows out")
+    for i, (name, text) in enumerate(zip(names, found)):
+        if text.startswith(FORMULA):
+            raise bad_row(file, row, f"{name} = {text[:40]!r} is a formula, not a number", "export values; formulas are never run")
+        if i in dialect.kept and not (is_clock(text) if i in dialect.clocks else is_number(text)):
+            told = f"{name} = {text[:40]!r} is not a number" if text else f"{name} is empty"
+            raise bad_row(file, row, told, hint(text))
+    return [seconds(found[i], dialect.day) if i in dialect.clocks else float(found[i]) for i in dialect.kept]
+
+
+def hint(text: str) -> str:
+    """What to do about a text where a number belongs."""
+    if DECIMAL_COMMA.fullmatch(text):
+        return "a comma for a point? write points, or commas in every row"
+    if re.search(r"\d[-./:]\d+[-./:]\d", text):
+        return "a date? those like 2024-01-31T12:00:00.5 are read, or write seconds"
+    return "repair=True leaves such rows out"
+
+
+def is_clock(text: str) -> bool:
+    """`2024-01-31T12:00:00.5`, `12:00:00.5`."""
+    return CLOCK.fullmatch(text) is not None
+
+
+def seconds(text: str, day: np.datetime64 | None) -> float:
+    """Since midnight of the first row's day, which a double holds to a nanosecond."""
+    match = CLOCK.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no date")
+    hours, minutes, rest = match[2].replace(",", ".").split(":")
+    days = int((np.datetime64(match[1]) - day).astype(int)) if match[1] and day is not None else 0
+    return 86400.0 * days + 3600 * int(hours) + 60 * int(minutes) + float(rest)
+
+
+def cells(line: str, delimiter: str | None) -> list[str]:
+    """The texts between delimiters; `None` stands for white space."""
+    if delimiter is None:
+        return line.split()
+    return [cell.strip() for cell in next(csv.reader([line.rstrip("\r\n")], delimiter=delimiter), [])]
+
+
+def is_number(text: str) -> bool:
+    """As NumPy reads it: no underscores, no hexadecimal."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text

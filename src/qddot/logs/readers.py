@@ -1,0 +1,119 @@
+"""From a path to tables: which reader, and several files of which each holds one quantity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from qddot.errors import InputError, QddotError
+from qddot.logs.column_names import WORDS, parsed_name
+from qddot.logs.read_arrays import read_mat, read_npy, read_npz, read_parquet
+from qddot.logs.read_bags import bag_files, read_bag
+from qddot.logs.read_csv import read_csv
+from qddot.logs.table import Hints, Table
+
+TEXT = (".csv", ".txt", ".tsv", ".dat", ".log")
+SUFFIXES = (*TEXT, ".csv.gz", ".npz", ".npy", ".mat", ".h5", ".hdf5", ".parquet", ".db3", ".mcap")
+BLOCK = 100_000  # rows read at a time
+NOTHING = Hints()
+
+Source = str | PathLike[str] | Mapping[str, str | PathLike[str]]
+
+
+def read(source: Source, rows: int = BLOCK, hints: Hints = NOTHING) -> Iterator[Table]:
+    """The rows of one recording in blocks of at most `rows`.
+
+    A mapping `{"q": "positions.csv", "tau": "currents.csv"}` is one recording kept in several files, row beside row; of each file
+    every column but the time is that quantity.
+
+    Raises:
+        InputError: the file cannot be read, or holds no rows.
+    """
+    if isinstance(source, Mapping):
+        blocks = beside({name: read(path, rows, hints) for name, path in source.items()})
+    elif isinstance(source, str | PathLike):
+        blocks = read_file(Path(source), rows, hints)
+    else:
+        raise InputError(f"a log is read from a path, a mapping of paths, or several of them, not from {type(source).__name__}")
+    empty = True
+    for block in blocks:
+        empty = False
+        yield block
+    if empty:
+        raise InputError(f"{source}: no samples")
+
+
+def read_file(path: Path, rows: int, hints: Hints) -> Iterator[Table]:
+    """The rows of one file, or of one folder of a bag."""
+    if not path.exists():
+        raise InputError(f"{path}: no such file")
+    with readable(path):
+        if path.is_dir():
+            for file in bag_files(path):
+                yield from read_bag(file, rows, hints)
+            return
+        packed = path.suffix.lower() == ".gz"
+        match Path(path.stem).suffix.lower() if packed else path.suffix.lower():
+            case suffix if suffix in TEXT:
+                yield from read_csv(path, rows, hints.repair)
+            case suffix if packed:
+                raise InputError(f"{path.name}: packed by gzip; only text is read so: unpack it (gunzip {path.name})")
+            case ".npz":
+                yield from read_npz(path, rows)
+            case ".npy":
+                yield from read_npy(path, rows)
+            case ".mat" | ".h5" | ".hdf5":
+                yield from read_mat(path, rows)
+            case ".parquet":
+                yield from read_parquet(path, rows)
+            case ".db3" | ".mcap":
+                yield from read_bag(path, rows, hints)
+            case ".zst" | ".zstd":
+                raise InputError(f"{path.name}: packed by zstd: unpack it (zstd -d {path.name})")
+            case suffix:
+                raise InputError(f"{path.name}: no reader for {suffix or 'a file without suffix'!r} (known: {', '.join(SUFFIXES)})")
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Whatever a library trips over in a damaged file is said of the file."""
+    try:
+        yield
+    except (QddotError, MemoryError, PermissionError):
+        raise
+    except Exception as error:
+        raise InputError(f"{path.name}: damaged, or not {path.suffix}: {type(error).__name__}: {error}") from error
+
+
+def beside(streams: dict[str, Iterator[Table]]) -> Iterator[Table]:
+    """Blocks of several files as columns of one."""
+    while True:
+        tables = {name: table for name, stream in streams.items() if (table := next(stream, None)) is not None}
+        if not tables:
+            return
+        lengths = {name: len(tables[name]) if name in tables else 0 for name in streams}
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{tables[name].file if name in tables else name}: {n}" for name, n in lengths.items())
+            raise InputError(f"files that lie beside each other have as many rows each; here {told}")
+        columns: dict[str, np.ndarray] = {}
+        for name, table in tables.items():
+            for column, values in table.columns.items():
+                is_time = parsed_name(column).kind.lower() in WORDS["t"]
+                if is_time and column in columns and not alike(columns[column], values):
+                    raise InputError(f"{table.file}: its times are not those of the other files (load each, resample, and join)")
+                columns |= {column: values} if is_time else {f"{name}/{column}": values}
+        first = next(iter(tables.values()))
+        faults = {row: why for table in tables.values() for row, why in table.faults.items()}
+        findings = tuple(finding for table in tables.values() for finding in table.findings)
+        file = " + ".join(table.file for table in tables.values())
+        yield Table(file, columns, first.row, faults, findings=findings)
+
+
+def alike(t: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two clocks agree to half a step."""
+    step = np.nanmedian(np.abs(np.diff(t.astype(float)))) if len(t) > 1 else np.inf
+    return bool(np.nanmax(np.abs(t - other), initial=0.0) < 0.5 * step)

@@ -1,0 +1,66 @@
+"""The same motion at other times."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from qddot.errors import InputError
+from qddot.logs.lowpass import LowPass, convolved
+from qddot.logs.table import Finding
+
+if TYPE_CHECKING:
+    from qddot.logs.log import Log
+
+UNIFORM = 1e-3  # of a step: times this close to a grid are taken as the grid
+
+
+def grid(t: np.ndarray, rate: float) -> np.ndarray:
+    """Multiples of a step within a record, so that consecutive parts of it share one grid."""
+    first, last = np.ceil(t[0] * rate - UNIFORM), np.floor(t[-1] * rate + UNIFORM)
+    return np.arange(first, last + 1) / rate
+
+
+def is_uniform(t: np.ndarray, rate: float) -> bool:
+    """Whether samples come evenly enough to be used as they are."""
+    even = t[0] + np.arange(len(t)) / rate
+    return bool(np.abs(t - even).max() <= UNIFORM / rate)
+
+
+def onto(times: np.ndarray, t: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """A signal (N, k) at other times within its record, by a cubic spline; ends a thousandth of a step outside are held."""
+    if len(t) < 4:
+        raise InputError(f"a segment of {len(t)} samples is too short for a cubic spline (four at least)")
+    return CubicSpline(t, x)(np.clip(times, t[0], t[-1]))
+
+
+def resampled(log: Log, rate: float) -> Log:
+    """See `Log.resampled`."""
+    if not (np.isfinite(rate) and rate > 0):
+        raise InputError(f"resampled({rate}): samples a second, above zero")
+    names = [name for name in ("q", "tau", "qd", "qdd") if getattr(log, name) is not None]
+    slower = rate < 0.99 * log.rate
+    low_pass = LowPass(log.rate, 0.25 * rate) if slower else None
+    times, values, parts, start = [], {name: [] for name in names}, [], 0
+    for segment in log.segments:
+        t = log.t[segment]
+        even = t if is_uniform(t, log.rate) else grid(t, log.rate)
+        signals = {name: getattr(log, name)[segment] for name in names}
+        if low_pass is not None:
+            if len(even) < 2 * low_pass.half + 5:
+                raise InputError(f"a segment of {t[-1] - t[0]:.4g} s is too short to be low-passed for {rate:g} Hz")
+            signals = {name: convolved(x if even is t else onto(even, t, x), low_pass.smooth) for name, x in signals.items()}
+            t = even[low_pass.half : -low_pass.half]
+        at = grid(t, rate)
+        times.append(at)
+        for name in names:
+            values[name].append(onto(at, t, signals[name]))
+        parts.append(slice(start, start + len(at)))
+        start += len(at)
+    cut = f"low-passed at {low_pass.cutoff:g} Hz, which cuts {low_pass.half / log.rate:.3g} s off each end, " if low_pass else ""
+    found = Finding("found", "resampled", f"from {log.rate:.4g} to {rate:g} Hz: {cut}cubic splines")
+    arrays = {name: np.concatenate(parts_of) for name, parts_of in values.items()}
+    return dataclasses.replace(log, t=np.concatenate(times), **arrays, segments=tuple(parts), findings=(*log.findings, found))

@@ -1,0 +1,45 @@
+"""The longest stretch of a log, low-passed just above the motion: good enough to look at, before any choice of filters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from qddot.logs.lowpass import LowPass, convolved
+from qddot.logs.resample import grid, is_uniform, onto
+from qddot.logs.spectrum import motion_band
+
+if TYPE_CHECKING:
+    from qddot.logs.log import Log
+
+
+class Smoothed(NamedTuple):
+    """Positions with their derivatives, torques and measured velocities (M, n), all through one filter."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    tau: np.ndarray
+    measured_qd: np.ndarray | None
+
+
+def smoothed(log: Log, above: float = 1.0) -> Smoothed | None:
+    """Low-passed at `above` times the frequency below which the motion lies. None where the log is shorter than the filter."""
+    segment = max(log.segments, key=lambda s: s.stop - s.start)
+    rate, t = log.rate, log.t[segment]
+    q, tau, qd = log.q[segment], log.tau[segment], None if log.qd is None else log.qd[segment]
+    if not is_uniform(t, rate):
+        times = grid(t, rate)
+        q, tau, qd = onto(times, t, q), onto(times, t, tau), None if qd is None else onto(times, t, qd)
+    low_pass = LowPass(rate, min(rate / 4, max(*(above * np.array(motion_band(q, rate))), 16 / (len(q) / rate))))
+    if len(q) < 2 * low_pass.half + 19:
+        return None
+    smooth = low_pass.smooth
+    return Smoothed(
+        convolved(q[4:-4], smooth),
+        convolved(q, low_pass.slope),
+        convolved(q, low_pass.curvature),
+        convolved(tau[4:-4], smooth),
+        None if qd is None else convolved(qd[4:-4], smooth),
+    )

@@ -1,0 +1,200 @@
+"""What the file's numbers mean in SI units: as their names say, as they are told, or as the motion shows; decided once and said."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from qddot.errors import InputError
+from qddot.logs.table import Finding
+
+TimeUnit = Literal["s", "ms", "us", "ns"]
+SCALE = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+LARGEST_ANGLE = 4 * np.pi  # beyond two turns a joint's angle is more likely in degrees
+RATES = (1.0, 20e3)  # samples a second: from what can hardly show a motion to the current loop of a drive
+DEGREE, TURN_A_MINUTE = np.pi / 180, 2 * np.pi / 60
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit by name, and what one of it is in SI units; `kind` is `current` or `share` (of a rated torque) if it is no torque."""
+
+    name: str
+    scale: float
+    kind: str = ""
+
+
+def spelled(unit: Unit, *spellings: str) -> dict[str, Unit]:
+    return dict.fromkeys(spellings, unit)
+
+
+TIME = (
+    spelled(Unit("s", 1.0), "s", "sec", "secs", "second", "seconds")
+    | spelled(Unit("ms", 1e-3), "ms", "msec", "msecs", "millis", "millisecond", "milliseconds")
+    | spelled(Unit("us", 1e-6), "us", "µs", "μs", "usec", "usecs", "micros", "microsecond", "microseconds")
+    | spelled(Unit("min", 60.0), "min", "minute", "minutes")
+    | spelled(Unit("ns", 1e-9), "ns", "nsec", "nsecs", "nanos", "nanosec", "nanosecs", "nanosecond", "nanoseconds")
+)
+POSITION = (
+    spelled(Unit("rad", 1.0), "rad", "rads", "radian", "radians")
+    | spelled(Unit("mrad", 1e-3), "mrad")
+    | spelled(Unit("degrees", DEGREE), "deg", "degs", "degree", "degrees", "°")
+    | spelled(Unit("turns", 2 * np.pi), "rev", "revs", "turn", "turns", "revolutions")
+    | spelled(Unit("mm", 1e-3), "mm")
+    | spelled(Unit("m", 1.0), "m", "meter", "metre", "meters", "metres")
+)
+SPEED = spelled(Unit("turns a minute", TURN_A_MINUTE), "rpm", "revmin", "1min", "umin") | spelled(Unit("degrees/s", DEGREE), "dps")
+TORQUE = (
+    spelled(Unit("N m", 1.0), "nm", "newtonmeter", "newtonmeters", "newtonmetre", "newtonmetres", "n")
+    | spelled(Unit("mN m", 1e-3), "mnm", "nmm")
+    | spelled(Unit("N cm", 1e-2), "ncm")
+    | spelled(Unit("kN m", 1e3), "knm")
+    | spelled(Unit("A", 1.0, "current"), "a", "amp", "amps", "ampere", "amperes")
+    | spelled(Unit("mA", 1e-3, "current"), "ma", "milliamp", "milliamps")
+    | spelled(Unit("% of a rated torque", 1.0, "share"), "%", "percent")
+    | spelled(Unit("‰ of a rated torque", 1.0, "share"), "‰", "permille")
+)
+UNITS = {"t": TIME, "q": POSITION, "qd": POSITION | SPEED, "qdd": POSITION, "tau": TORQUE, "current": TORQUE}
+IN_BRACKETS_ONLY = {"s", "min", "m", "n", "a", "ma", "°", "%", "‰"}  # too short to mean a unit as a word of a name
+UNIT_WORDS = {word for units in UNITS.values() for word in units} - IN_BRACKETS_ONLY
+
+
+def unit_of(quantity: str, name: str, bracketed: str) -> Unit | None:
+    """The unit of a quantity by what stands in brackets, or by a word of the columns' name: `tau_mNm`, `vel_deg_per_s`."""
+    units = UNITS[quantity]
+    if bracketed:
+        return units.get(plain(bracketed)) or units.get(plain(re.split(r"/|per|\*?s\^?-", bracketed.strip())[0]))
+    for word in re.findall(r"[^\W\d_]+", name):
+        if word == "mA" and quantity in ("tau", "current"):
+            return units["ma"]
+        for part in (word, *re.findall(r"[A-Z]?[a-z]+", word)):
+            if part.lower() in units and part.lower() not in IN_BRACKETS_ONLY:
+                return units[part.lower()]
+    return None
+
+
+def is_unit(text: str) -> bool:
+    """Whether brackets hold a unit of anything a log needs."""
+    return bool(text.strip()) and any(unit_of(quantity, "", text) for quantity in UNITS)
+
+
+def plain(text: str) -> str:
+    """`N*m`, `mN m` and `1/min` without what stands between."""
+    return re.sub(r"[\s.*·⋅_/\-]", "", text).lower()
+
+
+def time_scale(
+    file: str, t: np.ndarray, q: np.ndarray, qd: np.ndarray | None, said: Unit | None, fastest: np.ndarray | None
+) -> tuple[float, Finding]:
+    """Seconds a unit of `t`: as named, or by what velocities and positions (SI) say, or by the length of a step.
+
+    Args:
+        fastest: (n,), rad/s or m/s, what the robot's joints can do; None if unknown.
+    """
+    if said is not None:
+        return said.scale, Finding("found", "time", f"in {said.name}, as the column is named")
+    step = float(np.median(np.diff(t))) if len(t) > 1 else 1.0
+    by_motion = step_by_motion(t, q, qd)
+    counts = step == 1 and bool(np.all(t == np.round(t)))
+    if by_motion is not None:
+        unit = min(SCALE, key=lambda u: abs(np.log(SCALE[u] * step / by_motion)))
+        if abs(np.log(SCALE[unit] * step / by_motion)) < 0.1:
+            return SCALE[unit], Finding(
+                "assumed", "time", f"in {unit}: positions move by velocity times steps of {SCALE[unit] * step:.4g} s"
+            )
+        if counts:
+            raise InputError(
+                f"{file}: t counts samples, and positions move as if a step took {by_motion:.4g} s (give rate= or time_unit=)"
+            )
+    if counts:
+        raise InputError(f"{file}: t counts 0, 1, 2, ...: samples or milliseconds? (give rate= in Hz, or time_unit='ms')")
+    return by_step(file, t, q, step, fastest)
+
+
+def by_step(file: str, t: np.ndarray, q: np.ndarray, step: float, fastest: np.ndarray | None) -> tuple[float, Finding]:
+    """The unit by the length of a step; where two give rates that exist, the one in which the joints move at usual speeds.
+
+    Units are a thousand apart, the peak speeds of robots (0.03 to 30 rad/s) hardly more, so speeds tell.
+    """
+    possible = [unit for unit, scale in SCALE.items() if RATES[0] <= 1 / (scale * step) <= RATES[1]]
+    speeds = peak_speeds(t, q)
+    if fastest is not None and len(fastest) == len(speeds):
+        within = [unit for unit in possible if np.all(speeds <= 2 * fastest * SCALE[unit])]
+        possible = within or possible
+    peak = float(speeds.max(initial=0.0))
+    if not possible:
+        raise InputError(
+            f"{file}: a step of time is {step:.4g}, which is no rate between {RATES[0]:g} Hz and {RATES[1]:g} Hz in "
+            f"{', '.join(SCALE)} (give time_unit= or rate=)"
+        )
+    unit = min(possible, key=lambda u: abs(np.log(peak / SCALE[u]))) if peak else possible[0]
+    rate, others = 1 / (SCALE[unit] * step), [u for u in possible if u != unit]
+    why = f"in {unit}: a step is {step:.4g}, so {rate:.4g} Hz and {(t[-1] - t[0]) * SCALE[unit]:.4g} s in all"
+    if others:
+        why += (
+            f", and joints move at up to {peak / SCALE[unit]:.3g} rad/s; in {others[0]} it would be {peak / SCALE[others[0]]:.3g}"
+        )
+    return SCALE[unit], Finding("assumed", "time", f"{why} (time_unit= if not)")
+
+
+def peak_speeds(t: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Largest speed of each joint in units of `t`, over hundredths of the record, so that noise counts little."""
+    lag = max(1, len(t) // 100)
+    if len(t) <= lag:
+        return np.zeros(q.shape[1])
+    elapsed = (t[lag:] - t[:-lag])[:, None]
+    return (np.abs(q[lag:] - q[:-lag]) / elapsed).max(axis=0)
+
+
+def step_by_motion(t: np.ndarray, q: np.ndarray, qd: np.ndarray | None) -> float | None:
+    """Seconds a step, from `q[k+2] - q[k] = 2 step qd[k+1]`; None where nothing moves or they do not agree."""
+    if qd is None or len(t) < 10:
+        return None
+    dq, speed = q[2:] - q[:-2], 2 * qd[1:-1]
+    power = np.sum(speed * speed)
+    if power == 0:
+        return None
+    slope = float(np.sum(dq * speed) / power)
+    misfit = np.sum((dq - slope * speed) ** 2) / max(np.sum(dq * dq), 1e-300)
+    return slope if slope > 0 and misfit < 0.5 else None
+
+
+def velocity_scale(t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> tuple[float, Finding] | None:
+    """Velocities in another unit than positions: what they are to be multiplied by. All in SI units as far as known.
+
+    None where they agree as they are, or by no unit that is in use.
+    """
+    by_motion = step_by_motion(t, q, qd)
+    if by_motion is None:
+        return None
+    ratio = by_motion / float(np.median(np.diff(t)))
+    known = {
+        "degrees/s, positions in radians": DEGREE,
+        "rad/s, positions in degrees": 1 / DEGREE,
+        "turns a minute, positions in radians": TURN_A_MINUTE,
+        "turns a minute, positions in degrees": TURN_A_MINUTE / DEGREE,
+    }
+    unit = min(known, key=lambda u: abs(np.log(known[u] / ratio)))
+    if abs(np.log(known[unit] / ratio)) > 0.1:
+        return None
+    return known[unit], Finding("assumed", "velocity", f"in {unit}: positions move by {ratio:.4g} times velocity times time")
+
+
+def angle_scale(q: np.ndarray, degrees: bool | None, limits: tuple[np.ndarray, np.ndarray] | None) -> tuple[float, Finding]:
+    """Radians a unit of `q` (in joint coordinates): as told, or as far as they go."""
+    if degrees is not None:
+        unit = "degrees" if degrees else "radians"
+        return (DEGREE if degrees else 1.0), Finding("found", "angles", f"in {unit}, as told")
+    reach = np.abs(q).max(axis=0)
+    allowed = np.full(q.shape[1], LARGEST_ANGLE)
+    if limits is not None and len(limits[0]) == q.shape[1]:
+        bound = np.maximum(np.abs(limits[0]), np.abs(limits[1]))
+        allowed = np.where(np.isfinite(bound), np.clip(3 * bound, LARGEST_ANGLE / 2, LARGEST_ANGLE), LARGEST_ANGLE)
+    beyond = np.flatnonzero(reach > allowed)
+    if len(beyond):
+        i = beyond[np.argmax(reach[beyond] / allowed[beyond])]
+        return DEGREE, Finding("assumed", "angles", f"in degrees: joint {i + 1} goes to {reach[i]:.4g} (degrees=False if radians)")
+    return 1.0, Finding("assumed", "angles", f"in radians: no joint goes beyond {reach.max():.4g} (degrees=True if degrees)")

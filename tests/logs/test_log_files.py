@@ -1,0 +1,357 @@
+"""Files as other programs write them: each is read right, or refused in words that say what to do."""
+
+from __future__ import annotations
+
+import gzip
+import sqlite3
+import struct
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qddot
+from qddot.errors import InputError, MissingExtraError
+from qddot.logs.log import Log
+
+SAMPLES = 300
+T = np.arange(SAMPLES) / 100
+PHASE = 2 * np.pi * 0.5 * T[:, None] + np.arange(2)
+DATA = {"t": T, "q": np.sin(PHASE), "qd": np.pi * np.cos(PHASE), "tau": 3 * np.sin(PHASE) + [1, 2]}
+NAMES = ["t", "q1", "q2", "tau1", "tau2"]
+VALUES = np.column_stack([DATA["t"], DATA["q"], DATA["tau"]])
+FLIPPED = {key: values if values.ndim == 1 else values[:, ::-1] for key, values in DATA.items()}
+EPOCH = 1_700_000_000
+
+
+def lines(separator: str = ",", comma: bool = False, quote: str = "", tail: str = "", values: np.ndarray = VALUES) -> str:
+    def text(x: float) -> str:
+        return quote + (f"{x:.12g}".replace(".", ",") if comma else f"{x:.12g}") + quote
+
+    return "".join(separator.join(map(text, row)) + tail + "\n" for row in values)
+
+
+def same(log: Log, *keys: str, data: dict[str, np.ndarray] = DATA, tolerance: float = 1e-9) -> None:
+    for key in keys or ("t", "q", "tau"):
+        np.testing.assert_allclose(getattr(log, key), data[key], atol=tolerance, err_msg=key)
+
+
+def said(log: Log, topic: str) -> str:
+    return "\n".join(f.message for f in log.findings if f.topic == topic)
+
+
+# text -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text", "encoding"),
+    [
+        (".csv", ";".join(NAMES) + "\n" + lines(";", comma=True), "utf-8"),
+        (".csv", "\t".join(NAMES) + "\n" + lines("\t", comma=True), "utf-8"),
+        (".csv", ",".join(NAMES) + "\n" + lines(",", comma=True, quote='"'), "utf-8"),
+        (".csv", ";".join(f'"{name}"' for name in NAMES) + ";\n" + lines(";", comma=True, quote='"', tail=";"), "utf-8-sig"),
+        (".csv", ",".join(NAMES) + ",\n" + lines(tail=","), "utf-8"),
+        (".csv", ",".join(NAMES) + "\n" + lines(tail=","), "utf-8"),
+        (".csv", ",".join(NAMES) + ",\n" + lines(), "utf-8"),
+        (".csv", "\t".join(NAMES) + "\n" + lines("\t"), "utf-16"),
+        (".txt", "# " + " ".join(NAMES) + "\n" + lines(" "), "utf-8"),
+        (".log", "# a robot\n# in the lab, today\n# " + " ".join(NAMES) + "\n" + lines("   "), "utf-8"),
+        (".dat", "% a robot\n\n" + ",".join(NAMES) + "\n\n" + lines(), "utf-8"),
+        (".csv", "Recorder 3.1\nrobot;left\n\n" + ";".join(NAMES) + "\n" + lines(";"), "utf-8"),
+        (".csv", ",".join(["", *NAMES]) + "\n" + lines(values=np.column_stack([np.arange(SAMPLES), VALUES])), "utf-8"),
+    ],
+)
+def test_text(tmp_path: Path, suffix: str, text: str, encoding: str) -> None:
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(text.encode(encoding))
+    same(Log.load(path))
+    for rows in (7, 100_000):
+        np.testing.assert_allclose(np.concatenate([part.q for part in Log.chunks(path, rows=rows)]), DATA["q"], atol=1e-9)
+
+
+def test_decimal_commas_are_told(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(";".join(NAMES) + "\n" + lines(";", comma=True))
+    assert "commas for points" in said(Log.load(tmp_path / "a.csv"), "numbers")
+    (tmp_path / "b.csv").write_text("t;q1;tau1\n" + "".join(f"{k / 10};{k};0\n" for k in range(100)) + "10,0;1;2\n")
+    with pytest.raises(InputError, match=r"row 101: t = '10,0' is not a number \(a comma for a point\?"):
+        Log.load(tmp_path / "b.csv")
+
+
+def test_packed_text(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "a.csv.gz", "wt") as file:
+        file.write(",".join(NAMES) + "\n" + lines())
+    same(Log.load(tmp_path / "a.csv.gz"))
+    (tmp_path / "a.mat.gz").write_bytes(b"")
+    with pytest.raises(InputError, match="only text is read so: unpack it"):
+        Log.load(tmp_path / "a.mat.gz")
+
+
+def test_units_below_the_names(tmp_path: Path) -> None:
+    scaled = VALUES * [1000, *[180 / np.pi] * 2, *[1000] * 2]
+    (tmp_path / "a.csv").write_text(",".join(NAMES) + "\nms,deg,deg,mNm,mNm\n" + lines(values=scaled))
+    log = Log.load(tmp_path / "a.csv")
+    same(log)
+    assert "units in the line below the names: ms, deg, mNm" in said(log, "columns")
+
+
+def test_signs_of_another_alphabet(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(
+        ("t,q1 [°],q2 [°],tau1,tau2\n" + lines(values=VALUES * [1, 0.57, 0.57, 1, 1])).encode("cp1252")
+    )
+    np.testing.assert_allclose(Log.load(tmp_path / "a.csv").q, np.radians(0.57 * DATA["q"]), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "form", ["2024-02-28T23:59:{:09.6f}", "2024-02-28 23:59:{:09.6f}Z", "2024-02-28T23:59:{:09.6f}+01:00", "23:59:{:09.6f}"]
+)
+def test_dates_and_clocks(tmp_path: Path, form: str) -> None:
+    rows = "".join(f"{form.format(t)},{rest}\n" for t, rest in zip(T, lines(values=VALUES[:, 1:]).splitlines()))
+    (tmp_path / "a.csv").write_text(",".join(NAMES) + "\n" + rows)
+    log = Log.load(tmp_path / "a.csv")
+    same(log, tolerance=1e-8)
+    assert "t begins at" in said(log, "time")
+
+
+def test_dates_past_midnight_and_other_dates(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("t,q1,tau1\n2024-02-28T23:59:59.9,0,0\n2024-02-29T00:00:00,1,0\n2024-02-29T00:00:00.1,2,0\n")
+    np.testing.assert_allclose(Log.load(tmp_path / "a.csv").t, [0, 0.1, 0.2], atol=1e-9)
+    (tmp_path / "b.csv").write_text("t,q1,tau1\n31.01.2024 12:00:00,0,0\n31.01.2024 12:00:01,1,0\n")
+    with pytest.raises(InputError, match=r"row 1: t = '31.01.2024 12:00:00' is not a number \(a date\? those like 2024-01-31T"):
+        Log.load(tmp_path / "b.csv")
+
+
+def test_topics_echoed_as_text(tmp_path: Path) -> None:
+    """`rostopic echo -p` has names in columns of their own, `ros2 topic echo --csv` no header at all."""
+    robot = qddot.load("two_link")
+    names = robot.joint_names[::-1]
+    stamps = [divmod(round(t * 1e9), 10**9) for t in T]
+    head = ["%time", "header.seq", "header.frame_id", *(f"{key}{i}" for key in ("name", "position", "effort") for i in range(2))]
+    numbers = [
+        f"{q[1]},{q[0]}|{qd[1]},{qd[0]}|{tau[1]},{tau[0]}".split("|") for q, qd, tau in zip(DATA["q"], DATA["qd"], DATA["tau"])
+    ]
+    (tmp_path / "a.csv").write_text(
+        ",".join(head).replace("header", "field.header")
+        + "\n"
+        + "".join(
+            f"{EPOCH + s}{n:09d},{k},base,{','.join(names)},{x[0]},{x[2]}\n" for k, ((s, n), x) in enumerate(zip(stamps, numbers))
+        )
+    )
+    same(Log.load(tmp_path / "a.csv", robot), tolerance=1e-6)
+    (tmp_path / "b.csv").write_text(
+        "".join(f"{EPOCH + s},{n},base,{','.join(names)},{','.join(x)}\n" for (s, n), x in zip(stamps, numbers))
+    )
+    same(Log.load(tmp_path / "b.csv", robot), "t", "q", "qd", "tau")
+
+
+def test_angles_that_start_anew_after_a_turn(tmp_path: Path) -> None:
+    turning = np.column_stack([T, np.degrees(4 * T) % 360, np.degrees(DATA["q"][:, 0]) % 360, DATA["tau"]])
+    (tmp_path / "a.csv").write_text("t,q1 [deg],q2 [deg],tau1,tau2\n" + lines(values=turning))
+    log = Log.load(tmp_path / "a.csv")
+    np.testing.assert_allclose(log.q, np.column_stack([4 * T, DATA["q"][:, 0]]), atol=1e-9)
+    assert "joint1 jumps by a turn 1 times: counted on" in said(log, "angles")
+    np.testing.assert_allclose(np.concatenate([part.q for part in Log.chunks(tmp_path / "a.csv", rows=11)]), log.q, atol=1e-9)
+
+
+# arrays ---------------------------------------------------------------------------------------------------------------
+
+
+def test_matlab(tmp_path: Path) -> None:
+    from scipy.io import savemat
+
+    robot = qddot.load("two_link")
+    path = tmp_path / "a.mat"
+    q, tau, t = DATA["q"], DATA["tau"], DATA["t"]
+    names = np.array(robot.joint_names[::-1], dtype=object)
+    savemat(path, {"t": t, "q": q[:, ::-1], "tau": tau[:, ::-1], "joint_names": names})
+    same(Log.load(path, robot))
+    samples = np.zeros(SAMPLES, dtype=[(key, object) for key in ("time", "q", "tau")])
+    for k in range(SAMPLES):
+        samples[k] = (t[k], q[k], tau[k])
+    savemat(path, {"rec": samples})
+    same(Log.load(path))
+    cells = {key: np.empty(2, dtype=object) for key in ("q", "tau")}
+    for key, cell in cells.items():
+        for i in range(2):
+            cell[i] = DATA[key][:, i : i + 1]
+    savemat(path, {"t": t, **cells})
+    same(Log.load(path))
+    runs = np.zeros(2, dtype=[(key, object) for key in ("time", "q", "tau")])
+    runs[0], runs[1] = (t[:150], q[:150], tau[:150]), (t[150:], q[150:], tau[150:])
+    savemat(path, {"rec": runs})
+    with pytest.raises(InputError, match=r"rec.time holds 2 arrays: several recordings"):
+        Log.load(path)
+    savemat(path, {"t": t, "q": q, "tau": tau[:-1]})
+    with pytest.raises(InputError, match=r"no columns found for tau among t, q; left out tau \(299 long, not 300\)"):
+        Log.load(path)
+    savemat(path, {"data": VALUES})
+    same(Log.load(path, columns={"t": 0, "q": [1, 2], "tau": range(3, 5)}))
+
+
+def test_matlab_7_3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.mat"
+    path.write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + b"\0" * 512)
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "h5py", None)
+        with pytest.raises(MissingExtraError, match=r"-v7.*needs the package 'h5py': pip install 'qddot\[logs\]'"):
+            Log.load(path)
+    h5py = pytest.importorskip("h5py")
+    with pytest.raises(InputError, match=r"a.mat: damaged"):
+        Log.load(path)
+    robot = qddot.load("two_link")
+    with h5py.File(path, "w", userblock_size=512) as file:
+        for name, values in (("time", T[None]), ("q", DATA["q"].T[::-1]), ("tau", DATA["tau"].T[::-1])):
+            file.create_dataset(f"rec/{name}", data=values).attrs["MATLAB_class"] = np.bytes_("double")
+        names = file.create_dataset("joint_names", (2, 1), dtype=h5py.ref_dtype)
+        names.attrs["MATLAB_class"] = np.bytes_("cell")
+        for i, joint in enumerate(robot.joint_names[::-1]):
+            text = file.create_dataset(f"#refs#/{i}", data=np.array([[ord(letter)] for letter in joint], dtype=np.uint16))
+            text.attrs["MATLAB_class"] = np.bytes_("char")
+            names[i, 0] = text.ref
+    same(Log.load(path, robot))
+    with h5py.File(path, "w", userblock_size=512) as file:
+        file.create_dataset("T", data=np.zeros((6, 1), np.uint32)).attrs["MATLAB_object_decode"] = 3
+    with pytest.raises(InputError, match=r"T: a MATLAB object; save arrays: table2struct"):
+        Log.load(path)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["states/time"], file["states/position"], file["states/effort"] = DATA["t"], DATA["q"], DATA["tau"]
+    same(Log.load(tmp_path / "a.h5"))
+
+
+def test_numpy(tmp_path: Path) -> None:
+    robot = qddot.load("two_link")
+    names = np.array(robot.joint_names[::-1])
+    for turned in (False, True):
+        arrays = {key: values if values.ndim == 1 or not turned else values.T for key, values in FLIPPED.items()}
+        np.savez(tmp_path / "a.npz", **arrays, names=names)
+        same(Log.load(tmp_path / "a.npz", robot), "t", "q", "qd", "tau")
+    np.save(tmp_path / "a.npy", VALUES)
+    same(Log.load(tmp_path / "a.npy", columns={"t": 0, "q": [1, 2], "tau": [3, 4]}))
+    records = np.zeros(SAMPLES, dtype=[("time", "M8[ns]"), ("q", "f8", 2), ("tau", "f8", 2)])
+    records["time"] = np.datetime64("2024-01-01") + np.round(T * 1e9).astype("m8[ns]")
+    records["q"], records["tau"] = DATA["q"], DATA["tau"]
+    np.savez(tmp_path / "a.npz", log=records)
+    same(Log.load(tmp_path / "a.npz"))
+
+
+def test_parquet_of_joint_states(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as parquet
+
+    robot = qddot.load("two_link")
+    order = [[1, 0] if k % 2 else [0, 1] for k in range(SAMPLES)]
+    table = {
+        "header": [
+            {"stamp": {"sec": EPOCH + s, "nanosec": n}, "frame_id": "base"} for s, n in (divmod(round(t * 1e9), 10**9) for t in T)
+        ],
+        "name": [[robot.joint_names[i] for i in places] for places in order],
+        "position": [row[places].tolist() for row, places in zip(DATA["q"], order)],
+        "effort": [row[places].tolist() for row, places in zip(DATA["tau"], order)],
+    }
+    parquet.write_table(arrow.table(table), tmp_path / "a.parquet")
+    same(Log.load(tmp_path / "a.parquet", robot))
+    stamps = arrow.array((T * 1e9).round().astype("i8") + EPOCH * 10**9, arrow.timestamp("ns"))
+    parquet.write_table(
+        arrow.table({"stamp": stamps, "position": list(DATA["q"]), "effort": list(DATA["tau"])}), tmp_path / "b.parquet"
+    )
+    same(Log.load(tmp_path / "b.parquet"))
+    ragged = [row[: 1 + (k != 7)].tolist() for k, row in enumerate(DATA["q"])]
+    parquet.write_table(arrow.table({"t": T, "q": ragged, "tau": list(DATA["tau"])}), tmp_path / "c.parquet")
+    with pytest.raises(InputError, match=r"c.parquet: row 8: q holds 1 numbers, the first 2"):
+        Log.load(tmp_path / "c.parquet")
+
+
+# bags -----------------------------------------------------------------------------------------------------------------
+
+
+def message(k: int, names: tuple[str, ...], *values: np.ndarray) -> bytes:
+    """A JointState in CDR."""
+    out = bytearray(
+        struct.pack("<iI", EPOCH + k // 100, k % 100 * 10**7) + struct.pack("<I", 1) + b"\0\0\0\0" + struct.pack("<I", len(names))
+    )
+    for name in names:
+        out += b"\0" * (-len(out) % 4) + struct.pack("<I", len(name) + 1) + name.encode() + b"\0"
+    for array in values:
+        out += b"\0" * (-len(out) % 4) + struct.pack("<I", len(array))
+        if len(array):
+            out += b"\0" * (-len(out) % 8) + struct.pack(f"<{len(array)}d", *array)
+    return b"\0\1\0\0" + bytes(out)
+
+
+def bag(path: Path, topics: dict[str, list[bytes]]) -> Path:
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT, type TEXT, format TEXT, offered_qos_profiles TEXT)")
+        db.execute("CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER, timestamp INTEGER, data BLOB)")
+        for key, (topic, messages) in enumerate(topics.items(), 1):
+            db.execute("INSERT INTO topics VALUES (?, ?, 'sensor_msgs/msg/JointState', 'cdr', '- history: 3')", (key, topic))
+            db.executemany(
+                "INSERT INTO messages(topic_id, timestamp, data) VALUES (?, ?, ?)", [(key, k, m) for k, m in enumerate(messages)]
+            )
+    db.close()
+    return path
+
+
+def test_several_topics_and_a_gripper(tmp_path: Path) -> None:
+    robot = qddot.load("two_link")
+    arm = [message(k, robot.joint_names, DATA["q"][k], DATA["qd"][k], DATA["tau"][k]) for k in range(SAMPLES)]
+    wanted = [message(k, robot.joint_names, *np.zeros((3, 2))) for k in range(SAMPLES)]
+    path = bag(tmp_path / "a.db3", {"/wanted": wanted, "/joint_states": arm})
+    with pytest.raises(InputError, match=r"several topics of joint states: /wanted, /joint_states \(say which: topic="):
+        Log.load(path)
+    same(Log.load(path, topic="/joint_states"), "t", "q", "qd", "tau")
+    with pytest.raises(InputError, match=r"no topic '/joints', but these of joint states: /wanted, /joint_states"):
+        Log.load(path, topic="/joints")
+    gripper = [message(k, ("finger",), *np.zeros((3, 1))) for k in range(SAMPLES)]
+    both = bag(tmp_path / "b.db3", {"/joint_states": [one for pair in zip(gripper, arm) for one in pair]})
+    for log in (Log.load(both), Log.load(both, robot)):
+        same(log, "t", "q", "qd", "tau")
+        assert "messages of other joints on the same topic left out: finger" in said(log, "joints")
+
+
+def test_messages_that_lack_numbers(tmp_path: Path) -> None:
+    names = ("a", "b")
+    messages = [message(k, names, DATA["q"][k], [] if k == 5 else DATA["qd"][k], DATA["tau"][k]) for k in range(SAMPLES)]
+    path = bag(tmp_path / "a.db3", {"/joint_states": messages})
+    with pytest.raises(InputError, match=r"row 6: velocity of 0 joints, names of 2 \(repair=True"):
+        Log.load(path)
+    assert len(Log.load(path, repair=True)) == SAMPLES - 1
+
+
+def test_packed_messages(tmp_path: Path) -> None:
+    zstandard = pytest.importorskip("zstandard")
+    pack = zstandard.ZstdCompressor().compress
+    messages = [pack(message(k, ("a", "b"), DATA["q"][k], DATA["qd"][k], DATA["tau"][k])) for k in range(SAMPLES)]
+    same(Log.load(bag(tmp_path / "a.db3", {"/joint_states": messages})), "t", "q", "qd", "tau")
+
+
+# paths ----------------------------------------------------------------------------------------------------------------
+
+
+def test_paths(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(",".join(NAMES) + "\n" + lines())
+    assert len(Log.load(tmp_path.glob("*.csv")).segments) == 2
+    with pytest.raises(InputError, match="no files: the list of paths is empty"):
+        Log.load(tmp_path.glob("*.txt"))
+    with pytest.raises(InputError, match=r"not from ndarray"):
+        Log.load([VALUES])  # type: ignore[list-item]
+    with pytest.raises(InputError, match=r"the robot is a PosixPath|the robot is a WindowsPath"):
+        Log.load(qddot.load("two_link"), tmp_path / "a.csv")  # type: ignore[arg-type]
+    (tmp_path / "c.csv").write_text("time,q1,q2,tau1,tau2\n" + lines())
+    with pytest.raises(InputError, match=r"c.csv: no column 't', which the first file has.*add the logs"):
+        Log.load([tmp_path / "a.csv", tmp_path / "c.csv"])
+
+
+def test_files_beside_each_other_share_a_clock(tmp_path: Path) -> None:
+    robot = qddot.load("two_link")
+    first, second = robot.joint_names
+    for shift in (0.0, 0.5):
+        for name, key, order in (("q", "q", (second, first)), ("tau", "tau", (first, second))):
+            values = np.column_stack([T + (shift if key == "tau" else 0), DATA[key] if key == "tau" else DATA[key][:, ::-1]])
+            (tmp_path / f"{name}.csv").write_text(f"time,{','.join(order)}\n" + lines(values=values))
+        files = {"q": tmp_path / "q.csv", "tau": tmp_path / "tau.csv"}
+        if not shift:
+            same(Log.load(files, robot))
+            continue
+        with pytest.raises(InputError, match=r"tau.csv: its times are not those of the other files"):
+            Log.load(files, robot)
