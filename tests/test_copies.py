@@ -176,9 +176,8 @@ def test_a_robot_as_read_keeps_its_motors():
 
 def test_identification_knows_the_coupled_motors():
     """They are taken as described: what is found is the rest, and the robot that is made of it needs the measured torques."""
-    from qddot.identify.identified import identified_robot
-
     from qddot.identify import Columns
+    from qddot.identify.physical.identified import identified_robot
 
     arm, rng = differential(), np.random.default_rng(0)
     motion = rng.normal(size=(3, 60, 3))
