@@ -907,9 +907,10 @@ class Robot:
                 batch of randomised robots.
             events: a function of (t, q, qd), or several: where it crosses zero, its name and the time go to `events` of the result.
                 As with SciPy, it may have attributes `terminal` (True ends the simulation) and `direction` (1 up, -1 down).
-            method: `"rk4"` (fixed steps of order four, compiled; the only one for batches besides the next), `"variational"`
-                (fixed steps that keep the energy near its value for good; no dry friction, stops or external forces), or one of
-                SciPy's adaptive `"RK45"`, `"DOP853"` and `"Radau"` (implicit, for stiff robots), which locate every event.
+            method: with fixed steps, also for batches, `"rk4"` (order four, compiled), `"variational"` (order two, keeps the energy
+                near its value for good; no dry friction, stops or external forces) or `"euler"` (explicit, order one: to be
+                learnt from, since its energy grows); or one of SciPy's adaptive `"RK45"`, `"DOP853"` and `"Radau"` (implicit,
+                for stiff robots), which locate every event.
             step: longest fixed step, and where `t` is a final time, between two samples, s.
             every: keep each k-th sample only, and the last.
             rtol, atol: tolerances of adaptive methods.

@@ -10,7 +10,7 @@ import qddot
 from qddot import Builder, InputError, IntegrationError, SingularityError
 from qddot.constraints.enforced import Enforced
 from qddot.simulate.dynamics import Dynamics, Forces
-from qddot.simulate.fixed_step import RungeKutta
+from qddot.simulate.fixed_step import FixedStep
 from qddot.simulate.friction import DryFriction
 from qddot.simulate.modes import Switching
 from qddot.simulate.torque import Torque
@@ -25,9 +25,9 @@ def start(name):
     return robot, q, robot.project_velocity(q, np.linspace(1, 2, robot.nv))
 
 
-def runge_kutta(robot, constraints=None, torque=None) -> RungeKutta:
+def runge_kutta(robot, constraints=None, torque=None) -> FixedStep:
     dynamics = Dynamics(robot, Forces(robot), None, Enforced(robot._evaluate, constraints))
-    return RungeKutta(robot, Switching(robot, dynamics, DryFriction(robot), False), Torque(robot, torque, np.zeros(1), (), True))
+    return FixedStep(robot, Switching(robot, dynamics, DryFriction(robot), False), Torque(robot, torque, np.zeros(1), (), True))
 
 
 def check(robot, motion):

@@ -254,8 +254,6 @@ def test_variational_steps_say_what_they_cannot(arm):
     assert 0.1 < caught.value.time < 1.0
     free = swing.simulate([1.0], None, 2.0, method="variational", stops=False)
     assert free.q.min() < -0.9
-    with pytest.raises(IntegrationError, match="the implicit step has no solution"):
-        qddot.load("acrobot").simulate([0.5, 0.2], None, 1.0, method="variational", step=0.2)
 
 
 def test_variational_steps_far_from_zero(ur5):

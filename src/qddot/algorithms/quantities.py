@@ -178,6 +178,9 @@ STEPS: dict[str, Quantity] = {
     "variational_step": Quantity(
         ("q", "p", "tau", "dt"), {"q_next": 1, "p_next": 1, "qd_next": 1, "margins": 1}, in_coordinates(steps.variational_step)
     ),
+    "variational_terms": Quantity(
+        ("q", "v", "direction", "dt"), {"P": 1, "F": 1, "dP": 1, "dF": 1}, in_coordinates(steps.variational_terms)
+    ),
 }
 """What a simulation advances by; `dt` has one element."""
 

@@ -6,19 +6,25 @@ from collections.abc import Callable
 
 from qddot.algorithms.coriolis import coriolis_matrix
 from qddot.algorithms.drives import spring_torque
-from qddot.algorithms.factor import factor
+from qddot.algorithms.factor import Matrix, factor
 from qddot.algorithms.forward_dynamics import METHODS, Accelerations, held_bodies
 from qddot.algorithms.inverse_dynamics import Wrenches, gravity_torque
 from qddot.algorithms.kinematics import Scalars, coordinate_rates
 from qddot.algorithms.mass_matrix import mass_matrix
+from qddot.algorithms.moving import Moving, MovingField, moving
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
+from qddot.model.spatial import map_scalars
 
 ITERATIONS = 8
 """Of the implicit step: each gains a factor of the order of (step times fastest rate) squared."""
 
 CONVERGED = 64
 """The last correction of the implicit step is below this many rounding errors of the velocity, or there is no result."""
+
+CONTRACTION = 0.25
+"""The second correction is shorter than the first by this factor at least: else they may lead to another solution than that of
+short steps."""
 
 
 def rk4_step(
@@ -79,30 +85,58 @@ def variational_step(
     """
     h = dt[0]
     solved = factor(mass_matrix(model, q))
-    v = solved.solve(p)
-    correction: list[Scalar] = []
+    v = begin = solved.solve(p)
+    corrections: list[list[Scalar]] = []
     for k in range(ITERATIONS):
         middle = along(q, v, h / 2)
-        M, force = mass_matrix(model, middle), lagrangian_gradient(model, middle, v)
-        momentum = [sum((m * x for m, x in zip(row, v)), 0) for row in M]
+        M, C = mass_matrix(model, middle), coriolis_matrix(model, middle, v)
+        momentum, force = times(M, v), lagrangian_gradient(model, middle, v, C)
         rest = [a + (f + t) * (h / 2) - b for a, f, t, b in zip(p, force, tau, momentum)]
         if k == 0:
             solved = factor(M)
-        correction = solved.solve(rest)
-        v = along(v, correction, 1)
+        first = solved.solve(rest)  # of (M + h/2 (C - C^T))^-1 rest, to which the slope is equal up to h^2
+        turning = [(a - b) * (h / 2) for a, b in zip(times(C, first), times(transposed(C), first))]
+        corrections.append([a - b for a, b in zip(first, solved.solve(turning))])
+        v = along(v, corrections[k], 1)
     end = [2 * m - a for m, a in zip(momentum, p)]  # p1 - p0 is twice what the half step added to p0
-    turned = 1 + sum((x * x for x in middle), 0)  # M(m) is as well known as m, whose rounding grows with it
-    size = turned * sum((x * x for x in v), 0) * (CONVERGED * model.field.rounding) ** 2
-    margins = [size + model.field.rounding**4 - sum((x * x for x in correction), 0)]
+    tiny = lambda q, v: (1 + square(q)) * square(v) * (CONVERGED * model.field.rounding) ** 2  # noqa: E731  rounding of M grows with q
+    first, second, *_, last = map(square, corrections)
+    floor = tiny(q, [1.0, *begin])
+    margins = [tiny(middle, v) + model.field.rounding**4 - last, floor + first * CONTRACTION**2 - second]
     q1 = along(q, v, h)
     return q1, end, factor(mass_matrix(model, q1)).solve(end), margins
 
 
-def lagrangian_gradient(model: LiftedModel, q: Scalars, qd: Scalars) -> list[Scalar]:
+def variational_terms(
+    model: LiftedModel, q: Scalars, v: Scalars, direction: Scalars, dt: Scalars
+) -> tuple[list[Scalar], list[Scalar], list[Scalar], list[Scalar]]:
+    """`M(m) v` and `dL/dq(m, v)` of the implicit step at the midpoint `m = q + h/2 v`, and their slopes where v moves along
+    `direction`: exact, by the same text over scalars that move."""
+    h, still = dt[0], lambda x: x if isinstance(x, (int, float)) else moving(x)
+    inertias = [map_scalars(still, body.inertia) for body in model.bodies]  # numbers, or an input
+    lifted = LiftedModel(model.source, MovingField(model.field), inertias=inertias)
+    speed = [Moving(a, b) for a, b in zip(v, direction)]
+    middle = [Moving(a + b * (h / 2), c * (h / 2)) for a, b, c in zip(q, v, direction)]
+    momentum = [moving(x) for x in times(mass_matrix(lifted, middle), speed)]
+    force = [moving(x) for x in lagrangian_gradient(lifted, middle, speed, coriolis_matrix(lifted, middle, speed))]
+    return [x.x for x in momentum], [x.x for x in force], [x.dx for x in momentum], [x.dx for x in force]
+
+
+def lagrangian_gradient(model: LiftedModel, q: Scalars, qd: Scalars, C: Matrix) -> list[Scalar]:
     """dL/dq = C^T qd - g - springs, since Mdot = C + C^T."""
-    C, n = coriolis_matrix(model, q, qd), model.nv
-    turning = [sum((C[i][k] * qd[i] for i in range(n)), 0) for k in range(n)]
-    return [t - g - s for t, g, s in zip(turning, gravity_torque(model, q), spring_torque(model, q))]
+    return [t - g - s for t, g, s in zip(times(transposed(C), qd), gravity_torque(model, q), spring_torque(model, q))]
+
+
+def square(x: Scalars) -> Scalar:
+    return sum((a * a for a in x), 0)
+
+
+def times(matrix: Matrix, x: Scalars) -> list[Scalar]:
+    return [sum((a * b for a, b in zip(row, x)), 0) for row in matrix]
+
+
+def transposed(matrix: Matrix) -> Matrix:
+    return [list(column) for column in zip(*matrix)]
 
 
 def along(x: Scalars, direction: Scalars, h: Scalar) -> list[Scalar]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from qddot.compile.kernel import Kernel
 
 Inputs = dict[str, np.ndarray]
+Careful = Callable[[Inputs], Sequence[np.ndarray]]
 
 
 class Repeated:
@@ -32,7 +33,7 @@ class Repeated:
         what: str,
         kernel: Callable[[], Kernel],
         options: Options,
-        careful: Callable[[Inputs], Sequence[np.ndarray]] | None = None,
+        careful: Careful | None = None,
     ) -> None:
         self.evaluate, self.what, self.options, self.careful = evaluate, what, options, careful
         self.make = kernel

@@ -21,7 +21,7 @@ FEW = 64
 """Up to this many degrees of freedom the mass matrix may be the shorter way to forward dynamics."""
 
 
-INPUTS = ("q", "qd", "p", "qdd", "jerk", "snap", "tau", "sliding", "moving", "dt")
+INPUTS = ("q", "qd", "p", "v", "direction", "qdd", "jerk", "snap", "tau", "sliding", "moving", "dt")
 
 
 class Request(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 
 from qddot.errors import InputWarning, IntegrationError, SingularityError
 from qddot.simulate.events import Event, Moment, Watch
-from qddot.simulate.fixed_step import diverged
+from qddot.simulate.fixed_step import FIX, stopped
 from qddot.simulate.modes import TOUCH, Modes, Switching
 from qddot.simulate.torque import Torque
 
@@ -81,7 +81,7 @@ class Adaptive:
             if run.status < 0 or not np.isfinite(run.y).all():
                 came = len(run.t) - 1 if len(run.t) else None
                 when, last_qd = (t, qd) if came is None else (float(run.t[came]), run.y[self.robot.nq :, came])
-                raise diverged(self.robot, n + len(run.t), when, last_qd, f" ({method}: {run.message})")
+                raise stopped(self.robot, n + len(run.t), when, last_qd, why=f"{FIX} ({method}: {run.message})")
             states = [self.settled(y, modes) for y in np.reshape(run.y, (len(y0), -1)).T]
             for when, (q, qd) in zip(run.t, states):
                 if n < len(times) and when == times[n]:

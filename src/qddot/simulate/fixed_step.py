@@ -1,4 +1,4 @@
-"""Fixed steps of order four, one state or a batch.
+"""Fixed steps, of order four or of order one, one state or a batch.
 
 Where nothing has to be asked within a step it runs in one compiled kernel. A step begins by deciding what is stuck and what rests
 against a stop (`qddot.simulate.modes`); it ends by bringing to rest what turned round, and by impacts on stops.
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.compile.repeated import Inputs, Repeated
+from qddot.compile.repeated import Careful, Inputs, Repeated
 from qddot.errors import ConvergenceError, IntegrationError, SingularityError
 from qddot.simulate.dynamics import Dynamics, has_run_away, refuse_run_away
 from qddot.simulate.modes import Modes, Switching
@@ -25,18 +25,18 @@ Step = Callable[[float, np.ndarray, np.ndarray, float], State]
 """(t, q, qd, h) -> q and qd at t + h."""
 
 
-class RungeKutta:
-    """Steps of order four in each mode; events are found to the step.
+class FixedStep:
+    """Explicit steps of one of the `RULES` in each mode; events are found to the step.
 
     Args:
         robot: with its dry friction.
         switching: its modes, over the robot without dry friction.
     """
 
-    def __init__(self, robot: Robot, switching: Switching, torque: Torque) -> None:
-        self.robot, self.switching, self.torque = robot, switching, torque
+    def __init__(self, robot: Robot, switching: Switching, torque: Torque, method: str = "rk4") -> None:
+        self.robot, self.switching, self.torque, self.rule = robot, switching, torque, RULES[method]
         self.dynamics, constraints = switching.dynamics, switching.dynamics.constraints
-        self.is_compiled = torque.is_held and not self.dynamics.forces
+        self.is_compiled = method == "rk4" and torque.is_held and not self.dynamics.forces
         if constraints is None:
             self.is_compiled &= bool((switching.columns >= 0).all())
             self.plain = compiled_step(robot, self.dynamics, "rk4_step", method="auto")
@@ -63,7 +63,7 @@ class RungeKutta:
         return q, self.switching.hold(q, qd, resting)
 
     def advance(self, t: float, q: np.ndarray, qd: np.ndarray, h: float, modes: Modes | None) -> State:
-        """Kutta's four stages in one mode."""
+        """One step in one mode."""
         if not self.is_compiled:
             return self.stages(t, q, qd, h, modes)
         inputs: dict[str, Any] = {"q": q, "qd": qd, "tau": self.torque(t, q, qd), "dt": h}
@@ -90,7 +90,7 @@ class RungeKutta:
         return q, qd
 
     def stages(self, t: float, q: np.ndarray, qd: np.ndarray, h: float, modes: Modes | None) -> State:
-        """The same one by one, with a law that is asked in between."""
+        """The same stage by stage, with a law that is asked in each."""
 
         def accelerate(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
             tau = np.broadcast_to(self.torque(t, q, qd), qd.shape)
@@ -98,7 +98,7 @@ class RungeKutta:
                 return self.dynamics.accelerate(t, q, qd, tau)
             return self.switching.accelerate(t, q, qd, tau, modes)[0]
 
-        return kutta(self.robot, accelerate, t, q, qd, h)
+        return self.rule(self.robot, accelerate, t, q, qd, h)
 
     def careful(self, inputs: Inputs) -> State:
         """The same under constraints that have to be looked at in every stage."""
@@ -125,18 +125,26 @@ def kutta(robot: Robot, accelerate: Callable[..., np.ndarray], t: float, q: np.n
     return unit(q + (a1 + 2 * (a2 + a3) + a4) * (h / 6)), qd + (b1 + 2 * (b2 + b3) + b4) * (h / 6)
 
 
-def compiled_step(robot: Robot, dynamics: Dynamics, quantity: str, **fixed: str) -> Repeated:
-    """A step of the robot without constraints."""
+def euler(robot: Robot, accelerate: Callable[..., np.ndarray], t: float, q: np.ndarray, qd: np.ndarray, h: Any) -> State:
+    """Along the slopes at the beginning, `q + h qd` and `qd + h qdd`: of order one, and the energy of what swings grows."""
+    return robot.normalized(q + h * robot.configuration_rate(q, qd)), qd + h * accelerate(t, q, qd)
+
+
+RULES = {"rk4": kutta, "euler": euler}
+
+
+def compiled_step(robot: Robot, dynamics: Dynamics, quantity: str, careful: Careful | None = None, **fixed: str) -> Repeated:
+    """A step of the robot without constraints; `careful` takes it where the kernel says it cannot."""
     runtime = dynamics.parameters is not None
     make = lambda: robot._evaluate.kernel(quantity, np.dtype(float), fixed, runtime=runtime)  # noqa: E731
-    return Repeated(robot._evaluate, quantity, make, dynamics.options)
+    return Repeated(robot._evaluate, quantity, make, dynamics.options, careful)
 
 
 def guarded(robot: Robot, step: Step) -> Step:
     """A step that never returns what is not a number.
 
     Raises:
-        IntegrationError: the motion diverges.
+        IntegrationError: the motion diverges, or cannot go on.
     """
     count = 0
 
@@ -146,24 +154,28 @@ def guarded(robot: Robot, step: Step) -> Step:
         try:
             with np.errstate(over="raise", invalid="raise", divide="raise"):
                 end = step(t, q, qd, h)
-        except (FloatingPointError, SingularityError, ConvergenceError) as error:
-            raise diverged(robot, count, t, qd, f" ({error})" if str(error) else "") from error
+        except FloatingPointError as error:
+            raise stopped(robot, count, t, qd) from error
+        except (SingularityError, ConvergenceError) as error:
+            raise stopped(robot, count, t, qd, "cannot go on", str(error)) from error
         if has_run_away(*end):
-            raise diverged(robot, count, t, end[1])
+            raise stopped(robot, count, t, end[1])
         return end
 
     return advance
 
 
-def diverged(robot: Robot, step: int, t: float, qd: np.ndarray, why: str = "") -> IntegrationError:
-    """Which joint ran away."""
+FIX = "take a smaller step or an implicit method, or look at the forces"
+
+
+def stopped(robot: Robot, step: int, t: float, qd: np.ndarray, what: str = "diverges", why: str = FIX) -> IntegrationError:
+    """A motion that ended too early, and its fastest joint."""
     speed = np.where(np.isfinite(qd), abs(qd), np.inf)
     *state, column = (int(i) for i in np.unravel_index(speed.argmax(), speed.shape))
     joint = next(c.name for c in robot.model.mechanism.coordinates if column in c.v)
     where = f" of motion {state}" if state else ""
     return IntegrationError(
-        f"the motion diverges in step {step} after t = {t:g} s, at joint {joint!r}{where} (its speed is {speed.max():.3g}): "
-        f"take a smaller step or an implicit method, or look at the forces{why}",
+        f"the motion {what} in step {step} after t = {t:g} s, at joint {joint!r}{where} (its speed is {speed.max():.3g}): {why}",
         time=float(t),
         step=step,
         joint=joint,

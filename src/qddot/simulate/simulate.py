@@ -12,7 +12,7 @@ from qddot.errors import InputError, near_matches
 from qddot.simulate.adaptive import Adaptive
 from qddot.simulate.dynamics import FAST, Dynamics, Forces, has_run_away
 from qddot.simulate.events import Event, Moment, as_watches, march
-from qddot.simulate.fixed_step import RungeKutta, guarded
+from qddot.simulate.fixed_step import RULES, FixedStep, guarded
 from qddot.simulate.friction import DryFriction, without_dry_friction
 from qddot.simulate.modes import Switching
 from qddot.simulate.progress import shown
@@ -23,7 +23,7 @@ from qddot.simulate.variational import Variational
 if TYPE_CHECKING:
     from qddot.robot import Robot
 
-FIXED = ("rk4", "variational")
+FIXED = (*RULES, "variational")
 ADAPTIVE = ("RK45", "DOP853", "Radau")
 CLOSE = 1e-6  # a first state this far off its constraints is put onto them
 PARTED = 1e-9  # of a step or period: times this close are one
@@ -78,7 +78,7 @@ def simulate(
             raise InputError(f"method={method!r} follows one motion, q0 has shape {q.shape}: use method='rk4' for a batch")
         states = Adaptive(switching, law, watches, found).solve(q, qd, samples, method, rtol, atol)
     else:
-        advance = Variational(robot, switching, law) if method == "variational" else RungeKutta(robot, switching, law)
+        advance = Variational(robot, switching, law) if method == "variational" else FixedStep(robot, switching, law, method)
         grid = time_grid(times, step, law.period)
         states = march(guarded(robot, advance), q, qd, grid, np.isin(grid, samples), watches, found)
     times = samples

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.errors import InputError, IntegrationError, SingularityError
+from qddot.errors import InputError, IntegrationError
 from qddot.simulate.fixed_step import State, compiled_step
 from qddot.simulate.friction import DryFriction
+from qddot.simulate.implicit_step import ImplicitStep
 from qddot.simulate.modes import Switching
 from qddot.simulate.torque import Torque
 
@@ -29,12 +30,16 @@ class Variational:
             raise InputError(
                 'method="variational" needs joints whose qd is the rate of q: spherical and free joints have none such; use "rk4"'
             )
-        for what, given in (("dry friction", DryFriction(robot)), ("external forces or constraints", not dynamics.is_bare)):
+        constraints = dynamics.constraints
+        rolling = constraints is not None and not all(c.holonomic for c in constraints.constraints)
+        unknown = {"dry friction": DryFriction(robot), "external forces": dynamics.forces, "constraints of velocities": rolling}
+        for what, given in unknown.items():
             if given:
                 raise InputError(f'method="variational" does not know {what}: use "rk4" or an adaptive method')
         self.robot, self.switching, self.dynamics, self.torque = robot, switching, dynamics, torque
         self.has_friction = any(body.drive.viscous for body in robot.model.bodies)
-        self.kernel = compiled_step(robot, dynamics, "variational_step")
+        self.careful = ImplicitStep(robot._evaluate, constraints)
+        self.kernel = compiled_step(robot, dynamics, "variational_step", self.careful)
         self.q, self.p, self.steps = np.zeros(0), np.zeros(0), 0
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray, h: float) -> State:
@@ -48,10 +53,10 @@ class Variational:
         inputs: dict[str, Any] = {"q": q, "p": self.p, "tau": tau, "dt": h}
         if self.dynamics.parameters is not None:
             inputs["parameters"] = self.dynamics.parameters
-        try:
+        if self.dynamics.constraints is None:
             self.q, self.p, qd = self.kernel(**inputs)
-        except SingularityError:
-            raise FloatingPointError("the implicit step has no solution") from None
+        else:
+            self.q, self.p, qd = self.careful({name: rows(x, q) for name, x in inputs.items()})
         stopped = self.switching.at_stops(self.q) != 0
         if stopped.any():
             joint = self.switching.names[self.switching.shafts + int(np.argwhere(stopped)[0][-1])]
@@ -62,3 +67,9 @@ class Variational:
                 joint=joint,
             )
         return self.q, qd
+
+
+def rows(x: Any, q: np.ndarray) -> np.ndarray:
+    """A number or an array with the leading dimensions of q."""
+    x = np.atleast_1d(x)
+    return np.broadcast_to(x, (*q.shape[:-1], x.shape[-1]))
