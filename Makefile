@@ -3,41 +3,57 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 # Two workers share the cores; linear algebra that starts threads of its own would only get in their way.
 export OPENBLAS_NUM_THREADS := 1
-STAMP := .venv/.installed
-
-.PHONY: setup demo test test-all lint docs bench clean
-
-setup: $(STAMP)
-
+PIP := $(BIN)/python -m pip --disable-pip-version-check
 WEB := $(wildcard web/*.* web/.npmrc web/src/*)
+SOURCES := pyproject.toml constraints.txt hatch_build.py $(WEB)
 
-$(STAMP): pyproject.toml constraints.txt hatch_build.py $(WEB)
+.PHONY: help setup setup-tests demo test test-all lint docs package bench clean
+
+help: ## say what each target does
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: .venv/.qddot ## a virtual environment in .venv with qddot itself, enough for the demo (about 0.6 GB)
+
+setup-tests: .venv/.tests ## the same with Pinocchio, MuJoCo and all else that tests, checks and docs need (about 2.5 GB)
+
+.venv/bin/python:
 	$(PYTHON) -c "import sys; sys.exit('qddot needs Python 3.11 or newer, this is ' + sys.version.split()[0]) if sys.version_info < (3, 11) else None"
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[test,lint,docs]"
+	$(PYTHON) -m venv .venv
+
+.venv/.qddot: $(SOURCES) | .venv/bin/python
+	@echo "Installing qddot and what it needs into .venv: numpy, scipy, sympy, LLVM and FLINT, about 0.6 GB."
+	$(PIP) install --constraint constraints.txt --editable .
 	touch $@
 
-demo: setup
+.venv/.tests: $(SOURCES) | .venv/bin/python
+	@echo "Installing qddot, its extras, oracles and checkers into .venv: about 2.5 GB, a few minutes."
+	$(PIP) install --constraint constraints.txt --editable ".[test,lint,docs]"
+	touch .venv/.qddot $@
+
+demo: setup ## a textbook arm beside its printed figures, then a 7R arm from a URDF with 4096 states
 	$(BIN)/python examples/demo.py
 
-test: lint
+test: lint ## every check but the slow ones: style, types, layers, tests, examples in the docs
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 	$(BIN)/python -m pytest --doctest-modules src/qddot --doctest-glob="*.md" README.md docs
 
-test-all: lint
+test-all: lint ## the slow ones too: other processors by emulation, memory checked by valgrind
 	$(BIN)/python -m pytest -n 2
 	$(BIN)/python -m pytest --doctest-modules src/qddot --doctest-glob="*.md" README.md docs
 
-lint: setup
+lint: setup-tests ## style, types and layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-docs: setup
+docs: setup-tests ## the documentation, in docs/_build/html
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build/html
 
-bench:
+package: .venv/bin/python ## source archive, wheel and bill of materials in dist/, checked, and installed in an empty environment
+	.ci/package
+
+bench: ## speed beside other libraries, in an environment of its own
 	PYTHON=$(PYTHON) benchmarks/setup.sh
 	.venv-bench/bin/python benchmarks/speed.py
 	.venv-bench/bin/python benchmarks/operations.py
@@ -48,5 +64,5 @@ bench:
 	.venv-bench/bin/python benchmarks/identification.py
 	.venv-bench/bin/python benchmarks/found_again.py
 
-clean:
+clean: ## delete everything that make has made
 	rm -rf .venv .venv-bench build dist docs/_build .pytest_cache .ruff_cache .hypothesis
