@@ -293,3 +293,18 @@ def test_the_callers_floating_point_settings_do_not_matter(ball):
 def test_a_frame_is_a_name(robot):
     with pytest.raises((InputError, UnknownNameError)):
         robot.jacobian(Z, frame=["body_1"])
+
+
+def test_where_the_processors_flags_are_lost_all_is_looked_at(robot, monkeypatch):
+    """Valgrind and some emulators keep no flags."""
+    good = robot.inverse_dynamics(np.ones((20, 2)), Z, Z)
+    monkeypatch.setattr("qddot.compile.evaluate.are_raised", lambda: False)
+    monkeypatch.setattr("qddot.compile.flags.RAISING.settings", {"all": "ignore"})
+    monkeypatch.setattr("qddot.compile.flags.RAISING.free", [])
+    np.testing.assert_array_equal(robot.inverse_dynamics(np.ones((20, 2)), Z, Z), good)
+    bad = np.ones((20, 2))
+    bad[7, 1] = np.nan
+    with pytest.raises(InputError, match=r"q\[7, 1\] is nan"):
+        robot.inverse_dynamics(bad, Z, Z)
+    with pytest.raises(SingularityError, match="not finite"):
+        robot.inverse_dynamics(np.ones((20, 2)), np.full(2, 1e200), Z)

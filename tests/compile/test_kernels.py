@@ -229,7 +229,11 @@ def test_out_of_a_robot_without_joints():
     stone.transform([], "base", out=out)
     np.testing.assert_array_equal(out, np.eye(4))
     assert stone.integrate(np.zeros((5, 0)), np.zeros((5, 0))).shape == (5, 0)
-    assert stone.casadi("mass_matrix").size_out(0) == (0, 0)
+
+
+def test_casadi_of_a_robot_without_joints():
+    pytest.importorskip("casadi")
+    assert qddot.Builder("stone").robot().casadi("mass_matrix").size_out(0) == (0, 0)
 
 
 def test_casadi_has_no_margins(robot):

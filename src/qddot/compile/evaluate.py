@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from qddot.compile.arrays import as_array, check_configuration, extent
-from qddot.compile.flags import IGNORING, RAISING
+from qddot.compile.flags import IGNORING, RAISING, are_raised
 from qddot.compile.threads import thread_count
 from qddot.errors import InputError, SingularityError, near_matches
 from qddot.model.configuration import neutral
@@ -155,6 +155,8 @@ class Evaluator:
             if any(overlap(a, b) for a in rooms for b in arrays):
                 arrays = [a.copy() for a in arrays]  # they may be needed again
         try:
+            if check and not are_raised():
+                raise FloatingPointError
             results = (RAISING if check else IGNORING).run(kernel.run, arrays, out, threads)
         except FloatingPointError:
             doubtful = True
