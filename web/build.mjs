@@ -1,4 +1,4 @@
-// node build.mjs OUTPUT.js: bundle src/main.ts with its libraries, and their licences, into one classic script.
+// node build.mjs OUTPUT.js: bundle src/main.ts with its libraries, and their licences, into one classic script; OUTPUT.css beside it.
 import { readFile, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 
@@ -12,7 +12,6 @@ const made = await build({
   target: "es2022",
   charset: "ascii",
   legalComments: "none",
-  loader: { ".css": "text" },
   metafile: true,
   write: false,
   outfile,
@@ -27,3 +26,6 @@ for (const name of [...packages].sort()) {
 const text = `/*!\n${notice.replaceAll("*/", "* /")}*/\n${made.outputFiles[0].text}`;
 if (/<\/script|<!--/i.test(text)) throw new Error("the bundle would end the script element it is put in");
 await writeFile(outfile, text);
+const sheets = ["node_modules/uplot/dist/uPlot.min.css", "src/style.css"];
+const style = await build({ stdin: { contents: sheets.map((x) => `@import "./${x}";`).join("\n"), resolveDir: ".", loader: "css" }, bundle: true, minify: true, write: false });
+await writeFile(outfile.replace(/\.js$/, ".css"), style.outputFiles[0].text);

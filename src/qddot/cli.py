@@ -14,6 +14,7 @@ import numpy as np
 import qddot
 from qddot.algorithms.quantities import QUANTITIES
 from qddot.errors import QddotError, near_matches, unknown_name
+from qddot.formats import symbol_values
 from qddot.formats.expression import Scope
 
 FORMS = (
@@ -410,6 +411,25 @@ def export_js(
     chosen = {**dict(options), **({"frame": frame} if frame is not None else {}), **({"wrench": True} if wrench else {})}
     with plainly():
         click.echo(str(qddot.load(robot, **how).export_js(file, list(quantities), **chosen)))
+
+
+@main.command()
+@click.argument("robot", type=RobotName())
+@click.option("--output", "-o", type=click.Path(dir_okay=False), help="The .html file to write; without it the browser opens.")
+@robot_options
+def explore(robot: str, output: str | None, **how: Any) -> None:
+    """Show ROBOT as an interactive page: one HTML file that needs no server.
+
+    \b
+    qddot explore two_link
+    qddot explore panda.urdf -o panda.html
+    """
+    with plainly():
+        found, values = qddot.load(robot, **how), symbol_values(robot)
+        letters = qddot.load(robot, symbolic=True, **how) if values else found
+        used = {name: x for name, x in values.items() if name in map(str, letters.symbols)}
+        page = letters.explore(output, values=used) if used else found.explore(output)
+    click.echo(output or repr(page))
 
 
 # identification -------------------------------------------------------------------------------------------------------

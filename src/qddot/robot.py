@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from qddot.compile.kernel import Kernel
+    from qddot.explore.show import Page
     from qddot.graph.program import Operations, Program
     from qddot.identify.excitation.plan import Excitation
     from qddot.identify.fit import Fit
@@ -863,6 +864,34 @@ class Robot:
         from qddot.symbolic.properties import Properties
 
         return Properties(self.model, limits, effort)
+
+    # looking at it ----------------------------------------------------------------------------------------------------
+
+    def explore(
+        self, path: str | Path | None = None, *, q: ArrayLike | None = None, values: Mapping[Any, float] | None = None
+    ) -> Page:
+        """The robot as an interactive page that needs no server: it moves, computes and shows its equations by itself.
+
+            robot.explore()              # opens the browser; inside a notebook the page is shown there
+            robot.explore("arm.html")    # one file, which works from disk, by mail and on a web site
+
+        Args:
+            path: of the file to write; None: show it now.
+            q: configuration (nq,) to start with; a bent one within the limits if None.
+            values: numbers for the symbols of a robot that holds some; its equations are then shown in these letters.
+
+        Raises:
+            NoAssetError: this installation was built without the page; the message says how to get it.
+            UnboundSymbolError: the robot holds symbols without values.
+            InputError: a q of another shape, a robot without joints, or a file that is not .html.
+        """
+        from qddot.explore.page import page
+        from qddot.explore.show import Page, shown
+
+        named = {str(name): float(x) for name, x in (values or {}).items()}
+        robot = self.subs(named) if named else self
+        html = page(robot, letters=self.model if named else None, values=named, q=q)
+        return shown(Page(html, self.name), path)
 
     # motion -----------------------------------------------------------------------------------------------------------
 

@@ -1,1 +1,244 @@
-export const version = 1;
+/** The explorer: a robot, its equations and its motion in one page. Everything is computed here, by the programs Python traced. */
+import { Vector3 } from "three";
+import { Compass } from "./compass";
+import { Controls } from "./controls";
+import { announce, copy, el } from "./dom";
+import { reach } from "./inverse";
+import { Lens, type LensData } from "./lens";
+import type { Data, Kernels } from "./model";
+import { NumbersPanel } from "./numbers";
+import { Physics } from "./physics";
+import { asPython } from "./python";
+import { ellipsoidAt, View3D, type Grabbed } from "./scene";
+import { Simulation } from "./simulation";
+import { State } from "./state";
+
+/** Text of a script element that is data. */
+const text = (id: string) => document.getElementById(id)!.textContent!;
+
+async function unpacked(base64: string): Promise<unknown> {
+  const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+}
+
+export function start(kernels: Kernels): void {
+  const data = JSON.parse(text("robot")) as Data;
+  const app = new App(data, kernels);
+  void unpacked(text("equations")).then((found) => app.lens.load(found as LensData));
+}
+
+class App {
+  readonly state: State;
+  readonly physics: Physics;
+  readonly view: View3D;
+  readonly controls: Controls;
+  readonly numbers: NumbersPanel;
+  readonly lens: Lens;
+  readonly simulation: Simulation;
+  frames = 0;
+  /** ms of the main thread that the last frame took. */
+  work = 0;
+  private due = false;
+  private last = 0;
+  private grabbed: Grabbed | null = null;
+  private mouse: Vector3 | null = null;
+  private saving = 0;
+  private readonly compass = new Compass();
+  private readonly hint = el("div", { class: "hint", role: "tooltip" });
+
+  constructor(readonly data: Data, readonly kernels: Kernels) {
+    const root = document.getElementById("app")!;
+    const left = el("div", { class: "panel controls", "aria-label": "controls", role: "region" }), scene = el("div", { class: "scene" });
+    const player = el("div", { class: "motion empty" }), centre = el("div", { class: "centre", role: "region", "aria-label": "the robot" }, scene, player);
+    const right = el("div", { class: "panel numbers", "aria-label": "numbers", role: "region" }), below = el("div", { class: "lens", "aria-label": "equation lens", role: "region" });
+    const facts = `${data.nv} ${data.nv === 1 ? "degree" : "degrees"} of freedom`;
+    root.replaceChildren(el("header", {}, el("h1", {}, data.name), el("span", { class: "facts" }, facts), el("span", { class: "keys" }, "space play · R reset · F fit · P copy as Python")), el("main", {}, centre, left, right, below));
+    this.state = new State(data);
+    this.physics = new Physics(data, kernels);
+    this.state.read(location.hash);
+    this.physics.world = this.state.world;
+    this.view = new View3D(data, this.physics, scene, () => this.schedule());
+    this.controls = new Controls(data, this.state, left, { edited: (v) => this.edited(v), reset: () => this.reset(), fit: () => this.fit(), copyPython: () => void copy(asPython(data, this.state), "Python") });
+    this.numbers = new NumbersPanel(data, this.physics, right, (choice) => this.choose(choice));
+    this.lens = new Lens(data, this.state, below, (choice) => this.choose(choice), () => this.schedule());
+    const { M, c, g, spring, friction } = this.physics, computed: Record<string, Float64Array> = { coriolis_torque: c, gravity_torque: g, spring_torque: spring, friction_torque: friction };
+    this.lens.fallback = (quantity, row, column) => (quantity === "mass_matrix" ? M[row * data.nv + column] : (computed[quantity]?.[row] ?? NaN));
+    this.simulation = new Simulation(data, this.physics, this.state, player, () => this.schedule());
+    scene.append(this.compass.root, this.hint);
+    if (data.isClosed) this.physics.close(this.state.q, this.state.qd);
+    this.physics.place(this.state.q);
+    this.view.update(this.state, null, null);
+    this.view.fit();
+    this.listen(scene);
+    this.schedule();
+    Object.assign(globalThis, { explorerApp: this });
+  }
+
+  // what happens -----------------------------------------------------------------------------------------------------------
+
+  private listen(scene: HTMLElement): void {
+    new ResizeObserver(() => {
+      this.view.resize();
+      this.simulation.resize();
+      this.schedule();
+    }).observe(scene);
+    window.addEventListener("hashchange", () => {
+      this.state.read(location.hash);
+      this.simulation.edited();
+      this.schedule();
+    });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+      this.simulation.recolor();
+      this.schedule();
+    });
+    window.addEventListener("keydown", (event) => this.key(event));
+    scene.addEventListener("pointerdown", (event) => this.down(event), { capture: true });
+    scene.addEventListener("pointermove", (event) => this.move(event));
+    for (const name of ["pointerup", "pointercancel"] as const) scene.addEventListener(name, () => this.up());
+  }
+
+  private key(event: KeyboardEvent): void {
+    const target = event.target as HTMLElement;
+    if (event.ctrlKey || event.metaKey || event.altKey || /^(SELECT|TEXTAREA)$/.test(target.tagName) || (target instanceof HTMLInputElement && target.type === "text")) return;
+    const inControl = /^(INPUT|BUTTON|SUMMARY)$/.test(target.tagName) || target.getAttribute("role") === "button";
+    if (event.key === " " && !inControl) this.simulation.toggle();
+    else if (event.key === "r") this.reset();
+    else if (event.key === "f") this.fit();
+    else if (event.key === "p") void copy(asPython(this.data, this.state), "Python");
+    else if (event.key === "0") this.simulation.rewind();
+    else return;
+    event.preventDefault();
+  }
+
+  private down(event: PointerEvent): void {
+    if (event.button !== 0) return;
+    this.grabbed = this.view.grab(event.clientX, event.clientY);
+    if (!this.grabbed || !this.view.orbit) return;
+    if (this.simulation.running && this.grabbed.kind === "joint") {
+      this.grabbed = null;
+      return;
+    }
+    this.view.orbit.enabled = false;
+    if (this.grabbed.kind === "joint") this.view.highlight(this.grabbed.body);
+    (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
+    event.stopPropagation();
+  }
+
+  private move(event: PointerEvent): void {
+    const { clientX: x, clientY: y } = event, { grabbed } = this;
+    if (!grabbed) {
+      const name = this.view.named(x, y), box = this.view.host.getBoundingClientRect();
+      this.hint.textContent = name;
+      this.hint.classList.toggle("visible", name !== "");
+      this.hint.style.left = `${x - box.left + 12}px`;
+      this.hint.style.top = `${y - box.top + 12}px`;
+      return;
+    }
+    if (grabbed.kind === "joint") {
+      const change = this.view.dragged(grabbed, x, y), column = this.data.bodies[grabbed.body].columns[0];
+      const k = this.data.coordinates.findIndex((c) => c.v === column);
+      if (change === null || k < 0) return;
+      const { lower, upper, stops } = this.data.coordinates[k];
+      const value = this.state.coordinate(k) + change;
+      this.state.setCoordinate(k, stops ? Math.min(Math.max(value, stops[0] ?? -Infinity), stops[1] ?? Infinity) : Math.min(Math.max(value, lower), upper));
+      this.edited(column);
+      return;
+    }
+    this.mouse = this.view.target(grabbed, x, y);
+    if (!this.mouse) return;
+    if (this.simulation.running) this.simulation.pull = this.pulling();
+    else if (reach(this.physics, this.state, [this.mouse.x, this.mouse.y, this.mouse.z])) this.edited();
+    this.schedule();
+  }
+
+  /** A spring from the tip to the mouse, as strong as the robot is heavy. */
+  private pulling(): (tip: Float64Array, velocity: Float64Array) => number[] {
+    const mass = Math.max(this.data.bodies.reduce((sum, x) => sum + x.mass, 0), 0.01), k = 60 * mass, d = 4 * mass, { mouse } = this;
+    return (tip, velocity) => (mouse ? [mouse.x, mouse.y, mouse.z].map((x, r) => k * (x - tip[r]) - d * velocity[r]) : [0, 0, 0]);
+  }
+
+  private up(): void {
+    this.grabbed = this.mouse = null;
+    this.simulation.pull = null;
+    if (this.view.orbit) this.view.orbit.enabled = true;
+    this.view.highlight(-1);
+    this.schedule();
+  }
+
+  private edited(column?: number): void {
+    if (this.data.isClosed && !this.simulation.running) {
+      const before = this.state.q.slice();
+      if (!this.physics.close(this.state.q, this.state.qd, column === undefined ? new Set() : new Set([column]))) {
+        this.state.q.set(before);
+        if (!this.physics.close(this.state.q, this.state.qd)) announce("The loop cannot close here.");
+      }
+    }
+    this.simulation.edited();
+    this.schedule();
+  }
+
+  private choose(choice: typeof this.state.lens): void {
+    this.state.lens = choice;
+    this.lens.rebuild();
+  }
+
+  private reset(): void {
+    this.simulation.stop();
+    this.state.read("");
+    this.state.q.set(this.data.start.q);
+    this.state.qd.set(this.data.start.qd);
+    this.simulation.edited();
+    if (this.simulation.recorded) this.simulation.rewind();
+    this.view.clearPath();
+    this.fit();
+    this.lens.rebuild();
+  }
+
+  private fit(): void {
+    this.view.fit();
+    this.schedule();
+  }
+
+  // a frame ----------------------------------------------------------------------------------------------------------------
+
+  schedule(): void {
+    if (this.due) return;
+    this.due = true;
+    requestAnimationFrame((now) => this.draw(now));
+  }
+
+  private draw(now: number): void {
+    this.due = false;
+    const began = performance.now(), { state, physics } = this, { world } = state;
+    this.simulation.tick(this.last ? (now - this.last) / 1000 : 0);
+    this.last = this.simulation.running ? now : 0;
+    physics.place(state.q);
+    physics.evaluate(state.q, state.qd);
+    const { inertial, tau } = physics.torques(state.qd, state.qdd);
+    const ellipsoid = ellipsoidAt(physics, state.view.ellipsoid);
+    this.controls.update();
+    this.numbers.update(state, inertial, tau, ellipsoid);
+    this.lens.warn(world.payload > 0 || world.gravity.some((x, i) => x !== this.data.gravity[i]));
+    this.lens.update(state);
+    this.simulation.update();
+    this.view.update(state, ellipsoid, this.simulation.pull ? this.mouse : null);
+    this.compass.update(this.view.onScreen(state.world.gravity), Math.hypot(...state.world.gravity));
+    this.view.render();
+    this.work = performance.now() - began;
+    if (!this.frames++) document.documentElement.dataset.ready = String(Math.round(performance.now()));
+    if (this.simulation.running) this.schedule();
+    else this.save();
+  }
+
+  /** The state into the address, once it rests. */
+  private save(): void {
+    clearTimeout(this.saving);
+    this.saving = window.setTimeout(() => {
+      try {
+        history.replaceState(null, "", `#${this.state.fragment()}`);
+      } catch {
+        /* a frame without an address of its own */
+      }
+    }, 150);
+  }
+}

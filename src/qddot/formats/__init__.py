@@ -66,6 +66,16 @@ def load_model(
     return model.with_floating_base() if floating else model
 
 
+def symbol_values(source: str | os.PathLike[str]) -> dict[str, float]:
+    """The numbers that a description in our own text format gives for its symbols; none of any other."""
+    path = _path(source)
+    if path.suffix.lower() not in TEXT:
+        return {}
+    from qddot.formats.text import read_values
+
+    return read_values(path)
+
+
 def _path(source: str | os.PathLike[str]) -> Path:
     """The file that is meant."""
     if isinstance(source, str) and ("\n" in source or source.lstrip().startswith("<")):

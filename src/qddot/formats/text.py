@@ -89,6 +89,13 @@ SHAPES = {
 }
 
 
+def read_values(path: str | Path) -> dict[str, float]:
+    """What the file says its symbols stand for."""
+    _, root = _form(read_document(Path(path)))
+    keys = Keys(root, "robot", tuple(root.value), Scope(symbols=()))
+    return dict(_values(keys)) if "values" in keys else {}
+
+
 def read_text(path: str | Path, *, strict: bool = False, gravity: Sequence[Scalar] | None = None, symbolic: bool = False) -> Model:
     """The robot in a .toml, .json or .yaml file of our own schema.
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.animation import FuncAnimation
     from matplotlib.figure import Figure
 
+    from qddot.explore.show import Page
     from qddot.robot import Robot
 
 AT_ONCE = 20_000
@@ -176,6 +177,20 @@ class Trajectory:
 
         self._refuse_batch("an animation")
         return animate(self, path, fps)
+
+    def explore(self, path: str | Path | None = None) -> Page:
+        """The motion in the robot's interactive page, where it is played, scrubbed and taken apart (see `Robot.explore`).
+
+        Args:
+            path: of the file to write; None: show it in the browser, or in the notebook.
+        """
+        from qddot.explore.page import page
+        from qddot.explore.recording import Recording
+        from qddot.explore.show import Page, shown
+
+        self._refuse_batch("the page")
+        recording = Recording(self.t, self.q, self.qd, self.qdd, self.tau)
+        return shown(Page(page(self.robot, q=self.q[0], recording=recording), self.robot.name), path)
 
     def _refuse_batch(self, what: str) -> None:
         if self.q.ndim != 2:

@@ -1,0 +1,193 @@
+"""The closed forms the page shows: each entry as terms, which it can print (our MathML), evaluate (a tree) and copy.
+
+A tree is data, never code: a number, or a list that begins with what it is, such as `["*", 0.5, ["cos", ["q", 1]]]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from qddot.errors import QddotError
+from qddot.model.model import Model
+from qddot.symbolic.equations import Equations
+from qddot.symbolic.form import Form
+from qddot.symbolic.mathml import DOTS, MathmlPrinter, dotted, subscripted
+from qddot.symbolic.notation import GREEK, NOTATIONS
+from qddot.symbolic.presentation import Presentation, Style
+from qddot.symbolic.printing import Printer, printer_for
+from qddot.symbolic.tree import Call, Inverse, Node, Number, Power, Product, Sum, Symbol, Wave
+
+MANY = 12_000
+"""Terms of a quantity: with more of them it is not written out in the page."""
+
+LONG = 60
+"""Terms of an entry: with more of them, code is left to `Form.python` and `Form.c`."""
+
+LETTERED = 3
+"""Up to this many degrees of freedom the page also has the equations with letters for all numbers."""
+
+QUANTITIES = ("mass_matrix", "coriolis_matrix", "coriolis_torque", "gravity_torque", "friction_torque", "spring_torque")
+"""What the lens shows, each in the notation's own letter."""
+
+
+def lens(model: Model, letters: Model | None = None, values: Mapping[str, float] | None = None) -> dict[str, Any]:
+    """The closed forms in numbers, and in letters where the robot is small or has letters of its own.
+
+    Args:
+        letters: the same robot with symbols; None: numbers become the usual letters.
+        values: of the symbols, as `model` has them.
+    """
+    variants = [variant("numbers", Equations(model))]
+    if letters is not None:
+        variants.insert(0, variant("letters", Equations(letters), values))
+    elif model.mechanism.nv <= LETTERED:
+        variants.append(variant("letters", Equations(model, "all")))
+    return {"variants": variants, "notations": {name: notation(name) for name in NOTATIONS}}
+
+
+def notation(name: str) -> dict[str, str]:
+    """The letter of the joint variables, and of each quantity."""
+    book = NOTATIONS[name]
+    return {"variable": GREEK.get(book.variable, book.variable), **{x: glyph(book.quantities[x]) for x in SHOWN}}
+
+
+SHOWN = (*QUANTITIES, "inverse_dynamics")
+
+
+def glyph(letter: str) -> str:
+    """`tau_f` as `τ` and its subscript, with an underscore between."""
+    head, _, tail = letter.partition("_")
+    return GREEK.get(head, head) + (f"_{tail}" if tail else "")
+
+
+def variant(name: str, equations: Equations, own: Mapping[str, float] | None = None) -> dict[str, Any]:
+    writer = EntryWriter(equations)
+    forms: dict[str, Any] = {}
+    for quantity in QUANTITIES:
+        if quantity == "coriolis_matrix" and equations.nv > LETTERED + 1:
+            continue
+        forms[quantity] = quantity_data(writer, equations, quantity)
+    values = {name: float(x) for name, x in {**equations.values, **(own or {})}.items()}
+    return {"name": name, "notes": list(map(str, equations.notes)), "values": values, "quantities": forms}
+
+
+def quantity_data(writer: EntryWriter, equations: Equations, quantity: str) -> dict[str, Any]:
+    """Its entries, or why there are none."""
+    try:
+        found = getattr(equations, quantity)
+        form: Any = found() if callable(found) else found
+    except QddotError as error:
+        return {"missing": str(error)}
+    terms = sum(len(getattr(x, "num", x)) for x in form.entries.flat)
+    if terms > MANY:
+        return {"missing": f"{terms:,} terms in closed form, too many to read: robot.equations().{quantity} has them"}
+    return {"shape": list(form.shape), "entries": writer.entries(form)}
+
+
+class EntryWriter:
+    """Writes polynomials as entries of the lens, equal ones once."""
+
+    def __init__(self, equations: Equations) -> None:
+        self.equations = equations
+        self.presentation = Presentation(equations, Style())
+        self.mathml = PageMathml(equations, Style())
+        self.latex = printer_for("latex", equations, {})
+
+    def entries(self, form: Form) -> list[Any]:
+        """One for each entry, row by row; the number of an earlier one where they are equal."""
+        seen: dict[Node, int] = {}
+        found: list[Any] = []
+        for k, x in enumerate(form.entries.flat):
+            tree = self.presentation.entry(x)
+            if tree in seen:
+                found.append(seen[tree])
+                continue
+            seen[tree] = k
+            found.append(self.entry(Form(self.equations, np.array(x, dtype=object)), tree))
+        return found
+
+    def entry(self, form: Form, tree: Node) -> dict[str, Any]:
+        terms = tree.terms if isinstance(tree, Sum) else (tree,)
+        written = [self.signed_mathml(term) for term in terms]
+        data: dict[str, Any] = {
+            "terms": [[minus, text, encoded(term, self.mathml)] for (minus, text), term in zip(written, terms)],
+            "latex": self.latex.expression(tree),
+            "sympy": sympy_text(tree, self.mathml),
+        }
+        if len(terms) <= LONG:
+            data |= {"python": form.python(), "c": form.c()}
+        return data
+
+    def signed_mathml(self, term: Node) -> tuple[bool, str]:
+        return self.mathml._signed(term)
+
+
+class PageMathml(MathmlPrinter):
+    """Joint variables can be told from other letters, so that the page can write them in another notation."""
+
+    def symbol(self, x: Symbol) -> str:
+        if x.kind in DOTS:
+            return subscripted(dotted('<mi class="joint">q</mi>', DOTS[x.kind]), (str(x.index + 1),))
+        return super().symbol(x)
+
+    def fenced(self, x: str) -> str:
+        return f'<mrow><mo stretchy="false">(</mo>{x}<mo stretchy="false">)</mo></mrow>'
+
+
+def encoded(node: Node, printer: Printer) -> Any:
+    """A tree as plain data."""
+    inner = lambda x: encoded(x, printer)  # noqa: E731
+    match node:
+        case Number(value):
+            return float(value)
+        case Symbol(name, kind, index):
+            places = {"position": "q", "velocity": "qd", "acceleration": "qdd", "quaternion": "q"}
+            return [places[kind], index] if kind in places else ["letter", name]
+        case Wave(function, _):
+            return [function, inner(printer.angle(node))]
+        case Call(function, of):
+            return [function, *map(inner, of)]
+        case Inverse(of):
+            return ["/", inner(of)]
+        case Power(base, exponent):
+            return ["^", inner(base), exponent]
+        case Product(factors):
+            return ["*", *map(inner, factors)]
+        case Sum(terms):
+            return ["+", *map(inner, terms)]
+    raise TypeError(f"{node!r} is no node of a tree")
+
+
+def sympy_text(node: Node, printer: Printer) -> str:
+    """SymPy's own notation, exact: `Rational(49, 400)*cos(q2)`, with `q1, qd1, qdd1` for the joints."""
+    inner = lambda x: sympy_text(x, printer)  # noqa: E731
+    match node:
+        case Number(value):
+            return rational(value)
+        case Symbol(name, _, _):
+            return name
+        case Wave(function, _):
+            return f"{function}({inner(printer.angle(node))})"
+        case Call(function, of):
+            return f"{'Abs' if function == 'abs' else function}({', '.join(map(inner, of))})"
+        case Inverse(of):
+            return f"1/{grouped(of, inner)}"
+        case Power(base, exponent):
+            return f"{grouped(base, inner)}**{exponent}"
+        case Product(factors):
+            return "*".join(grouped(x, inner) if isinstance(x, (Sum, Inverse)) else inner(x) for x in factors)
+        case Sum(terms):
+            return " + ".join(map(inner, terms)).replace("+ -", "- ")
+    raise TypeError(f"{node!r} is no node of a tree")
+
+
+def grouped(node: Node, write: Callable[[Node], str]) -> str:
+    return write(node) if isinstance(node, (Symbol, Wave, Call)) else f"({write(node)})"
+
+
+def rational(x: Fraction) -> str:
+    return str(x.numerator) if x.denominator == 1 else f"Rational({x.numerator}, {x.denominator})"

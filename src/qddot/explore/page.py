@@ -1,0 +1,179 @@
+"""The page: one HTML file with everything in it, which allows itself its own scripts and nothing else."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+from collections.abc import Mapping
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.assets import asset, math_font_css
+from qddot.errors import InputError, QddotError
+from qddot.explore.lens import lens
+from qddot.explore.programs import page_programs, script, signatures
+from qddot.explore.scene import scene
+from qddot.model.lower import WORLD
+from qddot.model.model import Model
+from qddot.model.spatial import Transform
+
+if TYPE_CHECKING:
+    from qddot.explore.recording import Recording
+    from qddot.robot import Robot
+
+TIPS = 8
+"""Ends that can be chosen; a robot with more has them, and no further ones."""
+
+BENT = 0.6
+"""rad: where a hinge without limits starts, so that an arm is not stretched out."""
+
+
+def page(
+    robot: Robot,
+    *,
+    letters: Model | None = None,
+    values: Mapping[str, float] | None = None,
+    q: Any = None,
+    recording: Recording | None = None,
+) -> str:
+    """The explorer of a robot as one HTML document.
+
+    Args:
+        letters: the same robot with its symbols open, for the equations; `values` are what the symbols stand for.
+        q: configuration (nq,) to start with; a bent one within the limits if None.
+        recording: a motion to be played.
+
+    Raises:
+        NoAssetError: this installation lacks the page's script.
+        UnboundSymbolError: the robot still holds symbols.
+        InputError: a q of another shape, or a robot without joints.
+    """
+    bundle, style = asset("explorer.js").decode(), math_font_css() + asset("explorer.css").decode()
+    model = robot.model
+    if not robot.nv:
+        raise InputError(f"{robot.name} has no joints: there is nothing to explore")
+    tips = ends(model)
+    programs = page_programs(model, tips)
+    data = {
+        "name": robot.name,
+        "source": source(robot),
+        "nq": robot.nq,
+        "nv": robot.nv,
+        "start": {"q": start(robot, q).tolist(), "qd": [0.0] * robot.nv},
+        "gravity": [float(x) for x in model.gravity],
+        "parameters": robot.parameters()[: 10 * len(robot.body_names)].tolist(),
+        "hasFriction": any(drive_acts(body.drive) for body in model.bodies),
+        "isClosed": "loops" in programs,
+        "tips": [tip_data(model, name) for name in tips],
+        "sizes": signatures(programs),
+        "motion": None if recording is None else recording.data(),
+        "notes": [],
+        **scene(model),
+    }
+    run = f"explorer.start({script(programs)});"
+    equations = base64.b64encode(gzip.compress(plain_json(lens(model, letters, values)).encode(), 9, mtime=0)).decode()
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src {digest(bundle)} {digest(run)}",
+            f"style-src {digest(style)}",
+            "font-src data:",
+            "img-src data: blob:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    return TEMPLATE.format(
+        policy=policy,
+        title=escape(robot.name),
+        style=style,
+        robot=plain_json(data).replace("<", "\\u003c"),
+        equations=equations,
+        bundle=bundle,
+        run=run,
+    )
+
+
+TEMPLATE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<link rel="icon" href="data:,">
+<style>{style}</style>
+</head>
+<body>
+<div id="app"><noscript>This page computes everything itself, and needs JavaScript for it.</noscript></div>
+<div id="said" role="status" aria-live="polite"></div>
+<script type="application/json" id="robot">{robot}</script>
+<script type="text/plain" id="equations">{equations}</script>
+<script>{bundle}</script>
+<script>{run}</script>
+</body>
+</html>
+"""
+
+
+def plain_json(data: Any) -> str:
+    """Finite numbers only: what is not is an error here, and not a hole in the page."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
+
+
+def digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def source(robot: Robot) -> str:
+    """What `qddot.load` would be given: the description's file, or else the robot's name."""
+    places = [x.place for x in (*robot.model.links, *robot.model.joints) if x.place is not None and x.place.file]
+    return places[0].file if places else robot.name
+
+
+def start(robot: Robot, q: Any) -> np.ndarray:
+    """A configuration to begin with: limited joints in the middle, others bent; closed where the robot is."""
+    if q is not None:
+        return robot._evaluate.configuration("q", q)
+    found, limits = robot.neutral(), robot.limits
+    for c in robot.model.mechanism.coordinates:
+        if not c.single:
+            continue
+        low, high = limits.lower[c.q.start], limits.upper[c.q.start]
+        turns = c.kind != "prismatic"
+        free = BENT if turns else 0.0
+        found[c.q.start] = (low + high) / 2 if np.isfinite(low) and np.isfinite(high) else float(np.clip(free, low, high))
+    if any(c.active for c in robot.model.constraints):
+        try:
+            return robot.project(found)
+        except QddotError:
+            return robot.project(robot.neutral())
+    return found
+
+
+def drive_acts(side: Any) -> bool:
+    return bool(side.is_dry or side.viscous or side.stiffness)
+
+
+def ends(model: Model) -> list[str]:
+    """The frames at the ends of chains that move, the one that is meant by default first."""
+    try:
+        return [model.tip] if model.mechanism.frames[model.tip][0] != WORLD else []
+    except InputError:
+        inner = {joint.parent for joint in model.joints} | {frame.link for frame in model.frames}
+        moving = [name for name, (body, _) in model.mechanism.frames.items() if name not in inner and body != WORLD]
+        return moving[:TIPS]
+
+
+def tip_data(model: Model, name: str) -> dict[str, Any]:
+    """Where the frame is, and what a point mass of 1 kg there adds to the inertial parameters of its link."""
+    index, pose = model.mechanism.frames[name]
+    links = [body.index for body in model.bodies if body.is_link]
+    x, y, z = (float(v) for v in (model.bodies[index].link.inverse @ Transform(pose.R, pose.p)).p)
+    values = [1.0, x, y, z, y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y]
+    payload = {"at": 10 * links.index(index), "values": values} if index in links else None
+    return {"name": name, "frame": list(model.mechanism.frames).index(name), "body": index, "payload": payload}

@@ -1,0 +1,78 @@
+"""Where a page goes: into a file, a browser, or the notebook that asked for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import webbrowser
+from html import escape
+from pathlib import Path
+
+from qddot.errors import InputError
+
+HEIGHT = 860
+"""px: of the page inside a notebook."""
+
+
+class Page:
+    """The explorer as a document that stands alone; in a notebook it shows itself.
+
+    Attributes:
+        html: the whole document.
+    """
+
+    def __init__(self, html: str, name: str) -> None:
+        self.html, self.name = html, name
+
+    def save(self, path: str | Path) -> Path:
+        """Write the file, whole or not at all, and return its path.
+
+        Raises:
+            InputError: the name does not end in .html.
+        """
+        path = Path(path)
+        if path.suffix.lower() not in (".html", ".htm"):
+            raise InputError(f"{path.name!r} ends in {path.suffix!r}: a page is written to .html")
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            draft.write_text(self.html, encoding="utf-8", newline="\n")
+            os.replace(draft, path)
+        finally:
+            draft.unlink(missing_ok=True)
+        return path
+
+    def open(self) -> Path:
+        """Show it in the browser, from a file in the folder for temporary ones; returns the file's path."""
+        folder = Path(tempfile.mkdtemp(prefix="qddot-"))
+        path = self.save(folder / "explorer.html")
+        if not webbrowser.open(path.as_uri()):
+            print(f"no browser was found: open {path}", file=sys.stderr)
+        return path
+
+    def _repr_html_(self) -> str:
+        """A frame with the page in it: it keeps its own rules, and can reach nothing of the notebook."""
+        allowed = 'sandbox="allow-scripts" allow="clipboard-write"'
+        return f'<iframe {allowed} width="100%" height="{HEIGHT}" style="border:0" srcdoc="{escape(self.html)}"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"Page of {self.name!r}: {len(self.html) / 1e6:.2f} MB of HTML; .save('page.html') writes it, .open() shows it"
+
+
+def shown(page: Page, path: str | Path | None) -> Page:
+    """Into the file if there is one; otherwise a notebook shows the page itself, and elsewhere the browser opens."""
+    if path is not None:
+        page.save(path)
+    elif not in_notebook():
+        page.open()
+    return page
+
+
+def in_notebook() -> bool:
+    """True inside Jupyter, VS Code's notebooks and marimo."""
+    if "IPython" in sys.modules:
+        shell = sys.modules["IPython"].get_ipython()
+        if shell is not None and hasattr(shell, "kernel"):
+            return True
+    marimo = sys.modules.get("marimo")
+    return bool(marimo is not None and marimo.running_in_notebook())

@@ -1,0 +1,238 @@
+"""The page in a real browser: what it computes, what it shows, what it survives."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import qddot
+from tests.explore.test_page import HOSTILE
+
+SET = "(e, v) => { e.value = v; e.dispatchEvent(new Event('input', {bubbles: true})); }"
+FRAME = "async n => { while (explorerApp.frames <= n) await new Promise(requestAnimationFrame); }"
+
+
+def settled(page, act) -> None:
+    """Do something, and wait for the frame it causes."""
+    before = page.evaluate("explorerApp.frames")
+    act()
+    page.evaluate(FRAME, before)
+
+
+def held(page, names: str) -> dict:
+    """Arrays of the page's physics and state."""
+    inside = ", ".join(f"{x}: [...explorerApp.{'state' if x in ('q', 'qd', 'qdd') else 'physics'}.{x}]" for x in names.split())
+    return {k: np.array(v) for k, v in json.loads(page.evaluate(f"JSON.stringify({{{inside}}})")).items()}
+
+
+def cells(page, quantity: str) -> list[float]:
+    return page.locator(f"[data-entry^='{quantity},']").evaluate_all("xs => xs.map(x => Number(x.dataset.value))")
+
+
+def agrees(page, robot) -> None:
+    """Every number shown is the kernels' at the q and qd the page holds (a browser keeps 15 digits of a slider)."""
+    at = held(page, "q qd M c g kinetic potential poses")
+    q, qd = at["q"], at["qd"]
+    for name, want in (
+        ("mass_matrix", robot.mass_matrix(q)),
+        ("coriolis_torque", robot.coriolis_torque(q, qd)),
+        ("gravity_torque", robot.gravity_torque(q)),
+    ):
+        scale = max(1.0, np.abs(want).max())
+        assert np.abs(np.array(cells(page, name)) - want.ravel()).max() <= 1e-12 * scale, name
+    assert at["kinetic"][0] == pytest.approx(float(robot.kinetic_energy(q, qd)), abs=1e-12)
+    assert at["potential"][0] == pytest.approx(float(robot.potential_energy(q)), abs=1e-11)
+    tau = robot.inverse_dynamics(q, qd, held(page, "qdd")["qdd"])
+    assert np.abs(np.array(cells(page, "inverse_dynamics")) - tau).max() <= 1e-12 * max(1, np.abs(tau).max())
+
+
+@pytest.mark.parametrize("name", ["two_link", "arm7"])
+def test_every_slider_moves_numbers_that_are_the_kernels(opened, name):
+    robot = qddot.load(name)
+    page, rng = opened(robot), np.random.default_rng(0)
+    page.evaluate("document.querySelectorAll('details').forEach(x => x.open = true)")
+    sliders = page.locator(".controls details").nth(0).locator("input[type=range]").all()
+    sliders += page.locator(".controls details").nth(1).locator("input[type=range]").all()
+    sliders += page.locator(".controls details").nth(2).locator("input[type=range]").all()
+    assert len(sliders) == 3 * robot.nv
+    for slider in sliders:
+        low, high = (float(slider.get_attribute(x)) for x in ("min", "max"))
+        value = rng.uniform(low, high)
+        settled(page, lambda s=slider, v=value: s.evaluate(SET, v))
+        agrees(page, robot)
+
+
+def test_gravity_payload_and_friction_are_those_of_python(opened):
+    robot = qddot.load("puma560")
+    page = opened(robot, "q=0.1,0.2,0.3,0.4,0.5,0.6&qd=1,-1,0.5,0.2,0.1,-0.4&gravity=0,0,-1.62&payload=2.5")
+    at = held(page, "q qd M g friction")
+    moon = robot.with_gravity([0, 0, -1.62])
+    p = robot.jacobian(at["q"], reference="world_aligned")[3:]
+    assert np.abs(at["M"].reshape(6, 6) - (moon.mass_matrix(at["q"]) + 2.5 * p.T @ p)).max() <= 1e-12 * 10
+    assert np.abs(at["g"] - (moon.gravity_torque(at["q"]) - 2.5 * p.T @ moon.gravity)).max() <= 1e-12 * 50
+    assert np.abs(at["friction"] - robot.friction_torque(at["qd"])).max() <= 1e-12 * 10
+    settled(page, lambda: page.get_by_label("Friction").uncheck())
+    assert not held(page, "friction")["friction"].any()
+
+
+def test_the_lens_shows_the_ring_s_form_and_its_present_value(opened):
+    robot = qddot.load("two_link")
+    page = opened(robot, "q=0.3,1.1&qd=2,-1")
+    settled(page, lambda: page.locator("[data-entry='coriolis_torque,0,0']").click())
+    want = robot.equations().c[0]
+    total = float(page.locator("#formula").get_attribute("data-total"))
+    assert total == pytest.approx(robot.coriolis_torque([0.3, 1.1], [2, -1])[0], abs=1e-12)
+    plain = lambda text: "".join(text.split()).replace("\u2062", "").replace("\u2061", "")  # noqa: E731
+    shown = plain(page.locator("#formula math").first.text_content())
+    assert shown == "0.1225s2q˙2(2q˙1+q˙2)"
+    page.locator("[data-copy=LaTeX]").click()
+    page.locator("html[data-copied]").wait_for(state="attached")
+    assert page.evaluate("document.documentElement.dataset.copied") == want.latex()
+    settled(page, lambda: page.get_by_label("notation").select_option("craig"))
+    assert "θ" in page.locator("#formula math").first.text_content()
+    assert plain(page.locator(".left math").text_content()) == "V1="
+
+
+def test_tau_is_the_sum_of_terms_that_open(opened):
+    robot = qddot.load("two_link")
+    page = opened(robot, "q=0.3,1.1&qd=2,-1&qdd=3,4&lens=inverse_dynamics,1,0")
+    total = float(page.locator("#formula").get_attribute("data-total"))
+    assert total == pytest.approx(robot.inverse_dynamics([0.3, 1.1], [2, -1], [3, 4])[1], abs=1e-12)
+    settled(page, lambda: page.locator("#formula .term.gravity").click())
+    assert page.evaluate("explorerApp.state.lens.quantity") == "gravity_torque"
+
+
+def simulated(page, seconds: float) -> list[dict]:
+    """The samples of a motion, advanced step by step."""
+    page.evaluate(
+        "n => { for (let k = 0; k < n; k++) if (!explorerApp.simulation.advance()) throw new Error('stopped') }",
+        round(seconds * 1000),
+    )
+    sample = "({t: s.t, q: [...s.q], qd: [...s.qd], E: s.kinetic + s.potential})"
+    return json.loads(page.evaluate(f"JSON.stringify(explorerApp.simulation.samples.map(s => {sample}))"))
+
+
+@pytest.mark.parametrize("name", ["two_link", "five_bar"])
+def test_the_simulation_is_python_s(opened, name):
+    robot = qddot.load(name)
+    page = opened(robot)
+    samples = simulated(page, 1.5)
+    motion = robot.simulate(samples[0]["q"], None, 1.5)
+    assert samples[-1]["t"] == pytest.approx(1.5)
+    assert np.abs(np.array(samples[-1]["q"]) - motion.q[-1]).max() <= 1e-6
+    drift, want = (np.ptp(x) for x in ([s["E"] for s in samples], motion.energy))
+    assert drift <= 2 * want + 1e-9
+
+
+def test_dry_friction_holds_and_stops_stop(opened):
+    drive = qddot.Drive(coulomb=5.0)
+    build = qddot.Builder("dry").body("a", "base", axis=(0, 1, 0), mass=1, com=(0.3, 0, 0), drive=drive)
+    robot = build.body("b", "a", xyz=(0.5, 0, 0), axis=(0, 1, 0), mass=0.5, com=(0.2, 0, 0), limits=qddot.Limits(-1.0, 1.0)).robot()
+    page = opened(robot, "q=0.2,0.3")
+    samples = simulated(page, 2.0)
+    motion = robot.simulate([0.2, 0.3], None, 2.0)
+    assert samples[-1]["q"][0] == pytest.approx(motion.q[-1][0], abs=2e-3)
+    assert samples[-1]["q"][1] == pytest.approx(motion.q[-1][1], abs=2e-3)
+
+
+def test_without_coriolis_forces_energy_is_not_kept(opened):
+    page = opened(qddot.load("two_link"), "q=0.5,1.5&coriolis=off")
+    energies = [s["E"] for s in simulated(page, 1.0)]
+    assert np.ptp(energies) > 0.05
+
+
+def test_the_address_holds_the_whole_state(opened):
+    robot = qddot.load("two_link")
+    page = opened(
+        robot,
+        "q=0.25,-1.5&qd=1,2&payload=0.5&lens=gravity_torque,1,0&show=frames,centres&ellipsoid=mass&drive=gravity&form=letters",
+    )
+    page.evaluate("new Promise(r => setTimeout(r, 400))")
+    fragment = page.evaluate("location.hash")
+    again = opened(robot, fragment[1:])
+    for key in ("q", "qd", "lens", "view", "drive", "variant"):
+        assert page.evaluate(f"JSON.stringify(explorerApp.state.{key})") == again.evaluate(
+            f"JSON.stringify(explorerApp.state.{key})"
+        )
+    assert again.evaluate("explorerApp.state.world.payload") == 0.5
+
+
+def test_a_fragment_that_makes_no_sense_is_ignored(opened):
+    page = opened(
+        qddot.load("two_link"), "q=1,NaN&qd=x&gravity=1,2&payload=-3&tip=99&lens=<img>,9,-1&notation=__proto__&form=constructor"
+    )
+    agrees(page, qddot.load("two_link"))
+
+
+def test_copied_python_reproduces_the_numbers(opened):
+    robot = qddot.load("two_link")
+    page = opened(robot, "q=0.25,-1.5&qd=1,2&payload=0.5&gravity=0,-1.62,0")
+    page.locator("body").press("p")
+    page.locator("html[data-copied]").wait_for(state="attached")
+    inside: dict = {}
+    exec(page.evaluate("document.documentElement.dataset.copied"), inside)
+    at = held(page, "M c g")
+    assert np.abs(inside["M"].ravel() - at["M"]).max() <= 1e-12
+    assert np.abs(inside["tau"] - cells(page, "inverse_dynamics")).max() <= 1e-12
+
+
+def test_keys_and_mouse(opened):
+    page = opened(qddot.load("two_link"))
+    slider = page.locator(".controls input[type=range]").first
+    slider.focus()
+    settled(page, lambda: slider.press("End"))
+    assert held(page, "q")["q"][0] == pytest.approx(np.pi, abs=1e-14)
+    page.locator("h1").click()
+    settled(page, lambda: page.keyboard.press("r"))
+    assert held(page, "q")["q"][0] == pytest.approx(0.6)
+    before = held(page, "tip")["tip"]
+    box = page.locator(".scene").bounding_box()
+    spot = page.evaluate("(() => { const v = explorerApp.view; return v.tip.position.clone().project(v.camera).toArray(); })()")
+    x, y = box["x"] + (spot[0] + 1) / 2 * box["width"], box["y"] + (1 - spot[1]) / 2 * box["height"]
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 40, y + 30, steps=5)
+    page.mouse.up()
+    moved = held(page, "tip")["tip"] - before
+    assert moved[0] < -0.02
+    assert moved[1] < -0.02
+
+
+def test_hostile_names_stay_text(opened):
+    build = qddot.Builder(HOSTILE).body(HOSTILE, "base", joint_name=HOSTILE + "2", axis=(0, 0, 1), mass=1, com=(0.1, 0, 0))
+    page = opened(build.robot())
+    assert page.title() == HOSTILE
+    assert page.locator("h1").inner_text() == HOSTILE
+    assert page.locator("img").count() == 0
+
+
+def test_a_script_that_is_not_ours_does_not_run(opened, tmp_path):
+    path = tmp_path / "changed.html"
+    html = qddot.load("two_link").explore(path).html
+    path.write_text(html.replace("</body>", "<b>said</b></body>").replace("<title>", "<title>ours "), "utf-8")
+    assert opened(path).title() == "ours two_link"
+
+
+def test_nothing_overflows(opened):
+    page = opened(qddot.load("arm7"), scheme="dark")
+    for width in (400, 800, 1100, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_font_is_in_the_page(opened):
+    page = opened(qddot.load("two_link"))
+    page.evaluate("document.fonts.ready.then(() => 0)")
+    assert "loaded" in page.evaluate("[...document.fonts].map(f => f.status)")
+
+
+def test_a_motion_plays(opened, tmp_path):
+    robot = qddot.load("two_link")
+    path = tmp_path / "motion.html"
+    robot.simulate([0.3, 0.4], None, 0.5).explore(path)
+    page = opened(path)
+    settled(page, lambda: page.get_by_label("time").evaluate(SET, 0.5))
+    want = robot.simulate([0.3, 0.4], None, 0.5).q[-1]
+    assert held(page, "q")["q"] == pytest.approx(want, abs=1e-7)

@@ -1,0 +1,184 @@
+"""What is in the page, without a browser."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sympy
+from click.testing import CliRunner
+
+import qddot
+from qddot.cli import main
+from qddot.errors import InputError, NoAssetError, UnboundSymbolError
+from qddot.explore import page as page_module
+from qddot.explore import show
+from qddot.explore.lens import lens
+from qddot.explore.page import page
+from qddot.explore.scene import scene
+from tests.robots import random_model
+
+HOSTILE = "</script><img src=x onerror=alert(1)>${1}`\"'&<!--"
+
+
+def parts(html: str) -> dict[str, str]:
+    """The script elements that are data."""
+    return dict(re.findall(r'<script type="[^"]*" id="(\w+)">(.*?)</script>', html, re.DOTALL))
+
+
+def equations(html: str) -> dict:
+    return json.loads(gzip.decompress(base64.b64decode(parts(html)["equations"])))
+
+
+@pytest.fixture
+def stub(monkeypatch):
+    """Pages without the bundle, which says nothing about what Python puts in."""
+    monkeypatch.setattr(page_module, "asset", lambda name: b"var explorer;")
+
+
+def test_scripts_are_allowed_by_their_hash_and_nothing_else_is(stub):
+    html = page(qddot.load("two_link"))
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)[1]
+    scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    assert len(scripts) == 2
+    for text in (*scripts, re.search(r"<style>(.*?)</style>", html, re.DOTALL)[1]):
+        assert f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" in policy
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
+    assert not re.search(r'(src|href)="(?!data:,)', html)
+
+
+def test_names_are_text(stub):
+    build = qddot.Builder(HOSTILE).body(HOSTILE, "base", joint_name=HOSTILE + "2", axis=(0, 0, 1), mass=1, com=(0.1, 0, 0))
+    html = page(build.robot())
+    data = json.loads(parts(html)["robot"])
+    assert data["name"] == HOSTILE
+    assert data["bodies"][0]["name"] == HOSTILE
+    assert "<img" not in html
+    assert html.count("</script>") == 4
+
+
+def test_the_lens_has_the_ring_s_own_forms():
+    robot = qddot.load("two_link")
+    data = lens(robot.model)
+    assert [x["name"] for x in data["variants"]] == ["numbers", "letters"]
+    entry = data["variants"][0]["quantities"]["mass_matrix"]["entries"][0]
+    exact = robot.equations().M[0, 0]
+    assert sympy.simplify(sympy.sympify(entry["sympy"]) - sympy.sympify(str(exact.sympy()))) == 0
+    assert entry["latex"] == exact.latex()
+    assert "".join(text for _, text, _ in entry["terms"]).count("<mn>0.245</mn>") == 1
+
+
+def value(tree, q, qd, letters) -> float:
+    """A tree, walked as the page does."""
+    if not isinstance(tree, list):
+        return tree
+    what, *of = tree
+    inner = [x if not isinstance(x, list) else value(x, q, qd, letters) for x in of] if what not in ("q", "qd", "letter") else of
+    return {
+        "q": lambda: q[inner[0]], "qd": lambda: qd[inner[0]], "letter": lambda: letters[inner[0]], "sin": lambda: np.sin(inner[0]),
+        "cos": lambda: np.cos(inner[0]), "sign": lambda: np.sign(inner[0]), "sqrt": lambda: np.sqrt(inner[0]),
+        "abs": lambda: abs(inner[0]), "/": lambda: 1 / inner[0], "^": lambda: inner[0] ** inner[1],
+        "*": lambda: np.prod(inner), "+": lambda: np.sum(inner),
+    }[what]()  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["two_link", "puma560", "rp_arm", "cart_pole"])
+def test_terms_add_up_to_the_kernels(name):
+    robot, rng = qddot.load(name), np.random.default_rng(0)
+    q, qd = robot.random_configuration(rng), rng.normal(size=robot.nv)
+    for variant in lens(robot.model)["variants"]:
+        for quantity, inputs in (
+            ("mass_matrix", (q,)),
+            ("coriolis_torque", (q, qd)),
+            ("gravity_torque", (q,)),
+            ("friction_torque", (qd,)),
+        ):
+            entries = variant["quantities"][quantity]["entries"]
+            want = getattr(robot, quantity)(*inputs).ravel()
+            for k, expected in enumerate(want):
+                entry = entries[entries[k]] if isinstance(entries[k], int) else entries[k]
+                total = sum(value(tree, q, qd, variant["values"]) for _, _, tree in entry["terms"])
+                assert total == pytest.approx(expected, abs=1e-9 * max(1, np.abs(want).max())), (variant["name"], quantity, k)
+
+
+def test_letters_of_the_robot_s_own(stub):
+    robot = qddot.load("two_link", symbolic=True)
+    with pytest.raises(UnboundSymbolError):
+        page(robot)
+    data = lens(qddot.load("two_link").model, robot.model, {"l1": 0.5, "l2": 0.7, "m1": 0.5, "m2": 0.7, "r": 0.04})
+    first = data["variants"][0]
+    assert first["name"] == "letters"
+    assert first["values"]["l1"] == 0.5
+    assert "l_{1}" in first["quantities"]["mass_matrix"]["entries"][0]["latex"]
+
+
+def test_planar_arms_are_seen_straight_on():
+    flat = scene(qddot.load("two_link").model)
+    assert flat["normal"] == [0, 0, 1]
+    assert flat["up"] == [0, 1, 0]
+    assert scene(qddot.load("arm7").model)["normal"] is None
+
+
+def test_a_box_of_equal_inertia_is_the_box():
+    solid = qddot.Inertia.box(3.0, (0.1, 0.2, 0.4))
+    robot = qddot.Builder("box").body("b", "base", axis=(0, 0, 1), inertia=solid).robot()
+    assert sorted(scene(robot.model)["bodies"][0]["box"]["size"]) == pytest.approx([0.1, 0.2, 0.4])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_robot_has_a_page(seed, stub):
+    robot = qddot.robot.Robot(random_model(np.random.default_rng(seed), 5, mimic=0.2))
+    data = json.loads(parts(page(robot))["robot"])
+    assert len(data["coordinates"]) == robot.nv
+    assert len(data["start"]["q"]) == robot.nq
+
+
+def test_files_notebooks_and_commands(stub, tmp_path, monkeypatch):
+    robot = qddot.load("two_link")
+    made = robot.explore(tmp_path / "arm.html")
+    assert (tmp_path / "arm.html").read_text("utf-8") == made.html
+    assert [x.name for x in tmp_path.iterdir()] == ["arm.html"]
+    assert "<script" not in made._repr_html_()
+    assert "srcdoc=" in made._repr_html_()
+    with pytest.raises(InputError, match=r"\.html"):
+        robot.explore(tmp_path / "arm.pdf")
+    opened: list[str] = []
+    monkeypatch.setattr(show.webbrowser, "open", lambda uri: opened.append(uri) or True)
+    robot.explore()
+    assert Path(opened[0].removeprefix("file://")).is_file()
+    monkeypatch.setattr(show, "in_notebook", lambda: True)
+    robot.explore()
+    assert len(opened) == 1
+    done = CliRunner().invoke(main, ["explore", "two_link", "-o", str(tmp_path / "cli.html")])
+    assert done.exit_code == 0, done.output
+    assert equations((tmp_path / "cli.html").read_text("utf-8"))["variants"][0]["values"]["m1"] == 0.5
+
+
+def test_a_motion_is_in_its_page(stub, tmp_path):
+    robot = qddot.load("two_link")
+    motion = robot.simulate([0.3, 0.4], None, 0.5)
+    data = json.loads(parts(motion.explore(tmp_path / "motion.html").html)["robot"])
+    assert data["motion"]["q"][-1] == pytest.approx(motion.q[-1], rel=1e-8)
+    assert len(data["motion"]["t"]) == len(data["motion"]["tau"]) == 501
+
+
+def test_what_cannot_be_explored(stub, monkeypatch):
+    with pytest.raises(InputError, match="no joints"):
+        page(qddot.Builder("stone").robot())
+    with pytest.raises(InputError, match="q"):
+        page(qddot.load("two_link"), q=[1.0])
+
+    def missing(name):
+        raise NoAssetError("run web/assets.py")
+
+    monkeypatch.setattr(page_module, "asset", missing)
+    with pytest.raises(NoAssetError):
+        qddot.load("two_link").explore("never.html")
+    assert not Path("never.html").exists()

@@ -1,0 +1,277 @@
+/** The equation lens: an entry in closed form, each term tinted by its present share, with its present value. */
+import { copy, el, math, shown } from "./dom";
+import type { Data } from "./model";
+import type { Choice, State } from "./state";
+
+type Tree = number | [string, ...unknown[]];
+type Term = [boolean, string, Tree];
+interface Entry {
+  terms: Term[];
+  latex: string;
+  sympy: string;
+  python?: string;
+  c?: string;
+}
+interface Quantity {
+  missing?: string;
+  shape?: number[];
+  entries?: (Entry | number)[];
+}
+interface Variant {
+  name: string;
+  notes: string[];
+  values: Record<string, number>;
+  quantities: Record<string, Quantity>;
+}
+export interface LensData {
+  variants: Variant[];
+  notations: Record<string, Record<string, string>>;
+}
+
+const ROLE: Record<string, string> = {
+  mass_matrix: "inertial", coriolis_matrix: "coriolis", coriolis_torque: "coriolis", gravity_torque: "gravity", friction_torque: "friction", spring_torque: "spring", inverse_dynamics: "total",
+};
+const WORDS: Record<string, string> = {
+  mass_matrix: "mass matrix", coriolis_matrix: "Coriolis matrix", coriolis_torque: "Coriolis forces", gravity_torque: "gravity", friction_torque: "friction", spring_torque: "springs", inverse_dynamics: "joint force",
+};
+const BOOKS: Record<string, string> = { qddot: "qddot", "lynch-park": "Lynch & Park", craig: "Craig", siciliano: "Siciliano", featherstone: "Featherstone" };
+/** Terms written out; the rest, the smallest, are folded. */
+const WRITTEN = 48;
+/** A share below which a term fades. */
+const FAINT = 1e-3;
+
+export type Point = { q: ArrayLike<number>; qd: ArrayLike<number>; qdd: ArrayLike<number> };
+
+/** The value of a tree: data, walked. */
+export function evaluate(tree: Tree, at: Point, letters: Record<string, number>): number {
+  if (typeof tree === "number") return tree;
+  const [what, ...of] = tree as [string, ...Tree[]];
+  const value = (k: number) => evaluate(of[k], at, letters);
+  switch (what) {
+    case "q":
+    case "qd":
+    case "qdd":
+      return at[what][of[0] as number];
+    case "letter":
+      return letters[of[0] as unknown as string] ?? NaN;
+    case "sin":
+      return Math.sin(value(0));
+    case "cos":
+      return Math.cos(value(0));
+    case "sqrt":
+      return Math.sqrt(value(0));
+    case "sign":
+      return Math.sign(value(0));
+    case "abs":
+      return Math.abs(value(0));
+    case "/":
+      return 1 / value(0);
+    case "^":
+      return value(0) ** (of[1] as number);
+    case "*":
+      return of.reduce<number>((product, x) => product * evaluate(x, at, letters), 1);
+    case "+":
+      return of.reduce<number>((sum, x) => sum + evaluate(x, at, letters), 0);
+  }
+  return NaN;
+}
+
+interface Chip {
+  root: HTMLElement;
+  value: HTMLElement;
+  compute(at: Point): number;
+}
+
+export class Lens {
+  private data: LensData | null = null;
+  private readonly tabs = el("div", { class: "choice", role: "group", "aria-label": "quantity" });
+  private readonly rows = el("select", { "aria-label": "row" });
+  private readonly columns = el("select", { "aria-label": "column" });
+  private readonly books = el("select", { "aria-label": "notation" });
+  private readonly forms = el("select", { "aria-label": "numbers or letters" });
+  private readonly left = el("div", { class: "left" });
+  private readonly formula = el("div", { class: "formula", id: "formula", "aria-live": "off" });
+  private readonly rest = el("button", { type: "button", class: "rest", onclick: () => ((this.all = !this.all), this.rebuild()) });
+  private readonly note = el("p", { class: "note" });
+  private readonly changes = el("p", { class: "note warning" }, "The closed form is that of the robot as it was described: without payload, and under its own gravity. The numbers above have both.");
+  private readonly copies = el("div", { class: "buttons" });
+  private chips: Chip[] = [];
+  private hidden: Chip[] = [];
+  private all = false;
+  private built = "";
+
+  constructor(readonly robot: Data, readonly state: State, readonly host: HTMLElement, readonly choose: (choice: Choice) => void, readonly changed: () => void) {
+    for (const [box, key] of [[this.rows, "row"], [this.columns, "column"]] as const) {
+      box.append(...Array.from({ length: robot.nv }, (_, i) => el("option", { value: String(i) }, String(i + 1))));
+      box.addEventListener("change", () => this.choose({ ...state.lens, [key]: Number(box.value) }));
+    }
+    this.books.addEventListener("change", () => ((state.notation = this.books.value), this.changed()));
+    this.forms.addEventListener("change", () => ((state.variant = this.forms.value), this.changed()));
+    host.append(
+      el("div", { class: "lensbar" }, el("h2", {}, "Equation lens"), this.tabs, el("label", {}, "row ", this.rows), el("label", { class: "column" }, "column ", this.columns),
+        el("label", {}, "notation ", this.books), el("label", { class: "forms" }, "in ", this.forms), this.copies),
+      el("div", { class: "equation" }, this.left, this.formula), this.rest, this.changes, this.note,
+    );
+    this.note.textContent = "Closed forms are being unpacked.";
+  }
+
+  get variant(): Variant | undefined {
+    return this.data?.variants.find((x) => x.name === this.state.variant) ?? this.data?.variants[0];
+  }
+
+  load(data: LensData): void {
+    this.data = data;
+    for (const name of Object.keys(data.notations)) this.books.append(el("option", { value: name }, BOOKS[name] ?? name));
+    for (const { name } of data.variants) this.forms.append(el("option", { value: name }, name));
+    (this.forms.parentElement as HTMLElement).hidden = data.variants.length < 2;
+    if (!data.notations[this.state.notation]) this.state.notation = "qddot";
+    this.rebuild();
+    document.documentElement.dataset.lens = "ready";
+  }
+
+  private letter(quantity: string): string {
+    return this.data?.notations[this.state.notation]?.[quantity] ?? quantity;
+  }
+
+  /** Another entry, notation or form: everything new. */
+  rebuild(): void {
+    const { state } = this, variant = this.variant;
+    if (!this.data || !variant) return;
+    const known = Object.keys(variant.quantities).filter((name) => !isZero(variant.quantities[name])).concat("inverse_dynamics");
+    if (!known.includes(state.lens.quantity)) state.lens = { quantity: "mass_matrix", row: 0, column: 0 };
+    const { quantity, row, column } = state.lens, square = quantity === "mass_matrix" || quantity === "coriolis_matrix";
+    this.tabs.replaceChildren(...known.map((name) => el("button", { type: "button", class: `tab ${ROLE[name]}`, "aria-pressed": String(name === quantity), title: WORDS[name], onclick: () => this.choose({ quantity: name, row, column: 0 }) }, math(symbol(this.letter(name))))));
+    [this.rows.value, this.columns.value, this.books.value, this.forms.value] = [String(row), String(column), state.notation, variant.name];
+    (this.columns.parentElement as HTMLElement).hidden = !square;
+    const index = square ? `${row + 1}${this.robot.nv > 9 ? "," : ""}${column + 1}` : `${row + 1}`;
+    this.left.replaceChildren(math(`${symbol(this.letter(quantity), index)}<mo>=</mo>`));
+    this.chips = [];
+    this.hidden = [];
+    this.formula.replaceChildren();
+    this.formula.className = `formula ${ROLE[quantity]}`;
+    this.copies.replaceChildren();
+    this.rest.hidden = true;
+    this.note.textContent = variant.notes.join(" ");
+    if (quantity === "inverse_dynamics") this.whole(variant, row);
+    else this.entry(variant, quantity, square ? row * this.robot.nv + column : row);
+    this.built = "";
+    this.spell();
+    this.changed();
+  }
+
+  /** tau as its terms, each of which opens. */
+  private whole(variant: Variant, row: number): void {
+    const n = this.robot.nv, joint = (k: number) => `<msub><mover accent="true"><mi class="joint">q</mi><mo>¨</mo></mover><mn>${k + 1}</mn></msub>`;
+    const add = (inner: string, role: string, choice: Choice, compute: (at: Point) => number) => {
+      const chip = this.chip(false, inner, compute, `${role} opens`);
+      chip.root.addEventListener("click", () => this.choose(choice));
+      chip.root.addEventListener("keydown", (event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), this.choose(choice)));
+      chip.root.tabIndex = 0;
+      chip.root.setAttribute("role", "button");
+    };
+    for (let j = 0; j < n; j++) {
+      const value = this.entryValue(variant, "mass_matrix", row * n + j) ?? (variant.quantities.mass_matrix?.missing ? () => this.fallback("mass_matrix", row, j) : null);
+      if (value) add(`${symbol(this.letter("mass_matrix"), `${row + 1}${n > 9 ? "," : ""}${j + 1}`)}<mo>&#x2062;</mo>${joint(j)}`, "inertial", { quantity: "mass_matrix", row, column: j }, (at) => value(at) * at.qdd[j]);
+    }
+    for (const [name, role] of [["coriolis_torque", "coriolis"], ["gravity_torque", "gravity"], ["spring_torque", "spring"], ["friction_torque", "friction"]]) {
+      const value = this.entryValue(variant, name, row);
+      if (!isZero(variant.quantities[name])) add(symbol(this.letter(name), String(row + 1)), role, { quantity: name, row, column: 0 }, value ?? (() => this.fallback(name, row, 0)));
+    }
+  }
+
+  /** Numbers of what has no closed form here, from the kernels. */
+  fallback: (quantity: string, row: number, column: number) => number = () => NaN;
+
+  private found(variant: Variant, quantity: string, k: number): Entry | null {
+    const entries = variant.quantities[quantity]?.entries, entry = entries?.[k];
+    return (typeof entry === "number" ? (entries![entry] as Entry) : entry) ?? null;
+  }
+
+  private entryValue(variant: Variant, quantity: string, k: number): ((at: Point) => number) | null {
+    const entry = this.found(variant, quantity, k);
+    if (!entry || isNothing(entry)) return null;
+    return (at) => entry.terms.reduce((sum, [, , tree]) => sum + evaluate(tree, at, variant.values), 0);
+  }
+
+  private entry(variant: Variant, quantity: string, k: number): void {
+    const entry = this.found(variant, quantity, k);
+    if (!entry) {
+      const { row, column } = this.state.lens;
+      this.note.textContent = variant.quantities[quantity]?.missing ?? "";
+      this.chip(false, "<mtext>…</mtext>", () => this.fallback(quantity, row, column), "");
+      return;
+    }
+    const terms = entry.terms.map(([minus, text, tree]) => ({ minus, text, compute: (at: Point) => evaluate(tree, at, variant.values) }));
+    let kept = terms;
+    if (terms.length > WRITTEN && !this.all) {
+      const ranked = terms.map((x, i) => [Math.abs(x.compute(this.state)), i]).sort((a, b) => b[0] - a[0]);
+      const sum = ranked.reduce((total, [size]) => total + size, 0);
+      const chosen = new Set(ranked.slice(0, WRITTEN).filter(([size], k) => k < 6 || size > FAINT * sum).map(([, i]) => i));
+      kept = terms.filter((_, i) => chosen.has(i));
+      this.hidden = terms.filter((_, i) => !chosen.has(i)).map((x) => ({ root: this.rest, value: this.rest, compute: x.compute }));
+    }
+    this.rest.hidden = terms.length <= WRITTEN;
+    kept.forEach((x) => this.chip(x.minus, x.text, x.compute, ""));
+    const texts: [string, string | undefined][] = [["LaTeX", entry.latex], ["Python", entry.python], ["C", entry.c], ["SymPy", entry.sympy]];
+    for (const [name, text] of texts) {
+      const title = text ? `copy this entry as ${name}` : `too long for the page: robot.equations().${quantity}.${name.toLowerCase()}()`;
+      this.copies.append(el("button", { type: "button", disabled: !text, title, "data-copy": name, onclick: () => text && void copy(text, name) }, name));
+    }
+  }
+
+  private chip(minus: boolean, text: string, compute: (at: Point) => number, role: string): Chip {
+    const value = el("span", { class: "value" });
+    const sign = this.chips.length || minus ? el("span", { class: "sign" }, minus ? "−" : "+") : null;
+    const root = el("span", { class: `term ${role}` }, math(text), value);
+    const chip = { root, value, compute };
+    this.chips.push(chip);
+    this.formula.append(el("span", { class: "piece" }, sign, root));
+    return chip;
+  }
+
+  /** Joint variables in the letters of the notation. */
+  private spell(): void {
+    const letter = this.data!.notations[this.state.notation].variable;
+    for (const x of this.host.querySelectorAll("mi.joint")) x.textContent = letter;
+  }
+
+  /** The closed forms are those of the robot as it was described. */
+  warn(changed: boolean): void {
+    this.changes.hidden = !changed;
+  }
+
+  /** New values and shares. */
+  update(at: Point): void {
+    const variant = this.variant;
+    if (!variant) return;
+    const key = `${JSON.stringify(this.state.lens)} ${this.state.notation} ${variant.name}`;
+    if (this.built && this.built !== key) this.rebuild();
+    this.built = key;
+    const values = this.chips.map((chip) => chip.compute(at)), small = this.hidden.map((chip) => chip.compute(at));
+    const all = [...values, ...small].reduce((sum, x) => sum + Math.abs(x), 0) || 1;
+    this.chips.forEach(({ root, value }, k) => {
+      const share = Math.abs(values[k]) / all;
+      root.style.setProperty("--share", share.toFixed(3));
+      root.classList.toggle("faint", share < FAINT && this.chips.length > 1);
+      root.dataset.value = String(values[k]);
+      value.textContent = shown(values[k], 4);
+      value.title = `${shown(values[k], 6)}, ${shown(100 * share, 3)} % of the sum of magnitudes`;
+    });
+    const total = [...values, ...small].reduce((sum, x) => sum + x, 0);
+    this.formula.dataset.total = String(total);
+    if (this.hidden.length) {
+      const left = small.reduce((sum, x) => sum + x, 0);
+      this.rest.textContent = `+ ${this.hidden.length} smaller terms = ${shown(left, 3)} (show all)`;
+    } else if (!this.rest.hidden) this.rest.textContent = "fold the smaller terms";
+    this.left.dataset.total = shown(total, 5);
+  }
+}
+
+const isNothing = (entry: Entry) => entry.terms.length === 1 && entry.terms[0][2] === 0;
+const isZero = (quantity: Quantity | undefined) => !quantity || (!quantity.missing && (quantity.entries ?? []).every((x) => typeof x === "number" || isNothing(x)));
+
+function symbol(letter: string, index = ""): string {
+  const [head, tail] = letter.split("_"), below = [tail, index].filter(Boolean).join(",");
+  const name = `<mi>${head}</mi>`;
+  return below ? `<msub>${name}<mrow><mn>${below}</mn></mrow></msub>` : name;
+}

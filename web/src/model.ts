@@ -1,0 +1,113 @@
+/** What Python puts into the page. */
+import type { Numbers } from "./linear";
+
+export interface Shape {
+  kind: "capsule" | "drum" | "ball" | "block" | "rail" | "mesh" | "box" | "cylinder" | "sphere";
+  from?: number[];
+  to?: number[];
+  at?: number[];
+  radius?: number;
+  length?: number;
+  size?: number[];
+  pose?: number[];
+  color?: number[];
+  /** Of a mesh: 16-bit grid positions and indices in base64. */
+  positions?: string;
+  indices?: string;
+  origin?: number[];
+  scale?: number[];
+}
+
+export interface Body {
+  name: string;
+  joint: string;
+  kind: string;
+  parent: number;
+  isLink: boolean;
+  columns: number[];
+  rate: number;
+  mass: number;
+  com: number[];
+  box: { size: number[]; pose: number[] } | null;
+  shapes: Shape[];
+}
+
+export interface Frame {
+  name: string;
+  body: number;
+  pose: number[];
+}
+
+/** One degree of freedom; a quaternion's three share `quaternion`, where it begins in q. */
+export interface Coordinate {
+  name: string;
+  /** The name without what all names begin with. */
+  short: string;
+  unit: "rad" | "m";
+  v: number;
+  q?: number;
+  quaternion?: number;
+  component?: number;
+  lower: number;
+  upper: number;
+  stops?: [number | null, number | null];
+  speed?: number | null;
+}
+
+export interface Tip {
+  name: string;
+  frame: number;
+  body: number;
+  /** What a point mass of 1 kg there adds to the ten parameters of its link, which begin at `at`; null on the world. */
+  payload: { at: number; values: number[] } | null;
+}
+
+export interface Motion {
+  t: number[];
+  q: number[][];
+  qd: number[][];
+  qdd: number[][];
+  tau: number[][];
+  measured?: number[][];
+}
+
+export interface Data {
+  name: string;
+  source: string;
+  nq: number;
+  nv: number;
+  start: { q: number[]; qd: number[] };
+  gravity: number[];
+  parameters: number[];
+  hasFriction: boolean;
+  isClosed: boolean;
+  reach: number;
+  up: number[];
+  normal: number[] | null;
+  base: Shape[];
+  bodies: Body[];
+  frames: Frame[];
+  coordinates: Coordinate[];
+  tips: Tip[];
+  sizes: Record<string, number[]>;
+  motion: Motion | null;
+  notes: string[];
+}
+
+export type Kernel = (...arrays: ArrayLike<number>[]) => number | void;
+
+export interface Kernels {
+  poses: Kernel;
+  dynamics: Kernel;
+  rates: Kernel;
+  delivered_torque: Kernel;
+  demanded_torque: Kernel;
+  loops?: Kernel;
+  [name: string]: Kernel | undefined;
+}
+
+export interface Point {
+  q: Numbers;
+  qd: Numbers;
+  qdd: Numbers;
+}

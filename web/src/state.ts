@@ -1,0 +1,119 @@
+/** What is shown, and how the address says it. */
+import type { Data } from "./model";
+import { zeros, type Numbers } from "./linear";
+import type { World } from "./physics";
+
+export type Drive = "free" | "gravity" | "hold";
+export interface Choice {
+  quantity: string;
+  row: number;
+  column: number;
+}
+
+export interface View {
+  frames: boolean;
+  axes: boolean;
+  centres: boolean;
+  path: boolean;
+  boxes: boolean;
+  ellipsoid: "none" | "velocity" | "force" | "mass";
+}
+
+export class State {
+  q: Numbers;
+  qd: Numbers;
+  qdd: Numbers;
+  world: World;
+  view: View;
+  drive: Drive = "free";
+  lens: Choice = { quantity: "mass_matrix", row: 0, column: 0 };
+  notation = "qddot";
+  variant = "";
+
+  constructor(readonly data: Data) {
+    this.q = Float64Array.from(data.start.q);
+    this.qd = Float64Array.from(data.start.qd);
+    this.qdd = zeros(data.nv);
+    this.world = { gravity: [...data.gravity], payload: 0, friction: true, coriolis: true, tip: 0 };
+    this.view = { frames: false, axes: true, centres: false, path: false, boxes: false, ellipsoid: "none" };
+  }
+
+  /** The fragment that brings this state back. */
+  fragment(): string {
+    const { world, view, data } = this, out = new URLSearchParams();
+    const list = (x: ArrayLike<number>) => Array.from(x, (v) => String(v)).join(",");
+    out.set("q", list(this.q));
+    if (this.qd.some(Boolean)) out.set("qd", list(this.qd));
+    if (this.qdd.some(Boolean)) out.set("qdd", list(this.qdd));
+    if (world.gravity.some((x, i) => x !== data.gravity[i])) out.set("gravity", list(world.gravity));
+    if (world.payload) out.set("payload", String(world.payload));
+    if (!world.friction) out.set("friction", "off");
+    if (!world.coriolis) out.set("coriolis", "off");
+    if (world.tip) out.set("tip", String(world.tip));
+    if (this.drive !== "free") out.set("drive", this.drive);
+    const on = Object.entries(view).filter(([, v]) => v === true).map(([k]) => k);
+    if (on.join() !== "axes") out.set("show", on.join(","));
+    if (view.ellipsoid !== "none") out.set("ellipsoid", view.ellipsoid);
+    const { quantity, row, column } = this.lens;
+    if (quantity !== "mass_matrix" || row || column) out.set("lens", `${quantity},${row},${column}`);
+    if (this.notation !== "qddot") out.set("notation", this.notation);
+    if (this.variant) out.set("form", this.variant);
+    return out.toString().replaceAll("%2C", ",");
+  }
+
+  /** Takes what a fragment says, as far as it makes sense for this robot. */
+  read(fragment: string): void {
+    const given = new URLSearchParams(fragment.replace(/^#/, "")), { data, world, view } = this;
+    const numbers = (key: string, n: number): Numbers | null => {
+      const text = given.get(key);
+      if (text === null) return null;
+      const found = Float64Array.from(text.split(","), Number);
+      return found.length === n && found.every(Number.isFinite) ? found : null;
+    };
+    this.q = numbers("q", data.nq) ?? this.q;
+    this.qd = numbers("qd", data.nv) ?? zeros(data.nv);
+    this.qdd = numbers("qdd", data.nv) ?? zeros(data.nv);
+    world.gravity = Array.from(numbers("gravity", 3) ?? data.gravity);
+    world.payload = Math.max(0, numbers("payload", 1)?.[0] ?? 0);
+    world.friction = given.get("friction") !== "off";
+    world.coriolis = given.get("coriolis") !== "off";
+    const tip = Number(given.get("tip") ?? 0);
+    world.tip = Number.isInteger(tip) && tip >= 0 && tip < data.tips.length ? tip : 0;
+    const drive = given.get("drive");
+    this.drive = drive === "gravity" || drive === "hold" ? drive : "free";
+    const on = (given.get("show") ?? "axes").split(",");
+    for (const key of ["frames", "axes", "centres", "path", "boxes"] as const) view[key] = on.includes(key);
+    const ellipsoid = given.get("ellipsoid");
+    view.ellipsoid = ellipsoid === "velocity" || ellipsoid === "force" || ellipsoid === "mass" ? ellipsoid : "none";
+    const [quantity, row, column] = (given.get("lens") ?? "mass_matrix,0,0").split(",");
+    const place = (x: string) => (Number.isInteger(Number(x)) && Number(x) >= 0 && Number(x) < data.nv ? Number(x) : 0);
+    this.lens = { quantity, row: place(row), column: place(column) };
+    this.notation = given.get("notation") ?? "qddot";
+    this.variant = given.get("form") ?? "";
+  }
+
+  /** The value of a coordinate as its slider shows it: of a quaternion a component of the rotation vector. */
+  coordinate(k: number): number {
+    const x = this.data.coordinates[k];
+    return x.quaternion === undefined ? this.q[x.q!] : rotationVector(this.q, x.quaternion)[x.component!];
+  }
+
+  setCoordinate(k: number, value: number): void {
+    const x = this.data.coordinates[k];
+    if (x.quaternion === undefined) {
+      this.q[x.q!] = value;
+      return;
+    }
+    const r = rotationVector(this.q, x.quaternion);
+    r[x.component!] = value;
+    const angle = Math.hypot(...r), s = angle > 1e-12 ? Math.sin(angle / 2) / angle : 0.5;
+    this.q.set([Math.cos(angle / 2), s * r[0], s * r[1], s * r[2]], x.quaternion);
+  }
+}
+
+/** Of a unit quaternion wxyz that begins at o. */
+export function rotationVector(q: Numbers, o: number): [number, number, number] {
+  const sign = q[o] < 0 ? -1 : 1, size = Math.hypot(q[o + 1], q[o + 2], q[o + 3]);
+  const f = size > 1e-12 ? (sign * 2 * Math.atan2(size, Math.abs(q[o]))) / size : 2 * sign;
+  return [f * q[o + 1], f * q[o + 2], f * q[o + 3]];
+}
