@@ -94,12 +94,12 @@ export class Physics {
     return { inertial, tau };
   }
 
-  /** Accelerations under joint forces and a pull; columns in `held` stay at rest, those in `creeping` begin to move that way. */
-  accelerate(q: Numbers, qd: Numbers, tau: Numbers, pull: Pull, held: Set<number>, creeping: Map<number, number>, out: Numbers): boolean {
+  /** Accelerations under joint forces and a pull; columns in `held` stay at rest, dry friction acts against `sliding`. */
+  accelerate(q: Numbers, qd: Numbers, tau: Numbers, pull: Pull, held: Set<number>, sliding: Map<number, number>, out: Numbers): boolean {
     const { n, M } = this;
     this.evaluate(q, qd);
     const speed = qd.slice();
-    creeping.forEach((sign, i) => speed[i] === 0 && (speed[i] = sign * CREEP));
+    sliding.forEach((sign, i) => speed[i] * sign <= 0 && (speed[i] = sign * CREEP));
     if (this.world.friction) this.kernels.delivered_torque(speed, tau, out);
     else out.set(tau);
     if (pull) this.external.set(this.pulled(q, qd, pull));
@@ -205,15 +205,13 @@ export class Integrator {
   /** Advances q and qd; qdd is the acceleration at the beginning. False where the motion cannot go on. */
   step(q: Numbers, qd: Numbers, qdd: Numbers, tau: Numbers, dt: number, pull: Pull): boolean {
     const { physics } = this, n = physics.n;
-    const creeping = new Map<number, number>();
-    const held = this.resting(q, qd);
-    if (!this.settle(q, qd, qdd, tau, pull, held, creeping)) return false;
-    const before = qd.slice();
+    const sliding = this.sliding(qd), held = this.resting(q, qd);
+    if (!this.settle(q, qd, qdd, tau, pull, held, sliding)) return false;
     const stage = (a: Numbers, va: Numbers, dq: Numbers, h: number) => {
       const p = q.slice(), v = qd.slice();
       for (let i = 0; i < p.length; i++) p[i] += h * dq[i];
       for (let i = 0; i < n; i++) v[i] += h * va[i];
-      return physics.accelerate(p, v, tau, pull, held, creeping, a) ? { p, v } : null;
+      return physics.accelerate(p, v, tau, pull, held, sliding, a) ? { p, v } : null;
     };
     const rate = (p: Numbers, v: Numbers) => (physics.kernels.rates(p, v, buffer), buffer.slice());
     const buffer = zeros(q.length);
@@ -229,14 +227,21 @@ export class Integrator {
     for (let i = 0; i < q.length; i++) q[i] += (dt / 6) * (d1[i] + 2 * (d2[i] + d3[i]) + d4[i]);
     for (let i = 0; i < n; i++) qd[i] += (dt / 6) * (qdd[i] + 2 * (a2[i] + a3[i]) + a4[i]);
     physics.normalize(q);
-    this.finish(q, qd, before, creeping);
+    this.finish(q, qd, sliding);
     if (!physics.close(q, qd)) return false;
     return q.every(Number.isFinite) && qd.every(Number.isFinite);
   }
 
   /** The accelerations at a state, into qdd. */
   accelerations(q: Numbers, qd: Numbers, qdd: Numbers, tau: Numbers, pull: Pull): boolean {
-    return this.settle(q, qd, qdd, tau, pull, this.resting(q, qd), new Map());
+    return this.settle(q, qd, qdd, tau, pull, this.resting(q, qd), this.sliding(qd));
+  }
+
+  /** Which way dry friction acts through a whole step: a joint that would turn round within it stops first. */
+  private sliding(qd: Numbers): Map<number, number> {
+    const found = new Map<number, number>();
+    this.dry.forEach((dry, i) => dry && qd[i] !== 0 && found.set(i, Math.sign(qd[i])));
+    return found;
   }
 
   /** Columns that may be held: at rest under dry friction, or against a stop. */
@@ -256,10 +261,10 @@ export class Integrator {
   }
 
   /** Lets go, one after the other, of what neither friction nor a stop can hold; leaves the accelerations in qdd. */
-  private settle(q: Numbers, qd: Numbers, qdd: Numbers, tau: Numbers, pull: Pull, held: Set<number>, creeping: Map<number, number>): boolean {
+  private settle(q: Numbers, qd: Numbers, qdd: Numbers, tau: Numbers, pull: Pull, held: Set<number>, sliding: Map<number, number>): boolean {
     const { physics } = this, n = physics.n;
     for (let round = 0; ; round++) {
-      if (!physics.accelerate(q, qd, tau, pull, held, creeping, qdd)) return false;
+      if (!physics.accelerate(q, qd, tau, pull, held, sliding, qdd)) return false;
       if (!held.size || round > n) return true;
       let worst = 0, which = -1, way = 0;
       for (const i of held) {
@@ -270,7 +275,7 @@ export class Integrator {
       }
       if (which < 0) return true;
       held.delete(which);
-      if (this.dry[which]) creeping.set(which, way);
+      if (this.dry[which]) sliding.set(which, way);
     }
   }
 
@@ -287,11 +292,10 @@ export class Integrator {
   }
 
   /** Dry joints that turned round stand still; joints beyond a stop are put on it, without their speed. */
-  private finish(q: Numbers, qd: Numbers, before: Numbers, creeping: Map<number, number>): void {
+  private finish(q: Numbers, qd: Numbers, sliding: Map<number, number>): void {
     const { physics } = this;
     for (const x of physics.data.coordinates) {
-      const was = before[x.v] || creeping.get(x.v) || 0;
-      if (this.dry[x.v] && physics.world.friction && was * qd[x.v] < 0 && !physics.data.isClosed) qd[x.v] = 0;
+      if (physics.world.friction && (sliding.get(x.v) ?? 0) * qd[x.v] < 0 && !physics.data.isClosed) qd[x.v] = 0;
       if (x.q === undefined || !x.stops) continue;
       const side = this.side(x.stops, q[x.q]);
       if (!side) continue;
