@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import Any
 
 import click
@@ -34,6 +35,14 @@ FORMS = (
     "jacobian",
     "jacobian_dot",
     "transform",
+    "constraints.residual",
+    "constraints.A",
+    "constraints.Adot",
+    "constraints.lam",
+    "constraints.qdd",
+    "constraints.P",
+    "constraints.N",
+    "constraints.reduced",
 )
 """What `equations` prints, and the first three if nothing is asked for."""
 
@@ -303,7 +312,7 @@ def equations(
         for note in found.notes:
             click.echo(f"note: {note}", err=True)
         for name in quantities or FORMS[:3]:
-            form = getattr(found, name)
+            form = attrgetter(name)(found)
             click.echo(getattr(form() if callable(form) else form, style)(**shown))
 
 

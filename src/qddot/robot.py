@@ -820,7 +820,7 @@ class Robot:
 
     # equations --------------------------------------------------------------------------------------------------------
 
-    def equations(self, parameters: str = "given") -> Equations:
+    def equations(self, parameters: str = "given", constraints: Any = None) -> Equations:
         """The equations of motion in closed form, exact (see `Equations`).
 
         Args:
@@ -828,10 +828,13 @@ class Robot:
                 `"inertial"`: the ten inertial numbers of each moving link (about its link frame) and the constants of the drives
                 become symbols `m1, mx1, ..., Izz1, Fv1, ...` where they are not zero. `"all"`: so do the offsets between joints
                 (`a2, b2, d2` along x, y, z) and gravity (`gx, gy, gz`); the ten numbers are then about the joint's frame.
+            constraints: what `Equations.constraints` imposes, one or several; None: those of the description. The open tree's
+                equations are there in any case.
         """
+        from qddot.constraints.enforced import as_constraints
         from qddot.symbolic.equations import Equations
 
-        return Equations(self.model, parameters)
+        return Equations(self.model, parameters, () if constraints is None else as_constraints(self.model, constraints))
 
     def derive(self, method: str = "lagrange", parameters: str = "given") -> Derivation:
         """The equations of motion derived step by step, exact, with every step checked against the compiled kernels.

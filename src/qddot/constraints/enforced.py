@@ -15,6 +15,7 @@ from qddot.constraints.ready import from_description
 from qddot.errors import ConvergenceError, InputError
 from qddot.model import configuration
 from qddot.model import constraints as described
+from qddot.model.model import Model
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -53,7 +54,7 @@ class Enforced:
     """
 
     def __init__(self, evaluate: Evaluator, constraints: Any, parameters: np.ndarray | None = None) -> None:
-        self.evaluate, self.constraints = evaluate, as_constraints(evaluate, constraints)
+        self.evaluate, self.constraints = evaluate, as_constraints(evaluate.model, constraints)
         self.parameters = parameters
 
     def values(self, wanted: Sequence[str], q: ArrayLike, qd: ArrayLike | None = None) -> Sequence[np.ndarray]:
@@ -216,16 +217,16 @@ class Enforced:
         return Enforced(self.evaluate, tuple(c for c in self.constraints if c.holonomic), self.parameters)
 
 
-def as_constraints(evaluate: Evaluator, constraints: Any) -> tuple[Constraint, ...]:
+def as_constraints(model: Model, constraints: Any) -> tuple[Constraint, ...]:
     """What a user may give, as a tuple.
 
     Raises:
         InputError: something that is no constraint, or None for a robot without constraints of its own.
     """
     if constraints is None:
-        constraints = [c for c in evaluate.model.constraints if c.active]
+        constraints = [c for c in model.constraints if c.active]
         if not constraints:
-            raise InputError(f"{evaluate.model.name} has no constraints of its own: give some, such as qddot.connect(...)")
+            raise InputError(f"{model.name} has no constraints of its own: give some, such as qddot.connect(...)")
     several = isinstance(constraints, Iterable) and not isinstance(constraints, str)
     given: tuple[Any, ...] = tuple(constraints) if several else (constraints,)
     found = tuple(from_description(c) if isinstance(c, DESCRIBED) else c for c in given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -13,11 +13,12 @@ from qddot.model.joints import Free, Helical, Prismatic, Revolute
 from qddot.model.lower import Mechanism
 from qddot.model.scalar import Scalar, is_symbolic
 from qddot.symbolic.exact import Surd, rational, turn
-from qddot.symbolic.letters import Angle, Leaves, Load, Signed, joint_angles, known_sign, letters_of
+from qddot.symbolic.letters import ARRAYS, FURTHER, Angle, Leaves, Load, Signed, joint_angles, known_sign, letters_of
 from qddot.symbolic.reading import Leaf, angle_parts, exactly, read, squared
 from qddot.symbolic.ring import NotPolynomialError, Poly, Ring
 
 MAX_MULTIPLE = 64
+RATELESS = ("acceleration", *FURTHER)
 
 Pair = tuple[Scalar, Scalar]
 
@@ -30,10 +31,13 @@ class Alphabet:
         constants: every number and SymPy expression that will be read.
         symbols: names of further parameters.
         signed: what has a letter for its sign, as dry friction needs it.
+        further: how many letters of the kinds `FURTHER` there are.
 
     Attributes:
         ring: the polynomials in them.
         q, qd, qdd: joint variables as polynomials: (nq,), (nv,), (nv,).
+        further: of each further kind, its letters.
+        sizes: of each array that the letters which move come from, its length.
         parameters: names of the parameters -> polynomial.
         angles: each `Angle` with (cos, sin).
         signs: of each letter that is a sign, what it is the sign of; of a load only once that is known (`know_loads`).
@@ -45,8 +49,14 @@ class Alphabet:
     symbolic = True
 
     def __init__(
-        self, mechanism: Mechanism, constants: Iterable[Scalar], symbols: Iterable[str] = (), signed: Iterable[Signed] = ()
+        self,
+        mechanism: Mechanism,
+        constants: Iterable[Scalar],
+        symbols: Iterable[str] = (),
+        signed: Iterable[Signed] = (),
+        further: Mapping[str, int] | None = None,
     ) -> None:
+        further = further or {}
         leaves = Leaves()
         for x in constants:
             leaves.add(x)
@@ -55,7 +65,7 @@ class Alphabet:
             if isinstance(body.joint, (Revolute, Helical)):
                 leaves.add_angle(body.offset)
         angles = [*joint_angles(mechanism), *leaves.angles()]
-        self.ring = ring = Ring(letters_of(mechanism, angles, leaves, tuple(symbols), signed))
+        self.ring = ring = Ring(letters_of(mechanism, angles, leaves, tuple(symbols), signed, further))
         self._at = {(g.kind, g.of): i for i, g in enumerate(ring.generators)}
         self._bind(mechanism, angles, leaves)
         self._pi = self._at["atom", sympy.pi]
@@ -63,6 +73,8 @@ class Alphabet:
         self.q = [position(i) for i in range(mechanism.nq)]
         self.qd = [self[("velocity", c)] for c in range(mechanism.nv)]
         self.qdd = [self[("acceleration", c)] for c in range(mechanism.nv)]
+        self.further = {kind: [self[(kind, i)] for i in range(size)] for kind, size in further.items()}
+        self.sizes = {"q": mechanism.nq, "qd": mechanism.nv, "qdd": mechanism.nv} | {ARRAYS[k]: n for k, n in further.items()}
         self.angles = {angle: (self["cos", angle], self["sin", angle]) for angle in angles}
         self._arguments = {angle: self._argument(angle) for angle in angles}
         self._bind_roots(leaves)
@@ -297,7 +309,14 @@ class Alphabet:
         return total
 
     def time_derivative(self, p: Poly) -> Poly:
-        """Along the motion: `sum dp/dq_i qd_i + dp/dqd_i qdd_i`."""
+        """Along the motion: `sum dp/dq_i qd_i + dp/dqd_i qdd_i`.
+
+        Raises:
+            NotPolynomialError: it depends on something whose rate has no letter, such as an acceleration.
+        """
+        for i in p.letters():
+            if self.ring.generators[i].kind in RATELESS:
+                raise NotPolynomialError(f"there is no letter for the rate of {self.ring.generators[i].name}")
         total = self.ring.constant(0)
         for c, (rate, rate2) in enumerate(zip(self.qd, self.qdd)):
             total = total + self.derivative(p, c) * rate + p.partial(self._at["velocity", c]) * rate2

@@ -16,8 +16,9 @@ import numpy as np
 
 from qddot.errors import InputError, UnboundSymbolError, unknown_name
 from qddot.symbolic.abbreviations import Abbreviations
-from qddot.symbolic.code_printers import ARRAYS, CPrinter, Identifiers, PythonPrinter
+from qddot.symbolic.code_printers import CPrinter, Identifiers, PythonPrinter
 from qddot.symbolic.evaluate import Letters, check_quaternions
+from qddot.symbolic.letters import ARRAYS
 from qddot.symbolic.presentation import Presentation, Style
 from qddot.symbolic.tree import Inverse, Node, Number, Power, Product, Sum, Symbol, Wave, leaves
 
@@ -33,7 +34,7 @@ class Program:
 
     Attributes:
         parameters: name -> identifier, of those that occur.
-        arrays: which of q, qd, qdd are read.
+        arrays: which of q, qd, qdd, and of further ones, are read.
         moving: (identifier, value) of joint variables, rates, sines and cosines.
         statements: (identifier, expressions to be added up) of constants, loads and parts of long sums.
         entries: one expression each.
@@ -61,7 +62,8 @@ class Program:
         self.parameters = {name: self.printer.symbol(Symbol(name)) for name in names}
         rates = sorted((x for x in symbols if x.kind in ARRAYS), key=lambda x: (ARRAYS[x.kind], x.index))
         self.moving = [(self.printer.expression(x), self.printer.value(x)) for x in (*rates, *waves)]
-        self.arrays = ["q", *(x for x in ("qd", "qdd") if x in {ARRAYS[symbol.kind] for symbol in rates})]
+        read = {ARRAYS[symbol.kind] for symbol in rates}
+        self.arrays = [x for x in equations.alphabet.sizes if x == "q" or x in read]
         self.statements: list[tuple[str, list[str]]] = []
         self._parts = count(1)
         for name, node in definitions.items():
@@ -113,7 +115,7 @@ def python_source(program: Program) -> str:
     values = known_values(form, program)
     arguments = [*program.arrays, *(["*"] if program.parameters else [])]
     arguments += [f"{x}={values[x]!r}" if x in values else x for x in program.parameters.values()]
-    sizes = {"q": form.equations.nq, "qd": form.equations.nv, "qdd": form.equations.nv}
+    sizes = form.equations.alphabet.sizes
     shapes = [f"{x}.shape[:-1]" for x in program.arrays]
     if program.parameters:
         shapes.append(f"*map(np.shape, [{', '.join(program.parameters.values())}])")
@@ -146,7 +148,7 @@ def assignments(program: Program) -> Iterator[tuple[str, str]]:
 def c_source(program: Program) -> str:
     """See `Form.c`."""
     form = program.form
-    sizes = {"q": form.equations.nq, "qd": form.equations.nv, "qdd": form.equations.nv}
+    sizes = form.equations.alphabet.sizes
     arguments = [f"const double {x}[{max(1, sizes[x])}]" for x in program.arrays]
     arguments += [f"const double p[{len(program.parameters)}]"] if program.parameters else []
     arguments.append(f"double out[{max(1, form.entries.size)}]")
@@ -172,7 +174,7 @@ def c_source(program: Program) -> str:
 def known_values(form: Form, program: Program) -> dict[str, float]:
     """Of the parameters that took the place of numbers, by identifier."""
     equations = form.equations
-    letters = Letters(equations, ([], [], []), {}, math, float)
+    letters = Letters(equations, {}, {}, math, float)
     return {x: letters(equations.letter(name)) for name, x in program.parameters.items() if name in equations.values}
 
 
@@ -184,9 +186,11 @@ def callable_of(form: Form) -> Callable[..., Any]:
     equations = form.equations
     known = known_values(form, program)
     allowed = {*identifiers, *(g.name for g in equations.alphabet.ring.generators if g.kind == "parameter")}
-    sizes = {"q": equations.nq, "qd": equations.nv, "qdd": equations.nv}
+    sizes = equations.alphabet.sizes
+    further = [name for name in sizes if name not in ("q", "qd", "qdd")]
 
     def function(q: Any, /, qd: Any = None, qdd: Any = None, **parameters: Any) -> Any:
+        moving = {"q": q, "qd": qd, "qdd": qdd} | {name: parameters.pop(name, None) for name in further}
         for name in parameters:
             if name not in allowed:
                 raise unknown_name("parameter", name, allowed)
@@ -195,10 +199,10 @@ def callable_of(form: Form) -> Callable[..., Any]:
                 raise UnboundSymbolError(f"{name} has no value: give one with {name}=...")
         given = {x: np.asarray(parameters[name], dtype=float) for name, x in identifiers.items() if name in parameters}
         motion = {}
-        for name, x in (("q", q), ("qd", qd), ("qdd", qdd)):
-            value = np.zeros(sizes[name]) if x is None else np.asarray(x, dtype=float)
-            if value.shape[-1:] != (sizes[name],):
-                raise InputError(f"{name} has shape {value.shape}, (..., {sizes[name]}) is needed")
+        for name, size in sizes.items():
+            value = np.zeros(size) if moving[name] is None else np.asarray(moving[name], dtype=float)
+            if value.shape[-1:] != (size,):
+                raise InputError(f"{name} has shape {value.shape}, (..., {size}) is needed")
             motion[name] = value
         check_quaternions(equations, motion["q"])
         return inner(*(motion[name] for name in arrays), **given)

@@ -11,6 +11,7 @@ from math import pi
 from typing import TYPE_CHECKING
 
 from qddot.errors import InputError
+from qddot.symbolic.letters import ARRAYS
 from qddot.symbolic.notation import Shown
 from qddot.symbolic.presentation import Style
 from qddot.symbolic.printing import ATOM, SUM, is_inverse
@@ -94,7 +95,6 @@ RESERVED = {
     ],
 }
 IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-ARRAYS = {"position": "q", "quaternion": "q", "velocity": "qd", "acceleration": "qdd"}
 
 PYTHON = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power"}
 KNOWN = frozenset(

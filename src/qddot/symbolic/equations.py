@@ -18,10 +18,13 @@ from qddot.errors import InputError, unknown_name
 from qddot.model.model import LiftedModel, Model
 from qddot.symbolic.exact_model import ExactModel
 from qddot.symbolic.form import Form
+from qddot.symbolic.ratio import Ratio
 from qddot.symbolic.ring import Poly
 
 if TYPE_CHECKING:
+    from qddot.constraints.constraint import Constraint
     from qddot.symbolic.base_parameters import BaseParameters
+    from qddot.symbolic.constrained import Constrained
     from qddot.symbolic.linearity import Regressor
     from qddot.symbolic.task_space import TaskSpace
 
@@ -36,9 +39,17 @@ class Equations:
         values: of each symbol that took the place of a number (see `Robot.equations`), its value.
     """
 
-    def __init__(self, model: Model, parameters: str = "given") -> None:
-        self.model = model
-        self.exact_model = ExactModel(model, parameters)
+    def __init__(
+        self,
+        model: Model,
+        parameters: str = "given",
+        imposed: Sequence[Constraint] = (),
+        *,
+        further: Mapping[str, int] | None = None,
+        constants: Sequence[Any] = (),
+    ) -> None:
+        self.model, self.imposed, self.constants = model, tuple(imposed), tuple(constants)
+        self.exact_model = ExactModel(model, parameters, further, constants)
         self.alphabet = self.exact_model.alphabet
         self.lifted = LiftedModel(self.exact_model, self.alphabet)  # type: ignore[arg-type]
         self.notes = tuple(self.exact_model.notes)
@@ -68,7 +79,7 @@ class Equations:
     def parameters(self) -> tuple[str, ...]:
         """The symbols that occur in the robot's constants, also inside a sine, a root or a reciprocal."""
         used: set[int] = set()
-        for x in constants_of(self.lifted):
+        for x in (*constants_of(self.lifted), *map(self.alphabet.exact, self.constants)):
             if isinstance(x, Poly):
                 used |= x.letters()
         letters = self.alphabet.ring.generators
@@ -81,7 +92,9 @@ class Equations:
     def lift(self, x: Any) -> Any:
         """A number, SymPy expression, form or polynomial as an entry of a form."""
         if isinstance(x, Form):
-            return x._single()
+            x = x._single()
+        if isinstance(x, (Poly, Ratio)):
+            return x.adopted(self.alphabet.ring)
         if isinstance(x, (bool, str)):
             raise InputError(f"{x!r} is not a number or an expression")
         if isinstance(x, sympy.Basic):
@@ -218,6 +231,18 @@ class Equations:
         load = inverse_dynamics.load_torque(self.lifted, a.q, a.qd, a.qdd)
         a.know_loads(load)
         return Form(self, load, "load_torque")
+
+    @cached_property
+    def constraints(self) -> Constrained:
+        """The motion under constraints: A, its rate, multipliers, projections, what is left of the equations (see `Constrained`).
+
+        Raises:
+            InputError: no constraints were given to `Robot.equations`, and the description has none.
+        """
+        from qddot.constraints.enforced import as_constraints
+        from qddot.symbolic.constrained import constrained
+
+        return constrained(self.model, self.exact_model.parameters, as_constraints(self.model, self.imposed or None))
 
     # energy ---------------------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from qddot.compile.arrays import with_unit_quaternion
 from qddot.errors import InputError, UnboundSymbolError, unknown_name
+from qddot.symbolic.letters import ARRAYS
 from qddot.symbolic.ring import Poly
 
 if TYPE_CHECKING:
@@ -18,12 +19,14 @@ if TYPE_CHECKING:
     from qddot.symbolic.form import Form
 
 
-def evaluate(
-    form: Form, q: Any, qd: Any = None, qdd: Any = None, parameters: Mapping[Any, Any] | None = None, digits: int | None = None
-):
+def evaluate(form: Form, given_motion: Mapping[str, Any], parameters: Mapping[Any, Any] | None = None, digits: int | None = None):
     """See `Form.evaluate`."""
     equations = form.equations
-    motion = [check(name, x, n) for name, x, n in (("q", q, equations.nq), ("qd", qd, equations.nv), ("qdd", qdd, equations.nv))]
+    sizes = equations.alphabet.sizes
+    for name in given_motion:
+        if name not in sizes:
+            raise unknown_name("array", name, sizes)
+    motion = {name: check(name, given_motion.get(name), size) for name, size in sizes.items()}
     given = {str(name): value for name, value in (parameters or {}).items()}
     known = [g.name for g in equations.alphabet.ring.generators if g.kind == "parameter"]
     for name in given:
@@ -40,7 +43,7 @@ def evaluate(
 
 
 def finished(form: Form, letters: Letters) -> Any:
-    check_quaternions(form.equations, [letters.real(x) for x in letters.motion[0]])
+    check_quaternions(form.equations, [letters.real(x) for x in letters.motion["q"]])
     values = (
         np.vectorize(lambda p: p.evaluate(letters, letters.number), otypes=[object])(form.entries)
         if form.entries.size
@@ -55,7 +58,7 @@ class Letters:
     """The value of each letter, in one arithmetic: `arithmetic` has cos, sin and sqrt, `number` takes a fraction."""
 
     def __init__(
-        self, equations: Equations, motion: Sequence[Sequence[Any]], given: Mapping[str, Any], arithmetic: Any, number: Any
+        self, equations: Equations, motion: Mapping[str, Sequence[Any]], given: Mapping[str, Any], arithmetic: Any, number: Any
     ) -> None:
         self.equations, self.motion, self.given, self.arithmetic, self.number = equations, motion, given, arithmetic, number
         self.known: dict[int, Any] = {}
@@ -68,13 +71,10 @@ class Letters:
     def _value(self, i: int) -> Any:
         generator = self.equations.alphabet.ring.generators[i]
         kind, of, fn = generator.kind, generator.of, self.arithmetic
-        q, qd, qdd = self.motion
-        if kind == "position":
-            return self.real(q[of])
         if kind == "quaternion":
             return self._unit(of)
-        if kind in ("velocity", "acceleration"):
-            return self.real((qd if kind == "velocity" else qdd)[of])
+        if kind in ARRAYS:
+            return self.real(self.motion[ARRAYS[kind]][of])
         if kind == "sign":
             x = self.equations.alphabet.signs[i].evaluate(self, self.number)
             return (x > 0) - (x < 0)
@@ -88,14 +88,14 @@ class Letters:
     def _unit(self, i: int) -> Any:
         """One number of a quaternion, made unit."""
         start = next(c.q.start for c in self.equations.exact_model.mechanism.coordinates if i in c.q)
-        parts = [self.real(x) for x in self.motion[0][start : start + 4]]
+        parts = [self.real(x) for x in self.motion["q"][start : start + 4]]
         return parts[i - start] / self.arithmetic.sqrt(sum(x * x for x in parts))
 
     def _angle(self, angle: Any) -> Any:
         if angle.coordinate is None:
             return self._expression(angle.multiple)
         multiple = self.number(angle.multiple) if isinstance(angle.multiple, Fraction) else self._expression(angle.multiple)
-        return self.real(self.motion[0][angle.coordinate]) * multiple
+        return self.real(self.motion["q"][angle.coordinate]) * multiple
 
     def _parameter(self, generator: Any) -> Any:
         name = generator.name

@@ -71,6 +71,8 @@ class ExactModel:
         parameters: `"given"`: its numbers stay numbers, its symbols stay symbols. `"inertial"`: the ten inertial numbers of each
             moving link, about its link frame, and the constants of its drive become symbols where they are not zero. `"all"`: so do
             the offsets between joints (`a, b, d` along x, y, z) and gravity; the ten numbers are then about the joint's frame.
+        further: how many letters of further kinds there are: see `Alphabet`.
+        constants: expressions besides the robot's own, whose symbols need letters.
 
     Attributes:
         alphabet: letters and field.
@@ -80,7 +82,13 @@ class ExactModel:
 
     symbols: frozenset = frozenset()
 
-    def __init__(self, source: Model, parameters: str = "given") -> None:
+    def __init__(
+        self,
+        source: Model,
+        parameters: str = "given",
+        further: Mapping[str, int] | None = None,
+        constants: Sequence[Scalar] = (),
+    ) -> None:
         if parameters not in PARAMETERS:
             raise InputError(f"parameters={parameters!r} is not one of {', '.join(map(repr, PARAMETERS))}")
         self.source, self.name, self.root = source, source.name, source.root
@@ -92,7 +100,8 @@ class ExactModel:
         motors = {name: exact_side(drive, None) for x in source.transmissions for name, drive in zip(x.motors, x.drives) if drive}
         skeleton = lower(Skeleton.of(source))  # type: ignore[arg-type]
         names = dict.fromkeys(symbol_names(source, parameters))
-        self.alphabet = Alphabet(skeleton, numbers_of(source, {**sides, **motors}), names, signed(source.bodies))
+        numbers = [*numbers_of(source, {**sides, **motors}), *constants]
+        self.alphabet = Alphabet(skeleton, numbers, names, signed(source.bodies), further)
         exact = self.alphabet.exact
         self.gravity: Vec = map_scalars(exact, source.gravity)
         self.links = [Link(x.name, x.inertia and self._mass(x.inertia)) for x in source.links]  # type: ignore[arg-type]
@@ -104,7 +113,7 @@ class ExactModel:
             self.gravity = Vec(*(self._symbol(f"g{axis}", x) for axis, x in zip("xyz", self.gravity)))
         if source.constraints:
             names = ", ".join(repr(x.name) for x in source.constraints)
-            self.notes.append(f"constraints {names}: not imposed, these are the equations of the open tree")
+            self.notes.append(f"constraints {names}: not imposed, these are the equations of the open tree; see `constraints`")
         for column in self.alphabet.loads.values():
             joint = next(x.name for x in source.mechanism.coordinates if column in x.v)
             self.notes.append(f"load{column + 1}: the force on {joint!r} without friction, load_torque[{column}]")

@@ -136,18 +136,20 @@ class Form:
         qdd: Sequence[Any] | np.ndarray | None = None,
         parameters: Mapping[Any, Any] | None = None,
         digits: int | None = None,
+        **further: Any,
     ) -> Any:
         """Numbers, in one state: a float or an array of them, or `mpmath` numbers with as many digits as wanted. For many states,
         see `lambdify`.
 
         Args:
             q, qd, qdd: (nq,), (nv,), (nv,), in rad or m and their rates; rates left out are zero.
+            further: `tau`, `lam` or `momentum`, of forms that have their letters; zero where they are left out.
             parameters: name or SymPy symbol -> value; numbers that became symbols keep theirs if not given here.
             digits: decimal digits of the result; floats if None.
         """
         from qddot.symbolic.evaluate import evaluate
 
-        return evaluate(self, q, qd, qdd, parameters, digits)
+        return evaluate(self, {"q": q, "qd": qd, "qdd": qdd, **further}, parameters, digits)
 
     def _map(self, f: Any) -> Form:
         return Form(self.equations, np.vectorize(f, otypes=[object])(self.entries)) if self.entries.size else self
@@ -238,6 +240,7 @@ class Form:
 
         Args of the function:
             q, qd, qdd: (..., nq), (..., nv), (..., nv), broadcast over leading dimensions; rates left out are zero.
+            tau, lam, momentum: keywords of forms that have their letters; zero where they are left out.
             parameters: by name, numbers or arrays of the leading dimensions; those that took the place of numbers keep theirs.
 
         Raises (the function; so does `evaluate`):

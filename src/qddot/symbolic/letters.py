@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -16,6 +16,20 @@ from qddot.model.scalar import Scalar, is_symbolic
 from qddot.symbolic.exact import rational
 from qddot.symbolic.reading import angle_parts, exactly, read, squared
 from qddot.symbolic.ring import Generator
+
+ARRAYS = {
+    "position": "q",
+    "quaternion": "q",
+    "velocity": "qd",
+    "acceleration": "qdd",
+    "force": "tau",
+    "multiplier": "lam",
+    "momentum": "momentum",
+}
+"""Of each kind of letter that moves, the array its values come from."""
+
+FURTHER = {"force": "tau", "multiplier": "lambda", "momentum": "p"}
+"""Kinds that equations have only where they need them, and how their letters begin: `tau1`, `lambda1`, `p1`."""
 
 WHOLE = 8  # beyond this multiple of a common part, angles of one joint get sines and cosines of their own
 
@@ -129,7 +143,12 @@ def named(factor: Any, letter: str) -> str:
 
 
 def letters_of(
-    mechanism: Mechanism, angles: list[Angle], leaves: Leaves, symbols: Iterable[str], signed: Iterable[Signed]
+    mechanism: Mechanism,
+    angles: list[Angle],
+    leaves: Leaves,
+    symbols: Iterable[str],
+    signed: Iterable[Signed],
+    further: Mapping[str, int],
 ) -> list[Generator]:
     """Numbered from 1, as on paper; those that a relation rewrites stand before those it rewrites them by.
 
@@ -153,12 +172,15 @@ def letters_of(
             q += part.nq
     for v in range(mechanism.nv):
         free += [Generator(f"qd{v + 1}", "velocity", v), Generator(f"qdd{v + 1}", "acceleration", v)]
+    free += [Generator(f"{FURTHER[kind]}{i + 1}", kind, i) for kind, size in further.items() for i in range(size)]
     bound += [Generator(sign_name(x), "sign", x) for x in signed]
     bound += [Generator(f"1/{x}" if x.is_Symbol else f"1/({x})", kind, x) for kind, x in leaves.of("inverse")]
     free += [Generator(x.name, kind, x) for kind, x in sorted(leaves.of("parameter"), key=lambda leaf: natural(leaf[1].name))]
     free += [Generator(str(x), kind, x) for kind, x in leaves.of("atom") if squared(x) is None]
     free += [Generator(name, "parameter", name) for name in symbols]
     letters = [*outer, *bound, *free]
+    for name in taken & {ARRAYS[kind] for kind in further}:
+        raise InputError(f"the symbol {name} of this robot is also the name of an array of these equations: call it something else")
     check_names(letters)
     return letters
 
@@ -202,5 +224,5 @@ def check_names(letters: Iterable[Generator]) -> None:
         if letter.kind == other.kind:
             raise InputError(f"two different symbols of this robot are called {letter.name}: declare them alike, or rename one")
         other = other if letter.kind == "parameter" else letter
-        what = "a joint variable" if other.kind in ("position", "quaternion", "velocity", "acceleration") else "another letter"
+        what = "a joint variable" if other.kind in ARRAYS else "another letter"
         raise InputError(f"the symbol {letter.name} of this robot is also the name of {what}: call it something else")

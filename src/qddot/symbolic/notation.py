@@ -38,6 +38,15 @@ QDDOT = {
     "jacobian": "J",
     "jacobian_dot": "Jdot",
     "transform": "T",
+    "bias_torque": "h",
+    "constraint_residual": "phi",
+    "constraint_jacobian": "A",
+    "constraint_jacobian_dot": "Adot",
+    "constraint_multipliers": "lambda",
+    "constraint_projection": "P",
+    "constraint_projection_of_rates": "P_qdd",
+    "constraint_null_space": "N",
+    "reduced_dynamics": "tau_N",
 }
 
 NOTATIONS = {
@@ -66,6 +75,13 @@ ARGUMENTS = {
     "jacobian": 1,
     "jacobian_dot": 2,
     "transform": 1,
+    "bias_torque": 2,
+    "constraint_residual": 1,
+    "constraint_jacobian": 1,
+    "constraint_jacobian_dot": 2,
+    "constraint_projection": 1,
+    "constraint_projection_of_rates": 1,
+    "constraint_null_space": 1,
 }
 """How many of q, qd a quantity is a function of; nothing is written after one that is not here."""
 

@@ -21,7 +21,7 @@ from qddot.symbolic.tree import ZERO, Call, Inverse, Node, Number, Power, Produc
 if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations
 
-MOTION = ("acceleration", "velocity", "sign", "position", "quaternion")
+MOTION = ("acceleration", "force", "multiplier", "momentum", "velocity", "sign", "position", "quaternion")
 ANGLES, GROUPS = ("sum", "single"), ("trigonometric", "parameter", "none")
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from qddot.errors import SingularityError
-from qddot.symbolic.ring import NotPolynomialError, Poly
+from qddot.symbolic.ring import NotPolynomialError, Poly, Ring
 
 LONG = 40  # terms of a denominator in which hidden factors are no longer looked for
 
@@ -75,6 +75,10 @@ class Ratio:
 
     def __repr__(self) -> str:
         return f"({self.num})/({self.den})"
+
+    def adopted(self, ring: Ring) -> Ratio:
+        """The same fraction in the letters of the same names of another ring."""
+        return self if ring is self.ring else Ratio(ring.adopted(self.num), ring.adopted(self.den))
 
     @property
     def is_constant(self) -> bool:

@@ -224,6 +224,10 @@ class Poly:
 
         return plain(self)
 
+    def adopted(self, ring: Ring) -> Poly:
+        """The same polynomial in another ring (see `Ring.adopted`)."""
+        return self if ring is self.ring else ring.adopted(self)
+
     @property
     def is_constant(self) -> bool:
         """A rational number."""

@@ -11,13 +11,13 @@ Neither is inverted: everything is made of minors of J and M, over one denominat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from qddot.errors import InputError, SingularityError, unknown_name
 from qddot.symbolic.form import Form
+from qddot.symbolic.minors import adjugate, bordered_inverse, rank_of
 from qddot.symbolic.ratio import divide
 
 if TYPE_CHECKING:
@@ -101,59 +101,16 @@ def chosen(rows: Sequence[str] | None) -> list[int]:
     return [ROWS.index(row) for row in rows]
 
 
-def rank_of(J: Matrix) -> int:
-    """At almost every q: the size of the largest minor that is not the polynomial 0."""
-    sizes = range(min(J.shape), 0, -1)
-    sets = (
-        (rows, columns) for k in sizes for rows in combinations(range(len(J)), k) for columns in combinations(range(J.shape[1]), k)
-    )
-    return next((len(rows) for rows, columns in sets if determinant(J[np.ix_(rows, columns)]) != 0), 0)
-
-
 Inverse = tuple[Matrix, Matrix, tuple[Any, Any]]
 """B, N and (d, e): the inverse of J is B / d, and the mass N / (d e)."""
 
 
 def square_inverse(J: Matrix, M: Matrix) -> Inverse:
-    """By the adjugate of J."""
-    n = range(len(J))
-    cofactor = lambda i, j: determinant(np.delete(np.delete(J, i, axis=0), j, axis=1)) * (-1) ** (i + j)  # noqa: E731
-    B = np.array([[cofactor(j, i) for j in n] for i in n], dtype=object)
-    d = determinant(J)
+    B, d = adjugate(J)
     return B, B.T @ M @ B, (d, d)
 
 
 def weighted_inverse(J: Matrix, M: Matrix) -> Inverse:
-    """Of a redundant arm, `M^-1 J^T A^-1` with `A = J M^-1 J^T`: by Cramer's rule."""
-    r, n = J.shape
-    B, N = np.empty((n, r), dtype=object), np.empty((r, r), dtype=object)
-    for i in range(r):
-        for k in range(n):
-            L = J.copy()
-            L[i] = [int(c == k) for c in range(n)]
-            B[k, i] = gramian(L, M, J)
-        for j in range(i + 1):
-            L, R = (np.delete(J, k, axis=0) for k in (j, i))
-            N[i, j] = N[j, i] = gramian(L, M, R) * (-1) ** (i + j)
-    return B, N, (gramian(J, M, J), 1)
-
-
-def gramian(L: Matrix, M: Matrix, R: Matrix) -> Any:
-    """`det M det(L M^-1 R^T)` of two matrices of k rows: a sum over sets S, T of k columns of `+- det L_S det M_(not T, not S)
-    det R_T` (the theorems of Cauchy and Binet, and of Jacobi on the minors of an inverse)."""
-    n = len(M)
-    total = M[0, 0] * 0
-    for S in combinations(range(n), len(L)):
-        left = determinant(L[:, S])
-        for T in combinations(range(n), len(R)) if left != 0 else ():
-            rest = [[k for k in range(n) if k not in X] for X in (T, S)]
-            total = total + left * determinant(M[np.ix_(*rest)]) * determinant(R[:, T]) * (-1) ** (sum(S) + sum(T))
-    return total
-
-
-def determinant(X: Matrix) -> Any:
-    """By the first row; 1 where there is none."""
-    if not len(X):
-        return 1
-    parts = (x * determinant(np.delete(X[1:], k, axis=1)) * (-1) ** k for k, x in enumerate(X[0]) if x != 0)
-    return sum(parts, X[0, 0] * 0)
+    """Of a redundant arm, `M^-1 J^T (J M^-1 J^T)^-1`."""
+    _, B, Z, d = bordered_inverse(M, J)
+    return B, -Z, (d, 1)

@@ -12,6 +12,7 @@ from qddot.algorithms.inverse_dynamics import load_torque
 from qddot.model.joints import Rotor
 from qddot.model.lower import WORLD
 from qddot.symbolic.form import Form
+from qddot.symbolic.minors import determinant
 from qddot.symbolic.properties.bounds import Bounds
 from qddot.symbolic.properties.harmonics import Harmonics
 from qddot.symbolic.properties.ranges import Ranges
@@ -187,11 +188,3 @@ def minors_are_positive(equations: Equations, bounds: Bounds) -> bool:
     minors = np.array([determinant(M[:k, :k]) for k in range(1, len(M) + 1)], dtype=object)
     ranges = Ranges(Harmonics(equations.alphabet, minors), domain.lower, domain.upper)
     return all(low and min(low.values()) >= 0 and max(low.values()) > 0 for low in ranges.low)
-
-
-def determinant(M: np.ndarray) -> Any:
-    """By the first row."""
-    if len(M) == 1:
-        return M[0, 0]
-    parts = [M[0, j] * determinant(np.delete(M[1:], j, axis=1)) * (-1) ** j for j in range(len(M)) if M[0, j]]
-    return sum(parts[1:], parts[0]) if parts else M[0, 0]
