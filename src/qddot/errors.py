@@ -123,6 +123,10 @@ class MissingExtraError(QddotError, ImportError):
     """An optional package is needed for this and is not installed."""
 
 
+class DeviceError(QddotError, RuntimeError):
+    """A GPU that is not there, cannot run the code, or reports a failure."""
+
+
 class NoAssetError(QddotError, RuntimeError):
     """This installation lacks a file that is built, and not part of the source."""
 

@@ -101,20 +101,20 @@ class Emitter:
         here: the nodes whose values the present function already has; `passed` the late angles it has taken sine and cosine of.
     """
 
-    def __init__(self, program: Program, lanes: Lanes) -> None:
+    def __init__(self, program: Program, lanes: Lanes, *, in_one: bool = False) -> None:
         self.program, self.lanes = program, lanes
         self.given: dict[tuple[int, int], str] = {}
         self.places = places(program) if lanes.width == 1 else {x: [("%results", k)] for x, k in slots(program).items()}
         self.fused = fused_products(program.nodes, self.places) if lanes.fma else set()
         turned = sorted({node.args[0] for node in program.nodes if node.op in TRIG}, key=lambda angle: angle.number)
-        late = late_angles(program)
+        late = set(turned) if in_one else late_angles(program)
         self.angles = {angle: k for k, angle in enumerate(angle for angle in turned if angle not in late)}
         self.late = {angle: k for k, angle in enumerate(angle for angle in turned if angle in late)}
         self.turned = {angle.args for angle in self.angles if angle.op == "var"}
         self.trig = sincos.Rooms(len(self.angles), lanes)
         kept = [node for node in program.nodes if node not in self.fused and not self.is_leaf(node)]
         kept.sort(key=lambda node: node.number)
-        length = PART if len(kept) > WHOLE else WHOLE
+        length = len(kept) or 1 if in_one else PART if len(kept) > WHOLE else WHOLE
         self.parts = [kept[k : k + length] for k in range(0, len(kept), length)] or [[]]
         self.carried = self.across_parts()
         self.here: set[Expr] = set()

@@ -1,0 +1,140 @@
+"""Programs for GPUs: PTX for every quantity, accepted by the assembler where there is one; where there is a GPU, the CPU's bits."""
+
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import qddot
+from qddot.algorithms.quantities import QUANTITIES
+from qddot.compile.gpu import driver
+from qddot.compile.gpu.device_kernel import DeviceKernel, Rows
+from qddot.compile.gpu.ptx import ptx
+from qddot.compile.gpu.thread_ir import Shape, source
+from qddot.compile.gpu.windows import room_of, windows
+from qddot.compile.trace import complete, trace
+from qddot.errors import DeviceError
+from qddot.graph.program import Output
+
+REALS = {"float": np.float32, "double": np.float64}
+FEW = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "regressor", "christoffel")
+
+
+def program_of(robot, quantity, real):
+    return trace(robot.model, [complete(quantity, {}, lambda: robot.frame_names[-1])], REALS[real])
+
+
+def assembled(text: str, folder) -> str:
+    """What `ptxas` says; skips where there is none."""
+    assembler = shutil.which("ptxas")
+    if assembler is None:
+        pytest.skip("no ptxas on the PATH: PTX was generated, and is not assembled")
+    path = folder / "kernel.ptx"
+    path.write_text(text)
+    done = subprocess.run([assembler, "-arch=sm_90", "-v", path, "-o", folder / "kernel.cubin"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize("real", REALS)
+@pytest.mark.parametrize("quantity", FEW)
+def test_ptx_is_assembled(quantity, real, tmp_path):
+    code = source(program_of(qddot.load("two_link"), quantity, real), real, Shape())
+    text = ptx(code.text, (9, 0))
+    assert f".maxntid {code.threads}" in text
+    assert "registers" in assembled(text, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", qddot.catalog_names())
+def test_every_quantity_of_every_robot_is_assembled(name, tmp_path):
+    robot = qddot.load(name)
+    values = dict.fromkeys(robot.symbols, 1.0)
+    robot = robot.subs(values) if values else robot
+    for quantity in QUANTITIES:
+        program = program_of(robot, quantity, "float")
+        if any(0 in x.shape for x in (*program.inputs, *program.outputs)) or any(n.op == "atan2" for n in program.nodes):
+            continue
+        for shape in (Shape(), Shape(element_major=True)):
+            assembled(ptx(source(program, "float", shape).text, (9, 0)), tmp_path)
+
+
+def test_no_product_is_fused_but_those_that_the_cpu_fuses():
+    """The driver may contract what is not said to be rounded."""
+    text = ptx(source(program_of(qddot.load("arm7"), "inverse_dynamics", "float"), "float", Shape()).text, (9, 0))
+    assert "mul.rn.f32" in text
+    loose = ("mul.f32", "add.f32", "sub.f32", "div.full", "div.approx")
+    assert not any(line.strip().startswith(loose) for line in text.splitlines())
+
+
+@given(st.lists(st.integers(1, 300), min_size=1, max_size=5), st.integers(1, 200))
+def test_windows_hold_every_column_once(sizes, most):
+    outputs = [Output(f"x{k}", (n,), tuple(float(i + 1000 * k) for i in range(n))) for k, n in enumerate(sizes)]
+    found = windows(outputs, most)
+    held = []
+    for window in found:
+        assert len(window.values) <= most
+        for piece in window.pieces:
+            columns = range(piece.start, piece.start + piece.count)
+            assert window.values[piece.at : piece.at + piece.count] == outputs[piece.output].values[columns.start : columns.stop]
+            held += [(piece.output, k) for k in columns]
+    assert sorted(held) == [(k, i) for k, n in enumerate(sizes) for i in range(n)]
+    assert room_of(found) % 2 == 1
+
+
+def test_without_a_driver_the_error_says_so(monkeypatch):
+    monkeypatch.setattr(driver, "LIBRARY", "libnosuchdriver.so")
+    driver.driver.cache_clear()
+    with pytest.raises(DeviceError, match="no NVIDIA driver is installed here"):
+        driver.driver()
+    driver.driver.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def gpu():
+    torch = pytest.importorskip("torch", reason="PyTorch holds the memory of this test")
+    try:
+        return driver.device(0), torch
+    except DeviceError as error:
+        pytest.skip(f"no GPU here: {error}")
+
+
+@pytest.mark.parametrize("states", [1, 31, 32, 33, 1000])
+@pytest.mark.parametrize("real", REALS)
+@pytest.mark.parametrize("quantity", [*FEW, "inverse_dynamics_derivatives", "jacobian"])
+@pytest.mark.parametrize("shape", [Shape(), Shape(element_major=True), Shape(shared=10 << 10)])
+def test_the_cpus_bits(gpu, quantity, real, states, shape):
+    where, torch = gpu
+    robot = qddot.load("arm7")
+    program = program_of(robot, quantity, real)
+    kernel = DeviceKernel(program, np.dtype(REALS[real]), where, shape)
+    rng = np.random.default_rng(states)
+    drawn = [rng.normal(size=(states, x.size)).astype(REALS[real]) for x in program.inputs]
+    inputs = [torch.from_numpy(x).cuda() for x in drawn]
+    outputs = [x for x in program.outputs if x.name != "margins"]
+    results = [torch.full((states, x.size), np.nan, dtype=inputs[0].dtype, device="cuda") for x in outputs]
+    torch.cuda.synchronize()
+    kernel.launch(states, [Rows(x.data_ptr(), x.shape[1]) for x in inputs], [x.data_ptr() for x in results])
+    assert kernel.worst.read(0) is None
+    wanted = getattr(robot, quantity)(*drawn, dtype=REALS[real])
+    for x, found, want in zip(outputs, results, wanted if isinstance(wanted, tuple) else (wanted,)):
+        got = found.cpu().numpy()
+        got = got.reshape(x.size, states).T if shape.element_major else got
+        np.testing.assert_array_equal(got, want.reshape(states, -1))
+
+
+def test_a_state_without_a_result_is_named(gpu):
+    where, torch = gpu
+    program = program_of(qddot.load("arm7"), "mass_matrix", "double")
+    kernel = DeviceKernel(program, np.dtype(float), where)
+    q = torch.zeros((1000, 7), dtype=torch.float64, device="cuda")
+    q[777, 3] = float("nan")
+    out = torch.empty((1000, 49), dtype=torch.float64, device="cuda")
+    torch.cuda.synchronize()
+    kernel.launch(1000, [Rows(q.data_ptr(), 7)], [out.data_ptr()])
+    assert kernel.worst.read(0) == 777
+    kernel.launch(1, [Rows(q.data_ptr(), 0)], [out.data_ptr()])
+    assert kernel.worst.read(0) is None
