@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import wraps
 from os import PathLike
-from typing import Any
+from typing import IO, Any
 
 from qddot.constraints.constraint import holonomic, pfaffian
 from qddot.constraints.ready import (
@@ -48,7 +48,7 @@ from qddot.errors import (
     UnboundSymbolError,
     UnknownNameError,
 )
-from qddot.formats import catalog_names, load_model
+from qddot.formats import catalog_names, load_model, load_text
 from qddot.formats.builder import Builder as _Builder
 from qddot.formats.tables import dh_model, inertia_from_spatial_matrix, screws_model
 from qddot.model.description import Frame, Limits, Mimic
@@ -99,6 +99,7 @@ __all__ = [
     "inertia_from_spatial_matrix",
     "joint_equality",
     "load",
+    "load_string",
     "loop_closure",
     "pfaffian",
     "point_on_line",
@@ -108,7 +109,7 @@ __all__ = [
 
 
 def load(
-    source: str | PathLike[str],
+    source: str | PathLike[str] | IO[Any],
     strict: bool = False,
     floating: bool = False,
     gravity: Sequence[float] | None = None,
@@ -119,14 +120,16 @@ def load(
     """A robot from a file (URDF, xacro, MJCF; `.toml`, `.json`, `.yaml`) or from the bundled catalog by name (`catalog_names()`).
 
     Args:
-        source: path, or a catalog name such as `"puma560"`.
-        strict: refuse what is otherwise kept with a `ModelWarning`: inertias no real body has, massless moving links; in MJCF,
-            forces that the model cannot hold.
+        source: path, an open file, or a catalog name such as `"puma560"`. The text of a description goes to `load_string`.
+        strict: refuse what is otherwise kept with a `ModelWarning`: inertias no real body has, massless moving links, a table
+            without any inertia, negative damping, revolute joints without limits, meshes outside the description's folders; in
+            MJCF, forces that the model cannot hold.
         floating: let the root link move freely instead of fixing it to the world.
         gravity: acceleration (3,) in m/s^2, instead of the file's own or the default (0, 0, -9.81).
         symbolic: leave symbols open for which the file gives values.
         arguments: values of a xacro file's `<xacro:arg>`s, such as `{"prefix": "left_"}`.
-        packages: folders of ROS packages that a xacro file names by `$(find ...)`, where they do not lie above or beside it.
+        packages: folders of packages that a description names by `package://` or `$(find ...)`, where they do not lie above or
+            beside it. Files are opened in these folders and in the description's own only.
 
     Raises:
         ModelError: the description is wrong; the message names file, line, element, value, rule and fix.
@@ -136,6 +139,26 @@ def load(
     """
     how = {"strict": strict, "floating": floating, "gravity": gravity, "symbolic": symbolic}
     return Robot(load_model(source, **how, arguments=arguments, packages=packages))
+
+
+def load_string(text: str | bytes, format: str | None = None, **how: Any) -> Robot:
+    """A robot from the text of a description, such as ROS's `/robot_description`.
+
+    >>> qddot.load_string('<robot name="r"><link name="base"/></robot>').name
+    'r'
+
+    A text has no folder: it can include and open files of named `packages` only.
+
+    Args:
+        text: URDF, xacro, MJCF, or our own schema in TOML, JSON or YAML.
+        format: `"urdf"`, `"mjcf"`, `"xacro"`, `"toml"`, `"json"` or `"yaml"`; None: as it begins.
+        how: `strict`, `floating`, `gravity`, `symbolic`, `arguments`, `packages`, as in `load`.
+
+    Raises:
+        ModelError: the description is wrong; the message names line, element, value, rule and fix.
+        InputError: an unknown format.
+    """
+    return Robot(load_text(text, format=format, **how))
 
 
 @wraps(dh_model)

@@ -56,7 +56,8 @@ WHOLE: dict[str, Any] = {"threshold": sys.maxsize, "linewidth": sys.maxsize, "pr
 def main() -> None:
     """Equations of motion of a robot, from its description.
 
-    ROBOT is a file (URDF, xacro, MJCF, .toml, .json, .yaml) or a name from `qddot catalog`. SI units and radians.
+    ROBOT is a file (URDF, xacro, MJCF, .toml, .json, .yaml), a name from `qddot catalog`, or - for a description on standard input.
+    SI units and radians.
     """
 
 
@@ -64,12 +65,12 @@ def main() -> None:
 
 
 class RobotName(click.ParamType):
-    """A path or a catalog name, completed by the shell."""
+    """A path, a catalog name, completed by the shell, or - for standard input."""
 
     name = "robot"
 
     def convert(self, value, param, ctx):
-        return value
+        return sys.stdin.buffer if value == "-" else value
 
     def shell_complete(self, ctx, param, incomplete):
         from click.shell_completion import CompletionItem

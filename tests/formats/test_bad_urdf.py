@@ -209,7 +209,6 @@ def test_decimal_numbers(word, value):
         ('<mass value="1"/>', '<mass value="1"/><mass value="2"/>', ModelValueError, 6, "duplicate <mass>"),
         ('<parent link="base"/>', '<parent link="base"/><parent link="l1"/>', ModelStructureError, 10, "duplicate <parent>"),
         ("</joint>", "<limit/></joint>", ModelValueError, 16, "duplicate <limit>"),
-        ("</joint>", "<origin/></joint>", ModelValueError, 16, "duplicate <origin>"),
         (' link="base"', "", ModelValueError, 10, "joint 'j1' > parent link: the attribute 'link' is missing"),
         ('link="base"', 'link=""', ModelReferenceError, 9, "parent link '' does not exist"),
         ('link="base"', 'link="bsae"', ModelReferenceError, 9, "did you mean 'base'"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qddot.errors import ModelReferenceError, ModelSecurityError, ModelStructureError
+from qddot.errors import ModelReferenceError, ModelStructureError
 from qddot.formats.urdf import read_urdf
 from qddot.formats.urdf_writer import write_urdf
 
@@ -20,7 +20,6 @@ if ROBOTS is None:
 REFUSED = {
     "alex_psyonic_hands.urdf": (ModelReferenceError, "there is no joint 'index_q1'"),
     "falcon.urdf": (ModelReferenceError, "child link 'Z_propeller' does not exist"),
-    "romeo_laas_small.urdf": (ModelSecurityError, "a file URI"),
     "ur3.urdf": (ModelStructureError, "there is no <link>"),
 }
 FILES = sorted(ROBOTS.rglob("*.urdf"))

@@ -17,8 +17,7 @@ from qddot.errors import (
     ModelValueError,
     ModelWarning,
 )
-from qddot.formats import document
-from qddot.formats.text import read_text
+from qddot.formats import load_model, xml_tree
 from qddot.model.description import Limits, Mimic
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
@@ -81,7 +80,7 @@ def read(tmp_path):
     def read(text, suffix="toml", **options):
         path = tmp_path / f"robot.{suffix}"
         path.write_bytes(text.encode() if isinstance(text, str) else text)
-        return read_text(path, **options)
+        return load_model(path, **options)
 
     return read
 
@@ -310,8 +309,8 @@ def test_depth_and_endless_aliases_are_limited(read, suffix, text):
 
 
 def test_size_is_limited(read, monkeypatch):
-    monkeypatch.setattr(document, "MAX_BYTES", 10)
-    with pytest.raises(ModelLimitError, match="file size 20 bytes is over the limit of 10"):
+    monkeypatch.setattr(xml_tree, "MAX_BYTES", 10)
+    with pytest.raises(ModelLimitError, match="file size is over the limit of 10 bytes"):
         read("dh = [[1, 0, 0, 0]]\n")
 
 

@@ -356,11 +356,33 @@ def test_missing_meshes_are_reported_once():
     ],
 )
 @pytest.mark.parametrize("tag", ["mesh", "texture"])
-def test_names_that_lead_away_are_refused(name, tag):
+def test_names_that_lead_away_are_reported_and_refused_when_strict(name, tag):
+    data = robot(link=mesh(name, tag))
+    with pytest.warns(ModelWarning, match=rf"arm\.urdf:3:.*{tag} .*not need the file, and it is not opened") as record:
+        parse_urdf(data, "arm.urdf")
+    assert len(record) == 1
     with pytest.raises(ModelSecurityError) as info:
-        parse(link=mesh(name, tag))
+        parse_urdf(data, "arm.urdf", strict=True)
     assert info.value.line == 3
     assert info.value.text == name
+
+
+def test_the_link_printed_in_lecture_notes_loads():
+    """Its mesh is three folders up."""
+    snippet = INERTIAL + '<visual><geometry><mesh filename="../../../link1.stl" /></geometry></visual>'
+    with pytest.warns(ModelWarning, match=r"'\.\./\.\./\.\./link1\.stl': a path that climbs out .*not opened"):
+        assert len(parse_urdf(robot(link=snippet), "arm.urdf").links) == 2
+
+
+def test_meshes_in_the_folders_of_the_description_may_be_named_in_full(tmp_path):
+    for name in (f"{tmp_path}/a.stl", f"file://{tmp_path}/meshes/a.stl"):
+        (tmp_path / "arm.urdf").write_bytes(robot(link=mesh(name)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            read_urdf(tmp_path / "arm.urdf", strict=True)
+    (tmp_path / "arm.urdf").write_bytes(robot(link=mesh(f"{tmp_path}/../a.stl")))
+    with pytest.raises(ModelSecurityError, match="an absolute path"):
+        read_urdf(tmp_path / "arm.urdf", strict=True)
 
 
 @pytest.mark.parametrize(

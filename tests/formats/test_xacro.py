@@ -7,6 +7,7 @@ import pytest
 
 import qddot
 from qddot.errors import ModelWarning
+from qddot.formats.source import from_file
 from qddot.formats.xacro import expand
 from qddot.formats.xml_tree import Element
 
@@ -137,12 +138,12 @@ def test_like_the_ros_tool(tmp_path, monkeypatch, name, arguments):
     path = write(tmp_path / "pkg", CASES[name])
     tool.init_stacks(str(path))
     document = tool.process_file(str(path), mappings={key: str(value) for key, value in arguments.items()})
-    assert ours(expand(path, arguments)[0]) == theirs(document.documentElement)
+    assert ours(expand(from_file(path), arguments)[0]) == theirs(document.documentElement)
 
 
 def one(tmp_path: Path, name: str, **how) -> list[dict[str, str]]:
     """The attributes of each element directly under the root."""
-    return [child.attributes for child in expand(write(tmp_path / "pkg", CASES[name]), **how)[0].children]
+    return [child.attributes for child in expand(from_file(write(tmp_path / "pkg", CASES[name])), **how)[0].children]
 
 
 def test_values_by_hand(tmp_path):

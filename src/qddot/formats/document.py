@@ -9,7 +9,6 @@ import tomllib
 from bisect import bisect_right
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -50,24 +49,25 @@ class Node:
         return "[" + ", ".join(node.shown for node in self.value) + "]" if isinstance(self.value, list) else self.text
 
 
-def read_document(path: Path, tags: Collection[str] = ()) -> Node:
-    """The tree of a file, by its suffix; `tags` are those that YAML may have beside the plain ones (they change no value here).
+def parse_document(data: bytes, file: str, kind: str, tags: Collection[str] = ()) -> Node:
+    """The tree in the content of a file.
+
+    Args:
+        data: in UTF-8.
+        file: its name in messages.
+        kind: `"toml"`, `"json"` or `"yaml"`.
+        tags: those that YAML may have beside the plain ones; they change no value here.
 
     Raises:
         ModelSyntaxError: not UTF-8, not well-formed, a key given twice, a YAML tag.
         ModelLimitError: over the limits on size, depth or YAML alias expansion.
     """
-    file = str(path)
-    size = path.stat().st_size
-    if size > MAX_BYTES:
-        raise ModelLimitError(f"file size {size} bytes is over the limit of {MAX_BYTES}", place=Place(file))
-    text = _decoded(path.read_bytes(), file)
+    text = _decoded(data, file)
     if not text.strip():
         raise ModelSyntaxError("the file is empty", place=Place(file, 1, 1))
-    suffix = path.suffix.lower()
     try:
-        if suffix in (".json", ".toml"):
-            return _read_json(text, file) if suffix == ".json" else _read_toml(text, file)
+        if kind in ("json", "toml"):
+            return _read_json(text, file) if kind == "json" else _read_toml(text, file)
         return _read_yaml(text, file, tags)
     except RecursionError:
         raise ModelLimitError(f"nesting depth is over the limit of {MAX_DEPTH}", place=Place(file)) from None

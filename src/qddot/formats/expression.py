@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from qddot.errors import ModelLimitError, near_matches
+from qddot.formats.reach import Reach
 from qddot.model.scalar import Scalar, as_scalar
 
 MAX_LENGTH = 500
@@ -35,6 +36,7 @@ class Scope:
         values: of symbols, as numbers.
         symbols: the names allowed besides; None allows any.
         functions: those known, some of `EVERY_FUNCTION`; every other name is a symbol.
+        reach: where names of files lead.
     """
 
     def __init__(
@@ -42,9 +44,10 @@ class Scope:
         values: Mapping[str, float] | None = None,
         symbols: Collection[str] | None = None,
         functions: Sequence[str] = FUNCTIONS,
+        reach: Reach | None = None,
     ) -> None:
         self.values = dict(values or {})
-        self.symbols, self.functions = symbols, functions
+        self.symbols, self.functions, self.reach = symbols, functions, reach
 
     def evaluate(self, text: str) -> Scalar:
         """A float, or an exact SymPy expression where the text holds symbols.

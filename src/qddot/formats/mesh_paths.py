@@ -1,62 +1,74 @@
-"""May a description name this file? Meshes are never opened here, but whoever draws the robot will open them."""
+"""Which meshes does a description name? The dynamics do not need them, so a strange name is no reason to refuse a robot.
+
+Nothing is opened here. What does open a mesh does so through `Reach.mesh`.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote
 
 from qddot.errors import ModelSecurityError
+from qddot.formats.reach import PACKAGES, SCHEME, Reach
 from qddot.formats.xml_tree import Element
 from qddot.model.check import warn
 
-SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # two letters at least: one is a drive
 DRIVE = re.compile(r"[A-Za-z]:")
-RESOLVED_LATER = ("package", "model")
 MAX_CLIMB = 2  # ../../meshes is a usual layout; more leaves the package
+FIX = "name it relative to the description, or by package://"
 
 
-def check_mesh_paths(elements: Iterable[Element], file: str, roots: Sequence[Path] = ()) -> None:
-    """Refuse file names that lead out of the description's own folder tree; report relative ones that do not exist.
+def check_mesh_paths(elements: Iterable[Element], reach: Reach, strict: bool) -> None:
+    """Report meshes of a URDF that lie outside the description's own folders, or do not exist.
 
     Args:
         elements: those with an attribute `filename`.
-        file: the description itself; relative names start from its folder.
-        roots: folders whose files may be named in full, as a path or `file://`.
+        reach: of the description; files in it may be named in full, as a path or `file://`.
+        strict: refuse the former.
 
     Raises:
-        ModelSecurityError: an absolute path, a network path, a URI other than `package://` or `model://`, too many `..`.
+        ModelSecurityError: strict, and see `report_foreign`.
     """
-    missing = []
-    for element in elements:
-        name = element.attributes.get("filename")
-        if name is None:
-            continue
-        full = Path(name.removeprefix("file://"))
-        if full.is_absolute() and any(full.is_relative_to(root) and ".." not in full.parts for root in roots):
-            continue
-        if reason := forbidden(name):
-            raise ModelSecurityError(
-                reason,
-                place=element.place,
-                element=element.path,
-                attribute="filename",
-                text=name,
-                fix="name it relative to the description, or by package://",
-            )
-        if not SCHEME.match(name) and not _exists(Path(file).parent / name):
-            missing.append(element)
-    if missing:
-        first = missing[0]
-        more = f", and {len(missing) - 1} more are missing" if len(missing) > 1 else ""
+    named = [(element, "filename") for element in elements if "filename" in element.attributes]
+    foreign = report_foreign(named, reach, strict)
+    relative = [(x, key) for x, key in named if not SCHEME.match(x.attributes[key]) and not Path(x.attributes[key]).is_absolute()]
+    folder = reach.folder
+    if folder is not None:
+        report_missing([(x, key) for x, key in relative if x not in foreign and not _exists(folder / x.attributes[key])])
+
+
+def report_foreign(named: Iterable[tuple[Element, str]], reach: Reach, strict: bool, climb: int = MAX_CLIMB) -> list[Element]:
+    """The elements whose attribute names a file outside the description's folders; they are reported.
+
+    Raises:
+        ModelSecurityError: strict, and an absolute path, a network path, a URI but `package://` and `model://`, too many `..`.
+    """
+    reasons = [(x, key, forbidden(x.attributes[key], climb)) for x, key in named if not _within(x.attributes[key], reach)]
+    foreign = [found for found in reasons if found[-1]]
+    if foreign:
+        element, key, reason = foreign[0]
+        where = {"place": element.place, "element": element.path, "text": element.attributes[key]}
+        if strict:
+            raise ModelSecurityError(reason, **where, attribute=key, fix=FIX)
+        more = f", and {len(foreign) - 1} more like it" if len(foreign) > 1 else ""
+        warn(f"{reason}{more}; the dynamics do not need the file, and it is not opened", **where, fix=FIX)
+    return [element for element, _, _ in foreign]
+
+
+def report_missing(named: list[tuple[Element, str]]) -> None:
+    """Files that do not exist."""
+    if named:
+        element, key = named[0]
+        more = f", and {len(named) - 1} more are missing" if len(named) > 1 else ""
         rule = f"the file does not exist{more}; the dynamics do not need it"
-        warn(rule, place=first.place, element=first.path, text=first.attributes["filename"])
+        warn(rule, place=element.place, element=element.path, text=element.attributes[key], fix="put it there if you want to draw")
 
 
 def forbidden(name: str, climb: int = MAX_CLIMB) -> str:
-    """Why a description may not name this file; empty if it may. `climb` is how many folders up it may lead."""
+    """Why a name leads out of the description's folders; empty if it does not. `climb` is how many folders up it may lead."""
     path = unquote(name).strip().replace("\\", "/")
     if path.startswith("//"):
         return "a network path"
@@ -64,7 +76,7 @@ def forbidden(name: str, climb: int = MAX_CLIMB) -> str:
         return "an absolute path"
     floor = -climb
     if scheme := SCHEME.match(path):
-        if scheme[1].lower() not in RESOLVED_LATER:
+        if scheme[1].lower() not in PACKAGES:
             return f"a {scheme[1].lower()} URI"
         path, floor = path[scheme.end() :].lstrip("/"), 1  # the first part is the package, which `..` must not leave
     depth = 0
@@ -73,6 +85,12 @@ def forbidden(name: str, climb: int = MAX_CLIMB) -> str:
         if part == ".." and depth < floor:
             return "a path that climbs out of the description's folder"
     return ""
+
+
+def _within(name: str, reach: Reach) -> bool:
+    """A full path in one of the description's folders."""
+    full = Path(name.removeprefix("file://"))
+    return full.is_absolute() and ".." not in full.parts and any(full.is_relative_to(root) for root in reach.roots)
 
 
 def _exists(path: Path) -> bool:

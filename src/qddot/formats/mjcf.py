@@ -12,13 +12,14 @@ qd = (omega, v) in body axes here, (position, quaternion) and (v in world axes, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from qddot.errors import ModelFormatError, Place
 from qddot.formats.mjcf_actuators import Motors
 from qddot.formats.mjcf_compile import Compiled, compile_source, pose_of, vec_of
 from qddot.formats.mjcf_rest import constraints, listed, report_rest
 from qddot.formats.mjcf_text import read_source
+from qddot.formats.reach import Reach
+from qddot.formats.source import Description
 from qddot.formats.subject import Subject
 from qddot.formats.xml_tree import Element
 from qddot.model.check import warn
@@ -36,12 +37,14 @@ HERE = Vec(0.0, 0.0, 0.0)
 STILL = Transform(Mat(Vec(1.0, 0.0, 0.0), Vec(0.0, 1.0, 0.0), Vec(0.0, 0.0, 1.0)), HERE)
 
 
-def model_of(root: Element, path: Path, *, strict: bool = False, gravity: Sequence[Scalar] | None = None) -> Model:
+def model_of(
+    root: Element, description: Description, reach: Reach, *, strict: bool = False, gravity: Sequence[Scalar] | None = None
+) -> Model:
     """The robot in the root element of an MJCF file and in the files it includes.
 
     Args:
-        path: of the file; error messages show it as given.
-        strict: refuse forces that the model cannot hold, instead of warning. Inertias no real body has only ever warn.
+        reach: where its meshes may lie.
+        strict: refuse inertias no real body has, forces that the model cannot hold and meshes out of reach, instead of warning.
         gravity: acceleration (3,) in the world's axes, m/s^2; by default what the file says.
 
     Raises:
@@ -50,18 +53,19 @@ def model_of(root: Element, path: Path, *, strict: bool = False, gravity: Sequen
     """
     if root.tag != "mujoco":
         raise ModelFormatError(f"the root is <{root.tag}>, expected <mujoco>", place=root.place, fix="this reads MJCF")
-    source = read_source(root, path)
-    compiled = compile_source(source)
-    reader = _Reader(compiled, str(path))
+    file = description.name
+    compiled = compile_source(read_source(root, file, reach, strict), reach)
+    reader = _Reader(compiled, file)
     reader.read()
-    report_rest(compiled, str(path), strict)
+    report_rest(compiled, file, strict)
     return Model(
-        root.attributes.get("model") or path.stem,
+        root.attributes.get("model") or description.stem,
         reader.links,
         reader.joints,
         reader.frames,
         reader.gravity if gravity is None else gravity,
-        constraints=constraints(compiled, str(path), [reader.link(i) for i in range(compiled.model.nbody)]),
+        strict=strict,
+        constraints=constraints(compiled, file, [reader.link(i) for i in range(compiled.model.nbody)]),
     )
 
 

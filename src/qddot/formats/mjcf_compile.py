@@ -18,8 +18,10 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from qddot.errors import ModelError, ModelReferenceError, ModelStructureError, ModelValueError, Place, missing_extra
+from qddot.formats.mesh_paths import forbidden, report_missing
 from qddot.formats.mjcf_text import Source, found, read_source
-from qddot.formats.xml_tree import Element, parse_xml, read_bytes
+from qddot.formats.reach import Reach, Refused
+from qddot.formats.xml_tree import MAX_DEPTH, Element, parse_xml, read_bytes
 from qddot.model.check import warn
 from qddot.model.inertia import Inertia
 from qddot.model.model import unused
@@ -55,7 +57,7 @@ class Compiled:
         return any(self.model.opt.disableflags & int(getattr(flags, f"mjDSBL_{term}", 0)) for term in terms)
 
 
-def compile_source(source: Source) -> Compiled:
+def compile_source(source: Source, reach: Reach) -> Compiled:
     """The compiled model.
 
     Raises:
@@ -63,12 +65,12 @@ def compile_source(source: Source) -> Compiled:
         ModelError: MuJoCo refuses the description; its reason, at the place in the file.
     """
     mujoco = _mujoco()
-    spec = _asked(source, mujoco.MjSpec.from_string, _with_absolute_models(source))
-    spec.modelfiledir = str(Path(source.file).resolve().parent)
+    spec = _asked(source, mujoco.MjSpec.from_string, _with_absolute_models(source, reach))
+    spec.modelfiledir = str(reach.folder or "")
     spec.compiler.fusestatic = False  # would drop names
     spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE  # would simulate the muscles
     elements = _named(spec, source)
-    _drop_unneeded(mujoco, spec, source)
+    _drop_unneeded(mujoco, spec, source, reach)
     claims = _set_apart(spec, elements)
     model = _asked(source, spec.compile)
     doubtful = {
@@ -135,13 +137,13 @@ def _refusal(message: str, source: Source) -> ModelError:
 # before it compiles ---------------------------------------------------------------------------------------------------
 
 
-def _with_absolute_models(source: Source) -> str:
+def _with_absolute_models(source: Source, reach: Reach) -> str:
     """The text, with the files of attached models by their full path: a text has no folder to start from."""
     lines = source.text.split("\n")
     for i, element in enumerate(source.lines):
         if element.tag == "model" and "file" in element.attributes:
-            path = found(element, Path(source.file)).resolve()
-            read_source(parse_xml(read_bytes(path), str(path)), path)  # only to check it
+            path = found(element, source.file, reach).resolve()
+            read_source(parse_xml(read_bytes(path), str(path)), str(path), Reach(path), strict=True)  # only to check it
             lines[i] = lines[i].replace(quoteattr(element.text("file")), quoteattr(str(path)))
     return "\n".join(lines)
 
@@ -179,8 +181,8 @@ def _kinds(spec: Any) -> dict[str, list]:
     }
 
 
-def _drop_unneeded(mujoco: Any, spec: Any, source: Source) -> None:
-    """Take out what the equations of motion do not need and what might need files; report those of them that do not exist."""
+def _drop_unneeded(mujoco: Any, spec: Any, source: Source, reach: Reach) -> None:
+    """Take out what the equations of motion do not need and what might need files, and look where the others lie."""
     for thing in [*spec.geoms, *spec.sites, *spec.tendons]:
         thing.material = ""
     for kind in UNNEEDED:
@@ -193,18 +195,29 @@ def _drop_unneeded(mujoco: Any, spec: Any, source: Source) -> None:
         if getattr(site, "meshname", ""):
             site.meshname, site.type = "", mujoco.mjtGeom.mjGEOM_SPHERE
     used = {geom.meshname for geom in spec.geoms} | {geom.hfieldname for geom in spec.geoms}
-    missing = []
+    files, missing = {x.attributes["file"]: x for x in source.lines if "file" in x.attributes}, []
     for asset in [*spec.meshes, *spec.hfields]:
-        if asset.name not in used:
-            if asset.file and not (Path(spec.modelfiledir) / spec.meshdir / asset.file).is_file():
-                missing.append(asset.file)
-            spec.delete(asset)
-    if missing:
-        more = f", and {len(missing) - 1} more are missing" if len(missing) > 1 else ""
-        element = next((x for x in source.lines if x.attributes.get("file") == missing[0]), None)
-        rule = f"the file does not exist{more}; the dynamics do not need it"
-        where = (element.place, element.path) if element else (Place(source.file), "")
-        warn(rule, place=where[0], element=where[1], text=missing[0])
+        name = asset.file
+        if asset.name in used:
+            if name:
+                _check_opened(spec, name, source, reach)
+            continue
+        spec.delete(asset)
+        if name in files and not forbidden(name, MAX_DEPTH) and not (Path(spec.modelfiledir) / spec.meshdir / name).is_file():
+            missing.append((files[name], "file"))
+    report_missing(missing)
+
+
+def _check_opened(spec: Any, name: str, source: Source, reach: Reach) -> None:
+    """A mesh that MuJoCo will open for its volume lies in the folders of the description."""
+    inner = Path(name).name if getattr(spec, "strippath", False) else name
+    element = next((x for x in source.lines if x.attributes.get("file") == name), None)
+    where = (element.place, element.path) if element else (Place(source.file), "")
+    try:
+        reach.within(str(Path(spec.meshdir) / inner), reach.folder)
+    except Refused as refused:
+        fix = f"{refused.fix}; or give the body an <inertial>: then its meshes are not needed"
+        raise refused.kind(refused.rule, place=where[0], element=where[1], attribute="file", text=name, fix=fix) from None
 
 
 def _weighs(spec: Any, geom: Any) -> bool:

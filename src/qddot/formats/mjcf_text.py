@@ -12,7 +12,8 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from qddot.errors import ModelFormatError, ModelLimitError, ModelReferenceError, ModelSecurityError, ModelStructureError
-from qddot.formats.mesh_paths import MAX_CLIMB, forbidden
+from qddot.formats.mesh_paths import forbidden, report_foreign
+from qddot.formats.reach import Reach
 from qddot.formats.xml_tree import MAX_DEPTH, MAX_ELEMENTS, Element, parse_xml, read_bytes
 from qddot.model.check import MAX_LINKS
 
@@ -51,8 +52,11 @@ class Source:
         return self.lines[number - 1] if 0 < number <= len(self.lines) else None
 
 
-def read_source(root: Element, path: Path) -> Source:
-    """The description whose main file is `path`, with the root element `root`.
+def read_source(root: Element, file: str, reach: Reach, strict: bool) -> Source:
+    """The description whose main file is `file`, with the root element `root`.
+
+    Args:
+        strict: refuse meshes and textures out of reach, instead of warning that they are not opened.
 
     Raises:
         ModelReferenceError: an included file does not exist.
@@ -60,62 +64,66 @@ def read_source(root: Element, path: Path) -> Source:
         ModelLimitError: replication without measure.
         ModelFormatError: bodies that are not rigid links.
     """
-    merge(root, path)
-    check(root)
+    merge(root, file, reach)
+    check(root, reach, strict)
     lines = list(root.walk())
-    return Source(str(path), written(root), lines)
+    return Source(file, written(root), lines)
 
 
-def merge(root: Element, path: Path) -> None:
+def merge(root: Element, file: str, reach: Reach) -> None:
     """Put the content of every included file in place of its `<include>`, as MuJoCo does; each file at most once."""
-    seen = {path.resolve()}
+    seen = {Path(file).resolve()}
     for element in root.walk():
         while any(child.tag == "include" for child in element.children):
-            element.children = [part for child in element.children for part in included(child, path, seen)]
+            element.children = [part for child in element.children for part in included(child, file, reach, seen)]
             for child in element.children:
                 child.parent = element
 
 
-def included(element: Element, main: Path, seen: set[Path]) -> list[Element]:
+def included(element: Element, main: str, reach: Reach, seen: set[Path]) -> list[Element]:
     """The elements an `<include>` stands for; any other element stands for itself."""
     if element.tag != "include":
         return [element]
-    path = found(element, main)
+    path = found(element, main, reach)
     if path.resolve() in seen:
-        rule = "the file is included twice"
-        raise ModelStructureError(rule, place=element.place, element="<include>", attribute="file", text=element.text("file"))
+        rule, where = "the file is included twice", {"attribute": "file", "text": element.text("file")}
+        raise ModelStructureError(rule, place=element.place, element="<include>", **where, fix="include it once")
     seen.add(path.resolve())
     return parse_xml(read_bytes(path), str(path)).children
 
 
-def found(element: Element, main: Path) -> Path:
+def found(element: Element, main: str, reach: Reach) -> Path:
     """The file that an element names, relative to the main file or to the one it stands in."""
     check_path(element, "file")
-    name = element.text("file")
-    for folder in (main.parent, Path(element.place.file).parent):
-        if (folder / name).is_file():
-            return folder / name
+    name, files = element.text("file"), [main, element.place.file]
+    for file in files if reach.folder else [file for file in files if file != main]:  # a text has no folder
+        if (Path(file).parent / name).is_file():
+            return Path(file).parent / name
     raise ModelReferenceError(
         "the file does not exist",
         place=element.place,
         element=f"<{element.tag}>",
         attribute="file",
         text=name,
-        fix=f"it is looked for from {main.parent.resolve()}",
+        fix=f"it is looked for from {reach.folder}" if reach.folder else "load the description from a file: a text has no folder",
     )
 
 
-def check(root: Element) -> None:
-    """Refuse what the compiler should not be asked for."""
+def check(root: Element, reach: Reach, strict: bool) -> None:
+    """Refuse what the compiler should not be asked for; report meshes and textures that it will not be given."""
     elements = list(root.walk())
+    assets = [x for x in elements if x.tag not in ("include", "model")]
+    files = [(x, key) for x in assets for key in x.attributes if key.startswith("file") or (x.tag == "compiler" and key in FOLDERS)]
+    report_foreign(files, reach, strict, climb=MAX_DEPTH)
     for element in elements:
         if element.tag in REFUSED:
             rule = f"{REFUSED[element.tag]}: <{element.tag}> is not read"
-            raise ModelFormatError(rule, place=element.place, element=element.path, fix="model it by rigid bodies and joints")
+            kind = ModelSecurityError if element.tag == "plugin" else ModelFormatError  # code from elsewhere
+            raise kind(rule, place=element.place, element=element.path, fix="model it by rigid bodies and joints")
         for attribute in element.attributes:
             if attribute in NUMBERS:
                 check_finite(element, attribute)
-            if attribute.startswith("file") or (element.tag == "compiler" and attribute in FOLDERS):
+            if attribute == "file" and element.tag in ("include", "model"):
                 check_path(element, attribute)
         if element.tag == "size":
             check_memory(element)
@@ -136,9 +144,9 @@ def check_finite(element: Element, attribute: str) -> None:
 
 
 def check_path(element: Element, attribute: str) -> None:
-    """Text is included from the description's own folders only; meshes may lie anywhere beside it, but not at a fixed place."""
+    """Text is included from the description's own folders only."""
     name = element.text(attribute)
-    if reason := forbidden(name, MAX_CLIMB if element.tag in ("include", "model") else MAX_DEPTH):
+    if reason := forbidden(name):
         fix = "name it relative to the description"
         where = {"place": element.place, "element": element.path, "attribute": attribute, "text": name}
         raise ModelSecurityError(reason, **where, fix=fix)

@@ -51,22 +51,23 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import fields
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 from typing import Any
 
 from qddot.errors import ModelError, ModelFormatError, ModelStructureError, near_matches
 from qddot.formats.builder import AXES, Builder
-from qddot.formats.document import Node, read_document
+from qddot.formats.document import Node, parse_document
 from qddot.formats.expression import NOT_NAMES, RESERVED, TOKEN, Scope, names_in
 from qddot.formats.keys import ORIGIN, POSE, Keys
+from qddot.formats.reach import Reach
+from qddot.formats.source import Description
 from qddot.formats.subject import Subject
 from qddot.formats.tables import CONVENTIONS, DHRow, Screw, dh_model, screws_model
 from qddot.formats.text_constraints import read_constraints
 from qddot.formats.text_drives import read_drive, read_transmissions
+from qddot.formats.text_inertia import read_inertia
 from qddot.model.description import Frame, Limits, Mimic
-from qddot.model.inertia import Inertia
 from qddot.model.model import GRAVITY, Model
-from qddot.model.scalar import Scalar, is_symbolic
+from qddot.model.scalar import Scalar
 
 SHORT = {"S": "screws", "B": "body_screws", "M": "tool"}
 TOP = ("name", "gravity", "base", "base_inertia", "symbols", "values", "frames", "transmissions", "constraints")
@@ -79,27 +80,22 @@ FORMS = {
 ROW = ("name", "joint_name", "inertia", "limits", "drive", "mimic")
 DH = ("a", "alpha", "d", "theta")
 BODY = ("parent", "type", "axis", *POSE, "pitch")
-SHAPES = {
-    "point": (),
-    "sphere": ("radius",),
-    "box": ("size",),
-    "rod": ("length", "axis"),
-    "solid_cylinder": ("radius", "length", "axis"),
-    "hollow_cylinder": ("outer_radius", "inner_radius", "length", "axis"),
-}
 
 
-def read_values(path: str | Path) -> dict[str, float]:
-    """What the file says its symbols stand for."""
-    _, root = _form(read_document(Path(path)))
+def values_in(source: Description) -> dict[str, float]:
+    """The numbers that a description gives for its symbols."""
+    _, root = _form(parse_document(source.data, source.name, source.kind))
     keys = Keys(root, "robot", tuple(root.value), Scope(symbols=()))
     return dict(_values(keys)) if "values" in keys else {}
 
 
-def read_text(path: str | Path, *, strict: bool = False, gravity: Sequence[Scalar] | None = None, symbolic: bool = False) -> Model:
-    """The robot in a .toml, .json or .yaml file of our own schema.
+def parse_text(
+    source: Description, reach: Reach, *, strict: bool = False, gravity: Sequence[Scalar] | None = None, symbolic: bool = False
+) -> Model:
+    """The robot in a TOML, JSON or YAML text of our own schema.
 
     Args:
+        reach: where its meshes may lie.
         strict: refuse inertias no real body has, instead of warning.
         gravity: instead of the file's.
         symbolic: leave the symbols open for which the file gives `values`.
@@ -110,15 +106,14 @@ def read_text(path: str | Path, *, strict: bool = False, gravity: Sequence[Scala
         ModelFormatError: well-formed, but it describes no robot.
         ModelError: see its other subclasses; each names the file and the line.
     """
-    path = Path(path)
-    form, root = _form(read_document(path))
-    top = Keys(root, "robot", (*TOP, *FORMS[form]), _scope(root, symbolic))
+    form, root = _form(parse_document(source.data, source.name, source.kind))
+    top = Keys(root, "robot", (*TOP, *FORMS[form]), _scope(root, symbolic, reach))
     if not top.items(form) and form != "bodies":  # without bodies there is still the base
         raise ModelStructureError("the table has no rows", place=top.get(form).place, element=form, fix="give one for each joint")
     given: dict[str, Any] = {
-        "name": top.text("name", path.stem),
+        "name": top.text("name", source.stem),
         "base": top.text("base", "base"),
-        "base_inertia": _inertia(top, "base_inertia"),
+        "base_inertia": read_inertia(top, "base_inertia"),
         "gravity": top.vector("gravity", GRAVITY) if gravity is None else gravity,
     }
     try:
@@ -172,7 +167,7 @@ def _form(root: Node) -> tuple[str, Node]:
     return forms[0], Node(long, root.place)
 
 
-def _scope(root: Node, symbolic: bool) -> Scope:
+def _scope(root: Node, symbolic: bool, reach: Reach) -> Scope:
     """The meaning of names: `values`, and the declared `symbols`."""
     keys = Keys(root, "robot", tuple(root.value), Scope(symbols=()))
     declared = None
@@ -182,8 +177,8 @@ def _scope(root: Node, symbolic: bool) -> Scope:
             _check_symbol(keys.subject(node), "symbols", node.value)
     values = _values(keys) if "values" in keys else {}
     if not symbolic:
-        return Scope(values, declared)
-    return Scope({}, None if declared is None else [*declared, *values])
+        return Scope(values, declared, reach=reach)
+    return Scope({}, None if declared is None else [*declared, *values], reach=reach)
 
 
 def _values(top: Keys) -> dict[str, float]:
@@ -306,7 +301,7 @@ def _extras(keys: Keys) -> dict[str, Any]:
     return {
         "name": keys.text("name") if "name" in keys else None,
         "joint_name": keys.text("joint_name") if "joint_name" in keys else None,
-        "inertia": _inertia(keys, "inertia"),
+        "inertia": read_inertia(keys, "inertia"),
         "inertia_place": keys.get("inertia").place if "inertia" in keys else None,
         "limits": _limits(keys),
         "drive": read_drive(keys),
@@ -326,33 +321,6 @@ def _columns(extras: list[dict[str, Any]]) -> dict[str, list]:
         "mimic": "mimics",
     }
     return {column: [extra[key] for extra in extras] for key, column in named.items()}
-
-
-def _inertia(parent: Keys, key: str) -> Inertia | None:
-    if key not in parent:
-        return None
-    node, element = parent.get(key), f"{parent.element} > {key}"
-    shape = node.value.get("shape") if isinstance(node.value, dict) else None
-    if shape is not None and shape.value not in SHAPES:
-        raise parent.subject(shape).error("unknown shape", f"{key} shape", shape.shown, near_matches(shape.shown, SHAPES))
-    sizes = SHAPES[shape.value] if shape else ("tensor",)
-    keys = Keys(node, element, ("shape", "mass", "com", "rpy", "rpy_deg", *sizes), parent.scope)
-    mass = keys.number("mass")
-    if not is_symbolic(mass) and mass < 0:
-        raise keys.error("a mass is not negative", "mass")
-    if shape is None:
-        inertia = keys.made(Inertia, mass, tensor=keys.array(keys.get("tensor"), "tensor") if "tensor" in keys else 0)
-    else:
-        inertia = keys.made(getattr(Inertia, shape.value), mass, *(_size(keys, size) for size in sizes))
-    if "rpy" in keys or "rpy_deg" in keys:
-        inertia = keys.made(inertia.rotated, keys.rotation())
-    return keys.made(inertia.shifted, keys.vector("com", ORIGIN))
-
-
-def _size(keys: Keys, size: str) -> Any:
-    if size == "axis":
-        return keys.text("axis", "z")
-    return keys.vector("size") if size == "size" else keys.length(size)
 
 
 def _limits(keys: Keys) -> Limits | None:

@@ -20,9 +20,10 @@ from typing import Any
 
 from qddot.errors import ModelFormatError, ModelSecurityError, ModelStructureError, ModelWarning, near_matches
 from qddot.formats.mesh_paths import check_mesh_paths
+from qddot.formats.reach import Reach
 from qddot.formats.subject import Subject
 from qddot.formats.xml_tree import Element, parse_xml, read_bytes
-from qddot.model.check import MAX_LINKS, check_names, warn
+from qddot.model.check import MAX_LINKS, check_names, doubt, warn
 from qddot.model.description import Joint, Limits, Link, Mimic
 from qddot.model.drive import NUMBERS as DRIVE_NUMBERS
 from qddot.model.drive import Drive
@@ -85,24 +86,22 @@ def parse_urdf(data: bytes, file: str, *, strict: bool = False, gravity: Sequenc
     Raises:
         ModelError: a subclass says what is wrong, with file and line.
     """
-    return robot_of(parse_xml(data, file, TOP), file, strict=strict, gravity=gravity)
+    return robot_of(parse_xml(data, file, TOP), Path(file).stem, Reach(Path(file)), strict=strict, gravity=gravity)
 
 
-def robot_of(
-    root: Element, file: str, *, strict: bool = False, gravity: Sequence[Scalar] | None = None, roots: Sequence[Path] = ()
-) -> Model:
-    """The robot in the root element of a URDF file; `roots` are folders in which meshes may be named by their full path."""
+def robot_of(root: Element, stem: str, reach: Reach, *, strict: bool = False, gravity: Sequence[Scalar] | None = None) -> Model:
+    """The robot in the root element of a URDF file; `stem` is what it is called if it has no name."""
     _refuse_xacro(root)
     if root.tag != "robot":
         rule = f"the root is <{root.tag}>, expected <robot>"
         raise ModelFormatError(rule, place=root.place, fix="this reads URDF; qddot.load also reads MJCF, whose root is <mujoco>")
     _check_places(root)
-    name = _robot_name(root, file)
-    links = _links(root)
-    joints = [_joint(joint) for joint in root.all("joint")]
+    name = _robot_name(root, stem)
+    links = _links(root, strict)
+    joints = [_joint(joint, strict) for joint in root.all("joint")]
     _report_unlimited([joint for joint in root.all("joint") if _lacks_limits(joint)])
     drawn = (e for part in root.children if part.tag in ("link", "material") for e in part.walk())
-    check_mesh_paths((e for e in drawn if e.tag in ("mesh", "texture")), file, roots)
+    check_mesh_paths((e for e in drawn if e.tag in ("mesh", "texture")), reach, strict)
     return Model(name, links, joints, gravity=_gravity(root) if gravity is None else gravity, strict=strict)
 
 
@@ -131,6 +130,8 @@ def _check_places(root: Element) -> None:
     """Links and joints stand under the root and their parts in them: elsewhere, or misspelt, they would be lost."""
     structural = {tag for tags in BELONG.values() for tag in tags} | {"robot"}
     for parent in (root, *(e for e in root.children if e.tag in BELONG), *(i for e in root.all("link") for i in e.all("inertial"))):
+        if parent is not root:
+            parent.report_copies(BELONG[parent.tag])
         for child in parent.children:
             if child.tag in BELONG[parent.tag]:
                 continue
@@ -152,11 +153,11 @@ def _check_places(root: Element) -> None:
                 )
 
 
-def _robot_name(root: Element, file: str) -> str:
+def _robot_name(root: Element, stem: str) -> str:
     name = root.attributes.get("name", "")
     if not name:
-        name = Path(file).stem
-        warn(f"the robot has no name; it is called {name!r} after the file", place=root.place, element="robot")
+        name = stem
+        warn(f"the robot has no name; it is called {name!r}", place=root.place, element="robot", fix="give <robot> a name")
     if any(unicodedata.category(c) == "Cc" for c in name):
         raise root.wrong("name", "a name holds a control character", fix="remove it")
     return name
@@ -170,7 +171,7 @@ def _gravity(root: Element) -> Sequence[float]:
 # links ----------------------------------------------------------------------------------------------------------------
 
 
-def _links(root: Element) -> list[Link]:
+def _links(root: Element, strict: bool) -> list[Link]:
     """The links; what is wrong with one is mostly its inertia, so that is its place, but a bad name is where the link begins."""
     elements = root.all("link")
     if not elements:
@@ -180,11 +181,11 @@ def _links(root: Element) -> list[Link]:
         warnings.simplefilter("ignore", ModelWarning)  # the model checks names again, and warns
         check_names("link", [Link(name, place=link.place) for link, name, _ in found])
     for link, name, inertial in found:
-        links.append(Link(name, inertial and _inertia(inertial), (inertial or link).place))
+        links.append(Link(name, inertial and _inertia(inertial, strict), (inertial or link).place))
     return links
 
 
-def _inertia(inertial: Element) -> Inertia:
+def _inertia(inertial: Element, strict: bool) -> Inertia:
     """In the link's axes about the centre of mass: the inertial frame may be turned."""
     mass, inertia = inertial.need("mass"), inertial.need("inertia")
     mass.report_unknown_attributes(("value",))
@@ -193,14 +194,19 @@ def _inertia(inertial: Element) -> Inertia:
     if value < 0:
         raise mass.wrong("value", "a mass is not negative", fix="give its magnitude")
     body = Inertia(value, tensor=[inertia.number(key) for key in MOMENTS])
-    return Subject(inertial.path, inertial.place).made(body.moved, _origin(inertial))  # in which numbers may overflow
+    return Subject(inertial.path, inertial.place).made(body.moved, _origin(inertial, strict))  # in which numbers may overflow
 
 
-def _origin(element: Element) -> Transform:
-    """The pose in `<origin>`, the identity without one."""
-    origin = element.one("origin")
-    if origin is None:
+def _origin(element: Element, strict: bool) -> Transform:
+    """The pose in `<origin>`, the identity without one. Of several the first counts, as with urdfdom."""
+    given = element.all("origin")
+    if not given:
         return Transform(Mat(Vec(1.0, 0.0, 0.0), Vec(0.0, 1.0, 0.0), Vec(0.0, 0.0, 1.0)), Vec(0.0, 0.0, 0.0))
+    origin = given[0]
+    for other in given[1:]:
+        if not other.says_the_same(origin):
+            rule = f"a second <origin> that differs: the first, on line {origin.place.line}, counts"
+            doubt(rule, strict, place=other.place, element=other.path, fix="keep one")
     origin.report_unknown_attributes(("xyz", "rpy", "quat_xyzw"))
     position = origin.numbers("xyz", 3) if "xyz" in origin.attributes else (0.0, 0.0, 0.0)
     if max(map(abs, position)) > HUGE_LENGTH:
@@ -224,10 +230,10 @@ def _rotation(origin: Element) -> Mat:
 # joints ---------------------------------------------------------------------------------------------------------------
 
 
-def _joint(element: Element) -> Joint:
+def _joint(element: Element, strict: bool) -> Joint:
     name, kind = element.text("name"), _kind(element)
     parent, child = (element.need(role, ModelStructureError).text("link") for role in ("parent", "child"))
-    joint = Joint(name, kind, parent, child, _origin(element), place=element.place)
+    joint = Joint(name, kind, parent, child, _origin(element, strict), place=element.place)
     if kind == "fixed":
         return joint  # axis, limits and friction of a joint that does not move: real files carry leftovers
     if kind not in ("free", "spherical"):

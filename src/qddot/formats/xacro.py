@@ -24,7 +24,9 @@ from qddot.errors import (
     near_matches,
     unknown_name,
 )
-from qddot.formats.xacro_expression import Refused, Value
+from qddot.formats.reach import Refused
+from qddot.formats.source import Description
+from qddot.formats.xacro_expression import Value
 from qddot.formats.xacro_files import Files
 from qddot.formats.xacro_scope import Lazy, Macro, Parameter, Scope
 from qddot.formats.xacro_text import Texts
@@ -39,12 +41,12 @@ TRUTH = {"true": True, "True": True, "false": False, "False": False}
 
 
 def expand(
-    path: Path, arguments: Mapping[str, Any] | None = None, packages: Mapping[str, Any] | None = None
+    source: Description, arguments: Mapping[str, Any] | None = None, packages: Mapping[str, Any] | None = None
 ) -> tuple[Element, Files]:
     """The expanded document, and the files in reach of it.
 
     Args:
-        path: of the xacro file.
+        source: the xacro file.
         arguments: values of its `<xacro:arg>`s.
         packages: folders of packages that are not found above or beside the file.
 
@@ -57,12 +59,12 @@ def expand(
         if not isinstance(name, str) or not isinstance(value, (str, int, float)):
             raise InputError(f"arguments: {name!r}: {value!r} is not a name and a text, number or truth value")
         given[name] = str(value)
-    files = Files(path, packages or {})
+    files = Files(source, packages)
     expander = _Expander(files, given)
     try:
         root = expander.document()
     except RecursionError:
-        raise ModelLimitError("macros, blocks or includes are nested too deeply", place=files.tree(path).place) from None
+        raise ModelLimitError("macros, blocks or includes are nested too deeply", place=files.tree(files.main).place) from None
     for name in given:
         if name not in expander.texts.known:
             raise unknown_name("xacro argument", name, sorted(expander.texts.known))
@@ -84,7 +86,7 @@ class _Expander:
 
     def document(self) -> Element:
         """The root's own attributes come last: real files name the robot by an argument that is only declared inside."""
-        tree, scope = self.opened(self.files.path), Scope(self.lazily)
+        tree, scope = self.opened(self.files.main), Scope(self.lazily)
         return self.copied(tree, scope, parts=self.inside(tree, scope))
 
     def opened(self, path: Path) -> Element:
@@ -150,7 +152,7 @@ class _Expander:
     def on_include(self, element: Element, scope: Scope) -> list[Element]:
         name = self.written(element, "filename", scope)
         try:
-            path = self.files.within(name, element.place.file)
+            path = self.files.within(name, self.files.folder_of(element.place.file))
         except Refused as refused:
             if refused.kind is ModelReferenceError and self.truth(element, "optional", scope, False):
                 return []

@@ -13,7 +13,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from qddot.errors import ModelError, ModelLimitError, ModelReferenceError, ModelSecurityError, ModelValueError, near_matches
+from qddot.errors import ModelError, ModelLimitError, ModelReferenceError, ModelSecurityError, near_matches
+from qddot.formats.reach import Refused
 
 MAX_LENGTH = 4096
 MAX_SIZE = 65_536
@@ -22,14 +23,6 @@ MAX_WEIGHT = 1_000_000  # of a list of lists, each counted as often as it is met
 
 Value = Any  # int, float, str, bool, None, list, dict, or a namespace
 Function = Callable[..., Value]
-
-
-class Refused(ValueError):
-    """An expression that has no value: which error it is, once its place is known."""
-
-    def __init__(self, rule: str, kind: type[ModelError] = ModelValueError, fix: str = "") -> None:
-        super().__init__(rule)
-        self.rule, self.kind, self.fix = rule, kind, fix
 
 
 class Names(Protocol):

@@ -1,25 +1,20 @@
-"""Which files a xacro description may read: those of its own folder or package, and of packages that are found or given.
-
-Nothing is read by a fixed path or through a link that leads out of these folders, and the environment is not consulted.
-"""
+"""The files that a xacro description reads: XML and YAML in its reach."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from qddot.errors import ModelReferenceError, ModelSecurityError
-from qddot.formats.document import read_document
-from qddot.formats.xacro_expression import Refused, Value, evaluate
+from qddot.formats.document import parse_document
+from qddot.formats.reach import Reach
+from qddot.formats.source import Description
+from qddot.formats.xacro_expression import Value, evaluate
 from qddot.formats.xacro_scope import Scope
 from qddot.formats.xml_tree import Element, parse_xml, read_bytes
 
-MANIFEST = "package.xml"
-NEAR = 3  # so many folders above the description one counts as a package by its name alone
 UNITS = {
     "!radians": 1.0,
     "!degrees": 3.141592653589793 / 180,
@@ -30,71 +25,22 @@ UNITS = {
 }
 
 
-class Files:
-    """The files in reach of a description.
+class Files(Reach):
+    """The files in reach of a xacro description, and what is in them.
 
     Args:
-        path: of the description.
+        source: the description.
         packages: folders of packages, by name, besides those that are found above or beside the description.
     """
 
-    def __init__(self, path: Path, packages: Mapping[str, Path]) -> None:
-        self.path, self.folder = path, path.resolve().parent
-        self.packages = {name: Path(folder).resolve() for name, folder in packages.items()}
-        self.roots = [self.own, *self.packages.values()]
-        self.trees: dict[Path, Element] = {}
+    def __init__(self, source: Description, packages: Mapping[str, Any] | None = None) -> None:
+        super().__init__(source.path, packages)
+        self.main = Path(source.name)
+        self.trees = {self.main: parse_xml(source.data, source.name, text=True)}
 
-    @cached_property
-    def own(self) -> Path:
-        """The package the description stands in; its folder, where it stands in none."""
-        for folder in (self.folder, *self.folder.parents):
-            if (folder / MANIFEST).is_file():
-                return folder
-        return self.folder
-
-    def package(self, name: str) -> Path:
-        """The folder of a package: one that was given, one above the description, or one with a manifest beside one of those.
-
-        Raises:
-            Refused: it is not found.
-        """
-        if name in self.packages:
-            return self.packages[name]
-        if name and not set(name) & set("/\\") and name not in (".", ".."):
-            for up, folder in enumerate((self.folder, *self.folder.parents)):
-                is_package = (folder / MANIFEST).is_file()
-                if folder.name == name and (is_package or up <= NEAR):
-                    return self.opened(name, folder)
-                if (folder / name / MANIFEST).is_file():
-                    return self.opened(name, (folder / name).resolve())
-        fix = f"give its folder: packages={{{name!r}: ...}}"
-        raise Refused(f"the package {name!r} is not found above or beside {self.folder}", ModelReferenceError, fix)
-
-    def opened(self, name: str, folder: Path) -> Path:
-        self.packages[name] = folder
-        self.roots.append(folder)
-        return folder
-
-    def within(self, name: str, beside: str) -> Path:
-        """The file of that name, relative to the folder of the file `beside`.
-
-        Raises:
-            Refused: it lies outside, or does not exist.
-        """
-        path = Path(beside).parent / name
-        try:
-            real = path.resolve()
-        except (OSError, ValueError, RuntimeError) as error:
-            raise Refused(f"the file name {name[:80]!r} cannot be used: {error}") from None
-        if not any(real.is_relative_to(root) for root in self.roots):
-            raise Refused(
-                f"the file {name!r} lies outside the folders of this description ({', '.join(map(str, self.roots))})",
-                ModelSecurityError,
-                "move it there, or give its package: packages={...}",
-            )
-        if not real.is_file():
-            raise Refused(f"the file {name!r} does not exist", ModelReferenceError, f"it is looked for as {path}")
-        return path
+    def folder_of(self, file: str) -> Path | None:
+        """Where a file stands; None for a text."""
+        return None if self.folder is None and Path(file) == self.main else Path(file).parent
 
     def tree(self, path: Path) -> Element:
         """The root element of a xacro file."""
@@ -104,8 +50,9 @@ class Files:
 
     def yaml(self, path: Path) -> Value:
         """The plain values in a YAML file; quantities may have units, such as `!degrees 90`."""
-        read_document(path, UNITS)  # refuses what is not plain, and aliases without end
-        return plain(yaml.load(path.read_text("utf-8-sig"), Loader=_Loader))
+        data = read_bytes(path)
+        parse_document(data, str(path), "yaml", UNITS)  # refuses what is not plain, and aliases without end
+        return plain(yaml.load(data.decode("utf-8-sig"), Loader=_Loader))
 
 
 class _Loader(yaml.SafeLoader):

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from qddot.formats.xacro_expression import Refused, Value
+from qddot.formats.reach import Refused
+from qddot.formats.xacro_expression import Value
 from qddot.formats.xml_tree import Element
 
 

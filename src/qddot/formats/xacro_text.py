@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from qddot.errors import ModelLimitError, ModelReferenceError, ModelSecurityError
-from qddot.formats.xacro_expression import MAX_SIZE, Refused, Value, evaluate
+from qddot.formats.reach import Refused
+from qddot.formats.xacro_expression import MAX_SIZE, Value, evaluate
 from qddot.formats.xacro_files import Files
 from qddot.formats.xacro_scope import Lazy, Scope
 from qddot.formats.xml_tree import Element
@@ -61,7 +62,10 @@ class Texts:
         if verb == "find" and len(words) == 1:
             return str(self.files.package(name))
         if verb == "dirname" and not words:
-            return str(Path(element.place.file).resolve().parent)
+            folder = self.files.folder_of(element.place.file)
+            if folder is None:
+                raise Refused("a text has no folder", ModelReferenceError, "load the description from a file")
+            return str(folder.resolve())
         if verb == "env" and len(words) == 1:
             self.known.add(name)
             if name in self.given:
@@ -87,7 +91,7 @@ class Texts:
         """Functions that know where they are called."""
 
         def load_yaml(name: str) -> Value:
-            return self.files.yaml(self.files.within(name, element.place.file))
+            return self.files.yaml(self.files.within(name, self.files.folder_of(element.place.file)))
 
         def say(*words: Value) -> str:
             warn(" ".join(map(str, words)), place=element.place, element=element.path)

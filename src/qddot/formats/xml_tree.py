@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from xml.parsers import expat
 
@@ -22,6 +22,7 @@ MAX_ATTRIBUTES = 256
 MAX_TEXT = 65_536
 
 TEXT = "#text"
+LATE_DECLARATION = re.compile(rb"(\s+)(<\?xml\s[^>]*\?>)")
 NAMES = ("name", "link", "joint", "type")
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 WORD = re.compile(r"[^ \t\r\n]+")  # what XML calls white space, not what Unicode does
@@ -58,18 +59,31 @@ class Element:
         return [child for child in self.children if child.tag == tag]
 
     def one(self, tag: str, error: type[ModelError] = ModelValueError) -> Element | None:
-        """The only child of that tag, None if there is none.
+        """The only child of that tag, None if there is none. Copies that say the same are reported by `report_copies`.
 
         Raises:
-            error: there are two.
+            error: there are two that differ.
         """
         found = self.all(tag)
-        if len(found) > 1:
-            first = found[0].place.line
-            raise error(
-                f"duplicate <{tag}>: the first is on line {first}", place=found[1].place, element=found[1].path, fix="keep one"
-            )
+        for other in found[1:]:
+            if not other.says_the_same(found[0]):
+                rule = f"duplicate <{tag}>: the first is on line {found[0].place.line}"
+                raise error(rule, place=other.place, element=other.path, fix="keep one")
         return found[0] if found else None
+
+    def says_the_same(self, other: Element) -> bool:
+        """The same attributes, whatever white space is in them, and nothing inside either."""
+        mine, theirs = ({key: value.split() for key, value in x.attributes.items()} for x in (self, other))
+        return mine == theirs and not self.children and not other.children
+
+    def report_copies(self, tags: Collection[str]) -> None:
+        """Parts that are given twice in the same words: warn."""
+        seen: dict[str, Element] = {}
+        for child in (x for x in self.children if x.tag in tags):
+            first = seen.setdefault(child.tag, child)
+            if child is not first and child.says_the_same(first):
+                rule = f"<{child.tag}> is given again, as on line {first.place.line}; the copy is ignored"
+                warn(rule, place=child.place, element=child.path, fix="keep one")
 
     def need(self, tag: str, error: type[ModelError] = ModelValueError) -> Element:
         """The only child of that tag.
@@ -175,11 +189,14 @@ def parse_xml(data: bytes, file: str, limits: dict[str, int] | None = None, *, t
         ModelLimitError: too large, too deep, too many.
     """
     if not data.strip():
-        raise ModelSyntaxError("the file is empty", place=Place(file, 1, 1))
+        raise ModelSyntaxError("the file is empty", place=Place(file, 1, 1), fix="write a description into it")
+    late = LATE_DECLARATION.match(data)
+    if late:
+        warn("white space stands before the XML declaration", place=Place(file, 1, 1), fix="remove it")
     builder = _Builder(file, limits or {}, text)
     parser = builder.parser
     try:
-        parser.Parse(data, True)
+        parser.Parse(late[2] + late[1] + data[late.end() :] if late else data, True)  # behind it the lines count as in the file
     except expat.ExpatError as error:
         rule = f"not well-formed XML: {expat.ErrorString(error.code)}"
         raise ModelSyntaxError(rule, place=Place(file, error.lineno, error.offset + 1)) from None

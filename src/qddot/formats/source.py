@@ -1,0 +1,122 @@
+"""What is to be read: a description's bytes, its name in messages, its format, and where it stands.
+
+A file says its format by its suffix, a text by how it begins.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import re
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from qddot.errors import InputError, ModelFormatError, ModelLimitError, Place, near_matches, unknown_name
+from qddot.formats.xml_tree import MAX_BYTES, read_bytes
+
+CATALOG = Path(__file__).with_name("catalog")
+SUFFIXES = {".urdf": "xml", ".xml": "xml", ".mjcf": "xml", ".xacro": "xacro", ".toml": "toml", ".json": "json"}
+SUFFIXES |= {".yaml": "yaml", ".yml": "yaml"}
+FORMATS = ("urdf", "mjcf", "xacro", "toml", "json", "yaml")
+
+
+class Description(NamedTuple):
+    """A description to be read. `kind` is one of `FORMATS`, or `"xml"`: URDF or MJCF, by its root element."""
+
+    data: bytes
+    name: str
+    kind: str
+    path: Path | None = None
+
+    @property
+    def stem(self) -> str:
+        """What a robot without a name is called."""
+        return self.path.stem if self.path else "robot"
+
+
+def catalog_names() -> list[str]:
+    """The robots that come with qddot."""
+    return sorted(file.stem for file in CATALOG.glob("*.toml"))
+
+
+def from_file(source: str | PathLike[str]) -> Description:
+    """A file, or a robot of the catalog by its name."""
+    path = _path(source)
+    kind = SUFFIXES.get(path.suffix.lower())
+    if kind is None:
+        known = f"known: {', '.join(SUFFIXES)}"
+        raise ModelFormatError("unknown kind of file", place=Place(str(path)), attribute="suffix", text=path.suffix, fix=known)
+    return Description(read_bytes(path), str(path), kind, path)
+
+
+def from_stream(stream: IO[Any], format: str | None = None) -> Description:
+    """What an open file still has to give. If it has the name of a file, that is where meshes and includes are looked for."""
+    name = getattr(stream, "name", None)
+    path = Path(name) if isinstance(name, str) and Path(name).is_file() else None
+    text = stream.read(MAX_BYTES + 1)
+    if not isinstance(text, (str, bytes)):
+        raise InputError(f"{stream!r} gives {type(text).__name__} when read, not text: open the description as a file")
+    made = from_text(text, format or (SUFFIXES.get(path.suffix.lower()) if path else None), name=str(name) if path else "<stream>")
+    return made._replace(path=path)
+
+
+def from_text(text: str | bytes, format: str | None = None, name: str = "<text>") -> Description:
+    """A description in memory."""
+    if not isinstance(text, (str, bytes)):
+        raise InputError(f"a description is text, and this is a {type(text).__name__} (load takes paths and open files)")
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    if len(data) > MAX_BYTES:
+        raise ModelLimitError(f"the text is over the limit of {MAX_BYTES} bytes", place=Place(name), fix="give a shorter one")
+    if format is not None and format not in (*FORMATS, "xml"):
+        raise InputError(f"format={format!r} is not one of {', '.join(FORMATS)}: {near_matches(str(format), FORMATS)}")
+    kind = format or sniffed(data, name)
+    decoded = isinstance(text, str) and kind in ("urdf", "mjcf", "xacro", "xml")
+    return Description(_declared_as_utf8(data) if decoded else data, name, kind)
+
+
+def sniffed(data: bytes, name: str) -> str:
+    """The format of a text, by how it begins."""
+    text = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not text:
+        raise ModelFormatError("the text is empty", place=Place(name, 1, 1), fix="give the text of a description")
+    if text.startswith((b"<", b"\xff\xfe", b"\xfe\xff")):
+        return "xacro" if b"<xacro:" in text else "xml"
+    if text.startswith(b"{"):
+        return "json"
+    lines = (line.strip() for line in io.BytesIO(text) if line.strip() and not line.strip().startswith(b"#"))
+    first = next(lines, b"")
+    if first.startswith(b"[") or re.match(rb"[\w.\"'-]+\s*=", first):
+        return "toml"
+    if first.startswith((b"---", b"%YAML")) or re.match(rb"[\w.\"'-]+\s*:", first):
+        return "yaml"
+    raise ModelFormatError(
+        "this is no description that can be told by its beginning",
+        place=Place(name, 1, 1),
+        text=text[:20].decode("utf-8", "replace"),
+        fix=f"give its format: one of {', '.join(FORMATS)}",
+    )
+
+
+def _declared_as_utf8(data: bytes) -> bytes:
+    """XML that has been decoded already: what it says of its encoding is no longer true."""
+    return re.sub(rb"\A(\s*<\?xml[^>]*?)\s+encoding\s*=\s*(\"[^\"]*\"|'[^']*')", rb"\1", data, count=1)
+
+
+def _path(source: str | PathLike[str]) -> Path:
+    """The file that is meant."""
+    if isinstance(source, str) and ("\n" in source or source.lstrip().startswith(("<", "{"))):
+        raise ModelFormatError(
+            f"this is the text of a description, {source.strip()[:20]!r}..., and not the path of one",
+            fix="qddot.load_string reads a text",
+        )
+    path = Path(source)
+    if isinstance(source, str) and source in catalog_names():
+        return CATALOG / f"{source}.toml"
+    if path.is_dir() and source != "":
+        raise ModelFormatError("it is a directory", place=Place(str(path)), fix="give the path of a file")
+    if path.exists() and source != "":
+        return path
+    if isinstance(source, str) and not path.suffix and path.name == source:
+        raise unknown_name("file or catalog robot", source, catalog_names())
+    raise FileNotFoundError(errno.ENOENT, "no such robot description", str(path))

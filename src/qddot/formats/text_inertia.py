@@ -1,0 +1,46 @@
+"""A body's mass, centre of mass and tensor in our own schema: the table `inertia` (see `qddot.formats.text`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from qddot.errors import near_matches
+from qddot.formats.keys import ORIGIN, Keys
+from qddot.model.inertia import Inertia
+from qddot.model.scalar import is_symbolic
+
+SHAPES = {
+    "point": (),
+    "sphere": ("radius",),
+    "box": ("size",),
+    "rod": ("length", "axis"),
+    "solid_cylinder": ("radius", "length", "axis"),
+    "hollow_cylinder": ("outer_radius", "inner_radius", "length", "axis"),
+}
+
+
+def read_inertia(parent: Keys, key: str) -> Inertia | None:
+    if key not in parent:
+        return None
+    node, element = parent.get(key), f"{parent.element} > {key}"
+    shape = node.value.get("shape") if isinstance(node.value, dict) else None
+    if shape is not None and shape.value not in SHAPES:
+        raise parent.subject(shape).error("unknown shape", f"{key} shape", shape.shown, near_matches(shape.shown, SHAPES))
+    sizes = SHAPES[shape.value] if shape else ("tensor",)
+    keys = Keys(node, element, ("shape", "mass", "com", "rpy", "rpy_deg", *sizes), parent.scope)
+    mass = keys.number("mass")
+    if not is_symbolic(mass) and mass < 0:
+        raise keys.error("a mass is not negative", "mass")
+    if shape is None:
+        inertia = keys.made(Inertia, mass, tensor=keys.array(keys.get("tensor"), "tensor") if "tensor" in keys else 0)
+    else:
+        inertia = keys.made(getattr(Inertia, shape.value), mass, *(_size(keys, size) for size in sizes))
+    if "rpy" in keys or "rpy_deg" in keys:
+        inertia = keys.made(inertia.rotated, keys.rotation())
+    return keys.made(inertia.shifted, keys.vector("com", ORIGIN))
+
+
+def _size(keys: Keys, size: str) -> Any:
+    if size == "axis":
+        return keys.text("axis", "z")
+    return keys.vector("size") if size == "size" else keys.length(size)
