@@ -72,6 +72,13 @@ class TorqueRates(NamedTuple):
     taudd: np.ndarray
 
 
+class HamiltonRates(NamedTuple):
+    """`qd` and `pd`, the rate of the momenta, each (..., nv)."""
+
+    qd: np.ndarray
+    pd: np.ndarray
+
+
 class InverseDerivatives(NamedTuple):
     """Of inverse dynamics, each (..., nv, nv)."""
 
@@ -341,6 +348,29 @@ class Robot:
         """
         return self._forced("inverse_dynamics", {"q": q, "qd": qd, "qdd": qdd}, f_ext, f_tip, options)
 
+    def joint_wrenches(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        *,
+        axes: str = "body",
+        f_ext: Wrenches = None,
+        f_tip: Wrenches = None,
+        **options: Unpack[Options],
+    ) -> np.ndarray:
+        """The wrenches (..., bodies, 6) that the joints transmit in a motion, one row a moving link as in `body_names`.
+
+        Each is what the parent exerts on the link through their joint, by bearings, drive and spring together: moment (N m) about
+        the joint's origin, then force (N). Of the drive it holds what reaches the link, without friction and reflected inertia.
+
+        Args:
+            q, qd, qdd: the motion.
+            axes: `"body"` (of the link's frame), `"parent"` (of the frame of the link before it) or `"world"`.
+            f_ext, f_tip: as in `inverse_dynamics`.
+        """
+        return self._forced("joint_wrenches", {"q": q, "qd": qd, "qdd": qdd}, f_ext, f_tip, options, axes=axes)
+
     @fast
     def forward_dynamics(
         self,
@@ -525,20 +555,30 @@ class Robot:
         return Enforced(self._evaluate, constraints).projections(q)
 
     def constraint_wrench(
-        self, q: ArrayLike, lam: ArrayLike, constraints: Any = None, frame: str | None = None, *, moment: bool = True
+        self,
+        q: ArrayLike,
+        lam: ArrayLike,
+        constraints: Any = None,
+        frame: str | None = None,
+        *,
+        moment: bool = True,
+        scale: float | None = None,
     ) -> np.ndarray:
         """The wrench (..., 6) a frame exerts on its constraints: `J^T f_tip = A^T lam`, at its origin in world axes.
 
-        Where several wrenches do the same to the joints, as in an arm with fewer than six, it is the smallest.
+        An arm with fewer than six joints, or in a singular configuration, does not feel every wrench: then the smallest is taken,
+        by `|moment|^2 / scale^2 + |force|^2`.
 
         Args:
             frame: name; the tip of the only chain if None.
             moment: False for a contact that transmits forces only.
+            scale: m, such as the size of the tool. None: a wrench that depends on this choice is refused.
 
         Raises:
-            InputError: the constraints do not act on this frame alone.
+            InputError: the constraints do not act on this frame alone, or leave its wrench open and `scale` is None; the message
+                names the components.
         """
-        return Enforced(self._evaluate, constraints).wrench(q, lam, frame, moment)
+        return Enforced(self._evaluate, constraints).wrench(q, lam, frame, moment, scale)
 
     def project(self, q: ArrayLike, constraints: Any = None, *, tolerance: float = 1e-12) -> np.ndarray:
         """A configuration (..., nq) near q that satisfies the holonomic constraints: all `|h|` at most `tolerance`.
@@ -567,13 +607,55 @@ class Robot:
         """Kinetic less potential energy (...), J."""
         return self._evaluate("lagrangian", {"q": q, "qd": qd}, options)
 
-    def hamiltonian(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Kinetic plus potential energy (...), J."""
-        return self._evaluate("hamiltonian", {"q": q, "qd": qd}, options)
+    def hamiltonian(
+        self, q: ArrayLike, qd: ArrayLike | None = None, *, p: ArrayLike | None = None, **options: Unpack[Options]
+    ) -> np.ndarray:
+        """Kinetic plus potential energy (...), J, of velocities `qd` or of momenta `p = M qd`.
+
+        Raises:
+            InputError: both are given, or none.
+            SingularityError: momenta of a robot whose mass matrix is not positive definite at this q.
+        """
+        if (qd is None) == (p is None):
+            raise InputError("hamiltonian takes velocities, hamiltonian(q, qd), or momenta, hamiltonian(q, p=p)")
+        if p is None:
+            return self._evaluate("hamiltonian", {"q": q, "qd": qd}, options)
+        return self._evaluate("hamiltonian_of_momentum", {"q": q, "p": p}, options)
+
+    @fast
+    def generalized_momentum(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """p = M qd (..., nv), the derivative of the Lagrangian with respect to qd: N m s or N s."""
+        return self._evaluate("generalized_momentum", {"q": q, "qd": qd}, options)
+
+    def hamilton_rates(
+        self,
+        q: ArrayLike,
+        p: ArrayLike,
+        tau: ArrayLike | None = None,
+        *,
+        f_ext: Wrenches = None,
+        f_tip: Wrenches = None,
+        **options: Unpack[Options],
+    ) -> HamiltonRates:
+        """Hamilton's equations: `qd = dH/dp` and `pd = -dH/dq + tau - friction + J^T f_ext - J^T f_tip`, each (..., nv).
+
+        Args:
+            q, p: configuration and momenta, see `generalized_momentum`.
+            tau: joint forces; none if None.
+            f_ext, f_tip: as in `inverse_dynamics`.
+
+        Raises:
+            SingularityError: the mass matrix is not positive definite at this q.
+        """
+        inputs = {"q": q, "p": p, "tau": np.zeros(self.nv) if tau is None else tau}
+        return HamiltonRates(*self._forced("hamilton_rates", inputs, f_ext, f_tip, options))
 
     @fast
     def momentum(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Angular momentum about the centre of mass, and linear momentum (..., 6), world axes; of the links, not of rotors."""
+        """Angular momentum about the centre of mass, and linear momentum (..., 6), world axes; of the links, not of rotors.
+
+        Not to be confused with the momenta `p = M qd` of the joints, `generalized_momentum`.
+        """
         return self._evaluate("momentum", {"q": q, "qd": qd}, options)
 
     @fast

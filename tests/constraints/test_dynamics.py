@@ -247,6 +247,41 @@ def test_a_constraint_on_another_frame_has_no_wrench_here():
     assert_allclose(found, [0, 0, 0, *(along * 2 * along[0])], atol=1e-14)
 
 
+def test_a_wrench_that_the_joints_do_not_feel_is_not_guessed():
+    """A planar 2R feels two of six directions: what a moment is worth in newtons must be said."""
+    arm = qddot.load("point_mass_2r", gravity=(0, 0, 0))
+    channel = qddot.point_on_plane(arm.tip, (1, 0, 0), (1, 0, 0))
+    q = np.array([-np.pi / 3, 2 * np.pi / 3])
+    with pytest.raises(
+        InputError, match=r"not determined: the joints do not feel 4 of its 6 directions, in which mx, my, mz, fx, fy, fz"
+    ):
+        arm.constraint_wrench(q, [1.0], channel)
+    J, wanted = arm.jacobian(q, reference="world_aligned"), arm.constraint_jacobian(q, channel)[0]
+    by_scale = {scale: arm.constraint_wrench(q, [1.0], channel, scale=scale) for scale in (1e-4, 0.3, 1e4)}
+    rng = np.random.default_rng(0)
+    _, _, Vt = np.linalg.svd(J.T)
+    for scale, f in by_scale.items():
+        assert_allclose(J.T @ f, wanted, atol=1e-12)
+        size = lambda w, scale=scale: (w[:3] ** 2).sum() / scale**2 + (w[3:] ** 2).sum()  # noqa: E731
+        assert all(size(f) <= size(f + 1e-3 * rng.normal(size=4) @ Vt[2:]) for _ in range(20))
+    assert_allclose(by_scale[1e-4][3:], [1, 0, 0], atol=1e-6)  # moments are dear: a pure force
+    assert abs(by_scale[1e4][2]) > 0.4  # moments are cheap
+    for scale in (0, -1, np.inf, np.nan):
+        with pytest.raises(InputError, match="is a positive length"):
+            arm.constraint_wrench(q, [1.0], channel, scale=scale)
+
+
+def test_a_wrench_does_not_depend_on_units_where_it_is_determined():
+    """Six joints feel everything; the force of a planar contact alone is compared in newtons."""
+    arm, q = qddot.load("puma560"), np.array([0.3, -0.7, 0.4, 0.2, 0.6, 0.1])
+    weld = qddot.fixed_frame(arm.tip, arm.transform(q))
+    lam = np.array([0.1, 0.2, -0.3, 1, 2, 3])
+    found = [arm.constraint_wrench(q, lam, weld, scale=scale) for scale in (None, 0.1, 10.0)]
+    assert_allclose(found[1:], [found[0]] * 2, rtol=1e-9)
+    batch = arm.constraint_wrench(np.stack([q, q + 0.1]), lam, weld)
+    assert_allclose(batch[0], found[0], rtol=1e-9)
+
+
 # closed forms ---------------------------------------------------------------------------------------------------------------
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from qddot.algorithms.drives import armature_torque, friction_torque, load_factors, spring_torque
 from qddot.algorithms.kinematics import Scalars, joint_poses, world_poses, zeros
-from qddot.model.lower import WORLD
+from qddot.model.lower import WORLD, LiftedBody
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import ZERO, Force, Mat, Vec
@@ -18,11 +18,22 @@ Wrenches = Mapping[int, Force]
 def newton_euler(
     model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, gravity: Vec, f_ext: Wrenches | None = None
 ) -> list[Scalar]:
-    """Forces of the links alone: motion outward, forces inward (Luh, Walker and Paul 1980).
+    """Forces of the links alone: of what each joint transmits, the part along its motions."""
+    tau = zeros(model.nv)
+    for body, f in transmitted(model, q, qd, qdd, gravity, f_ext):
+        for c, s in body.subspace:
+            tau[c] = tau[c] + f.dot(s)
+    return tau
 
-    Of each body: angular velocity w and acceleration dw, the acceleration a of the point at its origin, and U, with which other
-    points at r accelerate by a + U r. Linear velocities never appear. The base accelerates upward by -gravity, which is how
-    gravity enters every body at once.
+
+def transmitted(
+    model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, gravity: Vec, f_ext: Wrenches | None = None
+) -> Iterator[tuple[LiftedBody, Force]]:
+    """Each body, from the tips inward, with the wrench that its joint transmits to it, at its own frame and in its axes.
+
+    Motion outward, forces inward (Luh, Walker and Paul 1980). Of each body: angular velocity w and acceleration dw, the
+    acceleration a of the point at its origin, and U, with which other points at r accelerate by a + U r. Linear velocities never
+    appear. The base accelerates upward by -gravity, which is how gravity enters every body at once.
     """
     X = joint_poses(model, q)
     w, dw, a, U, f = {WORLD: Vec()}, {WORLD: Vec()}, {WORLD: -gravity}, {WORLD: ZERO}, {}
@@ -39,14 +50,11 @@ def newton_euler(
         X0 = world_poses(model, q)
         for i, wrench in f_ext.items():
             f[i] = f[i] - X0[i].into_force(wrench)
-    tau = zeros(model.nv)
     for body in reversed(model.bodies):
         i, p = body.index, body.parent
-        for c, s in body.subspace:
-            tau[c] = tau[c] + f[i].dot(s)
+        yield body, f[i]
         if p != WORLD:
             f[p] = f[p] + X[i].out_force(f[i])
-    return tau
 
 
 def spin(w: Vec, dw: Vec) -> Mat:

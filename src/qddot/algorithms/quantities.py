@@ -14,8 +14,10 @@ from qddot.algorithms import (
     derivatives,
     energy,
     forward_dynamics,
+    hamilton,
     inverse_dynamics,
     jacobian,
+    joint_wrenches,
     kinematics,
     steps,
 )
@@ -118,7 +120,17 @@ def stacked(model: LiftedModel, q, qd):
 FRAME: dict[str, tuple[str, ...]] = {"frame": ()}
 
 NEEDS_ALL_PARAMETERS = frozenset(
-    ("potential_energy", "lagrangian", "hamiltonian", "center_of_mass", "momentum", "regressor", "newton_euler_matrices")
+    (
+        "potential_energy",
+        "lagrangian",
+        "hamiltonian",
+        "hamiltonian_of_momentum",
+        "center_of_mass",
+        "momentum",
+        "regressor",
+        "newton_euler_matrices",
+        "joint_wrenches",
+    )
 )
 """What does not follow from the joint forces alone; everything else may use base parameters."""
 
@@ -131,6 +143,9 @@ QUANTITIES: dict[str, Quantity] = {
     "spring_torque": Quantity(("q",), {"spring": 1}, spring_torque),
     "bias_torque": Quantity(("q", "qd"), {"bias": 1}, inverse_dynamics.bias_torque, forced=True),
     "inverse_dynamics": Quantity(("q", "qd", "qdd"), {"tau": 1}, inverse_dynamics.inverse_dynamics, forced=True),
+    "joint_wrenches": Quantity(
+        ("q", "qd", "qdd"), {"wrenches": 2}, joint_wrenches.joint_wrenches, {"axes": joint_wrenches.AXES}, forced=True
+    ),
     "forward_dynamics": Quantity(
         ("q", "qd", "tau"), {"qdd": 1, "margins": 1}, accelerations, {"method": ("auto", *forward_dynamics.METHODS)}, True
     ),
@@ -158,6 +173,9 @@ QUANTITIES: dict[str, Quantity] = {
     "potential_energy": Quantity(("q",), {"V": 0}, energy.potential_energy),
     "lagrangian": Quantity(("q", "qd"), {"L": 0}, lagrangian),
     "hamiltonian": Quantity(("q", "qd"), {"H": 0}, hamiltonian),
+    "hamiltonian_of_momentum": Quantity(("q", "p"), {"H": 0, "margins": 1}, hamilton.hamiltonian),
+    "generalized_momentum": Quantity(("q", "qd"), {"p": 1}, hamilton.generalized_momentum),
+    "hamilton_rates": Quantity(("q", "p", "tau"), {"qd": 1, "pd": 1, "margins": 1}, hamilton.hamilton_rates, forced=True),
     "center_of_mass": Quantity(("q",), {"p": 1}, centre_of_mass),
     "momentum": Quantity(("q", "qd"), {"h": 1}, momentum),
     "regressor": Quantity(("q", "qd", "qdd"), {"Y": 2}, regressor),

@@ -12,6 +12,7 @@ from qddot.compile.wrenches import net_stack
 from qddot.constraints.constraint import Constraint
 from qddot.constraints.factored import Factored, T, factored, first, named, times
 from qddot.constraints.ready import from_description
+from qddot.constraints.tip_wrench import tip_wrench
 from qddot.errors import ConvergenceError, InputError
 from qddot.model import configuration
 from qddot.model import constraints as described
@@ -150,26 +151,11 @@ class Enforced:
         P = self.factored(q, self.values(("A",), q)[0]).projection()
         return Projections(P, T(P))
 
-    def wrench(self, q: ArrayLike, lam: ArrayLike, frame: str | None, moment: bool) -> np.ndarray:
-        """f (..., 6) with J^T f = A^T lam, of all such the smallest.
-
-        Raises:
-            InputError: there is none: the constraints act elsewhere, too.
-        """
-        fixed = {"reference": "world_aligned", **({} if frame is None else {"frame": frame})}
-        J = self.evaluate("jacobian", {"q": q}, {}, **fixed)
-        J = J if moment else J[..., 3:, :]
-        wanted = self.force(self.values(("A",), q)[0], lam)
-        f = times(np.linalg.pinv(T(J), rcond=1e-12), wanted)
-        left = np.abs(times(T(J), f) - wanted).max(-1, initial=0)
-        wrong = left > 1e-9 * np.abs(wanted).max(-1, initial=0)
-        if wrong.any():
-            what = "wrench" if moment else "pure force"
-            raise InputError(
-                f"no {what} at frame {frame or self.evaluate.model.tip!r} equals A^T lam{named(first(wrong))}: {left.max():.3g} of "
-                f"{np.abs(wanted).max():.3g} is left; name the frame on which the constraint acts"
-            )
-        return f if moment else np.concatenate([np.zeros_like(f), f], axis=-1)
+    def wrench(self, q: ArrayLike, lam: ArrayLike, frame: str | None, moment: bool, scale: float | None) -> np.ndarray:
+        """f (..., 6) with J^T f = A^T lam, see `tip_wrench`."""
+        frame = self.evaluate.model.tip if frame is None else frame
+        J = self.evaluate("jacobian", {"q": q}, {}, reference="world_aligned", frame=frame)
+        return tip_wrench(J, self.force(self.values(("A",), q)[0], lam), frame, moment, scale)
 
     def project(self, q: ArrayLike, tolerance: float, *, by_energy: bool = False) -> np.ndarray:
         """Newton's method on h = 0 with steps along the tangent, each halved until it helps.

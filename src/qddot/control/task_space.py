@@ -64,16 +64,34 @@ class OperationalSpace:
 
 
 class Impedance:
-    """`tau = J^T (K e + D e') + g + C qd + friction`: to a push the frame gives like a spring and a damper."""
+    """`tau = J^T (K e + D e') + g + springs`: to a push the frame gives like a spring and a damper, and it is passive.
 
-    def __init__(self, task: Task, reference: Follow, stiffness: ArrayLike, damping: ArrayLike) -> None:
+    With `S = qd^T M qd / 2 + e^T K e / 2` and a reference at rest, `S' = F . x' - e'^T D e' - friction . qd`: no more energy comes
+    out at the frame than a push F puts in, whatever it touches. A reference that moves puts in `x_r' . (K e + D e')` besides. To
+    cancel `C qd` would break this law: it belongs to the change of the kinetic energy, which would then come from nowhere.
+
+    Args:
+        friction: make up for the joints' friction, too. That takes damping away, and a model with too much friction pushes.
+    """
+
+    def __init__(self, task: Task, reference: Follow, stiffness: ArrayLike, damping: ArrayLike, *, friction: bool = False) -> None:
         refuse_elastic(task.robot, self)
         n = len(task.rows)
-        self.task, self.reference = task, followed(reference, n, n)
+        self.task, self.reference, self.friction = task, followed(reference, n, n), friction
         self.stiffness, self.damping = gains("stiffness", stiffness, n), gains("damping", damping, n)
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        task, robot = self.task, self.task.robot
+        tau = times(transpose(task.jacobian(q)), self.force(t, q, qd)) + robot.gravity_torque(q) + robot.spring_torque(q)
+        return tau + robot.friction_torque(qd) if self.friction else tau
+
+    def force(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """`K e + D e'` (..., rows), with which the law pulls the frame to its reference, N."""
         task, want = self.task, self.reference(t)
-        J = task.jacobian(q)
-        force = self.stiffness * (want.q - task.position(q)) + self.damping * (want.qd - times(J, qd))
-        return times(transpose(J), force) + task.robot.bias_torque(q, qd)
+        rate = times(task.jacobian(q), qd)
+        return self.stiffness * (want.q - task.position(q)) + self.damping * (want.qd - rate)
+
+    def storage(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """S (...), J: kinetic energy, and that of the spring between the frame and its reference."""
+        error = self.reference(t).q - self.task.position(q)
+        return self.task.robot.kinetic_energy(q, qd) + (self.stiffness * error**2).sum(-1) / 2

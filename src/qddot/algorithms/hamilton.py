@@ -1,0 +1,42 @@
+"""Hamilton's view of the robot: momenta instead of velocities.
+
+    p = dL/dqd = M qd        H(q, p) = p^T M^-1 p / 2 + V        qd = dH/dp        p' = -dH/dq + tau - friction
+
+`-dH/dq` at constant p is `dL/dq` at constant qd, `C^T qd - g - springs`. Where qd is no rate of coordinates, as that of spherical
+and free joints, the same `p' = d(M qd)/dt` holds.
+"""
+
+from __future__ import annotations
+
+from qddot.algorithms.coriolis import mass_matrix_rate
+from qddot.algorithms.drives import armature_torque
+from qddot.algorithms.energy import potential_energy
+from qddot.algorithms.forward_dynamics import delivered_torque, factored_mass_matrix
+from qddot.algorithms.inverse_dynamics import Wrenches, load_torque, newton_euler
+from qddot.algorithms.kinematics import Scalars, zeros
+from qddot.algorithms.steps import times
+from qddot.model.model import LiftedModel
+from qddot.model.scalar import Scalar
+from qddot.model.spatial import Vec
+
+
+def generalized_momentum(model: LiftedModel, q: Scalars, qd: Scalars) -> list[Scalar]:
+    """p = M qd: the forces that accelerate by qd what stands still."""
+    links = newton_euler(model, q, zeros(model.nv), qd, Vec())
+    return [a + b for a, b in zip(links, armature_torque(model, qd))]
+
+
+def hamiltonian(model: LiftedModel, q: Scalars, p: Scalars) -> tuple[Scalar, list[Scalar]]:
+    """H(q, p), and margins that are positive where M has an inverse."""
+    M, margins = factored_mass_matrix(model, q)
+    return sum((a * b for a, b in zip(p, M.solve(p))), 0) / 2 + potential_energy(model, q), margins
+
+
+def hamilton_rates(
+    model: LiftedModel, q: Scalars, p: Scalars, tau: Scalars, f_ext: Wrenches | None = None
+) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+    """qd and dp/dt, and margins as above: `dp/dt = M qdd + Mdot qd`."""
+    M, margins = factored_mass_matrix(model, q)
+    qd = M.solve(p)
+    turning, load = times(mass_matrix_rate(model, q, qd), qd), load_torque(model, q, qd, zeros(model.nv), f_ext)
+    return qd, [t + d - x for t, d, x in zip(turning, delivered_torque(model, qd, tau), load)], margins

@@ -1,0 +1,69 @@
+"""From the multipliers of constraints to the wrench at one frame that does the same to the joints.
+
+`J^T f = A^T lam` says of f what the joints feel. What they do not feel, the null space of `J^T`, stays open: there the smallest f
+is taken, where "smallest" means something. Forces alone can be compared; moments and forces only by a length.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qddot.constraints.factored import T, first, named, times
+from qddot.errors import InputError
+
+RANK = 1e-10
+"""A singular value of J below this part of the largest is zero."""
+
+COMPONENTS = ("mx", "my", "mz", "fx", "fy", "fz")
+
+
+def tip_wrench(J: np.ndarray, wanted: np.ndarray, frame: str, moment: bool, scale: float | None) -> np.ndarray:
+    """f (..., 6) with `J^T f = wanted`, of all such the one of least `|moment|^2 / scale^2 + |force|^2`.
+
+    Args:
+        J: (..., 6, n) at the frame's origin, angular rows first.
+        wanted: joint forces (..., n).
+        moment: False for pure forces.
+        scale: m; None: only a wrench that does not depend on it is given.
+
+    Raises:
+        InputError: there is no such wrench, or none that is the smallest whatever the length.
+    """
+    if scale is not None and not 0 < scale < np.inf:
+        raise InputError(f"scale={scale!r} is a positive length, m: moments are divided by it to be compared with forces")
+    if not moment:
+        J = np.concatenate([np.zeros_like(J[..., :3, :]), J[..., 3:, :]], axis=-2)
+    f = smallest(J, wanted, scale or 1.0)
+    left = np.abs(times(T(J), f) - wanted).max(-1, initial=0)
+    wrong = left > 1e-9 * np.abs(wanted).max(-1, initial=0)
+    if wrong.any():
+        what = "wrench" if moment else "pure force"
+        raise InputError(
+            f"no {what} at frame {frame!r} equals A^T lam{named(first(wrong))}: {left.max():.3g} of {np.abs(wanted).max():.3g} is "
+            "left; name the frame on which the constraint acts"
+        )
+    if moment and scale is None:
+        refuse_choice(J, f, smallest(J, wanted, 2.0), frame)
+    return f
+
+
+def smallest(J: np.ndarray, wanted: np.ndarray, scale: float) -> np.ndarray:
+    """Where moments count by 1 / scale."""
+    size = np.array([scale] * 3 + [1.0] * 3)
+    return size * times(np.linalg.pinv(T(J * size[:, None]), rcond=RANK), wanted)
+
+
+def refuse_choice(J: np.ndarray, one: np.ndarray, other: np.ndarray, frame: str) -> None:
+    """A wrench that would be another one if lengths were measured in other units."""
+    depends = np.abs(one - other).max(-1) > 1e-9 * np.abs(one).max(-1)
+    if not depends.any():
+        return
+    where = first(depends)
+    _, s, Vt = np.linalg.svd(T(J)[where])
+    unfelt = Vt[(s > RANK * s.max(initial=0)).sum() :]
+    count, open_ = len(unfelt), [name for name, column in zip(COMPONENTS, unfelt.T) if np.abs(column).max() > 1e-9]
+    raise InputError(
+        f"the wrench at frame {frame!r} is not determined{named(where)}: the joints do not feel {count} of its 6 directions, in "
+        f"which {', '.join(open_)} may change together. Give scale=, a length in m by which moments are divided, for the "
+        "smallest; or moment=False for a contact that transmits forces only"
+    )
