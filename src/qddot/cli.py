@@ -229,6 +229,7 @@ def parameters(robot: str, **how: Any) -> None:
 @click.option("--jerk", type=Numbers(), help="Third derivative of q; zero if not given.")
 @click.option("--snap", type=Numbers(), help="Fourth derivative of q; zero if not given.")
 @click.option("--tau", type=Numbers(), help="Joint forces; zero if not given.")
+@click.option("--p", type=Numbers(), help="Momenta M qd; zero if not given.")
 @click.option("--frame", help="Frame of a pose or Jacobian; the only tip if not given.")
 @click.option(
     "--option", "-o", "options", type=Option(), multiple=True,
@@ -236,7 +237,7 @@ def parameters(robot: str, **how: Any) -> None:
 )  # fmt: skip
 @robot_options
 def compute(
-    robot: str, quantity: str, q, qd, qdd, jerk, snap, tau, frame: str | None, options: tuple[tuple[str, str], ...], **how: Any
+    robot: str, quantity: str, q, qd, qdd, jerk, snap, tau, p, frame: str | None, options: tuple[tuple[str, str], ...], **how: Any
 ) -> None:
     """Evaluate QUANTITY of ROBOT (mass_matrix, inverse_dynamics, jacobian, ...) in one state.
 
@@ -245,7 +246,7 @@ def compute(
     qddot compute puma560 forward_dynamics --tau 0,5,0,0,0,0
     qddot compute puma560 jacobian -o reference=body
     """
-    arrays = {"q": q, "qd": qd, "qdd": qdd, "jerk": jerk, "snap": snap, "tau": tau}
+    arrays = {"q": q, "qd": qd, "qdd": qdd, "jerk": jerk, "snap": snap, "tau": tau, "p": p}
     given = {name: x for name, x in arrays.items() if x is not None}
     chosen = dict([*options, *([("frame", frame)] if frame is not None else [])])
     refuse_unused(quantity, given, chosen)

@@ -607,19 +607,16 @@ class Robot:
         """Kinetic less potential energy (...), J."""
         return self._evaluate("lagrangian", {"q": q, "qd": qd}, options)
 
-    def hamiltonian(
-        self, q: ArrayLike, qd: ArrayLike | None = None, *, p: ArrayLike | None = None, **options: Unpack[Options]
-    ) -> np.ndarray:
-        """Kinetic plus potential energy (...), J, of velocities `qd` or of momenta `p = M qd`.
+    def hamiltonian(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """Kinetic plus potential energy (...), J."""
+        return self._evaluate("hamiltonian", {"q": q, "qd": qd}, options)
+
+    def hamiltonian_of_momentum(self, q: ArrayLike, p: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """H(q, p) = p^T M^-1 p / 2 + V (...), J: the same energy as a function of the momenta `p = M qd`.
 
         Raises:
-            InputError: both are given, or none.
-            SingularityError: momenta of a robot whose mass matrix is not positive definite at this q.
+            SingularityError: the mass matrix is not positive definite at this q.
         """
-        if (qd is None) == (p is None):
-            raise InputError("hamiltonian takes velocities, hamiltonian(q, qd), or momenta, hamiltonian(q, p=p)")
-        if p is None:
-            return self._evaluate("hamiltonian", {"q": q, "qd": qd}, options)
         return self._evaluate("hamiltonian_of_momentum", {"q": q, "p": p}, options)
 
     @fast

@@ -18,6 +18,7 @@ def options(robot: Robot, quantity: str) -> dict[str, str]:
     return {
         "coriolis_matrix": {"form": "christoffel"},
         "forward_dynamics": {"method": "crba"},
+        "joint_wrenches": {"axes": "parent"},
         "transform": {"frame": frame},
         "jacobian": {"frame": frame, "reference": "body"},
         "jacobian_dot": {"frame": frame, "reference": "world_aligned"},

@@ -127,6 +127,7 @@ def test_the_rate_of_a_rotation_vector_at_any_angle(angle):
 
 
 OPTIONS = {
+    "joint_wrenches": {"axes": "parent"},
     "coriolis_matrix": {"form": "christoffel"},
     "forward_dynamics": {"method": "crba"},
     "jacobian": {"reference": "world_aligned"},

@@ -184,7 +184,7 @@ def random_states(mechanism: Mechanism, evaluator: Evaluator, draw: Callable) ->
     rng = np.random.default_rng(0)
     links = sum(body.is_link for body in evaluator.model.bodies)
     q = np.array([draw(rng) for _ in range(STATES)]).reshape(STATES, mechanism.nq)
-    vectors = {name: rng.normal(size=(STATES, mechanism.nv)) for name in ("qd", "qdd", "jerk", "snap", "tau")}
+    vectors = {name: rng.normal(size=(STATES, mechanism.nv)) for name in ("qd", "qdd", "jerk", "snap", "tau", "p")}
     return {"q": q, **vectors, "wrench": rng.normal(size=(STATES, links, 6))}
 
 
