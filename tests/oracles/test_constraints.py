@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
-import qddot
-from qddot.model.description import Frame
-from qddot.model.model import Model
-from qddot.model.pose import from_matrix
-from qddot.robot import Robot
-from tests.oracles.comparison import worst
-from tests.oracles.pinocchio_oracle import Oracle, described
-from tests.robots import random_model
+pin = pytest.importorskip("pinocchio")
+
+import qddot  # noqa: E402
+from qddot.model.description import Frame  # noqa: E402
+from qddot.model.model import Model  # noqa: E402
+from qddot.model.pose import from_matrix  # noqa: E402
+from qddot.robot import Robot  # noqa: E402
+from tests.oracles.comparison import worst  # noqa: E402
+from tests.oracles.pinocchio_oracle import Oracle, described  # noqa: E402
+from tests.robots import random_model  # noqa: E402
 
 CASES = range(8)
 KINDS = ("revolute", "prismatic", "spherical", "free", "planar")

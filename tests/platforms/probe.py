@@ -1,15 +1,17 @@
-"""Digests of results, to be compared between computers: `python tests/platforms/probe.py [LEVEL]` prints them as JSON.
+"""Digests of results, to be compared between computers: `python tests/platforms/probe.py [--level LEVEL] [--output FILE]`.
 
-LEVEL makes code for less than this computer has: `avx2`, `fma16` (16-byte vectors), and without fused multiply-add `avx`, `sse2`.
+A level makes code for less than this computer has: `avx2`, `fma16` (16-byte vectors), and without fused multiply-add `avx`, `sse2`.
 Angles stay below `sincos.LIMIT`, beyond which the C library's sine answers.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import platform
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -78,6 +80,14 @@ def about() -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        use(sys.argv[1])
-    print(json.dumps({"about": about(), "digests": digests()}, indent=1))
+    parser = argparse.ArgumentParser(description=__doc__.partition(":")[0])
+    parser.add_argument("--level", choices=LEVELS)
+    parser.add_argument("--output", type=Path)
+    chosen = parser.parse_args()
+    if chosen.level:
+        use(chosen.level)
+    report = json.dumps({"about": about(), "digests": digests()}, indent=1)
+    if chosen.output:
+        chosen.output.write_text(report, "utf-8")
+    else:
+        print(report)

@@ -14,6 +14,7 @@ import pytest
 
 from qddot.compile.llvm import computer, this_computer
 from tests.platforms import arm64, probe
+from tests.platforms.compare import differences
 
 X86 = platform.machine() in ("x86_64", "AMD64")
 needs_fma = pytest.mark.skipif(not X86 or not this_computer().fma, reason="needs an x86-64 with fused multiply-add")
@@ -22,7 +23,7 @@ needs_fma = pytest.mark.skipif(not X86 or not this_computer().fma, reason="needs
 @cache
 def digests(level: str) -> dict[str, str]:
     """Of code for less than this computer has, in a process of its own."""
-    run = [sys.executable, "-W", "ignore", probe.__file__, *([level] if level else [])]
+    run = [sys.executable, "-W", "ignore", probe.__file__, *(["--level", level] if level else [])]
     said = subprocess.run(run, check=True, stdout=subprocess.PIPE, env={**os.environ, "QDDOT_CACHE": "off"}).stdout
     return json.loads(said)["digests"]
 
@@ -68,3 +69,12 @@ def test_aarch64_gives_the_bits_of_x86():
 def test_what_a_computer_can(triple, features, expected):
     found = computer(triple, "some-cpu", llvm.FeatureMap(features))
     assert (found.vector_bytes, found.fma) == expected
+
+
+def test_computers_are_compared_with_their_kind():
+    def report(fma: bool, bits: str) -> dict:
+        return {"about": {"fma": fma}, "digests": {"arm7 mass_matrix": bits, "arm7 inverse_dynamics": "same"}}
+
+    reports = {"linux": report(True, "a"), "old": report(False, "b"), "mac": report(True, "a"), "older": report(False, "b")}
+    assert differences(reports) == []
+    assert differences({**reports, "odd": report(True, "c")}) == ["odd differs from linux in 1 of 2: arm7 mass_matrix"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 
@@ -12,9 +11,10 @@ import qddot
 from qddot.errors import InputError, MissingExtraError
 from qddot.task_space.plot import SIZE
 
+mpl = pytest.importorskip("matplotlib")
 mpl.use("Agg")
 
-from matplotlib import pyplot as plt
+from matplotlib import pyplot as plt  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
