@@ -64,6 +64,33 @@ class NewtonEuler(NamedTuple):
     Mdot: np.ndarray
 
 
+class NewtonEulerBlocks(NamedTuple):
+    """What the stacked form is made of: six rows a body, in the order of the mechanism's bodies (`body_names`, where rotors follow
+    their links), each in its own frame, which stands on the joint with z along the axis. Six-vectors are angular first.
+
+        V = L A qd        Vdot = L (A qdd - ad_Aqd W V + Vdot_base)        F = L^T (G Vdot - ad_V^T G V)        tau = A^T F
+        M = A^T L^T G L A        c = -A^T L^T (G L ad_Aqd W + ad_V^T G) V        g = A^T L^T G L Vdot_base
+
+    Attributes:
+        A: (..., 6 n, nv), the joints' motions.
+        L: (..., 6 n, 6 n), `(1 - W)^-1`: in the row of a body, the step from each of its ancestors.
+        W: (..., 6 n, 6 n), the step from its parent, in the parent's column.
+        G: (..., 6 n, 6 n), spatial inertias on the diagonal.
+        ad_Aqd, ad_V: (..., 6 n, 6 n), brackets `[ad]` of the joints' velocities and of the twists, on the diagonal.
+        V: (..., 6 n), twists.
+        Vdot_base: (..., 6 n), minus the acceleration of gravity, seen from the bodies that stand on the base.
+    """
+
+    A: np.ndarray
+    L: np.ndarray
+    W: np.ndarray
+    G: np.ndarray
+    ad_Aqd: np.ndarray
+    ad_V: np.ndarray
+    V: np.ndarray
+    Vdot_base: np.ndarray
+
+
 class TorqueRates(NamedTuple):
     """Of inverse dynamics along a motion, each (..., nv): N m, N m/s, N m/s^2."""
 
@@ -467,6 +494,10 @@ class Robot:
     def newton_euler_matrices(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> NewtonEuler:
         """M, c, g and Mdot from the stacked closed form `M = A^T L^T G L A` of Newton-Euler; links only, without drives."""
         return NewtonEuler(*self._evaluate("newton_euler_matrices", {"q": q, "qd": qd}, options))
+
+    def newton_euler_blocks(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> NewtonEulerBlocks:
+        """The blocks of `M = A^T L^T G L A`, and those of c and g in the same form (see `NewtonEulerBlocks`); without drives."""
+        return NewtonEulerBlocks(*self._evaluate("newton_euler_blocks", {"q": q, "qd": qd}, options))
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, **options: Unpack[Options]

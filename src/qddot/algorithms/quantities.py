@@ -24,7 +24,7 @@ from qddot.algorithms import (
 from qddot.algorithms.drives import friction_torque, spring_torque
 from qddot.algorithms.mass_matrix import mass_matrix
 from qddot.algorithms.regressor import regressor
-from qddot.algorithms.stacked import stacked_newton_euler
+from qddot.algorithms.stacked import newton_euler_blocks, stacked_newton_euler
 from qddot.algorithms.torque_rates import torque_rates
 from qddot.errors import InputError
 from qddot.model.model import LiftedModel
@@ -117,6 +117,10 @@ def stacked(model: LiftedModel, q, qd):
     return tuple(part.tolist() for part in stacked_newton_euler(model, q, qd))
 
 
+def blocks(model: LiftedModel, q, qd):
+    return tuple(part.tolist() for part in newton_euler_blocks(model, q, qd))
+
+
 FRAME: dict[str, tuple[str, ...]] = {"frame": ()}
 
 NEEDS_ALL_PARAMETERS = frozenset(
@@ -130,6 +134,7 @@ NEEDS_ALL_PARAMETERS = frozenset(
         "regressor",
         "newton_euler_matrices",
         "joint_wrenches",
+        "newton_euler_blocks",
     )
 )
 """What does not follow from the joint forces alone; everything else may use base parameters."""
@@ -180,6 +185,9 @@ QUANTITIES: dict[str, Quantity] = {
     "momentum": Quantity(("q", "qd"), {"h": 1}, momentum),
     "regressor": Quantity(("q", "qd", "qdd"), {"Y": 2}, regressor),
     "newton_euler_matrices": Quantity(("q", "qd"), {"M": 2, "c": 1, "g": 1, "Mdot": 2}, stacked),
+    "newton_euler_blocks": Quantity(
+        ("q", "qd"), {"A": 2, "L": 2, "W": 2, "G": 2, "ad_Aqd": 2, "ad_V": 2, "V": 1, "Vdot_base": 1}, blocks
+    ),
 }
 
 STEPS: dict[str, Quantity] = {

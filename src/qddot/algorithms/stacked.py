@@ -19,6 +19,30 @@ from qddot.model.model import LiftedModel
 from qddot.model.spatial import Motion, RigidInertia, Transform, Vec, diagonal, skew
 
 
+class Blocks(NamedTuple):
+    """What the form is made of: object arrays of scalars, six rows a body, in the body's frame on its joint with z along the axis.
+
+    Attributes:
+        A: (6 bodies, nv), the joints' motions: column c has that of each body for which rate c counts.
+        L: (6 bodies, 6 bodies), `(1 - W)^-1`: in the row of a body, the step from each of its ancestors.
+        W: (6 bodies, 6 bodies), in the row of a body `Ad` of the step from its parent, in the parent's column.
+        G: (6 bodies, 6 bodies), the inertias on the diagonal.
+        ad_Aqd: (6 bodies, 6 bodies), brackets of the joints' velocities on the diagonal.
+        ad_V: (6 bodies, 6 bodies), brackets of the twists on the diagonal.
+        V: (6 bodies,), the twists `L A qd`.
+        Vdot_base: (6 bodies,), minus the acceleration of gravity, seen from the bodies that stand on the base.
+    """
+
+    A: np.ndarray
+    L: np.ndarray
+    W: np.ndarray
+    G: np.ndarray
+    ad_Aqd: np.ndarray
+    ad_V: np.ndarray
+    V: np.ndarray
+    Vdot_base: np.ndarray
+
+
 class Stacked(NamedTuple):
     """Object arrays of scalars: links only, without drives."""
 
@@ -28,11 +52,11 @@ class Stacked(NamedTuple):
     Mdot: np.ndarray
 
 
-def stacked_newton_euler(model: LiftedModel, q: Scalars, qd: Scalars) -> Stacked:
-    """M, c, g and Mdot in one go."""
+def newton_euler_blocks(model: LiftedModel, q: Scalars, qd: Scalars) -> Blocks:
+    """The matrices of all bodies."""
     n, X = 6 * len(model.bodies), joint_poses(model, q)
     A, G, W, L, base = zeros(n, model.nv), zeros(n, n), zeros(n, n), zeros(n, n), zeros(n)
-    ad_joint, ad_body = zeros(n, n), zeros(n, n)
+    ad_Aqd, ad_V = zeros(n, n), zeros(n, n)
     for body in model.bodies:
         i, at = body.index, block(body.index)
         for c, s in body.subspace:
@@ -47,12 +71,22 @@ def stacked_newton_euler(model: LiftedModel, q: Scalars, qd: Scalars) -> Stacked
     V = L @ (A @ np.array(qd, dtype=object))
     for body in model.bodies:
         at = block(body.index)
-        ad_joint[at, at] = ad(body.velocity(qd))
-        ad_body[at, at] = ad(Motion(Vec(*V[at][:3]), Vec(*V[at][3:])))
+        ad_Aqd[at, at] = ad(body.velocity(qd))
+        ad_V[at, at] = ad(Motion(Vec(*V[at][:3]), Vec(*V[at][3:])))
+    return Blocks(A, L, W, G, ad_Aqd, ad_V, V, base)
+
+
+def stacked_newton_euler(model: LiftedModel, q: Scalars, qd: Scalars) -> Stacked:
+    """M, c, g and Mdot in one go."""
+    return multiplied_out(newton_euler_blocks(model, q, qd))
+
+
+def multiplied_out(blocks: Blocks) -> Stacked:
+    A, L, W, G, ad_Aqd, ad_V, V, base = blocks
     LA = L @ A
     M = LA.T @ G @ LA
-    c = -(LA.T @ ((G @ L @ ad_joint @ W + ad_body.T @ G) @ V))
-    turning = LA.T @ G @ L @ ad_joint @ W @ LA
+    c = -(LA.T @ ((G @ L @ ad_Aqd @ W + ad_V.T @ G) @ V))
+    turning = LA.T @ G @ L @ ad_Aqd @ W @ LA
     return Stacked(M, c, LA.T @ G @ (L @ base), -turning.T - turning)
 
 

@@ -150,15 +150,16 @@ def c_source(program: Program) -> str:
     form = program.form
     sizes = form.equations.alphabet.sizes
     arguments = [f"const double {x}[{max(1, sizes[x])}]" for x in program.arrays]
-    arguments += [f"const double p[{len(program.parameters)}]"] if program.parameters else []
+    values = "parameters" if "p" in program.arrays else "p"  # which may be momenta
+    arguments += [f"const double {values}[{len(program.parameters)}]"] if program.parameters else []
     arguments.append(f"double out[{max(1, form.entries.size)}]")
     names = list(program.parameters.values())
     seen: set[str] = set()
     lines = ["#include <math.h>", ""]
     if names:
-        lines.append(f"/* p: {', '.join(names)} */")
+        lines.append(f"/* {values}: {', '.join(names)} */")
     lines += [f"void {program.name}({', '.join(arguments)})", "{"]
-    lines += [f"    const double {name} = p[{i}];" for i, name in enumerate(names)]
+    lines += [f"    const double {name} = {values}[{i}];" for i, name in enumerate(names)]
     lines += [f"    const double {name} = {value};" for name, value in program.moving]
     many = {name for name, parts in program.statements if len(parts) > 1}
     for name, x in assignments(program):

@@ -64,6 +64,9 @@ RESERVED = {
     ],
     *[
         "np",
+        "tau",
+        "lam",
+        "parameters",
         "out",
         "p",
         "q",

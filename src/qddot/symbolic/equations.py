@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from qddot.constraints.constraint import Constraint
     from qddot.symbolic.base_parameters import BaseParameters
     from qddot.symbolic.constrained import Constrained
+    from qddot.symbolic.hamilton import Hamilton
     from qddot.symbolic.linearity import Regressor
+    from qddot.symbolic.stacked import StackedForms
     from qddot.symbolic.task_space import TaskSpace
 
 
@@ -199,6 +202,28 @@ class Equations:
         return Form(self, self.mass_matrix_rate.entries - U / 2 if form == "rate" else U.T - U / 2, "coriolis_matrix")
 
     @cached_property
+    def centrifugal_matrix(self) -> Form:
+        """Craig's C(q), nv x nv, in `c = C(q) [qd_i^2] + B(q) [qd_i qd_j]`."""
+        self._needs_coordinates("centrifugal_matrix")
+        return Form(self, np.einsum("iik->ki", self.christoffel.entries), "centrifugal_matrix")
+
+    @cached_property
+    def coriolis_products_matrix(self) -> Form:
+        """Craig's B(q), nv x nv (nv - 1) / 2; its columns belong to `qd_1 qd_2, qd_1 qd_3, ..., qd_(n-1) qd_n`."""
+        self._needs_coordinates("coriolis_products_matrix")
+        pairs = combinations(range(self.nv), 2)
+        columns = [[2 * x for x in self.christoffel.entries[i, j]] for i, j in pairs]
+        B = np.array(columns, dtype=object).reshape(-1, self.nv).T
+        return Form(self, B, "coriolis_products_matrix")
+
+    @cached_property
+    def stacked(self) -> StackedForms:
+        """Newton-Euler with every body stacked: the blocks of `M = A^T L^T G L A`, of c and of g (see `StackedForms`)."""
+        from qddot.symbolic.stacked import StackedForms
+
+        return StackedForms(self)
+
+    @cached_property
     def coriolis_torque(self) -> Form:
         """c(q, qd) = C qd (nv,)."""
         return Form(self, inverse_dynamics.coriolis_torque(self.lifted, self.alphabet.q, self.alphabet.qd), "coriolis_torque")
@@ -265,6 +290,19 @@ class Equations:
     def hamiltonian(self) -> Form:
         """H = T + V, in q and qd."""
         return Form(self, (self.kinetic_energy + self.potential_energy).entries, "hamiltonian")
+
+    @cached_property
+    def generalized_momentum(self) -> Form:
+        """p = M qd (nv,), the derivative of L with respect to qd."""
+        return Form(self, self.mass_matrix.entries @ self.qd.entries, "generalized_momentum")
+
+    @cached_property
+    def hamilton(self) -> Hamilton:
+        """Hamilton's equations in q and the momenta `p1, p2, ...`: H, qd = dH/dp, pd = -dH/dq + tau - friction (see `Hamilton`)."""
+        from qddot.symbolic.hamilton import Hamilton
+
+        further = {"momentum": self.nv, "force": self.nv}
+        return Hamilton(Equations(self.model, self.exact_model.parameters, further=further))
 
     # parameters -----------------------------------------------------------------------------------------------------------
 

@@ -143,7 +143,7 @@ class Form:
 
         Args:
             q, qd, qdd: (nq,), (nv,), (nv,), in rad or m and their rates; rates left out are zero.
-            further: `tau`, `lam` or `momentum`, of forms that have their letters; zero where they are left out.
+            further: `tau`, `lam` or `p`, of forms that have their letters; zero where they are left out.
             parameters: name or SymPy symbol -> value; numbers that became symbols keep theirs if not given here.
             digits: decimal digits of the result; floats if None.
         """
@@ -240,7 +240,7 @@ class Form:
 
         Args of the function:
             q, qd, qdd: (..., nq), (..., nv), (..., nv), broadcast over leading dimensions; rates left out are zero.
-            tau, lam, momentum: keywords of forms that have their letters; zero where they are left out.
+            tau, lam, p: keywords of forms that have their letters; zero where they are left out.
             parameters: by name, numbers or arrays of the leading dimensions; those that took the place of numbers keep theirs.
 
         Raises (the function; so does `evaluate`):

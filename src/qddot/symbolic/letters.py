@@ -24,7 +24,7 @@ ARRAYS = {
     "acceleration": "qdd",
     "force": "tau",
     "multiplier": "lam",
-    "momentum": "momentum",
+    "momentum": "p",
 }
 """Of each kind of letter that moves, the array its values come from."""
 

@@ -92,7 +92,7 @@ class Presentation:
     def entry(self, x: Any) -> Node:
         """A polynomial or a fraction of two, as a tree."""
         if hasattr(x, "den"):
-            return Product((self.entry(x.num), Inverse(self.entry(x.den))))
+            return self._ratio(x.num, x.den)
         key = len(x), x.p.monomial(0) if x else ()
         for known, node in self._done.setdefault(key, []):
             if known == x:
@@ -100,6 +100,14 @@ class Presentation:
         node = self._entry(x)
         self._done[key].append((x, node))
         return node
+
+    def _ratio(self, num: Poly, den: Poly) -> Node:
+        """`num / den`, or `whole + rest / den` where that is shorter."""
+        whole, rest = (Poly(self.ring, part, num.marks | den.marks) for part in divmod(num.p, den.p))
+        if whole and len(whole) + len(rest) < len(num):
+            terms = self.entry(whole)
+            return total([*(terms.terms if isinstance(terms, Sum) else [terms]), self._ratio(rest, den)])
+        return Product((self.entry(num), Inverse(self.entry(den))))
 
     def _entry(self, p: Poly) -> Node:
         for i in p.letters() & self.equations.alphabet.loads.keys():
