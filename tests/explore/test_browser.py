@@ -28,7 +28,7 @@ def held(page, names: str) -> dict:
 
 
 def cells(page, quantity: str) -> list[float]:
-    return page.locator(f"[data-entry^='{quantity},']").evaluate_all("xs => xs.map(x => Number(x.dataset.value))")
+    return page.locator(f"[data-entry^='{quantity},']").evaluate_all("xs => xs.map(x => x.number)")
 
 
 def agrees(page, robot) -> None:

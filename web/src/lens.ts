@@ -42,38 +42,44 @@ const FAINT = 1e-3;
 
 export type Point = { q: ArrayLike<number>; qd: ArrayLike<number>; qdd: ArrayLike<number> };
 
-/** The value of a tree: data, walked. */
-export function evaluate(tree: Tree, at: Point, letters: Record<string, number>): number {
-  if (typeof tree === "number") return tree;
+type Value = (at: Point) => number;
+
+/** A tree as a function of the state: data becomes closures, never code. */
+export function compiled(tree: Tree, letters: Record<string, number>): Value {
+  if (typeof tree === "number") return () => tree;
   const [what, ...of] = tree as [string, ...Tree[]];
-  const value = (k: number) => evaluate(of[k], at, letters);
-  switch (what) {
-    case "q":
-    case "qd":
-    case "qdd":
-      return at[what][of[0] as number];
-    case "letter":
-      return letters[of[0] as unknown as string] ?? NaN;
-    case "sin":
-      return Math.sin(value(0));
-    case "cos":
-      return Math.cos(value(0));
-    case "sqrt":
-      return Math.sqrt(value(0));
-    case "sign":
-      return Math.sign(value(0));
-    case "abs":
-      return Math.abs(value(0));
-    case "/":
-      return 1 / value(0);
-    case "^":
-      return value(0) ** (of[1] as number);
-    case "*":
-      return of.reduce<number>((product, x) => product * evaluate(x, at, letters), 1);
-    case "+":
-      return of.reduce<number>((sum, x) => sum + evaluate(x, at, letters), 0);
+  const k = of[0] as number, exponent = of[1] as number;
+  if (what === "q") return (at) => at.q[k];
+  if (what === "qd") return (at) => at.qd[k];
+  if (what === "qdd") return (at) => at.qdd[k];
+  if (what === "letter") {
+    const name = of[0] as unknown as string, value = Object.hasOwn(letters, name) ? letters[name] : NaN;
+    return () => value;
   }
-  return NaN;
+  if (what === "^") {
+    const base = compiled(of[0], letters);
+    return (at) => base(at) ** exponent;
+  }
+  const inner = of.map((x) => compiled(x, letters)), [first] = inner;
+  switch (what) {
+    case "sin":
+      return (at) => Math.sin(first(at));
+    case "cos":
+      return (at) => Math.cos(first(at));
+    case "sqrt":
+      return (at) => Math.sqrt(first(at));
+    case "sign":
+      return (at) => Math.sign(first(at));
+    case "abs":
+      return (at) => Math.abs(first(at));
+    case "/":
+      return (at) => 1 / first(at);
+    case "*":
+      return (at) => inner.reduce((product, f) => product * f(at), 1);
+    case "+":
+      return (at) => inner.reduce((sum, f) => sum + f(at), 0);
+  }
+  return () => NaN;
 }
 
 interface Chip {
@@ -190,7 +196,8 @@ export class Lens {
   private entryValue(variant: Variant, quantity: string, k: number): ((at: Point) => number) | null {
     const entry = this.found(variant, quantity, k);
     if (!entry || isNothing(entry)) return null;
-    return (at) => entry.terms.reduce((sum, [, , tree]) => sum + evaluate(tree, at, variant.values), 0);
+    const terms = entry.terms.map(([, , tree]) => compiled(tree, variant.values));
+    return (at) => terms.reduce((sum, f) => sum + f(at), 0);
   }
 
   private entry(variant: Variant, quantity: string, k: number): void {
@@ -201,7 +208,7 @@ export class Lens {
       this.chip(false, "<mtext>…</mtext>", () => this.fallback(quantity, row, column), "");
       return;
     }
-    const terms = entry.terms.map(([minus, text, tree]) => ({ minus, text, compute: (at: Point) => evaluate(tree, at, variant.values) }));
+    const terms = entry.terms.map(([minus, text, tree]) => ({ minus, text, compute: compiled(tree, variant.values) }));
     let kept = terms;
     if (terms.length > WRITTEN && !this.all) {
       const ranked = terms.map((x, i) => [Math.abs(x.compute(this.state)), i]).sort((a, b) => b[0] - a[0]);

@@ -179,8 +179,9 @@ function described(kind: string, lengths: number[]): string {
 /** Entries of one matrix have as many decimals as its largest needs. */
 const fixed = (x: number, decimals: number) => (Math.abs(x) < 0.5 * 10 ** -decimals ? (Math.abs(x) < 1e-12 ? "0" : x < 0 ? "−0" : "0") : x.toFixed(decimals).replace("-", "−"));
 
-function write(cell: HTMLElement, value: number, text: string): void {
-  cell.dataset.value = String(value);
+/** The text, and for whoever asks the number itself. */
+function write(cell: HTMLElement & { number?: number }, value: number, text: string): void {
+  cell.number = value;
   if (cell.textContent !== text) cell.textContent = text;
 }
 
