@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import qddot
+from qddot.errors import NoAssetError
 
 PI = np.pi
 
@@ -69,15 +70,29 @@ def seven_joints(states: int = 4096) -> None:
     print(f"  |S + S^T|, S = Mdot - 2 C                  at most {np.abs(S + S.swapaxes(-1, -2)).max():.1e}")
 
 
+def explorer() -> None:
+    path = Path("two_link.html").resolve()
+    values = {"l1": 0.5, "l2": 0.7, "m1": 0.5, "m2": 0.7, "r": 0.04}
+    try:
+        qddot.load("two_link", symbolic=True).explore(path, values=values)
+    except NoAssetError as problem:
+        print(f"  no page: {problem}")
+    else:
+        print(f"  open this file in a browser: {path} ({path.stat().st_size / 1e6:.2f} MB)")
+
+
 if __name__ == "__main__":
     print("1. The two-link arm of the lecture notes\n")
     two_link()
     print("\n2. A 7R arm, written as URDF and read back, 4096 states at once\n")
     seven_joints()
+    print("\n3. The two-link arm as a page: move it, drop it, see each term of its equations\n")
+    explorer()
     print(
         "\nWhere to go next:"
         "\n  .venv/bin/qddot catalog                     the bundled robots"
         "\n  .venv/bin/qddot info path/to/your.urdf      your own robot"
+        "\n  .venv/bin/qddot explore path/to/your.urdf   your own robot as a page"
         "\n  docs/first_steps.md                         from a description to dynamics, step by step"
         "\n  docs/describe.md                            a robot from a DH table, screws, TOML or code"
     )

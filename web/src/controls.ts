@@ -1,5 +1,5 @@
 /** The left column: the state, the world, what is drawn. */
-import { el, shown } from "./dom";
+import { el } from "./dom";
 import type { Data } from "./model";
 import type { Drive, State } from "./state";
 
@@ -155,7 +155,7 @@ export class Controls {
         if (value > Number(input.max)) input.max = String(value);
         input.value = String(value);
       }
-      if (document.activeElement !== box) box.value = shown(value, 4);
+      if (document.activeElement !== box) box.value = Math.abs(value) < 1e-12 ? "0" : value.toFixed(3).replace("-", "−");
     }
     const gravity = Math.hypot(...this.state.world.gravity);
     for (const button of this.places) button.setAttribute("aria-pressed", String(Math.abs(gravity - Number(button.dataset.value)) < 0.005));

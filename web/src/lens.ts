@@ -1,4 +1,5 @@
 /** The equation lens: an entry in closed form, each term tinted by its present share, with its present value. */
+import { Derivation, type DerivationData } from "./derivation";
 import { copy, el, math, shown } from "./dom";
 import type { Data } from "./model";
 import type { Choice, State } from "./state";
@@ -24,6 +25,7 @@ interface Variant {
   quantities: Record<string, Quantity>;
 }
 export interface LensData {
+  derivation: DerivationData | null;
   variants: Variant[];
   notations: Record<string, Record<string, string>>;
 }
@@ -101,6 +103,7 @@ export class Lens {
   private readonly note = el("p", { class: "note" });
   private readonly changes = el("p", { class: "note warning" }, "The closed form is that of the robot as it was described: without payload, and under its own gravity. The numbers above have both.");
   private readonly copies = el("div", { class: "buttons" });
+  private derivation: Derivation | null = null;
   private chips: Chip[] = [];
   private hidden: Chip[] = [];
   private all = false;
@@ -131,6 +134,10 @@ export class Lens {
     for (const { name } of data.variants) this.forms.append(el("option", { value: name }, name));
     (this.forms.parentElement as HTMLElement).hidden = data.variants.length < 2;
     if (!data.notations[this.state.notation]) this.state.notation = "qddot";
+    if (data.derivation) {
+      this.derivation = new Derivation(data.derivation);
+      this.host.append(this.derivation.root);
+    }
     this.rebuild();
     document.documentElement.dataset.lens = "ready";
   }
@@ -160,6 +167,8 @@ export class Lens {
     this.note.textContent = variant.notes.join(" ");
     if (quantity === "inverse_dynamics") this.whole(variant, row);
     else this.entry(variant, quantity, square ? row * this.robot.nv + column : row);
+    const { derivation } = this;
+    if (derivation?.data.steps[quantity]) this.copies.append(el("button", { type: "button", title: derivation.data.steps[quantity], "data-derive": quantity, onclick: () => derivation.show(quantity) }, "Where it comes from"));
     this.built = "";
     this.spell();
     this.changed();
@@ -239,7 +248,7 @@ export class Lens {
   /** Joint variables in the letters of the notation. */
   private spell(): void {
     const letter = this.data!.notations[this.state.notation].variable;
-    for (const x of this.host.querySelectorAll("mi.joint")) x.textContent = letter;
+    for (const x of this.host.querySelectorAll(".equation mi.joint")) x.textContent = letter;
   }
 
   /** The closed forms are those of the robot as it was described. */

@@ -65,6 +65,7 @@ class App {
     this.lens.fallback = (quantity, row, column) => (quantity === "mass_matrix" ? M[row * data.nv + column] : (computed[quantity]?.[row] ?? NaN));
     this.simulation = new Simulation(data, this.physics, this.state, player, () => this.schedule());
     scene.append(this.compass.root, this.hint);
+    if (data.notes.length) left.append(el("p", { class: "note" }, data.notes.join(" ")));
     if (data.isClosed) this.physics.close(this.state.q, this.state.qd);
     this.physics.place(this.state.q);
     this.view.update(this.state, null, null);

@@ -85,6 +85,8 @@ export interface Data {
   up: number[];
   normal: number[] | null;
   base: Shape[];
+  /** The description says what to draw. */
+  isDrawn: boolean;
   bodies: Body[];
   frames: Frame[];
   coordinates: Coordinate[];

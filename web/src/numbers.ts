@@ -177,7 +177,7 @@ function described(kind: string, lengths: number[]): string {
 }
 
 /** Entries of one matrix have as many decimals as its largest needs. */
-const fixed = (x: number, decimals: number) => (Math.abs(x) < 0.5 * 10 ** -decimals ? (Math.abs(x) < 1e-12 ? "0" : x < 0 ? "−0" : "0") : x.toFixed(decimals).replace("-", "−"));
+const fixed = (x: number, decimals: number) => (Math.abs(x) < 0.5 * 10 ** -decimals ? "0" : x.toFixed(decimals).replace("-", "−"));
 
 /** The text, and for whoever asks the number itself. */
 function write(cell: HTMLElement & { number?: number }, value: number, text: string): void {

@@ -70,8 +70,8 @@ export class View3D {
 
     const base = new Group();
     this.scene.add(base);
-    data.base.forEach((shape) => base.add(this.mesh(shape, -1, this.material(0x5b6470))));
-    base.add(this.pedestal(r));
+    data.base.forEach((shape) => base.add(this.mesh(shape, -1, this.tinted(shape) ?? this.material(0x5b6470))));
+    if (!data.isDrawn && !data.base.some((x) => x.kind === "rail")) base.add(this.pedestal(r));
     data.bodies.forEach((body, k) => this.bodies.push(this.body(body, k, r)));
     this.scene.add(...this.bodies, this.triads);
     data.frames.forEach((frame) => this.triad(frame.name, frame.body, frame.pose));
@@ -110,6 +110,11 @@ export class View3D {
     return new MeshStandardMaterial({ color, roughness: 0.55, metalness: 0.05 });
   }
 
+  /** In the colour of the description. */
+  private tinted(shape: Shape): MeshStandardMaterial | null {
+    return shape.color ? this.material(new Color().setRGB(shape.color[0], shape.color[1], shape.color[2], "srgb")) : null;
+  }
+
   private body(body: Body, k: number, r: number): Group {
     const group = new Group();
     group.matrixAutoUpdate = false;
@@ -117,8 +122,7 @@ export class View3D {
     const dark = this.material(0x3c4654);
     this.materials.push(shade);
     for (const shape of body.shapes) {
-      const own = shape.color ? this.material(new Color().setRGB(shape.color[0], shape.color[1], shape.color[2], "srgb")) : null;
-      const made = this.mesh(shape, k, own ?? (shape.kind === "drum" || shape.kind === "rail" ? dark : shade));
+      const made = this.mesh(shape, k, this.tinted(shape) ?? (shape.kind === "drum" || shape.kind === "rail" ? dark : shade));
       group.add(made);
     }
     if (body.kind === "revolute" || body.kind === "prismatic" || body.kind === "helical") {

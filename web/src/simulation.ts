@@ -177,6 +177,7 @@ export class Simulation {
 
   private keep(tau: Numbers): void {
     const { state, physics } = this;
+    this.integrator.accelerations(state.q, state.qd, state.qdd, tau, this.pull);
     physics.evaluate(state.q, state.qd);
     this.samples.push({ t: this.time, q: state.q.slice(), qd: state.qd.slice(), qdd: state.qdd.slice(), tau, kinetic: physics.kinetic[0], potential: physics.potential[0] });
     if (this.samples.length > LONGEST) this.samples.splice(0, LONGEST / 10);
@@ -199,7 +200,7 @@ export class Simulation {
       this.plots.energy.setData(energy);
       this.plots.torque.setData(torque);
     }
-    for (const plot of [this.plots.energy, this.plots.torque]) plot.setCursor({ left: plot.valToPos(this.time, "x"), top: -10 });
+    for (const plot of [this.plots.energy, this.plots.torque]) plot.setCursor({ left: plot.valToPos(this.time, "x"), top: 1 });
   }
 
   private jointNames(): string[] {
@@ -228,7 +229,7 @@ export class Simulation {
     const series = names.map((label, k) => ({ label, stroke: title.startsWith("energy") ? color(k) : color(k % half), width: 1.5, points: { show: false }, ...(k >= half ? { dash: [4, 3] } : {}), value: (_: uPlot, x: number | null) => (x === null ? "–" : shown(x, 4)) }));
     host.replaceChildren(el("h3", {}, title));
     return new uPlot(
-      { width: Math.max(host.clientWidth, 200), height: 130, series: [{ label: "t, s", value: (_: uPlot, x: number | null) => (x === null ? "–" : x.toFixed(2)) }, ...series], scales: { x: { time: false }, y: { range: (_, low, high) => (high - low > 1e-9 ? [low - 0.05 * (high - low), high + 0.05 * (high - low)] : [low - 1, high + 1]) } }, axes: [{ ...axis, size: 26 }, { ...axis, size: 46, values: (_, ticks) => ticks.map((x) => shown(x, 3)) }], legend: { show: names.length <= 4, live: true }, cursor: { drag: { x: false, y: false }, points: { size: 5 } } },
+      { width: Math.max(host.clientWidth, 200), height: 130, series: [{ label: "t, s", value: (_: uPlot, x: number | null) => (x === null ? "–" : x.toFixed(2)) }, ...series], scales: { x: { time: false }, y: { range: (_, low, high) => (high - low > 1e-9 ? [low - 0.05 * (high - low), high + 0.05 * (high - low)] : [low - 1, high + 1]) } }, axes: [{ ...axis, size: 26 }, { ...axis, size: 46, values: (_, ticks) => ticks.map((x) => shown(x, 3)) }], legend: { show: names.length <= 4, live: true }, cursor: { y: false, drag: { x: false, y: false }, points: { size: 5 } } },
       [[], ...names.map(() => [])] as unknown as uPlot.AlignedData,
       host,
     );

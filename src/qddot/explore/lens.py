@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from qddot.errors import QddotError
+from qddot.explore.derived import derivation
 from qddot.model.model import Model
 from qddot.symbolic.equations import Equations
 from qddot.symbolic.form import Form
@@ -46,7 +47,8 @@ def lens(model: Model, letters: Model | None = None, values: Mapping[str, float]
         variants.insert(0, variant("letters", Equations(letters), values))
     elif model.mechanism.nv <= LETTERED:
         variants.append(variant("letters", Equations(model, "all")))
-    return {"variants": variants, "notations": {name: notation(name) for name in NOTATIONS}}
+    steps = derivation(letters or model) if model.mechanism.nv <= LETTERED else None
+    return {"variants": variants, "notations": {name: notation(name) for name in NOTATIONS}, "derivation": steps}
 
 
 def notation(name: str) -> dict[str, str]:

@@ -71,7 +71,6 @@ def page(
         "tips": [tip_data(model, name) for name in tips],
         "sizes": signatures(programs),
         "motion": None if recording is None else recording.data(),
-        "notes": [],
         **scene(model),
     }
     run = f"explorer.start({script(programs)});"

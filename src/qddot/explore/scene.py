@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from qddot.explore.visuals import matrix, visual_shapes
 from qddot.model.joints import Free, Prismatic, Revolute, Rotor, Spherical
 from qddot.model.lower import WORLD, Body
 from qddot.model.model import Model
@@ -27,12 +28,18 @@ def scene(model: Model) -> dict[str, Any]:
     reach = extent(model)
     normal = plane_normal(model)
     up = upward(model, normal)
+    if normal is not None:  # the axis of the world that lies across points to the right
+        right = np.cross(up, normal)
+        normal = normal * (1.0 if right[np.argmax(abs(right))] > 0 else -1.0)
+    drawn, notes = visual_shapes(model)
     return {
+        "notes": notes,
+        "isDrawn": bool(drawn),
         "reach": reach,
         "up": up.tolist(),
         "normal": None if normal is None else normal.tolist(),
-        "base": base_shapes(model, reach),
-        "bodies": [body_data(model, body, reach) for body in model.bodies],
+        "base": drawn.get(WORLD, []) if drawn else base_shapes(model, reach),
+        "bodies": [body_data(model, body, reach, drawn) for body in model.bodies],
         "frames": [{"name": name, "body": body, "pose": rows(pose)} for name, (body, pose) in model.mechanism.frames.items()],
         "coordinates": with_short_names(coordinates(model, reach)),
     }
@@ -70,8 +77,7 @@ def plane_normal(model: Model) -> np.ndarray | None:
     if normal is None or any(abs(axis @ normal) > 1e-6 for axis in sliders):
         return None
     gravity = np.array([float(x) for x in model.gravity])
-    side = normal * np.where(normal[np.argmax(abs(normal))] < 0, -1.0, 1.0)
-    return side if abs(gravity @ side) <= 1e-6 * max(norm(gravity), 1e-9) or not gravity.any() else None
+    return normal if abs(gravity @ normal) <= 1e-6 * norm(gravity) else None
 
 
 def upward(model: Model, normal: np.ndarray | None) -> np.ndarray:
@@ -86,7 +92,8 @@ def upward(model: Model, normal: np.ndarray | None) -> np.ndarray:
 # shapes -----------------------------------------------------------------------------------------------------------------------
 
 
-def body_data(model: Model, body: Body, reach: float) -> dict[str, Any]:
+def body_data(model: Model, body: Body, reach: float, drawn: Mapping[int, list[Shape]]) -> dict[str, Any]:
+    """One body. It is drawn as the description says; where that draws nothing at all, as drums and capsules."""
     inertia = body.inertia
     mass = float(inertia.m)
     return {
@@ -100,7 +107,7 @@ def body_data(model: Model, body: Body, reach: float) -> dict[str, Any]:
         "mass": mass,
         "com": [float(x) / mass for x in inertia.h] if mass > 0 else [0.0, 0.0, 0.0],
         "box": box_of_equal_inertia(body),
-        "shapes": link_shapes(model, body, reach) if not isinstance(body.joint, Rotor) else [],
+        "shapes": drawn.get(body.index, []) if drawn or isinstance(body.joint, Rotor) else link_shapes(model, body, reach),
     }
 
 
@@ -227,12 +234,6 @@ def plain(name: str, unit: str, q: int, v: int, lower: float, upper: float) -> d
 def rows(T: Transform) -> list[float]:
     """Three rows of a 4 x 4 matrix."""
     return matrix(T)[:3].ravel().tolist()
-
-
-def matrix(T: Transform) -> np.ndarray:
-    found = np.eye(4)
-    found[:3, :3], found[:3, 3] = [[float(x) for x in row] for row in T.R], [float(x) for x in T.p]
-    return found
 
 
 def point(T: Transform) -> list[float]:

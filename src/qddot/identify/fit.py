@@ -32,6 +32,7 @@ from qddot.logs.table import Finding
 from qddot.robot import Robot
 
 if TYPE_CHECKING:
+    from qddot.explore.show import Page
     from qddot.identify.physical.consistent import Consistent
 
 METHODS = ("auto", "ols", "wls", "irls")
@@ -142,6 +143,23 @@ class Fit:
         from qddot.identify.report import report
 
         return report(self, None if path is None else Path(path))
+
+    def explore(self, path: str | Path | None = None) -> Page:
+        """The recording in the page of the identified robot: measured beside predicted torques, scrubbed with the arm.
+
+        The recording is the one kept for validation, or else the one of the fit itself (see `Robot.explore`).
+
+        Args:
+            path: of the file to write; None: show it in the browser, or in the notebook.
+        """
+        from qddot.explore.page import page
+        from qddot.explore.recording import Recording
+        from qddot.explore.show import Page, shown
+
+        log = self.judged
+        predicted = self.predict(log.q, log.qd, log.qdd)
+        recording = Recording(log.t, log.q, log.qd, log.qdd, predicted, measured=log.tau)
+        return shown(Page(page(self.robot, q=log.q[0], recording=recording), self.robot.name), path)
 
     def __repr__(self) -> str:
         errors = self.validation or self.training

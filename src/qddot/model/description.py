@@ -6,6 +6,7 @@ import math
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from qddot.errors import ModelValueError, Place
 from qddot.model.drive import Drive
@@ -15,12 +16,32 @@ from qddot.model.spatial import Transform, Vec, map_scalars
 
 
 @dataclass(frozen=True)
+class Visual:
+    """A shape that is drawn on a link; no equation knows of it.
+
+    Attributes:
+        kind: `box`, `cylinder`, `capsule`, `sphere` or `mesh`.
+        size: edges (3), radius and length (of a capsule between the balls), radius, or of a mesh its scale (3); m.
+        pose: in the link's frame; a cylinder lies along z.
+        color: red, green, blue from 0 to 1; None: the description gives none.
+        file: of a mesh, inside the folders of the description.
+    """
+
+    kind: str
+    size: tuple[float, ...]
+    pose: Transform = Transform()
+    color: tuple[float, float, float] | None = None
+    file: Path | None = None
+
+
+@dataclass(frozen=True)
 class Link:
     """A rigid body of the description. `inertia` None means: the description gives none."""
 
     name: str
     inertia: Inertia | None = None
     place: Place | None = field(default=None, compare=False)
+    visuals: tuple[Visual, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)

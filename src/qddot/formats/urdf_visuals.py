@@ -1,0 +1,76 @@
+"""What a URDF draws: shapes and meshes on its links. Dynamics needs none of it, so what cannot be read is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from qddot.errors import ModelError
+from qddot.formats.xml_tree import Element
+from qddot.model.description import Visual
+from qddot.model.spatial import Transform
+
+Color = tuple[float, float, float]
+
+
+def colors_of(root: Element) -> dict[str, Color]:
+    """The materials of the whole robot, by name."""
+    found = {}
+    for material in root.all("material"):
+        with suppress(ModelError):
+            color = _rgb(material)
+            if color is not None:
+                found[material.text("name")] = color
+    return found
+
+
+def visuals_of(
+    link: Element, origin: Callable[[Element], Transform], colors: Mapping[str, Color], find: Callable[[str], Path | None]
+) -> tuple[Visual, ...]:
+    """The shapes of one link.
+
+    Args:
+        origin: reads an element's pose.
+        colors: materials that are named elsewhere.
+        find: the file of a mesh by the name the description gives it; None where it may not be opened or is not there.
+    """
+    found = []
+    for visual in link.all("visual"):
+        with suppress(ModelError):
+            shape = _shape(visual, find)
+            if shape is not None:
+                found.append(Visual(*shape[:2], origin(visual), _color(visual, colors), *shape[2:]))
+    return tuple(found)
+
+
+def _shape(visual: Element, find: Callable[[str], Path | None]) -> tuple | None:
+    """(kind, size) or (kind, size, file)."""
+    geometry = visual.one("geometry")
+    for form in geometry.children if geometry else ():
+        if form.tag == "box":
+            return "box", tuple(form.numbers("size", 3))
+        if form.tag in ("cylinder", "capsule"):
+            return form.tag, (form.number("radius"), form.number("length"))
+        if form.tag == "sphere":
+            return "sphere", (form.number("radius"),)
+        if form.tag == "mesh":
+            file = find(form.text("filename"))
+            scale = tuple(form.numbers("scale", 3)) if "scale" in form.attributes else (1.0, 1.0, 1.0)
+            return ("mesh", scale, file) if file else None
+    return None
+
+
+def _color(visual: Element, colors: Mapping[str, Color]) -> Color | None:
+    material = visual.one("material")
+    if material is None:
+        return None
+    return _rgb(material) or colors.get(material.attributes.get("name", ""))
+
+
+def _rgb(material: Element) -> Color | None:
+    color = material.one("color")
+    if color is None:
+        return None
+    red, green, blue, _ = color.numbers("rgba", 4)
+    return red, green, blue

@@ -1,0 +1,53 @@
+"""Pictures of each view for the documentation: `QDDOT_SCREENSHOTS=docs/images pytest tests/explore/test_screenshots.py`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import qddot
+from tests.explore.test_browser import simulated
+
+LETTERS = {"l1": 0.5, "l2": 0.7, "m1": 0.5, "m2": 0.7, "r": 0.04}
+VIEWS = {
+    "explorer_two_link": ("two_link", "q=0.7,0.9&qd=1.2,-2&form=letters&lens=coriolis_torque,1,0&ellipsoid=velocity", {}),
+    "explorer_arm7": ("arm7", "qd=0.4,-0.6,0.3,0.8,0,0.5,0&ellipsoid=mass&show=axes,centres", {"scheme": "dark"}),
+    "explorer_tau": ("puma560", "q=0.3,-0.6,2.2,0.2,0.5,0&qd=1,0.5,-1,2,1,0&qdd=1,2,-3,1,0,0&lens=inverse_dynamics,1,0", {}),
+    "explorer_narrow": ("cart_pole", "q=0.2,0.7&qd=0,1", {"width": 400, "height": 800}),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_each_view_is_drawn(opened, view, tmp_path):
+    name, fragment, how = VIEWS[view]
+    robot, values = qddot.load(name), {}
+    if "letters" in fragment:
+        robot, values = qddot.load(name, symbolic=True), {"values": LETTERS}
+    page = opened(robot, fragment, **how, **values)
+    if view == "explorer_two_link":
+        simulated(page, 1.2)
+        page.evaluate("explorerApp.simulation.seek(0.6)")
+    page.evaluate("new Promise(done => setTimeout(done, 300))")
+    folder = Path(os.environ.get("QDDOT_SCREENSHOTS", tmp_path))
+    path = folder / f"{view}.png"
+    page.screenshot(path=path)
+    assert path.stat().st_size > 20_000
+    assert page.evaluate("document.querySelector('.scene canvas').width") > 100
+
+
+def test_the_scene_is_not_blank(opened):
+    page = opened(qddot.load("two_link"))
+    reading = """async () => {
+        const app = explorerApp, canvas = document.querySelector('.scene canvas'), flat = document.createElement('canvas');
+        [flat.width, flat.height] = [canvas.width, canvas.height];
+        app.view.render();
+        const pen = flat.getContext('2d');
+        pen.drawImage(canvas, 0, 0);
+        const {data} = pen.getImageData(0, 0, flat.width, flat.height);
+        let seen = 0;
+        for (let k = 3; k < data.length; k += 4) seen += data[k] > 0;
+        return seen / (data.length / 4);
+    }"""
+    assert 0.005 < page.evaluate(reading) < 0.5
