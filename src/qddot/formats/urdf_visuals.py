@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from qddot.errors import ModelError
@@ -40,24 +41,24 @@ def visuals_of(
         with suppress(ModelError):
             shape = _shape(visual, find)
             if shape is not None:
-                found.append(Visual(*shape[:2], origin(visual), _color(visual, colors), *shape[2:]))
+                found.append(replace(shape, pose=origin(visual), color=_color(visual, colors)))
     return tuple(found)
 
 
-def _shape(visual: Element, find: Callable[[str], Path | None]) -> tuple | None:
-    """(kind, size) or (kind, size, file)."""
+def _shape(visual: Element, find: Callable[[str], Path | None]) -> Visual | None:
+    """Its geometry alone; None where there is none that can be drawn."""
     geometry = visual.one("geometry")
     for form in geometry.children if geometry else ():
         if form.tag == "box":
-            return "box", tuple(form.numbers("size", 3))
+            return Visual("box", tuple(form.numbers("size", 3)))
         if form.tag in ("cylinder", "capsule"):
-            return form.tag, (form.number("radius"), form.number("length"))
+            return Visual(form.tag, (form.number("radius"), form.number("length")))
         if form.tag == "sphere":
-            return "sphere", (form.number("radius"),)
+            return Visual("sphere", (form.number("radius"),))
         if form.tag == "mesh":
             file = find(form.text("filename"))
             scale = tuple(form.numbers("scale", 3)) if "scale" in form.attributes else (1.0, 1.0, 1.0)
-            return ("mesh", scale, file) if file else None
+            return Visual("mesh", scale, file=file) if file else None
     return None
 
 
