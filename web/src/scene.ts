@@ -62,9 +62,9 @@ export class View3D {
     } catch {
       host.append(Object.assign(document.createElement("p"), { className: "nowebgl", textContent: "This browser offers no WebGL: the numbers still follow the sliders." }));
     }
-    const sky = new HemisphereLight(0xffffff, 0x777f8a, 1.5), sun = new DirectionalLight(0xffffff, 2.0);
+    const sky = new HemisphereLight(0xffffff, 0x777f8a, 1.15), sun = new DirectionalLight(0xffffff, 1.7);
     sky.position.copy(this.camera.up);
-    this.scene.add(sky, new AmbientLight(0xffffff, 0.35), this.camera);
+    this.scene.add(sky, new AmbientLight(0xffffff, 0.25), this.camera);
     sun.position.set(1.5, 2, 2.5);
     this.camera.add(sun);
 

@@ -93,9 +93,11 @@ def upward(model: Model, normal: np.ndarray | None) -> np.ndarray:
 
 
 def body_data(model: Model, body: Body, reach: float, drawn: Mapping[int, list[Shape]]) -> dict[str, Any]:
-    """One body. It is drawn as the description says; where that draws nothing at all, as drums and capsules."""
+    """One body. It is drawn as the description says; one with mass of which it says nothing, as drums and capsules."""
     inertia = body.inertia
     mass = float(inertia.m)
+    is_plain = not drawn or (mass > 0 and body.is_link)
+    generic = link_shapes(model, body, reach) if is_plain and not isinstance(body.joint, Rotor) else []
     return {
         "name": body.name,
         "joint": body.joint_name,
@@ -107,7 +109,7 @@ def body_data(model: Model, body: Body, reach: float, drawn: Mapping[int, list[S
         "mass": mass,
         "com": [float(x) / mass for x in inertia.h] if mass > 0 else [0.0, 0.0, 0.0],
         "box": box_of_equal_inertia(body),
-        "shapes": drawn.get(body.index, []) if drawn or isinstance(body.joint, Rotor) else link_shapes(model, body, reach),
+        "shapes": drawn.get(body.index) or generic,
     }
 
 

@@ -83,6 +83,8 @@ def parts_of(file: Path) -> list[tuple[np.ndarray, np.ndarray, tuple[float, ...]
         color = color_of(piece)
         points = np.asarray(piece.vertices) @ at[:3, :3].T + at[:3, 3]
         by_color.setdefault(color, []).append(trimesh.Trimesh(points, piece.faces, process=False))
+    if not by_color:
+        raise ValueError("it holds no triangles")
     total = sum(len(x.faces) for pieces in by_color.values() for x in pieces)
     found = []
     for color, pieces in by_color.items():

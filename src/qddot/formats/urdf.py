@@ -20,11 +20,12 @@ from typing import Any
 
 from qddot.errors import ModelFormatError, ModelSecurityError, ModelStructureError, ModelWarning, near_matches
 from qddot.formats.mesh_paths import check_mesh_paths
-from qddot.formats.reach import Reach
+from qddot.formats.reach import Reach, Refused
 from qddot.formats.subject import Subject
+from qddot.formats.urdf_visuals import colors_of, visuals_of
 from qddot.formats.xml_tree import Element, parse_xml, read_bytes
 from qddot.model.check import MAX_LINKS, check_names, doubt, warn
-from qddot.model.description import Joint, Limits, Link, Mimic
+from qddot.model.description import Joint, Limits, Link, Mimic, Visual
 from qddot.model.drive import NUMBERS as DRIVE_NUMBERS
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
@@ -102,6 +103,7 @@ def robot_of(root: Element, stem: str, reach: Reach, *, strict: bool = False, gr
     _report_unlimited([joint for joint in root.all("joint") if _lacks_limits(joint)])
     drawn = (e for part in root.children if part.tag in ("link", "material") for e in part.walk())
     check_mesh_paths((e for e in drawn if e.tag in ("mesh", "texture")), reach, strict)
+    links = [replace(link, visuals=shapes) for link, shapes in zip(links, _visuals(root, reach))]
     return Model(name, links, joints, gravity=_gravity(root) if gravity is None else gravity, strict=strict)
 
 
@@ -183,6 +185,21 @@ def _links(root: Element, strict: bool) -> list[Link]:
     for link, name, inertial in found:
         links.append(Link(name, inertial and _inertia(inertial, strict), (inertial or link).place))
     return links
+
+
+def _visuals(root: Element, reach: Reach) -> list[tuple[Visual, ...]]:
+    """What is drawn on each link; meshes out of reach have been reported."""
+
+    def find(name: str) -> Path | None:
+        try:
+            return reach.mesh(name)
+        except Refused:
+            return None
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # dynamics needs none of it
+        colors = colors_of(root)
+        return [visuals_of(link, lambda element: _origin(element, False), colors, find) for link in root.all("link")]
 
 
 def _inertia(inertial: Element, strict: bool) -> Inertia:
