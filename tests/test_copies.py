@@ -3,6 +3,7 @@
 import inspect
 import pickle
 from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from qddot import Drive, Frame, Inertia, Limits, Mimic, Robot, Transmission
 from qddot.errors import Place
 from qddot.identify.regression.bodies import body_inertias, with_parameters, without_drives
 from qddot.model.constraints import Connect, Coupling, Weld
-from qddot.model.description import Joint, Link
+from qddot.model.description import Joint, Link, Visual
 from qddot.model.model import PARTS, Model
 from qddot.model.pose import from_rpy
 from qddot.model.spatial import Transform, Vec
@@ -34,7 +35,8 @@ def place(line: int) -> Place:
 
 
 def link(k: int) -> Link:
-    return Link(f"link{k}", Inertia.box(1.0 + k, (0.1, 0.2, 0.3)).shifted((0.1, 0.0, 0.0)), place(k))
+    drawn = Visual("mesh", (1.0, 1.0, 2.0), Transform(p=Vec(0.1, 0.0, 0.0)), (1.0, 0.0, 0.0), Path(f"link{k}.stl"))
+    return Link(f"link{k}", Inertia.box(1.0 + k, (0.1, 0.2, 0.3)).shifted((0.1, 0.0, 0.0)), place(k), (drawn,))
 
 
 def joint(k: int, kind: str, parent: int, **rest) -> Joint:

@@ -9,6 +9,7 @@ import pytest
 
 import qddot
 from tests.explore.test_page import HOSTILE
+from tests.robots import random_model
 
 SET = "(e, v) => { e.value = v; e.dispatchEvent(new Event('input', {bubbles: true})); }"
 FRAME = "async n => { while (explorerApp.frames <= n) await new Promise(requestAnimationFrame); }"
@@ -198,6 +199,20 @@ def test_keys_and_mouse(opened):
     moved = held(page, "tip")["tip"] - before
     assert moved[0] < -0.02
     assert moved[1] < -0.02
+
+
+@pytest.mark.parametrize("seed", [1, 6])
+def test_joints_of_every_type(opened, seed):
+    robot = qddot.robot.Robot(random_model(np.random.default_rng(seed), 5, mimic=0.2)).with_floating_base()
+    page, rng = opened(robot), np.random.default_rng(0)
+    for slider in page.locator(".controls details").first.locator("input[type=range]").all()[:8]:
+        value = float(rng.uniform(-1, 1))
+        settled(page, lambda s=slider, v=value: s.evaluate(SET, v))
+    at = held(page, "q qd M g poses")
+    assert np.abs(at["M"].reshape(robot.nv, -1) - robot.mass_matrix(at["q"])).max() <= 1e-11
+    samples = simulated(page, 0.2)
+    motion = robot.simulate(samples[0]["q"], None, 0.2)
+    assert np.abs(np.array(samples[-1]["q"]) - motion.q[-1]).max() <= 1e-6
 
 
 def test_hostile_names_stay_text(opened):

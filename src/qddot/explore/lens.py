@@ -13,6 +13,7 @@ import numpy as np
 
 from qddot.errors import QddotError
 from qddot.explore.derived import derivation
+from qddot.model.lower import WORLD
 from qddot.model.model import Model
 from qddot.symbolic.equations import Equations
 from qddot.symbolic.form import Form
@@ -28,6 +29,9 @@ MANY = 12_000
 LONG = 60
 """Terms of an entry: with more of them, code is left to `Form.python` and `Form.c`."""
 
+DEEPEST = 9
+"""Degrees of freedom one after the other: of longer chains the closed forms are not even computed."""
+
 LETTERED = 3
 """Up to this many degrees of freedom the page also has the equations with letters for all numbers."""
 
@@ -42,13 +46,32 @@ def lens(model: Model, letters: Model | None = None, values: Mapping[str, float]
         letters: the same robot with symbols; None: numbers become the usual letters.
         values: of the symbols, as `model` has them.
     """
+    books = {name: notation(name) for name in NOTATIONS}
+    if longest_path(model) > DEEPEST:
+        reason = (
+            f"closed forms of a chain with more than {DEEPEST} degrees of freedom fill books; the numbers are there all the same"
+        )
+        return {"variants": [empty_variant(reason)], "notations": books, "derivation": None}
     variants = [variant("numbers", Equations(model))]
     if letters is not None:
         variants.insert(0, variant("letters", Equations(letters), values))
     elif model.mechanism.nv <= LETTERED:
         variants.append(variant("letters", Equations(model, "all")))
     steps = derivation(letters or model) if model.mechanism.nv <= LETTERED else None
-    return {"variants": variants, "notations": {name: notation(name) for name in NOTATIONS}, "derivation": steps}
+    return {"variants": variants, "notations": books, "derivation": steps}
+
+
+def longest_path(model: Model) -> int:
+    """Degrees of freedom between the root and the link that has most of them before it."""
+    before: dict[int, int] = {WORLD: 0}
+    for body in model.bodies:
+        before[body.index] = before[body.parent] + len(body.columns)
+    return max(before.values())
+
+
+def empty_variant(reason: str) -> dict[str, Any]:
+    quantities = {name: {"missing": reason} for name in QUANTITIES if name != "coriolis_matrix"}
+    return {"name": "numbers", "notes": [], "values": {}, "quantities": quantities}
 
 
 def notation(name: str) -> dict[str, str]:

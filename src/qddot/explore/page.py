@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from qddot.errors import InputError, QddotError
 from qddot.explore.lens import lens
 from qddot.explore.programs import page_programs, script, signatures
 from qddot.explore.scene import scene
+from qddot.formats import CATALOG
 from qddot.model.lower import WORLD
 from qddot.model.model import Model
 from qddot.model.spatial import Transform
@@ -129,9 +131,11 @@ def digest(text: str) -> str:
 
 
 def source(robot: Robot) -> str:
-    """What `qddot.load` would be given: the description's file, or else the robot's name."""
+    """What `qddot.load` would be given: the name of the description's file, without its folder, which is nobody's business; or
+    else the robot's name."""
     places = [x.place for x in (*robot.model.links, *robot.model.joints) if x.place is not None and x.place.file]
-    return places[0].file if places else robot.name
+    file = Path(places[0].file) if places else Path(robot.name)
+    return file.stem if file.parent == CATALOG else file.name
 
 
 def start(robot: Robot, q: Any) -> np.ndarray:
