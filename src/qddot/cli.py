@@ -334,11 +334,12 @@ def equations(
 @main.command()
 @click.argument("robot", type=RobotName())
 @click.option("--method", type=click.Choice(("lagrange", "jacobian", "newton-euler")), default="lagrange")
+@click.option("--constraints", is_flag=True, help="Go on to the motion under the constraints of the description.")
 @parameters_option
 @symbolic_option
 @output_option
 @robot_options
-def derive(robot: str, method: str, parameters: str, output: str | None, **how: Any) -> None:
+def derive(robot: str, method: str, parameters: str, constraints: bool, output: str | None, **how: Any) -> None:
     """Derive the equations of motion of ROBOT step by step; -o out.html, out.tex or out.md writes a document.
 
     \b
@@ -346,7 +347,7 @@ def derive(robot: str, method: str, parameters: str, output: str | None, **how: 
     qddot derive puma560 --method newton-euler -o puma560.html
     """
     with plainly():
-        found = qddot.load(robot, **how).derive(method, parameters)
+        found = qddot.load(robot, **how).derive(method, parameters, constraints or None)
         if output is not None:
             found.save(output)
         else:

@@ -946,7 +946,7 @@ class Robot:
 
         return Equations(self.model, parameters, () if constraints is None else as_constraints(self.model, constraints))
 
-    def derive(self, method: str = "lagrange", parameters: str = "given") -> Derivation:
+    def derive(self, method: str = "lagrange", parameters: str = "given", constraints: Any = None) -> Derivation:
         """The equations of motion derived step by step, exact, with every step checked against the compiled kernels.
 
             robot.derive("lagrange").save("derivation.html")
@@ -955,6 +955,8 @@ class Robot:
             method: `"lagrange"` (energies and their derivatives), `"jacobian"` (M from the Jacobians of the centres of mass, then
                 Christoffel symbols) or `"newton-euler"` (the recursion body by body, and its stacked form).
             parameters: as in `equations`.
+            constraints: what the robot moves under, one or several, or True for those of its description: steps to the multipliers,
+                the projections and the equations without multipliers follow. None: the open tree alone.
 
         Raises:
             InputError: `"lagrange"` or `"jacobian"` for a robot with spherical or free joints, whose qd is not the rate of q.
@@ -962,7 +964,7 @@ class Robot:
         """
         from qddot.symbolic.derivation import derive
 
-        return derive(self.model, method, parameters)
+        return derive(self.model, method, parameters, constraints)
 
     def properties(self, limits: Any = None, effort: float = 1.0) -> Properties:
         """Structure of the equation of motion (symmetry, definiteness, skewness, passivity), proved, and bounds of M, c and g.

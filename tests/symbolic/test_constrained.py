@@ -222,3 +222,27 @@ def test_rates_of_forces_have_no_letters():
     found = qddot.load("point_mass_2r").equations(constraints=CHANNEL).constraints
     with pytest.raises(qddot.QddotError, match="no letter for the rate of"):
         found.lam.dt()
+
+
+@pytest.mark.parametrize("written", ["html", "latex", "markdown"])
+def test_derivation_goes_on_to_the_constraints(written):
+    d = disk(m, I, J).derive("newton-euler", constraints=rolling(r))
+    titles = [step.title for step in d.steps]
+    assert titles[-5:] == [
+        "The constraints",
+        "The forces of the constraints",
+        "Multipliers and accelerations",
+        "Projections",
+        "What is left of the equations",
+    ]
+    assert all(len(step.checks) > 0 for step in d.steps[-5:])
+    assert max(check.worst for check in d.checks) < 1e-12
+    assert len(getattr(d, written)()) > 5000
+
+
+def test_derivation_of_a_loop_and_of_the_open_tree():
+    linkage = qddot.load("four_bar", symbolic=True)
+    closed, opened = linkage.derive("jacobian", constraints=True), linkage.derive("jacobian")
+    assert len(closed.steps) == len(opened.steps) + 5
+    with pytest.raises(InputError, match="has no constraints of its own"):
+        qddot.load("two_link").derive(constraints=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import qddot
-from qddot.errors import UnknownNameError
+from qddot.errors import InputError, UnknownNameError
 
 BLOCKS = ("A", "L", "W", "G", "ad_Aqd", "ad_V", "V", "Vdot_base")
 
@@ -110,6 +110,23 @@ def test_craigs_matrices_of_two_point_masses_as_printed():
     k = eq.read("m2*L1*L2*sin(q2)")
     assert eq.centrifugal_matrix == [[0, -k], [k, 0]]  # b_{1,22} with both derivatives by q2
     assert eq.coriolis_products_matrix == [[-2 * k], [0]]
+
+
+@pytest.mark.parametrize("axes", ["body", "parent", "world"])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_joint_wrenches_in_letters_are_those_in_numbers(name, axes):
+    robot = ROBOTS[name]
+    rng = np.random.default_rng(6)
+    q, qd, qdd = robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
+    close(robot.equations().joint_wrenches(axes).evaluate(q, qd, qdd), robot.joint_wrenches(q, qd, qdd, axes=axes))
+
+
+def test_a_hinge_carries_its_weight():
+    eq = qddot.load("point_mass_2r", symbolic=True).equations()
+    still = eq.joint_wrenches("world").subs({f"{x}{i}": 0 for x in ("qd", "qdd") for i in (1, 2)})
+    assert still[0] == [0, 0, eq.g[0], 0, eq.read("9.81*(m1 + m2)"), 0]
+    with pytest.raises(InputError, match="axes='joint'"):
+        eq.joint_wrenches("joint")
 
 
 def test_one_joint_has_no_products():

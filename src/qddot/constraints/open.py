@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+from qddot.constraints.constraint import Constraint
+from qddot.constraints.state import State
 from qddot.errors import InputError
 from qddot.model.field import Field
-from qddot.model.scalar import Scalar
+from qddot.model.model import LiftedModel
+from qddot.model.scalar import Scalar, is_symbolic
 
 Read = Callable[[Any], Scalar]
 
@@ -87,3 +91,35 @@ class OpenField:
 
     def where_positive(self, x: Any, then: Any, otherwise: Any) -> Scalar:
         return self.open(self.field.where_positive(*map(self._plain, (x, then, otherwise))))
+
+
+@dataclass(frozen=True)
+class Valued:
+    """A constraint with numbers for the SymPy symbols in it, so that it can be compiled.
+
+    Attributes:
+        values: of symbols, by name.
+    """
+
+    constraint: Constraint
+    values: tuple[tuple[str, float], ...]
+
+    @property
+    def holonomic(self) -> bool:
+        return self.constraint.holonomic
+
+    def rows(self, state: State) -> list[Scalar]:
+        known = dict(self.values)
+
+        def read(x: Any) -> Scalar:
+            return float(x.subs({s: known[str(s)] for s in x.free_symbols})) if is_symbolic(x) else x
+
+        model = state._model
+        field = OpenField(model.field, read)
+        opened = State(
+            LiftedModel(model.source, field), list(map(field.open, state.q)), state._qd and list(map(field.open, state._qd))
+        )
+        return [x.value if isinstance(x, Open) else read(x) for x in self.constraint.rows(opened)]
+
+    def __str__(self) -> str:
+        return str(self.constraint)

@@ -13,6 +13,7 @@ import sympy
 
 from qddot.algorithms import energy, inverse_dynamics, jacobian, kinematics
 from qddot.algorithms.drives import friction_torque, spring_torque
+from qddot.algorithms.joint_wrenches import AXES, joint_wrenches
 from qddot.algorithms.mass_matrix import mass_matrix
 from qddot.algorithms.quantities import homogeneous
 from qddot.errors import InputError, unknown_name
@@ -248,6 +249,17 @@ class Equations:
         """tau (nv,), everything together."""
         load = list(self.load_torque.entries)
         return Form(self, inverse_dynamics.demanded_torque(self.lifted, self.alphabet.qd, load), "inverse_dynamics")
+
+    def joint_wrenches(self, axes: str = "body") -> Form:
+        """The wrenches (links, 6) that the joints transmit in a motion, moment first, about the joints' origins.
+
+        Args:
+            axes: `"body"`, `"parent"` or `"world"`, as in `Robot.joint_wrenches`.
+        """
+        if axes not in AXES:
+            raise InputError(f"axes={axes!r} is not one of {', '.join(map(repr, AXES))}")
+        a = self.alphabet
+        return Form(self, joint_wrenches(self.lifted, a.q, a.qd, a.qdd, axes), "joint_wrenches")
 
     @cached_property
     def load_torque(self) -> Form:
