@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qddot.compile.arrays import as_array
 from qddot.compile.bound import Bound
-from qddot.compile.evaluate import Evaluator, Options, as_dtype
+from qddot.compile.evaluate import DOUBLE, Evaluator, Options, as_dtype
 from qddot.compile.together import compute_together
 from qddot.compile.wrenches import net_stack, stack_wrenches
 from qddot.constraints.enforced import ConstrainedDynamics, Enforced, Projections
@@ -19,6 +20,7 @@ from qddot.model import configuration
 from qddot.model.drive import Drive
 from qddot.model.field import Floats
 from qddot.model.model import Model
+from qddot.model.overflow import overflow
 from qddot.model.transmission import Transmission, transmission_rows
 
 if TYPE_CHECKING:
@@ -272,6 +274,8 @@ class Robot:
 
     def with_transmission(self, transmission: Transmission) -> Robot:
         """The same robot with motors that drive several joints at once."""
+        if not isinstance(transmission, Transmission):
+            raise InputError(f"with_transmission needs a qddot.Transmission, not {transmission!r}")
         return Robot(self.model.copy(transmissions=(*self.model.transmissions, transmission)))
 
     def with_locked(self, positions: Mapping[str, Any]) -> Robot:
@@ -341,11 +345,16 @@ class Robot:
 
     def configuration_rate(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
         """dq/dt (..., nq): qd itself, but for quaternions."""
-        return configuration.rate(self.model.mechanism, np.asarray(q, float), np.asarray(qd, float))
+        q, qd = as_array("q", q, (self.nq,), DOUBLE), as_array("qd", qd, (self.nv,), DOUBLE)
+        return configuration.rate(self.model.mechanism, q, qd)
 
     def normalized(self, q: ArrayLike) -> np.ndarray:
-        """q (..., nq) with its quaternions made unit."""
-        return configuration.normalized(self.model.mechanism, np.asarray(q, float))
+        """q (..., nq) with its quaternions made unit.
+
+        Raises:
+            InputError: q is not finite, or a quaternion is zero and has no direction.
+        """
+        return configuration.normalized(self.model.mechanism, as_array("q", q, (self.nq,), DOUBLE))
 
     def difference(self, start: ArrayLike, end: ArrayLike) -> np.ndarray:
         """The displacement (..., nv) with `integrate(start, difference(start, end)) == end`."""
@@ -809,8 +818,15 @@ class Robot:
         return self._evaluate("regressor", {"q": q, "qd": qd, "qdd": qdd}, options)
 
     def parameters(self) -> np.ndarray:
-        """The parameters (p,) that `regressor` multiplies, named by `parameter_names`."""
-        return np.array([value for _, value in self._named_parameters()], dtype=float)
+        """The parameters (p,) that `regressor` multiplies, named by `parameter_names`.
+
+        Raises:
+            ModelValueError: numbers of the description are so large that a parameter overflows.
+        """
+        values = np.array([value for _, value in self._named_parameters()], dtype=float)
+        if not np.isfinite(values).all():
+            raise overflow(self.model, "parameters")
+        return values
 
     @property
     def parameter_names(self) -> tuple[str, ...]:

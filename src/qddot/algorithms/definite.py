@@ -9,12 +9,17 @@ from qddot.errors import ModelValueError
 from qddot.model.configuration import neutral
 from qddot.model.field import Floats
 from qddot.model.model import Model
+from qddot.model.overflow import overflow
 
 
 def refuse_indefinite(model: Model) -> None:
     """Such inertias are kept, unless they make the mass matrix indefinite already at the zero configuration."""
     q = neutral(model.mechanism).tolist()
-    moments = np.linalg.eigvalsh(np.array(mass_matrix(model.over(Floats()), q), dtype=float)) if q else np.zeros(1)
+    M = np.array(mass_matrix(model.over(Floats()), q) if q else [[0.0]], dtype=float)
+    if not np.isfinite(M).all():
+        raise overflow(model, "mass_matrix")
+    scale = abs(M).max() or 1.0
+    moments = np.linalg.eigvalsh(M / scale) * scale
     if moments[0] < -1e-12 * abs(moments).max():
         link = model.doubtful[0]
         raise ModelValueError(

@@ -56,5 +56,7 @@ def factor(A: Matrix) -> Factor:
 
 
 def reciprocal(x: Scalar) -> Scalar:
-    """1/x; infinite for an exact zero, the pivot of a joint that moves nothing."""
-    return math.inf if isinstance(x, (int, float)) and x == 0 else 1 / x
+    """1/x; infinite for an exact zero, the pivot of a joint that moves nothing. An overflow stays one: it is no zero."""
+    if isinstance(x, (int, float)) and (x == 0 or not math.isfinite(x)):
+        return math.inf if x == 0 else math.nan
+    return 1 / x

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 
 DOUBLE = np.dtype(np.float64)
+
+MOST_CONDITIONED = 1e15
+"""Eigenvalues further apart than this are not told from zero in float64."""
 
 
 class Options(TypedDict, total=False):
@@ -110,7 +114,7 @@ class Evaluator:
         kernel = self.kernel(quantity, dtype, fixed, wrench="wrench" in inputs, runtime="parameters" in inputs)
         results, margins = self.evaluate(quantity, kernel, inputs, options)
         if margins is not None:
-            raise self.singular(quantity, margins)
+            raise self.singular(quantity, margins, inputs)
         return results[0] if len(results) == 1 else tuple(results)
 
     def evaluate(
@@ -124,6 +128,8 @@ class Evaluator:
         if check and not self.is_plain:
             pairs = zip(kernel.program.inputs, arrays)
             arrays = [self.prepared(x.name, a, x.shape, kernel.dtype) if x.name == "q" else a for x, a in pairs]
+        if out is not None:
+            check_out(kernel, arrays, out)
         if out is not None and kernel.has_margins:
             out = (*out, None) if isinstance(out, tuple) else (out, None)
         try:
@@ -185,7 +191,7 @@ class Evaluator:
         """A configuration under another name than q."""
         return check_configuration(as_array(name, value, (self.model.mechanism.nq,), np.dtype(float)), self.model.mechanism)
 
-    def singular(self, quantity: str, margins: np.ndarray) -> SingularityError:
+    def singular(self, quantity: str, margins: np.ndarray, inputs: Mapping[str, Any]) -> SingularityError:
         """Why a quantity does not exist where a margin is not positive."""
         bad = ~(margins > 0)
         *state, _ = (int(i) for i in np.argwhere(bad)[0])
@@ -196,16 +202,60 @@ class Evaluator:
                 f"{quantity} does not exist{where}: pitch is +-90 degrees, where roll and yaw turn about one axis. "
                 'Use coordinates="quaternion" or "rotation_vector".'
             )
+        if not np.isfinite(margins[(*state, column)]):
+            return SingularityError(f"{quantity} is not finite{where}: the forces, or numbers of the state, are too large")
+        column %= self.model.mechanism.nv  # a step has margins of each stage
         joint = next(c.name for c in self.model.mechanism.coordinates if column in c.v)
         if margins.dtype == np.float32:
             return SingularityError(
                 f"the mass matrix of {self.model.name} is not positive definite in float32{where}, at joint {joint!r}: "
                 "compute in float64"
             )
+        if (condition := self.condition(inputs, margins.shape[:-1], tuple(state))) < MOST_CONDITIONED:
+            return SingularityError(
+                f"the mass matrix of {self.model.name} is too ill-conditioned ({condition:.0e}) for float64{where}: next to what "
+                f"joint {joint!r} carries, almost nothing resists it. Give its link more inertia, or its drive a rotor inertia."
+            )
         return SingularityError(
             f"the mass matrix of {self.model.name} is not positive definite{where}: nothing resists joint {joint!r}. "
             "Give the links beyond it mass, or its drive a rotor inertia, or fix the joint."
         )
+
+    def condition(self, inputs: Mapping[str, Any], batch: tuple[int, ...], state: tuple[int, ...]) -> float:
+        """Of the mass matrix in one state: largest over least eigenvalue, infinite where one is not positive."""
+        given = {name: np.asarray(inputs[name], float) for name in ("q", "parameters") if name in inputs}
+        here = {name: np.broadcast_to(x, (*batch, x.shape[-1]))[state] for name, x in given.items()}
+        moments = np.linalg.eigvalsh(self("mass_matrix", here, {}))
+        return float(moments[-1] / moments[0]) if moments[0] > 0 else np.inf
+
+
+def check_out(kernel: Kernel, arrays: Sequence[np.ndarray], out: Any) -> None:
+    """Refuse an output whose elements would be overwritten, left over or changed in kind; the rest is NumPy's to say."""
+    batch, rooms = None, [a for a in (out if isinstance(out, tuple) else (out,)) if isinstance(a, np.ndarray)]
+    for room, x in zip(rooms, kernel.program.outputs):
+        if room.dtype.kind != "f":
+            raise InputError(f"out for {x.name} holds {room.dtype} elements, real floating-point numbers are needed")
+        if not room.flags.c_contiguous and overlaps_itself(room):
+            raise InputError(f"out for {x.name} has strides {room.strides}: elements share memory and would be overwritten")
+        if batch is None:
+            try:
+                batch = kernel.batch_shape(arrays)
+            except ValueError:  # which the call will say
+                return
+        if room.shape != (*batch, *x.shape):
+            raise InputError(f"out for {x.name} has shape {room.shape}, the result has {(*batch, *x.shape)}")
+    if len(rooms) > 1 and any(np.shares_memory(a, b) for a, b in combinations(rooms, 2) if np.may_share_memory(a, b)):
+        raise InputError("two arrays of out share memory: one result would overwrite the other")
+
+
+def overlaps_itself(a: np.ndarray) -> bool:
+    """True unless each axis steps over everything the axes with shorter steps reach: so it is for slices and transposes."""
+    reach = a.itemsize
+    for stride, n in sorted((abs(stride), n) for stride, n in zip(a.strides, a.shape) if n > 1):
+        if stride < reach:
+            return True
+        reach += stride * (n - 1)
+    return False
 
 
 def overlap(a: np.ndarray, b: np.ndarray) -> bool:

@@ -60,7 +60,7 @@ class Repeated:
         results, margins = self.evaluate.evaluate(self.what, self.kernel, inputs, self.options)
         if margins is not None:
             if self.careful is None:
-                raise self.evaluate.singular(self.what, margins)
+                raise self.evaluate.singular(self.what, margins, inputs)
             doubtful = ~(margins > 0).all(-1)
             at = doubtful if doubtful.ndim else ()
             for values, found in zip(results, self.careful({name: x[at] for name, x in inputs.items()})):

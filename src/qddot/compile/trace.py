@@ -14,6 +14,7 @@ from qddot.errors import InputError, near_matches, unknown_name
 from qddot.graph.expr import Trace
 from qddot.graph.program import Input, Output, Program, output
 from qddot.model.model import LiftedModel, Model
+from qddot.model.overflow import overflow
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import Force, RigidInertia, Vec, symmetric
 
@@ -62,6 +63,9 @@ def trace(
         dtype: float64 or float32, of the arithmetic the program will run in.
         wrench: add an input (bodies, 6): external forces on the links, about the world's origin in world axes.
         runtime: add a last input, the inertial parameters (10 bodies,) in the order of `Robot.parameters`.
+
+    Raises:
+        ModelValueError: numbers of the description are so large, or so small, that a constant of the program overflows.
     """
     requests = [with_shortest_method(model, request, wrench, runtime) for request in requests]
     recorder = Trace(float(np.finfo(dtype).eps))
@@ -76,7 +80,10 @@ def trace(
                 outputs.append(x if len(requests) == 1 else x._replace(name=f"{request.quantity}.{x.name}"))
     if margins:
         outputs.append(Output("margins", (len(margins),), tuple(margins)))
-    return Program("_and_".join(r.quantity for r in requests), tuple(inputs), tuple(outputs))
+    program = Program("_and_".join(r.quantity for r in requests), tuple(inputs), tuple(outputs))
+    if not program.is_finite(float(np.finfo(dtype).max)):
+        raise overflow(model, program.name, str(np.dtype(dtype)))
+    return program
 
 
 def program_inputs(model: Model, requests: Sequence[Request], wrench: bool, runtime: bool) -> list[Input]:

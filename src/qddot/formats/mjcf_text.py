@@ -24,6 +24,10 @@ NUMBERS = {  # attributes of which no number may be infinite
     "density", "viscosity", "wind", "gravity", "armature", "damping", "stiffness", "springref", "ref", "frictionloss", "gear",
     "polycoef", "anchor", "relpose", "coef", "gravcomp", "timestep",
 }  # fmt: skip
+DIRECTIONS = ("quat", "axis", "axisangle", "xyaxes", "zaxis")
+"""Attributes whose numbers MuJoCo squares, and divides by the root of the sum."""
+
+NORMAL = 1e100  # beyond it, or below its inverse, squares of a direction overflow or vanish
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50, "E": 2**60}
 REFUSED = {
     "composite": "a composite body is many bodies with forces between them",
@@ -133,14 +137,18 @@ def check(root: Element, reach: Reach, strict: bool) -> None:
 
 
 def check_finite(element: Element, attribute: str) -> None:
-    """MuJoCo reads infinities and what is not a number, and only says so on the screen."""
+    """MuJoCo reads infinities and what is not a number, and only says so on the screen; a long axis becomes zero."""
+    largest = 0.0
     for word in element.attributes[attribute].split():
         try:
-            finite = math.isfinite(float(word))
+            number = float(word)
         except ValueError:
             continue  # MuJoCo will say what it wants there
-        if not finite:
+        if not math.isfinite(number):
             raise element.wrong(attribute, f"{word[:40]!r} is not finite in double precision", fix="write a finite number")
+        largest = max(largest, abs(number))
+    if attribute in DIRECTIONS and largest and not 1 / NORMAL < largest < NORMAL:
+        raise element.wrong(attribute, "its length cannot be made 1 in double precision", fix="give a vector of length 1")
 
 
 def check_path(element: Element, attribute: str) -> None:

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from qddot.model.field import cos_sin
 from qddot.model.scalar import Scalar
 
 
@@ -141,7 +142,7 @@ class Trace:
 
     def cos_sin(self, angle: Scalar) -> tuple[Scalar, Scalar]:
         if angle.__class__ is not Expr:
-            return math.cos(angle), math.sin(angle)
+            return cos_sin(angle)
         if angle.op == "neg":
             c, s = self.cos_sin(angle.args[0])
             return c, -s

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 from qddot.graph.expr import Expr, schedule
@@ -45,6 +47,17 @@ class Program:
     def nodes(self) -> list[Expr]:
         """Every node needed, operands first."""
         return schedule(value for output in self.outputs for value in output.values)
+
+    def is_finite(self, largest: float = sys.float_info.max) -> bool:
+        """False if a constant is not a number, or larger than that: it would spread through results without a flag.
+
+        A program with a margin that is a constant, and not positive, computes nothing: every call says so, whatever its constants.
+        """
+        if self.outputs[-1].name == "margins" and any(x.__class__ is not Expr and x <= 0 for x in self.outputs[-1].values):
+            return True
+        operands = (x for node in self.nodes if node.op != "var" for x in node.args)
+        results = (x for output in self.outputs for x in output.values)
+        return all(x.__class__ is Expr or abs(x) <= largest for x in chain(operands, results))
 
     def operations(self) -> Counter[str]:
         """How often each operation occurs; leaves are not operations."""

@@ -49,13 +49,21 @@ def rate(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def normalized(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
-    """q (..., nq) with its quaternions made unit."""
+    """q (..., nq) with its quaternions made unit.
+
+    Raises:
+        InputError: a quaternion is zero.
+    """
     if mechanism.nq == mechanism.nv:
         return q
     q = q.copy()
     for c in mechanism.coordinates:
         if c.parts[0].quaternion:
             part = q[..., c.q.start : c.q.start + 4]
+            scale = np.abs(part).max(-1, keepdims=True, initial=0.0)  # guards the squares against overflow and underflow
+            if (scale == 0).any():
+                raise InputError(f"q[{c.q.start}:{c.q.start + 4}] of joint {c.name!r} is the quaternion 0: it has no direction")
+            part = part / scale
             q[..., c.q.start : c.q.start + 4] = part / np.linalg.norm(part, axis=-1, keepdims=True)
     return q
 

@@ -37,6 +37,11 @@ class Field(Protocol):
         ...
 
 
+def cos_sin(angle: float) -> tuple[float, float]:
+    """(cos, sin) of a number; not numbers where it has overflowed, which Python would refuse."""
+    return (math.cos(angle), math.sin(angle)) if math.isfinite(angle) else (math.nan, math.nan)
+
+
 class Floats:
     """Plain numbers: reference values and debugging."""
 
@@ -46,7 +51,7 @@ class Floats:
         return x
 
     def cos_sin(self, angle: float) -> tuple[float, float]:
-        return math.cos(angle), math.sin(angle)
+        return cos_sin(angle)
 
     def sign(self, x: float) -> float:
         return float(x > 0) - float(x < 0)

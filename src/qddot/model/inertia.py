@@ -11,6 +11,7 @@ from qddot.errors import ModelValueError
 from qddot.model.scalar import Scalar, as_scalar, is_symbolic, is_zero
 from qddot.model.spatial import (
     Mat,
+    PseudoInertia,
     RigidInertia,
     Transform,
     Vec,
@@ -135,6 +136,12 @@ class Inertia:
         """(m, h, I) about the frame's origin, as the algorithms use it."""
         return RigidInertia(self.mass, self.com * self.mass, self.about())
 
+    @property
+    def moments(self) -> PseudoInertia:
+        """(m, h, S) about the frame's origin, from those about the centre of mass: they keep their digits however far it is."""
+        about_com = PseudoInertia.of(RigidInertia(self.mass, Vec(), self.tensor))
+        return Transform(p=self.com).out_pseudo(about_com)
+
     def ten_vector(self) -> list[Scalar]:
         """(m, m cx, m cy, m cz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz), the tensor about the frame's origin: torque is linear in these."""
         m, h, I = self.rigid
@@ -168,12 +175,15 @@ class Inertia:
         """Why no real body has these numbers; empty if one does (to `tolerance` of the largest moment)."""
         if self.is_symbolic:
             return ""
-        moments = np.linalg.eigvalsh(np.array(self.tensor, float))
-        scale = max(abs(moments).max(), abs(self.mass) * float(self.com.dot(self.com)), 1e-300)
+        tensor = np.array(self.tensor, float)
+        largest = abs(tensor).max() or 1.0
+        with np.errstate(over="ignore"):
+            moments = (np.linalg.eigvalsh(tensor / largest) * largest).tolist()  # of plain numbers sums may overflow
+        scale = max(max(map(abs, moments)), abs(self.mass) * float(self.com.dot(self.com)), 1e-300)
         shown = ", ".join(f"{x:.4g}" for x in moments)
         if self.mass < 0:
             return f"negative mass {self.mass:g} kg"
-        if self.mass == 0 and abs(moments).max() > 0:
+        if self.mass == 0 and any(moments):
             return f"rotational inertia (principal moments {shown} kg m^2) without mass"
         if moments[0] < -tolerance * scale:
             return f"inertia tensor is not positive semi-definite: principal moments {shown} kg m^2"
@@ -209,7 +219,7 @@ def steiner(mass: Scalar, d: Vec) -> Mat:
 
 def _tensor(values: object) -> Mat:
     if isinstance(values, Mat):
-        return values
+        return map_scalars(as_scalar, values)
     array = np.array(values, dtype=object)
     if array.shape == () and is_zero(array.item()):
         return diagonal(0.0, 0.0, 0.0)

@@ -36,7 +36,7 @@ class Body:
         parent: index of the parent body, or `WORLD`.
         placement: pose of the joint in the parent's body frame.
         joint: its type; the body frame is the moved joint frame, z along the axis.
-        inertia: of everything fixed to it, about the body frame's origin.
+        inertia, moments: of everything fixed to it, about the body frame's origin, as moments of inertia and of mass.
         link: pose of the link's own frame in the body frame.
         coordinates, columns: indices into q and qd.
         rate, offset: joint position = rate * q + offset (1 and 0 unless it follows another joint or has a screw with raw length).
@@ -53,6 +53,7 @@ class Body:
     link: Transform
     is_link: bool = True
     inertia: RigidInertia = RigidInertia()
+    moments: PseudoInertia = PseudoInertia()
     coordinates: tuple[int, ...] = ()
     columns: tuple[int, ...] = ()
     rate: Scalar = 1.0
@@ -66,9 +67,8 @@ class Body:
         return self.joint_name if self.is_link else self.name
 
     def over(self, field: Field, moments: PseudoInertia | None = None) -> LiftedBody:
-        """With constants lifted into `field`, and other moments of mass than the link's own, if given."""
+        """With constants lifted into `field`, and other moments of mass than its own, if given."""
         lift = lambda thing: map_scalars(field.constant, thing)  # noqa: E731
-        own = PseudoInertia.of(self.inertia) if moments is None else moments
         rate = field.constant(self.rate)
         return LiftedBody(
             **{
@@ -76,22 +76,20 @@ class Body:
                 "placement": lift(self.placement),
                 "link": lift(self.link),
                 "inertia": lift(self.inertia if moments is None else moments.rigid),
+                "moments": lift(self.moments if moments is None else moments),
                 "rate": rate,
                 "offset": field.constant(self.offset),
                 "drive": self.drive.map(field.constant),
             },
             subspace=tuple((c, lift(s) * rate) for c, s in zip(self.columns, self.joint.subspace, strict=True)),
-            moments=lift(own),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class LiftedBody(Body):
-    """A body over some field; `subspace` pairs each column of qd that moves it with the motion it causes, `moments` is its inertia
-    by moments of mass."""
+    """A body over some field; `subspace` pairs each column of qd that moves it with the motion it causes."""
 
     subspace: tuple[tuple[int, Motion], ...] = ()
-    moments: PseudoInertia = PseudoInertia()
 
     def pose(self, field: Field, q) -> Transform:
         """Pose of the body in its parent at q."""
@@ -323,7 +321,9 @@ def shaft(
     side: JointSide | None = None,
 ) -> Body:
     side = replace(side, armature=0.0) if side else JointSide()  # the inertia is the body's own
-    return Body(index, name, name, parent, at, joint, Transform(), False, inertia, (), columns, drive=side)
+    return Body(
+        index, name, name, parent, at, joint, Transform(), False, inertia, PseudoInertia.of(inertia), (), columns, drive=side
+    )
 
 
 def axial_inertia(moment: Scalar) -> RigidInertia:
@@ -341,5 +341,6 @@ def weld(model: Model, bodies: list[Body], frames: dict[str, tuple[int, Transfor
     for link in model.links:
         index, pose = frames[link.name]
         if link.inertia is not None and index != WORLD:
-            total = bodies[index].inertia + pose.out_inertia(link.inertia.rigid)
-            bodies[index] = replace(bodies[index], inertia=total)
+            body, own = bodies[index], link.inertia
+            inertia, moments = body.inertia + pose.out_inertia(own.rigid), body.moments + pose.out_pseudo(own.moments)
+            bodies[index] = replace(body, inertia=inertia, moments=moments)

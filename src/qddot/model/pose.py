@@ -91,7 +91,7 @@ def unit(axis: Vec) -> tuple[Vec, Scalar]:
     scale = max(abs(a) for a in axis)
     if scale == 0:
         return axis, 0.0
-    small = axis * (1 / scale)  # guards the squares against underflow
+    small = Vec(*(a / scale for a in axis))  # guards the squares against overflow and underflow
     length = sqrt(small.dot(small))
     return Vec(*(snap(a / length) for a in small)), length * scale
 

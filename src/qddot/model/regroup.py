@@ -17,7 +17,7 @@ from qddot.model.spatial import ZERO, PseudoInertia, Vec, symmetric
 
 def base_moments(bodies: Sequence[Body]) -> list[PseudoInertia]:
     """Each body's moments of mass after regrouping."""
-    moments = [PseudoInertia.of(body.inertia) for body in bodies]
+    moments = [body.moments for body in bodies]
     for body in reversed(bodies):
         i = body.index
         kept, moved = split(body, moments[i])

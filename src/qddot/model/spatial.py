@@ -188,14 +188,14 @@ class PseudoInertia(NamedTuple):
 
     @staticmethod
     def of(rigid: RigidInertia) -> PseudoInertia:
-        I = rigid.I
-        half = I.trace / 2
-        return PseudoInertia(rigid.m, rigid.h, diagonal(half, half, half) - I)
+        (xx, xy, xz), (_, yy, yz), (_, _, zz) = rigid.I
+        S = symmetric(rest(xx, yy, zz), -xy, -xz, rest(yy, zz, xx), -yz, rest(zz, xx, yy))
+        return PseudoInertia(rigid.m, rigid.h, S)
 
     @property
     def rigid(self) -> RigidInertia:
-        trace = self.S.trace
-        return RigidInertia(self.m, self.h, diagonal(trace, trace, trace) - self.S)
+        (xx, xy, xz), (_, yy, yz), (_, _, zz) = self.S
+        return RigidInertia(self.m, self.h, symmetric(yy + zz, -xy, -xz, xx + zz, -yz, xx + yy))
 
     def __add__(self, o: PseudoInertia) -> PseudoInertia:  # type: ignore[override]
         return PseudoInertia(self.m + o.m, self.h + o.h, self.S + o.S)
@@ -290,6 +290,17 @@ class Transform(NamedTuple):
         px = skew(self.p)
         top = H + px @ M
         return ArticulatedInertia(mirror(rotate(self.R, a.I) - top @ px + px @ H.T), top, M)
+
+
+def rest(own: Scalar, one: Scalar, other: Scalar) -> Scalar:
+    """`(one + other - own) / 2`: a second moment of mass from three moments of inertia.
+
+    Of numbers, those that nearly cancel are taken first: then the sum of two such moments has all digits of a moment of inertia,
+    also where that is small beside the others, as of a rod about its axis.
+    """
+    if isinstance(own, float) and isinstance(one, float) and isinstance(other, float) and abs(one - own) > abs(other - own):
+        one, other = other, one
+    return (one - own + other) / 2
 
 
 def rotate(R: Mat, I: Mat) -> Mat:

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from qddot.errors import InputWarning, IntegrationError, SingularityError
+from qddot.errors import InputWarning, IntegrationError, QddotError, SingularityError
+from qddot.model import configuration
+from qddot.simulate.dynamics import refuse_run_away
 from qddot.simulate.events import Event, Moment, Watch
 from qddot.simulate.fixed_step import FIX, stopped
 from qddot.simulate.modes import TOUCH, Modes, Switching
@@ -37,13 +39,13 @@ class Adaptive:
 
     def __init__(self, switching: Switching, torque: Torque, watches: list[Watch], found: list[Event]) -> None:
         self.switching, self.torque, self.watches, self.found = switching, torque, watches, found
-        self.dynamics = switching.dynamics
+        self.dynamics, self.is_lost = switching.dynamics, False
         self.robot = self.dynamics.robot
         self.varies = not torque.is_held or self.dynamics.forces.is_time_dependent
 
     def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """q and qd of a solver's state."""
-        return self.robot.normalized(y[: self.robot.nq]), y[self.robot.nq :]
+        return configuration.normalized(self.robot.model.mechanism, y[: self.robot.nq]), y[self.robot.nq :]
 
     def settled(self, y: np.ndarray, modes: Modes) -> tuple[np.ndarray, np.ndarray]:
         """The same, back on the constraints and at rest where it is held."""
@@ -77,7 +79,13 @@ class Adaptive:
             watched = [marked(f, True, -1) for *_, f in changes] + [self.watched(w) for w in self.watches]
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore", InputWarning)  # trial steps may go anywhere
-                run = solve_ivp(self.slope(modes), (t, end), y0, events=watched, **how)  # type: ignore[arg-type]
+                self.is_lost = False
+                try:
+                    run = solve_ivp(self.slope(modes), (t, end), y0, events=watched, **how)  # type: ignore[arg-type]
+                except ValueError as error:  # implicit methods factor what is not finite
+                    if not self.is_lost or isinstance(error, QddotError):
+                        raise
+                    raise diverged(self.robot, n, t, qd, f" ({method}: {error})") from error
             if run.status < 0 or not np.isfinite(run.y).all():
                 came = len(run.t) - 1 if len(run.t) else None
                 when, last_qd = (t, qd) if came is None else (float(run.t[came]), run.y[self.robot.nq :, came])
@@ -115,8 +123,10 @@ class Adaptive:
         def f(t: float, y: np.ndarray) -> np.ndarray:
             q, qd = self.split(y)
             try:
-                return np.concatenate([self.robot.configuration_rate(q, qd), self.accelerate(t, q, qd, modes)[0]])
+                refuse_run_away(q, qd)
+                return np.concatenate([configuration.rate(self.robot.model.mechanism, q, qd), self.accelerate(t, q, qd, modes)[0]])
             except (FloatingPointError, SingularityError):
+                self.is_lost = True
                 return np.full(y.shape, np.nan)
 
         return f

@@ -7,12 +7,14 @@ against a stop (`qddot.simulate.modes`); it ends by bringing to rest what turned
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qddot.compile.repeated import Careful, Inputs, Repeated
 from qddot.errors import ConvergenceError, IntegrationError, SingularityError
+from qddot.model import configuration
 from qddot.simulate.dynamics import Dynamics, has_run_away, refuse_run_away
 from qddot.simulate.modes import Modes, Switching
 from qddot.simulate.torque import Torque
@@ -114,7 +116,7 @@ class FixedStep:
 
 def kutta(robot: Robot, accelerate: Callable[..., np.ndarray], t: float, q: np.ndarray, qd: np.ndarray, h: Any) -> State:
     """Four stages of `accelerate(t, q, qd)`; h is one step, or (..., 1) of them."""
-    rate, unit = robot.configuration_rate, robot.normalized
+    rate, unit = partial(configuration.rate, robot.model.mechanism), partial(configuration.normalized, robot.model.mechanism)
     a1, b1 = rate(q, qd), accelerate(t, q, qd)
     q2, qd2 = unit(q + a1 * (h / 2)), qd + b1 * (h / 2)
     a2, b2 = rate(q2, qd2), accelerate(t + h / 2, q2, qd2)

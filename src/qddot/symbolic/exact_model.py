@@ -21,7 +21,7 @@ from qddot.model.lower import Body, Mechanism, is_elastic, lower
 from qddot.model.model import Model
 from qddot.model.pose import rotation_z, z_onto
 from qddot.model.scalar import Scalar, is_symbolic, is_zero
-from qddot.model.spatial import Mat, RigidInertia, Transform, Vec, map_scalars, symmetric, upper
+from qddot.model.spatial import Mat, PseudoInertia, RigidInertia, Transform, Vec, map_scalars, symmetric, upper
 from qddot.model.transmission import Transmission
 from qddot.symbolic.alphabet import Alphabet
 from qddot.symbolic.exact import STEP, is_numeric, rational, rotation
@@ -40,6 +40,10 @@ class Mass(NamedTuple):
     """What lowering wants of an inertia."""
 
     rigid: RigidInertia
+
+    @property
+    def moments(self) -> PseudoInertia:
+        return PseudoInertia.of(self.rigid)
 
 
 class Side(NamedTuple):
@@ -212,11 +216,12 @@ class ExactModel:
         placement, seen_from = body.placement, body.link
         if self.parameters == "all":
             placement, seen_from = Transform(placement.R, Vec(*(new[letter] for letter in OFFSETS))), Transform()
-        m, mx, my, mz, *moments = (new[letter] for letter in MOMENTS)
-        inertia = seen_from.out_inertia(RigidInertia(m, Vec(mx, my, mz), symmetric(*moments)))
+        m, mx, my, mz, *tensor = (new[letter] for letter in MOMENTS)
+        inertia = seen_from.out_inertia(RigidInertia(m, Vec(mx, my, mz), symmetric(*tensor)))
         dry = (new["Fs"],) * 2 if "Fs" in new else (new["Fp"], new["Fn"])
         named = {"armature": new["J"], "viscous": new["Fv"], "coulomb": dry, "stiffness": new["k"], "rest": new["rest"]}
-        return replace(body, placement=placement, inertia=inertia, drive=replace(body.drive, **named))
+        moments = PseudoInertia.of(inertia)
+        return replace(body, placement=placement, inertia=inertia, moments=moments, drive=replace(body.drive, **named))
 
 
 class Skeleton(NamedTuple):

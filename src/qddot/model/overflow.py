@@ -1,0 +1,66 @@
+"""Which number of a description is too large, or too small, for what is computed from it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from qddot.errors import ModelValueError, Place
+from qddot.model.scalar import is_symbolic
+from qddot.model.spatial import upper
+
+if TYPE_CHECKING:
+    from qddot.model.model import Model
+
+Number = tuple[str, Place | None, str, float]
+"""Element, place, attribute, value."""
+
+
+def overflow(model: Model, quantity: str, kind: str = "float64") -> ModelValueError:
+    """The error for a quantity whose constants are beyond a kind of number: it names the number farthest from 1."""
+    element, place, attribute, value = max(numbers_of(model), key=lambda x: abs(math.log10(abs(x[-1]))))
+    return ModelValueError(
+        f"{quantity} overflows {kind}: a number of this size cannot be computed with",
+        place=place,
+        element=element,
+        attribute=attribute,
+        text=f"{value:g}",
+        fix="give it in SI units" if kind == "float64" else "give it in SI units, or compute in float64",
+    )
+
+
+def numbers_of(model: Model) -> Iterator[Number]:
+    """Every number of a model that can be of any size, where it is not zero."""
+    parts: list[tuple[str, Place | None, str, Any]] = [(f"robot {model.name!r}", None, "gravity", model.gravity)]
+    for link in model.links:
+        if link.inertia:
+            element = f"link {link.name!r} > inertial"
+            values = {"mass": link.inertia.mass, "com": link.inertia.com, "inertia": upper(link.inertia.tensor)}
+            parts += [(element, link.place, name, value) for name, value in values.items()]
+    for joint in model.joints:
+        values = {"origin": joint.origin.p, "tip": joint.tip.p, "pitch": joint.pitch, "rate": joint.rate}
+        if joint.mimic:
+            values |= {"mimic multiplier": joint.mimic.multiplier, "mimic offset": joint.mimic.offset}
+        if joint.drive:
+            values |= {f"drive {name}": value for name, value in vars(joint.drive).items()}
+        parts += [(f"joint {joint.name!r}", joint.place, name, value) for name, value in values.items()]
+    parts += [(f"frame {frame.name!r}", frame.place, "pose", frame.pose.p) for frame in model.frames]
+    for x in model.transmissions:
+        drives = [value for drive in x.drives if drive for value in vars(drive).values()]
+        parts += [("transmission", x.place, "matrix", x.matrix), ("transmission", x.place, "drives", drives)]
+    parts += [(f"constraint {x.name!r}", None, "", tuple(vars(x).values())) for x in model.constraints]
+    for element, place, attribute, value in parts:
+        for x in flat(value):
+            if x and not is_symbolic(x):
+                yield element, place, attribute, float(x)
+    yield f"robot {model.name!r}", None, "", 1.0
+
+
+def flat(value: Any) -> Iterator[Any]:
+    """The numbers in nested tuples and lists; whatever else is in them is left out."""
+    if isinstance(value, (tuple, list)):
+        for part in value:
+            yield from flat(part)
+    elif (isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)) or is_symbolic(value):
+        yield value
