@@ -79,6 +79,7 @@ def test_threads_change_no_bit(robot, count, monkeypatch):
     import qddot.compile.kernel as kernel
 
     monkeypatch.setattr(kernel, "WORTH_THREADS", 1)
+    monkeypatch.setattr(threads, "cores", lambda: 8)
     x = motion(robot, 101)
     for quantity in QUANTITIES:
         for a, b in zip(values(getattr(robot, quantity)(*x, threads=count)), values(getattr(robot, quantity)(*x, threads=1))):
@@ -96,6 +97,7 @@ def test_threads_report_bad_input_too(robot, monkeypatch):
     import qddot.compile.kernel as kernel
 
     monkeypatch.setattr(kernel, "WORTH_THREADS", 1)
+    monkeypatch.setattr(threads, "cores", lambda: 8)
     x = motion(robot, 100)
     x[1][93, 1] = np.nan
     with pytest.raises(InputError, match=r"qd\[93, 1\] is nan"):

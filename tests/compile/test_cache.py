@@ -60,6 +60,60 @@ def test_damaged_entries_are_made_again(folder, damage):
     assert all(cache.read(folder, path) is not None for path in cache.entries())
 
 
+def exchange(a: Path, b: Path) -> None:
+    x, y = a.read_bytes(), b.read_bytes()
+    a.write_bytes(y)
+    b.write_bytes(x)
+
+
+def test_exchanged_entries_are_made_again(folder):
+    """Each is sound by itself, but code for other inputs would read and write beyond its arrays."""
+    small, large = qddot.load("two_link"), qddot.load("puma560")
+    first = small.mass_matrix(small.neutral()), large.mass_matrix(large.neutral())
+    paths = cache.entries()
+    exchange(paths[0], paths[1])
+    assert [cache.read(folder, path) for path in paths[:2]] == [None, None]
+    np.testing.assert_array_equal(qddot.load("two_link").mass_matrix(small.neutral()), first[0])
+    np.testing.assert_array_equal(qddot.load("puma560").mass_matrix(large.neutral()), first[1])
+    assert all(cache.read(folder, path) is not None for path in paths)
+
+
+def test_entries_of_another_cache_are_not_trusted(folder, tmp_path, monkeypatch):
+    expected()
+    other = tmp_path / "other"
+    monkeypatch.setenv(cache.VARIABLE, str(other))
+    cache.recall(("something",), lambda: b"code")  # makes a secret
+    for path in folder.glob("??/*"):
+        copy = other / path.relative_to(folder)
+        copy.parent.mkdir(exist_ok=True, mode=0o700)
+        copy.write_bytes(path.read_bytes())
+        copy.chmod(0o600)
+        assert cache.read(other, copy) is None
+    assert (folder / cache.SECRET).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("spoil", [lambda p: p.unlink(), lambda p: p.write_bytes(b""), lambda p: p.chmod(0o666)])
+def test_a_lost_secret_costs_the_entries_only(folder, spoil):
+    first = expected()
+    spoil(folder / cache.SECRET)
+    assert all(cache.read(folder, path) is None for path in cache.entries())
+    np.testing.assert_array_equal(expected(), first)
+    assert all(cache.read(folder, path) is not None for path in cache.entries())
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs")
+def test_what_is_no_file_is_not_waited_for(folder):
+    first = expected()
+    for path in [*cache.entries(), folder / cache.SECRET]:
+        path.unlink()
+        os.mkfifo(path, 0o600)
+        np.testing.assert_array_equal(expected(), first)
+    path = cache.entries()[0]
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    np.testing.assert_array_equal(expected(), first)
+
+
 def test_a_directory_others_can_write_to_is_not_trusted(folder, monkeypatch):
     expected()
     folder.chmod(0o777)

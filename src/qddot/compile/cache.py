@@ -1,9 +1,12 @@
 """Machine code kept on disk, so that a robot compiled once starts at once the next time.
 
 The key is a digest of everything the code follows from: the IR itself (which holds model, quantity, options and precision), the
-processor and its features, LLVM's version and the effort. So an entry can be missing or broken, but never stale. Each file carries
-a checksum of its content, is written beside its place and moved there in one step, and is only trusted in a directory that belongs
-to this user alone. A directory that cannot be used means no cache, and nothing else.
+processor and its features, LLVM's version and the effort. So an entry can be missing or broken, but never stale.
+
+To load machine code is a decision to trust it. An entry is loaded only from a directory and a file that belong to this user alone,
+and only if its seal is right: a keyed digest of its key and its code, by a secret that lies beside the entries. So an entry that
+was damaged, exchanged with another, or made elsewhere and copied here is made again. Entries are written beside their place and
+moved there in one step. A directory that cannot be used means no cache, and nothing else.
 
 QDDOT_CACHE names another directory; `off` turns the cache off.
 """
@@ -12,15 +15,21 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import hmac
 import os
 import re
+import secrets
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from qddot.files import open_regular
+
 VARIABLE = "QDDOT_CACHE"
-MAGIC = b"qddot machine code 1\n"
+MAGIC = b"qddot machine code 2\n"
 DIGEST = hashlib.sha256().digest_size
+MOST = 2**30  # bytes of an entry
+SECRET = "secret"
 
 
 def directory() -> Path | None:
@@ -28,12 +37,12 @@ def directory() -> Path | None:
     asked = os.environ.get(VARIABLE)
     if asked is not None and asked.strip().lower() in ("", "0", "off", "no", "false"):
         return None
-    if asked:
-        return Path(asked).expanduser()
     base = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if os.name == "nt" else None)
     try:
+        if asked:
+            return Path(asked).expanduser()
         return (Path(base) if base else Path.home() / ".cache") / "qddot"
-    except RuntimeError:  # no home
+    except RuntimeError:  # no home, or none of that name
         return None
 
 
@@ -47,23 +56,34 @@ def recall(parts: tuple[str, ...], make: Callable[[], bytes]) -> bytes:
     found = read(folder, path)
     if found is None:
         found = make()
-        keep(path, found)
+        keep(folder, path, found)
     return found
 
 
 def read(folder: Path, path: Path) -> bytes | None:
-    """The content of an entry, or None if it is missing, damaged or not ours alone."""
+    """The code of an entry, or None if it is missing, damaged, another's, or not ours alone."""
     try:
         if not all(is_private(place.stat()) for place in (folder, path.parent)):
             return None
-        with path.open("rb") as file:
-            content = file.read() if is_private(os.fstat(file.fileno())) else b""
+        secret, content = private(folder / SECRET), private(path)
     except (OSError, ValueError):
         return None
     start = len(MAGIC) + DIGEST
-    checksum, code = content[len(MAGIC) : start], content[start:]
-    sound = content.startswith(MAGIC) and hashlib.sha256(code).digest() == checksum
-    return code if sound else None
+    code = content[start:]
+    sound = content.startswith(MAGIC) and hmac.compare_digest(seal(secret, path.name, code), content[len(MAGIC) : start])
+    return code if sound and len(secret) == DIGEST else None
+
+
+def private(path: Path) -> bytes:
+    """The content of a file that no other user could have written; nothing of any other."""
+    with open_regular(path, getattr(os, "O_NOFOLLOW", 0)) as file:
+        status = os.fstat(file.fileno())
+        return file.read(MOST) if is_private(status) and status.st_size <= MOST else b""
+
+
+def seal(secret: bytes, key: str, code: bytes) -> bytes:
+    """What binds code to its key and to this cache."""
+    return hmac.digest(secret, key.encode() + b"\0" + code, "sha256")
 
 
 def is_private(status: os.stat_result) -> bool:
@@ -71,28 +91,45 @@ def is_private(status: os.stat_result) -> bool:
     return os.name != "posix" or (status.st_uid == os.getuid() and not status.st_mode & 0o022)
 
 
-def keep(path: Path, code: bytes) -> None:
+def keep(folder: Path, path: Path, code: bytes) -> None:
     """Write an entry as a whole or not at all; what cannot be written is not kept."""
     with contextlib.suppress(OSError, ValueError):
-        path.parent.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.parent.mkdir(exist_ok=True, mode=0o700)
-        handle, draft = tempfile.mkstemp(dir=path.parent, prefix="draft-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(MAGIC + hashlib.sha256(code).digest() + code)
-            os.replace(draft, path)
-        except OSError:
-            Path(draft).unlink(missing_ok=True)
-            raise
+        write(path, MAGIC + seal(secret_of(folder), path.name, code) + code)
+
+
+def secret_of(folder: Path) -> bytes:
+    """The secret of a cache, made when it is first needed; of several processes that make one, the first wins."""
+    path = folder / SECRET
+    with contextlib.suppress(FileNotFoundError):
+        if len(found := private(path)) == DIGEST:
+            return found
+        path.unlink()  # damaged, or not ours alone
+    with contextlib.suppress(FileExistsError):
+        write(path, secrets.token_bytes(DIGEST), os.link)
+    return private(path)
+
+
+def write(path: Path, content: bytes, move: Callable[[str, Path], None] = os.replace) -> None:
+    """Into a file for this user alone, beside its place, and then there in one step."""
+    handle, draft = tempfile.mkstemp(dir=path.parent, prefix="draft-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        move(draft, path)
+    finally:
+        Path(draft).unlink(missing_ok=True)
 
 
 def entries() -> list[Path]:
-    """Every file in the cache."""
+    """Every file in the cache but its secret."""
     folder = directory()
     if folder is None or not folder.is_dir():
         return []
-    ours = re.compile(r"[0-9a-f]{2}/([0-9a-f]{64}|draft-\w+)")
-    return [p for p in folder.glob("??/*") if p.is_file() and ours.fullmatch(p.relative_to(folder).as_posix())]
+    ours = re.compile(r"[0-9a-f]{2}/([0-9a-f]{64}|draft-\w+)|draft-\w+")
+    found = (*folder.glob("??/*"), *folder.glob("draft-*"))
+    return [p for p in found if p.is_file() and ours.fullmatch(p.relative_to(folder).as_posix())]
 
 
 def clear() -> int:

@@ -24,18 +24,18 @@ def cores() -> int:
 
 
 def thread_count(asked: int | None) -> int:
-    """What was asked for, else the environment variable QDDOT_THREADS, else every core this process may use.
+    """What was asked for, else the environment variable QDDOT_THREADS, else every core this process may use; never more than that.
 
     Raises:
         InputError: not a positive whole number.
     """
     if type(asked) is int and asked > 0:
-        return asked
+        return min(asked, cores())
     source, value = ("threads", asked) if asked is not None else (VARIABLE, os.environ.get(VARIABLE) or None)
     if value is None:
         return cores()
     if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool) and str(value).isdecimal() and int(value) > 0:
-        return int(value)
+        return min(int(value), cores())
     raise InputError(f"{source}={value!r} is not a positive whole number")
 
 
@@ -66,6 +66,7 @@ def run_sliced(
     batch = out[0].shape[: out[0].ndim - out_ranks[0]]
     axis = int(np.argmax(batch))
     from_right = len(batch) - axis
+    threads = min(threads, batch[axis])
     edges = np.linspace(0, batch[axis], threads + 1).astype(int)
 
     def part(a: np.ndarray, rank: int, start: int, stop: int) -> np.ndarray:

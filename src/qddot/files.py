@@ -1,0 +1,91 @@
+"""How files are opened and how much of them is read: regular files only, and no more than a limit that the user can raise."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+class NotAFileError(OSError):
+    """A FIFO, a device or a directory: to read it may take for ever."""
+
+
+class TooLargeError(OSError):
+    """A file beyond a limit; the message says how to raise it."""
+
+
+class Limit:
+    """A number that protects a reader, unless an environment variable gives another.
+
+    Args:
+        variable: its name.
+        default: where it is not set, or no positive whole number.
+    """
+
+    def __init__(self, variable: str, default: int) -> None:
+        self.variable, self.default = variable, default
+
+    @property
+    def value(self) -> int:
+        text = os.environ.get(self.variable, "")
+        return int(text) if text.isdecimal() and int(text) > 0 else self.default
+
+    def over(self, what: str, found: int) -> str:
+        """The rule, for an error message; empty if the limit is kept."""
+        most = self.value
+        return f"{what} {found} is over the limit of {most} (raise it by the environment variable {self.variable})" * (found > most)
+
+
+DESCRIPTION_BYTES = Limit("QDDOT_MAX_DESCRIPTION_BYTES", 64 * 2**20)
+"""Of an XML file."""
+
+DOCUMENT_BYTES = Limit("QDDOT_MAX_DOCUMENT_BYTES", 4 * 2**20)
+"""Of a TOML, JSON or YAML file, whose every value knows its place."""
+
+LOG_BYTES = Limit("QDDOT_MAX_LOG_BYTES", 4 * 2**30)
+"""Of what a recording unpacks to, where it is not read piece by piece."""
+
+LOG_COLUMNS = Limit("QDDOT_MAX_LOG_COLUMNS", 10_000)
+
+LOG_LINE = Limit("QDDOT_MAX_LOG_LINE", 10**6)
+"""Characters of a line of text in a recording."""
+
+
+def open_regular(path: str | os.PathLike[str], flags: int = 0) -> BinaryIO:
+    """A file, opened for reading; never waits, as opening a FIFO would.
+
+    Raises:
+        NotAFileError: not a regular file.
+    """
+    never_wait = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, os.O_RDONLY | never_wait | flags)
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(handle)
+        raise NotAFileError(f"it is {KINDS.get(stat.S_IFMT(mode), 'something else')} and not a file")
+    return os.fdopen(handle, "rb")
+
+
+def read_whole(path: str | Path, limit: Limit) -> bytes:
+    """The content of a regular file.
+
+    Raises:
+        NotAFileError: not a regular file.
+        TooLargeError: over the limit.
+        OSError: it cannot be read.
+    """
+    with open_regular(path) as file:
+        data = file.read(limit.value + 1)
+        if rule := limit.over("file size", max(len(data), os.fstat(file.fileno()).st_size)):
+            raise TooLargeError(rule)
+    return data
