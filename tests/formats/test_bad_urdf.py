@@ -128,9 +128,9 @@ def test_number_of_elements(monkeypatch):
 
 
 def test_file_size(tmp_path, monkeypatch):
-    monkeypatch.setattr(xml_tree, "MAX_BYTES", 100)
+    monkeypatch.setenv("QDDOT_MAX_DESCRIPTION_BYTES", "100")
     (tmp_path / "a.urdf").write_bytes(b" " * 200)
-    with pytest.raises(ModelLimitError, match="file size is over the limit of 100 bytes"):
+    with pytest.raises(ModelLimitError, match=r"file size 200 is over the limit of 100 \(raise it by"):
         read_urdf(tmp_path / "a.urdf")
 
 

@@ -17,7 +17,7 @@ from qddot.errors import (
     ModelValueError,
     ModelWarning,
 )
-from qddot.formats import load_model, xml_tree
+from qddot.formats import load_model
 from qddot.model.description import Limits, Mimic
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
@@ -309,8 +309,8 @@ def test_depth_and_endless_aliases_are_limited(read, suffix, text):
 
 
 def test_size_is_limited(read, monkeypatch):
-    monkeypatch.setattr(xml_tree, "MAX_BYTES", 10)
-    with pytest.raises(ModelLimitError, match="file size is over the limit of 10 bytes"):
+    monkeypatch.setenv("QDDOT_MAX_DOCUMENT_BYTES", "10")
+    with pytest.raises(ModelLimitError, match="file size 20 is over the limit of 10"):
         read("dh = [[1, 0, 0, 0]]\n")
 
 

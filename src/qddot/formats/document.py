@@ -14,10 +14,10 @@ from typing import Any
 import yaml
 
 from qddot.errors import ModelLimitError, ModelSyntaxError, Place
+from qddot.files import DOCUMENT_BYTES
 from qddot.formats.expression import NUMBER
 from qddot.formats.positions import MAX_DEPTH, Spot, json_positions, toml_positions
 
-MAX_BYTES = 64 * 2**20
 MAX_VALUES = 1_000_000
 PLAIN_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null")}
 PLAIN_WORDS = {
@@ -62,6 +62,8 @@ def parse_document(data: bytes, file: str, kind: str, tags: Collection[str] = ()
         ModelSyntaxError: not UTF-8, not well-formed, a key given twice, a YAML tag.
         ModelLimitError: over the limits on size, depth or YAML alias expansion.
     """
+    if rule := DOCUMENT_BYTES.over("file size", len(data)):
+        raise ModelLimitError(rule, place=Place(file))
     text = _decoded(data, file)
     if not text.strip():
         raise ModelSyntaxError("the file is empty", place=Place(file, 1, 1))
@@ -109,6 +111,7 @@ def _read_json(text: str, file: str) -> Node:
 
 
 def _read_toml(text: str, file: str) -> Node:
+    refuse_long_keys(text, file)
     try:
         values = tomllib.loads(text)
     except ValueError as error:  # TOMLDecodeError, or a number too long to convert
@@ -117,6 +120,15 @@ def _read_toml(text: str, file: str) -> Node:
         message = str(error)[: at.start()] if at else str(error)
         raise ModelSyntaxError(f"not TOML: {message}", place=Place(file, line, column)) from None
     return _joined(values, toml_positions(text, file), text, file)
+
+
+def refuse_long_keys(text: str, file: str) -> None:
+    """Each part of a dotted key is a table in a table, which the parser makes before anybody can count them."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count(".") > MAX_DEPTH:
+            words = re.split(r"[,=\[\]{}]", line.replace(" ", "").replace("\t", ""))
+            if any(word.count(".") > MAX_DEPTH for word in words):
+                raise ModelLimitError(f"a dotted key has more than {MAX_DEPTH} parts", place=Place(file, number))
 
 
 def _joined(value: Any, spot: Spot, text: str, file: str) -> Node:

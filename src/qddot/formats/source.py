@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import re
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from qddot.errors import InputError, ModelFormatError, ModelLimitError, Place, near_matches, unknown_name
-from qddot.formats.xml_tree import MAX_BYTES, read_bytes
+from qddot.files import DESCRIPTION_BYTES
+from qddot.formats.xml_tree import read_bytes
 
 CATALOG = Path(__file__).with_name("catalog")
 SUFFIXES = {".urdf": "xml", ".xml": "xml", ".mjcf": "xml", ".xacro": "xacro", ".toml": "toml", ".json": "json"}
@@ -54,7 +56,7 @@ def from_stream(stream: IO[Any], format: str | None = None) -> Description:
     """What an open file still has to give. If it has the name of a file, that is where meshes and includes are looked for."""
     name = getattr(stream, "name", None)
     path = Path(name) if isinstance(name, str) and Path(name).is_file() else None
-    text = stream.read(MAX_BYTES + 1)
+    text = stream.read(DESCRIPTION_BYTES.value + 1)
     if not isinstance(text, (str, bytes)):
         raise InputError(f"{stream!r} gives {type(text).__name__} when read, not text: open the description as a file")
     made = from_text(text, format or (SUFFIXES.get(path.suffix.lower()) if path else None), name=str(name) if path else "<stream>")
@@ -66,8 +68,8 @@ def from_text(text: str | bytes, format: str | None = None, name: str = "<text>"
     if not isinstance(text, (str, bytes)):
         raise InputError(f"a description is text, and this is a {type(text).__name__} (load takes paths and open files)")
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    if len(data) > MAX_BYTES:
-        raise ModelLimitError(f"the text is over the limit of {MAX_BYTES} bytes", place=Place(name), fix="give a shorter one")
+    if rule := DESCRIPTION_BYTES.over("size of the text", len(data)):
+        raise ModelLimitError(rule, place=Place(name))
     if format is not None and format not in (*FORMATS, "xml"):
         raise InputError(f"format={format!r} is not one of {', '.join(FORMATS)}: {near_matches(str(format), FORMATS)}")
     kind = format or sniffed(data, name)
@@ -105,12 +107,21 @@ def _declared_as_utf8(data: bytes) -> bytes:
 
 def _path(source: str | PathLike[str]) -> Path:
     """The file that is meant."""
+    if not isinstance(source, (str, PathLike)):
+        raise InputError(f"load needs the path of a description, an open file or the name of a catalog robot, not {source!r:.80}")
     if isinstance(source, str) and ("\n" in source or source.lstrip().startswith(("<", "{"))):
         raise ModelFormatError(
             f"this is the text of a description, {source.strip()[:20]!r}..., and not the path of one",
             fix="qddot.load_string reads a text",
         )
     path = Path(source)
+    try:
+        os.stat(path)
+    except (FileNotFoundError, ValueError):
+        pass  # said below
+    except OSError as error:
+        where = Place(str(path)[:80])
+        raise ModelFormatError(f"it cannot be looked at: {error.strerror}", place=where, fix="look at its path") from None
     if isinstance(source, str) and source in catalog_names():
         return CATALOG / f"{source}.toml"
     if path.is_dir() and source != "":

@@ -12,10 +12,19 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from xml.parsers import expat
 
-from qddot.errors import ModelError, ModelLimitError, ModelSecurityError, ModelSyntaxError, ModelValueError, Place, near_matches
+from qddot.errors import (
+    ModelError,
+    ModelFormatError,
+    ModelLimitError,
+    ModelSecurityError,
+    ModelSyntaxError,
+    ModelValueError,
+    Place,
+    near_matches,
+)
+from qddot.files import DESCRIPTION_BYTES, NotAFileError, TooLargeError, read_whole
 from qddot.model.check import MAX_NAME, warn
 
-MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 256
 MAX_ELEMENTS = 1_000_000
 MAX_ATTRIBUTES = 256
@@ -165,13 +174,15 @@ def read_bytes(path: str | Path) -> bytes:
 
     Raises:
         OSError: it cannot be read.
+        ModelFormatError: not a regular file, but a FIFO or a device.
         ModelLimitError: it is larger than any description.
     """
-    with Path(path).open("rb") as stream:
-        data = stream.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise ModelLimitError(f"file size is over the limit of {MAX_BYTES} bytes", place=Place(str(path)))
-    return data
+    try:
+        return read_whole(path, DESCRIPTION_BYTES)
+    except NotAFileError as error:
+        raise ModelFormatError(str(error), place=Place(str(path)), fix="give the path of a file") from None
+    except TooLargeError as error:
+        raise ModelLimitError(str(error), place=Place(str(path))) from None
 
 
 def parse_xml(data: bytes, file: str, limits: dict[str, int] | None = None, *, text: bool = False) -> Element:

@@ -11,7 +11,7 @@ import numpy as np
 
 from qddot.errors import InputError
 from qddot.simulate.fixed_step import State, Step
-from qddot.simulate.torque import read_only
+from qddot.simulate.torque import as_real, read_only
 
 Moment = tuple[float, np.ndarray, np.ndarray]
 """t, q, qd."""
@@ -58,7 +58,7 @@ def as_watch(f: Callable) -> Watch:
     name = getattr(f, "__name__", type(f).__name__)
 
     def value(t: float, q: np.ndarray, qd: np.ndarray) -> float:
-        found = np.asarray(f(t, read_only(q), read_only(qd)), float)
+        found = as_real(f(t, read_only(q), read_only(qd)), f"event {name!r} at t = {t:g} s")
         if found.size != 1 or not np.isfinite(found).all():
             raise InputError(f"event {name!r} gave {found} at t = {t:g} s: one finite number is needed")
         return float(found.reshape(()))

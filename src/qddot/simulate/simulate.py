@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 FIXED = (*RULES, "variational")
 ADAPTIVE = ("RK45", "DOP853", "Radau")
 CLOSE = 1e-6  # a first state this far off its constraints is put onto them
+MOST_STEPS = 1e8
 PARTED = 1e-9  # of a step or period: times this close are one
 
 
@@ -56,8 +59,10 @@ def simulate(
     if not isinstance(every, (int, np.integer)) or every < 1:
         raise InputError(f"every={every!r}: each k-th sample is kept, k a whole number from 1")
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
-        if not 0 < tolerance < np.inf:
+        if not isinstance(tolerance, (int, float, np.number)) or not 0 < tolerance < np.inf:
             raise InputError(f"{name}={tolerance!r} is not a positive number")
+    if robot.nv == 0:
+        raise InputError(f"{robot.name} has no degrees of freedom: nothing moves")
     dry, times = DryFriction(robot), sample_times(t, step)
     smooth = without_dry_friction(robot) if dry else robot
     numbers = inertial_parameters(robot, parameters)
@@ -73,6 +78,7 @@ def simulate(
     check_first_state(dynamics, float(times[0]), q, qd, np.broadcast_to(law(times[0], q, qd), qd.shape))
     q, qd = switching.impact(*dynamics.settle(q, qd))
     samples = kept(times, every)
+    refuse_too_large(robot, len(samples), q.shape[:-1])
     if method in ADAPTIVE:
         if q.ndim > 1:
             raise InputError(f"method={method!r} follows one motion, q0 has shape {q.shape}: use method='rk4' for a batch")
@@ -177,16 +183,44 @@ def sample_times(t: Any, step: float) -> np.ndarray:
     if times.ndim == 0:
         if times <= 0:
             raise InputError(f"t={float(times):g}: the final time is positive, s")
-        count = max(int(np.ceil(float(times) / step * (1 - 1e-12))), 1)
+        count = refuse_too_many(np.ceil(float(times) / step * (1 - 1e-12)))
         return np.linspace(0.0, float(times), count + 1)
     if times.ndim != 1 or len(times) < 2 or (np.diff(times) <= 0).any():
         raise InputError(f"t has shape {times.shape}: a final time, or one row of at least two times that increase")
     return times
 
 
+def refuse_too_many(steps: float) -> int:
+    """The number of steps, at least one.
+
+    Raises:
+        InputError: more than anybody can wait for.
+    """
+    if steps > MOST_STEPS:
+        raise InputError(f"{steps:.3g} steps are over the limit of {MOST_STEPS:.0e}: take longer ones, or simulate piece by piece")
+    return max(int(steps), 1)
+
+
+def refuse_too_large(robot: Robot, samples: int, batch: tuple[int, ...]) -> None:
+    """What is kept must fit into memory."""
+    size = samples * math.prod(batch) * (robot.nq + 2 * robot.nv) * 8
+    if size > memory():
+        raise InputError(f"{samples} samples of {math.prod(batch)} motions take {size / 2**30:.0f} GiB: keep fewer with every=")
+
+
+def memory() -> int:
+    """Bytes that this computer has."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not POSIX
+        return 2**36
+
+
 def time_grid(times: np.ndarray, step: float, period: float | None) -> np.ndarray:
     """The steps: the sample times, parted so that no step is longer than `step`, and where a controller is sampled."""
-    parts = np.maximum(np.ceil(np.diff(times) / step * (1 - PARTED)).astype(int), 1)
+    wanted = np.ceil(np.diff(times) / step * (1 - PARTED))
+    refuse_too_many(wanted.sum() + (0 if period is None else (times[-1] - times[0]) / period))
+    parts = np.maximum(wanted.astype(int), 1)
     within = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
     grid = np.append(np.repeat(times[:-1], parts) + within * np.repeat(np.diff(times) / parts, parts), times[-1])
     if period is None:

@@ -53,7 +53,7 @@ class Torque:
         return np.inf
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        tau = np.asarray(self.law(t, read_only(q), read_only(qd)), dtype=float)
+        tau = as_real(self.law(t, read_only(q), read_only(qd)), f"torque at t = {t:g} s")
         if tau.shape[-1:] != (self.nv,) or not np.isfinite(tau).all():
             what = f"shape {tau.shape}" if tau.shape[-1:] != (self.nv,) else "a value that is not finite"
             raise InputError(f"torque gave {what} at t = {t:g} s: (..., {self.nv}) finite numbers are needed")
@@ -85,8 +85,8 @@ class Sampled:
     """A law that is asked once every period, and held in between."""
 
     def __init__(self, law: Law, period: float) -> None:
-        if not period > 0:
-            raise InputError(f"the period of a controller is positive, got {period}")
+        if not isinstance(period, (int, float, np.number)) or not 0 < period < np.inf:
+            raise InputError(f"the period of a controller is a positive number of seconds, got {period!r}")
         self.law, self.period, self.sample, self.tau = law, float(period), None, np.zeros(0)
 
     def sample_at(self, t: float) -> int:
@@ -95,10 +95,25 @@ class Sampled:
     def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """A step begins: ask the law if its time has come."""
         if self.sample_at(t) != self.sample:
-            self.sample, self.tau = self.sample_at(t), np.asarray(self.law(t, read_only(q), read_only(qd)), float)
+            self.sample, self.tau = self.sample_at(t), as_real(self.law(t, read_only(q), read_only(qd)), f"torque at t = {t:g} s")
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return self.tau
+
+
+def as_real(value: Any, what: str) -> np.ndarray:
+    """What a caller gave, as an array of real numbers.
+
+    Raises:
+        InputError: text, complex numbers, rows of different lengths and the like.
+    """
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise InputError(f"{what} is not an array: {error}") from None
+    if array.dtype.kind not in "fiu":
+        raise InputError(f"{what} is {value!r}: real numbers are needed, not {array.dtype}")
+    return array.astype(float, copy=False)
 
 
 def read_only(x: np.ndarray) -> np.ndarray:
@@ -114,10 +129,7 @@ def as_law(nv: int, given: Any, times: np.ndarray, batch: tuple[int, ...]) -> La
         return Constant(np.zeros(nv))
     if callable(given):
         return given  # type: ignore[return-value]
-    try:
-        table = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"torque={given!r}: give an array, or a function (t, q, qd) -> tau") from None
+    table = as_real(given, "torque, an array or a function (t, q, qd) -> tau,")
     if not np.isfinite(table).all():
         raise InputError("torque has a value that is not finite")
     wanted = f"{(*batch, nv)}, {(len(times), *batch, nv)} for the times, or a function"

@@ -1,0 +1,111 @@
+"""Arguments nobody means: an error of ours that says so, and no memory or time spent."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import qddot
+from qddot import InputError, IntegrationError, ModelFormatError
+from qddot.compile import cache, threads
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return qddot.load("two_link")
+
+
+@pytest.mark.parametrize("method", ["rk4", "variational", "RK45", "DOP853", "Radau"])
+@pytest.mark.parametrize("force", [1e160, 1e300])
+def test_forces_beyond_measure_make_the_motion_diverge(robot, method, force):
+    with pytest.raises(IntegrationError, match="diverges in step 1"):
+        robot.simulate([0, 0], None, 0.01, torque=[force, 0], method=method)
+
+
+class Controller:
+    def __init__(self, period):
+        self.period = period
+
+    def __call__(self, t, q, qd):
+        return np.zeros(2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"torque": lambda t, q, qd: "abc"}, "torque at t = 0 s is 'abc': real numbers"),
+        ({"torque": lambda t, q, qd: np.array([1j, 0])}, "complex128"),
+        ({"torque": lambda t, q, qd: [[1], [1, 2]]}, "is not an array"),
+        ({"torque": lambda t, q, qd: None}, "is None"),
+        ({"torque": np.array([1j, 0])}, "complex128"),
+        ({"torque": Controller("fast")}, "positive number of seconds, got 'fast'"),
+        ({"torque": Controller(1e-13)}, "steps are over the limit"),
+        ({"events": lambda t, q, qd: "abc"}, "event '<lambda>' at t = 0 s is 'abc'"),
+        ({"events": lambda t, q, qd: 1j}, "complex128"),
+        ({"step": 1e-12}, r"1e\+10 steps are over the limit of 1e\+08"),
+        ({"step": 1e-320}, "inf steps are over the limit"),
+        ({"rtol": "a"}, "rtol='a' is not a positive number"),
+    ],
+)
+def test_what_drives_a_simulation_is_looked_at(robot, arguments, message):
+    with pytest.raises(InputError, match=message):
+        robot.simulate([0, 0], None, 0.01, **arguments)
+
+
+def test_a_batch_too_large_for_memory_is_refused_before_it_starts(robot):
+    q = np.broadcast_to(np.zeros(2), (100_000, 2))
+    with pytest.raises(InputError, match=r"samples of 100000 motions take .* GiB: keep fewer with every="):
+        robot.simulate(q, None, 9e4)
+
+
+def test_an_error_of_the_callers_own_function_is_the_callers(robot):
+    with pytest.raises(ZeroDivisionError):
+        robot.simulate([0, 0], None, 0.01, torque=lambda t, q, qd: 1 / 0)
+
+
+def test_nothing_moves_without_joints(tmp_path):
+    path = tmp_path / "rock.urdf"
+    path.write_text('<robot name="rock"><link name="rock"/></robot>')
+    rock = qddot.load(path)
+    for method in ("rk4", "RK45", "Radau"):
+        with pytest.raises(InputError, match="rock has no degrees of freedom"):
+            rock.simulate([], None, 0.01, method=method)
+
+
+@pytest.mark.parametrize("given", [None, 3, "N", [[1, 0]]])
+def test_a_transmission_is_one(robot, given):
+    with pytest.raises(InputError, match=r"needs a qddot\.Transmission"):
+        robot.with_transmission(given)
+
+
+@pytest.mark.parametrize("source", [None, b"two_link", 3, 1.5, ["two_link"]])
+def test_what_is_no_path_is_refused(source):
+    with pytest.raises(InputError, match="load needs the path of a description"):
+        qddot.load(source)
+
+
+@pytest.mark.parametrize("source", ["a" * 5000, "a/" * 5000 + "r.urdf", "a" * 300 + ".urdf"])
+def test_long_paths_are_refused(source):
+    with pytest.raises(ModelFormatError) as caught:
+        qddot.load(source)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("count", [10**6, 10**9, 10**30])
+def test_more_threads_than_cores_or_rows_are_not_started(robot, count, monkeypatch):
+    import qddot.compile.kernel as kernel
+
+    monkeypatch.setattr(kernel, "WORTH_THREADS", 1)
+    asked = []
+    monkeypatch.setattr(threads.pool(), "submit", lambda work, k: asked.append(k) or threads.pool.__wrapped__().submit(work, k))
+    x = np.ones((3, 20, 2))
+    np.testing.assert_array_equal(robot.inverse_dynamics(*x, threads=count), robot.inverse_dynamics(*x, threads=1))
+    assert len(asked) < min(threads.cores(), 20)
+    monkeypatch.setenv(threads.VARIABLE, str(count))
+    assert threads.thread_count(None) == threads.cores()
+
+
+def test_a_home_nobody_has_means_no_cache(monkeypatch):
+    monkeypatch.setenv(cache.VARIABLE, "~nosuchuser/x")
+    assert cache.directory() is None
+    assert qddot.load("two_link", gravity=(0, 0, -3)).gravity_torque([0, 0]).shape == (2,)
