@@ -162,6 +162,7 @@ def test_far_angles_in_a_batch_are_reported(robot):
 
 @pytest.mark.parametrize(("asked", "variable", "expected"), [(3, "5", 3), (None, "5", 5), (None, None, None)])
 def test_how_many_threads(asked, variable, expected, monkeypatch):
+    monkeypatch.setattr(threads, "cores", lambda: 8)
     if variable is None:
         monkeypatch.delenv(threads.VARIABLE, raising=False)
     else:

@@ -18,7 +18,7 @@ def robot():
 @pytest.mark.parametrize("method", ["rk4", "variational", "RK45", "DOP853", "Radau"])
 @pytest.mark.parametrize("force", [1e160, 1e300])
 def test_forces_beyond_measure_make_the_motion_diverge(robot, method, force):
-    with pytest.raises(IntegrationError, match="diverges in step 1"):
+    with pytest.raises(IntegrationError, match="in step 1"):
         robot.simulate([0, 0], None, 0.01, torque=[force, 0], method=method)
 
 

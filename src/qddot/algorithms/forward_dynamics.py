@@ -14,7 +14,7 @@ from qddot.algorithms.mass_matrix import mass_matrix
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel, Model
 from qddot.model.scalar import Scalar
-from qddot.model.spatial import ArticulatedInertia, Force, Motion, upper
+from qddot.model.spatial import ArticulatedInertia, Force, Motion
 
 NOISE = 2000
 """A pivot below this many rounding errors of the inertia it was computed from means nothing."""
@@ -120,16 +120,14 @@ def factored_mass_matrix(model: LiftedModel, q: Scalars) -> tuple[Factor, list[S
 def pivot_noise(model: LiftedModel) -> list[list[float]]:
     """For each body and column, the rounding error of a pivot: of numbers as large as the inertia beyond the joint can get.
 
-    The bounds follow from the constants: mass, first and second moment of everything beyond, as far out as it can be. Where they
-    are inputs, the nominal ones stand for them.
+    The bounds follow from the nominal constants: mass, first and second moment of everything beyond, as far out as it can be.
     """
     bodies = model.source.bodies
-    inertias = [body.inertia for body in (model.bodies if is_numeric(model) else bodies)]
     mass, first, second = ([0.0] * len(bodies) for _ in range(3))
     if model.source.symbols:
         return [[0.0] * len(body.columns) for body in bodies]
     for body in reversed(bodies):
-        i, p, (m, h, I) = body.index, body.parent, inertias[body.index]
+        i, p, (m, h, I) = body.index, body.parent, body.inertia
         mass[i] += abs(m)
         first[i] += sum(map(abs, h))
         second[i] += sum(abs(x) for row in I for x in row)
@@ -141,13 +139,6 @@ def pivot_noise(model: LiftedModel) -> list[list[float]]:
     unit = NOISE * model.field.rounding
     squares = [[(s.w.dot(s.w), s.v.dot(s.v)) for _, s in body.subspace] for body in model.bodies]
     return [[unit * (second[i] * w + mass[i] * v) for w, v in rows] for i, rows in enumerate(squares)]
-
-
-def is_numeric(model: LiftedModel) -> bool:
-    """True if inertias are plain numbers."""
-    return all(
-        isinstance(x, (int, float)) for body in model.bodies for x in (body.inertia.m, *body.inertia.h, *upper(body.inertia.I))
-    )
 
 
 METHODS = {"aba": articulated_bodies, "crba": composite_bodies}

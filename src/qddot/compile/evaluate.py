@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 DOUBLE = np.dtype(np.float64)
 
+WELL_CONDITIONED = 1e11
 MOST_CONDITIONED = 1e15
 """Eigenvalues further apart than this are not told from zero in float64."""
 
@@ -212,9 +213,10 @@ class Evaluator:
                 "compute in float64"
             )
         if (condition := self.condition(inputs, margins.shape[:-1], tuple(state))) < MOST_CONDITIONED:
+            why = f" ({condition:.0e})" if condition > WELL_CONDITIONED else ": a centre of mass is far out, where inertias cancel"
             return SingularityError(
-                f"the mass matrix of {self.model.name} is too ill-conditioned ({condition:.0e}) for float64{where}: next to what "
-                f"joint {joint!r} carries, almost nothing resists it. Give its link more inertia, or its drive a rotor inertia."
+                f"the mass matrix of {self.model.name} is too ill-conditioned{why} for float64{where}: next to what joint {joint!r} "
+                "carries, almost nothing resists it. Give its link more inertia, or its drive a rotor inertia."
             )
         return SingularityError(
             f"the mass matrix of {self.model.name} is not positive definite{where}: nothing resists joint {joint!r}. "

@@ -85,7 +85,7 @@ class Adaptive:
                 except ValueError as error:  # implicit methods factor what is not finite
                     if not self.is_lost or isinstance(error, QddotError):
                         raise
-                    raise diverged(self.robot, n, t, qd, f" ({method}: {error})") from error
+                    raise stopped(self.robot, n, t, qd, why=f"{FIX} ({method}: {error})") from error
             if run.status < 0 or not np.isfinite(run.y).all():
                 came = len(run.t) - 1 if len(run.t) else None
                 when, last_qd = (t, qd) if came is None else (float(run.t[came]), run.y[self.robot.nq :, came])

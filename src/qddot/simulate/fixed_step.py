@@ -129,7 +129,9 @@ def kutta(robot: Robot, accelerate: Callable[..., np.ndarray], t: float, q: np.n
 
 def euler(robot: Robot, accelerate: Callable[..., np.ndarray], t: float, q: np.ndarray, qd: np.ndarray, h: Any) -> State:
     """Along the slopes at the beginning, `q + h qd` and `qd + h qdd`: of order one, and the energy of what swings grows."""
-    return robot.normalized(q + h * robot.configuration_rate(q, qd)), qd + h * accelerate(t, q, qd)
+    mechanism = robot.model.mechanism
+    q_end = configuration.normalized(mechanism, q + h * configuration.rate(mechanism, q, qd))
+    return q_end, qd + h * accelerate(t, q, qd)
 
 
 RULES = {"rk4": kutta, "euler": euler}

@@ -129,7 +129,9 @@ def as_law(nv: int, given: Any, times: np.ndarray, batch: tuple[int, ...]) -> La
         return Constant(np.zeros(nv))
     if callable(given):
         return given  # type: ignore[return-value]
-    table = as_real(given, "torque, an array or a function (t, q, qd) -> tau,")
+    if isinstance(given, str):
+        raise InputError(f"torque={given!r}: give an array, or a function (t, q, qd) -> tau")
+    table = as_real(given, "torque")
     if not np.isfinite(table).all():
         raise InputError("torque has a value that is not finite")
     wanted = f"{(*batch, nv)}, {(len(times), *batch, nv)} for the times, or a function"
