@@ -52,13 +52,24 @@ DESCRIPTION_BYTES = Limit("QDDOT_MAX_DESCRIPTION_BYTES", 64 * 2**20)
 DOCUMENT_BYTES = Limit("QDDOT_MAX_DOCUMENT_BYTES", 4 * 2**20)
 """Of a TOML, JSON or YAML file, whose every value knows its place."""
 
-LOG_BYTES = Limit("QDDOT_MAX_LOG_BYTES", 4 * 2**30)
-"""Of what a recording unpacks to, where it is not read piece by piece."""
+LOG_BYTES = Limit("QDDOT_MAX_LOG_BYTES", 2 * 2**30)
+"""Of what a recording unpacks to in memory."""
 
 LOG_COLUMNS = Limit("QDDOT_MAX_LOG_COLUMNS", 10_000)
 
 LOG_LINE = Limit("QDDOT_MAX_LOG_LINE", 10**6)
 """Characters of a line of text in a recording."""
+
+
+def refuse_irregular(path: str | os.PathLike[str] | int) -> None:
+    """For libraries that open a file by themselves; also by its handle.
+
+    Raises:
+        NotAFileError: not a regular file.
+    """
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode):
+        raise NotAFileError(f"it is {KINDS.get(stat.S_IFMT(mode), 'something else')} and not a file")
 
 
 def open_regular(path: str | os.PathLike[str], flags: int = 0) -> BinaryIO:
@@ -69,10 +80,11 @@ def open_regular(path: str | os.PathLike[str], flags: int = 0) -> BinaryIO:
     """
     never_wait = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(path, os.O_RDONLY | never_wait | flags)
-    mode = os.fstat(handle).st_mode
-    if not stat.S_ISREG(mode):
+    try:
+        refuse_irregular(handle)
+    except NotAFileError:
         os.close(handle)
-        raise NotAFileError(f"it is {KINDS.get(stat.S_IFMT(mode), 'something else')} and not a file")
+        raise
     return os.fdopen(handle, "rb")
 
 

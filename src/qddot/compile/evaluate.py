@@ -215,8 +215,8 @@ class Evaluator:
         if (condition := self.condition(inputs, margins.shape[:-1], tuple(state))) < MOST_CONDITIONED:
             why = f" ({condition:.0e})" if condition > WELL_CONDITIONED else ": a centre of mass is far out, where inertias cancel"
             return SingularityError(
-                f"the mass matrix of {self.model.name} is too ill-conditioned{why} for float64{where}: next to what joint {joint!r} "
-                "carries, almost nothing resists it. Give its link more inertia, or its drive a rotor inertia."
+                f"the mass matrix of {self.model.name} is too ill-conditioned{why} for float64{where}: next to what joint "
+                f"{joint!r} carries, almost nothing resists it. Give its link more inertia, or its drive a rotor inertia."
             )
         return SingularityError(
             f"the mass matrix of {self.model.name} is not positive definite{where}: nothing resists joint {joint!r}. "

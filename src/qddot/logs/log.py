@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from qddot.errors import InputError
+from qddot.files import LOG_BYTES
 from qddot.logs.audit import Audit, audit
 from qddot.logs.column_names import number_of, places
 from qddot.logs.convert import Options, Reading
@@ -102,7 +103,7 @@ class Log:
         reading = Reading(robot, options)
         pieces = []
         for one in listed(source):
-            pieces.append(Log.from_table(reading, joined(list(read(one, BLOCK, reading.hints)))))
+            pieces.append(Log.from_table(reading, joined(list(within_memory(read(one, BLOCK, reading.hints))))))
             reading.new_file()
         return concatenated(pieces)
 
@@ -216,6 +217,20 @@ class Log:
     def resampled(self, rate: float) -> Log:
         """The same motion at `rate` samples a second: low-passed where it gets slower, cubic splines between samples."""
         return resampled(self, rate)
+
+
+def within_memory(tables: Iterator[Table]) -> Iterator[Table]:
+    """The parts of a recording that is to be kept as a whole.
+
+    Raises:
+        InputError: it is too large for that.
+    """
+    size = 0
+    for table in tables:
+        size += sum(column.nbytes for column in table.columns.values())
+        if rule := LOG_BYTES.over("size in memory", size):
+            raise InputError(f"{table.file}: {rule}, or read it piece by piece: Log.chunks, robot.identify(path)")
+        yield table
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import os
+import struct
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from qddot.errors import InputError, missing_extra
+from qddot.files import LOG_BYTES, LOG_COLUMNS, open_regular
 from qddot.logs.column_names import tokens
 from qddot.logs.table import Table, bad_row
 
 NAMES = {"name", "names"}
+COMPRESSED = 15  # type of an element of a MAT file
 OBJECT = np.empty(0, dtype=object)  # a table or a timeseries of MATLAB, whose form is its own
 
 
@@ -26,6 +32,10 @@ def read_npz(path: Path, rows: int) -> Iterator[Table]:
     with zipfile.ZipFile(path) as archive:
         members = {name.removesuffix(".npy"): archive.open(name) for name in archive.namelist()}
         every = {name: header(path.name, name, file) for name, file in members.items()}
+        refuse_bomb(path, [(shape, dtype.itemsize) for shape, _, dtype in every.values()])
+        for name, (shape, _, dtype) in every.items():
+            if math.prod(shape) * dtype.itemsize > archive.getinfo(members[name].name).file_size:
+                raise InputError(f"{path.name}: array {name!r} is truncated")
         texts = [name for name, head in every.items() if head[2].kind in "US"]
         heads = {name: head for name, head in every.items() if head[2].kind in "fiu"}
         length = max((max(shape, default=0) for shape, _, _ in heads.values()), default=0)
@@ -45,7 +55,31 @@ def read_npz(path: Path, rows: int) -> Iterator[Table]:
 
 def read_npy(path: Path, rows: int) -> Iterator[Table]:
     """One array; of a matrix, columns are told by number."""
+    with open_regular(path) as file:
+        shape, _, dtype = header(path.name, path.stem, file)
+        size = math.prod(shape) * dtype.itemsize
+        if size > os.fstat(file.fileno()).st_size:
+            raise InputError(f"{path.name}: truncated: its header claims {size} bytes")
+    refuse_large(path.name, [(shape, dtype.itemsize)])
     yield from blocks(along_rows(path.name, {"data": np.load(path, allow_pickle=False)}), rows)
+
+
+def refuse_bomb(path: Path, arrays: Sequence[tuple[Sequence[int], int]]) -> None:
+    """The same for files that are read piece by piece: they may be of any size, but do not unpack to a hundred times it."""
+    if sum(math.prod(shape) * item for shape, item in arrays) > 100 * path.stat().st_size:
+        refuse_large(path.name, arrays)
+
+
+def refuse_large(file: str, arrays: Sequence[tuple[Sequence[int], int]]) -> None:
+    """Arrays (shape, bytes an element) that are too many or too large to be kept, before they are.
+
+    Raises:
+        InputError: over one of the limits.
+    """
+    size = sum(math.prod(shape) * item for shape, item in arrays)
+    columns = sum(min(shape, default=0) if len(shape) == 2 else 1 for shape, _ in arrays)
+    if rule := LOG_BYTES.over("size in memory", size) or LOG_COLUMNS.over("number of columns", columns):
+        raise InputError(f"{file}: {rule}")
 
 
 def header(file: str, name: str, stream: Any) -> tuple[tuple[int, ...], bool, np.dtype]:
@@ -77,12 +111,33 @@ def read_mat(path: Path, rows: int) -> Iterator[Table]:
     if b"\x89HDF\r\n\x1a\n" in start or b"MATLAB 7.3" in start:
         found = hdf_arrays(path)
     else:
+        refuse_large(path.name, [((unpacked_size(path, LOG_BYTES.value),), 1)])
         contents = loadmat(path, struct_as_record=True, chars_as_strings=True)
         found = {}
         for name, value in contents.items():
             if not name.startswith("__"):
                 collect(path.name, name, value, found)
     yield from blocks(along_rows(path.name, found), rows)
+
+
+def unpacked_size(path: Path, most: int) -> int:
+    """Bytes that the variables of a MAT file of version 5 unpack to; not much beyond `most` is unpacked."""
+    total = path.stat().st_size
+    with path.open("rb") as file:
+        order = ">" if file.read(128)[126:128] == b"MI" else "<"
+        while len(tag := file.read(8)) == 8 and total <= most:
+            kind, size = struct.unpack(f"{order}II", tag)
+            if kind != COMPRESSED:
+                file.seek(size, os.SEEK_CUR)
+                continue
+            inflate, left = zlib.decompressobj(), size
+            while left > 0 and total <= most and (packed := file.read(min(left, 2**20))):
+                left -= len(packed)
+                while packed and total <= most:
+                    total += len(inflate.decompress(packed, 2**24))
+                    packed = inflate.unconsumed_tail
+            file.seek(left, os.SEEK_CUR)
+    return total
 
 
 def collect(file: str, name: str, value: Any, found: dict[str, np.ndarray]) -> None:
@@ -128,7 +183,12 @@ def hdf_arrays(path: Path) -> dict[str, np.ndarray]:
         raise missing_extra("h5py", "logs", "reading MAT 7.3 and HDF5 (or in MATLAB: save(name, 'rec', '-v7'))") from None
     found: dict[str, np.ndarray] = {}
 
+    size = 0
+
     def value_of(item: Any) -> np.ndarray:
+        nonlocal size
+        size += item.nbytes
+        refuse_large(path.name, [((size,), 1)])
         if item.attrs.get("MATLAB_class") == b"char":
             return np.array(["".join(map(chr, item[()].reshape(-1)))])
         return item.asstr()[()] if h5py.check_string_dtype(item.dtype) else item[()]
@@ -212,6 +272,7 @@ def read_parquet(path: Path, rows: int) -> Iterator[Table]:
         raise missing_extra("pyarrow", "logs", "reading Parquet") from None
     row, joints = 1, ()
     with parquet.ParquetFile(path) as file:
+        refuse_bomb(path, [((file.metadata.num_rows,), 8)] * file.metadata.num_columns)
         for batch in batches(file, rows):
             flat = arrow.Table.from_batches([batch])
             while any(arrow.types.is_struct(kind) for kind in flat.schema.types):

@@ -19,6 +19,7 @@ from qddot.errors import InputError, missing_extra
 from qddot.logs.table import Finding, Hints, Table, bad_row
 
 ZSTD = b"\x28\xb5\x2f\xfd"
+MOST = 2**24  # bytes of a message
 JOINT_STATE = ("sensor_msgs/msg/JointState", "sensor_msgs/JointState")
 
 
@@ -85,7 +86,11 @@ def unpacked(data: bytes) -> bytes:
         import zstandard
     except ImportError:
         raise missing_extra("zstandard", "logs", "reading bags of packed messages") from None
-    return zstandard.ZstdDecompressor().decompressobj().decompress(data)
+    packed, found = zstandard.ZstdDecompressor().stream_reader(data), b""
+    found = packed.read(MOST + 1)
+    if len(found) > MOST:
+        raise ValueError(f"it unpacks to more than {MOST} bytes")
+    return found
 
 
 def read_bag(path: Path, rows: int, hints: Hints) -> Iterator[Table]:

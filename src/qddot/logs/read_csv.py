@@ -15,11 +15,11 @@ from typing import TextIO
 import numpy as np
 
 from qddot.errors import InputError
+from qddot.files import LOG_COLUMNS, LOG_LINE
 from qddot.logs.column_names import WORDS, says_quantity, shown, words_of
 from qddot.logs.table import Finding, Table, bad_row
 from qddot.logs.units import is_unit
 
-LONGEST_LINE = 1_000_000
 LONGEST_PREAMBLE = 50  # lines
 FORMULA = ("=", "@")
 COMMENT = ("#", "%", "//")
@@ -67,11 +67,12 @@ class Dialect:
 def read_csv(path: Path, rows: int, repair: bool) -> Iterator[Table]:
     """Blocks of at most `rows` rows. Without a header the columns are called `c0`, `c1`, ..."""
     with opened(path) as file:
-        head = list(islice(iter(lambda: file.readline(LONGEST_LINE), ""), LONGEST_PREAMBLE))
+        every = lines_of(path.name, file)
+        head = list(islice(every, LONGEST_PREAMBLE))
         dialect, start, findings = understood(path.name, head)
         left_out = {name: "text" for i, name in enumerate(dialect.names) if i not in dialect.kept}
         joints = joints_named(dialect, head[start:])
-        lines, row = chain(head[start:], file), 1
+        lines, row = chain(head[start:], every), 1
         while block := list(islice(lines, rows)):
             if len(block) < rows:
                 while block and not block[-1].strip():
@@ -82,6 +83,19 @@ def read_csv(path: Path, rows: int, repair: bool) -> Iterator[Table]:
             row += len(block)
         if row == 1:
             raise InputError(f"{path.name}: a header and no rows")
+
+
+def lines_of(file: str, text: TextIO) -> Iterator[str]:
+    """Line by line, each within the limit: a file without line ends is not a table.
+
+    Raises:
+        InputError: a line over the limit.
+    """
+    most = LOG_LINE.value
+    for number, line in enumerate(iter(lambda: text.readline(most + 1), ""), 1):
+        if len(line) > most:
+            raise InputError(f"{file}: line {number}: {LOG_LINE.over('its length', len(line))}")
+        yield line
 
 
 def opened(path: Path) -> TextIO:
@@ -105,6 +119,9 @@ def understood(file: str, head: list[str]) -> tuple[Dialect, int, list[Finding]]
         raise InputError(f"{file}: empty: a log begins with a line of column names")
     ((delimiter, _),) = Counter(separator(head[i]) for i in text or comments).most_common(1)
     first_row = next((i for i in text if is_row(cells(head[i], delimiter))), None)
+    widest = max((head[i].count(delimiter) + 1 if delimiter else len(head[i].split()) for i in text), default=0)
+    if rule := LOG_COLUMNS.over("number of columns", widest):
+        raise InputError(f"{file}: {rule}")
     header, findings = header_line(head, text, comments, first_row, delimiter), []
     start = header + 1 if header is not None else text[0]
     names = cells(head[header].lstrip("#%/ \t"), delimiter) if header is not None else bare_names(head, first_row, delimiter)

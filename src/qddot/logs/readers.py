@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from qddot.errors import InputError, QddotError
+from qddot.files import NotAFileError, refuse_irregular
 from qddot.logs.column_names import WORDS, parsed_name
 from qddot.logs.read_arrays import read_mat, read_npy, read_npz, read_parquet
 from qddot.logs.read_bags import bag_files, read_bag
@@ -49,9 +51,14 @@ def read(source: Source, rows: int = BLOCK, hints: Hints = NOTHING) -> Iterator[
 
 def read_file(path: Path, rows: int, hints: Hints) -> Iterator[Table]:
     """The rows of one file, or of one folder of a bag."""
-    if not path.exists():
-        raise InputError(f"{path}: no such file")
+    try:
+        os.stat(path)
+    except (OSError, ValueError) as error:
+        missing = isinstance(error, FileNotFoundError)
+        raise InputError(f"{str(path)[:200]}: {'no such file' if missing else f'cannot be read: {error}'[:200]}") from None
     with readable(path):
+        if not path.is_dir():
+            refuse_irregular(path)
         if path.is_dir():
             for file in bag_files(path):
                 yield from read_bag(file, rows, hints)
@@ -83,6 +90,8 @@ def readable(path: Path) -> Iterator[None]:
     """Whatever a library trips over in a damaged file is said of the file."""
     try:
         yield
+    except NotAFileError as error:
+        raise InputError(f"{path.name}: {error}") from None
     except (QddotError, MemoryError, PermissionError):
         raise
     except Exception as error:
