@@ -19,7 +19,7 @@ from qddot.cli import main
 from qddot.compile import c_source
 from qddot.compile.c_export import RESERVED, identifier
 from qddot.compile.c_source import PRECISIONS, c_function
-from qddot.errors import InputError, UnboundSymbolError, UnknownNameError
+from qddot.errors import InputError, ModelValueError, UnboundSymbolError, UnknownNameError
 from qddot.graph.expr import Trace
 from qddot.graph.program import Input, Output, Program
 from qddot.robot import Robot
