@@ -92,7 +92,7 @@ def derivation(name: str, method: str, suffix: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "derivation" + suffix)
         qddot.load(name).derive(method).save(path)
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
 
 
 def fit(name: str) -> str:

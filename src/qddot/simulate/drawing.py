@@ -67,7 +67,7 @@ def animate(motion: Trajectory, path: str | Path | None, fps: float) -> FuncAnim
     if suffix == ".gif":
         film.save(str(path), writer="pillow", fps=int(fps))
     elif suffix == ".html":
-        Path(str(path)).write_text(film.to_jshtml(fps=int(fps)))
+        Path(str(path)).write_text(film.to_jshtml(fps=int(fps)), encoding="utf-8")
     return film
 
 

@@ -108,7 +108,7 @@ class Excitation:
         """Write t, q, qd, qdd, a column a joint (`q_<joint>`), SI units; the numbers read back exactly."""
         names = self.robot.joint_names
         t, *rows = self.sample(rate)
-        with open(path, "w", newline="") as file:
+        with open(path, "w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(["t", *(f"{kind}_{name}" for kind in ("q", "qd", "qdd") for name in names)])
             writer.writerows(np.column_stack([t, *rows]).tolist())
