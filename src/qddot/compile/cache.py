@@ -19,8 +19,9 @@ import hmac
 import os
 import re
 import secrets
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from qddot.files import open_regular
@@ -37,13 +38,16 @@ def directory() -> Path | None:
     asked = os.environ.get(VARIABLE)
     if asked is not None and asked.strip().lower() in ("", "0", "off", "no", "false"):
         return None
-    base = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if os.name == "nt" else None)
     try:
-        if asked:
-            return Path(asked).expanduser()
-        return (Path(base) if base else Path.home() / ".cache") / "qddot"
+        return Path(asked).expanduser() if asked else usual_place(sys.platform, os.environ) / "qddot"
     except RuntimeError:  # no home, or none of that name
         return None
+
+
+def usual_place(system: str, environment: Mapping[str, str]) -> Path:
+    """Where a system keeps what programs can make again."""
+    given = environment.get("XDG_CACHE_HOME") or (environment.get("LOCALAPPDATA") if system == "win32" else None)
+    return Path(given) if given else Path.home() / ("Library/Caches" if system == "darwin" else ".cache")
 
 
 def recall(parts: tuple[str, ...], make: Callable[[], bytes]) -> bytes:
@@ -87,8 +91,8 @@ def seal(secret: bytes, key: str, code: bytes) -> bytes:
 
 
 def is_private(status: os.stat_result) -> bool:
-    """True if no other user could have put code there."""
-    return os.name != "posix" or (status.st_uid == os.getuid() and not status.st_mode & 0o022)
+    """True if no other user could have put code there. Windows has no owners here: a user's folders are closed to others."""
+    return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o022)
 
 
 def keep(folder: Path, path: Path, code: bytes) -> None:
@@ -133,8 +137,10 @@ def entries() -> list[Path]:
 
 
 def clear() -> int:
-    """Delete every entry; returns how many there were."""
-    found = entries()
-    for path in found:
-        path.unlink(missing_ok=True)
-    return len(found)
+    """Delete every entry, but those that Windows keeps because they are in use; returns how many are gone."""
+    gone = 0
+    for path in entries():
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+            gone += 1
+    return gone
