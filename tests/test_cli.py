@@ -15,6 +15,7 @@ from qddot.algorithms.quantities import QUANTITIES
 from qddot.cli import main
 
 DOUBTFUL = """
+convention = "standard"
 [[dh]]
 a = 1
 inertia = {mass = 1, com = [1, 0, 0], tensor = [1, 1, 3]}
@@ -193,12 +194,12 @@ def test_packages_of_a_xacro_file(tmp_path):
 def test_description_warnings_are_plain_lines(doubtful):
     result = call("info", doubtful)
     assert result.exit_code == 0
-    assert result.stderr.startswith(f"warning: {doubtful}:4:")
+    assert f"warning: {doubtful}:5:" in result.stderr
     assert "triangle inequality" in result.stderr
     assert len(result.stderr.splitlines()) == 1
     result = call("info", doubtful, "--strict")
     assert result.exit_code == 1
-    assert result.stderr.startswith(f"Error: {doubtful}:4:")
+    assert result.stderr.startswith(f"Error: {doubtful}:5:")
 
 
 def test_input_warnings_are_plain_lines():

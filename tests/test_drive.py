@@ -70,10 +70,20 @@ def test_motor_side_equals_the_same_drive_given_at_the_joint():
     close(one.potential_energy(Q), other.potential_energy(Q))
 
 
-@pytest.mark.parametrize("name", ["viscous", "coulomb", "damping", "stiffness", "rotor_inertia"])
+@pytest.mark.parametrize("name", ["viscous", "coulomb", "stiffness", "rotor_inertia"])
 def test_negative_values_are_refused(name):
     with pytest.raises(ValueError, match=rf"drive {name}='-0\.1': .* not negative"):
         Drive(**{name: -0.1})
+
+
+def test_a_negative_damping_feeds_energy_and_says_so():
+    with pytest.warns(qddot.ModelWarning, match="joint 'joint1': a negative damping of -0.1: the joint gains energy by moving"):
+        robot = arm(Drive(damping=-0.1))
+    with pytest.raises(qddot.ModelValueError, match="a negative damping"):
+        arm(Drive(damping=-0.1), strict=True)
+    with pytest.warns(qddot.ModelWarning, match="negative damping of 'joint1' feeds energy"):
+        motion = robot.with_gravity((0, 0, 0)).simulate([0, 0], [0.1, 0], 0.5)
+    assert (np.diff(motion.energy) > 0).all()
 
 
 @pytest.mark.parametrize(

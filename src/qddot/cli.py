@@ -450,7 +450,7 @@ def explore(robot: str, output: str | None, **how: Any) -> None:
     qddot explore panda.urdf -o panda.html
     """
     with plainly():
-        found, values = qddot.load(robot, **how), symbol_values(robot)
+        found, values = qddot.load(robot, **how), symbol_values(robot) if isinstance(robot, str) else {}
         letters = qddot.load(robot, symbolic=True, **how) if values else found
         used = {name: x for name, x in values.items() if name in map(str, letters.symbols)}
         page = letters.explore(output, values=used) if used else found.explore(output)

@@ -36,7 +36,10 @@ class ModelError(QddotError, ValueError):
         element: what is wrong, for example `joint 'elbow' > limit`.
         attribute: the attribute or key, for example `lower`.
         text: its value as written.
+        fix: what to do about it, with which the message ends.
     """
+
+    usual_fix = "correct the description"
 
     def __init__(
         self,
@@ -48,6 +51,7 @@ class ModelError(QddotError, ValueError):
         text: str | None = None,
         fix: str = "",
     ) -> None:
+        fix = fix or self.usual_fix
         self.place = place or Place()
         self.file, self.line, self.column = self.place
         self.element, self.attribute, self.text, self.rule, self.fix = element, attribute, text, rule, fix
@@ -57,29 +61,43 @@ class ModelError(QddotError, ValueError):
 class ModelSyntaxError(ModelError):
     """The file is not well-formed XML, TOML, JSON or YAML."""
 
+    usual_fix = "correct the file at this place"
+
 
 class ModelFormatError(ModelError):
     """The file is well-formed but not a robot description we know."""
+
+    usual_fix = "give a URDF, xacro, MJCF, or a file of qddot's own schema"
 
 
 class ModelValueError(ModelError):
     """A number, name or type in the description breaks a rule."""
 
+    usual_fix = "correct it there"
+
 
 class ModelStructureError(ModelError):
     """Links and joints do not form one tree."""
+
+    usual_fix = "connect every link but one to one parent, by one joint"
 
 
 class ModelReferenceError(ModelError):
     """A name refers to something that does not exist."""
 
+    usual_fix = "name something that is there"
+
 
 class ModelSecurityError(ModelError):
     """The description asks for something no description may ask for (entities, absolute paths, code)."""
 
+    usual_fix = "remove it from the description"
+
 
 class ModelLimitError(ModelError):
     """The description is larger than the limit that protects the reader."""
+
+    usual_fix = "make it smaller"
 
 
 class UnboundSymbolError(QddotError, ValueError):

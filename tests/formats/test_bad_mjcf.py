@@ -46,6 +46,8 @@ def test_reference_case(case, strict):
             with pytest.raises(getattr(errors, re.match(r"\w+", expected)[0])) as info:
                 qddot.load(BAD / case["file"], strict=strict)
             messages = [str(info.value)]
+            assert info.value.fix
+            assert messages[0].endswith(f"({info.value.fix})")
             assert info.value.line == 1
     assert any(case["file"] + ":1" in m for m in messages)
 
@@ -53,7 +55,6 @@ def test_reference_case(case, strict):
 @pytest.mark.parametrize(
     ("body", "rest", "head", "line", "message"),
     [
-        (f'<joint damping="-1"/>{I}', "", "", 4, "viscous='-1.0': friction, stiffness and inertia are not negative"),
         (f'<joint ref="nan"/>{I}', "", "", 4, "joint ref='nan': 'nan' is not finite"),
         (f'<joint ref="1e400"/>{I}', "", "", 4, "'1e400' is not finite in double precision"),
         ("<joint/>", "", "", 3, "body 'b': mass and inertia of moving bodies must be larger"),
@@ -132,6 +133,50 @@ def test_not_mjcf(tmp_path, data, message):
     (tmp_path / "a.xml").write_bytes(data)
     with pytest.raises(ModelError, match=message):
         qddot.load(tmp_path / "a.xml")
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (f'<joint damping="-1"/>{I}', "a negative damping of -1"),
+        ('<joint/><inertial pos="0 0 0" mass="1" diaginertia="1 0.1 0.1"/>', "triangle inequality"),
+        ('<joint/><inertial pos="0 0 0" mass="1" diaginertia="0.1 -0.1 0.1"/>', "not positive semi-definite"),
+        ('<joint/><inertial pos="0 0 0" mass="1" fullinertia="0.1 0.1 0.1 0.2 0 0"/>', "not positive semi-definite"),
+        ('<joint/><inertial pos="0 0 0" mass="0" diaginertia="0.1 0.1 0.1"/>', "without mass"),
+    ],
+)
+def test_strict_refuses_what_it_refuses_in_a_urdf(tmp_path, body, words):
+    with pytest.warns(ModelWarning, match=rf"robot.xml:\d+:.*{words}"):
+        load(tmp_path, body)
+    with pytest.raises(qddot.ModelValueError, match=rf"robot.xml:\d+:.*{words}") as info:
+        load(tmp_path, body, strict=True)
+    assert info.value.fix
+
+
+def test_an_inertia_that_makes_the_mass_matrix_indefinite_is_refused(tmp_path):
+    with pytest.raises(qddot.ModelValueError, match="the mass matrix is not positive definite"):
+        load(tmp_path, '<joint axis="0 0 1"/><inertial pos="0 0 0" mass="1" diaginertia="0.1 0.1 -0.1"/>')
+
+
+@pytest.mark.parametrize(
+    ("rest", "attribute"),
+    [
+        ('<actuator><motor joint="elbow"/></actuator>', "joint"),
+        ('<equality><connect body1="elbow" body2="b" anchor="0 0 0"/></equality>', "body1"),
+        ('<equality><joint joint1="elbow"/></equality>', "joint1"),
+        ('<tendon><fixed><joint joint="elbow" coef="1"/></fixed></tendon>', "joint"),
+    ],
+)
+def test_a_name_that_is_not_there_is_a_reference_with_near_matches(tmp_path, rest, attribute):
+    body = f'<joint name="elbow1"/>{I}<body name="elbow2">{I}</body>'
+    with pytest.raises(qddot.ModelReferenceError, match=r"robot.xml:7:.*\(did you mean 'elbow[12]'\?\)$") as info:
+        load(tmp_path, body, rest)
+    assert (info.value.attribute, info.value.text) == (attribute, "elbow")
+
+
+def test_plugins_are_refused_as_code_from_elsewhere(tmp_path):
+    with pytest.raises(qddot.ModelSecurityError, match="plugin"):
+        load(tmp_path, f"<joint/>{I}", '<extension><plugin plugin="mujoco.elasticity.cable"/></extension>')
 
 
 # what a model here cannot hold ----------------------------------------------------------------------------------------

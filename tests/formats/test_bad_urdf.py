@@ -12,6 +12,7 @@ from qddot import errors
 from qddot.errors import ModelError, ModelLimitError, ModelReferenceError, ModelStructureError, ModelSyntaxError, ModelValueError
 from qddot.formats import xml_tree
 from qddot.formats.urdf import parse_urdf, read_urdf
+from qddot.model.inertia import Inertia
 
 BAD = Path(__file__).parents[2].parent / "shared" / "reference" / "bad"
 CASES = [
@@ -69,6 +70,8 @@ def test_reference_case(case, strict):
             with pytest.raises(getattr(errors, re.match(r"\w+", expected)[0])) as info:
                 read_urdf(BAD / case["file"], strict=strict)
             messages = [str(info.value)]
+            assert info.value.fix
+            assert messages[0].endswith(f"({info.value.fix})")
             assert info.value.file == str(BAD / case["file"])
             assert info.value.line == LINES.get(case["id"], info.value.line)
             assert info.value.line >= 1
@@ -222,7 +225,6 @@ def test_decimal_numbers(word, value):
         (' iyz="0"', "", ModelValueError, 7, "inertia iyz: the attribute 'iyz' is missing"),
         ('xyz="0 0 1"', 'xyz="0,0,1"', ModelValueError, 13, "separate numbers by spaces"),
         ('xyz="0 0 1"', "", ModelValueError, 13, "axis xyz: the attribute 'xyz' is missing"),
-        ('damping="1"', 'damping="-1"', ModelValueError, 15, "joint 'j1' > dynamics damping='-1': friction is not negative"),
         ('friction="1"', 'friction="-1"', ModelValueError, 15, "dynamics friction='-1': friction is not negative"),
         ('velocity="5"', 'velocity="-5"', ModelValueError, 14, "limit velocity='-5': a limit is not negative"),
         ('lower="-1"', 'lower="1.5"', ModelValueError, 14, "the lower limit 1.5 is above the upper 1"),
@@ -242,6 +244,60 @@ def test_one_thing_wrong(old, new, error, line, words):
         parse_urdf(GOOD.replace(old, new, 1).encode(), "a.urdf")
     assert type(info.value) is error
     assert (info.value.file, info.value.line) == ("a.urdf", line)
+
+
+DOUBTS = [  # what is kept with a warning, and refused when strict
+    ('damping="1"', 'damping="-1"', 9, "joint 'j1': a negative damping of -1"),
+    (LIMIT, '<limit effort="10" velocity="5"/>', 9, "it has no limits of position"),
+    ('izz="0.01"', 'izz="0.03"', 4, "triangle inequality"),
+    ('ixx="0.01"', 'ixx="-0.01"', 4, "not positive semi-definite"),
+    ('<origin xyz="0 0 0.2" rpy="0 0 0"/>', '<origin xyz="0 0 0.2"/><origin xyz="0 0 0.3"/>', 12, "a second <origin> that differs"),
+    ("</link>", '<visual><geometry><mesh filename="/a.stl"/></geometry></visual></link>', 8, "an absolute path"),
+]
+REPORTS = [  # what only ever warns
+    ('<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/>', "", 4, "the mass is taken as a point"),
+    ('lower="-1" upper="1"', 'lower="-180" upper="180"', 9, "this is 28.6 turns: are these degrees?"),
+    ('ixx="0.01" iyy="0.01" izz="0.01"', 'ixx="12100" iyy="12100" izz="12100"', 4, "a body of 110 m .*millimetres"),
+    ('<origin xyz="0 0 0.1" rpy="0 0 0"/>', '<origin xyz="0 0 100"/>', 4, "a body of 100 m .*millimetres"),
+    ("<axis", '<foo:axis xyz="1 0 0"/><axis', 13, "<foo:axis> is of another namespace and is ignored"),
+    ("</robot>", '<foo:link name="x"/></robot>', 17, "<foo:link> is of another namespace and is ignored"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "line", "words"), DOUBTS + REPORTS)
+def test_what_is_kept_is_reported_with_a_fix(old, new, line, words):
+    assert old in GOOD
+    data = GOOD.replace(old, new, 1).encode()
+    with pytest.warns(errors.ModelWarning, match=rf"a\.urdf:{line}:\d+: .*{words}.*\(.+\)$"):
+        parse_urdf(data, "a.urdf")
+
+
+@pytest.mark.parametrize(("old", "new", "line", "words"), DOUBTS)
+def test_what_strict_refuses(old, new, line, words):
+    with pytest.raises(ModelError, match=words) as info:
+        parse_urdf(GOOD.replace(old, new, 1).encode(), "a.urdf", strict=True)
+    assert info.value.line == line
+    assert info.value.fix
+
+
+@pytest.mark.parametrize(("old", "new", "line", "words"), REPORTS)
+def test_what_strict_keeps(old, new, line, words):
+    with pytest.warns(errors.ModelWarning, match=words):
+        parse_urdf(GOOD.replace(old, new, 1).encode(), "a.urdf", strict=True)
+
+
+def test_a_point_mass_is_one():
+    inertia = '<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/>'
+    body = parse_urdf(GOOD.replace(inertia, "").encode(), "a.urdf").links[1].inertia
+    assert body == Inertia.point(1.0, (0.0, 0.0, 0.1))
+
+
+@pytest.mark.parametrize("character", "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+@pytest.mark.parametrize("name", ['name="l1"', 'name="j1"', 'name="r"'])
+def test_names_that_change_the_direction_of_writing_are_refused(name, character):
+    with pytest.raises(ModelValueError, match="changes the direction of writing") as info:
+        parse_urdf(GOOD.replace(name, f'{name[:-1]}{character}"', 1).encode(), "a.urdf")
+    assert info.value.line in (2, 4, 9)
 
 
 def test_a_doubtful_inertia_is_reported_where_it_stands():

@@ -7,6 +7,7 @@ import sympy
 from scipy.linalg import expm
 
 from qddot.errors import ModelStructureError, ModelValueError, ModelWarning
+from qddot.formats import load_model
 from qddot.formats.tables import DHRow, dh_model, inertia_from_spatial_matrix, screws_model
 from qddot.model.description import Limits, Mimic
 from qddot.model.drive import Drive
@@ -179,11 +180,27 @@ def test_a_pitch_that_cancels_is_none():
     assert joint.kind == "revolute"
 
 
-def test_a_bare_table_is_kinematics_even_when_strict():
+def test_a_table_without_inertias_is_kinematics_but_not_when_strict():
     with pytest.warns(ModelWarning, match="massless"):
+        dh_model([(1, 0, 0, 0)])
+    with pytest.raises(ModelValueError, match="massless"):
         dh_model([(1, 0, 0, 0)], strict=True)
+    with pytest.raises(ModelValueError, match="no link has inertia"):
+        dh_model([(1, 0, 0, 0)] * 2, strict=True)
+    with pytest.warns(ModelWarning, match="massless"):  # screws alone are kinematics
+        screws_model([[0, 0, 1, 0, 0, 0]], strict=True)
     with pytest.raises(ModelValueError, match="massless"):
         dh_model([(1, 0, 0, 0)] * 2, inertias=[Inertia(1.0), None], strict=True)
+
+
+def test_a_table_without_its_convention_is_read_as_standard_and_says_so(tmp_path):
+    rows = [(0.3, 0.4, 0.5, 0.6)]
+    with pytest.warns(ModelWarning, match=r"dh: no convention is given: the table is read as standard DH \(say convention"):
+        assert dh_model(rows).joints == dh_model(rows, convention="standard").joints
+    path = tmp_path / "arm.toml"
+    path.write_text("\ndh = [[0.3, 0.4, 0.5, 0.6]]")
+    with pytest.warns(ModelWarning, match=r"arm.toml:2:6: dh: no convention is given"):
+        assert load_model(path).joints == dh_model(rows).joints
 
 
 # screws -------------------------------------------------------------------------------------------------------------------------

@@ -203,8 +203,9 @@ class _Reader:
         """Armature, damping, dry friction and spring, as far as they are terms of ours (see `mjcf_rest` for the others)."""
         model, dof, kind = self.model, self.model.jnt_dofadr[i], self.model.jnt_type[i]
         armature, damping = self.motors.reflected(i)
+        viscous = 0.0 if self.compiled.is_off("DAMPER", "PASSIVE") else float(model.dof_damping[dof]) + damping
         values = {
-            "viscous": 0.0 if self.compiled.is_off("DAMPER", "PASSIVE") else float(model.dof_damping[dof]) + damping,
+            "viscous" if viscous >= 0 else "damping": viscous,  # a negative one is kept and reported
             "rotor_inertia": 0.0 if kind == FREE else float(model.dof_armature[dof]) + armature,
             "coulomb": 0.0 if kind == FREE or self.compiled.is_off("FRICTIONLOSS") else float(model.dof_frictionloss[dof]),
         }

@@ -17,7 +17,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from qddot.errors import ModelError, ModelReferenceError, ModelStructureError, ModelValueError, Place, missing_extra
+from qddot.errors import ModelError, ModelReferenceError, ModelStructureError, ModelValueError, Place, missing_extra, near_matches
 from qddot.formats.mesh_paths import forbidden, report_missing
 from qddot.formats.mjcf_text import Source, found, read_source
 from qddot.formats.reach import Reach, Refused
@@ -30,6 +30,7 @@ from qddot.model.spatial import Mat, Transform, Vec, diagonal, symmetric
 
 UNNEEDED = ("textures", "materials", "skins", "sensors", "pairs", "excludes")
 STRUCTURE = ("repeated name", "top level")
+UNKNOWN = re.compile(r"unknown (?:transmission target|element|default class name) '([^']*)'|'([^']*)' not found")
 ADVICE = {
     "mass and inertia of moving bodies": "give it a <geom>, or an <inertial> with mass",
     "opening file": "give the body an <inertial>: then its meshes are not needed",
@@ -124,14 +125,26 @@ def _refusal(message: str, source: Source) -> ModelError:
         element = next((x for x in source.lines if Path(x.attributes.get("file", "")).name == Path(opened[1]).name), None)
     attribute = wrong[1] if wrong else "file" if opened and element else ""
     kind = ModelStructureError if any(part in rule for part in STRUCTURE) else ModelReferenceError if opened else ModelValueError
+    fix = next((advice for part, advice in ADVICE.items() if part in rule), "")
+    if (unknown := UNKNOWN.search(rule)) and element is not None:
+        name = unknown[1] or unknown[2] or ""
+        attribute = next((key for key, value in element.attributes.items() if value == name), "")
+        kind, fix = ModelReferenceError, near_matches(name, _named_in(source, attribute.rstrip("12")))
     return kind(
         rule,
         place=element.place if element else Place(source.file, 1),
         element=element.path if element else "",
         attribute=attribute,
         text=element.attributes.get(attribute) if element else None,
-        fix=next((advice for part, advice in ADVICE.items() if part in rule), ""),
+        fix=fix,
     )
+
+
+def _named_in(source: Source, attribute: str) -> list[str]:
+    """The names that an attribute such as `joint` or `class` may refer to."""
+    if "class" in attribute:
+        return [x.attributes["class"] for x in source.lines if x.tag == "default" and "class" in x.attributes]
+    return [x.attributes["name"] for x in source.lines if x.tag == attribute and "name" in x.attributes]
 
 
 # before it compiles ---------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from qddot.model.spatial import Motion, Transform, Vec
 Matrix = Sequence[Sequence[Scalar]] | np.ndarray | Transform
 
 CONVENTIONS = ("standard", "modified")
+CONVENTION_FIX = 'say convention = "standard", or "modified" for Craig\'s'
 TYPES = {"revolute": "revolute", "R": "revolute", "prismatic": "prismatic", "P": "prismatic"}
 NO_TURN = 1e-9  # |w| below this part of |v| is rounding noise of a slider
 NO_PITCH = 1e-12  # the same for the pitch of a hinge
@@ -88,7 +89,7 @@ class Parts:
 def dh_model(
     rows: Sequence[Sequence[Scalar] | Mapping[str, Any] | DHRow],
     *,
-    convention: str = "standard",
+    convention: str | None = None,
     name: str = "robot",
     inertias: Sequence[Inertia | None] | None = None,
     drives: Sequence[Drive | None] | None = None,
@@ -109,7 +110,7 @@ def dh_model(
         rows: `(a, alpha, d, theta)`, or a mapping with these keys and `type` (`"revolute"` or `"prismatic"`, short `"R"`, `"P"`);
             what a mapping leaves out is zero.
         convention: `"standard"`: link frame i is `Rz(theta) Tz(d) Tx(a) Rx(alpha)` from frame i-1, at the far end of its link;
-            `"modified"` (Craig): `Rx(alpha) Tx(a) Rz(theta) Tz(d)`, at the near end.
+            `"modified"` (Craig): `Rx(alpha) Tx(a) Rz(theta) Tz(d)`, at the near end. None: standard, with a warning.
         inertias: of each link in its DH frame.
         limits: of each joint: `Limits`, or (lower, upper) in rad or m.
         mimics: of each joint: `Mimic`, or the name of the joint to follow, or (joint, multiplier, offset).
@@ -120,6 +121,9 @@ def dh_model(
         ModelValueError: a number that is not finite, an unknown convention or joint type, a row of the wrong length, a wrong type.
         ModelStructureError: no rows, or a list whose length is not that of the table.
     """
+    if convention is None:
+        warn("no convention is given: the table is read as standard DH", element="dh", fix=CONVENTION_FIX)
+        convention = "standard"
     if convention not in CONVENTIONS:
         raise ModelValueError(
             "unknown convention",
@@ -191,7 +195,8 @@ def screws_model(
     if tool_pose is not None and steps:
         last = parts.get("link_names", -1, f"link{len(steps)}")
         frames = [*frames, Frame("tool", last, snapped(before.inverse @ tool_pose))]
-    return _serial(name, steps, parts, frames, Link(base, base_inertia), gravity, strict)
+    kinematic = not any(inertias or ()) and base_inertia is None  # bare screws make no claim about mass, so none can be wrong
+    return _serial(name, steps, parts, frames, Link(base, base_inertia), gravity, strict and not kinematic)
 
 
 def inertia_from_spatial_matrix(G: Sequence[Sequence[float]] | Sequence[float] | np.ndarray) -> Inertia:
@@ -365,5 +370,4 @@ def _serial(
             )
         )
         links.append(link)
-    kinematic = all(link.inertia is None for link in links)  # a bare table is no claim about mass, so none can be wrong
-    return Model(name, links, joints, frames, gravity, strict=strict and not kinematic)
+    return Model(name, links, joints, frames, gravity, strict=strict)

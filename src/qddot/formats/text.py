@@ -61,10 +61,11 @@ from qddot.formats.keys import ORIGIN, POSE, Keys
 from qddot.formats.reach import Reach
 from qddot.formats.source import Description
 from qddot.formats.subject import Subject
-from qddot.formats.tables import CONVENTIONS, DHRow, Screw, dh_model, screws_model
+from qddot.formats.tables import CONVENTION_FIX, CONVENTIONS, DHRow, Screw, dh_model, screws_model
 from qddot.formats.text_constraints import read_constraints
 from qddot.formats.text_drives import read_drive, read_transmissions
 from qddot.formats.text_inertia import read_inertia
+from qddot.model.check import warn
 from qddot.model.description import Frame, Limits, Mimic
 from qddot.model.model import GRAVITY, Model
 from qddot.model.scalar import Scalar
@@ -217,6 +218,9 @@ def _check_symbol(subject: Subject, attribute: str, name: Any) -> None:
 
 
 def _dh(top: Keys, **given: Any) -> Model:
+    if "convention" not in top:
+        rule, place = "no convention is given: the table is read as standard DH", top.get("dh").place
+        warn(rule, place=place, element="dh", fix=CONVENTION_FIX)
     convention = top.text("convention", "standard")
     if convention not in CONVENTIONS:
         raise top.error("unknown convention", "convention", near_matches(convention, CONVENTIONS))

@@ -11,7 +11,6 @@ from __future__ import annotations
 import difflib
 import math
 import sys
-import unicodedata
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +23,7 @@ from qddot.formats.reach import Reach, Refused
 from qddot.formats.subject import Subject
 from qddot.formats.urdf_visuals import colors_of, visuals_of
 from qddot.formats.xml_tree import Element, parse_xml, read_bytes
-from qddot.model.check import MAX_LINKS, check_names, doubt, warn
+from qddot.model.check import MAX_LINKS, check_names, doubt, unprintable, warn
 from qddot.model.description import Joint, Limits, Link, Mimic, Visual
 from qddot.model.drive import NUMBERS as DRIVE_NUMBERS
 from qddot.model.drive import Drive
@@ -100,7 +99,7 @@ def robot_of(root: Element, stem: str, reach: Reach, *, strict: bool = False, gr
     name = _robot_name(root, stem)
     links = _links(root, strict)
     joints = [_joint(joint, strict) for joint in root.all("joint")]
-    _report_unlimited([joint for joint in root.all("joint") if _lacks_limits(joint)])
+    _report_unlimited([joint for joint in root.all("joint") if _lacks_limits(joint)], strict)
     drawn = (e for part in root.children if part.tag in ("link", "material") for e in part.walk())
     check_mesh_paths((e for e in drawn if e.tag in ("mesh", "texture")), reach, strict)
     links = [replace(link, visuals=shapes) for link, shapes in zip(links, _visuals(root, reach))]
@@ -144,7 +143,10 @@ def _check_places(root: Element) -> None:
                     element=child.path,
                     fix="move it under <robot>",
                 )
-            if child.tag in structural:
+            if ":" in child.tag:
+                rule = f"<{child.tag}> is of another namespace and is ignored"
+                warn(rule, place=child.place, element=child.path, fix=f"write <{child.tag.partition(':')[2]}> if URDF is meant")
+            elif child.tag in structural:
                 warn(f"<{child.tag}> has no meaning in <{parent.tag}> and is ignored", place=child.place, element=child.path)
             elif close := difflib.get_close_matches(child.tag.lower(), BELONG[parent.tag], n=1, cutoff=0.6):
                 warn(
@@ -160,8 +162,8 @@ def _robot_name(root: Element, stem: str) -> str:
     if not name:
         name = stem
         warn(f"the robot has no name; it is called {name!r}", place=root.place, element="robot", fix="give <robot> a name")
-    if any(unicodedata.category(c) == "Cc" for c in name):
-        raise root.wrong("name", "a name holds a control character", fix="remove it")
+    if fault := unprintable(name):
+        raise root.wrong("name", fault, fix="remove it")
     return name
 
 
@@ -204,13 +206,18 @@ def _visuals(root: Element, reach: Reach) -> list[tuple[Visual, ...]]:
 
 def _inertia(inertial: Element, strict: bool) -> Inertia:
     """In the link's axes about the centre of mass: the inertial frame may be turned."""
-    mass, inertia = inertial.need("mass"), inertial.need("inertia")
+    mass, inertia = inertial.need("mass"), inertial.one("inertia")
     mass.report_unknown_attributes(("value",))
-    inertia.report_unknown_attributes(MOMENTS)
     value = mass.number("value")
     if value < 0:
         raise mass.wrong("value", "a mass is not negative", fix="give its magnitude")
-    body = Inertia(value, tensor=[inertia.number(key) for key in MOMENTS])
+    if inertia is None:
+        rule = "<inertia> is missing: the mass is taken as a point"
+        warn(rule, place=inertial.place, element=inertial.path, fix="add <inertia ixx=... />")
+        body = Inertia.point(value)
+    else:
+        inertia.report_unknown_attributes(MOMENTS)
+        body = Inertia(value, tensor=[inertia.number(key) for key in MOMENTS])
     return Subject(inertial.path, inertial.place).made(body.moved, _origin(inertial, strict))  # in which numbers may overflow
 
 
@@ -318,10 +325,11 @@ def _lacks_limits(joint: Element) -> bool:
     return _kind(joint) in BOUNDED and not (limit and {"lower", "upper"} & limit.attributes.keys())
 
 
-def _report_unlimited(joints: list[Element]) -> None:
+def _report_unlimited(joints: list[Element], strict: bool) -> None:
     if joints:
         more = f", nor have {len(joints) - 1} more" if len(joints) > 1 else ""
-        warn(f"it has no limits of position{more}; they are taken as infinite", place=joints[0].place, element=joints[0].path)
+        rule = f"it has no limits of position{more}; they are taken as infinite"
+        doubt(rule, strict, place=joints[0].place, element=joints[0].path, fix="add <limit lower= upper= />, or type continuous")
 
 
 def _mimic(element: Element) -> Mimic | None:
@@ -350,7 +358,8 @@ def _drive(element: Element) -> Drive | None:
 def _friction(dynamics: Element) -> Drive | None:
     dynamics.report_near_misses(("damping", "friction"))
     damping, friction = (dynamics.number(key, 0.0) for key in ("damping", "friction"))
-    for key, value in (("damping", damping), ("friction", friction)):
-        if value < 0:
-            raise dynamics.wrong(key, "friction is not negative", fix="give its magnitude")
+    if friction < 0:
+        raise dynamics.wrong("friction", "friction is not negative", fix="give its magnitude")
+    if damping < 0:  # kept and reported: see `check_physics`
+        return Drive(damping=damping, coulomb=friction)
     return Drive(viscous=damping, coulomb=friction) if damping or friction else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import unicodedata
 import warnings
@@ -19,6 +20,7 @@ from qddot.errors import (
     stacklevel_outside,
 )
 from qddot.model.description import Frame, Joint, Link, Mimic
+from qddot.model.inertia import Inertia
 from qddot.model.joints import KINDS, SINGLE
 from qddot.model.pose import ROTATION_TOLERANCE, rotation_error
 from qddot.model.scalar import is_symbolic, is_zero
@@ -26,6 +28,10 @@ from qddot.model.scalar import is_symbolic, is_zero
 MAX_LINKS = 10_000
 MAX_NAME = 1024
 HUGE_MASS = 1e9
+HUGE_BODY = 10.0  # m, radius of gyration or distance of the centre of mass: of millimetres read as metres
+TURNS = 4 * math.pi  # rad, a limit beyond may be in degrees ...
+DEGREES = 1000.0  # ... and one beyond this stands for none
+REDIRECTING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}  # classes of Unicode characters
 
 
 def warn(rule: str, *, place: Place | None = None, element: str = "", text: str | None = None, fix: str = "") -> None:
@@ -63,11 +69,10 @@ def check_names(kind: str, things: Sequence[Link | Joint | Frame]) -> None:
         if not name:
             raise ModelValueError("the name is empty", place=place, element=kind, attribute="name", text=name, fix="give it a name")
         if len(name) > MAX_NAME:
-            raise ModelLimitError(f"name length {len(name)} is over the limit of {MAX_NAME}", place=place, element=kind)
-        if any(unicodedata.category(c) == "Cc" for c in name):
-            raise ModelValueError(
-                "a name holds a control character", place=place, element=kind, attribute="name", text=name, fix="remove it"
-            )
+            rule = f"name length {len(name)} is over the limit of {MAX_NAME}"
+            raise ModelLimitError(rule, place=place, element=kind, fix="give a shorter one")
+        if fault := unprintable(name):
+            raise ModelValueError(fault, place=place, element=kind, attribute="name", text=name, fix="remove it")
         if name in seen:
             raise ModelStructureError(
                 f"two {kind}s have the name {name!r}: first at {seen[name] or 'an earlier place'}",
@@ -76,13 +81,22 @@ def check_names(kind: str, things: Sequence[Link | Joint | Frame]) -> None:
                 fix="rename one",
             )
         if name != name.strip():
-            warn("the name begins or ends with a space", place=place, element=kind, text=name)
+            warn("the name begins or ends with a space", place=place, element=kind, text=name, fix="remove it")
         if any(unicodedata.category(c) == "Cf" for c in name):
-            warn("the name holds an invisible character", place=place, element=kind, text=name)
+            warn("the name holds an invisible character", place=place, element=kind, text=name, fix="remove it")
         look = unicodedata.normalize("NFKC", "".join(c for c in name if unicodedata.category(c) != "Cf"))
         if folded.setdefault(look, name) != name:
-            warn(f"confusable names: it looks like {folded[look]!r}", place=place, element=kind, text=name)
+            warn(f"confusable names: it looks like {folded[look]!r}", place=place, element=kind, text=name, fix="rename one")
         seen[name] = place
+
+
+def unprintable(name: str) -> str:
+    """Why a name cannot be shown as it is, empty if it can: a line break ends a comment, a turned direction hides what follows."""
+    if any(unicodedata.category(c) == "Cc" for c in name):
+        return "a name holds a control character"
+    if any(unicodedata.bidirectional(c) in REDIRECTING for c in name):
+        return "a name holds a character that changes the direction of writing"
+    return ""
 
 
 def check_tree(links: Sequence[Link], joints: Sequence[Joint]) -> str:
@@ -190,10 +204,16 @@ def check_joint(joint: Joint) -> None:
             element=element,
             fix="swap them",
         )
+    turned = [x for x in (joint.limits.lower, joint.limits.upper) if TURNS < abs(x) <= DEGREES]
+    if joint.kind in ("revolute", "helical") and turned:
+        rule = f"limits are in radians, and this is {abs(turned[-1]) / (2 * math.pi):.3g} turns: are these degrees?"
+        text = f"{joint.limits.lower:g} {joint.limits.upper:g}"
+        warn(rule, place=joint.place, element=f"{element} > limits", text=text, fix="give radians")
     for name in ("velocity", "effort"):
         value = getattr(joint.limits, name)
         if value < 0:
-            raise ModelValueError("a limit is not negative", place=joint.place, element=element, attribute=name, text=f"{value:g}")
+            where = {"place": joint.place, "element": element, "attribute": name, "text": f"{value:g}"}
+            raise ModelValueError("a limit is not negative", **where, fix="give its magnitude")
     if (joint.kind == "helical") != (not is_zero(joint.pitch)):
         rule = "a helical joint needs a pitch" if joint.kind == "helical" else f"a {joint.kind} joint has no pitch"
         raise ModelValueError(rule, place=joint.place, element=element, attribute="pitch", text=str(joint.pitch))
@@ -275,9 +295,7 @@ def check_physics(links: Sequence[Link], joints: Sequence[Joint], strict: bool) 
     doubtful = []
 
     def report(rule: str, link: Link, fix: str) -> None:
-        if strict:
-            raise ModelValueError(rule, place=link.place, element=f"link {link.name!r} > inertial", fix=fix)
-        warn(rule, place=link.place, element=f"link {link.name!r}", fix=f"kept; {fix}")
+        doubt(rule, strict, place=link.place, element=f"link {link.name!r}{' > inertial' * strict}", fix=fix)
 
     for link in links:
         if link.inertia is None or link.inertia.is_symbolic:
@@ -290,12 +308,21 @@ def check_physics(links: Sequence[Link], joints: Sequence[Joint], strict: bool) 
                 element=f"link {link.name!r} > inertial",
                 attribute="mass",
                 text=f"{mass:g}",
+                fix="give its magnitude",
             )
         if reason := link.inertia.inconsistency():
             doubtful.append(link)
             report(reason, link, "correct the numbers")
         if mass > HUGE_MASS or 0 < mass < sys.float_info.min:
-            warn(f"a mass of {mass:g} kg is hardly meant", place=link.place, element=f"link {link.name!r}")
+            warn(f"a mass of {mass:g} kg is hardly meant", place=link.place, element=f"link {link.name!r}", fix="give it in kg")
+        if mass > 0 and (size := extent(link.inertia)) > HUGE_BODY:
+            rule = f"a body of {size:.3g} m (its radius of gyration, or how far its centre of mass is away): are these millimetres?"
+            warn(rule, place=link.place, element=f"link {link.name!r}", fix="give metres and kg m^2")
+    for joint in joints:
+        damping = joint.drive.at_joint.viscous if joint.drive else 0.0
+        if not is_symbolic(damping) and damping < 0:
+            rule = f"a negative damping of {damping:g}: the joint gains energy by moving"
+            doubt(rule, strict, place=joint.place, element=f"joint {joint.name!r}", fix="give its magnitude")
     tips = massless_tips(links, joints)
     if len(tips) > 1 and not any(map(_has_inertia, links)):
         report(f"no link has inertia: the robot's {len(tips)} joints move nothing, only kinematics exists", tips[0], "give it mass")
@@ -305,6 +332,12 @@ def check_physics(links: Sequence[Link], joints: Sequence[Joint], strict: bool) 
             "a massless moving leaf: nothing resists its joint, the mass matrix is singular", link, "give it mass, or fix the joint"
         )
     return doubtful
+
+
+def extent(inertia: Inertia) -> float:
+    """How large a body is, by its numbers, m."""
+    moment = max(abs(inertia.tensor[i][i]) for i in range(3))
+    return max(math.sqrt(moment / inertia.mass), math.hypot(*inertia.com))
 
 
 def massless_tips(links: Sequence[Link], joints: Sequence[Joint]) -> list[Link]:

@@ -28,7 +28,8 @@ class Drive:
         static: what dry friction holds at standstill, N m, in the same forms; not less than `coulomb`, which 0 means.
         stribeck_velocity: speed at which the difference of static and Coulomb friction has halved, rad/s; 0: at once.
         load_friction: friction that grows with the load, as a part of it: a bad gear has 0.3.
-        damping: of a damper, N m s/rad; adds to `viscous`, so it is the motor's where the gear is elastic.
+        damping: of a damper, N m s/rad; adds to `viscous`, so it is the motor's where the gear is elastic. A negative one, which
+            feeds energy, is kept with a warning.
         stiffness: of a spring between the joint's two links, N m/rad.
         rest: joint position where the spring is relaxed, rad; always on the joint side.
         gear_ratio: N, motor turns per joint turn.
@@ -72,7 +73,7 @@ class Drive:
                 continue
             value = _number(field.name, getattr(self, field.name))
             object.__setattr__(self, field.name, value)
-            if field.name not in ("rest", "gear_ratio"):
+            if field.name not in ("rest", "gear_ratio", "damping"):
                 _not_negative(field.name, value)
         if is_zero(self.gear_ratio):
             raise refuse("gear_ratio", self.gear_ratio, "the motor would not turn the joint")
