@@ -82,7 +82,7 @@ def private(path: Path) -> bytes:
     """The content of a file that no other user could have written; nothing of any other."""
     with open_regular(path, getattr(os, "O_NOFOLLOW", 0)) as file:
         status = os.fstat(file.fileno())
-        return file.read(MOST) if is_private(status) and status.st_size <= MOST else b""
+        return file.read(status.st_size) if is_private(status) and status.st_size <= MOST else b""
 
 
 def seal(secret: bytes, key: str, code: bytes) -> bytes:
