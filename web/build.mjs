@@ -27,5 +27,10 @@ const text = `/*!\n${notice.replaceAll("*/", "* /")}*/\n${made.outputFiles[0].te
 if (/<\/script|<!--/i.test(text)) throw new Error("the bundle would end the script element it is put in");
 await writeFile(outfile, text);
 const sheets = ["node_modules/uplot/dist/uPlot.min.css", "src/style.css"];
-const style = await build({ stdin: { contents: sheets.map((x) => `@import "./${x}";`).join("\n"), resolveDir: ".", loader: "css" }, bundle: true, minify: true, write: false });
+const style = await build({
+  stdin: { contents: sheets.map((x) => `@import "./${x}";`).join("\n"), resolveDir: ".", loader: "css" },
+  bundle: true,
+  minify: true,
+  write: false,
+});
 await writeFile(outfile.replace(/\.js$/, ".css"), style.outputFiles[0].text);

@@ -49,7 +49,7 @@ def agrees(page, robot) -> None:
     assert np.abs(np.array(cells(page, "inverse_dynamics")) - tau).max() <= 1e-12 * max(1, np.abs(tau).max())
 
 
-@pytest.mark.parametrize("name", ["two_link", "arm7"])
+@pytest.mark.parametrize("name", ["two_link", pytest.param("arm7", marks=pytest.mark.slow)])
 def test_every_slider_moves_numbers_that_are_the_kernels(opened, name):
     robot = qddot.load(name)
     page, rng = opened(robot), np.random.default_rng(0)
@@ -201,7 +201,7 @@ def test_keys_and_mouse(opened):
     assert moved[1] < -0.02
 
 
-@pytest.mark.parametrize("seed", [1, 6])
+@pytest.mark.parametrize("seed", [1, pytest.param(6, marks=pytest.mark.slow)])
 def test_joints_of_every_type(opened, seed):
     robot = qddot.robot.Robot(random_model(np.random.default_rng(seed), 5, mimic=0.2)).with_floating_base()
     page, rng = opened(robot), np.random.default_rng(0)
@@ -241,6 +241,16 @@ def test_the_font_is_in_the_page(opened):
     page = opened(qddot.load("two_link"))
     page.evaluate("document.fonts.ready.then(() => 0)")
     assert "loaded" in page.evaluate("[...document.fonts].map(f => f.status)")
+
+
+def test_a_notebook_shows_the_page(opened, tmp_path):
+    made = qddot.load("two_link").explore(tmp_path / "arm.html")
+    outer = tmp_path / "notebook.html"
+    outer.write_text(f"<!doctype html><html data-ready data-lens><body>{made._repr_html_()}</body></html>", "utf-8")
+    page = opened(outer)
+    inner = page.frame_locator("iframe")
+    inner.locator("html[data-lens]").wait_for(state="attached", timeout=20_000)
+    assert inner.locator("h1").inner_text() == "two_link"
 
 
 def test_a_motion_plays(opened, tmp_path):

@@ -169,6 +169,18 @@ def test_a_motion_is_in_its_page(stub, tmp_path):
     assert len(data["motion"]["t"]) == len(data["motion"]["tau"]) == 501
 
 
+def test_a_fit_is_in_its_page(stub, tmp_path):
+    pytest.importorskip("cvxpy")
+    from tests.identify.test_verdict import LOG, fitted
+
+    fit = fitted(LOG)
+    motion = json.loads(parts(fit.explore(tmp_path / "fit.html").html)["robot"])["motion"]
+    measured, predicted = (np.array(motion[name]) for name in ("measured", "tau"))
+    assert measured.shape == predicted.shape == np.array(motion["qd"]).shape
+    assert np.linalg.norm(measured - predicted) < 0.1 * np.linalg.norm(measured)
+    assert motion["t"][-1] == pytest.approx(fit.judged.t[-1])
+
+
 def test_what_cannot_be_explored(stub, monkeypatch):
     with pytest.raises(InputError, match="no joints"):
         page(qddot.Builder("stone").robot())

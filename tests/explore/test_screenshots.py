@@ -19,6 +19,7 @@ VIEWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", VIEWS)
 def test_each_view_is_drawn(opened, view, tmp_path):
     name, fragment, how = VIEWS[view]

@@ -3,7 +3,12 @@ import { el } from "./dom";
 import type { Data } from "./model";
 import type { Drive, State } from "./state";
 
-const PLACES: [string, number][] = [["Earth", 9.81], ["Mars", 3.71], ["Moon", 1.62], ["none", 0]];
+const PLACES: [string, number][] = [
+  ["Earth", 9.81],
+  ["Mars", 3.71],
+  ["Moon", 1.62],
+  ["none", 0],
+];
 
 export interface Actions {
   /** Something was set by hand: `v` is the column whose coordinate must stay, in a closed loop. */
@@ -25,7 +30,12 @@ export class Controls {
   private readonly toggles: { input: HTMLInputElement; read(): boolean }[] = [];
   private readonly selects: { select: HTMLSelectElement; read(): string }[] = [];
 
-  constructor(readonly data: Data, readonly state: State, readonly host: HTMLElement, readonly actions: Actions) {
+  constructor(
+    readonly data: Data,
+    readonly state: State,
+    readonly host: HTMLElement,
+    readonly actions: Actions,
+  ) {
     const { coordinates } = data;
     const joints = this.group("Positions q", true);
     coordinates.forEach((x, k) => {
@@ -55,10 +65,13 @@ export class Controls {
     this.world();
     this.drawn();
     host.append(
-      el("div", { class: "buttons" },
+      el(
+        "div",
+        { class: "buttons" },
         el("button", { type: "button", onclick: () => actions.reset(), title: "R" }, "Reset"),
         el("button", { type: "button", onclick: () => actions.fit(), title: "F" }, "Fit view"),
-        el("button", { type: "button", onclick: () => actions.copyPython(), title: "P" }, "Copy as Python")),
+        el("button", { type: "button", onclick: () => actions.copyPython(), title: "P" }, "Copy as Python"),
+      ),
     );
   }
 
@@ -68,9 +81,29 @@ export class Controls {
     return inside;
   }
 
-  private slider(name: string, unit: string, lower: number, upper: number, read: () => number, change: (x: number) => void, label: string): HTMLElement {
-    const input = el("input", { type: "range", min: String(lower), max: String(upper), step: "any", "aria-label": `${label}, ${unit}` });
-    const box = el("input", { type: "text", inputMode: "decimal", "aria-label": `${label} as a number, ${unit}`, class: "number", spellcheck: false });
+  private slider(
+    name: string,
+    unit: string,
+    lower: number,
+    upper: number,
+    read: () => number,
+    change: (x: number) => void,
+    label: string,
+  ): HTMLElement {
+    const input = el("input", {
+      type: "range",
+      min: String(lower),
+      max: String(upper),
+      step: "any",
+      "aria-label": `${label}, ${unit}`,
+    });
+    const box = el("input", {
+      type: "text",
+      inputMode: "decimal",
+      "aria-label": `${label} as a number, ${unit}`,
+      class: "number",
+      spellcheck: false,
+    });
     input.addEventListener("input", () => change(input.valueAsNumber));
     box.addEventListener("change", () => {
       const value = Number(box.value.replace("−", "-"));
@@ -78,51 +111,147 @@ export class Controls {
       else this.update();
     });
     this.sliders.push({ input, box, read });
-    return el("div", { class: "slider" }, el("span", { class: "name", title: label }, name), input, box, el("span", { class: "unit" }, unit));
+    return el(
+      "div",
+      { class: "slider" },
+      el("span", { class: "name", title: label }, name),
+      input,
+      box,
+      el("span", { class: "unit" }, unit),
+    );
   }
 
   private world(): void {
-    const { state, actions, data } = this, { world } = state;
+    const { state, actions, data } = this,
+      { world } = state;
     const inside = this.group("World", true);
-    const size = Math.hypot(...data.gravity), down = size ? data.gravity.map((x) => x / size) : data.up.map((x) => -x);
+    const size = Math.hypot(...data.gravity),
+      down = size ? data.gravity.map((x) => x / size) : data.up.map((x) => -x);
     const buttons = PLACES.map(([name, value]) => {
-      const button = el("button", { type: "button", "aria-pressed": "false", "data-value": value, onclick: () => {
-        world.gravity = name === "Earth" && size ? [...data.gravity] : down.map((x) => x * value);
-        actions.edited();
-      } }, name);
+      const button = el(
+        "button",
+        {
+          type: "button",
+          "aria-pressed": "false",
+          "data-value": value,
+          onclick: () => {
+            world.gravity = name === "Earth" && size ? [...data.gravity] : down.map((x) => x * value);
+            actions.edited();
+          },
+        },
+        name,
+      );
       this.places.push(button);
       return button;
     });
     inside.append(el("div", { class: "choice", role: "group", "aria-label": "gravity" }, ...buttons));
     const gravity = () => world.gravity.reduce((sum, x, i) => sum + x * down[i], 0);
-    inside.append(this.slider("gravity", "m/s²", 0, Math.max(20, size), gravity, (value) => {
-      world.gravity = down.map((x) => x * value);
-      actions.edited();
-    }, "gravity"));
+    inside.append(
+      this.slider(
+        "gravity",
+        "m/s²",
+        0,
+        Math.max(20, size),
+        gravity,
+        (value) => {
+          world.gravity = down.map((x) => x * value);
+          actions.edited();
+        },
+        "gravity",
+      ),
+    );
     if (data.tips.length) {
       const heavy = Math.max(1, Math.round(data.bodies.reduce((sum, x) => sum + x.mass, 0)));
-      inside.append(this.slider("payload", "kg", 0, heavy, () => world.payload, (value) => {
-        world.payload = Math.max(0, value);
-        actions.edited();
-      }, "payload, a point mass at the tip"));
+      inside.append(
+        this.slider(
+          "payload",
+          "kg",
+          0,
+          heavy,
+          () => world.payload,
+          (value) => {
+            world.payload = Math.max(0, value);
+            actions.edited();
+          },
+          "payload, a point mass at the tip",
+        ),
+      );
     }
-    if (data.tips.length > 1) inside.append(this.select("Tip", data.tips.map((x, k) => [String(k), x.name]), () => String(world.tip), (value) => (world.tip = Number(value))));
-    if (data.hasFriction) inside.append(this.toggle("Friction", () => world.friction, (on) => (world.friction = on)));
-    inside.append(this.toggle("Coriolis forces", () => world.coriolis, (on) => (world.coriolis = on)));
-    inside.append(this.select("Motors", [["free", "off"], ["gravity", "hold up gravity"], ["hold", "hold this pose"]], () => state.drive, (value) => (state.drive = value as Drive)));
+    if (data.tips.length > 1)
+      inside.append(
+        this.select(
+          "Tip",
+          data.tips.map((x, k) => [String(k), x.name]),
+          () => String(world.tip),
+          (value) => (world.tip = Number(value)),
+        ),
+      );
+    if (data.hasFriction)
+      inside.append(
+        this.toggle(
+          "Friction",
+          () => world.friction,
+          (on) => (world.friction = on),
+        ),
+      );
+    inside.append(
+      this.toggle(
+        "Coriolis forces",
+        () => world.coriolis,
+        (on) => (world.coriolis = on),
+      ),
+    );
+    inside.append(
+      this.select(
+        "Motors",
+        [
+          ["free", "off"],
+          ["gravity", "hold up gravity"],
+          ["hold", "hold this pose"],
+        ],
+        () => state.drive,
+        (value) => (state.drive = value as Drive),
+      ),
+    );
   }
 
   private drawn(): void {
-    const { view } = this.state, inside = this.group("Drawing", true), rows = el("div", { class: "toggles" });
+    const { view } = this.state,
+      inside = this.group("Drawing", true),
+      rows = el("div", { class: "toggles" });
     inside.append(rows);
-    const names = { axes: "joint axes", frames: "frames", centres: "centres of mass", boxes: "boxes of equal inertia", path: "path of the tip" } as const;
+    const names = {
+      axes: "joint axes",
+      frames: "frames",
+      centres: "centres of mass",
+      boxes: "boxes of equal inertia",
+      path: "path of the tip",
+    } as const;
     for (const key of Object.keys(names) as (keyof typeof names)[]) {
       if (key === "path" && !this.data.tips.length) continue;
-      rows.append(this.toggle(names[key], () => view[key], (on) => (view[key] = on)));
+      rows.append(
+        this.toggle(
+          names[key],
+          () => view[key],
+          (on) => (view[key] = on),
+        ),
+      );
     }
     if (this.data.tips.length) {
-      const kinds: [string, string][] = [["none", "none"], ["velocity", "velocity"], ["force", "force"], ["mass", "mass"]];
-      inside.append(this.select("Ellipsoid", kinds, () => view.ellipsoid, (value) => (view.ellipsoid = value as typeof view.ellipsoid)));
+      const kinds: [string, string][] = [
+        ["none", "none"],
+        ["velocity", "velocity"],
+        ["force", "force"],
+        ["mass", "mass"],
+      ];
+      inside.append(
+        this.select(
+          "Ellipsoid",
+          kinds,
+          () => view.ellipsoid,
+          (value) => (view.ellipsoid = value as typeof view.ellipsoid),
+        ),
+      );
     }
   }
 
@@ -158,7 +287,8 @@ export class Controls {
       if (document.activeElement !== box) box.value = Math.abs(value) < 1e-12 ? "0" : value.toFixed(3).replace("-", "−");
     }
     const gravity = Math.hypot(...this.state.world.gravity);
-    for (const button of this.places) button.setAttribute("aria-pressed", String(Math.abs(gravity - Number(button.dataset.value)) < 0.005));
+    for (const button of this.places)
+      button.setAttribute("aria-pressed", String(Math.abs(gravity - Number(button.dataset.value)) < 0.005));
     for (const { input, read } of this.toggles) input.checked = read();
     for (const { select, read } of this.selects) select.value = read();
   }

@@ -7,17 +7,89 @@ export interface DerivationData {
   steps: Record<string, string>;
 }
 
-const XHTML = "http://www.w3.org/1999/xhtml", MATHML = "http://www.w3.org/1998/Math/MathML";
-const PLAIN = new Set(["section", "article", "div", "span", "p", "h1", "h2", "h3", "h4", "ol", "ul", "li", "table", "thead", "tbody", "tr", "td", "th", "details", "summary", "em", "strong", "b", "i", "code", "sup", "sub"]);
-const MATHS = new Set(["math", "mrow", "mi", "mn", "mo", "msub", "msup", "msubsup", "mover", "munder", "munderover", "mfrac", "msqrt", "mroot", "mtext", "mtable", "mtr", "mtd", "mspace", "mstyle", "mpadded", "mphantom", "mmultiscripts", "mprescripts", "none"]);
-const KEPT = new Set(["class", "accent", "stretchy", "display", "displaystyle", "columnalign", "width", "mathvariant", "scriptlevel", "colspan", "fence", "form", "lspace", "rspace", "rowspan"]);
+const XHTML = "http://www.w3.org/1999/xhtml",
+  MATHML = "http://www.w3.org/1998/Math/MathML";
+const PLAIN = new Set([
+  "section",
+  "article",
+  "div",
+  "span",
+  "p",
+  "h1",
+  "h2",
+  "h3",
+  "h4",
+  "ol",
+  "ul",
+  "li",
+  "table",
+  "thead",
+  "tbody",
+  "tr",
+  "td",
+  "th",
+  "details",
+  "summary",
+  "em",
+  "strong",
+  "b",
+  "i",
+  "code",
+  "sup",
+  "sub",
+]);
+const MATHS = new Set([
+  "math",
+  "mrow",
+  "mi",
+  "mn",
+  "mo",
+  "msub",
+  "msup",
+  "msubsup",
+  "mover",
+  "munder",
+  "munderover",
+  "mfrac",
+  "msqrt",
+  "mroot",
+  "mtext",
+  "mtable",
+  "mtr",
+  "mtd",
+  "mspace",
+  "mstyle",
+  "mpadded",
+  "mphantom",
+  "mmultiscripts",
+  "mprescripts",
+  "none",
+]);
+const KEPT = new Set([
+  "class",
+  "accent",
+  "stretchy",
+  "display",
+  "displaystyle",
+  "columnalign",
+  "width",
+  "mathvariant",
+  "scriptlevel",
+  "colspan",
+  "fence",
+  "form",
+  "lspace",
+  "rspace",
+  "rowspan",
+]);
 
 /** A copy with known elements and attributes only; of others, what is inside. */
 function cleaned(node: Node): Node[] {
   if (node.nodeType === Node.TEXT_NODE) return [document.createTextNode(node.textContent ?? "")];
   if (!(node instanceof Element)) return [];
   const inner = [...node.childNodes].flatMap(cleaned);
-  const known = (node.namespaceURI === XHTML && PLAIN.has(node.localName)) || (node.namespaceURI === MATHML && MATHS.has(node.localName));
+  const known =
+    (node.namespaceURI === XHTML && PLAIN.has(node.localName)) || (node.namespaceURI === MATHML && MATHS.has(node.localName));
   if (!known) return node.localName === "style" || node.localName === "script" || node.localName === "nav" ? [] : inner;
   const made = document.createElementNS(node.namespaceURI, node.localName);
   for (const { name, value } of node.attributes) if (KEPT.has(name)) made.setAttribute(name, value);
@@ -44,7 +116,8 @@ export class Derivation {
   show(quantity: string): void {
     this.root.open = true;
     this.fill();
-    const title = this.data.steps[quantity], heads = [...this.body.querySelectorAll("h2, h3")];
+    const title = this.data.steps[quantity],
+      heads = [...this.body.querySelectorAll("h2, h3")];
     const found = heads.find((x) => title && x.textContent?.includes(title)) ?? this.root;
     for (const x of heads) x.classList.toggle("here", x === found);
     found.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });

@@ -4,12 +4,17 @@ type Child = Node | string | null | undefined;
 type Properties = Record<string, unknown>;
 
 /** An element; properties beginning with `aria-`, `data-` or named `role`, `for`, `class` become attributes, `on...` listeners. */
-export function el<K extends keyof HTMLElementTagNameMap>(tag: K, given: Properties = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+export function el<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  given: Properties = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
   const made = document.createElement(tag);
   for (const [key, value] of Object.entries(given)) {
     if (value === undefined || value === null) continue;
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value as EventListener);
-    else if (/^(aria-|data-)|^(role|for|class|type|scope|title|tabindex|href|colspan)$/.test(key)) made.setAttribute(key, String(value));
+    else if (/^(aria-|data-)|^(role|for|class|type|scope|title|tabindex|href|colspan)$/.test(key))
+      made.setAttribute(key, String(value));
     else (made as unknown as Properties)[key] = value;
   }
   made.append(...children.filter((x): x is Node | string => x != null));
@@ -25,7 +30,11 @@ export function svg(tag: string, given: Record<string, string | number>, ...chil
   return made;
 }
 
-const ICONS = { play: "M4 2 L14 8 L4 14 Z", pause: "M3 2 H6.5 V14 H3 Z M9.5 2 H13 V14 H9.5 Z", start: "M3 2 H5 V14 H3 Z M14 2 V14 L6 8 Z" };
+const ICONS = {
+  play: "M4 2 L14 8 L4 14 Z",
+  pause: "M3 2 H6.5 V14 H3 Z M9.5 2 H13 V14 H9.5 Z",
+  start: "M3 2 H5 V14 H3 Z M14 2 V14 L6 8 Z",
+};
 
 export function icon(name: keyof typeof ICONS): SVGElement {
   return svg("svg", { viewBox: "0 0 16 16", class: "icon", "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
@@ -41,7 +50,8 @@ export function math(inner: string): Element {
   const root = parsed.documentElement;
   for (const x of [root, ...root.querySelectorAll("*")]) {
     const known = x.namespaceURI === MATHML && ALLOWED.has(x.localName);
-    if (!known || [...x.attributes].some((a) => a.name !== "xmlns" && !ATTRIBUTES.has(a.name))) throw new Error(`no MathML of ours: ${x.nodeName}`);
+    if (!known || [...x.attributes].some((a) => a.name !== "xmlns" && !ATTRIBUTES.has(a.name)))
+      throw new Error(`no MathML of ours: ${x.nodeName}`);
   }
   return document.importNode(root, true);
 }
@@ -51,7 +61,12 @@ export function shown(x: number, digits = 4): string {
   if (!Number.isFinite(x)) return Number.isNaN(x) ? "–" : x > 0 ? "∞" : "−∞";
   const size = Math.abs(x);
   if (size < 1e-12) return "0";
-  if (size >= 1e5 || size < 1e-3) return x.toExponential(Math.max(digits - 2, 1)).replace("-", "−").replace("e−", "e−").replace("e+", "e");
+  if (size >= 1e5 || size < 1e-3)
+    return x
+      .toExponential(Math.max(digits - 2, 1))
+      .replace("-", "−")
+      .replace("e−", "e−")
+      .replace("e+", "e");
   return x.toFixed(Math.max(0, Math.min(digits, digits - 1 - Math.floor(Math.log10(size))))).replace("-", "−");
 }
 

@@ -1,11 +1,22 @@
 /** Shapes of the description as geometries. */
-import { BoxGeometry, BufferAttribute, BufferGeometry, CapsuleGeometry, CylinderGeometry, Quaternion, SphereGeometry, Vector3 } from "three";
+import {
+  BoxGeometry,
+  BufferAttribute,
+  BufferGeometry,
+  CapsuleGeometry,
+  CylinderGeometry,
+  Quaternion,
+  SphereGeometry,
+  Vector3,
+} from "three";
 import type { Shape } from "./model";
 
 const UP = new Vector3(0, 1, 0);
 
 export function capsule(from: number[], to: number[], radius: number): BufferGeometry {
-  const a = new Vector3(...(from as [number, number, number])), b = new Vector3(...(to as [number, number, number])), along = b.clone().sub(a);
+  const a = new Vector3(...(from as [number, number, number])),
+    b = new Vector3(...(to as [number, number, number])),
+    along = b.clone().sub(a);
   const shape = new CapsuleGeometry(radius, along.length(), 12, 32);
   shape.applyQuaternion(new Quaternion().setFromUnitVectors(UP, along.clone().normalize()));
   const middle = a.addScaledVector(along, 0.5);
@@ -41,9 +52,12 @@ const CREASE = 0.6;
 
 /** Triangles on a 16-bit grid, with normals that are smooth but at creases. */
 function gridMesh(shape: Shape): BufferGeometry {
-  const grid = new Uint16Array(bytes(shape.positions!)), index = new Uint16Array(bytes(shape.indices!));
+  const grid = new Uint16Array(bytes(shape.positions!)),
+    index = new Uint16Array(bytes(shape.indices!));
   const point = (k: number, axis: number) => shape.origin![axis] + shape.scale![axis] * grid[3 * k + axis];
-  const count = index.length, flat = new Float32Array(3 * count), at = new Float32Array(3 * count);
+  const count = index.length,
+    flat = new Float32Array(3 * count),
+    at = new Float32Array(3 * count);
   for (let t = 0; t < count; t += 3) {
     const [a, b, c] = [0, 1, 2].map((k) => new Vector3(point(index[t + k], 0), point(index[t + k], 1), point(index[t + k], 2)));
     const normal = b.clone().sub(a).cross(c.clone().sub(a));
@@ -56,7 +70,11 @@ function gridMesh(shape: Shape): BufferGeometry {
     if (list) list.push(3 * Math.floor(k / 3));
     else around.set(index[k], [3 * Math.floor(k / 3)]);
   }
-  const normals = new Float32Array(3 * count), own = new Vector3(), other = new Vector3(), sum = new Vector3(), least = Math.cos(CREASE);
+  const normals = new Float32Array(3 * count),
+    own = new Vector3(),
+    other = new Vector3(),
+    sum = new Vector3(),
+    least = Math.cos(CREASE);
   for (let k = 0; k < count; k++) {
     own.fromArray(flat, 3 * Math.floor(k / 3)).normalize();
     sum.set(0, 0, 0);

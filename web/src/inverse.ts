@@ -7,12 +7,15 @@ const ROUNDS = 12;
 
 /** Moves q so that the tip comes near a point, within the limits; false where there is nothing to move. */
 export function reach(physics: Physics, state: State, target: number[]): boolean {
-  const n = physics.n, damping = (0.02 * physics.data.reach) ** 2;
+  const n = physics.n,
+    damping = (0.02 * physics.data.reach) ** 2;
   if (!n || !physics.data.tips.length) return false;
   for (let round = 0; round < ROUNDS; round++) {
     physics.place(state.q);
-    const J = physics.J.subarray(3 * n, 6 * n), error = Float64Array.from(target, (x, r) => x - physics.tip[r]);
-    const size = Math.hypot(...error), longest = 0.15 * physics.data.reach;
+    const J = physics.J.subarray(3 * n, 6 * n),
+      error = Float64Array.from(target, (x, r) => x - physics.tip[r]);
+    const size = Math.hypot(...error),
+      longest = 0.15 * physics.data.reach;
     if (size < 1e-6 * physics.data.reach) break;
     if (size > longest) error.forEach((x, r) => (error[r] = (x * longest) / size));
     const A = timesTransposed(J, J, 3, 3, n);

@@ -2,9 +2,9 @@
 import { Derivation, type DerivationData } from "./derivation";
 import { copy, el, math, shown } from "./dom";
 import type { Data } from "./model";
+import { compiled, type Point, type Tree } from "./terms";
 import type { Choice, State } from "./state";
 
-type Tree = number | [string, ...unknown[]];
 type Term = [boolean, string, Tree];
 interface Entry {
   terms: Term[];
@@ -31,58 +31,34 @@ export interface LensData {
 }
 
 const ROLE: Record<string, string> = {
-  mass_matrix: "inertial", coriolis_matrix: "coriolis", coriolis_torque: "coriolis", gravity_torque: "gravity", friction_torque: "friction", spring_torque: "spring", inverse_dynamics: "total",
+  mass_matrix: "inertial",
+  coriolis_matrix: "coriolis",
+  coriolis_torque: "coriolis",
+  gravity_torque: "gravity",
+  friction_torque: "friction",
+  spring_torque: "spring",
+  inverse_dynamics: "total",
 };
 const WORDS: Record<string, string> = {
-  mass_matrix: "mass matrix", coriolis_matrix: "Coriolis matrix", coriolis_torque: "Coriolis forces", gravity_torque: "gravity", friction_torque: "friction", spring_torque: "springs", inverse_dynamics: "joint force",
+  mass_matrix: "mass matrix",
+  coriolis_matrix: "Coriolis matrix",
+  coriolis_torque: "Coriolis forces",
+  gravity_torque: "gravity",
+  friction_torque: "friction",
+  spring_torque: "springs",
+  inverse_dynamics: "joint force",
 };
-const BOOKS: Record<string, string> = { qddot: "qddot", "lynch-park": "Lynch & Park", craig: "Craig", siciliano: "Siciliano", featherstone: "Featherstone" };
+const BOOKS: Record<string, string> = {
+  qddot: "qddot",
+  "lynch-park": "Lynch & Park",
+  craig: "Craig",
+  siciliano: "Siciliano",
+  featherstone: "Featherstone",
+};
 /** Terms written out; the rest, the smallest, are folded. */
 const WRITTEN = 48;
 /** A share below which a term fades. */
 const FAINT = 1e-3;
-
-export type Point = { q: ArrayLike<number>; qd: ArrayLike<number>; qdd: ArrayLike<number> };
-
-type Value = (at: Point) => number;
-
-/** A tree as a function of the state: data becomes closures, never code. */
-export function compiled(tree: Tree, letters: Record<string, number>): Value {
-  if (typeof tree === "number") return () => tree;
-  const [what, ...of] = tree as [string, ...Tree[]];
-  const k = of[0] as number, exponent = of[1] as number;
-  if (what === "q") return (at) => at.q[k];
-  if (what === "qd") return (at) => at.qd[k];
-  if (what === "qdd") return (at) => at.qdd[k];
-  if (what === "letter") {
-    const name = of[0] as unknown as string, value = Object.hasOwn(letters, name) ? letters[name] : NaN;
-    return () => value;
-  }
-  if (what === "^") {
-    const base = compiled(of[0], letters);
-    return (at) => base(at) ** exponent;
-  }
-  const inner = of.map((x) => compiled(x, letters)), [first] = inner;
-  switch (what) {
-    case "sin":
-      return (at) => Math.sin(first(at));
-    case "cos":
-      return (at) => Math.cos(first(at));
-    case "sqrt":
-      return (at) => Math.sqrt(first(at));
-    case "sign":
-      return (at) => Math.sign(first(at));
-    case "abs":
-      return (at) => Math.abs(first(at));
-    case "/":
-      return (at) => 1 / first(at);
-    case "*":
-      return (at) => inner.reduce((product, f) => product * f(at), 1);
-    case "+":
-      return (at) => inner.reduce((sum, f) => sum + f(at), 0);
-  }
-  return () => NaN;
-}
 
 interface Chip {
   root: HTMLElement;
@@ -101,7 +77,11 @@ export class Lens {
   private readonly formula = el("div", { class: "formula", id: "formula", "aria-live": "off" });
   private readonly rest = el("button", { type: "button", class: "rest", onclick: () => ((this.all = !this.all), this.rebuild()) });
   private readonly note = el("p", { class: "note" });
-  private readonly changes = el("p", { class: "note warning" }, "The closed form is that of the robot as it was described: without payload, and under its own gravity. The numbers above have both.");
+  private readonly changes = el(
+    "p",
+    { class: "note warning" },
+    "The closed form is that of the robot as it was described: without payload, and under its own gravity. The numbers above have both.",
+  );
   private readonly copies = el("div", { class: "buttons" });
   private derivation: Derivation | null = null;
   private chips: Chip[] = [];
@@ -109,17 +89,38 @@ export class Lens {
   private all = false;
   private built = "";
 
-  constructor(readonly robot: Data, readonly state: State, readonly host: HTMLElement, readonly choose: (choice: Choice) => void, readonly changed: () => void) {
-    for (const [box, key] of [[this.rows, "row"], [this.columns, "column"]] as const) {
+  constructor(
+    readonly robot: Data,
+    readonly state: State,
+    readonly host: HTMLElement,
+    readonly choose: (choice: Choice) => void,
+    readonly changed: () => void,
+  ) {
+    for (const [box, key] of [
+      [this.rows, "row"],
+      [this.columns, "column"],
+    ] as const) {
       box.append(...Array.from({ length: robot.nv }, (_, i) => el("option", { value: String(i) }, String(i + 1))));
       box.addEventListener("change", () => this.choose({ ...state.lens, [key]: Number(box.value) }));
     }
     this.books.addEventListener("change", () => ((state.notation = this.books.value), this.changed()));
     this.forms.addEventListener("change", () => ((state.variant = this.forms.value), this.changed()));
     host.append(
-      el("div", { class: "lensbar" }, el("h2", {}, "Equation lens"), this.tabs, el("label", {}, "row ", this.rows), el("label", { class: "column" }, "column ", this.columns),
-        el("label", {}, "notation ", this.books), el("label", { class: "forms" }, "in ", this.forms), this.copies),
-      el("div", { class: "equation" }, this.left, this.formula), this.rest, this.changes, this.note,
+      el(
+        "div",
+        { class: "lensbar" },
+        el("h2", {}, "Equation lens"),
+        this.tabs,
+        el("label", {}, "row ", this.rows),
+        el("label", { class: "column" }, "column ", this.columns),
+        el("label", {}, "notation ", this.books),
+        el("label", { class: "forms" }, "in ", this.forms),
+        this.copies,
+      ),
+      el("div", { class: "equation" }, this.left, this.formula),
+      this.rest,
+      this.changes,
+      this.note,
     );
     this.note.textContent = "Closed forms are being unpacked.";
   }
@@ -139,7 +140,7 @@ export class Lens {
       this.host.append(this.derivation.root);
     }
     this.rebuild();
-    document.documentElement.dataset.lens = "ready";
+    document.documentElement.dataset.lens = String(Math.round(performance.now()));
   }
 
   private letter(quantity: string): string {
@@ -148,13 +149,36 @@ export class Lens {
 
   /** Another entry, notation or form: everything new. */
   rebuild(): void {
-    const { state } = this, variant = this.variant;
+    const { state } = this,
+      variant = this.variant;
     if (!this.data || !variant) return;
-    const known = Object.keys(variant.quantities).filter((name) => !isZero(variant.quantities[name])).concat("inverse_dynamics");
+    const known = Object.keys(variant.quantities)
+      .filter((name) => !isZero(variant.quantities[name]))
+      .concat("inverse_dynamics");
     if (!known.includes(state.lens.quantity)) state.lens = { quantity: "mass_matrix", row: 0, column: 0 };
-    const { quantity, row, column } = state.lens, square = quantity === "mass_matrix" || quantity === "coriolis_matrix";
-    this.tabs.replaceChildren(...known.map((name) => el("button", { type: "button", class: `tab ${ROLE[name]}`, "aria-pressed": String(name === quantity), title: WORDS[name], onclick: () => this.choose({ quantity: name, row, column: 0 }) }, math(symbol(this.letter(name))))));
-    [this.rows.value, this.columns.value, this.books.value, this.forms.value] = [String(row), String(column), state.notation, variant.name];
+    const { quantity, row, column } = state.lens,
+      square = quantity === "mass_matrix" || quantity === "coriolis_matrix";
+    this.tabs.replaceChildren(
+      ...known.map((name) =>
+        el(
+          "button",
+          {
+            type: "button",
+            class: `tab ${ROLE[name]}`,
+            "aria-pressed": String(name === quantity),
+            title: WORDS[name],
+            onclick: () => this.choose({ quantity: name, row, column: 0 }),
+          },
+          math(symbol(this.letter(name))),
+        ),
+      ),
+    );
+    [this.rows.value, this.columns.value, this.books.value, this.forms.value] = [
+      String(row),
+      String(column),
+      state.notation,
+      variant.name,
+    ];
     (this.columns.parentElement as HTMLElement).hidden = !square;
     const index = square ? `${row + 1}${this.robot.nv > 9 ? "," : ""}${column + 1}` : `${row + 1}`;
     this.left.replaceChildren(math(`${symbol(this.letter(quantity), index)}<mo>=</mo>`));
@@ -168,7 +192,19 @@ export class Lens {
     if (quantity === "inverse_dynamics") this.whole(variant, row);
     else this.entry(variant, quantity, square ? row * this.robot.nv + column : row);
     const { derivation } = this;
-    if (derivation?.data.steps[quantity]) this.copies.append(el("button", { type: "button", title: derivation.data.steps[quantity], "data-derive": quantity, onclick: () => derivation.show(quantity) }, "Where it comes from"));
+    if (derivation?.data.steps[quantity])
+      this.copies.append(
+        el(
+          "button",
+          {
+            type: "button",
+            title: derivation.data.steps[quantity],
+            "data-derive": quantity,
+            onclick: () => derivation.show(quantity),
+          },
+          "Where it comes from",
+        ),
+      );
     this.built = "";
     this.spell();
     this.changed();
@@ -176,21 +212,44 @@ export class Lens {
 
   /** tau as its terms, each of which opens. */
   private whole(variant: Variant, row: number): void {
-    const n = this.robot.nv, joint = (k: number) => `<msub><mover accent="true"><mi class="joint">q</mi><mo>¨</mo></mover><mn>${k + 1}</mn></msub>`;
+    const n = this.robot.nv,
+      joint = (k: number) => `<msub><mover accent="true"><mi class="joint">q</mi><mo>¨</mo></mover><mn>${k + 1}</mn></msub>`;
     const add = (inner: string, role: string, choice: Choice, compute: (at: Point) => number) => {
       const chip = this.chip(false, inner, compute, `${role} opens`);
       chip.root.addEventListener("click", () => this.choose(choice));
-      chip.root.addEventListener("keydown", (event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), this.choose(choice)));
+      chip.root.addEventListener(
+        "keydown",
+        (event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), this.choose(choice)),
+      );
       chip.root.tabIndex = 0;
       chip.root.setAttribute("role", "button");
     };
     for (let j = 0; j < n; j++) {
-      const value = this.entryValue(variant, "mass_matrix", row * n + j) ?? (variant.quantities.mass_matrix?.missing ? () => this.fallback("mass_matrix", row, j) : null);
-      if (value) add(`${symbol(this.letter("mass_matrix"), `${row + 1}${n > 9 ? "," : ""}${j + 1}`)}<mo>&#x2062;</mo>${joint(j)}`, "inertial", { quantity: "mass_matrix", row, column: j }, (at) => value(at) * at.qdd[j]);
+      const value =
+        this.entryValue(variant, "mass_matrix", row * n + j) ??
+        (variant.quantities.mass_matrix?.missing ? () => this.fallback("mass_matrix", row, j) : null);
+      if (value)
+        add(
+          `${symbol(this.letter("mass_matrix"), `${row + 1}${n > 9 ? "," : ""}${j + 1}`)}<mo>&#x2062;</mo>${joint(j)}`,
+          "inertial",
+          { quantity: "mass_matrix", row, column: j },
+          (at) => value(at) * at.qdd[j],
+        );
     }
-    for (const [name, role] of [["coriolis_torque", "coriolis"], ["gravity_torque", "gravity"], ["spring_torque", "spring"], ["friction_torque", "friction"]]) {
+    for (const [name, role] of [
+      ["coriolis_torque", "coriolis"],
+      ["gravity_torque", "gravity"],
+      ["spring_torque", "spring"],
+      ["friction_torque", "friction"],
+    ]) {
       const value = this.entryValue(variant, name, row);
-      if (!isZero(variant.quantities[name])) add(symbol(this.letter(name), String(row + 1)), role, { quantity: name, row, column: 0 }, value ?? (() => this.fallback(name, row, 0)));
+      if (!isZero(variant.quantities[name]))
+        add(
+          symbol(this.letter(name), String(row + 1)),
+          role,
+          { quantity: name, row, column: 0 },
+          value ?? (() => this.fallback(name, row, 0)),
+        );
     }
   }
 
@@ -198,7 +257,8 @@ export class Lens {
   fallback: (quantity: string, row: number, column: number) => number = () => NaN;
 
   private found(variant: Variant, quantity: string, k: number): Entry | null {
-    const entries = variant.quantities[quantity]?.entries, entry = entries?.[k];
+    const entries = variant.quantities[quantity]?.entries,
+      entry = entries?.[k];
     return (typeof entry === "number" ? (entries![entry] as Entry) : entry) ?? null;
   }
 
@@ -222,16 +282,34 @@ export class Lens {
     if (terms.length > WRITTEN && !this.all) {
       const ranked = terms.map((x, i) => [Math.abs(x.compute(this.state)), i]).sort((a, b) => b[0] - a[0]);
       const sum = ranked.reduce((total, [size]) => total + size, 0);
-      const chosen = new Set(ranked.slice(0, WRITTEN).filter(([size], k) => k < 6 || size > FAINT * sum).map(([, i]) => i));
+      const chosen = new Set(
+        ranked
+          .slice(0, WRITTEN)
+          .filter(([size], k) => k < 6 || size > FAINT * sum)
+          .map(([, i]) => i),
+      );
       kept = terms.filter((_, i) => chosen.has(i));
       this.hidden = terms.filter((_, i) => !chosen.has(i)).map((x) => ({ root: this.rest, value: this.rest, compute: x.compute }));
     }
     this.rest.hidden = terms.length <= WRITTEN;
     kept.forEach((x) => this.chip(x.minus, x.text, x.compute, ""));
-    const texts: [string, string | undefined][] = [["LaTeX", entry.latex], ["Python", entry.python], ["C", entry.c], ["SymPy", entry.sympy]];
+    const texts: [string, string | undefined][] = [
+      ["LaTeX", entry.latex],
+      ["Python", entry.python],
+      ["C", entry.c],
+      ["SymPy", entry.sympy],
+    ];
     for (const [name, text] of texts) {
-      const title = text ? `copy this entry as ${name}` : `too long for the page: robot.equations().${quantity}.${name.toLowerCase()}()`;
-      this.copies.append(el("button", { type: "button", disabled: !text, title, "data-copy": name, onclick: () => text && void copy(text, name) }, name));
+      const title = text
+        ? `copy this entry as ${name}`
+        : `too long for the page: robot.equations().${quantity}.${name.toLowerCase()}()`;
+      this.copies.append(
+        el(
+          "button",
+          { type: "button", disabled: !text, title, "data-copy": name, onclick: () => text && void copy(text, name) },
+          name,
+        ),
+      );
     }
   }
 
@@ -263,7 +341,8 @@ export class Lens {
     const key = `${JSON.stringify(this.state.lens)} ${this.state.notation} ${variant.name}`;
     if (this.built && this.built !== key) this.rebuild();
     this.built = key;
-    const values = this.chips.map((chip) => chip.compute(at)), small = this.hidden.map((chip) => chip.compute(at));
+    const values = this.chips.map((chip) => chip.compute(at)),
+      small = this.hidden.map((chip) => chip.compute(at));
     const all = [...values, ...small].reduce((sum, x) => sum + Math.abs(x), 0) || 1;
     this.chips.forEach(({ root, value }, k) => {
       const share = Math.abs(values[k]) / all;
@@ -284,10 +363,12 @@ export class Lens {
 }
 
 const isNothing = (entry: Entry) => entry.terms.length === 1 && entry.terms[0][2] === 0;
-const isZero = (quantity: Quantity | undefined) => !quantity || (!quantity.missing && (quantity.entries ?? []).every((x) => typeof x === "number" || isNothing(x)));
+const isZero = (quantity: Quantity | undefined) =>
+  !quantity || (!quantity.missing && (quantity.entries ?? []).every((x) => typeof x === "number" || isNothing(x)));
 
 function symbol(letter: string, index = ""): string {
-  const [head, tail] = letter.split("_"), below = [tail, index].filter(Boolean).join(",");
+  const [head, tail] = letter.split("_"),
+    below = [tail, index].filter(Boolean).join(",");
   const name = `<mi>${head}</mi>`;
   return below ? `<msub>${name}<mrow><mn>${below}</mn></mrow></msub>` : name;
 }

@@ -47,25 +47,30 @@ export function eigen(given: ArrayLike<number>, n: number): Eigen {
   const v = zeros(n * n);
   for (let i = 0; i < n; i++) v[i * n + i] = 1;
   for (let sweep = 0; sweep < 30; sweep++) {
-    let off = 0, all = 0;
-    for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) (all += a[i * n + j] ** 2), i !== j && (off += a[i * n + j] ** 2);
+    let off = 0,
+      all = 0;
+    for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) ((all += a[i * n + j] ** 2), i !== j && (off += a[i * n + j] ** 2));
     if (off <= 1e-30 * all) break;
     for (let p = 0; p < n; p++) {
       for (let q = p + 1; q < n; q++) {
         if (a[p * n + q] === 0) continue;
         const theta = (a[q * n + q] - a[p * n + p]) / (2 * a[p * n + q]);
         const t = (theta < 0 ? -1 : 1) / (Math.abs(theta) + Math.sqrt(theta * theta + 1));
-        const c = 1 / Math.sqrt(t * t + 1), s = t * c;
+        const c = 1 / Math.sqrt(t * t + 1),
+          s = t * c;
         for (let k = 0; k < n; k++) {
-          const x = a[k * n + p], y = a[k * n + q];
+          const x = a[k * n + p],
+            y = a[k * n + q];
           a[k * n + p] = c * x - s * y;
           a[k * n + q] = s * x + c * y;
         }
         for (let k = 0; k < n; k++) {
-          const x = a[p * n + k], y = a[q * n + k];
+          const x = a[p * n + k],
+            y = a[q * n + k];
           a[p * n + k] = c * x - s * y;
           a[q * n + k] = s * x + c * y;
-          const w = v[k * n + p], z = v[k * n + q];
+          const w = v[k * n + p],
+            z = v[k * n + q];
           v[k * n + p] = c * w - s * z;
           v[k * n + q] = s * w + c * z;
         }

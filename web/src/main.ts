@@ -9,7 +9,8 @@ import type { Data, Kernels } from "./model";
 import { NumbersPanel } from "./numbers";
 import { Physics } from "./physics";
 import { asPython } from "./python";
-import { ellipsoidAt, View3D, type Grabbed } from "./scene";
+import { ellipsoidAt } from "./ellipsoid";
+import { View3D, type Grabbed } from "./scene";
 import { Simulation } from "./simulation";
 import { State } from "./state";
 
@@ -46,23 +47,56 @@ class App {
   private readonly compass = new Compass();
   private readonly hint = el("div", { class: "hint", role: "tooltip" });
 
-  constructor(readonly data: Data, readonly kernels: Kernels) {
+  constructor(
+    readonly data: Data,
+    readonly kernels: Kernels,
+  ) {
     const root = document.getElementById("app")!;
-    const left = el("div", { class: "panel controls", "aria-label": "controls", role: "region" }), scene = el("div", { class: "scene" });
-    const player = el("div", { class: "motion empty" }), centre = el("div", { class: "centre", role: "region", "aria-label": "the robot" }, scene, player);
-    const right = el("div", { class: "panel numbers", "aria-label": "numbers", role: "region" }), below = el("div", { class: "lens", "aria-label": "equation lens", role: "region" });
+    const left = el("div", { class: "panel controls", "aria-label": "controls", role: "region" }),
+      scene = el("div", { class: "scene" });
+    const player = el("div", { class: "motion empty" }),
+      centre = el("div", { class: "centre", role: "region", "aria-label": "the robot" }, scene, player);
+    const right = el("div", { class: "panel numbers", "aria-label": "numbers", role: "region" }),
+      below = el("div", { class: "lens", "aria-label": "equation lens", role: "region" });
     const facts = `${data.nv} ${data.nv === 1 ? "degree" : "degrees"} of freedom`;
-    root.replaceChildren(el("header", {}, el("h1", {}, data.name), el("span", { class: "facts" }, facts), el("span", { class: "keys" }, "space play · R reset · F fit · P copy as Python")), el("main", {}, centre, left, right, below));
+    root.replaceChildren(
+      el(
+        "header",
+        {},
+        el("h1", {}, data.name),
+        el("span", { class: "facts" }, facts),
+        el("span", { class: "keys" }, "space play · R reset · F fit · P copy as Python"),
+      ),
+      el("main", {}, centre, left, right, below),
+    );
     this.state = new State(data);
     this.physics = new Physics(data, kernels);
     this.state.read(location.hash);
     this.physics.world = this.state.world;
     this.view = new View3D(data, this.physics, scene, () => this.schedule());
-    this.controls = new Controls(data, this.state, left, { edited: (v) => this.edited(v), reset: () => this.reset(), fit: () => this.fit(), copyPython: () => void copy(asPython(data, this.state), "Python") });
+    this.controls = new Controls(data, this.state, left, {
+      edited: (v) => this.edited(v),
+      reset: () => this.reset(),
+      fit: () => this.fit(),
+      copyPython: () => void copy(asPython(data, this.state), "Python"),
+    });
     this.numbers = new NumbersPanel(data, this.physics, right, (choice) => this.choose(choice));
-    this.lens = new Lens(data, this.state, below, (choice) => this.choose(choice), () => this.schedule());
-    const { M, c, g, spring, friction } = this.physics, computed: Record<string, Float64Array> = { coriolis_torque: c, gravity_torque: g, spring_torque: spring, friction_torque: friction };
-    this.lens.fallback = (quantity, row, column) => (quantity === "mass_matrix" ? M[row * data.nv + column] : (computed[quantity]?.[row] ?? NaN));
+    this.lens = new Lens(
+      data,
+      this.state,
+      below,
+      (choice) => this.choose(choice),
+      () => this.schedule(),
+    );
+    const { M, c, g, spring, friction } = this.physics,
+      computed: Record<string, Float64Array> = {
+        coriolis_torque: c,
+        gravity_torque: g,
+        spring_torque: spring,
+        friction_torque: friction,
+      };
+    this.lens.fallback = (quantity, row, column) =>
+      quantity === "mass_matrix" ? M[row * data.nv + column] : (computed[quantity]?.[row] ?? NaN);
     this.simulation = new Simulation(data, this.physics, this.state, player, () => this.schedule());
     scene.append(this.compass.root, this.hint);
     if (data.notes.length) left.append(el("p", { class: "note" }, data.notes.join(" ")));
@@ -100,7 +134,14 @@ class App {
 
   private key(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
-    if (event.ctrlKey || event.metaKey || event.altKey || /^(SELECT|TEXTAREA)$/.test(target.tagName) || (target instanceof HTMLInputElement && target.type === "text")) return;
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      /^(SELECT|TEXTAREA)$/.test(target.tagName) ||
+      (target instanceof HTMLInputElement && target.type === "text")
+    )
+      return;
     const inControl = /^(INPUT|BUTTON|SUMMARY)$/.test(target.tagName) || target.getAttribute("role") === "button";
     if (event.key === " " && !inControl) this.simulation.toggle();
     else if (event.key === "r") this.reset();
@@ -126,9 +167,11 @@ class App {
   }
 
   private move(event: PointerEvent): void {
-    const { clientX: x, clientY: y } = event, { grabbed } = this;
+    const { clientX: x, clientY: y } = event,
+      { grabbed } = this;
     if (!grabbed) {
-      const name = this.view.named(x, y), box = this.view.host.getBoundingClientRect();
+      const name = this.view.named(x, y),
+        box = this.view.host.getBoundingClientRect();
       this.hint.textContent = name;
       this.hint.classList.toggle("visible", name !== "");
       this.hint.style.left = `${x - box.left + 12}px`;
@@ -136,12 +179,16 @@ class App {
       return;
     }
     if (grabbed.kind === "joint") {
-      const change = this.view.dragged(grabbed, x, y), column = this.data.bodies[grabbed.body].columns[0];
+      const change = this.view.dragged(grabbed, x, y),
+        column = this.data.bodies[grabbed.body].columns[0];
       const k = this.data.coordinates.findIndex((c) => c.v === column);
       if (change === null || k < 0) return;
       const { lower, upper, stops } = this.data.coordinates[k];
       const value = this.state.coordinate(k) + change;
-      this.state.setCoordinate(k, stops ? Math.min(Math.max(value, stops[0] ?? -Infinity), stops[1] ?? Infinity) : Math.min(Math.max(value, lower), upper));
+      this.state.setCoordinate(
+        k,
+        stops ? Math.min(Math.max(value, stops[0] ?? -Infinity), stops[1] ?? Infinity) : Math.min(Math.max(value, lower), upper),
+      );
       this.edited(column);
       return;
     }
@@ -154,7 +201,13 @@ class App {
 
   /** A spring from the tip to the mouse, as strong as the robot is heavy. */
   private pulling(): (tip: Float64Array, velocity: Float64Array) => number[] {
-    const mass = Math.max(this.data.bodies.reduce((sum, x) => sum + x.mass, 0), 0.01), k = 60 * mass, d = 4 * mass, { mouse } = this;
+    const mass = Math.max(
+        this.data.bodies.reduce((sum, x) => sum + x.mass, 0),
+        0.01,
+      ),
+      k = 60 * mass,
+      d = 4 * mass,
+      { mouse } = this;
     return (tip, velocity) => (mouse ? [mouse.x, mouse.y, mouse.z].map((x, r) => k * (x - tip[r]) - d * velocity[r]) : [0, 0, 0]);
   }
 
@@ -210,7 +263,9 @@ class App {
 
   private draw(now: number): void {
     this.due = false;
-    const began = performance.now(), { state, physics } = this, { world } = state;
+    const began = performance.now(),
+      { state, physics } = this,
+      { world } = state;
     this.simulation.tick(this.last ? (now - this.last) / 1000 : 0);
     this.last = this.simulation.running ? now : 0;
     physics.place(state.q);

@@ -3,11 +3,17 @@ import { el, shown, svg } from "./dom";
 import { eigen, timesTransposed } from "./linear";
 import type { Data } from "./model";
 import type { Physics } from "./physics";
-import { visibleLengths, type Ellipsoid } from "./scene";
+import { visibleLengths, type Ellipsoid } from "./ellipsoid";
 import type { Choice, State } from "./state";
 
 export const ROLES = ["inertial", "coriolis", "gravity", "spring", "friction"] as const;
-const WORDS: Record<(typeof ROLES)[number], string> = { inertial: "M q̈", coriolis: "Coriolis", gravity: "gravity", spring: "springs", friction: "friction" };
+const WORDS: Record<(typeof ROLES)[number], string> = {
+  inertial: "M q̈",
+  coriolis: "Coriolis",
+  gravity: "gravity",
+  spring: "springs",
+  friction: "friction",
+};
 /** With more joints than this, the heat map has no room for numbers. */
 const ROOM = 9;
 
@@ -19,18 +25,30 @@ export class NumbersPanel {
   private readonly ellipsoid = el("p", { class: "note" });
   private readonly small: boolean;
 
-  constructor(readonly data: Data, readonly physics: Physics, host: HTMLElement, readonly choose: (choice: Choice) => void) {
+  constructor(
+    readonly data: Data,
+    readonly physics: Physics,
+    host: HTMLElement,
+    readonly choose: (choice: Choice) => void,
+  ) {
     this.small = data.nv <= ROOM;
     host.append(this.mass(), this.terms(), this.torques(), this.facts_());
   }
 
   private cell(quantity: string, row: number, column: number, label: string): HTMLElement {
-    const button = el("button", { type: "button", class: "cell", "aria-label": label, "data-entry": `${quantity},${row},${column}`, onclick: () => this.choose({ quantity, row, column }) });
+    const button = el("button", {
+      type: "button",
+      class: "cell",
+      "aria-label": label,
+      "data-entry": `${quantity},${row},${column}`,
+      onclick: () => this.choose({ quantity, row, column }),
+    });
     return button;
   }
 
   private mass(): HTMLElement {
-    const n = this.data.nv, table = el("table", { class: this.small ? "matrix" : "matrix dense", id: "mass" });
+    const n = this.data.nv,
+      table = el("table", { class: this.small ? "matrix" : "matrix dense", id: "mass" });
     for (let i = 0; i < n; i++) {
       const row = el("tr", {});
       for (let j = 0; j < n; j++) {
@@ -44,10 +62,16 @@ export class NumbersPanel {
   }
 
   private terms(): HTMLElement {
-    const names = this.data.coordinates, head = el("tr", {}, el("th", { scope: "col" }, "joint"));
-    const columns: [string, string][] = [["coriolis_torque", "c = C q̇"], ["gravity_torque", "g"], ["inverse_dynamics", "τ"]];
+    const names = this.data.coordinates,
+      head = el("tr", {}, el("th", { scope: "col" }, "joint"));
+    const columns: [string, string][] = [
+      ["coriolis_torque", "c = C q̇"],
+      ["gravity_torque", "g"],
+      ["inverse_dynamics", "τ"],
+    ];
     for (const [, letter] of columns) head.append(el("th", { scope: "col" }, letter));
-    const table = el("table", { class: "vectors" }, el("thead", {}, head)), body = el("tbody", {});
+    const table = el("table", { class: "vectors" }, el("thead", {}, head)),
+      body = el("tbody", {});
     for (const [quantity] of columns) this.vectors.set(quantity, []);
     names.forEach((x) => {
       const row = el("tr", {}, el("th", { scope: "row", title: x.name }, x.short));
@@ -67,19 +91,40 @@ export class NumbersPanel {
     for (const x of this.data.coordinates) {
       const parts = ROLES.map((role) => svg("rect", { class: `fill ${role}`, y: 3, height: 12, x: 100, width: 0 }));
       const total = svg("rect", { class: "total", y: 0, height: 18, width: 1.6, x: 100 });
-      const picture = svg("svg", { viewBox: "0 0 200 18", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("line", { class: "zero", x1: 100, x2: 100, y1: 0, y2: 18 }), ...parts, total);
+      const picture = svg(
+        "svg",
+        { viewBox: "0 0 200 18", preserveAspectRatio: "none", "aria-hidden": "true" },
+        svg("line", { class: "zero", x1: 100, x2: 100, y1: 0, y2: 18 }),
+        ...parts,
+        total,
+      );
       const value = el("output", {});
       this.bars[x.v] = { parts, total, value };
-      list.append(el("div", { class: "bar", role: "listitem" }, el("span", { class: "name", title: x.name }, x.short), picture, value));
+      list.append(
+        el("div", { class: "bar", role: "listitem" }, el("span", { class: "name", title: x.name }, x.short), picture, value),
+      );
     }
     const shownRoles = ROLES.filter((role) => (role !== "spring" && role !== "friction") || this.data.hasFriction);
-    const legend = el("div", { class: "legend" }, ...shownRoles.map((role) => el("span", {}, el("i", { class: `swatch ${role}` }), WORDS[role])));
-    return section("Joint forces τ in parts", "N m, N", legend, el("div", { class: "tall" }, list));
+    const legend = el(
+      "div",
+      { class: "legend" },
+      ...shownRoles.map((role) => el("span", {}, el("i", { class: `swatch ${role}` }), WORDS[role])),
+    );
+    const open = this.data.isClosed
+      ? el("p", { class: "note" }, "Of the open tree: without the forces of its closed loops.")
+      : null;
+    return section("Joint forces τ in parts", "N m, N", legend, el("div", { class: "tall" }, list), ...(open ? [open] : []));
   }
 
   private facts_(): HTMLElement {
     const list = el("dl", { class: "facts" });
-    const rows: [string, string, string][] = [["kinetic", "kinetic energy", "J"], ["potential", "potential energy", "J"], ["energy", "energy", "J"], ["condition", "condition of M", ""], ["manipulability", this.data.normal ? "manipulability (in the plane)" : "manipulability (x, y, z)", ""]];
+    const rows: [string, string, string][] = [
+      ["kinetic", "kinetic energy", "J"],
+      ["potential", "potential energy", "J"],
+      ["energy", "energy", "J"],
+      ["condition", "condition of M", ""],
+      ["manipulability", this.data.normal ? "manipulability (in the plane)" : "manipulability (x, y, z)", ""],
+    ];
     for (const [key, name, unit] of rows) {
       if (key === "manipulability" && !this.data.tips.length) continue;
       const value = el("dd", { "data-fact": key });
@@ -90,31 +135,42 @@ export class NumbersPanel {
   }
 
   update(state: State, inertial: Float64Array, tau: Float64Array, ellipsoid: Ellipsoid | null): void {
-    const { physics, data } = this, n = data.nv, { M, c, g } = physics;
+    const { physics, data } = this,
+      n = data.nv,
+      { M, c, g } = physics;
     let largest = 1e-300;
     for (const x of M) largest = Math.max(largest, Math.abs(x));
     const decimals = Math.max(0, Math.min(6, (n > 5 ? 2 : 3) - Math.floor(Math.log10(largest))));
     this.cells.forEach((cell, k) => {
-      const value = M[k], share = Math.sqrt(Math.abs(value) / largest);
+      const value = M[k],
+        share = Math.sqrt(Math.abs(value) / largest);
       write(cell, value, this.small ? fixed(value, decimals) : "");
       if (!this.small) cell.title = `M ${Math.floor(k / n) + 1} ${(k % n) + 1} = ${value}`;
       cell.style.setProperty("--share", share.toFixed(3));
       cell.classList.toggle("negative", value < 0);
     });
     this.mark(state.lens);
-    const vectors: [string, ArrayLike<number>][] = [["coriolis_torque", c], ["gravity_torque", g], ["inverse_dynamics", tau]];
-    for (const [quantity, values] of vectors) this.vectors.get(quantity)!.forEach((cell, i) => write(cell, values[i], shown(values[i], 4)));
+    const vectors: [string, ArrayLike<number>][] = [
+      ["coriolis_torque", c],
+      ["gravity_torque", g],
+      ["inverse_dynamics", tau],
+    ];
+    for (const [quantity, values] of vectors)
+      this.vectors.get(quantity)!.forEach((cell, i) => write(cell, values[i], shown(values[i], 4)));
     const parts = [inertial, state.world.coriolis ? c : new Float64Array(n), g, physics.spring, physics.friction];
     let scale = 1e-9;
     for (let i = 0; i < n; i++) {
-      let plus = 0, minus = 0;
+      let plus = 0,
+        minus = 0;
       for (const part of parts) part[i] > 0 ? (plus += part[i]) : (minus -= part[i]);
       scale = Math.max(scale, plus, minus);
     }
     this.bars.forEach((bar, i) => {
-      let right = 100, left = 100;
+      let right = 100,
+        left = 100;
       parts.forEach((part, k) => {
-        const width = (96 * Math.abs(part[i])) / scale, rect = bar.parts[k];
+        const width = (96 * Math.abs(part[i])) / scale,
+          rect = bar.parts[k];
         rect.setAttribute("width", width.toFixed(2));
         if (part[i] >= 0) {
           rect.setAttribute("x", right.toFixed(2));
@@ -145,7 +201,8 @@ export class NumbersPanel {
     const key = `${quantity},${row},${column}`;
     if (key === this.marked) return;
     this.marked = key;
-    for (const cell of [...this.cells, ...[...this.vectors.values()].flat()]) cell.setAttribute("aria-current", String(cell.dataset.entry === key));
+    for (const cell of [...this.cells, ...[...this.vectors.values()].flat()])
+      cell.setAttribute("aria-current", String(cell.dataset.entry === key));
   }
 
   private fact(key: string, value: number): void {
@@ -155,19 +212,30 @@ export class NumbersPanel {
 
   /** sqrt(det(J J^T)) of the velocity of the tip, in the plane of a planar arm. */
   private manipulability(): number {
-    const n = this.data.nv, J = this.physics.J.subarray(3 * n, 6 * n), normal = this.data.normal;
-    const rows = normal ? inPlane(J, normal, n) : J, m = normal ? 2 : 3;
+    const n = this.data.nv,
+      J = this.physics.J.subarray(3 * n, 6 * n),
+      normal = this.data.normal;
+    const rows = normal ? inPlane(J, normal, n) : J,
+      m = normal ? 2 : 3;
     if (n < m) return NaN;
-    return Math.sqrt(Math.max(0, eigen(timesTransposed(rows, rows, m, m, n), m).values.reduce((a, b) => a * b, 1)));
+    return Math.sqrt(
+      Math.max(
+        0,
+        eigen(timesTransposed(rows, rows, m, m, n), m).values.reduce((a, b) => a * b, 1),
+      ),
+    );
   }
 }
 
 function inPlane(J: Float64Array, normal: number[], n: number): Float64Array {
-  const first = Math.abs(normal[0]) < 0.9 ? [1, 0, 0] : [0, 1, 0], along = first.reduce((sum, x, i) => sum + x * normal[i], 0);
-  const u = first.map((x, i) => x - along * normal[i]), size = Math.hypot(...u), a = u.map((x) => x / size);
+  const first = Math.abs(normal[0]) < 0.9 ? [1, 0, 0] : [0, 1, 0],
+    along = first.reduce((sum, x, i) => sum + x * normal[i], 0);
+  const u = first.map((x, i) => x - along * normal[i]),
+    size = Math.hypot(...u),
+    a = u.map((x) => x / size);
   const b = [normal[1] * a[2] - normal[2] * a[1], normal[2] * a[0] - normal[0] * a[2], normal[0] * a[1] - normal[1] * a[0]];
   const out = new Float64Array(2 * n);
-  for (let i = 0; i < n; i++) for (let r = 0; r < 3; r++) (out[i] += a[r] * J[r * n + i]), (out[n + i] += b[r] * J[r * n + i]);
+  for (let i = 0; i < n; i++) for (let r = 0; r < 3; r++) ((out[i] += a[r] * J[r * n + i]), (out[n + i] += b[r] * J[r * n + i]));
   return out;
 }
 

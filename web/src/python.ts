@@ -4,10 +4,13 @@ import type { State } from "./state";
 
 const list = (x: ArrayLike<number>) => `[${Array.from(x, (v) => (Object.is(v, -0) ? "0.0" : String(v))).join(", ")}]`;
 /** A text as a Python literal. */
-const literal = (x: string) => JSON.stringify(x).replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+const literal = (x: string) =>
+  JSON.stringify(x).replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 export function asPython(data: Data, state: State): string {
-  const { world } = state, tip = data.tips[world.tip], gravity = world.gravity.some((x, i) => x !== data.gravity[i]);
+  const { world } = state,
+    tip = data.tips[world.tip],
+    gravity = world.gravity.some((x, i) => x !== data.gravity[i]);
   const lines = ["import numpy as np", "", "import qddot", ""];
   lines.push(`robot = qddot.load(${literal(data.source)})${gravity ? `.with_gravity(${list(world.gravity)})` : ""}`);
   lines.push(`q = np.array(${list(state.q)})`, `qd = np.array(${list(state.qd)})`, `qdd = np.array(${list(state.qdd)})`);
@@ -19,9 +22,20 @@ export function asPython(data: Data, state: State): string {
     lines.push('compute = lambda name, *state: robot.kernel(name, parameters="runtime")(*state, parameters)');
   }
   const call = (name: string, args: string) => (loaded ? `compute("${name}", ${args})` : `robot.${name}(${args})`);
-  lines.push("", `M = ${call("mass_matrix", "q")}`, `c = ${call("coriolis_torque", "q, qd")}`, `g = ${call("gravity_torque", "q")}`);
+  lines.push(
+    "",
+    `M = ${call("mass_matrix", "q")}`,
+    `c = ${call("coriolis_torque", "q, qd")}`,
+    `g = ${call("gravity_torque", "q")}`,
+  );
   lines.push(`friction = robot.friction_torque(qd)`);
-  const parts = ["M @ qdd", ...(world.coriolis ? ["c"] : []), "g", "robot.spring_torque(q)", ...(world.friction ? ["friction"] : [])];
-  lines.push(`tau = ${parts.join(" + ")}`, "print(M, c, g, tau, sep=\"\\n\")");
+  const parts = [
+    "M @ qdd",
+    ...(world.coriolis ? ["c"] : []),
+    "g",
+    "robot.spring_torque(q)",
+    ...(world.friction ? ["friction"] : []),
+  ];
+  lines.push(`tau = ${parts.join(" + ")}`, 'print(M, c, g, tau, sep="\\n")');
   return `${lines.join("\n")}\n`;
 }

@@ -3,7 +3,8 @@ import uPlot from "uplot";
 import { announce, el, icon, shown } from "./dom";
 import { zeros, type Numbers } from "./linear";
 import type { Data } from "./model";
-import { Integrator, type Physics, type Pull } from "./physics";
+import { Integrator } from "./integrator";
+import type { Physics, Pull } from "./physics";
 import type { State } from "./state";
 
 /** s: of one step of order four. */
@@ -35,28 +36,73 @@ export class Simulation {
   private readonly integrator: Integrator;
   private held: Numbers | null = null;
   private owed = 0;
-  private readonly button = el("button", { type: "button", class: "play", "aria-label": "play", title: "space", onclick: () => this.toggle() }, icon("play"));
-  private readonly scrub = el("input", { type: "range", min: "0", max: "0", step: "any", value: "0", "aria-label": "time", class: "scrub" });
+  private readonly button = el(
+    "button",
+    { type: "button", class: "play", "aria-label": "play", title: "space", onclick: () => this.toggle() },
+    icon("play"),
+  );
+  private readonly scrub = el("input", {
+    type: "range",
+    min: "0",
+    max: "0",
+    step: "any",
+    value: "0",
+    "aria-label": "time",
+    class: "scrub",
+  });
   private readonly clock = el("output", { class: "clock" }, "0.00 s");
   private readonly energyHost = el("div", { class: "strip" });
   private readonly torqueHost = el("div", { class: "strip" });
   private plots: { energy: uPlot; torque: uPlot } | null = null;
   private drawn = -1;
 
-  constructor(readonly data: Data, readonly physics: Physics, readonly state: State, readonly host: HTMLElement, readonly changed: () => void) {
+  constructor(
+    readonly data: Data,
+    readonly physics: Physics,
+    readonly state: State,
+    readonly host: HTMLElement,
+    readonly changed: () => void,
+  ) {
     this.integrator = new Integrator(physics);
     this.recorded = data.motion !== null;
-    const speeds = el("select", { "aria-label": "speed" }, ...[["1", "1 ×"], ["0.25", "¼ ×"], ["0.1", "⅒ ×"], ["0.02", "1⁄50 ×"]].map(([value, text]) => el("option", { value }, text)));
+    const speeds = el(
+      "select",
+      { "aria-label": "speed" },
+      ...[
+        ["1", "1 ×"],
+        ["0.25", "¼ ×"],
+        ["0.1", "⅒ ×"],
+        ["0.02", "1⁄50 ×"],
+      ].map(([value, text]) => el("option", { value }, text)),
+    );
     speeds.addEventListener("change", () => (this.speed = Number(speeds.value)));
     this.scrub.addEventListener("input", () => this.seek(this.scrub.valueAsNumber));
     host.append(
-      el("div", { class: "player" }, this.button, el("button", { type: "button", "aria-label": "back to the start", title: "0", onclick: () => this.rewind() }, icon("start")), this.scrub, this.clock, speeds),
+      el(
+        "div",
+        { class: "player" },
+        this.button,
+        el(
+          "button",
+          { type: "button", "aria-label": "back to the start", title: "0", onclick: () => this.rewind() },
+          icon("start"),
+        ),
+        this.scrub,
+        this.clock,
+        speeds,
+      ),
       el("div", { class: "strips" }, this.energyHost, this.torqueHost),
     );
     if (data.motion) {
       const { t, q, qd, qdd, tau } = data.motion;
       t.forEach((time, k) => {
-        const sample = { t: time - t[0], q: Float64Array.from(q[k]), qd: Float64Array.from(qd[k]), qdd: Float64Array.from(qdd[k]), tau: Float64Array.from(tau[k]) };
+        const sample = {
+          t: time - t[0],
+          q: Float64Array.from(q[k]),
+          qd: Float64Array.from(qd[k]),
+          qdd: Float64Array.from(qdd[k]),
+          tau: Float64Array.from(tau[k]),
+        };
         physics.evaluate(sample.q, sample.qd);
         this.samples.push({ ...sample, kinetic: physics.kinetic[0], potential: physics.potential[0] });
       });
@@ -106,7 +152,8 @@ export class Simulation {
 
   seek(t: number): void {
     this.stop();
-    let low = 0, high = this.samples.length - 1;
+    let low = 0,
+      high = this.samples.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
       if (this.samples[middle].t <= t) low = middle;
@@ -125,11 +172,13 @@ export class Simulation {
 
   /** Joint forces of the motors. */
   private motors(q: Numbers, qd: Numbers): Numbers {
-    const { physics, state } = this, tau = zeros(physics.n);
+    const { physics, state } = this,
+      tau = zeros(physics.n);
     if (state.drive === "free") return tau;
     physics.evaluate(q, qd);
     const wish = zeros(physics.n);
-    if (state.drive === "hold" && this.held) for (const x of this.data.coordinates) wish[x.v] = (x.q === undefined ? 0 : 100 * (this.held[x.q] - q[x.q])) - 20 * qd[x.v];
+    if (state.drive === "hold" && this.held)
+      for (const x of this.data.coordinates) wish[x.v] = (x.q === undefined ? 0 : 100 * (this.held[x.q] - q[x.q])) - 20 * qd[x.v];
     for (let i = 0; i < physics.n; i++) {
       tau[i] = physics.g[i] + physics.spring[i];
       if (state.drive === "hold") for (let j = 0; j < physics.n; j++) tau[i] += physics.M[i * physics.n + j] * wish[j];
@@ -165,7 +214,8 @@ export class Simulation {
 
   /** One step of the simulation. */
   advance(): boolean {
-    const { state } = this, { q, qd, qdd } = state;
+    const { state } = this,
+      { q, qd, qdd } = state;
     if (!this.samples.length) this.keep(this.motors(q, qd));
     const tau = this.motors(q, qd);
     if (!this.integrator.step(q, qd, qdd, tau, STEP, this.pull)) return false;
@@ -179,7 +229,15 @@ export class Simulation {
     const { state, physics } = this;
     this.integrator.accelerations(state.q, state.qd, state.qdd, tau, this.pull);
     physics.evaluate(state.q, state.qd);
-    this.samples.push({ t: this.time, q: state.q.slice(), qd: state.qd.slice(), qdd: state.qdd.slice(), tau, kinetic: physics.kinetic[0], potential: physics.potential[0] });
+    this.samples.push({
+      t: this.time,
+      q: state.q.slice(),
+      qd: state.qd.slice(),
+      qdd: state.qdd.slice(),
+      tau,
+      kinetic: physics.kinetic[0],
+      potential: physics.potential[0],
+    });
     if (this.samples.length > LONGEST) this.samples.splice(0, LONGEST / 10);
   }
 
@@ -193,7 +251,15 @@ export class Simulation {
     const busy = this.samples.length > 1;
     this.host.classList.toggle("empty", !busy);
     if (!busy) return;
-    if (!this.plots) this.plots = { energy: this.plot(this.energyHost, "energy, J", ["T", "V", "T + V"]), torque: this.plot(this.torqueHost, this.data.motion?.measured ? "joint forces, N m (dashed: measured)" : "joint forces, N m", this.jointNames()) };
+    if (!this.plots)
+      this.plots = {
+        energy: this.plot(this.energyHost, "energy, J", ["T", "V", "T + V"]),
+        torque: this.plot(
+          this.torqueHost,
+          this.data.motion?.measured ? "joint forces, N m (dashed: measured)" : "joint forces, N m",
+          this.jointNames(),
+        ),
+      };
     if (this.samples.length !== this.drawn) {
       this.drawn = this.samples.length;
       const { energy, torque } = this.columns();
@@ -209,8 +275,10 @@ export class Simulation {
   }
 
   private columns(): { energy: uPlot.AlignedData; torque: uPlot.AlignedData } {
-    const every = Math.ceil(this.samples.length / 1500), kept = this.samples.filter((_, k) => k % every === 0 || k === this.samples.length - 1);
-    const t = kept.map((x) => x.t), joints = this.data.coordinates.slice(0, COLORS.length);
+    const every = Math.ceil(this.samples.length / 1500),
+      kept = this.samples.filter((_, k) => k % every === 0 || k === this.samples.length - 1);
+    const t = kept.map((x) => x.t),
+      joints = this.data.coordinates.slice(0, COLORS.length);
     const energy = [t, kept.map((x) => x.kinetic), kept.map((x) => x.potential), kept.map((x) => x.kinetic + x.potential)];
     const torque = [t, ...joints.map((x) => kept.map((s) => s.tau[x.v]))];
     const measured = this.data.motion?.measured;
@@ -222,14 +290,40 @@ export class Simulation {
   }
 
   private plot(host: HTMLElement, title: string, names: string[]): uPlot {
-    const style = getComputedStyle(document.documentElement), ink = style.getPropertyValue("--soft"), line = style.getPropertyValue("--line");
+    const style = getComputedStyle(document.documentElement),
+      ink = style.getPropertyValue("--soft"),
+      line = style.getPropertyValue("--line");
     const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, font: "11px system-ui" };
     const color = (k: number) => (title.startsWith("energy") ? ["#e69f00", "#009e73", ink][k] : COLORS[k % COLORS.length]);
     const half = this.data.motion?.measured ? names.length / 2 : names.length;
-    const series = names.map((label, k) => ({ label, stroke: title.startsWith("energy") ? color(k) : color(k % half), width: 1.5, points: { show: false }, ...(k >= half ? { dash: [4, 3] } : {}), value: (_: uPlot, x: number | null) => (x === null ? "–" : shown(x, 4)) }));
+    const series = names.map((label, k) => ({
+      label,
+      stroke: title.startsWith("energy") ? color(k) : color(k % half),
+      width: 1.5,
+      points: { show: false },
+      ...(k >= half ? { dash: [4, 3] } : {}),
+      value: (_: uPlot, x: number | null) => (x === null ? "–" : shown(x, 4)),
+    }));
     host.replaceChildren(el("h3", {}, title));
     return new uPlot(
-      { width: Math.max(host.clientWidth, 200), height: 130, series: [{ label: "t, s", value: (_: uPlot, x: number | null) => (x === null ? "–" : x.toFixed(2)) }, ...series], scales: { x: { time: false }, y: { range: (_, low, high) => (high - low > 1e-9 ? [low - 0.05 * (high - low), high + 0.05 * (high - low)] : [low - 1, high + 1]) } }, axes: [{ ...axis, size: 26 }, { ...axis, size: 46, values: (_, ticks) => ticks.map((x) => shown(x, 3)) }], legend: { show: names.length <= 4, live: true }, cursor: { y: false, drag: { x: false, y: false }, points: { size: 5 } } },
+      {
+        width: Math.max(host.clientWidth, 200),
+        height: 130,
+        series: [{ label: "t, s", value: (_: uPlot, x: number | null) => (x === null ? "–" : x.toFixed(2)) }, ...series],
+        scales: {
+          x: { time: false },
+          y: {
+            range: (_, low, high) =>
+              high - low > 1e-9 ? [low - 0.05 * (high - low), high + 0.05 * (high - low)] : [low - 1, high + 1],
+          },
+        },
+        axes: [
+          { ...axis, size: 26 },
+          { ...axis, size: 46, values: (_, ticks) => ticks.map((x) => shown(x, 3)) },
+        ],
+        legend: { show: names.length <= 4, live: true },
+        cursor: { y: false, drag: { x: false, y: false }, points: { size: 5 } },
+      },
       [[], ...names.map(() => [])] as unknown as uPlot.AlignedData,
       host,
     );
@@ -237,7 +331,11 @@ export class Simulation {
 
   resize(): void {
     if (!this.plots) return;
-    for (const [plot, host] of [[this.plots.energy, this.energyHost], [this.plots.torque, this.torqueHost]] as const) plot.setSize({ width: Math.max(host.clientWidth, 200), height: 130 });
+    for (const [plot, host] of [
+      [this.plots.energy, this.energyHost],
+      [this.plots.torque, this.torqueHost],
+    ] as const)
+      plot.setSize({ width: Math.max(host.clientWidth, 200), height: 130 });
   }
 
   /** Colours have changed. */

@@ -40,7 +40,8 @@ export class State {
 
   /** The fragment that brings this state back. */
   fragment(): string {
-    const { world, view, data } = this, out = new URLSearchParams();
+    const { world, view, data } = this,
+      out = new URLSearchParams();
     const list = (x: ArrayLike<number>) => Array.from(x, (v) => String(v)).join(",");
     out.set("q", list(this.q));
     if (this.qd.some(Boolean)) out.set("qd", list(this.qd));
@@ -51,7 +52,9 @@ export class State {
     if (!world.coriolis) out.set("coriolis", "off");
     if (world.tip) out.set("tip", String(world.tip));
     if (this.drive !== "free") out.set("drive", this.drive);
-    const on = Object.entries(view).filter(([, v]) => v === true).map(([k]) => k);
+    const on = Object.entries(view)
+      .filter(([, v]) => v === true)
+      .map(([k]) => k);
     if (on.join() !== "axes") out.set("show", on.join(","));
     if (view.ellipsoid !== "none") out.set("ellipsoid", view.ellipsoid);
     const { quantity, row, column } = this.lens;
@@ -63,7 +66,8 @@ export class State {
 
   /** Takes what a fragment says, as far as it makes sense for this robot. */
   read(fragment: string): void {
-    const given = new URLSearchParams(fragment.replace(/^#/, "")), { data, world, view } = this;
+    const given = new URLSearchParams(fragment.replace(/^#/, "")),
+      { data, world, view } = this;
     const numbers = (key: string, n: number): Numbers | null => {
       const text = given.get(key);
       if (text === null) return null;
@@ -106,14 +110,16 @@ export class State {
     }
     const r = rotationVector(this.q, x.quaternion);
     r[x.component!] = value;
-    const angle = Math.hypot(...r), s = angle > 1e-12 ? Math.sin(angle / 2) / angle : 0.5;
+    const angle = Math.hypot(...r),
+      s = angle > 1e-12 ? Math.sin(angle / 2) / angle : 0.5;
     this.q.set([Math.cos(angle / 2), s * r[0], s * r[1], s * r[2]], x.quaternion);
   }
 }
 
 /** Of a unit quaternion wxyz that begins at o. */
 export function rotationVector(q: Numbers, o: number): [number, number, number] {
-  const sign = q[o] < 0 ? -1 : 1, size = Math.hypot(q[o + 1], q[o + 2], q[o + 3]);
+  const sign = q[o] < 0 ? -1 : 1,
+    size = Math.hypot(q[o + 1], q[o + 2], q[o + 3]);
   const f = size > 1e-12 ? (sign * 2 * Math.atan2(size, Math.abs(q[o]))) / size : 2 * sign;
   return [f * q[o + 1], f * q[o + 2], f * q[o + 3]];
 }

@@ -51,9 +51,11 @@ def scene(model: Model) -> dict[str, Any]:
 def extent(model: Model) -> float:
     """How far the robot reaches, m: the longest chain of offsets."""
     far = {WORLD: 0.0}
+    bounded = {c.name for c in model.mechanism.coordinates if max(abs(c.limits.lower), abs(c.limits.upper)) < FAR}
     for body in model.bodies:
         if not isinstance(body.joint, Rotor):
-            far[body.index] = far[body.parent] + norm(body.placement.p) + min(body.reach, FAR)
+            travel = body.reach if body.joint_name in bounded else 0.0
+            far[body.index] = far[body.parent] + norm(body.placement.p) + travel
     ends = [far.get(body, 0.0) + norm(pose.p) for body, pose in model.mechanism.frames.values()]
     heavy = [norm(body.inertia.h) / float(body.inertia.m) for body in model.bodies if float(body.inertia.m) > 0]
     return max(*ends, *far.values(), max(heavy, default=0.0), SMALLEST)
@@ -134,7 +136,7 @@ def link_shapes(model: Model, body: Body, reach: float) -> list[Shape]:
         shapes.append({"kind": "drum", "radius": 1.45 * r, "length": 2.6 * r, "pose": rows(Transform())})
     elif isinstance(body.joint, Spherical):
         shapes.append({"kind": "ball", "radius": 1.6 * r, "at": [0.0, 0.0, 0.0]})
-    elif not isinstance(body.joint, Free) and body.is_link:
+    elif not isinstance(body.joint, Free) and body.is_link and float(body.inertia.m) > 0:
         shapes.append({"kind": "block", "size": [3.0 * r, 3.0 * r, 3.6 * r], "pose": rows(Transform())})
     ends = [point(child.placement) for child in moved_by(model, body.index)]
     for child in moved_by(model, body.index):
@@ -158,10 +160,10 @@ def connection(start: Sequence[float], end: Sequence[float], r: float) -> list[S
 
 
 def rail(body: Body, reach: float) -> list[Shape]:
-    """Along which a slider goes, on the body that carries it."""
-    if not isinstance(body.joint, Prismatic):
+    """Along which a slider goes, on the body that carries it; sliders without mass are coordinates, and nothing to see."""
+    if not isinstance(body.joint, Prismatic) or not float(body.inertia.m) > 0:
         return []
-    length = 2 * (body.reach if 0 < body.reach < FAR else reach)
+    length = 2 * min(body.reach, reach)
     return [{"kind": "rail", "radius": 0.35 * radius(reach), "length": length, "pose": rows(body.placement)}]
 
 

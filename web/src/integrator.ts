@@ -1,0 +1,158 @@
+/** How the robot moves from step to step. */
+import { cholesky, solve, zeros, type Numbers } from "./linear";
+import { CREEP, type Physics, type Pull } from "./physics";
+
+/** Steps of order four; dry friction sticks and slips, stops are inelastic, from step to step. */
+export class Integrator {
+  private readonly dry: boolean[];
+
+  constructor(readonly physics: Physics) {
+    const { n } = physics,
+      none = zeros(n);
+    this.dry = Array.from({ length: n }, (_, i) => {
+      const speed = zeros(n),
+        tau = zeros(n);
+      speed[i] = CREEP;
+      physics.kernels.demanded_torque(speed, none, tau);
+      return Math.abs(tau[i]) > 1e-9;
+    });
+  }
+
+  /** Advances q and qd; qdd is the acceleration at the beginning. False where the motion cannot go on. */
+  step(q: Numbers, qd: Numbers, qdd: Numbers, tau: Numbers, dt: number, pull: Pull): boolean {
+    const { physics } = this,
+      n = physics.n;
+    const sliding = this.sliding(qd),
+      held = this.resting(q, qd);
+    if (!this.settle(q, qd, qdd, tau, pull, held, sliding)) return false;
+    const stage = (a: Numbers, va: Numbers, dq: Numbers, h: number) => {
+      const p = q.slice(),
+        v = qd.slice();
+      for (let i = 0; i < p.length; i++) p[i] += h * dq[i];
+      for (let i = 0; i < n; i++) v[i] += h * va[i];
+      return physics.accelerate(p, v, tau, pull, held, sliding, a) ? { p, v } : null;
+    };
+    const rate = (p: Numbers, v: Numbers) => (physics.kernels.rates(p, v, buffer), buffer.slice());
+    const buffer = zeros(q.length);
+    const [a2, a3, a4] = [zeros(n), zeros(n), zeros(n)];
+    const d1 = rate(q, qd);
+    const s2 = stage(a2, qdd, d1, dt / 2);
+    if (!s2) return false;
+    const d2 = rate(s2.p, s2.v),
+      s3 = stage(a3, a2, d2, dt / 2);
+    if (!s3) return false;
+    const d3 = rate(s3.p, s3.v),
+      s4 = stage(a4, a3, d3, dt);
+    if (!s4) return false;
+    const d4 = rate(s4.p, s4.v);
+    for (let i = 0; i < q.length; i++) q[i] += (dt / 6) * (d1[i] + 2 * (d2[i] + d3[i]) + d4[i]);
+    for (let i = 0; i < n; i++) qd[i] += (dt / 6) * (qdd[i] + 2 * (a2[i] + a3[i]) + a4[i]);
+    physics.normalize(q);
+    this.finish(q, qd, sliding);
+    if (!physics.close(q, qd)) return false;
+    return q.every(Number.isFinite) && qd.every(Number.isFinite);
+  }
+
+  /** The accelerations at a state, into qdd. */
+  accelerations(q: Numbers, qd: Numbers, qdd: Numbers, tau: Numbers, pull: Pull): boolean {
+    return this.settle(q, qd, qdd, tau, pull, this.resting(q, qd), this.sliding(qd));
+  }
+
+  /** Which way dry friction acts through a whole step: a joint that would turn round within it stops first. */
+  private sliding(qd: Numbers): Map<number, number> {
+    const found = new Map<number, number>();
+    this.dry.forEach((dry, i) => dry && qd[i] !== 0 && found.set(i, Math.sign(qd[i])));
+    return found;
+  }
+
+  /** Columns that may be held: at rest under dry friction, or against a stop. */
+  private resting(q: Numbers, qd: Numbers): Set<number> {
+    const held = new Set<number>();
+    if (this.physics.data.isClosed) return held;
+    for (const x of this.physics.data.coordinates) {
+      if (qd[x.v] !== 0) continue;
+      if (this.dry[x.v] && this.physics.world.friction) held.add(x.v);
+      else if (x.q !== undefined && x.stops && this.side(x.stops, q[x.q])) held.add(x.v);
+    }
+    return held;
+  }
+
+  private side([low, high]: [number | null, number | null], q: number): number {
+    return high !== null && q >= high ? 1 : low !== null && q <= low ? -1 : 0;
+  }
+
+  /** Lets go, one after the other, of what neither friction nor a stop can hold; leaves the accelerations in qdd. */
+  private settle(
+    q: Numbers,
+    qd: Numbers,
+    qdd: Numbers,
+    tau: Numbers,
+    pull: Pull,
+    held: Set<number>,
+    sliding: Map<number, number>,
+  ): boolean {
+    const { physics } = this,
+      n = physics.n;
+    for (let round = 0; ; round++) {
+      if (!physics.accelerate(q, qd, tau, pull, held, sliding, qdd)) return false;
+      if (!held.size || round > n) return true;
+      let worst = 0,
+        which = -1,
+        way = 0;
+      for (const i of held) {
+        let need =
+          physics.c[i] * (physics.world.coriolis ? 1 : 0) + physics.g[i] + physics.spring[i] - tau[i] - physics.external[i];
+        for (let j = 0; j < n; j++) need += physics.M[i * n + j] * qdd[j];
+        const over = need > 0 ? need - this.holds(i, q, 1, need) : -need - this.holds(i, q, -1, -need);
+        if (over > worst) [worst, which, way] = [over, i, need > 0 ? -1 : 1];
+      }
+      if (which < 0) return true;
+      held.delete(which);
+      if (this.dry[which]) sliding.set(which, way);
+    }
+  }
+
+  /** The most that friction and stop can push column i in a direction. */
+  private holds(i: number, q: Numbers, direction: number, load: number): number {
+    const { physics } = this,
+      x = physics.data.coordinates.find((c) => c.v === i)!;
+    if (x.q !== undefined && x.stops && this.side(x.stops, q[x.q]) === -direction) return Infinity;
+    if (!this.dry[i] || !physics.world.friction) return 0;
+    const speed = zeros(physics.n),
+      loads = zeros(physics.n),
+      tau = zeros(physics.n);
+    speed[i] = -direction * CREEP;
+    loads[i] = direction * load;
+    physics.kernels.demanded_torque(speed, loads, tau);
+    return Math.abs(tau[i] - loads[i]);
+  }
+
+  /** Dry joints that turned round stand still; joints beyond a stop are put on it, without their speed. */
+  private finish(q: Numbers, qd: Numbers, sliding: Map<number, number>): void {
+    const { physics } = this;
+    for (const x of physics.data.coordinates) {
+      if (physics.world.friction && (sliding.get(x.v) ?? 0) * qd[x.v] < 0 && !physics.data.isClosed) qd[x.v] = 0;
+      if (x.q === undefined || !x.stops) continue;
+      const side = this.side(x.stops, q[x.q]);
+      if (!side) continue;
+      q[x.q] = x.stops[side > 0 ? 1 : 0]!;
+      if (qd[x.v] * side > 0) this.bump(q, qd, x.v);
+    }
+  }
+
+  /** An inelastic blow: column i loses its speed, the others take their share of it. */
+  private bump(q: Numbers, qd: Numbers, i: number): void {
+    const { physics } = this,
+      n = physics.n;
+    physics.evaluate(q, qd);
+    const L = physics.M.slice(),
+      e = zeros(n);
+    e[i] = 1;
+    if (cholesky(L, n)) {
+      solve(L, n, e);
+      const s = qd[i] / e[i];
+      for (let k = 0; k < n; k++) qd[k] -= e[k] * s;
+    }
+    qd[i] = 0;
+  }
+}
