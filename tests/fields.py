@@ -24,6 +24,9 @@ class Complex:
     def sqrt(self, x):
         return cmath.sqrt(x)
 
+    def inverse_fourth_root(self, x):
+        return 1 / cmath.sqrt(cmath.sqrt(x))
+
     def atan2(self, y, x):
         """To first order in the step."""
         angle = cmath.phase(complex(x.real, y.real))
@@ -51,6 +54,9 @@ class FiftyDigits:
 
     def sqrt(self, x):
         return self.context.sqrt(x)
+
+    def inverse_fourth_root(self, x):
+        return self.context.mpf(x) ** (-self.context.mpf(1) / 4)
 
     def atan2(self, y, x):
         return self.context.atan2(y, x)

@@ -10,6 +10,7 @@ import qddot
 from qddot import Drive, ModelValueError
 from qddot.model.description import Mimic
 from qddot.model.drive import JointSide
+from qddot.model.friction import ShaftFriction
 
 RNG = np.random.default_rng(11)
 Q, QD, QDD = RNG.uniform(-1, 1, (3, 2))
@@ -39,7 +40,7 @@ PLAIN = arm()
 
 
 def test_nothing_by_default():
-    assert Drive().at_joint == JointSide(0.0, 0.0, (0.0, 0.0), 0.0, 0.0)
+    assert Drive().at_joint == JointSide(0.0, 0.0, 0.0, ShaftFriction())
 
 
 def test_motor_side_values_at_the_joint():
@@ -48,15 +49,15 @@ def test_motor_side_values_at_the_joint():
     )
     found = motor.at_joint
     close(found.armature, N**2 * JM)
-    close(found.viscous, N**2 * 0.03)
-    close(found.coulomb, (40 * 0.3, 40 * 0.1))  # by |N|: the direction is that of the joint
+    close(found.friction.viscous, (N**2 * 0.03,) * 2)
+    close(found.friction.coulomb, (40 * 0.3, 40 * 0.1))  # by |N|: the direction is that of the joint
     close(found.stiffness, N**2 * 0.5)
     assert found.rest == 0.2
 
 
 def test_joint_side_values_stay_but_for_the_rotor():
     found = Drive(viscous=0.02, coulomb=0.3, stiffness=0.5, gear_ratio=N, rotor_inertia=JM).at_joint
-    assert (found.viscous, found.coulomb, found.stiffness) == (0.02, (0.3, 0.3), 0.5)
+    assert (found.friction.viscous, found.friction.coulomb, found.stiffness) == ((0.02, 0.02), (0.3, 0.3), 0.5)
     close(found.armature, N**2 * JM)
 
 
@@ -124,10 +125,10 @@ def test_map_and_symbols():
 
 
 def test_seen_from_a_leader():
-    side = JointSide(armature=1.0, viscous=2.0, coulomb=(3.0, 4.0), stiffness=5.0, rest=0.6)
+    side = JointSide(armature=1.0, stiffness=5.0, rest=0.6, friction=ShaftFriction(viscous=(2.0, 2.0), coulomb=(3.0, 4.0)))
     found = side.driven_by(-2.0, 0.1)
-    assert (found.armature, found.viscous, found.stiffness) == (4.0, 8.0, 20.0)
-    assert found.coulomb == (8.0, 6.0)  # the leader moves the other way
+    assert (found.armature, found.friction.viscous, found.stiffness) == (4.0, (8.0, 8.0), 20.0)
+    assert found.friction.coulomb == (8.0, 6.0)  # the leader moves the other way
     close(-2.0 * found.rest + 0.1, 0.6)
 
 
@@ -247,7 +248,7 @@ def test_derivatives_feel_the_drive(drive):
     more, less = robot.inverse_dynamics_derivatives(Q, QD, QDD), PLAIN.inverse_dynamics_derivatives(Q, QD, QDD)
     side = drive.at_joint
     close(more.dtau_dq, less.dtau_dq + np.diag([side.stiffness, 0]))
-    close(more.dtau_dqd, less.dtau_dqd + np.diag([side.viscous, 0]))
+    close(more.dtau_dqd, less.dtau_dqd + np.diag([side.friction.viscous[0], 0]))
     close(more.dtau_dqdd, less.dtau_dqdd + np.diag([side.armature, 0]))
 
 

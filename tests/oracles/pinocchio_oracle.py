@@ -18,7 +18,7 @@ import numpy as np
 import pinocchio as pin
 
 from qddot.model.description import Joint
-from qddot.model.drive import JointSide
+from qddot.model.drive import Drive, JointSide
 from qddot.model.model import Model
 from qddot.model.spatial import Transform
 
@@ -108,9 +108,9 @@ class Oracle:
         """Friction and springs, each at its own joint."""
         full, v = np.zeros(self.model.nv), self.v(qd)
         for d in self.driven:
-            positive, negative = d.drive.coulomb
+            positive, negative = d.drive.friction.coulomb
             for row in self.rows(d):
-                full[row] = d.drive.viscous * v[row] + (positive if v[row] > 0 else -negative if v[row] < 0 else 0)
+                full[row] = d.drive.friction.viscous[0] * v[row] + (positive if v[row] > 0 else -negative if v[row] < 0 else 0)
             if len(d.columns) == 1:
                 full[row] += d.drive.stiffness * (d.rate * q[d.coordinates[0]] + d.offset - d.drive.rest)
         return self.G.T @ full
@@ -189,7 +189,7 @@ class Oracle:
         """A constant of each drive, at its joint."""
         values = np.zeros(self.model.nv)
         for d in self.driven:
-            values[self.rows(d)] = getattr(d.drive, name)
+            values[self.rows(d)] = d.drive.stiffness if name == "stiffness" else d.drive.friction.viscous[0]
         return np.diag(values)
 
     def coriolis_matrix(self, q, qd) -> np.ndarray:
@@ -238,7 +238,7 @@ def parsed(path: Path | str, model: Model, *, floating: bool = False) -> Oracle:
     for body in model.bodies:
         id = there.getJointId("root_joint" if body.joint_name == "floating_base" else body.joint_name)
         row = there.joints[id].idx_v  # one-dof joints only: no other has friction in a URDF
-        friction = JointSide(viscous=there.damping[row], coulomb=(there.friction[row],) * 2)
+        friction = Drive(viscous=there.damping[row], coulomb=there.friction[row]).at_joint
         driven.append(Driven(id, body.coordinates, body.columns, body.rate, body.offset, friction))
     frames = {}
     for frame in there.frames:

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import replace
 from functools import cache
 from xml.etree import ElementTree
 
@@ -21,6 +22,7 @@ from tests.symbolic.well_formed import assert_well_formed
 LINK = Inertia(1.0, (-0.1, 0, 0.02), np.diag([0.01, 0.02, 0.03]))
 DRY = Drive(rotor_inertia=0.01, viscous=0.1, coulomb=(0.5, 0.4))
 STRIBECK = Drive(coulomb=(0.5, 0.4), static=(0.9, 0.7), stribeck_velocity=3)
+SMOOTHED = replace(STRIBECK, smoothing_velocity=0.5, viscous_quadratic=0.1)
 JOINTS = ("joint1", "joint2", "joint3")
 
 
@@ -41,6 +43,10 @@ ROBOTS = {
     "load": lambda: arm(Drive(load_friction=0.2), None, Drive(coulomb=(0.3, 0.1), viscous=0.1, load_friction=0.15, stiffness=2)),
     "load and Stribeck": lambda: arm(None, Drive(coulomb=0.4, static=0.7, stribeck_velocity=0.3, load_friction=0.1)),
     "load behind a spring": lambda: arm(None, Drive(rotor_inertia=0.1, series_stiffness=10, coulomb=0.1, load_friction=0.2)),
+    "polynomial": lambda: arm(Drive(viscous=(0.3, 0.1), viscous_quadratic=0.2, viscous_cubic=0.1), Drive(offset=-0.4, viscous=0.1)),
+    "smoothed": lambda: arm(Drive(coulomb=(0.5, 0.4), smoothing_velocity=0.3, offset=0.1), Drive(coulomb=1, smoothing_velocity=2)),
+    "all smoothed": lambda: arm(SMOOTHED, None, replace(SMOOTHED, load_friction=0.1)),
+    "smoothed motors": lambda: coupled([(10, 0, 0), (0, 8, -8)], [SMOOTHED, replace(DRY, smoothing_velocity=2)], SMOOTHED),
     "load beside motors": lambda: coupled([(5, -5, 0)], [DRY], Drive(load_friction=0.1)),
 }
 every_robot = pytest.mark.parametrize("name", ROBOTS)

@@ -8,7 +8,15 @@ derivative with respect to q is along the tangent: of a change `integrate(q, dq)
 from __future__ import annotations
 
 from qddot.algorithms.coriolis import coriolis_maps
-from qddot.algorithms.drives import armatures, friction_slope, friction_torque, has, load_factors, spring_slope
+from qddot.algorithms.drives import (
+    armatures,
+    friction_slope,
+    friction_torque,
+    load_factor_slopes,
+    load_factors,
+    loaded_columns,
+    spring_slope,
+)
 from qddot.algorithms.forward_dynamics import factored_mass_matrix
 from qddot.algorithms.inverse_dynamics import load_torque, spin
 from qddot.algorithms.kinematics import Scalars, column_rates, joint_poses, path_to_root, velocities, zeros
@@ -25,9 +33,12 @@ def inverse_dynamics_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qd
     """d tau / dq, d tau / d qd, d tau / d qdd (which is M, but for friction that grows with the load)."""
     dq, dqd, dqdd = load_derivatives(model, q, qd, qdd)
     slope = friction_slope(model, qd)
-    if any(has(model, body, "load") for body in model.bodies):
-        factors = load_factors(model, qd, load_torque(model, q, qd, qdd))
+    if any(loaded_columns(model, qd)):
+        load = load_torque(model, q, qd, qdd)
+        factors = load_factors(model, qd, load)
         dq, dqd, dqdd = ([[x * factor for x in row] for row, factor in zip(A, factors)] for A in (dq, dqd, dqdd))
+        for c, (x, steep) in enumerate(zip(load, load_factor_slopes(model, qd, load))):
+            dqd[c][c] = dqd[c][c] + x * steep
     return dq, [[x + y for x, y in zip(*rows)] for rows in zip(dqd, slope)], dqdd
 
 
@@ -85,8 +96,8 @@ def forward_dynamics_derivatives(
     """d qdd / dq, d qdd / d qd, d qdd / d tau (the inverse of M, but for friction that grows with the load), and the margins of
     forward dynamics.
 
-    The load L(q, qd, qdd) is what friction leaves, (tau - F(qd)) / factor, so
-    M d qdd = (d tau - F' d qd) / factor - dL/dq dq - dL/d qd d qd.
+    The load L(q, qd, qdd) is what friction leaves, R / factor with R = tau - F(qd), so
+    M d qdd = (d tau - F' d qd) / factor - R factor' d qd / factor^2 - dL/dq dq - dL/d qd d qd.
     """
     solved, margins = factored_mass_matrix(model, q)
     rest = [t - f for t, f in zip(tau, friction_torque(model, qd))]
@@ -96,6 +107,8 @@ def forward_dynamics_derivatives(
     dq, dqd, _ = load_derivatives(model, q, qd, qdd)
     slope = friction_slope(model, qd)
     dqd = [[x + y / factor for x, y in zip(*rows)] for *rows, factor in zip(dqd, slope, factors)]
+    for c, steep in enumerate(load_factor_slopes(model, qd, rest)):
+        dqd[c][c] = dqd[c][c] + rest[c] * steep / (factors[c] * factors[c])
     minus = [transposed([solved.solve([-x for x in column]) for column in transposed(A)]) for A in (dq, dqd)]
     inverse = [[x / factor for x, factor in zip(row, factors)] for row in solved.inverted()]
     return minus[0], minus[1], inverse, margins

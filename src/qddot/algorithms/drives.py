@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from qddot.algorithms.kinematics import Scalars, zeros
+from qddot.model.friction import ShaftFriction, Sliding
 from qddot.model.joints import Rotor
 from qddot.model.lower import LiftedBody
 from qddot.model.model import LiftedModel
-from qddot.model.scalar import Scalar
+from qddot.model.scalar import Scalar, is_zero
 
 Shaft = list[tuple[int, Scalar]]
 """Columns of qd and what each turns it by: where friction acts."""
@@ -43,19 +44,71 @@ def armature_torque(model: LiftedModel, qdd: Scalars) -> list[Scalar]:
 
 
 def friction_torque(model: LiftedModel, qd: Scalars, sliding: Scalars | None = None) -> list[Scalar]:
-    """Viscous, Coulomb and Stribeck friction; at standstill dry friction is 0, though it could hold more (`qddot.simulate`).
+    """Friction but for what grows with the load (`qddot.model.friction`); at standstill a hard step is 0, though it could hold more
+    (`qddot.simulate`).
 
     Args:
-        sliding: (nv,) direction 1, -1 or 0 of each column, instead of the sign of its speed.
+        sliding: (nv,) direction 1, -1 or 0 of each column whose friction sticks, instead of the sign of its speed.
     """
     tau = zeros(model.nv)
-    for body, shaft, v in moving_shafts(model, qd):
-        f = body.drive.viscous * v
-        if has(model, body, "is_dry"):
-            f = f + dry_friction(model, body, v, model.field.sign(v) if sliding is None else shaft_direction(shaft, sliding))
+    for shaft, at in sliding_shafts(model, qd, sliding):
+        f = at.torque()
         for c, ratio in shaft:
             tau[c] = tau[c] + f * ratio
     return tau
+
+
+def friction_slope(model: LiftedModel, qd: Scalars) -> list[list[Scalar]]:
+    """d friction / d qd; a hard step has none, except where it jumps."""
+    slope = [zeros(model.nv) for _ in range(model.nv)]
+    for shaft, at in sliding_shafts(model, qd):
+        f = at.slope()
+        for c, ratio in shaft:
+            for d, other in shaft:
+                slope[c][d] = slope[c][d] + f * ratio * other
+    return slope
+
+
+def load_factors(model: LiftedModel, qd: Scalars, load: Scalars, sliding: Scalars | None = None) -> list[Scalar]:
+    """What multiplies the load of each column (`Sliding.load_factor`)."""
+    factors: list[Scalar] = [1] * model.nv
+    for c, at in loaded_columns(model, qd, sliding):
+        factors[c] = at.load_factor(load[c])
+    return factors
+
+
+def load_factor_slopes(model: LiftedModel, qd: Scalars, load: Scalars) -> list[Scalar]:
+    """How that grows with the rate of the same column; nothing does for a hard step."""
+    slopes = zeros(model.nv)
+    for c, at in loaded_columns(model, qd):
+        slopes[c] = at.load_factor_slope(load[c])
+    return slopes
+
+
+def sliding_shafts(model: LiftedModel, qd: Scalars, sliding: Scalars | None = None) -> Iterator[tuple[Shaft, Sliding]]:
+    """Each shaft with friction, at its speed."""
+    for body in model.bodies:
+        nominal = nominal_friction(model, body)
+        if not nominal.laws:
+            continue  # by the model's own numbers: a friction that is not there costs nothing, and asks no scalar for its sign
+        for shaft in shafts(body):
+            direction = None if sliding is None or not nominal.sticks else shaft_direction(shaft, sliding)
+            yield shaft, body.drive.friction.at(model.field, shaft_speed(shaft, qd), direction, nominal)
+
+
+def loaded_columns(model: LiftedModel, qd: Scalars, sliding: Scalars | None = None) -> Iterator[tuple[int, Sliding]]:
+    """Each column whose friction grows with the load: such a shaft is one joint."""
+    for body in model.bodies:
+        nominal = nominal_friction(model, body)
+        if not is_zero(nominal.load):
+            for c in body.columns:
+                direction = None if sliding is None or not nominal.sticks else sliding[c]
+                yield c, body.drive.friction.at(model.field, qd[c], direction, nominal)
+
+
+def nominal_friction(model: LiftedModel, body: LiftedBody) -> ShaftFriction:
+    """A body's friction in the model's own numbers."""
+    return model.source.bodies[body.index].drive.friction
 
 
 def shaft_direction(shaft: Shaft, sliding: Scalars) -> Scalar:
@@ -64,69 +117,12 @@ def shaft_direction(shaft: Shaft, sliding: Scalars) -> Scalar:
     return sliding[column] * (1 if ratio > 0 else -1)
 
 
-def dry_friction(model: LiftedModel, body: LiftedBody, v: Scalar, s: Scalar) -> Scalar:
-    """Coulomb friction in the direction s, and the rise towards standstill where there is one."""
-    f = by_direction(s, body.drive.coulomb)
-    if has(model, body, "has_stribeck"):
-        x = v * body.drive.steepness
-        f = f + by_direction(s, body.drive.rise) / (1 + x * x)
-    return f
-
-
-def friction_slope(model: LiftedModel, qd: Scalars) -> list[list[Scalar]]:
-    """d friction / d qd; Coulomb friction has none, except where it jumps."""
-    slope = [zeros(model.nv) for _ in range(model.nv)]
-    for body, shaft, v in moving_shafts(model, qd):
-        f = body.drive.viscous
-        if has(model, body, "has_stribeck"):
-            x = v * body.drive.steepness
-            falling = 1 + x * x
-            f = f - by_direction(model.field.sign(v), body.drive.rise) * (x * body.drive.steepness * 2) / (falling * falling)
-        for c, ratio in shaft:
-            for d, other in shaft:
-                slope[c][d] = slope[c][d] + f * ratio * other
-    return slope
-
-
-def load_factors(model: LiftedModel, qd: Scalars, load: Scalars, sliding: Scalars | None = None) -> list[Scalar]:
-    """What multiplies the load of each column: friction in the gear is a part of it, against the motion.
-
-    `load + part * |load| * sign(qd)`, where the load is everything but friction. The other way round, what a force R leaves for
-    the load is R divided by the factor that belongs to R, for the part is less than one and so both have the same sign.
-    """
-    factors: list[Scalar] = [1] * model.nv
-    for body in model.bodies:
-        if has(model, body, "load"):
-            for c in body.columns:
-                s = model.field.sign(qd[c]) if sliding is None else sliding[c]
-                factors[c] = 1 + body.drive.load * s * model.field.sign(load[c])
-    return factors
-
-
-def by_direction(s: Scalar, values: tuple[Scalar, Scalar]) -> Scalar:
-    """+positive for s = 1, -negative for s = -1, 0 at rest."""
-    positive, negative = values
-    return s * ((positive + negative) / 2) + s * s * ((positive - negative) / 2)
-
-
-def moving_shafts(model: LiftedModel, qd: Scalars) -> Iterator[tuple[LiftedBody, Shaft, Scalar]]:
-    """(body, shaft, its speed)."""
-    for body in model.bodies:
-        for shaft in shafts(body):
-            yield body, shaft, shaft_speed(shaft, qd)
-
-
 def shaft_speed(shaft: Shaft, qd: Scalars) -> Scalar:
     """How fast it turns. Of a differential, rounding must not turn what stands still: speeds come first, then their one ratio."""
     _, first = shaft[0]
     if all(ratio == first or ratio == -first for _, ratio in shaft):
         return sum((qd[c] if ratio == first else -qd[c] for c, ratio in shaft), 0) * first
     return sum((qd[c] * ratio for c, ratio in shaft), 0)
-
-
-def has(model: LiftedModel, body: LiftedBody, what: str) -> bool:
-    """The model's own numbers decide: a friction that is not there costs nothing, and asks no scalar for its sign."""
-    return bool(getattr(model.source.bodies[body.index].drive, what))
 
 
 # springs ----------------------------------------------------------------------------------------------------------------------

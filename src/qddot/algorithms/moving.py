@@ -81,6 +81,9 @@ class MovingField:
         rate = dx * reciprocal(2 * root)
         return Moving(root, rate, (ddx / 2 - rate * rate) * reciprocal(root))
 
+    def inverse_fourth_root(self, x: Scalar) -> Moving:
+        return 1 / self.sqrt(self.sqrt(x))
+
     def atan2(self, y: Scalar, x: Scalar) -> Moving:
         """Its rate is (x y' - y x') / (x^2 + y^2)."""
         y, x = moving(y), moving(x)

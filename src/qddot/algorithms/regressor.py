@@ -5,22 +5,20 @@ tau = Y(q, qd, qdd) pi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from qddot.algorithms.drives import has, shaft_speed, shafts, stretch
+from qddot.algorithms.drives import loaded_columns, nominal_friction, shaft_speed, shafts, stretch
 from qddot.algorithms.inverse_dynamics import load_torque
 from qddot.algorithms.kinematics import Scalars, joint_poses, path_to_root, zeros
-from qddot.model.drive import JointSide
+from qddot.model.friction import NAMES
 from qddot.model.joints import Rotor
 from qddot.model.lower import WORLD, LiftedBody
 from qddot.model.model import LiftedModel
-from qddot.model.scalar import Scalar
+from qddot.model.scalar import Scalar, is_zero
 from qddot.model.spatial import Motion, upper
 
 Matrix = list[list[Scalar]]
 
 INERTIAL = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
-DRIVE = ("armature", "viscous", "coulomb", "coulomb_negative", "stribeck", "stribeck_negative", "stiffness", "load")
+DRIVE = ("armature", *NAMES, "stiffness")
 
 
 def regressor(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) -> Matrix:
@@ -37,9 +35,9 @@ def regressor(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) -> Matr
             columns += link_columns(model, body, X, body.link.into(v[i]), body.link.into(a[i]))
         elif has_rotor(model, body):
             columns.append(link_columns(model, body, X, v[i], a[i])[-1])
-    load = load_torque(model, q, qd, qdd) if any(has(model, body, "load") for body in model.bodies) else zeros(model.nv)
+    load = load_torque(model, q, qd, qdd) if any(loaded_columns(model, qd)) else zeros(model.nv)
     for body in model.bodies:
-        columns += [column for _, _, column in drive_terms(model, body, q, qd, qdd, load)]
+        columns += drive_columns(model, body, q, qd, qdd, load)
     return [list(row) for row in zip(*columns)] if columns else [[] for _ in range(model.nv)]
 
 
@@ -62,57 +60,32 @@ def link_columns(model: LiftedModel, body: LiftedBody, X, v: Motion, a: Motion) 
     return cost
 
 
-def drive_terms(
-    model: LiftedModel, body: LiftedBody, q: Scalars, qd: Scalars, qdd: Scalars, load: Scalars
-) -> Iterator[tuple[str, Scalar, list[Scalar]]]:
-    """(name, value, column) of each constant of a body's drive that is not zero; nothing for an idle drive.
+def drive_constants(model: LiftedModel, body: LiftedBody) -> list[tuple[str, Scalar]]:
+    """(name, value) of each constant of a body's drive that is not zero, by the model's own numbers; nothing for an idle drive."""
+    drive, nominal = body.drive, model.source.bodies[body.index].drive
+    constants = [("armature", drive.armature)] if not is_zero(nominal.armature) else []
+    constants += drive.friction.constants(nominal.friction)
+    return constants + ([("stiffness", drive.stiffness)] if not is_zero(nominal.stiffness) else [])
+
+
+def drive_columns(model: LiftedModel, body: LiftedBody, q: Scalars, qd: Scalars, qdd: Scalars, load: Scalars) -> Matrix:
+    """What each of those multiplies in each joint.
 
     The column of friction that grows with the load holds the load of the model's own parameters: the product is right, but the
     torque is not linear in all of them together.
     """
-    drive = model.source.bodies[body.index].drive  # the model's own numbers decide which columns there are
-    for name, value in zip(DRIVE, drive_values(drive)):
-        if value == 0 and not (name in ("coulomb", "stribeck") and drive_values(drive)[DRIVE.index(name) + 1] != 0):
-            continue
-        column = zeros(model.nv)
-        for shaft in shafts(body):
-            speed = shaft_speed(shaft, qd)
-            for c, ratio in shaft:
-                column[c] = column[c] + drive_column(model, body, name, c, speed, q, qdd, load) * ratio
-        yield name, value, column
-
-
-def drive_values(drive: JointSide) -> tuple[Scalar, ...]:
-    """In the order of `DRIVE`; the second of a pair only where it differs from the first."""
-    (positive, negative), rise = drive.coulomb, drive.rise if drive.has_stribeck else (0, 0)
-    other = 0 if positive == negative else negative
-    return (
-        drive.armature,
-        drive.viscous,
-        positive,
-        other,
-        rise[0],
-        0 if rise[0] == rise[1] else rise[1],
-        drive.stiffness,
-        drive.load,
-    )
-
-
-def drive_column(
-    model: LiftedModel, body: LiftedBody, name: str, c: int, speed: Scalar, q: Scalars, qdd: Scalars, load: Scalars
-) -> Scalar:
-    """What one constant of a drive multiplies."""
-    if name in ("armature", "viscous"):
-        return qdd[c] if name == "armature" else speed
-    if name == "stiffness":
-        return stretch(body, q)
-    s, x = model.field.sign(speed), speed * body.drive.steepness
-    if name == "load":
-        return load[c] * model.field.sign(load[c]) * s
-    values = model.source.bodies[body.index].drive
-    positive, negative = values.coulomb if name.startswith("coulomb") else values.rise
-    dry = s if positive == negative else (s - s * s) / 2 if name.endswith("negative") else (s + s * s) / 2
-    return dry if name.startswith("coulomb") else dry / (1 + x * x)
+    columns = {name: zeros(model.nv) for name, _ in drive_constants(model, body)}
+    for shaft in shafts(body) if columns else ():
+        at = body.drive.friction.at(model.field, shaft_speed(shaft, qd), None, nominal_friction(model, body))
+        for c, ratio in shaft:
+            costs = at.curves(load[c])
+            if "armature" in columns:
+                costs["armature"] = qdd[c]
+            if "stiffness" in columns:
+                costs["stiffness"] = stretch(body, q)
+            for name, cost in costs.items():
+                columns[name][c] = columns[name][c] + cost * ratio
+    return list(columns.values())
 
 
 def has_rotor(model: LiftedModel, body: LiftedBody) -> bool:
@@ -127,7 +100,6 @@ def parameters(model: LiftedModel) -> list[Scalar]:
 
 def named_parameters(model: LiftedModel) -> list[tuple[str, Scalar]]:
     """Each parameter with a name such as `link2.Ixx` or `joint1.viscous`."""
-    nothing = zeros(max(model.nq, model.nv))
     found: list[tuple[str, Scalar]] = []
     for body in model.bodies:
         if body.is_link:
@@ -136,6 +108,5 @@ def named_parameters(model: LiftedModel) -> list[tuple[str, Scalar]]:
         elif has_rotor(model, body):
             found.append((f"{body.drive_name}.inertia", body.inertia.I.c.z))
     for body in model.bodies:
-        terms = drive_terms(model, body, nothing, nothing, nothing, nothing)
-        found += [(f"{body.drive_name}.{name}", value) for name, value, _ in terms]
+        found += [(f"{body.drive_name}.{name}", value) for name, value in drive_constants(model, body)]
     return found

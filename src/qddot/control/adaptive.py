@@ -11,13 +11,11 @@ from qddot.control.elastic import refuse_elastic
 from qddot.control.gains import gains
 from qddot.control.references import Follow, followed, positive
 from qddot.errors import InputError
+from qddot.model.friction import NAMES
 from qddot.task_space.dynamics import times, transpose
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
-
-FRICTION = ("viscous", "coulomb", "stribeck", "load")
-"""How the names of parameters of friction begin, after the joint."""
 
 
 class SlotineLi:
@@ -73,7 +71,7 @@ def slotine_li_regressor(robot: Robot, q: np.ndarray, qd: np.ndarray, v: np.ndar
     """
     zero = np.zeros(robot.nv)
     still = robot.regressor(q, zero, zero)
-    frictionless = [not name.rpartition(".")[2].startswith(FRICTION) for name in robot.parameter_names]
+    frictionless = [name.rpartition(".")[2] not in NAMES for name in robot.parameter_names]
     squares = [robot.regressor(q, x, zero) - still for x in (qd + v, qd, v)]
     Y = robot.regressor(q, zero, vd) + (squares[0] - squares[1] - squares[2]) / 2
     return np.where(frictionless, Y, robot.regressor(q, qd, zero))

@@ -25,8 +25,8 @@ from qddot.formats.urdf_visuals import colors_of, visuals_of
 from qddot.formats.xml_tree import Element, parse_xml, read_bytes
 from qddot.model.check import MAX_LINKS, check_names, doubt, unprintable, warn
 from qddot.model.description import Joint, Limits, Link, Mimic, Visual
-from qddot.model.drive import NUMBERS as DRIVE_NUMBERS
-from qddot.model.drive import Drive
+from qddot.model.drive import NUMBERS, Drive
+from qddot.model.friction import DIRECTED
 from qddot.model.inertia import Inertia
 from qddot.model.model import GRAVITY, Model
 from qddot.model.pose import from_quaternion, from_rpy, snapped, unit
@@ -44,9 +44,9 @@ KINDS = {
 }
 BOUNDED = ("revolute", "prismatic", "helical")  # continuous joints turn without end, the others have no single position
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+DRIVE_NUMBERS = tuple(name for name in NUMBERS if name not in DIRECTED)
 DRIVE_LISTS = {
-    "coulomb": (1, 2),
-    "static": (1, 2),
+    **dict.fromkeys(DIRECTED, (1, 2)),
     "rotor_axis": (3,),
     "torque_speed": (2,),
     "series_stiffness": (1,),

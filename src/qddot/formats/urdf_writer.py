@@ -185,10 +185,10 @@ def _add_limits(joint: Element, limits: Limits, kind: str) -> None:
 
 def _add_drive(joint: Element, drive: Drive) -> None:
     """As others understand it, and in full where that is less than the whole."""
-    side = drive.at_joint
-    friction = sum(side.coulomb) / 2
-    SubElement(joint, "dynamics", damping=_numbers(side.viscous), friction=_numbers(friction))
-    if drive == Drive(viscous=side.viscous, coulomb=friction):
+    side = drive.at_joint.friction
+    damping, friction = sum(side.viscous) / 2, sum(side.coulomb) / 2
+    SubElement(joint, "dynamics", damping=_numbers(damping), friction=_numbers(friction))
+    if drive == Drive(viscous=damping, coulomb=friction):
         return
     changed = {f.name: getattr(drive, f.name) for f in fields(drive) if getattr(drive, f.name) != f.default}
     own = SubElement(joint, "qddot_drive", {key: _numbers(changed[key]) for key in DRIVE_NUMBERS if key in changed})

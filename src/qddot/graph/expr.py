@@ -154,6 +154,9 @@ class Trace:
     def sqrt(self, x: Scalar) -> Scalar:
         return make(self.table, "sqrt", x) if x.__class__ is Expr else math.sqrt(x)
 
+    def inverse_fourth_root(self, x: Scalar) -> Scalar:
+        return 1 / self.sqrt(self.sqrt(x))
+
     def atan2(self, y: Scalar, x: Scalar) -> Scalar:
         if y.__class__ is not Expr and x.__class__ is not Expr:
             return math.atan2(y, x)

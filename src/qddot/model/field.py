@@ -30,6 +30,10 @@ class Field(Protocol):
 
     def sqrt(self, x: Scalar) -> Scalar: ...
 
+    def inverse_fourth_root(self, x: Scalar) -> Scalar:
+        """`x^(-1/4)`."""
+        ...
+
     def atan2(self, y: Scalar, x: Scalar) -> Scalar: ...
 
     def where_positive(self, x: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
@@ -58,6 +62,9 @@ class Floats:
 
     def sqrt(self, x: float) -> float:
         return math.sqrt(x)
+
+    def inverse_fourth_root(self, x: float) -> float:
+        return 1 / math.sqrt(math.sqrt(x))
 
     def atan2(self, y: float, x: float) -> float:
         return math.atan2(y, x)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from qddot.model.description import Joint, Limits
 from qddot.model.drive import Drive, JointSide
 from qddot.model.field import Field
+from qddot.model.friction import ShaftFriction, pair
 from qddot.model.joints import FAR, SINGLE, Free, Helical, JointType, Moving, Prismatic, Revolute, Rotor, Spherical, X, Y
 from qddot.model.pose import snapped, z_onto
 from qddot.model.scalar import Scalar, is_zero
@@ -289,7 +290,8 @@ def gears(model: Model, bodies: Sequence[Body], coordinates: Sequence[Coordinate
     for joint in model.joints:
         if joint.name in own and is_elastic(joint) and joint.drive:
             ends = own[joint.name], own[f"{joint.name}.motor"]
-            side = JointSide(viscous=joint.drive.series_damping, stiffness=joint.drive.series_stiffness)
+            damping = ShaftFriction(viscous=pair(joint.drive.series_damping))
+            side = JointSide(stiffness=joint.drive.series_stiffness, friction=damping)
             index, columns = len(bodies) + len(found), tuple(c.v.start for c in ends)
             gear = shaft(index, f"{joint.name}.gear", WORLD, Transform(), Rotor([1, -1]), columns, RigidInertia(), side)
             found.append(replace(gear, coordinates=tuple(c.q.start for c in ends)))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qddot.model.drive import Drive
+from qddot.model.friction import DRY, stribeck_part
 from qddot.model.joints import Rotor
 
 if TYPE_CHECKING:
@@ -18,14 +20,14 @@ class DryFriction:
 
     Attributes:
         shafts: (shafts, nv): the speeds of the shafts are `shafts @ qd`.
-        coulomb, rise: (shafts, 2): positive and negative direction, N m.
-        steepness, load: (shafts,).
+        coulomb, rise: (shafts, 2): positive and negative direction, N m; what static friction is more than `coulomb`.
+        steepness, load: (shafts,), as of `ShaftFriction`.
     """
 
     def __init__(self, robot: Robot) -> None:
         rows, sides = [], []
         for body in robot.model.bodies:
-            if not (body.drive.is_dry or any(body.drive.rise)):
+            if not body.drive.friction.sticks:
                 continue
             ratios = [float(s.w.z) for s in body.joint.subspace] if isinstance(body.joint, Rotor) else None
             for shaft in [list(zip(body.columns, ratios))] if ratios else [[(c, 1.0)] for c in body.columns]:
@@ -33,10 +35,10 @@ class DryFriction:
                 for c, ratio in shaft:
                     row[c] = ratio
                 rows.append(row)
-                sides.append(body.drive)
+                sides.append(body.drive.friction)
         self.shafts = np.array(rows).reshape(-1, robot.nv)
         self.coulomb = np.array([s.coulomb for s in sides], float).reshape(-1, 2)
-        self.rise = np.array([s.rise for s in sides], float).reshape(-1, 2)
+        self.rise = np.array([s.stribeck for s in sides], float).reshape(-1, 2)
         self.steepness = np.array([s.steepness for s in sides], float)
         self.load = np.array([s.load for s in sides], float)
 
@@ -52,18 +54,17 @@ class DryFriction:
             resting: shafts that stand still: static friction holds them.
         """
         share = abs(load @ self.shafts.T) * self.load
-        falling = np.where(resting, 1.0, np.where(self.steepness > 0, 1 / (1 + (speed * self.steepness) ** 2), 0.0))
+        falling = np.where(resting, 1.0, np.where(self.steepness > 0, stribeck_part(speed * self.steepness), 0.0))
         return np.stack([self.coulomb[:, k] + self.rise[:, k] * falling + share for k in range(2)])
 
 
 def without_dry_friction(robot: Robot) -> Robot:
-    """The same robot, with viscous friction only."""
-    return changed(robot, coulomb=0.0, static=0.0, stribeck_velocity=0.0, load_friction=0.0)
-
-
-def changed(robot: Robot, **values: float) -> Robot:
-    """The same robot with some numbers of every drive replaced."""
+    """The robot without friction that sticks."""
     model = robot.model
-    joints = [replace(joint, drive=joint.drive and replace(joint.drive, **values)) for joint in model.joints]
-    motors = [replace(x, drives=tuple(drive and replace(drive, **values) for drive in x.drives)) for x in model.transmissions]
+    joints = [replace(joint, drive=joint.drive and unstuck(joint.drive)) for joint in model.joints]
+    motors = [replace(x, drives=tuple(drive and unstuck(drive) for drive in x.drives)) for x in model.transmissions]
     return type(robot)(model.copy(joints=joints, transmissions=motors))
+
+
+def unstuck(drive: Drive) -> Drive:
+    return replace(drive, **dict.fromkeys(DRY, 0.0)) if drive.friction.sticks else drive

@@ -37,7 +37,7 @@ class Variational:
             if given:
                 raise InputError(f'method="variational" does not know {what}: use "rk4" or an adaptive method')
         self.robot, self.switching, self.dynamics, self.torque = robot, switching, dynamics, torque
-        self.has_friction = any(body.drive.viscous for body in robot.model.bodies)
+        self.has_friction = any(body.drive.friction.laws for body in robot.model.bodies)
         self.careful = ImplicitStep(robot._evaluate, constraints)
         self.kernel = compiled_step(robot, dynamics, "variational_step", self.careful)
         self.q, self.p, self.steps = np.zeros(0), np.zeros(0), 0

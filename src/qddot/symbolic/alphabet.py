@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -42,6 +42,7 @@ class Alphabet:
         angles: each `Angle` with (cos, sin).
         signs: of each letter that is a sign, what it is the sign of; of a load only once that is known (`know_loads`).
         loads: of each letter that is the sign of a load, whose: a column.
+        softened: of each letter that is the inverse fourth root of something, of what; only once that is known (`know_softened`).
         opaque: letters of which nothing is known but their value: what they have to do with others, `==` does not see.
     """
 
@@ -84,6 +85,7 @@ class Alphabet:
         signs = {i: g.of for i, g in enumerate(ring.generators) if g.kind == "sign"}
         self.loads = {i: of.column for i, of in signs.items() if isinstance(of, Load)}
         self.signs = {i: self._turning(of) for i, of in signs.items() if i not in self.loads}
+        self.softened: dict[int, Poly] = {}
         self.opaque = self._opaque()
         self.gradients = self._gradients(mechanism)
 
@@ -133,6 +135,7 @@ class Alphabet:
             for i, g in enumerate(self.ring.generators)
             if (g.kind in ("inverse", "atom") and i not in bound and g.name != "pi")
             or (g.kind == "sign" and not isinstance(g.of, int))
+            or g.kind == "soft"
         ]
         seen: set[tuple[int | None, Any]] = set()
         for angle, (powers, _) in self._arguments.items():
@@ -251,6 +254,32 @@ class Alphabet:
         known = {i: self.ring.constant(loads[column]) for i, column in self.loads.items()}
         self.signs.update({i: load for i, load in known.items() if load.is_open})
 
+    def know_softened(self, roots: Iterable[Poly]) -> None:
+        """What the letters of smoothed rates are the inverse fourth roots of, in the order of these letters."""
+        self.softened = dict(zip((i for i, g in enumerate(self.ring.generators) if g.kind == "soft"), roots))
+
+    def inverse_fourth_root(self, x: Scalar) -> Poly:
+        """Of what has a letter for it.
+
+        Raises:
+            NotPolynomialError: of anything else.
+        """
+        for i, known in self.softened.items():
+            if known == x:
+                return self.ring.letters[i]
+        raise NotPolynomialError(f"({x})^(-1/4) is no letter of these equations")
+
+    def _softened_slopes(self, p: Poly, slope: Callable[[Poly], Poly]) -> Poly:
+        """What p changes by through smoothed rates, where `slope` differentiates what these are made of."""
+        total = self.ring.constant(0)
+        for i in p.letters() & self.softened.keys():
+            total = total - p.partial(i) * slope(self.softened[i]) * self.ring.letters[i] ** 5 / 4
+        return total
+
+    def rate_derivative(self, p: Poly, i: int) -> Poly:
+        """With respect to a rate or an acceleration, letter i, and all that is made of it."""
+        return p.partial(i) + self._softened_slopes(p, lambda x: x.partial(i))
+
     def by_magnitude(self, p: Poly, i: int) -> tuple[Poly, Poly]:
         """(times, rest): p is `times |load| + rest`, where letter i is the sign of the load and `|load| = load * sign`."""
         times, rest = divmod(p.p, self.ring.raw[i] * self.ring.adopted(self.signs[i]).p)
@@ -319,7 +348,7 @@ class Alphabet:
                 raise NotPolynomialError(f"there is no letter for the rate of {self.ring.generators[i].name}")
         total = self.ring.constant(0)
         for c, (rate, rate2) in enumerate(zip(self.qd, self.qdd)):
-            total = total + self.derivative(p, c) * rate + p.partial(self._at["velocity", c]) * rate2
+            total = total + self.derivative(p, c) * rate + self.rate_derivative(p, self._at["velocity", c]) * rate2
         return total
 
     def dependents(self, i: int) -> list[int]:
@@ -334,7 +363,7 @@ class Alphabet:
         Raises:
             NotPolynomialError: an atom with it inside has a derivative that is no polynomial.
         """
-        total = p.partial(i)
+        total = p.partial(i) + self._softened_slopes(p, lambda x: self.parameter_derivative(x, i))
         for k in self.dependents(i):
             generator = self.ring.generators[k]
             if not p.degree(k):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -12,7 +12,7 @@ import numpy as np
 import sympy
 
 from qddot.algorithms import energy, inverse_dynamics, jacobian, kinematics
-from qddot.algorithms.drives import friction_torque, spring_torque
+from qddot.algorithms.drives import friction_torque, nominal_friction, shaft_speed, shafts, spring_torque
 from qddot.algorithms.joint_wrenches import AXES, joint_wrenches
 from qddot.algorithms.mass_matrix import mass_matrix
 from qddot.algorithms.quantities import homogeneous
@@ -60,6 +60,7 @@ class Equations:
         self.values = dict(self.exact_model.values)
         self.nq, self.nv = self.lifted.nq, self.lifted.nv
         self._coriolis: dict[str, Form] = {}
+        self.alphabet.know_softened(softened_rates(self.lifted))
 
     def __repr__(self) -> str:
         letters = ", ".join(self.parameters)
@@ -130,7 +131,7 @@ class Equations:
         if generator.kind == "parameter":
             return lambda p: self.alphabet.parameter_derivative(p, i)
         if generator.kind != "position":
-            return lambda p: p.partial(i)
+            return lambda p: self.alphabet.rate_derivative(p, i)
         columns = [c for c, letters in enumerate(self.alphabet.gradients) if any(k == i and r == 1 for k, r in letters)]
         if len(columns) != 1:
             raise InputError(f"{name} is not the integral of one rate: there is no such derivative")
@@ -236,7 +237,7 @@ class Equations:
 
     @cached_property
     def friction_torque(self) -> Form:
-        """Viscous, Coulomb and Stribeck friction (nv,): all but what grows with the load."""
+        """Friction (nv,): all but what grows with the load."""
         return Form(self, friction_torque(self.lifted, self.alphabet.qd), "friction_torque")
 
     @cached_property
@@ -441,15 +442,24 @@ class Equations:
         return self.hamiltonian
 
 
+def softened_rates(model: LiftedModel) -> Iterator[Poly]:
+    """`w^4 + v^4` of each shaft whose friction is smoothed over a speed w."""
+    for body in model.bodies:
+        if nominal_friction(model, body).is_smoothed:
+            for shaft in shafts(body) if body.columns else ():
+                v, w = shaft_speed(shaft, model.field.qd), body.drive.friction.width  # type: ignore[attr-defined]
+                yield v * v * v * v + w * w * w * w
+
+
 def constants_of(model: LiftedModel) -> Sequence[Any]:
     """Every constant of a lifted model."""
     found: list[Any] = list(model.gravity)
+    note = lambda x: (found.append(x), x)[1]  # noqa: E731
     for body in model.bodies:
         m, h, I = body.inertia
-        drive = body.drive
         found += [m, *h, *(x for row in I for x in row), *body.placement.p, *(x for row in body.placement.R for x in row)]
-        found += [drive.armature, drive.viscous, *drive.coulomb, drive.stiffness, drive.rest, body.rate, body.offset]
-        found += [*drive.rise, drive.steepness, drive.load]
+        found += [body.rate, body.offset]
+        body.drive.map(note)
         found += [x for _, s in body.subspace for x in s.components()]
     for name in model.source.mechanism.frames:
         pose = model.frame(name)[1]

@@ -78,6 +78,8 @@ class Letters:
         if kind == "sign":
             x = self.equations.alphabet.signs[i].evaluate(self, self.number)
             return (x > 0) - (x < 0)
+        if kind == "soft":
+            return 1 / fn.sqrt(fn.sqrt(self.equations.alphabet.softened[i].evaluate(self, self.number)))
         if kind == "root":
             return fn.sqrt(self.number(Fraction(of)))
         if kind in ("cos", "sin"):

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from qddot.errors import InputError
 from qddot.model.description import Frame, Joint, Link
 from qddot.model.drive import Drive, JointSide
+from qddot.model.friction import LAWS, Law, Pair, ShaftFriction, pair
 from qddot.model.inertia import Inertia, steiner
 from qddot.model.joints import Rotor, Z
 from qddot.model.lower import Body, Mechanism, is_elastic, lower
@@ -26,7 +27,7 @@ from qddot.model.transmission import Transmission
 from qddot.symbolic.alphabet import Alphabet
 from qddot.symbolic.exact import STEP, is_numeric, rational, rotation
 from qddot.symbolic.exact_drive import exact_side
-from qddot.symbolic.letters import Load, Signed, Turns, common, known_sign
+from qddot.symbolic.letters import Load, Signed, Soft, Turns, common, known_sign
 from qddot.symbolic.reading import with_surds
 
 PARAMETERS = ("given", "inertial", "all")
@@ -218,8 +219,9 @@ class ExactModel:
             placement, seen_from = Transform(placement.R, Vec(*(new[letter] for letter in OFFSETS))), Transform()
         m, mx, my, mz, *tensor = (new[letter] for letter in MOMENTS)
         inertia = seen_from.out_inertia(RigidInertia(m, Vec(mx, my, mz), symmetric(*tensor)))
-        dry = (new["Fs"],) * 2 if "Fs" in new else (new["Fp"], new["Fn"])
-        named = {"armature": new["J"], "viscous": new["Fv"], "coulomb": dry, "stiffness": new["k"], "rest": new["rest"]}
+        constants = {law.name: constant for law in LAWS if (constant := renamed(law, body.drive.friction, new)) is not None}
+        friction = replace(body.drive.friction, **constants)
+        named = {"armature": new["J"], "stiffness": new["k"], "rest": new["rest"], "friction": friction}
         moments = PseudoInertia.of(inertia)
         return replace(body, placement=placement, inertia=inertia, moments=moments, drive=replace(body.drive, **named))
 
@@ -243,16 +245,21 @@ class Skeleton(NamedTuple):
 
 
 def signed(bodies: Sequence[Body]) -> list[Signed]:
-    """What friction asks the sign of."""
+    """What friction has letters for."""
     found: list[Signed] = []
     for body in bodies:
-        if not body.drive.is_dry or not body.columns:
+        friction = body.drive.friction
+        if not body.columns or not (friction.needs_sign or friction.is_smoothed):
             continue
         if isinstance(body.joint, Rotor):
-            found.append(direction(list(zip(body.columns, body.joint.rates))))
+            turning: list[int | Turns] = [direction(list(zip(body.columns, body.joint.rates)))]
         else:
-            found += body.columns
-        if not is_zero(body.drive.load):
+            turning = list(body.columns)
+        if friction.needs_sign:
+            found += turning
+        if friction.is_smoothed:
+            found += (Soft(of, 1 + sum(isinstance(x, Soft) and x.of == of for x in found)) for of in turning)
+        if not is_zero(friction.load):
             found += map(Load, body.columns)
     return list(dict.fromkeys(found))
 
@@ -284,10 +291,26 @@ def named_numbers(body: Body, parameters: str) -> dict[str, Scalar]:
     offsets = zip(OFFSETS, body.placement.p if parameters == "all" else ())
     m, h, I = (Transform() if parameters == "all" else body.link).inverse.out_inertia(body.inertia)
     side = body.drive
-    positive, negative = side.coulomb
-    dry = {"Fs": positive} if positive == negative else {"Fp": positive, "Fn": negative}
-    drive = {**dry, "J": side.armature, "Fv": side.viscous, "k": side.stiffness, "rest": side.rest}
-    return {**dict(offsets), **dict(zip(MOMENTS, (m, *h, *upper(I)))), **drive}
+    drive = {"J": side.armature, "k": side.stiffness, "rest": side.rest}
+    laws = [(law, pair(getattr(side.friction, law.name))) for law in LAWS if law.symbol]
+    friction = {name: x for law, values in laws for name, x in zip(symbols_of(law, values), values)}
+    return {**dict(offsets), **dict(zip(MOMENTS, (m, *h, *upper(I)))), **friction, **drive}
+
+
+def symbols_of(law: Law, values: Pair) -> tuple[str, ...]:
+    """The letter of a law's constant; one for each direction, where it has two."""
+    if values[0] == values[1]:
+        return (law.symbol,)
+    return ("Fp", "Fn") if law.symbol == "Fs" else (f"{law.symbol}p", f"{law.symbol}n")
+
+
+def renamed(law: Law, friction: ShaftFriction, new: Mapping[str, Scalar]) -> Scalar | Pair | None:
+    """A law's constant in symbols; None where it stays a number."""
+    given = getattr(friction, law.name)
+    if not law.symbol:
+        return None
+    found = tuple(new[name] for name in symbols_of(law, pair(given)))
+    return (found[0], found[-1]) if isinstance(given, tuple) else found[0]
 
 
 def numbers_of(model: Model, sides: Mapping[str, JointSide]) -> list[Scalar]:

@@ -30,6 +30,8 @@ def read_expression(equations: Equations, expression: Any) -> Poly:
         if known is None and isinstance(x, (sympy.sign, sympy.Abs)):
             inside = read(x.args[0], leaf)
             return alphabet.sign(inside) * (1 if isinstance(x, sympy.sign) else inside)
+        if known is None and kind == "atom" and x.is_Pow and (power := -4 * x.exp).is_Integer and power > 0:
+            return alphabet.inverse_fourth_root(read(x.base, leaf)) ** int(power)
         if known is None:
             raise NotPolynomialError(
                 f"{'1/' if kind == 'inverse' else ''}{x} is not a polynomial in the letters of these equations"
@@ -71,7 +73,7 @@ def substitution(equations: Equations, values: Mapping[Any, Any]) -> Callable[[A
         i = equations.letter(name)
         generator = ring.generators[i]
         put[i] = new = as_entry(equations, name, value)
-        if generator.kind in ("quaternion", "sign", "sin", "cos", "root", "inverse"):
+        if generator.kind in ("quaternion", "sign", "soft", "sin", "cos", "root", "inverse"):
             raise InputError(f"{name} is bound to other letters and cannot be replaced by itself: replace what it is made of")
         if generator.kind == "position":
             for angle, (c, s) in alphabet.angles.items():
@@ -84,14 +86,15 @@ def substitution(equations: Equations, values: Mapping[Any, Any]) -> Callable[[A
     changed = {ring.generators[i].of: as_sympy(new, ring) for i, new in put.items() if alphabet.dependents(i)}
     for k in dict.fromkeys(k for i in list(put) for k in alphabet.dependents(i)):
         put[k] = rewritten(equations, ring.generators[k], changed)
-    turned = {i for i, inside in alphabet.signs.items() if inside.letters() & (put.keys() | refused.keys())}
+    inside = alphabet.signs | alphabet.softened
+    turned = {i for i, x in inside.items() if x.letters() & (put.keys() | refused.keys())}
     lost: set[int] = set()
 
     def replace(p: Any) -> Any:
         for i in p.letters() & refused.keys():
             raise InputError(refused[i])
         for i in (p.letters() & turned) - put.keys():
-            put[i] = sign_of(replace(alphabet.signs[i]), i)
+            put[i] = made_of(replace(inside[i]), i)
         new = p.evaluate(lambda i: put.get(i, ring.letters[i]), lambda x: x) if p.letters() & put.keys() else p
         for i in lost & (new.letters() if hasattr(new, "letters") else set()):
             raise InputError(
@@ -100,11 +103,11 @@ def substitution(equations: Equations, values: Mapping[Any, Any]) -> Callable[[A
             )
         return new
 
-    def sign_of(new: Any, i: int) -> Any:
-        """Letter i, which is a sign, after what it is the sign of has become something new; the letter itself, now lost, if that
-        has none: it may be multiplied by 0."""
+    def made_of(new: Any, i: int) -> Any:
+        """Letter i, which is a sign or a smoothed rate, after what it is made of has become something new; the letter itself, now
+        lost, if that has none: it may be multiplied by 0."""
         try:
-            return alphabet.sign(new)
+            return alphabet.sign(new) if i in alphabet.signs else alphabet.inverse_fourth_root(new)
         except NotPolynomialError:
             lost.add(i)
             return ring.letters[i]

@@ -53,6 +53,9 @@ class LatexPrinter(Printer):
         name = f"\\{function}" if function in FUNCTIONS else rf"\operatorname{{{escaped(function)}}}"
         return rf"{name}\left({', '.join(arguments)}\right)"
 
+    def fourth_root(self, of: str) -> str:
+        return rf"\sqrt[4]{{{of}}}"
+
     def power(self, base: str, exponent: int) -> str:
         return f"{base}^{{{exponent}}}"
 

@@ -52,8 +52,19 @@ class Load(NamedTuple):
     column: int
 
 
-Signed = int | Turns | Load
-"""What a letter is the sign of: the rate of a column, that of a shaft, a load."""
+class Soft(NamedTuple):
+    """The rate v of a column or of a shaft, where friction is smoothed over a speed w: `(w^4 + v^4)^(-1/4)`.
+
+    Attributes:
+        number: from 1, of those with the same rate, whose w may differ.
+    """
+
+    of: int | Turns
+    number: int = 1
+
+
+Signed = int | Turns | Load | Soft
+"""What friction has a letter for: the sign of the rate of a column, that of a shaft, that of a load; a smoothed rate."""
 
 
 class Leaves:
@@ -173,7 +184,9 @@ def letters_of(
     for v in range(mechanism.nv):
         free += [Generator(f"qd{v + 1}", "velocity", v), Generator(f"qdd{v + 1}", "acceleration", v)]
     free += [Generator(f"{FURTHER[kind]}{i + 1}", kind, i) for kind, size in further.items() for i in range(size)]
-    bound += [Generator(sign_name(x), "sign", x) for x in signed]
+    signed = list(signed)
+    bound += [Generator(sign_name(x), "sign", x) for x in signed if not isinstance(x, Soft)]
+    free += [Generator(soft_name(x), "soft", x) for x in signed if isinstance(x, Soft)]
     bound += [Generator(f"1/{x}" if x.is_Symbol else f"1/({x})", kind, x) for kind, x in leaves.of("inverse")]
     free += [Generator(x.name, kind, x) for kind, x in sorted(leaves.of("parameter"), key=lambda leaf: natural(leaf[1].name))]
     free += [Generator(str(x), kind, x) for kind, x in leaves.of("atom") if squared(x) is None]
@@ -185,7 +198,12 @@ def letters_of(
     return letters
 
 
-def sign_name(of: Signed) -> str:
+def soft_name(x: Soft) -> str:
+    again = f"_{x.number}" if x.number > 1 else ""
+    return f"soft_qd{x.of + 1}{again}" if isinstance(x.of, int) else f"soft{again}({shown_turns(x.of)})"
+
+
+def sign_name(of: int | Turns | Load) -> str:
     if isinstance(of, int):
         return f"sign_qd{of + 1}"
     return f"sign(load{of.column + 1})" if isinstance(of, Load) else f"sign({shown_turns(of)})"

@@ -6,7 +6,6 @@ because their combination is the polynomial 0.
 
 from __future__ import annotations
 
-import copy
 import random
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -71,27 +70,7 @@ def regressor(equations: Equations, names: Sequence[str] | None = None) -> Regre
 
 def standard_parameters(model: LiftedModel) -> list[tuple[str, Any]]:
     """Names and values of what the standard regressor multiplies."""
-    return standard.named_parameters(at_rest(model))
-
-
-def at_rest(model: LiftedModel) -> LiftedModel:
-    """The model over a field in which nothing moves."""
-    still = copy.copy(model)
-    still.field = AtRest(model.field)  # type: ignore[assignment]
-    return still
-
-
-class AtRest:
-    """A field in which the sign of a velocity is 0."""
-
-    def __init__(self, field: Any) -> None:
-        self._field = field
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._field, name)
-
-    def sign(self, x: Any) -> int:
-        return 0
+    return standard.named_parameters(model)
 
 
 def parameter(equations: Equations, name: str) -> int:
@@ -128,12 +107,12 @@ def refuse_products(p: Poly, letters: Sequence[int], where: str) -> None:
 
 
 def refuse_signs(equations: Equations, p: Poly, letters: Sequence[int], where: str) -> None:
-    """Unless no sign in it, of a load or of a shaft behind a gear, changes with any of the letters.
+    """Unless no sign in it, of a load or of a shaft behind a gear, and no smoothed rate changes with any of the letters.
 
     Raises:
         InputError: naming the first that does.
     """
-    signs, generators = equations.alphabet.signs, p.ring.generators
+    signs, generators = equations.alphabet.signs | equations.alphabet.softened, p.ring.generators
     for i in sorted(p.letters() & signs.keys()):
         for k in letters:
             if signs[i].letters() & {k, *equations.alphabet.dependents(k)}:

@@ -43,6 +43,9 @@ class MathmlPrinter(Printer):
     def power(self, base: str, exponent: int) -> str:
         return f"<msup>{base}<mn>{exponent}</mn></msup>"
 
+    def fourth_root(self, of: str) -> str:
+        return f"<mroot><mrow>{of}</mrow><mn>4</mn></mroot>"
+
     def times(self, factors: Sequence[str]) -> str:
         return factors[0] if len(factors) == 1 else f"<mrow>{TIMES.join(factors)}</mrow>"
 

@@ -21,7 +21,7 @@ from qddot.symbolic.tree import ZERO, Call, Inverse, Node, Number, Power, Produc
 if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations
 
-MOTION = ("acceleration", "force", "multiplier", "momentum", "velocity", "sign", "position", "quaternion")
+MOTION = ("acceleration", "force", "multiplier", "momentum", "velocity", "sign", "soft", "position", "quaternion")
 ANGLES, GROUPS = ("sum", "single"), ("trigonometric", "parameter", "none")
 
 
@@ -217,6 +217,9 @@ class Presentation:
             alphabet = self.equations.alphabet
             inside = self._load(i) if i in alphabet.loads else self.entry(self.ring.adopted(alphabet.signs[i]))
             return Call("sign", (inside,))
+        if kind == "soft":
+            inside = self.entry(self.ring.adopted(self.equations.alphabet.softened[i]))
+            return Inverse(Call("fourth_root", (inside,)))
         if kind in ("cos", "sin"):
             return Call(kind, (tree_of(of.multiple),))
         if kind == "inverse":

@@ -58,6 +58,9 @@ class Printer:
     def call(self, function: str, arguments: Sequence[str]) -> str:
         raise NotImplementedError
 
+    def fourth_root(self, of: str) -> str:
+        return self.call("sqrt", [self.call("sqrt", [of])])
+
     def power(self, base: str, exponent: int) -> str:
         raise NotImplementedError
 
@@ -100,7 +103,9 @@ class Printer:
                 self._leaves[node] = self.wave(node)
             else:
                 assert isinstance(node, Call)
-                self._leaves[node] = self.call(node.function, [self.expression(x) for x in node.of])
+                arguments = [self.expression(x) for x in node.of]
+                root = node.function == "fourth_root"
+                self._leaves[node] = self.fourth_root(*arguments) if root else self.call(node.function, arguments)
         return self._leaves[node]
 
     def _signed(self, node: Node) -> tuple[bool, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from qddot.model.joints import Prismatic, Revolute, Rotor, Spherical
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.spatial import Vec
-from qddot.symbolic.linearity import at_rest, standard_parameters
+from qddot.symbolic.linearity import standard_parameters
 from qddot.symbolic.ring import Poly
 
 if TYPE_CHECKING:
@@ -87,8 +88,8 @@ class Reasons:
 
     def _static(self, gravity: Vec) -> list[np.ndarray]:
         q, n, zero = self.equations.alphabet.q, self.equations.nv, self.equations.alphabet.ring.constant(0)
-        model = at_rest(self.equations.lifted)
-        model.gravity = gravity
+        model = copy(self.equations.lifted)
+        model.gravity, model.field = gravity, AtRest(model.field)  # type: ignore[assignment]
         if self.letters is not None:
             tau = [zero + x for x in gravity_torque(model, q)]
             return [np.array([x.partial(i) for x in tau], dtype=object) for i in self.letters]
@@ -155,3 +156,19 @@ def standard_parts(model: LiftedModel) -> list[tuple[int, str]]:
 
 def shown(x: Any) -> str:
     return f"{x:g}" if isinstance(x, float) else str(x)
+
+
+class AtRest:
+    """A field in which nothing moves, so that there is no friction."""
+
+    def __init__(self, field: Any) -> None:
+        self._field = field
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._field, name)
+
+    def sign(self, x: Any) -> int:
+        return 0
+
+    def inverse_fourth_root(self, x: Any) -> int:
+        return 0

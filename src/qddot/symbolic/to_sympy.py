@@ -38,6 +38,8 @@ class Letters(dict[int, Any]):
             return sympy.sqrt(of)
         if kind == "sign":
             return sympy.sign(expression(self.alphabet.signs[i], self))
+        if kind == "soft":
+            return expression(self.alphabet.softened[i], self) ** sympy.Rational(-1, 4)
         if kind in ("cos", "sin"):
             multiple = of.multiple if isinstance(of.multiple, sympy.Basic) else sympy.Rational(*of.multiple.as_integer_ratio())
             angle = multiple if of.coordinate is None else multiple * sympy.Symbol(f"q{of.coordinate + 1}", real=True)

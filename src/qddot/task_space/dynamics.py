@@ -187,7 +187,7 @@ def task_inertia(M: np.ndarray, J: np.ndarray, task: Task, damping: float | None
 
 def refuse_load_friction(evaluate: Evaluator) -> None:
     """It depends on the accelerations, and so is no force d_C of the state."""
-    loaded = [body.joint_name for body in evaluate.model.bodies if body.drive.load]
+    loaded = [body.joint_name for body in evaluate.model.bodies if body.drive.friction.load]
     if loaded:
         raise InputError(
             f"joint {loaded[0]!r} has friction in proportion to its load, which is no force of the state alone and has no place in "

@@ -10,10 +10,11 @@ import numpy as np
 
 from qddot.algorithms.drives import Shaft, armatures, shafts
 from qddot.algorithms.kinematics import joint_poses, world_poses
-from qddot.algorithms.quantities import QUANTITIES
+from qddot.algorithms.quantities import COMPUTED
 from qddot.compile.evaluate import Evaluator
-from qddot.errors import InputError, ModelWarning
+from qddot.errors import InputError, ModelError, ModelWarning
 from qddot.model.configuration import random_configuration
+from qddot.model.description import symbols_in
 from qddot.model.inertia import steiner
 from qddot.model.joints import Rotor, Z
 from qddot.model.lower import WORLD, LiftedBody
@@ -28,6 +29,7 @@ from qddot.symbolic.ratio import Ratio
 from qddot.symbolic.ring import Poly
 
 STATES = 3
+DRAWS = 200  # of values for the symbols, at most
 TOLERANCE = 1e-9  # of scale
 SHORT = 40  # terms: what is longer is written in letters
 KERNELS = "the compiled kernels"
@@ -110,12 +112,11 @@ class Subject:
 
     def __init__(self, model: Model, parameters: str) -> None:
         self.model = model
+        rng = np.random.default_rng(0)
+        self.drawn, given = drawn(model, rng)
         self.equations = Equations(model, parameters)
         self.friction: np.ndarray = (self.equations.tau - self.equations.load_torque).entries
         self.lifted, self.alphabet, self.nv = self.equations.lifted, self.equations.alphabet, self.equations.nv
-        rng = np.random.default_rng(0)
-        self.drawn = {str(s): round(float(rng.uniform(0.5, 1.5)), 3) for s in sorted(model.symbols, key=str)}
-        given = with_values(model, self.drawn)
         numeric = as_read(given)
         self.is_read_otherwise = numeric is not given
         self.kernels = Evaluator(numeric)
@@ -163,7 +164,7 @@ class Subject:
 
     def kernel(self, quantity: str, state: State, **options: str) -> np.ndarray:
         """What the compiled kernel of a quantity says."""
-        inputs = {name: getattr(state, name) for name in QUANTITIES[quantity].inputs}
+        inputs = {name: getattr(state, name) for name in COMPUTED[quantity].inputs}
         return self.kernels(quantity, inputs, {}, **options)
 
     def numbers(self, entries: Any, state: State) -> np.ndarray:
@@ -282,6 +283,28 @@ class Subject:
         w, v = J[:3], J[3:]
         p = self.numbers(link.pose.point(link.reference), state)
         return Motion(Vec(*w), Vec(*(v + np.cross(w, p))))
+
+
+def drawn(model: Model, rng: np.random.Generator) -> tuple[dict[str, float], Model]:
+    """Values of the symbols with which the model is a robot, and that robot.
+
+    Raises:
+        InputError: none were found.
+    """
+    drives = [*(joint.drive for joint in model.joints), *(drive for x in model.transmissions for drive in x.drives)]
+    used = lambda name: {s for d in drives if d for s in symbols_in(getattr(d, name))}  # noqa: E731
+    held, shared = used("static") - used("coulomb"), used("load_friction")
+    refused: Exception | None = None
+    for _ in range(DRAWS):
+        values: dict[str, float] = {}
+        for s in sorted(model.symbols, key=str):
+            low, high = (0.05, 0.3) if s in shared else (2.0, 3.0) if s in held else (0.5, 1.5)  # what friction asks of them
+            values[str(s)] = round(float(rng.uniform(low, high)), 3)
+        try:
+            return values, with_values(model, values)
+        except ModelError as error:
+            refused = error
+    raise InputError(f"a derivation is checked with numbers for its symbols, and none were found that make a robot ({refused})")
 
 
 def with_values(model: Model, values: dict[str, float]) -> Model:

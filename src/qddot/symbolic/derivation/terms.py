@@ -151,12 +151,7 @@ def products(qd: np.ndarray) -> np.ndarray:
 
 def friction(s: Subject, at: State) -> np.ndarray:
     """That of the rates, and that of the loads."""
-    load = s.kernel("mass_matrix", at) @ at.qdd
-    load = load + sum(s.kernel(name, at) for name in ("coriolis_torque", "gravity_torque", "spring_torque"))
-    part = np.zeros(s.nv)
-    for body in s.kernels.model.bodies:
-        part[list(body.columns)] += float(body.drive.load)
-    return s.kernel("friction_torque", at) + part * abs(load) * np.sign(at.qd)
+    return s.kernel("inverse_dynamics", at) - s.kernel("load_torque", at)
 
 
 EXPECTED: Mapping[str, Any] = {

@@ -63,7 +63,7 @@ def identities(equations: Equations) -> list[Claim]:
         claims.append(exact(short, f"dM/dt - 2 C is skew, C by {WRITTEN[form]}", S + S.T))
         name = "no_power" if form == "christoffel" else f"no_power_{form}"
         claims.append(exact(name, f"qd^T (dM/dt - 2 C) qd = 0, C by {WRITTEN[form]}", qd @ S @ qd))
-    lost = " - friction . qd" if any(body.drive.viscous != 0 or body.drive.is_dry for body in e.lifted.bodies) else ""
+    lost = " - friction . qd" if any(body.drive.friction.laws or body.drive.friction.is_dry for body in e.lifted.bodies) else ""
     a = e.alphabet
     power = e.hamiltonian.dt() - Form(e, load_torque(e.lifted, a.q, a.qd, a.qdd)) @ qd  # tau less friction, whatever that is
     return [*claims, exact("passivity", f"d(T + V)/dt = tau . qd{lost}", power)]

@@ -1,0 +1,414 @@
+"""Friction, each law once. A shaft that turns at the speed v needs, besides its load, the sum of
+
+    constant            curve over v                    at a gear ratio N the constant is felt
+    viscous             v                               N^2 times
+    viscous_quadratic   v |v|                           |N|^3 times
+    viscous_cubic       v^3                             N^4 times
+    coulomb             s(v)                            |N| times
+    stribeck            s(v) / (1 + (v / v_s)^2)        |N| times, v_s / |N|
+    load                s(v) |load|                     as it is
+    offset              1                               N times
+
+The step s(v) is the sign of v: such friction sticks, and `qddot.simulate` finds out when. Smoothed over a speed w it is
+`v / (w^4 + v^4)^(1/4)`, slope 1 / w at rest and 1 to a per cent from `2.2 w` on, and nothing sticks. Viscous, Coulomb and Stribeck
+friction may have a constant of their own for each direction.
+
+The curves are written over any scalar, so they are the kernels, the closed forms, the printed formulas, the exported code and the
+columns of the regressor. They need nothing but `+ - * /`, square roots and signs, which every target rounds alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from qddot.errors import ModelValueError
+from qddot.model.field import Field
+from qddot.model.scalar import Scalar, as_scalar, is_symbolic, is_zero
+
+Pair = tuple[Scalar, Scalar]
+"""For positive and for negative speed."""
+
+
+# as it is described -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Friction:
+    """Friction as it is described: what a `Drive` says of it, on either side of its gear.
+
+    A number that may depend on the direction is one number, or a pair (positive, negative); of a pair the signs are ignored.
+    Units are those of a hinge.
+
+    Args:
+        viscous: N m s/rad; may depend on the direction.
+        coulomb: dry friction while moving, N m; may depend on the direction.
+        static: what dry friction holds at standstill, N m, in the same forms; not less than `coulomb`, which 0 means.
+        stribeck_velocity: speed at which the difference of static and Coulomb friction has halved, rad/s; 0: at once.
+        load_friction: friction that grows with the load, as a part of it: a bad gear has 0.3.
+        smoothing_velocity: speed over which dry friction turns round, rad/s; 0: at once, and it sticks.
+        viscous_quadratic: what multiplies `v |v|`, N m s^2/rad^2.
+        viscous_cubic: what multiplies `v^3`, N m s^3/rad^3.
+        offset: a force whatever the speed, N m, either sign: of a drive that shows torque at rest.
+
+    Raises:
+        ModelValueError: a friction that is negative, or less at standstill than in motion, or that nothing could overcome.
+    """
+
+    viscous: Scalar | Pair = 0.0
+    coulomb: Scalar | Pair = 0.0
+    _: KW_ONLY
+    static: Scalar | Pair = 0.0
+    stribeck_velocity: Scalar = 0.0
+    load_friction: Scalar = 0.0
+    smoothing_velocity: Scalar = 0.0
+    viscous_quadratic: Scalar = 0.0
+    viscous_cubic: Scalar = 0.0
+    offset: Scalar = 0.0
+
+    def check_friction(self) -> None:
+        """Make numbers of what was given, and refuse what is no friction."""
+        for name in FRICTION:
+            value = getattr(self, name)
+            value = _either_way(name, value) if name in DIRECTED else number(name, value)
+            object.__setattr__(self, name, value)
+            if name not in DIRECTED and name != "offset":
+                not_negative(name, value)
+        if not is_symbolic(self.load_friction) and self.load_friction >= 1:
+            raise refuse("load_friction", self.load_friction, "it is less than 1: the joint would never move under load")
+        for dry, static in zip(pair(self.coulomb), pair(self.static)):
+            if not is_zero(static) and not is_symbolic(static - dry) and static < dry:
+                raise refuse("static", self.static, f"less than the Coulomb friction {dry}: a joint at rest holds at least as much")
+        smooth = not is_zero(self.smoothing_velocity)
+        if smooth and is_zero(self.stribeck_velocity) and not all(map(is_zero, pair(self.static))):
+            raise refuse(
+                "static", self.static, "smoothed friction holds nothing at rest: give stribeck_velocity, or no smoothing_velocity"
+            )
+
+    @property
+    def friction(self) -> ShaftFriction:
+        """What the shaft on which it was measured feels."""
+        dry, static = pair(self.coulomb), pair(self.static)
+        rise = [0.0 if is_zero(s) else s - d for s, d in zip(static, dry)]
+        return ShaftFriction(
+            viscous=pair(self.viscous),
+            viscous_quadratic=self.viscous_quadratic,
+            viscous_cubic=self.viscous_cubic,
+            coulomb=dry,
+            stribeck=(rise[0], rise[1]),
+            load=self.load_friction,
+            offset=self.offset,
+            steepness=0.0 if is_zero(self.stribeck_velocity) else 1 / self.stribeck_velocity,
+            width=self.smoothing_velocity,
+        )
+
+
+FRICTION = tuple(field.name for field in fields(Friction))
+"""What a description may say of friction."""
+
+DIRECTED = ("viscous", "coulomb", "static")
+"""Which of that may be a pair."""
+
+DRY = ("coulomb", "static", "stribeck_velocity", "load_friction")
+"""Which of that sticks, unless it is smoothed."""
+
+
+# as a shaft feels it ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ShaftFriction:
+    """Friction as a shaft feels it: the constants of the laws, and what their curves need.
+
+    Attributes:
+        steepness: the reciprocal of the Stribeck velocity; 0 where the rise is gone as soon as the shaft moves.
+        width: the speed over which dry friction is smoothed; 0 where it is not.
+    """
+
+    viscous: Pair = (0.0, 0.0)
+    viscous_quadratic: Scalar = 0.0
+    viscous_cubic: Scalar = 0.0
+    coulomb: Pair = (0.0, 0.0)
+    stribeck: Pair = (0.0, 0.0)
+    load: Scalar = 0.0
+    offset: Scalar = 0.0
+    steepness: Scalar = 0.0
+    width: Scalar = 0.0
+
+    @property
+    def laws(self) -> tuple[Law, ...]:
+        """Those that act while it moves, but for that of the load."""
+        return tuple(law for law in LAWS if any(law.values(self)))
+
+    @property
+    def is_dry(self) -> bool:
+        """Some friction depends on the direction, however slow the motion."""
+        return not all(map(is_zero, (*self.coulomb, *self.stribeck, self.load)))
+
+    @property
+    def sticks(self) -> bool:
+        """It can hold a shaft at rest."""
+        return self.is_dry and is_zero(self.width)
+
+    @property
+    def needs_sign(self) -> bool:
+        """Its curves contain the sign of the speed: of hard steps, of magnitudes, and of constants that depend on the direction."""
+        bent = not is_zero(self.viscous_quadratic) or not all(law.is_even(self) for law in self.laws)
+        hard = any(law.is_dry for law in self.laws) or not is_zero(self.load)
+        return bent or (hard and is_zero(self.width))
+
+    @property
+    def is_smoothed(self) -> bool:
+        """Its curves contain the smoothed step."""
+        return (any(law.is_dry for law in self.laws) or not is_zero(self.load)) and not is_zero(self.width)
+
+    def map(self, f: Callable[[Scalar], Scalar]) -> ShaftFriction:
+        """With `f` applied to every number."""
+        return ShaftFriction(**{x.name: each(f, getattr(self, x.name)) for x in fields(self)})
+
+    def geared(self, ratio: Scalar) -> ShaftFriction:
+        """As felt at a shaft of which this one makes `ratio` turns a turn."""
+        size = abs(ratio)
+        both = lambda values, power: turned(values, ratio, size, power)  # noqa: E731
+        return ShaftFriction(
+            viscous=both(self.viscous, 2),
+            viscous_quadratic=self.viscous_quadratic * size**3,
+            viscous_cubic=self.viscous_cubic * size**4,
+            coulomb=both(self.coulomb, 1),
+            stribeck=both(self.stribeck, 1),
+            load=self.load,
+            offset=self.offset * ratio,
+            steepness=self.steepness * size,
+            width=self.width if is_zero(self.width) or is_zero(size) else self.width / size,
+        )
+
+    def constants(self, nominal: ShaftFriction) -> list[tuple[str, Scalar]]:
+        """(name, value) of each constant that acts in motion, one for each direction where these differ.
+
+        Args:
+            nominal: the same friction in plain numbers, which say what there is of it.
+        """
+        found: list[tuple[str, Scalar]] = []
+        for law in nominal.laws:
+            positive, negative = law.values(self)
+            found.append((law.name, positive))
+            found += [] if law.is_even(nominal) else [(law.name + OTHER_WAY, negative)]
+        return found + ([] if is_zero(nominal.load) else [(LOAD, self.load)])
+
+    def at(self, field: Field, v: Scalar, direction: Scalar | None = None, nominal: ShaftFriction | None = None) -> Sliding:
+        """The shaft at a speed.
+
+        Args:
+            direction: 1, -1 or 0 instead of the sign of v, which then is not asked for.
+            nominal: as in `constants`.
+        """
+        return Sliding(field, self, nominal or self, v, direction)
+
+
+class Sliding:
+    """A shaft with friction, at a speed: what the laws see. Parts that no law asks for are never computed."""
+
+    def __init__(self, field: Field, friction: ShaftFriction, nominal: ShaftFriction, v: Scalar, direction: Scalar | None) -> None:
+        self.field, self.friction, self.nominal, self.v = field, friction, nominal, v
+        self.direction = direction
+
+    @cached_property
+    def sign(self) -> Scalar:
+        return self.field.sign(self.v) if self.direction is None else self.direction
+
+    @cached_property
+    def step(self) -> Scalar:
+        """s(v)."""
+        return self.sign if is_zero(self.nominal.width) else self.v * self._root
+
+    @cached_property
+    def step_slope(self) -> Scalar:
+        """s'(v)."""
+        if is_zero(self.nominal.width):
+            return 0
+        square, wide = self._root * self._root, self.friction.width * self.friction.width
+        return wide * wide * square * square * self._root
+
+    @cached_property
+    def _root(self) -> Scalar:
+        """`(w^4 + v^4)^(-1/4)`."""
+        v, w = self.v * self.v, self.friction.width * self.friction.width
+        return self.field.inverse_fourth_root(w * w + v * v)
+
+    @cached_property
+    def fall(self) -> Scalar:
+        """`1 + (v / v_s)^2`, by which Stribeck's rise is divided."""
+        x = self.v * self.friction.steepness
+        return 1 + x * x
+
+    @cached_property
+    def fall_slope(self) -> Scalar:
+        return self.v * self.friction.steepness * self.friction.steepness * 2
+
+    # all laws together ------------------------------------------------------------------------------------------------------
+
+    def torque(self) -> Scalar:
+        """What the shaft needs, but for friction that grows with the load."""
+        return self._sum(lambda law: law.curve(self))
+
+    def slope(self) -> Scalar:
+        """How that grows with v."""
+        return self._sum(lambda law: law.slope(self))
+
+    def _sum(self, part: Callable[[Law], Scalar]) -> Scalar:
+        total: Scalar = 0
+        for law in self.nominal.laws:
+            positive, negative = law.values(self.friction)
+            curve = part(law)
+            if law.is_even(self.nominal):
+                total = total + curve * positive
+            else:
+                total = total + curve * ((positive + negative) / 2) + curve * self.sign * ((positive - negative) / 2)
+        return total
+
+    def load_factor(self, load: Scalar) -> Scalar:
+        """What multiplies the load: friction in the gear is a part of it, against the motion.
+
+        `load + part * |load| * s(v)`, where the load is everything but friction. The other way round, what a force R leaves for
+        the load is R divided by the factor that belongs to R, for the part is less than one and so both have the same sign.
+        """
+        return 1 + self.friction.load * self.step * self.field.sign(load)
+
+    def load_factor_slope(self, load: Scalar) -> Scalar:
+        """How that grows with v."""
+        return self.friction.load * self.step_slope * self.field.sign(load)
+
+    def curves(self, load: Scalar) -> dict[str, Scalar]:
+        """What each of `ShaftFriction.constants` multiplies; `load`: what acts on the shaft but friction."""
+        found: dict[str, Scalar] = {}
+        for law in self.nominal.laws:
+            curve = law.curve(self)
+            if law.is_even(self.nominal):
+                found[law.name] = curve
+            else:
+                found[law.name] = (curve + curve * self.sign) / 2
+                found[law.name + OTHER_WAY] = (curve - curve * self.sign) / 2
+        if not is_zero(self.nominal.load):
+            found[LOAD] = self.step * load * self.field.sign(load)
+        return found
+
+
+class Law(NamedTuple):
+    """One law of friction: a constant times a curve.
+
+    Attributes:
+        name: of the constant, in `ShaftFriction`, in the regressor and in a fit.
+        curve, slope: over the speed of a shaft, per unit of the constant; its derivative.
+        is_dry: it has a step where the motion turns round.
+        symbol: the letter of the constant on paper, where numbers become symbols; none: it stays a number.
+    """
+
+    name: str
+    curve: Callable[[Sliding], Scalar]
+    slope: Callable[[Sliding], Scalar]
+    is_dry: bool = False
+    symbol: str = ""
+
+    def values(self, friction: ShaftFriction) -> Pair:
+        """The constant for positive and for negative speed; zeros where it does not act in motion."""
+        if self.name == "stribeck" and is_zero(friction.steepness):
+            return 0, 0
+        return pair(getattr(friction, self.name))
+
+    def is_even(self, friction: ShaftFriction) -> bool:
+        """The constant is the same both ways."""
+        positive, negative = self.values(friction)
+        return bool(positive == negative)
+
+
+LAWS = (
+    Law("viscous", lambda x: x.v, lambda x: 1, symbol="Fv"),
+    Law("viscous_quadratic", lambda x: x.v * x.v * x.sign, lambda x: x.v * x.sign * 2, symbol="Fq"),
+    Law("viscous_cubic", lambda x: x.v * x.v * x.v, lambda x: x.v * x.v * 3, symbol="Fc"),
+    Law("coulomb", lambda x: x.step, lambda x: x.step_slope, is_dry=True, symbol="Fs"),
+    Law(
+        "stribeck",
+        lambda x: x.step / x.fall,
+        lambda x: x.step_slope / x.fall - x.step * x.fall_slope / (x.fall * x.fall),
+        is_dry=True,
+    ),
+    Law("offset", lambda x: 1, lambda x: 0, symbol="Fo"),
+)
+"""The laws in which the joint forces are linear; friction by the load is `Sliding.load_factor`."""
+
+LOAD = "load"
+"""The name of the constant of friction by the load."""
+
+OTHER_WAY = "_negative"
+"""What follows the name of a constant for negative speeds, where it is not that for positive ones."""
+
+NAMES = (*(f"{law.name}{way}" for law in LAWS for way in ("", OTHER_WAY)), LOAD)
+"""Of all constants."""
+
+ANY_SIGN = ("offset",)
+"""Constants that may be negative."""
+
+SETTLED = 2.7
+"""Times the smoothing velocity: from there on the smoothed step is 1 to half a per cent."""
+
+
+def smooth_step(v: Any, width: Any) -> Any:
+    """s(v), smoothed: of arrays, or of whatever else has powers."""
+    return v * (width**4 + v**4) ** -0.25
+
+
+def stribeck_part(x: Any) -> Any:
+    """What of Stribeck's rise is left at x times its velocity: of arrays and numbers."""
+    return 1 / (1 + x * x)
+
+
+# numbers and pairs ----------------------------------------------------------------------------------------------------------------
+
+
+def turned(values: Pair, ratio: Scalar, size: Scalar, power: int) -> Pair:
+    """A pair of constants at another shaft; positive and negative change places where that turns the other way."""
+    positive, negative = values
+    scale = size**power
+    if positive == negative or not is_symbolic(ratio) or ratio.is_positive:
+        backward = not is_symbolic(ratio) and ratio < 0
+        return (negative * scale, positive * scale) if backward else (positive * scale, negative * scale)
+    even, odd = (positive + negative) * scale / 2, (positive - negative) * size ** (power - 1) * ratio / 2
+    return even + odd, even - odd
+
+
+def each(f: Callable[[Scalar], Scalar], x: Scalar | Pair) -> Scalar | tuple[Scalar, ...]:
+    return tuple(map(f, x)) if isinstance(x, tuple) else f(x)
+
+
+def pair(value: Scalar | Pair) -> Pair:
+    """(positive, negative), the same for both where only one is given."""
+    return value if isinstance(value, tuple) else (value, value)
+
+
+def _either_way(name: str, value: Scalar | Sequence[Scalar]) -> Scalar | Pair:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        value = number(name, value)
+        not_negative(name, value)
+        return value
+    if len(value) != 2:
+        raise refuse(name, value, "one number or a pair is needed")
+    positive, negative = (abs(number(name, c)) for c in value)
+    return positive, negative
+
+
+def not_negative(name: str, value: Scalar) -> None:
+    if not is_symbolic(value) and value < 0:
+        raise refuse(name, value, "friction, stiffness and inertia are not negative")
+
+
+def number(name: str, value: object) -> Scalar:
+    try:
+        return as_scalar(value)
+    except (TypeError, ValueError) as error:
+        raise refuse(name, value, str(error)) from None
+
+
+def refuse(name: str, value: object, rule: str) -> ModelValueError:
+    return ModelValueError(rule, element="drive", attribute=name, text=str(value))
