@@ -1188,6 +1188,12 @@ class Robot:
 
         write_urdf(self.model, path)
 
+    def to_toml(self, path: str | Path) -> None:
+        """Write a TOML file of our own schema that reads back to the same robot, drives, coupled motors and loops included."""
+        from qddot.formats.text_writer import write_text
+
+        write_text(self.model, path)
+
     # calling ----------------------------------------------------------------------------------------------------------
 
     def _forced(self, quantity: str, inputs: dict[str, Any], f_ext: Any, f_tip: Any, options: Options, **fixed: str):

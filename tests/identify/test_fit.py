@@ -233,7 +233,7 @@ def test_tx40() -> None:
     files = {"q": DATA / "tx40_figaroh/pos_read_data.csv", "tau": DATA / "tx40_figaroh/curr_data.csv"}
     log = Log.load(files, robot, rate=5000.0, motor_matrix=N, offsets=[0, -np.pi / 2, np.pi / 2, 0, 0, 0])
     *_, five, six = robot.joint_names
-    found = robot.identify(log, columns=Columns.of(robot, coupled=[(five, six)]), cutoff=60.0).parameters
+    found = robot.identify(log, columns=Columns.of(robot, coupled=[(five, six)], standstill=0.03), cutoff=60.0).parameters
     published = {f"joint_{k}.viscous": x for k, x in enumerate((8.05, 5.53, 1.97, 1.11, 1.86), start=1)}
     published |= {f"joint_{k}.coulomb": x for k, x in enumerate((7.14, 8.26, 6.34, 2.48, 3.03), start=1)}
     published |= {f"{five}+{six}.viscous": 0.616, f"{five}+{six}.coulomb": 1.95}

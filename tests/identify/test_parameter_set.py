@@ -21,7 +21,7 @@ needs_robots = pytest.mark.skipif(ROBOTS is None, reason="example-robot-data is 
 @pytest.mark.parametrize("name", ["two_link", "puma560", "arm7", "cart_pole", "rp_arm", "acrobot"])
 def test_columns_reproduce_inverse_dynamics(name: str) -> None:
     robot = qddot.load(name)
-    columns = Columns.of(robot, coulomb="dead zone", standstill=1e-12)
+    columns = Columns.of(robot, coulomb="sign")
     q, qd, qdd = random_states(0, robot, 100)
     tau = columns.matrix(q, qd, qdd) @ columns.described + columns.known_torque(q, qd, qdd)
     assert np.abs(tau - robot.inverse_dynamics(q, qd, qdd)).max() < 1e-10
@@ -96,7 +96,7 @@ def test_optional_columns() -> None:
     np.testing.assert_array_equal(Y[:, 2, j], qdd[:, 1])
     again = pickle.loads(pickle.dumps(columns))
     np.testing.assert_array_equal(again.matrix(q, qd, qdd), Y)
-    with pytest.raises(InputError, match="coulomb='none' is not one of 'tanh', 'dead zone', None"):
+    with pytest.raises(InputError, match="coulomb='none' is not one of 'smooth', 'sign', None"):
         Columns.of(robot, coulomb="none")
 
 

@@ -20,8 +20,8 @@ ARM = random_arm(0, 2)
 
 @pytest.fixture(scope="module")
 def fit() -> Fit:
-    columns = Columns.of(ARM)
-    theta = truth(columns) + [5.0 if name.endswith("1.offset") else 0.0 for name in columns.names]
+    columns = Columns.of(ARM, harmonics={"j1": 1})
+    theta = truth(columns) + [5.0 if name.endswith("1.cos1") else 0.0 for name in columns.names]
     return ARM.identify(simulated(columns, theta, 20.0, 100.0, (1e-5, 0.05), 1), columns=columns)
 
 
@@ -50,9 +50,9 @@ def test_html_keeps_tables_and_lists_apart() -> None:
 
 def test_what_a_robot_cannot_hold_is_told(fit: Fit, tmp_path: Path) -> None:
     pytest.importorskip("cvxpy")
-    assert fit.left_out == ("j1.offset",)
-    assert "cannot hold j1.offset" in fit.report()
-    with pytest.warns(ModelWarning, match=r"cannot hold j1\.offset: its torques lack them and are off by \d"):
+    assert fit.left_out == ("j1.cos1", "j1.sin1")
+    assert "cannot hold j1.cos1, j1.sin1" in fit.report()
+    with pytest.warns(ModelWarning, match=r"cannot hold j1\.cos1, j1\.sin1: its torques lack them and are off by \d"):
         fit.to_urdf(tmp_path / "arm.urdf")
     filtered, raw = fit.robot_error
     assert filtered > fit.training.relative

@@ -7,18 +7,17 @@ position is written as `continuous`; any other infinite limit as a large number,
 
 from __future__ import annotations
 
-import errno
 import math
-import os
 import re
-import secrets
 from collections.abc import Collection
 from dataclasses import fields
+from io import BytesIO
 from pathlib import Path
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
 from qddot.errors import ModelValueError, UnboundSymbolError
 from qddot.formats.urdf import BOUNDED, DRIVE_LISTS, DRIVE_NUMBERS, KINDS, LIMITS, MOMENTS
+from qddot.formats.whole_file import write_whole
 from qddot.model.check import warn
 from qddot.model.description import Joint, Limits, Link
 from qddot.model.drive import Drive
@@ -48,21 +47,9 @@ def write_urdf(model: Model, path: str | Path) -> None:
     """
     tree = ElementTree(to_element(model))
     indent(tree)
-    path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with draft.open("xb") as stream:
-            tree.write(stream, encoding="utf-8", xml_declaration=True)
-            stream.write(b"\n")
-        os.replace(draft, path)
-    except OSError as error:
-        if error.errno is None:
-            raise
-        raise OSError(error.errno, error.strerror, str(path)) from None  # not the draft's name
-    finally:
-        draft.unlink(missing_ok=True)
+    content = BytesIO()
+    tree.write(content, encoding="utf-8", xml_declaration=True)
+    write_whole(Path(path), content.getvalue() + b"\n")
 
 
 def to_element(model: Model) -> Element:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.errors import InputError, ModelWarning, stacklevel_outside
+from qddot.errors import ConvergenceError, InputError, ModelWarning, stacklevel_outside
 from qddot.identify.checks.check_torques import UNEXPLAINED
 from qddot.identify.checks.judge import Unseen, verdict
 from qddot.identify.checks.motion_summary import MotionSummary
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 METHODS = ("auto", "ols", "wls", "irls")
 REWEIGHTED = 5  # rounds of the robust estimate
+LOADED = 50  # rounds of parameters and the load they make, at most: each gains a digit where friction is a tenth of the load
+SAME_LOAD = 1e-12  # of the largest parameter: from there on the load does not change
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,17 +201,14 @@ def identify(
     findings += rounding(base)
     how = {"engine": engine, "address": address}
     with shown(progress, None if record.streamed else int(signals.decimated_segments[-1].stop)) as tick:
-        factors = reduce(base, streamed(record.parts()), progress=tick, **how)
+        factors, estimate, left = estimated(base, record, method, tick, how)
+    if columns.is_loaded:
+        base, factors, estimate, left = with_own_load(base, estimate, record, method, how)
+        columns = base.columns
     findings += left_out(factors)
-    estimate = least_squares(factors, "ols" if method == "ols" else "wls")
-    left = tallied(base, estimate.theta, record.parts())
-    if method == "irls" or (method == "auto" and left.has_outliers and left.relative < UNEXPLAINED):
+    if estimate.method == "irls":
         why = "asked for" if method == "irls" else f"{left.outliers.max():.2%} of a joint's torques are outliers"
         findings.append(Finding("found", "robust", f"rows are reweighted by Hampel's function: {why}"))
-        for _ in range(REWEIGHTED):
-            factors = reduce(base, streamed(record.parts()), robust=(estimate.theta, left.spread), **how)
-            estimate = least_squares(factors, "irls")
-            left = tallied(base, estimate.theta, record.parts())
     unseen, judged = None, signals
     if validation is not None:
         other = Record.of(robot, validation, signals.cutoff)
@@ -217,6 +217,38 @@ def identify(
     motion = MotionSummary.of(record.parts(), signals)
     found = verdict(base, estimate, motion, left, record.audit(), factors, unseen)
     return Fit(columns, base, estimate, factors, signals, left, unseen and unseen.left, judged, found, tuple(findings))
+
+
+def estimated(
+    base: Base, record: Record, method: str, tick: Any, how: Mapping[str, Any]
+) -> tuple[Factors, Estimate, Residuals | Tally]:
+    """The base parameters by one method, what is left of the log, and what is left of its torques."""
+    factors = reduce(base, streamed(record.parts()), progress=tick, **how)
+    estimate = least_squares(factors, "ols" if method == "ols" else "wls")
+    left = tallied(base, estimate.theta, record.parts())
+    if method == "irls" or (method == "auto" and left.has_outliers and left.relative < UNEXPLAINED):
+        for _ in range(REWEIGHTED):
+            factors = reduce(base, streamed(record.parts()), robust=(estimate.theta, left.spread), **how)
+            estimate = least_squares(factors, "irls")
+            left = tallied(base, estimate.theta, record.parts())
+    return factors, estimate, left
+
+
+def with_own_load(
+    base: Base, estimate: Estimate, record: Record, method: str, how: Mapping[str, Any]
+) -> tuple[Base, Factors, Estimate, Residuals | Tally]:
+    """The same where friction grows with the load of the robot that is found, and not of the one described.
+
+    Raises:
+        ConvergenceError: the load that a robot makes is never the one it was found with.
+    """
+    for _ in range(LOADED):
+        base = replace(base, columns=base.columns.carrying(base.completed(estimate.theta)))
+        before = estimate.theta
+        factors, estimate, left = estimated(base, record, method, None, how)
+        if np.abs(estimate.theta - before).max() <= SAME_LOAD * np.abs(before).max():
+            return base, factors, estimate, left
+    raise ConvergenceError("friction by load: the load of the robot found is not the one it was found with; leave load out")
 
 
 def told(speeds: dict[str, float]) -> str:

@@ -18,7 +18,8 @@ from scipy.interpolate import CubicSpline
 
 from qddot.errors import InputError
 from qddot.identify.regression.bodies import body_inertias, without_drives
-from qddot.identify.regression.parameter_set import Columns, Motion
+from qddot.identify.regression.drive_terms import Motion
+from qddot.identify.regression.parameter_set import Columns
 from qddot.logs.log import Log
 
 GAMMA = 1 - np.sqrt(0.5)  # of Rosenbrock's rule of order two that damps friction of any steepness
@@ -144,7 +145,7 @@ class Predictor:
         if self._spring is not None:
             F = F + self._spring(q, threads=1)
         speed = np.maximum(np.abs(v), SLOW)
-        three = Motion(np.tile(q, (3, 1)), np.concatenate([v, speed, -speed]), np.zeros((3 * B, 0)), np.zeros((3 * B, 0)))
+        three = Motion(np.tile(q, (3, 1)), np.concatenate([v, speed, -speed]), np.zeros((3 * B, 0)), np.zeros((0, q.shape[1])))
         friction = np.array([law(three) for law in self._laws]).reshape(-1, 3, B) * pi.T[self._places][:, None]
         now, ahead, back = (self._sum @ friction.reshape(-1, 3 * B)).T.reshape(3, B, -1)
         return F + now, (ahead - back) / (2 * speed)

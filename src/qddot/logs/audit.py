@@ -12,6 +12,7 @@ from qddot.errors import InputError
 from qddot.logs.log_summary import LogSummary
 from qddot.logs.smoothed import Smoothed, smoothed
 from qddot.logs.table import Finding
+from qddot.model.friction import smooth_step
 
 if TYPE_CHECKING:
     from qddot.logs.log import Log
@@ -210,7 +211,7 @@ def slope_of(motion: Smoothed, described: np.ndarray, weight: np.ndarray, i: int
     instrument. The error is by leaving out one block of time after the other, since neighbouring samples know each other.
     """
     qd, tau = motion.qd[:, i], motion.tau[:, i]
-    rest = np.column_stack([motion.qdd[:, i], qd, np.tanh(qd / (0.1 * max(np.std(qd), 1e-12))), np.ones(len(qd))])
+    rest = np.column_stack([motion.qdd[:, i], qd, smooth_step(qd, 0.1 * max(np.std(qd), 1e-12)), np.ones(len(qd))])
     X, Z = np.column_stack([described[:, i], rest]), np.column_stack([weight[:, i], rest])
     parts = np.array_split(np.arange(len(qd)), WEIGHT_BLOCKS)
     ZX, Zt = np.array([Z[p].T @ X[p] for p in parts]), np.array([Z[p].T @ tau[p] for p in parts])

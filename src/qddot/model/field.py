@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
 
 from qddot.model.scalar import Scalar
 
@@ -71,3 +73,25 @@ class Floats:
 
     def where_positive(self, x: float, then: float, otherwise: float) -> float:
         return then if x > 0 else otherwise
+
+
+class Arrays(Floats):
+    """NumPy arrays, element by element: what is not compiled, such as a column of a log."""
+
+    def cos_sin(self, angle: Any) -> tuple[Any, Any]:
+        return np.cos(angle), np.sin(angle)
+
+    def sign(self, x: Any) -> Any:
+        return np.sign(x)
+
+    def sqrt(self, x: Any) -> Any:
+        return np.sqrt(x)
+
+    def inverse_fourth_root(self, x: Any) -> Any:
+        return 1 / np.sqrt(np.sqrt(x))
+
+    def atan2(self, y: Any, x: Any) -> Any:
+        return np.arctan2(y, x)
+
+    def where_positive(self, x: Any, then: Any, otherwise: Any) -> Any:
+        return np.where(x > 0, then, otherwise)

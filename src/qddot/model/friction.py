@@ -247,8 +247,6 @@ class Sliding:
     def fall_slope(self) -> Scalar:
         return self.v * self.friction.steepness * self.friction.steepness * 2
 
-    # all laws together ------------------------------------------------------------------------------------------------------
-
     def torque(self) -> Scalar:
         """What the shaft needs, but for friction that grows with the load."""
         return self._sum(lambda law: law.curve(self))
@@ -338,20 +336,11 @@ LAWS = (
 )
 """The laws in which the joint forces are linear; friction by the load is `Sliding.load_factor`."""
 
-LOAD = "load"
-"""The name of the constant of friction by the load."""
-
-OTHER_WAY = "_negative"
-"""What follows the name of a constant for negative speeds, where it is not that for positive ones."""
-
+LOAD = "load"  # the name of the constant of friction by the load
+OTHER_WAY = "_negative"  # what follows the name of a constant for negative speeds, where it is not that for positive ones
 NAMES = (*(f"{law.name}{way}" for law in LAWS for way in ("", OTHER_WAY)), LOAD)
-"""Of all constants."""
-
-ANY_SIGN = ("offset",)
-"""Constants that may be negative."""
-
-SETTLED = 2.7
-"""Times the smoothing velocity: from there on the smoothed step is 1 to half a per cent."""
+ANY_SIGN = ("offset",)  # constants that may be negative
+SETTLED = 2.7  # times the smoothing velocity: from there on the smoothed step is 1 to half a per cent
 
 
 def smooth_step(v: Any, width: Any) -> Any:

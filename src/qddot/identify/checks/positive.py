@@ -12,8 +12,9 @@ import numpy as np
 from qddot.algorithms.regressor import INERTIAL
 from qddot.identify.physical.pseudo_inertia import ten_vector
 from qddot.identify.regression.base import Base
+from qddot.model.friction import ANY_SIGN, NAMES
 
-POSITIVE = {"armature", "viscous", "coulomb", "viscous_negative", "coulomb_negative", "m", "Ixx_c", "Iyy_c", "Izz_c"}
+POSITIVE = {"armature", "m", "Ixx_c", "Iyy_c", "Izz_c"} | {name for name in NAMES if name not in ANY_SIGN}
 
 
 def never_negative(base: Base) -> np.ndarray:

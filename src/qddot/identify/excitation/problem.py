@@ -20,13 +20,14 @@ from scipy.linalg import qr
 from qddot.errors import missing_extra
 from qddot.identify.excitation.fourier import Fourier
 from qddot.identify.excitation.self_distance import Capsules
+from qddot.model.friction import NAMES, smooth_step
 
 if TYPE_CHECKING:
     from qddot.robot import Limits, Robot
 
 FRICTION = ("viscous", "coulomb", "offset")
 SMOOTH = 0.05
-"""Of a joint's speed limit: where smooth Coulomb friction `tanh(qd / v)` has its bend."""
+"""Of a joint's speed limit: over which Coulomb friction is smoothed."""
 
 OPTIONS = {
     "print_time": False,
@@ -89,10 +90,10 @@ class Experiment:
     def regressor(self) -> Any:
         """CasADi function z = (q, qd, qdd) -> Y^T (p, nv): the robot's inertial columns, then friction; over the noise."""
         ca, robot, n = self.ca, self.robot, self.robot.nv
-        kept = [k for k, name in enumerate(robot.parameter_names) if name.rpartition(".")[2] not in (*FRICTION, "coulomb_negative")]
+        kept = [k for k, name in enumerate(robot.parameter_names) if name.rpartition(".")[2] not in NAMES]
         z = ca.SX.sym("z", 3 * n)
         q, qd, qdd = ca.vertsplit(z, n)
-        terms = {"viscous": qd, "coulomb": ca.tanh(qd / self.smooth), "offset": ca.SX.ones(n)}
+        terms = {"viscous": qd, "coulomb": smooth_step(qd, ca.DM(self.smooth)), "offset": ca.SX.ones(n)}
         Y = ca.horzcat(robot.casadi("regressor")(q, qd, qdd)[:, kept], *(ca.diag(terms[name]) for name in self.friction))
         return ca.Function("Yt", [z], [ca.densify((ca.diag(1 / self.noise) @ Y).T)])
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from qddot.algorithms.regressor import DRIVE
 from qddot.identify.physical.pseudo_inertia import pseudo_inertia, ten_vector
 from qddot.identify.regression.bodies import body_inertias, with_parameters
 from qddot.identify.regression.parameter_set import Columns
 from qddot.model.drive import Drive
+from qddot.model.friction import LOAD, OTHER_WAY, pair
 from qddot.robot import Robot
-
-HELD = ("armature", "viscous", "coulomb", "offset", "coulomb_negative")
-
 
 SMALLEST = 1e-2  # second moment about the centre of mass, of the largest, that a body with volume has at least
 
@@ -38,39 +39,49 @@ def sound_prior(columns: Columns) -> np.ndarray:
 
 
 def identified_robot(columns: Columns, parameters: np.ndarray) -> tuple[Robot, tuple[str, ...]]:
-    """The robot with these values of all parameters (P,), and the names of those it cannot hold.
-
-    An offset becomes a Coulomb friction that differs between the directions, where both stay positive.
-    """
+    """The robot with these values of all parameters (P,), and the names of those it cannot hold: harmonics of q, coupled joints."""
     robot, values = columns.robot, dict(zip(columns.full_names, parameters.tolist()))
     bodies = list(body_inertias(robot))
     inertias = {body: parameters[10 * k : 10 * k + 10] for k, body in enumerate(bodies)}
-    left = [term.name for term in columns.terms if term.name.rpartition(".")[2] not in HELD or "+" in term.name]
-    drives = {}
+    left, drives = [t.name for t in columns.terms if t.name.rpartition(".")[2] not in DRIVE or "+" in t.name], {}
     for joint in robot.joint_names:
-        get = lambda kind, joint=joint: values.get(f"{joint}.{kind}", 0.0)  # noqa: E731
-        if not any(name.rpartition(".")[0] == joint for name in values):
+        found = {name.rpartition(".")[2]: x for name, x in values.items() if name.rpartition(".")[0] == joint}
+        if not found:
             continue
+        if found.get(LOAD, 0.0) >= 1:
+            left.append(f"{joint}.{LOAD}")
+            del found[LOAD]
         given = robot.drives.get(joint, Drive())
-        if f"{joint}.coulomb_negative" in values:
-            forward, backward = get("coulomb"), get("coulomb_negative")
-            left.append(f"{joint}.viscous_negative")
-        else:
-            forward, backward = get("coulomb") + get("offset"), get("coulomb") - get("offset")
-        if min(forward, backward) < 0:
-            forward = backward = max(get("coulomb"), 0.0)
-            left.append(f"{joint}.offset")
         drives[joint] = replace(  # what was found stands for all friction and for the rotor; the rest of the drive stays
             given,
-            viscous=max(get("viscous"), 0.0),
-            coulomb=(forward, backward),
+            **friction_keys(found, columns.widths[robot.joint_names.index(joint)], columns.asked["stribeck"] or 0.0),
             stiffness=given.at_joint.stiffness,
-            rotor_inertia=max(get("armature"), 0.0) / given.gear_ratio**2,
+            rotor_inertia=max(found.get("armature", 0.0), 0.0) / given.gear_ratio**2,
             side="joint",
             damping=0.0,
-            static=0.0,
-            stribeck_velocity=0.0,
-            load_friction=0.0,
             rotor_axis=None,
         )
     return with_parameters(robot, inertias, drives), tuple(left)
+
+
+def friction_keys(found: Mapping[str, float], width: float, stribeck_velocity: float) -> dict[str, Any]:
+    """The constants of a joint's friction as a `Drive` says them. What cannot be negative is negative by rounding only."""
+
+    def either_way(name: str) -> Any:
+        one = max(found.get(name, 0.0), 0.0)
+        return (one, max(found[name + OTHER_WAY], 0.0)) if name + OTHER_WAY in found else one
+
+    coulomb, rise = either_way("coulomb"), either_way("stribeck")
+    static = tuple(a + b for a, b in zip(pair(coulomb), pair(rise))) if rise else 0.0
+    dry = any(map(any, (pair(coulomb), pair(rise)))) or found.get(LOAD, 0.0) > 0
+    return {
+        "viscous": either_way("viscous"),
+        "viscous_quadratic": either_way("viscous_quadratic"),
+        "viscous_cubic": either_way("viscous_cubic"),
+        "coulomb": coulomb,
+        "static": static,
+        "stribeck_velocity": stribeck_velocity,
+        "load_friction": either_way(LOAD),
+        "smoothing_velocity": width if dry else 0.0,
+        "offset": found.get("offset", 0.0),
+    }

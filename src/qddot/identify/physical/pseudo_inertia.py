@@ -14,6 +14,7 @@ import numpy as np
 
 from qddot.algorithms.regressor import DRIVE, INERTIAL
 from qddot.errors import InputError
+from qddot.model.friction import ANY_SIGN
 
 UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
@@ -71,5 +72,5 @@ def link_columns(names: Sequence[str]) -> dict[str, np.ndarray]:
 
 def nonnegative_columns(names: Sequence[str]) -> np.ndarray:
     """Places of drive constants that are never negative: friction, stiffness, rotor inertia; couplings (`a+b.viscous`) are free."""
-    kinds = (*DRIVE, "viscous_negative")
+    kinds = [name for name in DRIVE if name not in ANY_SIGN]
     return np.array([k for k, name in enumerate(names) if name.rpartition(".")[2] in kinds and "+" not in name], dtype=int)

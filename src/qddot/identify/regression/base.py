@@ -53,6 +53,12 @@ class Base:
         """A parameter of each combination, which is in no other (r,)."""
         return tuple(self.columns.names[j] for j in self.independent)
 
+    def completed(self, theta: np.ndarray) -> np.ndarray:
+        """All parameters (P,) with these base parameters (r,): what does not show is as described."""
+        free = self.columns.described.copy()
+        free[list(self.independent)] += theta - self.K @ free
+        return self.columns.full(free)
+
     @property
     def rank(self) -> int:
         return len(self.independent)

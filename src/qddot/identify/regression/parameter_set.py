@@ -18,30 +18,15 @@ import numpy as np
 from qddot.algorithms.regressor import INERTIAL
 from qddot.errors import InputError, unknown_name
 from qddot.identify.regression.bodies import body_inertias, coupled_motors, without_drives
+from qddot.identify.regression.drive_terms import POWERS, Motion, Term, asked_laws, coupling, described, friction_column
+from qddot.model.drive import Drive
+from qddot.model.friction import SETTLED
 from qddot.model.inertia import steiner
 from qddot.model.spatial import Vec, upper
 from qddot.robot import Robot
 
-COULOMB = ("tanh", "dead zone")
+COULOMB = ("smooth", "sign")
 STANDSTILL = 0.02  # rad/s or m/s
-SETTLED = 3.0  # times that speed: from there on tanh is 1 to half a per cent
-
-
-class Motion(NamedTuple):
-    """Joint positions, rates and accelerations, and what the links as described ask of the drives; each (N, nv)."""
-
-    q: np.ndarray
-    qd: np.ndarray
-    qdd: np.ndarray
-    load: np.ndarray
-
-
-class Term(NamedTuple):
-    """A parameter of the drives: what it multiplies in each of some joints' rows, by their index -> (N,)."""
-
-    name: str
-    rows: Mapping[int, Callable[[Motion], np.ndarray]]
-    value: float  # in the robot as described
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +43,7 @@ class Columns:
         described: theta in the robot as described (p,).
         priors: free parameter -> (mean, standard deviation).
         at_rest: joints whose rows count at rest too, see `counting_rests`.
+        carried: all parameters (P,) that make the load by which friction grows; None: those of the robot as described.
     """
 
     robot: Robot
@@ -69,14 +55,15 @@ class Columns:
     described: np.ndarray
     priors: Mapping[str, tuple[float, float]]
     at_rest: tuple[str, ...] = ()
+    carried: np.ndarray | None = None
 
     @staticmethod
     def of(
         robot: Robot,
         *,
         armature: bool = True,
-        viscous: bool = True,
-        coulomb: str | None = "tanh",
+        viscous: bool | int = True,
+        coulomb: str | None = "smooth",
         offset: bool = True,
         standstill: float | Mapping[str, float] = STANDSTILL,
         asymmetric: bool = False,
@@ -89,18 +76,18 @@ class Columns:
 
         Args:
             armature: rotor inertia as felt at the joint, kg m^2.
-            viscous, coulomb, offset: `tau = viscous qd + coulomb sign(qd) + offset`. `coulomb` says what happens at standstill:
-                `"tanh"` (a smooth step), `"dead zone"` (no friction there), or None for no such friction.
-            standstill: speed, rad/s or m/s, below which a joint stands still (if it does so for a while, it is left out), or at
-                which the step reaches tanh(1); or joint -> speed (`standstill_speeds` finds them in a log).
+            viscous, coulomb, offset: `tau = viscous qd + coulomb s(qd) + offset`. `viscous` may be the highest power of qd, 1 to
+                3. `coulomb` says what the step s is: `"smooth"` or `"sign"`, or None for no such friction.
+            standstill: speed, rad/s or m/s, below which a joint stands still (if it does so for a while, it is left out), and the
+                smoothing velocity of a smooth step; or joint -> speed (`standstill_speeds` finds them in a log).
             asymmetric: viscous and Coulomb friction of their own for each direction; the offset is then their difference.
-            stribeck: speed at which `stribeck exp(-(qd / speed)^2) sign(qd)` has fallen to 1/e; None for none.
-            load: a Coulomb friction in proportion to what the links as described ask of the joint.
+            stribeck: speed at which `stribeck s(qd) / (1 + (qd / speed)^2)` has halved; None for none.
+            load: a Coulomb friction in proportion to the load, all that acts on the joint but friction.
             coupled: pairs of joints whose motors are geared together, as in many wrists: one rotor, one friction for both.
             harmonics: joint -> number of harmonics of q, for a spring or cylinder that balances gravity.
 
         Raises:
-            InputError: an unknown law, or a robot whose joints are not single hinges and sliders.
+            InputError: an unknown law or power, or a robot whose joints are not single hinges and sliders.
             UnknownNameError: no such joint.
         """
         asked = {name: value for name, value in locals().items() if name != "robot"}
@@ -109,29 +96,20 @@ class Columns:
             raise InputError(f"joint {joint!r} of {robot.name} is spherical or free: only hinges and sliders can be identified")
         if coulomb is not None and coulomb not in COULOMB:
             raise InputError(f"coulomb={coulomb!r} is not one of {', '.join(map(repr, COULOMB))}, None")
+        if viscous not in range(len(POWERS) + 1):
+            raise InputError(f"viscous={viscous!r}: whether there is any, or the highest power of qd in it, 1 to {len(POWERS)}")
         speeds = standstill_of(robot, standstill)
         terms: list[Term] = []
         for j, joint in enumerate(robot.joint_names):
-            drive = robot.drives[joint].at_joint if joint in robot.drives else None
-            F, Fv, I = (drive.coulomb, drive.viscous, drive.armature) if drive else ((0.0, 0.0), 0.0, 0.0)
-            sign = step(coulomb, speeds[j])
+            drive = robot.drives.get(joint, Drive()).at_joint
             found: list[tuple[str, float, Callable[[Motion], np.ndarray]]] = []
             if armature:
-                found.append(("armature", I, lambda x, j=j: x.qdd[:, j]))
-            for direction, name in ((1, ""), (-1, "_negative")) if asymmetric else ((0, ""),):
-                if viscous:
-                    found.append((f"viscous{name}", Fv, lambda x, j=j, d=direction: one_way(x.qd[:, j], x.qd[:, j], d)))
-                if coulomb:
-                    value = F[direction < 0] if direction else (F[0] + F[1]) / 2
-                    column = lambda x, j=j, d=direction, sign=sign: one_way(sign(x.qd[:, j]), x.qd[:, j], d)  # noqa: E731
-                    found.append((f"coulomb{name}", value, column))
-            if offset and not asymmetric:
-                found.append(("offset", (F[0] - F[1]) / 2, lambda x: np.ones(len(x.q))))
-            if stribeck is not None:
-                column = lambda x, j=j, sign=sign: np.exp(-((x.qd[:, j] / stribeck) ** 2)) * sign(x.qd[:, j])  # noqa: E731
-                found.append(("stribeck", 0.0, column))
-            if load:
-                found.append(("load", 0.0, lambda x, j=j, sign=sign: np.abs(x.load[:, j]) * sign(x.qd[:, j])))
+                found.append(("armature", drive.armature, lambda x, j=j: x.qdd[:, j]))
+            width = speeds[j] if coulomb == "smooth" else 0.0
+            laws = asked_laws(int(viscous), bool(coulomb), offset, asymmetric, stribeck, load, width)
+            for law in laws:
+                for constant, _ in law.constants(law):
+                    found.append((constant, described(drive.friction, constant, asymmetric), friction_column(law, constant, j)))
             for k in range(1, (harmonics or {}).get(joint, 0) + 1):
                 found.append((f"cos{k}", 0.0, lambda x, j=j, k=k: np.cos(k * x.q[:, j])))
                 found.append((f"sin{k}", 0.0, lambda x, j=j, k=k: np.sin(k * x.q[:, j])))
@@ -140,7 +118,7 @@ class Columns:
             index(robot, joint)
         for one, other in coupled:
             i, j = index(robot, one), index(robot, other)
-            terms += coupling(i, j, f"{one}+{other}", step(coulomb, max(speeds[i], speeds[j])))
+            terms += coupling(i, j, f"{one}+{other}", max(speeds[i], speeds[j]) if coulomb == "smooth" else 0.0)
         links = [(f"{body}.{name}", x) for body, values in body_inertias(robot).items() for name, x in zip(INERTIAL, values)]
         names, values = zip(*links, *((t.name, t.value) for t in terms)) if links else ((), ())
         P = len(names)
@@ -230,6 +208,12 @@ class Columns:
         sliding = {j for term in coulomb for j in term.rows}
         return np.where([j in sliding for j in range(self.robot.nv)], speeds, 0.0)
 
+    @property
+    def widths(self) -> np.ndarray:
+        """The smoothing velocity of each joint's dry friction (nv,); 0 where its step is a sign."""
+        smooth = self.asked["coulomb"] == "smooth"
+        return standstill_of(self.robot, self.asked["standstill"]) if smooth else np.zeros(self.robot.nv)
+
     @cached_property
     def rest_speeds(self) -> np.ndarray:
         """Of each joint (nv,): the speed below which, for a while, friction may hold it and it is left out; 0: it never is."""
@@ -239,10 +223,19 @@ class Columns:
     def turning(self, qd: np.ndarray) -> np.ndarray:
         """Where Coulomb friction is on its step (N, nv), at a sample or between it and the next."""
         found = on_step(qd, self.step_speeds)
-        for pair in self.asked["coupled"]:
-            both = [index(self.robot, joint) for joint in pair]
+        for joints in self.asked["coupled"]:
+            both = [index(self.robot, joint) for joint in joints]
             found[:, both] |= on_step(qd[:, both].sum(axis=1, keepdims=True), self.step_speeds[both].max())
         return found
+
+    @property
+    def is_loaded(self) -> bool:
+        """Some friction grows with the load."""
+        return bool(self.asked["load"])
+
+    def carrying(self, parameters: np.ndarray) -> Columns:
+        """With the load that these parameters (P,) make, for friction that grows with it."""
+        return replace(self, carried=parameters)
 
     def _kept(self, keep: Sequence[int], T: np.ndarray, constant: np.ndarray) -> Columns:
         names = tuple(self.names[j] for j in keep)
@@ -309,7 +302,10 @@ class Evaluator:
         self.sprung = any(drive.stiffness for drive in robot.drives.values())
         self.motors = coupled_motors(robot)
         self.knows = self.sprung or self.motors is not None or bool(np.any(columns.constant))
-        self.loaded = any(term.name.endswith(".load") for term in columns.terms)
+        self.links = links
+        self.rotors = [
+            (j, links + k, t.rows[j]) for k, t in enumerate(columns.terms) if t.name.endswith(".armature") for j in t.rows
+        ]
         reach = self.bare.regressor(*np.random.default_rng(0).normal(size=(3, 8, robot.nv)))
         self.carried = [np.flatnonzero(np.any(reach[:, j] != 0, axis=0)) for j in range(robot.nv)]
         self.driven = [[(links + k, t.rows[j]) for k, t in enumerate(columns.terms) if j in t.rows] for j in range(robot.nv)]
@@ -317,8 +313,20 @@ class Evaluator:
 
     def at(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Moved:
         """The columns for a motion (N, nv)."""
-        load = self.bare.inverse_dynamics(q, qd, qdd, threads=1) if self.loaded else np.zeros((0, q.shape[1]))
-        return Moved(self, Motion(q, qd, qdd, load), self.bare.regressor(q, qd, qdd, threads=1))
+        motion = Motion(q, qd, qdd, np.zeros((0, q.shape[1])))
+        Y = self.bare.regressor(q, qd, qdd, threads=1)
+        return Moved(self, motion._replace(load=self.load(motion, Y)) if self.columns.is_loaded else motion, Y)
+
+    def load(self, motion: Motion, Y: np.ndarray) -> np.ndarray:
+        """What acts on the joints but friction (N, nv): links, rotors and springs."""
+        columns = self.columns
+        pi = columns.full(columns.described) if columns.carried is None else columns.carried
+        load = Y @ pi[: self.links]
+        for j, k, column in self.rotors:
+            load[:, j] += column(motion) * pi[k]
+        if self.sprung:
+            load += columns.robot.spring_torque(motion.q, threads=1)
+        return load
 
 
 class Moved(NamedTuple):
@@ -364,34 +372,11 @@ def standstill_of(robot: Robot, standstill: float | Mapping[str, float]) -> np.n
     return np.array([given.get(joint, STANDSTILL) for joint in robot.joint_names])
 
 
-def step(law: str | None, speed: float) -> Callable[[np.ndarray], np.ndarray]:
-    """sign(qd), with what happens at standstill."""
-    if law == "tanh":
-        return lambda qd: np.tanh(qd / speed)
-    return lambda qd: np.where(np.abs(qd) > speed, np.sign(qd), 0.0)
-
-
 def on_step(qd: np.ndarray, speed: np.ndarray | float) -> np.ndarray:
     """Where speeds (N, k) are within a step of friction, or go through it before the next sample; nowhere if its speed is 0."""
     found = np.abs(qd) < SETTLED * speed
     found[:-1] |= (qd[:-1] * qd[1:] < 0) & (np.asarray(speed) > 0)
     return found
-
-
-def one_way(value: np.ndarray, qd: np.ndarray, direction: int) -> np.ndarray:
-    """The part of a column for one direction of motion; all of it for 0."""
-    return value if direction == 0 else np.where(direction * qd > 0, value, 0.0)
-
-
-def coupling(i: int, j: int, name: str, sign: Callable[[np.ndarray], np.ndarray]) -> list[Term]:
-    """A motor that turns with the sum of two joints: its rotor and friction act in both rows (each joint's own part of them is in
-    the joint's own parameters)."""
-    both = lambda x: sign(x.qd[:, i] + x.qd[:, j])  # noqa: E731
-    return [
-        Term(f"{name}.armature", {i: lambda x: x.qdd[:, j], j: lambda x: x.qdd[:, i]}, 0.0),
-        Term(f"{name}.viscous", {i: lambda x: x.qd[:, j], j: lambda x: x.qd[:, i]}, 0.0),
-        Term(f"{name}.coulomb", {i: both, j: both}, 0.0),
-    ]
 
 
 def index(robot: Robot, joint: str) -> int:

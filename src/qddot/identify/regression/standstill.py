@@ -18,6 +18,7 @@ from qddot.identify.regression.reduction import reduce
 from qddot.identify.regression.residuals import residuals, rms
 from qddot.identify.regression.rest import with_needed_rests
 from qddot.identify.regression.signals import Signals
+from qddot.model.friction import smooth_step
 from qddot.robot import Robot
 
 ROUNDS = 2  # of parameters and speeds in turn: a third would change speeds by a few per cent
@@ -25,7 +26,7 @@ TRIED = 13  # speeds of a joint, in equal ratios, before the best is refined
 
 
 def standstill_speeds(robot: Robot, signals: Signals) -> dict[str, float]:
-    """Joint -> speed at which its friction reaches tanh(1) of its value, as the log shows it; for `Columns.of(standstill=...)`.
+    """Joint -> smoothing velocity of its Coulomb friction, as the log shows it; for `Columns.of(standstill=...)`.
 
     By turns, all parameters are fitted with these speeds, and each joint's speed is chosen that leaves least of its torque, its
     friction fitted anew: of the torque as measured, for a turn is over before a low-pass sees it. The speed lies between that which
@@ -44,17 +45,17 @@ def standstill_speeds(robot: Robot, signals: Signals) -> dict[str, float]:
         for joint, j in moving.items():
             kept = left.moving[:, j]
             qd = signals.qd[kept, j]
-            friction = left.raw[kept, j] + found[f"{joint}.coulomb"] * np.tanh(qd / speeds[joint])
+            friction = left.raw[kept, j] + found[f"{joint}.coulomb"] * smooth_step(qd, speeds[joint])
             speeds[joint] = best_speed(qd, friction, least[j], most[j])
     return speeds
 
 
 def best_speed(qd: np.ndarray, friction: np.ndarray, least: float, most: float) -> float:
-    """The v between two speeds with which `a tanh(qd / v) + b qd + c` comes closest to a friction (N,)."""
+    """The v between two speeds with which `a s(qd) + b qd + c`, s smoothed over v, comes closest to a friction (N,)."""
     X = np.column_stack([qd, qd, np.ones(len(qd))])
 
     def left(log_speed: float) -> float:
-        np.tanh(qd / np.exp(log_speed), out=X[:, 0])
+        X[:, 0] = smooth_step(qd, np.exp(log_speed))
         b = X.T @ friction
         return float(-b @ np.linalg.lstsq(X.T @ X, b, rcond=None)[0])
 

@@ -1,0 +1,84 @@
+"""Parameters of the drives, and what each multiplies: the laws of `qddot.model.friction` over the samples of a log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qddot.model.field import Arrays
+from qddot.model.friction import OTHER_WAY, ShaftFriction, pair
+
+POWERS = ("viscous", "viscous_quadratic", "viscous_cubic")
+ARRAYS = Arrays()
+
+
+class Motion(NamedTuple):
+    """Joint positions, rates and accelerations, and the load: what acts on the joints but friction; each (N, nv)."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    load: np.ndarray
+
+
+class Term(NamedTuple):
+    """A parameter of the drives: what it multiplies in each of some joints' rows, by their index -> (N,)."""
+
+    name: str
+    rows: Mapping[int, Callable[[Motion], np.ndarray]]
+    value: float  # in the robot as described
+
+
+def asked_laws(
+    power: int, coulomb: bool, offset: bool, asymmetric: bool, stribeck: float | None, load: bool, width: float
+) -> list[ShaftFriction]:
+    """One friction for each law that is asked for, with a constant of one; see `Columns.of`.
+
+    Args:
+        power: the highest of the speed in viscous friction.
+        width: the smoothing velocity of dry friction; 0: a sign.
+    """
+    both = (1.0, 2.0) if asymmetric else (1.0, 1.0)  # any two that differ have a column each
+    wanted: dict[str, Any] = {name: both if name == "viscous" else 1.0 for name in POWERS[:power]}
+    wanted |= {"coulomb": both} if coulomb else {}
+    wanted |= {"offset": 1.0} if offset and not asymmetric else {}
+    wanted |= {"stribeck": (1.0, 1.0)} if stribeck is not None else {}
+    wanted |= {"load": 1.0} if load else {}
+    steepness = 1 / stribeck if stribeck else 0.0
+    return [ShaftFriction(**{name: value}, width=width, steepness=steepness) for name, value in wanted.items()]
+
+
+def friction_column(law: ShaftFriction, constant: str, j: int) -> Callable[[Motion], np.ndarray]:
+    """What a constant of the friction of joint j multiplies (N,)."""
+
+    def column(x: Motion) -> np.ndarray:
+        return np.broadcast_to(law.at(ARRAYS, x.qd[:, j]).curves(x.load[:, j])[constant], len(x.qd))
+
+    return column
+
+
+def described(friction: ShaftFriction, constant: str, asymmetric: bool) -> float:
+    """The value of a constant in a drive; where both directions share one, their mean, and half the difference is an offset."""
+    of = {name: pair(getattr(friction, name)) for name in ("viscous", "coulomb", "stribeck")}
+    name = constant.removesuffix(OTHER_WAY)
+    if name == "offset":
+        return float(friction.offset + (of["coulomb"][0] - of["coulomb"][1]) / 2)
+    if name not in of:
+        return float(getattr(friction, name))
+    if name == "stribeck" or not asymmetric:
+        return float(sum(of[name]) / 2)
+    return float(of[name][constant != name])
+
+
+def coupling(i: int, j: int, name: str, width: float) -> list[Term]:
+    """A motor that turns with the sum of two joints: its rotor and friction act in both rows (each joint's own part of them is in
+    the joint's own parameters)."""
+    dry = ShaftFriction(coulomb=(1.0, 1.0), width=width)
+    both = lambda x: dry.at(ARRAYS, x.qd[:, i] + x.qd[:, j]).step  # noqa: E731
+    return [
+        Term(f"{name}.armature", {i: lambda x: x.qdd[:, j], j: lambda x: x.qdd[:, i]}, 0.0),
+        Term(f"{name}.viscous", {i: lambda x: x.qd[:, j], j: lambda x: x.qd[:, i]}, 0.0),
+        Term(f"{name}.coulomb", {i: both, j: both}, 0.0),
+    ]

@@ -1,0 +1,45 @@
+"""A robot as identified predicts what the fit predicts, whatever friction was asked for, also after a file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import qddot
+from qddot.identify import Columns
+from tests.identify.arms import random_arm
+from tests.identify.simulated import series, simulated
+
+ASKED = {
+    "usual": {},
+    "hard": {"coulomb": "sign"},
+    "each way": {"asymmetric": True},
+    "Stribeck": {"stribeck": 0.3},
+    "cubic": {"viscous": 3},
+    "load": {"load": True, "offset": False},
+    "all": {"stribeck": 0.3, "viscous": 3, "load": True, "standstill": 0.1},
+}
+SIZES = {"viscous": 2.0, "coulomb": 3.0, "offset": -0.4, "armature": 0.3, "stribeck": 1.0, "load": 0.15, "viscous_cubic": 0.1}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_the_robot_predicts_as_the_fit_does(name, tmp_path):
+    robot = random_arm(4, 3)
+    columns = Columns.of(robot, **ASKED[name])
+    draw = np.random.default_rng(0)
+    kinds = [x.rpartition(".")[2] for x in columns.names]
+    sizes = [SIZES.get(kind, SIZES.get(kind.removesuffix("_negative"), 0.2 if "viscous" in kind else None)) for kind in kinds]
+    theta = np.array([x if s is None else s * draw.uniform(0.5, 1.5) for s, x in zip(sizes, columns.described)])
+    columns = columns.carrying(columns.full(theta))  # the load is that of this robot
+    fit = robot.identify(simulated(columns, theta, 20.0, 200.0, (0, 1e-3), 1), columns=Columns.of(robot, **ASKED[name]))
+    assert fit.left_out == ()
+    q, qd, qdd = series(robot, np.linspace(0, 3, 200), 7)
+    predicted, scale = fit.predict(q, qd, qdd), np.abs(fit.predict(q, qd, qdd)).max()
+    assert fit.consistent.kept
+    assert np.abs(fit.robot.inverse_dynamics(q, qd, qdd) - predicted).max() < 1e-9 * scale
+    fit.robot.to_toml(tmp_path / "found.toml")
+    fit.robot.to_urdf(tmp_path / "found.urdf")
+    for file in ("found.toml", "found.urdf"):
+        assert np.abs(qddot.load(tmp_path / file).inverse_dynamics(q, qd, qdd) - predicted).max() < 1e-9 * scale
+    tau = columns.matrix(q, qd, qdd) @ theta
+    assert np.abs(predicted - tau).max() < 2e-3 * np.abs(tau).max()
