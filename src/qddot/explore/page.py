@@ -159,7 +159,7 @@ def start(robot: Robot, q: Any) -> np.ndarray:
 
 
 def drive_acts(side: Any) -> bool:
-    return bool(side.is_dry or side.viscous or side.stiffness)
+    return bool(side.friction.laws or side.friction.is_dry or side.stiffness)
 
 
 def ends(model: Model) -> list[str]:
