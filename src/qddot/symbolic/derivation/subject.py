@@ -15,6 +15,7 @@ from qddot.compile.evaluate import Evaluator
 from qddot.errors import InputError, ModelError, ModelWarning
 from qddot.model.configuration import random_configuration
 from qddot.model.description import symbols_in
+from qddot.model.friction import pair
 from qddot.model.inertia import steiner
 from qddot.model.joints import Rotor, Z
 from qddot.model.lower import WORLD, LiftedBody
@@ -292,7 +293,7 @@ def drawn(model: Model, rng: np.random.Generator) -> tuple[dict[str, float], Mod
         InputError: none were found.
     """
     drives = [*(joint.drive for joint in model.joints), *(drive for x in model.transmissions for drive in x.drives)]
-    used = lambda name: {s for d in drives if d for s in symbols_in(getattr(d, name))}  # noqa: E731
+    used = lambda name: {s for d in drives if d for s in symbols_in(*pair(getattr(d, name)))}  # noqa: E731
     held, shared = used("static") - used("coulomb"), used("load_friction")
     refused: Exception | None = None
     for _ in range(DRAWS):
