@@ -319,8 +319,8 @@ def check_physics(links: Sequence[Link], joints: Sequence[Joint], strict: bool) 
             rule = f"a body of {size:.3g} m (its radius of gyration, or how far its centre of mass is away): are these millimetres?"
             warn(rule, place=link.place, element=f"link {link.name!r}", fix="give metres and kg m^2")
     for joint in joints:
-        damping = joint.drive.at_joint.viscous if joint.drive else 0.0
-        if not is_symbolic(damping) and damping < 0:
+        damping = joint.drive.at_joint.friction.least_damping if joint.drive else 0.0
+        if damping < 0:
             rule = f"a negative damping of {damping:g}: the joint gains energy by moving"
             doubt(rule, strict, place=joint.place, element=f"joint {joint.name!r}", fix="give its magnitude")
     tips = massless_tips(links, joints)

@@ -148,6 +148,11 @@ class ShaftFriction:
         return not all(map(is_zero, (*self.coulomb, *self.stribeck, self.load)))
 
     @property
+    def least_damping(self) -> Scalar:
+        """The smaller of its viscous constants, negative where it feeds energy; 0 while that is not known."""
+        return 0.0 if any(map(is_symbolic, self.viscous)) else min(self.viscous)
+
+    @property
     def sticks(self) -> bool:
         """It can hold a shaft at rest."""
         return self.is_dry and is_zero(self.width)

@@ -12,7 +12,6 @@ import numpy as np
 from qddot.constraints.enforced import Enforced
 from qddot.errors import InputError, near_matches
 from qddot.model.check import warn
-from qddot.model.scalar import is_symbolic
 from qddot.simulate.adaptive import Adaptive
 from qddot.simulate.dynamics import FAST, Dynamics, Forces, has_run_away
 from qddot.simulate.events import Event, Moment, as_watches, march
@@ -63,7 +62,7 @@ def simulate(
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if not isinstance(tolerance, (int, float, np.number)) or not 0 < tolerance < np.inf:
             raise InputError(f"{name}={tolerance!r} is not a positive number")
-    feeding = [body.drive_name for body in robot.model.bodies if not is_symbolic(body.drive.viscous) and body.drive.viscous < 0]
+    feeding = [body.drive_name for body in robot.model.bodies if body.drive.friction.least_damping < 0]
     if feeding:
         rule = f"negative damping of {', '.join(map(repr, feeding))} feeds energy: the motion may grow without bound"
         warn(rule, element=f"robot {robot.name!r}", fix="give a positive damping")
