@@ -96,6 +96,15 @@ def test_the_lens_shows_the_ring_s_form_and_its_present_value(opened):
     assert plain(page.locator(".left math").text_content()) == "V1="
 
 
+def test_long_coriolis_forces_are_shown_by_products_of_velocities(opened):
+    robot, qd = qddot.load("arm7"), [1, -0.5, 0.3, 1, 0.2, 1, 0.5]
+    page = opened(robot, f"qd={','.join(map(str, qd))}&lens=coriolis_torque,2,0")
+    want = robot.coriolis_torque(held(page, "q")["q"], qd)
+    assert float(page.locator("#formula").get_attribute("data-total")) == pytest.approx(want[2], abs=1e-12)
+    assert page.locator("#formula .term").count() == 28
+    assert held(page, "c")["c"] == pytest.approx(want, abs=1e-12)
+
+
 def test_tau_is_the_sum_of_terms_that_open(opened):
     robot = qddot.load("two_link")
     page = opened(robot, "q=0.3,1.1&qd=2,-1&qdd=3,4&lens=inverse_dynamics,1,0")

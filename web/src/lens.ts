@@ -57,6 +57,8 @@ const BOOKS: Record<string, string> = {
 };
 /** Terms written out; the rest, the smallest, are folded. */
 const WRITTEN = 48;
+/** Up to this many degrees of freedom, Coriolis forces too long to be written are shown by products of velocities. */
+const FEW = 12;
 /** A share below which a term fades. */
 const FAINT = 1e-3;
 
@@ -253,6 +255,22 @@ export class Lens {
     }
   }
 
+  /** Christoffel symbols Gamma_ijk at the present state. */
+  christoffel: () => Float64Array = () => new Float64Array();
+
+  /** c_k by products of velocities: sum_ij Gamma_ijk qd_i qd_j. */
+  private products(k: number): void {
+    const n = this.robot.nv;
+    const rate = (i: number) => `<msub><mover accent="true"><mi class="joint">q</mi><mo>˙</mo></mover><mn>${i + 1}</mn></msub>`;
+    for (let i = 0; i < n; i++) {
+      for (let j = i; j < n; j++) {
+        const times = i === j ? 1 : 2, comma = n > 9 ? "," : "";
+        const factor = `${times > 1 ? "<mn>2</mn>" : ""}${symbol("Γ", `${i + 1}${comma}${j + 1}${comma}${k + 1}`)}`;
+        this.chip(false, `${factor}${rate(i)}${rate(j)}`, (at) => times * this.christoffel()[(i * n + j) * n + k] * at.qd[i] * at.qd[j], "");
+      }
+    }
+  }
+
   /** Numbers of what has no closed form here, from the kernels. */
   fallback: (quantity: string, row: number, column: number) => number = () => NaN;
 
@@ -274,6 +292,7 @@ export class Lens {
     if (!entry) {
       const { row, column } = this.state.lens;
       this.note.textContent = variant.quantities[quantity]?.missing ?? "";
+      if (quantity === "coriolis_torque" && this.robot.nv <= FEW) return this.products(row);
       this.chip(false, "<mtext>…</mtext>", () => this.fallback(quantity, row, column), "");
       return;
     }

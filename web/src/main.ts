@@ -97,6 +97,13 @@ class App {
       };
     this.lens.fallback = (quantity, row, column) =>
       quantity === "mass_matrix" ? M[row * data.nv + column] : (computed[quantity]?.[row] ?? NaN);
+    let when = -1;
+    let symbols: Float64Array = new Float64Array();
+    this.lens.christoffel = () => {
+      if (when !== this.frames) symbols = this.physics.christoffel(this.state.q, this.state.qd);
+      when = this.frames;
+      return symbols;
+    };
     this.simulation = new Simulation(data, this.physics, this.state, player, () => this.schedule());
     scene.append(this.compass.root, this.hint);
     if (data.notes.length) left.append(el("p", { class: "note" }, data.notes.join(" ")));

@@ -83,6 +83,31 @@ export class Physics {
     );
   }
 
+  /** Gamma_ijk with c_k = sum_ij Gamma_ijk qd_i qd_j: c is quadratic, so it tells them at unit speeds and their sums. Leaves everything as at `now`. */
+  christoffel(q: Numbers, now: Numbers): Numbers {
+    const { n } = this,
+      out = zeros(n ** 3),
+      single: Numbers[] = [];
+    const at = (...columns: number[]) => {
+      const qd = zeros(n);
+      for (const i of columns) qd[i] += 1;
+      this.evaluate(q, qd);
+      return this.c.slice();
+    };
+    for (let i = 0; i < n; i++) single.push(at(i));
+    for (let i = 0; i < n; i++) {
+      for (let j = i; j < n; j++) {
+        const both = i === j ? null : at(i, j);
+        for (let k = 0; k < n; k++) {
+          const value = both ? (both[k] - single[i][k] - single[j][k]) / 2 : single[i][k];
+          out[(i * n + j) * n + k] = out[(j * n + i) * n + k] = value;
+        }
+      }
+    }
+    this.evaluate(q, now);
+    return out;
+  }
+
   /** Fills poses, the Jacobian of the tip and where it is. */
   place(q: Numbers): void {
     this.kernels.poses(q, this.poses);

@@ -266,7 +266,10 @@ export class Simulation {
       this.plots.energy.setData(energy);
       this.plots.torque.setData(torque);
     }
-    for (const plot of [this.plots.energy, this.plots.torque]) plot.setCursor({ left: plot.valToPos(this.time, "x"), top: 1 });
+    const { energy, torque } = this.plots;
+    queueMicrotask(() => {
+      for (const plot of [energy, torque]) plot.setCursor({ left: plot.valToPos(this.time, "x"), top: 1 }); // after it has its scales
+    });
   }
 
   private jointNames(): string[] {

@@ -10,6 +10,7 @@ Notation follows Featherstone, *Rigid Body Dynamics Algorithms* (2008), chapter 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import Any, NamedTuple, overload
 
 from qddot.model.scalar import Scalar, as_scalar
@@ -300,7 +301,8 @@ def rest(own: Scalar, one: Scalar, other: Scalar) -> Scalar:
     """
     if isinstance(own, float) and isinstance(one, float) and isinstance(other, float) and abs(one - own) > abs(other - own):
         one, other = other, one
-    return (one - own + other) / 2
+    total = one - own + other
+    return Fraction(total, 2) if isinstance(total, int) else total / 2  # exact numbers stay exact
 
 
 def rotate(R: Mat, I: Mat) -> Mat:
