@@ -256,6 +256,67 @@ def test_unlimited_sliders():
     assert found["skew"].holds
 
 
+def test_bounds_of_unlimited_sliders_depend_on_q():
+    """The arm whose second joint slides out: c grows with its distance, M with the square of it."""
+    found = qddot.load("rp_arm", symbolic=True).properties()
+    m1, m2, L1, I1, I2 = (sympy.Symbol(x, real=True) for x in ("m1", "m2", "L1", "I1", "I2"))
+    q2 = sympy.Symbol("q2", real=True)
+    assert equal(found.c_b[1].of_q, m2 * sympy.Abs(q2))
+    assert equal(found.g_b[1].of_q, sympy.Rational(981, 100) * (m1 * L1 + m2 * sympy.Abs(q2) + m2))
+    hinge = m1 * L1**2 + m2 * q2**2 + I1 + I2
+    assert equal(found.mu_2[1].of_q, sympy.Max(m2, hinge))
+    assert equal(found.mu_1[2].of_q, m2 * hinge / (m2 + hinge))
+    assert "m2*Abs(q2)" in str(found)
+
+
+@pytest.mark.parametrize("name", ["rp_arm", "slanted", "cart"])
+def test_bounds_of_q_hold(name):
+    robot = {
+        "rp_arm": lambda: qddot.load("rp_arm"),
+        "slanted": lambda: (
+            qddot.Builder("slanted", gravity=(1, -2, -9))
+            .body("turn", axis="y", mass=1.0, com=(0.2, 0.1, 0), tensor=(0.2, 0.2, 0.2))
+            .body("out", "turn", "prismatic", axis="x", xyz=(0.1, 0.3, 0), mass=0.7, com=(0, 0.2, 0.1), tensor=(0.1, 0.1, 0.1))
+            .body("wrist", "out", axis="z", xyz=(0.2, 0, 0), mass=0.4, com=(0.3, 0, 0.1), tensor=(0.1, 0.1, 0.1))
+            .robot()
+        ),
+        "cart": lambda: (
+            qddot.Builder("cart")
+            .body("cart", joint="prismatic", axis="x", mass=1.0)
+            .body("arm", "cart", axis="y", mass=1.0, com=(0.3, 0, 0), tensor=(0.1, 0.1, 0.1))
+            .body("probe", "arm", "prismatic", axis="x", mass=0.5, com=(0.1, 0, 0), tensor=(0.1, 0.1, 0.1))
+            .robot()
+        ),
+    }[name]()
+    found, rng = robot.properties(effort=0.01), np.random.default_rng(0)
+    for q, qd in rng.normal(size=(40, 2, robot.nv)) * 2:
+        at = {sympy.Symbol(f"q{i + 1}", real=True): x for i, x in enumerate(q)}
+        value = lambda bound, at=at: float(bound.of_q.subs(at))  # noqa: E731
+        M, c, g = robot.mass_matrix(q), robot.coriolis_torque(q, qd), robot.gravity_torque(q)
+        for p in NORMS:
+            assert np.linalg.norm(c, p) <= value(found.c_b[p]) * np.linalg.norm(qd, p) ** 2 * (1 + 1e-12)
+            assert np.linalg.norm(M, p) <= value(found.mu_2[p]) * (1 + 1e-12)
+            least = np.linalg.eigvalsh(M)[0] if p == 2 else np.linalg.norm(M, p)
+            assert found.mu_1[p].of_q is None or value(found.mu_1[p]) <= least * (1 + 1e-12)
+            if found.g_b[p].of_q is not None:
+                assert np.linalg.norm(g, p) <= value(found.g_b[p]) * (1 + 1e-12)
+
+
+def test_least_eigenvalue_in_symbols():
+    found = qddot.load("point_mass_2r", symbolic=True).properties()
+    bound = found.mu_1[2].rigorous
+    rng = np.random.default_rng(0)
+    names = sorted(bound.free_symbols, key=str)
+    for values in rng.uniform(0.2, 3, (20, len(names))):
+        given = dict(zip(names, values))
+        robot = qddot.load("point_mass_2r", symbolic=True).subs(given)
+        M = robot.mass_matrix(rng.uniform(-np.pi, np.pi, (200, 2)))
+        assert float(bound.subs(given)) <= np.linalg.eigvalsh(M)[:, 0].min()
+    ones = float(bound.subs(dict.fromkeys(names, 1)))
+    assert ones == pytest.approx(1 / 6)  # where the least eigenvalue is 3 - sqrt(8) = 0.1716
+    assert found["positive_definite"].holds
+
+
 def test_sliders_that_do_not_matter():
     """M of a cart with a pole does not depend on where the cart is."""
     robot = qddot.Builder().body("cart", joint="prismatic", axis="x", mass=1.0).robot()

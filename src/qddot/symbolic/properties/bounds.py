@@ -27,8 +27,10 @@ from qddot.symbolic.properties.certify import (
 )
 from qddot.symbolic.properties.domain import Domain
 from qddot.symbolic.properties.harmonics import Harmonics
+from qddot.symbolic.properties.of_q import least_eigenvalue as least_eigenvalue_of
+from qddot.symbolic.properties.of_q import least_of_q, most_of_q
 from qddot.symbolic.properties.optimum import maximise
-from qddot.symbolic.properties.ranges import Ranges, Sum, added, combined, euclidean, express, largest, spectral
+from qddot.symbolic.properties.ranges import Ranges, Sum, added, express, largest, norm_sums
 from qddot.symbolic.properties.reach import Reach, reach
 from qddot.symbolic.properties.spectrum import Compact, Enclosure, Spectrum
 
@@ -45,6 +47,7 @@ TWELFTH = np.pi / 12
 COEFFICIENTS = "rigorous: coefficients of the closed form"
 INTERVALS = "rigorous: interval bound, branch and bound"
 LENGTHS = "rigorous: coefficients, masses and lengths"
+DETERMINANT = "rigorous: determinant and trace of M, by their coefficients"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,8 @@ class Bound:
             from inside, unless `is_tight`; None where symbols leave it open or a joint needs limits.
         coefficients: the bound by the sum of absolute coefficients, for comparison; None for `mu_1`.
         entries: for `c_b` in the 2-norm, the bound `n^2 max |Gamma_ijk|` of the textbooks.
+        of_q: where a slider without limits leaves no constant, a bound that depends on its position: a SymPy expression in the
+            positions `q1, q2, ...` (and symbols); None otherwise.
     """
 
     name: str
@@ -71,6 +76,7 @@ class Bound:
     qd: np.ndarray | None = None
     coefficients: Any = None
     entries: Any = None
+    of_q: Any = None
 
     @property
     def is_tight(self) -> bool:
@@ -189,7 +195,7 @@ class Bounds:
 
     def most(self, name: str, term: Term, norm: float, value: Callable[[np.ndarray], np.ndarray]) -> Bound:
         if term.open_joints:
-            return Bound(name, norm, np.inf, unlimited(term))
+            return Bound(name, norm, np.inf, unlimited(term), of_q=most_of_q(term, norm))
         if term.scale is None:
             return self._symbolic(name, term, norm, value)
         scaled = lambda x: None if x is None else float(x) if term.scale == 1 else x * term.scale  # noqa: E731
@@ -248,10 +254,7 @@ class Bounds:
     def _sum(self, term: Term, norm: float, at: np.ndarray | None = None) -> list[Sum]:
         """The norm from coefficients, in the box or at one configuration: the largest of these sums."""
         low, high = (self.domain.lower, self.domain.upper) if at is None else (at, at)
-        sizes = term.ranges(low, high).magnitudes().reshape(term.shape)
-        if norm == 2:
-            return [combined(sizes, euclidean if 1 in term.shape else spectral)]
-        return largest([added(line) for line in (sizes if norm == 1 else sizes.T)])
+        return norm_sums(term.ranges(low, high).magnitudes().reshape(term.shape), norm)
 
     def _symbolic(self, name: str, term: Term, norm: float, value: Callable[[np.ndarray], np.ndarray]) -> Bound:
         sums = self._sum(term, norm)
@@ -275,7 +278,7 @@ class Bounds:
         """`mu_1`: of the norm of M, for the 2-norm of its eigenvalues."""
         term = self.M
         if term.open_joints:
-            return Bound("mu_1", norm, 0.0, unlimited(term))
+            return Bound("mu_1", norm, 0.0, unlimited(term), of_q=least_of_q(term, norm, self._definite_somewhere()))
         if term.scale is None:
             return self._symbolic_least(norm)
         if self.compute is None:
@@ -290,9 +293,14 @@ class Bounds:
         rigorous, how = max(candidates, key=lambda pair: pair[0])
         return Bound("mu_1", norm, rigorous * term.scale, how, -attained * term.scale, self._at(term, x))
 
+    def _definite_somewhere(self) -> bool:
+        """M is positive definite at one configuration, with 1 for each symbol."""
+        return self.compute is not None and bool(np.linalg.eigvalsh(self.masses(self.domain.middle()[None]))[0, 0] > 0)
+
     def _symbolic_least(self, norm: float) -> Bound:
         if norm == 2:
-            return Bound("mu_1", norm, None, "needs numbers for the symbols")
+            found = least_eigenvalue_of(self.M, self._definite_somewhere())
+            return Bound("mu_1", norm, found, "needs numbers for the symbols" if found is None else DETERMINANT)
         term, ring = self.M, self.M.harmonics.alphabet.ring
         sums = self._least_sums(self.domain.lower, self.domain.upper)
         ones = [sum(s.values()) for s in sums]
@@ -338,7 +346,7 @@ def matrix_norm(transposed: np.ndarray, norm: float) -> float:
 
 def unlimited(term: Term) -> str:
     names = ", ".join(map(repr, term.open_joints))
-    return f"{term.name} depends on the position of {names}, which has no limits: give some with limits="
+    return f"{term.name} depends on the position of {names}, which has no limits: give some with limits=, or see of_q"
 
 
 def rounded(q: np.ndarray) -> np.ndarray:

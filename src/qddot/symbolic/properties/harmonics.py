@@ -6,6 +6,7 @@ are a canonical form too, with fewer and smaller coefficients than products of s
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple
@@ -35,10 +36,14 @@ class Harmonics:
             where there are parameters, floats (each sum rounded) where there are none.
         angles: of the alphabet, by number.
         shape: of the array.
+        entries: the polynomials.
+
+    Args:
+        held: letters that count as parameters, as positions that have no limits.
     """
 
-    def __init__(self, alphabet: Alphabet, entries: np.ndarray) -> None:
-        self.alphabet, self.shape = alphabet, entries.shape
+    def __init__(self, alphabet: Alphabet, entries: np.ndarray, held: Collection[int] = ()) -> None:
+        self.alphabet, self.entries, self.shape = alphabet, entries, entries.shape
         self.angles = list(alphabet.angles)
         self.terms: dict[Powers, dict[tuple[int, Wave], list]] = {}
         generators, number = alphabet.ring.generators, {angle: n for n, angle in enumerate(self.angles)}
@@ -48,7 +53,7 @@ class Harmonics:
                 parameters, others, trig, amount = [], [], {}, coefficient
                 for i, power in powers.items():
                     kind, of = generators[i].kind, generators[i].of
-                    if kind in PARAMETER:
+                    if kind in PARAMETER or i in held:
                         parameters.append((i, power))
                     elif kind in ("cos", "sin"):
                         trig.setdefault(number[of], [0, 0])[kind == "sin"] = power

@@ -87,7 +87,7 @@ class Properties:
             where = "" if bound.q is None else f"q = {vector(bound.q)}"
             where += "" if bound.qd is None else f", qd = {vector(bound.qd)}"
             tight = "" if bound.attained is None else "yes" if bound.is_tight else "?"
-            known = [number(bound.rigorous), number(bound.attained), tight]
+            known = [number(bound.rigorous if bound.of_q is None else bound.of_q), number(bound.attained), tight]
             numbers.append([bound.name, f"{bound.norm:g}", *known, where, bound.how])
         loose = [["bound", "norm", "sum of absolute coefficients", "n^2 max |Gamma_ijk|"]]
         for bound in self.bounds:

@@ -139,6 +139,13 @@ def largest(sums: Sequence[Sum]) -> list[Sum]:
     return kept
 
 
+def norm_sums(sizes: np.ndarray, norm: float) -> list[Sum]:
+    """The norm of a matrix (columns, rows) of sums: the largest of these."""
+    if norm == 2:
+        return [combined(sizes, euclidean if 1 in sizes.shape else spectral)]
+    return largest([added(line) for line in (sizes if norm == 1 else sizes.T)])
+
+
 def below(s: Sum, t: Sum) -> bool:
     return all(s.get(m, 0) <= t.get(m, 0) for m in s.keys() | t.keys())
 
@@ -179,6 +186,8 @@ def express(ring: Ring, total: Sum) -> Any:
         for i, e in m:
             generator = ring.generators[i]
             of = sympy.Symbol(generator.name) if generator.of is None else generator.of
+            if generator.kind == "position":
+                of = sympy.Abs(sympy.Symbol(generator.name, real=True))
             product *= (1 / of if generator.kind == "inverse" else of) ** e
         expression += (sympy.Rational(x.numerator, x.denominator) if isinstance(x, (int, Fraction)) else x) * product
     return expression

@@ -66,12 +66,14 @@ def carried(bodies: list[LiftedBody], body: LiftedBody, com: np.ndarray, domain:
         for c, s in at.subspace:
             w, v = np.array(s.w, dtype=float), np.array(s.v, dtype=float)
             spin = np.linalg.norm(w)
-            fast = np.linalg.norm(np.cross(w, arm)) + spin * beyond + np.linalg.norm(v)
-            bend[c] += spin * speed  # the outer one of two joints is carried, the inner one turns it
-            bend[:, c] += spin * speed
-            bend[c, c] += spin * fast
-            turn[c] += spin
-            single[c] += spin * spin
+            fast = np.linalg.norm(v)
+            if spin:  # a slider turns nothing, however far away that is
+                fast += np.linalg.norm(np.cross(w, arm)) + spin * beyond
+                bend[c] += spin * speed  # the outer one of two joints is carried, the inner one turns it
+                bend[:, c] += spin * speed
+                bend[c, c] += spin * fast
+                turn[c] += spin
+                single[c] += spin * spin
             speed[c] += fast
         beyond += np.linalg.norm(arm) + travel(at, domain)
         arm, index = np.array(at.placement.p, dtype=float), at.parent

@@ -13,7 +13,7 @@ from qddot.model.joints import Rotor
 from qddot.model.lower import WORLD
 from qddot.symbolic.form import Form
 from qddot.symbolic.minors import determinant
-from qddot.symbolic.properties.bounds import Bounds
+from qddot.symbolic.properties.bounds import DETERMINANT, Bounds
 from qddot.symbolic.properties.harmonics import Harmonics
 from qddot.symbolic.properties.ranges import Ranges
 from qddot.symbolic.ring import Poly
@@ -103,6 +103,8 @@ def definiteness(equations: Equations, bounds: Bounds) -> Claim:
         assumed = ", for positive parameters" if equations.parameters else ""
         return claim(True, f"exact: the leading minors of M have positive lower bounds{assumed}")
     bound = bounds.found["mu_1", 2]
+    if bound.how == DETERMINANT:
+        return claim(True, "rigorous: determinant and trace of M bound its eigenvalues from below, for positive parameters")
     if not bounds.M.symbolic and bound.rigorous > 0:
         return claim(True, f"rigorous: {bound.rigorous:.4g} bounds the eigenvalues of M from below")
     if bounds.M.symbolic or bounds.compute is None:

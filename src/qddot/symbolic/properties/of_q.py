@@ -1,0 +1,81 @@
+"""Bounds that depend on q, where a slider without limits leaves no constant; and the least eigenvalue of M in symbols.
+
+A slider's position stays a letter, sines and cosines are bounded as usual: what results is a polynomial in the distances `|q_i|`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy
+
+from qddot.symbolic.minors import determinant
+from qddot.symbolic.properties.harmonics import Harmonics
+from qddot.symbolic.properties.ranges import Ranges, Sum, added, express, norm_sums
+
+if TYPE_CHECKING:
+    from qddot.symbolic.properties.bounds import Term
+    from qddot.symbolic.properties.domain import Domain
+
+SMALL = 4
+"""Joints: of larger matrices the determinant is too long."""
+
+
+def most_of_q(term: Term, norm: float) -> Any:
+    """What the norm of a term does not exceed, as a SymPy expression in the sliders' positions."""
+    ranges, _ = held_ranges(term.harmonics, term.domain, term.harmonics.entries)
+    ring = term.harmonics.alphabet.ring
+    return sympy.Max(*(express(ring, s) for s in norm_sums(ranges.magnitudes().reshape(term.shape), norm)))
+
+
+def least_of_q(term: Term, norm: float, definite: bool) -> Any:
+    """What the norm of M (for the 2-norm its least eigenvalue) does not fall below, in q; None where nothing is known."""
+    n, ring = term.shape[0], term.harmonics.alphabet.ring
+    if norm == 2:
+        return least_eigenvalue(term, definite)
+    ranges, held = held_ranges(term.harmonics, term.domain, term.harmonics.entries)
+    columns = [added(least_magnitude(ranges, held, i * n + j, i == j) for i in range(n)) for j in range(n)]
+    return sympy.Max(*(express(ring, s) for s in columns))
+
+
+def least_eigenvalue(term: Term, definite: bool) -> Any:
+    """`det M ((n - 1) / trace M)^(n - 1)`, which no eigenvalue of a positive matrix falls below, the determinant bounded from below
+    and the trace from above by their coefficients; None where that is not positive, and for large matrices.
+
+    For the other eigenvalues have at most the trace as their sum, and so (means of numbers) at most `(trace / (n - 1))^(n - 1)` as
+    their product. A determinant that is nowhere 0 lets no eigenvalue change its sign: `definite` says that M is positive definite
+    somewhere, and so it is everywhere.
+    """
+    n, harmonics = term.shape[0], term.harmonics
+    M = harmonics.entries.reshape(n, n)
+    if n > SMALL or not definite:
+        return None
+    pair = np.array([determinant(M), sum(M.diagonal()[1:], M[0, 0])], dtype=object)
+    ranges, held = held_ranges(harmonics, term.domain, pair)
+    low = least_magnitude(ranges, held, 0, True)
+    if not low or min(low.values()) < 0 or max(low.values()) <= 0:
+        return None
+    ring = harmonics.alphabet.ring
+    trace = express(ring, ranges.magnitudes()[1])
+    return sympy.factor(express(ring, low)) * ((n - 1) / trace) ** (n - 1) if n > 1 else express(ring, low)
+
+
+def held_ranges(harmonics: Harmonics, domain: Domain, entries: np.ndarray) -> tuple[Ranges, set[int]]:
+    """Ranges in which positions without limits are letters, and these letters."""
+    alphabet = harmonics.alphabet
+    open_ = np.flatnonzero(~(np.isfinite(domain.lower) & np.isfinite(domain.upper)))
+    held = {alphabet.index("position", int(i)) for i in open_ if ("position", int(i)) in alphabet}
+    return Ranges(Harmonics(alphabet, entries, held), domain.lower, domain.upper), held
+
+
+def least_magnitude(ranges: Ranges, held: set[int], e: int, positive: bool) -> Sum:
+    """A lower bound of the absolute value of an entry: 0 unless its sign is certain, or known to be positive.
+
+    An odd power of a position may have either sign, so it only takes away.
+    """
+    low, high = ranges.low[e], ranges.high[e]
+    odd = [m for m in low if any(i in held and power % 2 for i, power in m)]
+    if not odd:
+        return ranges.least_magnitude(e, positive)
+    return {m: -max(abs(low[m]), abs(high[m])) if m in odd else low[m] for m in low} if positive else {}
