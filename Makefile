@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 WEB := $(wildcard web/*.* web/.npmrc web/src/*)
 SOURCES := pyproject.toml constraints.txt hatch_build.py $(WEB)
 
-.PHONY: help setup setup-tests demo test test-all lint docs package bench clean
+.PHONY: help setup setup-tests demo test test-all lint fuzz soak docs package bench clean
 
 help: ## say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,16 @@ lint: setup-tests ## style, types and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+
+# make fuzz SECONDS=28800 in the night
+SECONDS ?= 600
+SEED ?= $(shell date +%j)
+fuzz: setup-tests ## mutants of everything that is read, for SECONDS; ends with a table, and keeps what it finds
+	$(BIN)/python -m tests.fuzz.run --seconds $(SECONDS) --seed $(SEED)
+
+CALLS ?= 10000000
+soak: setup-tests ## CALLS calls from eight threads with memory flat
+	$(BIN)/python tools/soak.py --calls $(CALLS)
 
 docs: setup-tests ## the documentation, in docs/_build/html
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build/html

@@ -260,6 +260,8 @@ class Robot:
             UnknownNameError: no such symbol in this robot.
             ModelValueError: a value that is not a number or expression, or that makes the robot impossible.
         """
+        if not isinstance(values, Mapping):
+            raise InputError(f"subs needs a mapping from symbols to values, not {values!r:.80}")
         pairs: dict[Any, Any] = {}
         for key, value in values.items():
             named = [s for s in self.symbols if s == key or (isinstance(key, str) and str(s) == key)]

@@ -75,6 +75,8 @@ class Evaluator:
         self, quantity: str, dtype: np.dtype, fixed: Mapping[str, str], *, wrench: bool = False, runtime: bool = False
     ) -> Kernel:
         """One quantity, compiled."""
+        if not isinstance(quantity, str):
+            raise InputError(f"{quantity!r:.80} is not the name of a quantity")
         key = (quantity, dtype.char, wrench, runtime)
         if fixed:
             key += tuple([(name, str(value)) for name, value in fixed.items()])

@@ -21,7 +21,7 @@ def compute_together(evaluate: Evaluator, quantities: Sequence[Any], arrays: Seq
     Raises:
         InputError: no quantity, one asked for twice, or the wrong number of arrays.
     """
-    pairs = [(x, {}) if isinstance(x, str) else tuple(x) for x in quantities]
+    pairs = named_pairs(quantities)
     requests = tuple(evaluate.request(name, given) for name, given in pairs)
     if not requests or len({name for name, _ in pairs}) != len(pairs):
         raise InputError(f"each quantity once: {', '.join(name for name, _ in pairs) or 'there is none'}")
@@ -35,6 +35,21 @@ def compute_together(evaluate: Evaluator, quantities: Sequence[Any], arrays: Seq
     if kernel.is_empty or margins is not None:  # one by one: some are empty, or the one at fault says why
         return {request.quantity: alone(evaluate, request, inputs, options) for request in requests}
     return grouped(kernel.program, results, requests)
+
+
+def named_pairs(quantities: Any) -> list[tuple[str, dict[str, str]]]:
+    """(name, options) of each.
+
+    Raises:
+        InputError: not a list of names, or of pairs of name and options.
+    """
+    if not isinstance(quantities, (list, tuple, dict, set, frozenset)):
+        raise InputError(f"quantities are a list of names, or of pairs (name, options), not {quantities!r:.80}")
+    pairs = [(x, {}) if isinstance(x, str) else x for x in quantities]
+    for pair in pairs:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[1], dict):
+            raise InputError(f"{pair!r:.80} is neither a name nor a pair (name, options)")
+    return [(name, options) for name, options in pairs]
 
 
 def alone(evaluate: Evaluator, request: Request, inputs: dict[str, Any], options: Options) -> Any:

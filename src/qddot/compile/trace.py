@@ -39,6 +39,8 @@ def complete(quantity: str, options: Mapping[str, str], tip: Callable[[], str]) 
         UnknownNameError: no such quantity.
         InputError: no such option, or none of its choices.
     """
+    if not isinstance(quantity, str):
+        raise InputError(f"{quantity!r:.80} is not the name of a quantity")
     if quantity not in COMPUTED:
         raise unknown_name("quantity", quantity, QUANTITIES)
     known = COMPUTED[quantity].options

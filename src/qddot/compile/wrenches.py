@@ -42,6 +42,8 @@ def stack_wrenches(
     world's origin in world axes."""
     if expressed not in ("body", "world"):
         raise InputError(f"expressed={expressed!r} is not one of 'body', 'world'")
+    if not isinstance(wrenches, Mapping):
+        raise InputError(f"wrenches are {{frame: wrench (..., 6)}}, not {type(wrenches).__name__}")
     rows = {body.index: row for row, body in enumerate(b for b in evaluate.model.bodies if b.is_link)}
     stack: Any = np.zeros((len(rows), 6))
     for frame, wrench in wrenches.items():

@@ -213,7 +213,7 @@ def as_constraints(model: Model, constraints: Any) -> tuple[Constraint, ...]:
         constraints = [c for c in model.constraints if c.active]
         if not constraints:
             raise InputError(f"{model.name} has no constraints of its own: give some, such as qddot.connect(...)")
-    several = isinstance(constraints, Iterable) and not isinstance(constraints, str)
+    several = isinstance(constraints, Iterable) and not isinstance(constraints, (str, np.ndarray))
     given: tuple[Any, ...] = tuple(constraints) if several else (constraints,)
     found = tuple(from_description(c) if isinstance(c, DESCRIBED) else c for c in given)
     for c in found:

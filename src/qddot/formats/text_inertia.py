@@ -24,7 +24,7 @@ def read_inertia(parent: Keys, key: str) -> Inertia | None:
         return None
     node, element = parent.get(key), f"{parent.element} > {key}"
     shape = node.value.get("shape") if isinstance(node.value, dict) else None
-    if shape is not None and shape.value not in SHAPES:
+    if shape is not None and (not isinstance(shape.value, str) or shape.value not in SHAPES):
         raise parent.subject(shape).error("unknown shape", f"{key} shape", shape.shown, near_matches(shape.shown, SHAPES))
     sizes = SHAPES[shape.value] if shape else ("tensor",)
     keys = Keys(node, element, ("shape", "mass", "com", "rpy", "rpy_deg", *sizes), parent.scope)

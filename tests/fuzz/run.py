@@ -1,0 +1,183 @@
+"""`make fuzz`: mutants of every input qddot reads, in workers that are restarted when one dies or hangs; ends with a table.
+
+    python -m tests.fuzz.run --seconds 60 --workers 2 --seed 1
+
+What is found (a foreign exception, a result that is not finite without an error, a crash, a hang) is kept in `tests/fuzz/corpus`,
+which `tests/fuzz/test_fuzz.py` reads again and again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.fuzz.judge import KINDS, Silent, outcome
+
+CORPUS = Path(__file__).with_name("corpus")
+SMALL = 20_000  # bytes: only such mutants are kept
+HANG = 20  # s of processor time for one mutant
+BATCH = 200  # mutants of one kind in a row
+ROWS = ("mutants", "accepted", "refused with line", "refused", "foreign", "silent", "crash", "hang")
+
+
+class Hang(BaseException):
+    """One mutant took too long; not an Exception, so that no reader takes it for a damaged file."""
+
+
+def worker(kind: str, start: int, count: int, seed: int, folder: Path) -> None:
+    """Some mutants; a line of JSON for each finding and for all that were harmless, the index of the present one in a file."""
+
+    def stop(*_: object) -> None:
+        raise Hang
+
+    signal.signal(signal.SIGPROF, stop)
+    counts: Counter[str] = Counter()
+    progress = folder / "index"
+    for index in range(start, start + count):
+        progress.write_text(str(index))
+        signal.setitimer(signal.ITIMER_PROF, HANG)
+        try:
+            counts[outcome(kind, index, seed, folder)] += 1
+        except Hang:
+            report("hang", kind, index, seed, folder, f"more than {HANG} s")
+        except Silent as error:
+            report("silent", kind, index, seed, folder, str(error))
+        except Exception as error:
+            at = traceback.extract_tb(error.__traceback__)[-1]
+            report("foreign", kind, index, seed, folder, f"{type(error).__name__} in {Path(at.filename).name}:{at.lineno}: {error}")
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+    print(json.dumps({"counts": counts}), flush=True)
+
+
+def report(what: str, kind: str, index: int, seed: int, folder: Path, why: str) -> None:
+    print(json.dumps({"finding": what, "kind": kind, "index": index, "seed": seed, "why": why[:300]}), flush=True)
+    keep(folder)
+
+
+def keep(folder: Path) -> None:
+    """The present mutant goes into the corpus."""
+    for path in folder.glob("mutant.*"):
+        if path.suffix != ".txt" and path.stat().st_size <= SMALL:
+            name = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+            shutil.copy(path, CORPUS / f"{name}{path.suffix}")
+
+
+@dataclass
+class Job:
+    """One worker and what it does."""
+
+    process: subprocess.Popen
+    kind: str
+    start: int
+    count: int
+    folder: Path
+    begun: float = field(default_factory=time.monotonic)
+
+
+def run(
+    kinds: list[str], seconds: float, workers: int, seed: int, most: int | None = None
+) -> tuple[dict[str, Counter], list[dict]]:
+    """Counts by kind, and what was found."""
+    counts: dict[str, Counter] = {kind: Counter() for kind in kinds}
+    findings: list[dict] = []
+    at, turn, jobs, end = dict.fromkeys(kinds, 0), 0, [], time.monotonic() + seconds
+    with tempfile.TemporaryDirectory() as root:
+        while jobs or time.monotonic() < end:
+            started = sum(at.values())
+            while len(jobs) < workers and time.monotonic() < end and (most is None or started < most):
+                kind = kinds[turn % len(kinds)]
+                jobs.append(begin(kind, at[kind], BATCH, seed, Path(root) / str(turn)))
+                at[kind] += BATCH
+                turn, started = turn + 1, started + BATCH
+            if not jobs:
+                break
+            time.sleep(0.05)
+            for job in list(jobs):
+                if job.process.poll() is None and time.monotonic() - job.begun < 20 * HANG:
+                    continue
+                jobs.remove(job)
+                left = finish(job, counts[job.kind], findings)
+                if left:
+                    jobs.append(begin(job.kind, left[0], left[1], seed, job.folder))
+    return counts, findings
+
+
+def begin(kind: str, start: int, count: int, seed: int, folder: Path) -> Job:
+    folder.mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "tests.fuzz.run", "--worker", kind, str(start), str(count), str(seed), str(folder)]
+    environment = {**os.environ, "QDDOT_CACHE": "off", "OPENBLAS_NUM_THREADS": "1"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
+    return Job(process, kind, start, count, folder)
+
+
+def finish(job: Job, counts: Counter, findings: list[dict]) -> tuple[int, int] | None:
+    """Take what a worker said; where it died or hung, what is left to do."""
+    hung = job.process.poll() is None
+    if hung:
+        job.process.kill()
+    said = [json.loads(line) for line in job.process.communicate()[0].splitlines()]
+    for line in said:
+        if "finding" in line:
+            findings.append(line)
+            counts[line["finding"]] += 1
+            counts["mutants"] += 1
+        else:
+            counts.update(line["counts"])
+            counts["mutants"] += sum(line["counts"].values())
+    if said and "counts" in said[-1]:
+        return None
+    index = job.start
+    with contextlib.suppress(OSError, ValueError):
+        index = int((job.folder / "index").read_text())
+    what = "hang" if hung else "crash"
+    findings.append({"finding": what, "kind": job.kind, "index": index, "why": f"exit status {job.process.returncode}"})
+    keep(job.folder)
+    counts[what] += 1
+    counts["mutants"] += index - job.start + 1  # what was harmless before it is not told apart
+    left = job.start + job.count - index - 1
+    return (index + 1, left) if left else None
+
+
+def table(counts: dict[str, Counter]) -> str:
+    total = sum(counts.values(), Counter())
+    lines = [f"{'':<8}" + "".join(f"{row:>19}" for row in ROWS)]
+    for kind, found in (*counts.items(), ("all", total)):
+        lines.append(f"{kind:<8}" + "".join(f"{found[row]:>19,}" for row in ROWS))
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=3600.0)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=KINDS)
+    parser.add_argument("--worker", nargs=5, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.worker:
+        kind, start, count, seed, folder = given.worker
+        worker(kind, int(start), int(count), int(seed), Path(folder))
+        return 0
+    counts, findings = run(given.kinds, given.seconds, given.workers, given.seed)
+    for finding in findings[:50]:
+        print(json.dumps(finding))
+    print(table(counts))
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
