@@ -60,7 +60,7 @@ def arrays(draw):
     array = np.resize(values, shape)
     with np.errstate(all="ignore"):
         single = array.astype(np.float32)
-    return draw(st.sampled_from([array, single, array[..., ::-1], np.asfortranarray(array)]))
+    return draw(st.sampled_from([array, single, array[..., ::-1] if array.ndim else array, np.asfortranarray(array)]))
 
 
 THINGS = st.one_of(arrays(), arrays(), arrays(), st.sampled_from(ODD_THINGS))

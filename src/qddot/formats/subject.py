@@ -87,7 +87,8 @@ class Subject:
         """Limits, given as such or as (lower, upper); none if None."""
         if value is None or isinstance(value, Limits):
             return value or Limits()
-        if isinstance(value, str) or not isinstance(value, (Sequence, np.ndarray)) or np.shape(value) != (2,):
+        pair = isinstance(value, Sequence) or (isinstance(value, np.ndarray) and value.ndim == 1)
+        if isinstance(value, str) or not pair or len(value) != 2:
             raise self.error("Limits or a pair (lower, upper) is needed", "limits", value)
         return self.made(Limits, *value)
 
