@@ -26,7 +26,7 @@ GROWTH = 1.05
 
 def resident() -> int:
     """Bytes of memory this process holds now."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+    return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * 4096
 
 
 class Soak:
