@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -102,6 +104,21 @@ def test_nothing_leaks(robot):
         robot.mass_matrix(x)
     assert (sys.getrefcount(x), sys.getrefcount(np.dtype(float))) == pytest.approx(counts, abs=5)
     assert len(gc.get_objects()) - before < 1000
+
+
+def test_eight_threads_on_a_robot_nobody_has_called():
+    """Where Python has no lock they compile, replace the method and call it all at once."""
+    robot, gate = qddot.load("two_link", gravity=(0, 0, -9.0)), threading.Barrier(8)
+    q, qd, qdd = np.random.default_rng(0).normal(size=(3, 50, 2))
+
+    def work() -> list[np.ndarray]:
+        gate.wait()
+        return [f(a, b, c) for a, b, c in zip(q, qd, qdd) for f in (robot.inverse_dynamics, robot.forward_dynamics)]
+
+    with ThreadPoolExecutor(8) as pool:
+        first, *others = [future.result() for future in [pool.submit(work) for _ in range(8)]]
+    for found in others:
+        np.testing.assert_array_equal(found, first)
 
 
 def test_robots_are_collected():
