@@ -8,6 +8,8 @@ import sys
 import pytest
 from hypothesis import HealthCheck, settings
 
+from qddot.errors import MissingExtraError
+
 settings.register_profile("qddot", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "qddot"))
 
@@ -27,6 +29,24 @@ def cared_for(monkeypatch) -> list[int]:
 
     monkeypatch.setattr(Enforced, "accelerations", count)
     return counts
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call():
+    """A test that needs an extra which is not installed is skipped; some have no wheels for every Python and system."""
+    return (yield from without_extras())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup():
+    return (yield from without_extras())
+
+
+def without_extras():
+    try:
+        return (yield)
+    except MissingExtraError as missing:
+        pytest.skip(str(missing))
 
 
 worst: dict[str, float] = {}

@@ -80,6 +80,7 @@ def test_read_only_input_is_accepted(robot):
     robot.gravity_torque(q)
 
 
+@pytest.mark.skipif(np.longdouble(1).nbytes == 8, reason="a long double is a double here, as on Windows")
 def test_extended_precision_is_cast_with_a_warning(robot):
     with pytest.warns(InputWarning, match="computed in float64"):
         robot.gravity_torque(np.array([1.0, 0.0], dtype=np.longdouble))

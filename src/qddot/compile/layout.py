@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
-from qddot.errors import SpeedWarning
+from qddot.errors import QddotError, SpeedWarning
 
 HEAD = object.__basicsize__
 TYPE = HEAD - 8  # of an object: the last word of its head
@@ -33,7 +33,7 @@ UFUNC_OWNED = HEAD + 72
 """Of `obj` in PyUFuncObject, after name, types, doc and ptr: an object that is released with the ufunc."""
 
 
-class UnknownLayout(RuntimeError):
+class UnknownLayout(QddotError, RuntimeError):
     """NumPy is not the one that compiled kernels can be handed to."""
 
 

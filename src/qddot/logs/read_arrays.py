@@ -144,8 +144,8 @@ def collect(file: str, name: str, value: Any, found: dict[str, np.ndarray]) -> N
     """Numbers and texts in nested structs and cells, one entry each."""
     if not isinstance(value, np.ndarray):
         return
-    if type(value).__name__ == "MatlabOpaque":
-        found[value["s0"].reshape(-1)[0].decode()] = OBJECT
+    if type(value).__name__ == "MatlabOpaque":  # whose name SciPy before 1.18 keeps in a field
+        found[value["s0"].reshape(-1)[0].decode() if "s0" in (value.dtype.names or ()) else name] = OBJECT
     elif value.dtype.names and value.size == 1:
         for key in value.dtype.names:
             collect(file, f"{name}.{key}", value.reshape(-1)[0][key], found)
