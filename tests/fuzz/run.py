@@ -29,7 +29,7 @@ from tests.fuzz.judge import KINDS, Silent, outcome
 CORPUS = Path(__file__).with_name("corpus")
 SMALL = 20_000  # bytes: only such mutants are kept
 HANG = 20  # s of processor time for one mutant
-BATCH = 200  # mutants of one kind in a row
+BATCH = 2000  # mutants of one kind in a row
 ROWS = ("mutants", "accepted", "refused with line", "refused", "foreign", "silent", "crash", "hang")
 
 
@@ -89,7 +89,7 @@ class Job:
 
 
 def run(
-    kinds: list[str], seconds: float, workers: int, seed: int, most: int | None = None
+    kinds: list[str], seconds: float, workers: int, seed: int, most: int | None = None, batch: int = BATCH
 ) -> tuple[dict[str, Counter], list[dict]]:
     """Counts by kind, and what was found."""
     counts: dict[str, Counter] = {kind: Counter() for kind in kinds}
@@ -100,9 +100,9 @@ def run(
             started = sum(at.values())
             while len(jobs) < workers and time.monotonic() < end and (most is None or started < most):
                 kind = kinds[turn % len(kinds)]
-                jobs.append(begin(kind, at[kind], BATCH, seed, Path(root) / str(turn)))
-                at[kind] += BATCH
-                turn, started = turn + 1, started + BATCH
+                jobs.append(begin(kind, at[kind], batch, seed, Path(root) / str(turn)))
+                at[kind] += batch
+                turn, started = turn + 1, started + batch
             if not jobs:
                 break
             time.sleep(0.05)

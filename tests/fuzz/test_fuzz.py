@@ -34,7 +34,7 @@ def test_what_was_once_found_stays_mended(path: Path):
 
 
 def test_workers_count_and_survive():
-    counts, findings = run(["dh", "screws"], seconds=120, workers=1, seed=3, most=400)
+    counts, findings = run(["dh", "screws"], seconds=120, workers=1, seed=3, most=400, batch=200)
     assert findings == []
     assert {kind: n["mutants"] for kind, n in counts.items()} == {"dh": 200, "screws": 200}
     assert all(row in table(counts) for row in ROWS)

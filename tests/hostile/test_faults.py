@@ -1,0 +1,112 @@
+"""Things that break meanwhile: a full disk, a clock that jumps, threads that do not start. The result is the same, or an error."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import qddot
+from qddot.compile import cache, threads
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    path = tmp_path / "cache"
+    monkeypatch.setenv(cache.VARIABLE, str(path))
+    return path
+
+
+def expected() -> np.ndarray:
+    return qddot.load("two_link").mass_matrix([0.1, 0.2])
+
+
+def drafts(folder) -> list:
+    return list(folder.rglob("draft-*"))
+
+
+@pytest.mark.parametrize("call", ["mkstemp", "fdopen", "replace", "link"])
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO])
+def test_a_disk_that_cannot_be_written_means_no_entry(folder, monkeypatch, call, code):
+    owner = cache.tempfile if call == "mkstemp" else os
+
+    def fail(*_, **__):
+        raise OSError(code, os.strerror(code))
+
+    with monkeypatch.context() as broken:
+        broken.setattr(owner, call, fail)
+        cache.recall(("some", "code"), lambda: b"machine code")
+    assert cache.recall(("some", "code"), lambda: b"machine code") == b"machine code"
+    assert drafts(folder) == []
+    assert cache.recall(("some", "code"), lambda: pytest.fail("it was kept")) == b"machine code"
+
+
+FULL = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
+import qddot
+print(qddot.load("two_link").mass_matrix([0.1, 0.2]).tolist())
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+@pytest.mark.parametrize("room", [0, 10, 1000])
+def test_a_write_that_breaks_off_leaves_nothing(folder, room):
+    """A file system that takes only some bytes of a file."""
+    found = subprocess.run([sys.executable, "-c", FULL, str(room)], capture_output=True, text=True, check=True, env=os.environ)
+    assert found.stdout.strip() == str(expected().tolist())
+    assert drafts(folder) == []
+    assert all(cache.read(folder, path) is not None for path in cache.entries())
+
+
+@pytest.mark.parametrize("when", [0, 1, 2**31 - 1, 2**33])
+def test_clocks_do_not_matter(folder, when, monkeypatch):
+    first = expected()
+    for path in (folder, *folder.rglob("*")):
+        os.utime(path, (when, when))
+    monkeypatch.setattr("time.time", lambda: float(2**33 - when))
+    assert all(cache.read(folder, path) is not None for path in cache.entries())
+    np.testing.assert_array_equal(expected(), first)
+
+
+@pytest.mark.parametrize("started", [0, 1, 2])
+def test_threads_that_do_not_start(started, monkeypatch):
+    import qddot.compile.kernel as kernel
+
+    monkeypatch.setattr(kernel, "WORTH_THREADS", 1)
+    monkeypatch.setattr(threads, "cores", lambda: 4)
+    robot, x = qddot.load("two_link"), np.random.default_rng(0).normal(size=(3, 1000, 2))
+    first, pool, count = robot.inverse_dynamics(*x, threads=1), threads.pool(), 0
+    submit = pool.submit
+
+    def fail(*arguments):
+        nonlocal count
+        count += 1
+        if count > started:
+            raise RuntimeError("can't start new thread")
+        return submit(*arguments)
+
+    monkeypatch.setattr(pool, "submit", fail)
+    np.testing.assert_array_equal(robot.inverse_dynamics(*x, threads=4), first)
+    assert count == started + 1
+
+
+def test_a_thread_that_fails_is_not_overlooked(monkeypatch):
+    import qddot.compile.kernel as kernel
+
+    monkeypatch.setattr(kernel, "WORTH_THREADS", 1)
+    monkeypatch.setattr(threads, "cores", lambda: 4)
+    robot, x = qddot.load("two_link"), np.zeros((3, 1000, 2))
+    pool, submit = threads.pool(), threads.pool().submit
+
+    def fail(work, k):
+        return submit(work, k) if k != 2 else submit(lambda: (_ for _ in ()).throw(MemoryError()))
+
+    monkeypatch.setattr(pool, "submit", fail)
+    with pytest.raises(MemoryError):
+        robot.inverse_dynamics(*x, threads=4)
