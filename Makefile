@@ -14,7 +14,7 @@ help: ## say what each target does
 
 setup: .venv/.qddot ## a virtual environment in .venv with qddot itself, enough for the demo (about 0.6 GB)
 
-setup-tests: .venv/.tests ## the same with Pinocchio, MuJoCo and all else that tests, checks and docs need (about 2.5 GB)
+setup-tests: .venv/.tests ## the same with Pinocchio, MuJoCo and all else that tests, checks and docs need (about 2.7 GB)
 
 .venv/bin/python:
 	$(PYTHON) -c "import sys; sys.exit('qddot needs Python 3.11 or newer, this is ' + sys.version.split()[0]) if sys.version_info < (3, 11) else None"
@@ -26,7 +26,7 @@ setup-tests: .venv/.tests ## the same with Pinocchio, MuJoCo and all else that t
 	touch $@
 
 .venv/.tests: $(SOURCES) | .venv/bin/python
-	@echo "Installing qddot, its extras, oracles and checkers into .venv: about 2.5 GB, a few minutes."
+	@echo "Installing qddot, its extras, oracles and checkers into .venv: about 2.7 GB, a few minutes."
 	$(PIP) install --constraint constraints.txt --editable ".[test,lint,docs]"
 	touch .venv/.qddot $@
 

@@ -90,7 +90,8 @@ def test_entries_of_another_cache_are_not_trusted(folder, tmp_path, monkeypatch)
         copy.write_bytes(path.read_bytes())
         copy.chmod(0o600)
         assert cache.read(other, copy) is None
-    assert (folder / cache.SECRET).stat().st_mode & 0o777 == 0o600
+    if os.name == "posix":
+        assert (folder / cache.SECRET).stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize(
