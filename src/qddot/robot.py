@@ -1035,6 +1035,8 @@ class Robot:
         t: ArrayLike,
         *,
         torque: Any = None,
+        voltage: Any = None,
+        electric: str = "full",
         f_ext: Any = None,
         f_tip: Any = None,
         constraints: Any = None,
@@ -1063,6 +1065,9 @@ class Robot:
             torque: joint forces: None; (..., nv); (samples, ..., nv), each row held until the next time; or a function
                 (t, q, qd) -> tau, such as a controller of `qddot.control`. If it has an attribute `period`, it is asked once every
                 period and held in between.
+            voltage: of the electric motors (drives with a `resistance`), V, (..., m) in the forms of `torque`; their torques come
+                on top of it. The result has `voltage`, `current`, `electrical_power`, `heat` and `magnetic_energy`, too.
+            electric: `"full"`: currents of motors with an inductance are states; `"reduced"`: they settle at once.
             f_ext, f_tip: external forces as in `inverse_dynamics`, or functions (t, q, qd) that give such.
             constraints: what the robot moves under; None: the constraints of its description, if any; False: none, the open tree.
             parameters: inertial parameters (..., 10 bodies) in the order of `parameters()` instead of the robot's own, such as a
@@ -1090,7 +1095,12 @@ class Robot:
 
         drives = {"torque": torque, "f_ext": f_ext, "f_tip": f_tip, "constraints": constraints, "parameters": parameters}
         steps = {"method": method, "step": step, "every": every, "rtol": rtol, "atol": atol, "threads": threads}
-        return simulate(self, q0, qd0, t, **drives, **steps, events=events, saturate=saturate, stops=stops, progress=progress)
+        options = {**drives, **steps, "events": events, "saturate": saturate, "stops": stops, "progress": progress}
+        if voltage is None:
+            return simulate(self, q0, qd0, t, **options)
+        from qddot.simulate.electric import simulate_electric
+
+        return simulate_electric(self, q0, qd0, t, voltage=voltage, electric=electric, run=simulate, **options)
 
     # identification ---------------------------------------------------------------------------------------------------
 

@@ -35,7 +35,8 @@ Each table may also hold
     limits      lower, upper, velocity, effort; or [lower, upper]
     drive       viscous, coulomb and static (a number, or [positive, negative]), stribeck_velocity, load_friction,
                 smoothing_velocity, viscous_quadratic, viscous_cubic, offset, damping, stiffness, rest, gear_ratio,
-                rotor_inertia, rotor_axis, series_stiffness, series_damping, torque_speed, side ("joint" or "motor")
+                rotor_inertia, rotor_axis, series_stiffness, series_damping, torque_speed, resistance,
+                inductance, torque_constant, side ("joint" or "motor")
     mimic       joint, multiplier, offset; or the name of the joint
 
 At the top: `name`, `gravity`, `base` (name of the link that stands still), `base_inertia` (of that link, for a base that is

@@ -232,6 +232,12 @@ def check_joint(joint: Joint) -> None:
             place=joint.place,
             element=f"{element} > drive",
         )
+    if drive and drive.is_electric and (joint.kind not in SINGLE or joint.mimic):
+        raise ModelValueError(
+            "an electric motor (resistance, torque_constant) needs a joint with one coordinate of its own",
+            place=joint.place,
+            element=f"{element} > drive",
+        )
     if drive and joint.mimic and drive.series_stiffness is not None:
         raise ModelValueError(
             "a joint that follows another has no motor of its own to be elastic against",

@@ -39,6 +39,8 @@ class Drive(Friction):
             with it, joint forces act on it, and the gear pulls both together (Spong 1987); the spring stays with the links.
         series_damping: of that gear, N m s/rad. Both are on the joint's side.
         torque_speed: (stall torque N m, no-load speed rad/s) of the motor itself: the line that limits what it can give.
+        resistance, inductance, torque_constant: R ohm, L H and k N m/A of an electric motor, for simulations under voltage:
+            `u = R i + L di/dt + k N qd` and `tau = N k i`. In SI units k is also the constant of the back-EMF, V s/rad.
         side: where friction, damping and stiffness were measured: `"joint"`, or `"motor"`: then viscous friction, damping and
             stiffness scale with `N^2`, Coulomb friction with `|N|`, and so on (`qddot.model.friction`).
 
@@ -56,6 +58,9 @@ class Drive(Friction):
     torque_speed: tuple[float, float] | None = None
     series_stiffness: Scalar | None = None
     series_damping: Scalar = 0.0
+    resistance: Scalar = 0.0
+    inductance: Scalar = 0.0
+    torque_constant: Scalar = 0.0
 
     def __post_init__(self) -> None:
         if self.side not in SIDES:
@@ -72,10 +77,18 @@ class Drive(Friction):
             object.__setattr__(self, "series_stiffness", _positive("series_stiffness", self.series_stiffness))
         elif not is_zero(self.series_damping):
             raise refuse("series_damping", self.series_damping, "only an elastic gear has it: give series_stiffness")
+        for given, needed in (("torque_constant", "resistance"), ("resistance", "torque_constant"), ("inductance", "resistance")):
+            if not is_zero(getattr(self, given)) and is_zero(getattr(self, needed)):
+                raise refuse(given, getattr(self, given), f"an electric motor has a {needed.replace('_', ' ')} too: give {needed}")
         if self.rotor_axis is not None:
             object.__setattr__(self, "rotor_axis", _axis(self.rotor_axis))
         if self.torque_speed is not None:
             object.__setattr__(self, "torque_speed", _torque_speed(self.torque_speed))
+
+    @property
+    def is_electric(self) -> bool:
+        """It has a motor that can be put under voltage."""
+        return not is_zero(self.resistance)
 
     @property
     def rotor_turn(self) -> Mat:
@@ -100,7 +113,17 @@ class Drive(Friction):
         return replace(self, rotor_axis=axis, series_stiffness=series, **numbers)
 
 
-MECHANICAL = ("damping", "stiffness", "rest", "gear_ratio", "rotor_inertia", "series_damping")
+MECHANICAL = (
+    "damping",
+    "stiffness",
+    "rest",
+    "gear_ratio",
+    "rotor_inertia",
+    "series_damping",
+    "resistance",
+    "inductance",
+    "torque_constant",
+)
 
 NUMBERS = (*FRICTION, *MECHANICAL)
 """The fields of a drive that are one number, or a pair of them."""

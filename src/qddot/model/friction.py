@@ -394,7 +394,7 @@ def _either_way(name: str, value: Scalar | Sequence[Scalar]) -> Scalar | Pair:
 
 def not_negative(name: str, value: Scalar) -> None:
     if not is_symbolic(value) and value < 0:
-        raise refuse(name, value, "friction, stiffness and inertia are not negative")
+        raise refuse(name, value, "friction, stiffness, inertia and the constants of a motor are not negative")
 
 
 def number(name: str, value: object) -> Scalar:

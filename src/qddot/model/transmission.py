@@ -87,6 +87,13 @@ def check_transmissions(transmissions: Sequence[Transmission], single: Collectio
                 raise x.refuse("motors", name, "two motors of one name")
 
 
+def electric_motors(model: Model) -> list[tuple[str, list[Scalar], Drive]]:
+    """(name, what each column of qd turns it by, its constants) of each motor that can be put under voltage."""
+    drives = {joint.name: joint.drive for joint in model.joints}
+    drives |= {name: drive for x in model.transmissions for name, drive in zip(x.motors, x.drives)}
+    return [(name, row, drive) for name, row in transmission_rows(model) if (drive := drives[name]) and drive.is_electric]
+
+
 def transmission_rows(model: Model) -> list[tuple[str, list[Scalar]]]:
     """(motor, what each column of qd turns it by): coupled motors, then each other joint's own by its gear ratio."""
     coupled = {name for x in model.transmissions for name in x.joints}

@@ -35,22 +35,19 @@ class Torque:
         if self.period is not None:
             self.law = Sampled(self.law, self.period)
         self.limits = TorqueLimits(robot) if saturate else None
+        if hasattr(given, "samples"):  # a law of several parts, one of which is sampled by itself
+            self.period = given.samples
         self.is_held = isinstance(self.law, (Constant, Table, Sampled))
         self.is_constant = isinstance(self.law, Constant) and (self.limits is None or not self.limits.active)
 
     def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """Called where a step begins, in the order of time."""
-        if isinstance(self.law, (Table, Sampled)):
-            self.law.begin(t, q, qd)
+        if hasattr(self.law, "begin"):
+            self.law.begin(t, q, qd)  # type: ignore[attr-defined]
 
     def next_jump(self, t: float) -> float:
         """When the joint forces jump next, s."""
-        if isinstance(self.law, Sampled):
-            return (self.law.sample_at(t) + 1) * self.law.period
-        if isinstance(self.law, Table):
-            later = self.times[self.times > t]
-            return float(later[0]) if len(later) else np.inf
-        return np.inf
+        return self.law.next_jump(t) if hasattr(self.law, "next_jump") else np.inf  # type: ignore[attr-defined]
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         tau = as_real(self.law(t, read_only(q), read_only(qd)), f"torque at t = {t:g} s")
@@ -77,6 +74,10 @@ class Table:
     def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         self.tau = self.rows[max(int(np.searchsorted(self.times, t, side="right")) - 1, 0)]
 
+    def next_jump(self, t: float) -> float:
+        later = self.times[self.times > t]
+        return float(later[0]) if len(later) else np.inf
+
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return self.tau
 
@@ -91,6 +92,9 @@ class Sampled:
 
     def sample_at(self, t: float) -> int:
         return math.floor(t / self.period + ROUNDING)
+
+    def next_jump(self, t: float) -> float:
+        return (self.sample_at(t) + 1) * self.period
 
     def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
         """A step begins: ask the law if its time has come."""
@@ -123,25 +127,25 @@ def read_only(x: np.ndarray) -> np.ndarray:
     return x
 
 
-def as_law(nv: int, given: Any, times: np.ndarray, batch: tuple[int, ...]) -> Law:
+def as_law(nv: int, given: Any, times: np.ndarray, batch: tuple[int, ...], name: str = "torque") -> Law:
     """What a user may give, as a function of time and state; `batch` are the leading dimensions of the states."""
     if given is None:
         return Constant(np.zeros(nv))
     if callable(given):
         return given  # type: ignore[return-value]
     if isinstance(given, str):
-        raise InputError(f"torque={given!r}: give an array, or a function (t, q, qd) -> tau")
+        raise InputError(f"{name}={given!r}: give an array, or a function (t, q, qd) -> tau")
     table = as_real(given, "torque")
     if not np.isfinite(table).all():
-        raise InputError("torque has a value that is not finite")
+        raise InputError(f"{name} has a value that is not finite")
     wanted = f"{(*batch, nv)}, {(len(times), *batch, nv)} for the times, or a function"
     if table.ndim == 0 or table.shape[-1] != nv:
-        raise InputError(f"torque has shape {table.shape}: give {wanted}")
+        raise InputError(f"{name} has shape {table.shape}: give {wanted}")
     is_table, is_batch = table.ndim > 1 and len(table) == len(times), fits(table.shape[:-1], batch)
     if is_table and is_batch and table.ndim == 2:
-        raise InputError(f"torque has shape {table.shape}, for {batch} motions or for as many times? Give {wanted}")
+        raise InputError(f"{name} has shape {table.shape}, for {batch} motions or for as many times? Give {wanted}")
     if not is_batch and not (is_table and fits(table.shape[1:-1], batch)):
-        raise InputError(f"torque has shape {table.shape}: give {wanted}")
+        raise InputError(f"{name} has shape {table.shape}: give {wanted}")
     return Constant(table) if is_batch else Table(times, table)
 
 

@@ -110,8 +110,9 @@ class Trajectory:
     @cached_property
     def friction_loss(self) -> np.ndarray:
         """(samples, ...) W: what friction takes out."""
-        viscous = self._switching.dynamics.evaluate("friction_torque", qd=self.qd)
-        return ((viscous - self._resolved[1]) * self.qd).sum(-1)
+        passive = self._resolved[1]
+        left = self._switching.dynamics.evaluate("delivered_torque", qd=self.qd, tau=self.tau + passive)  # by what does not stick
+        return ((self.tau - left) * self.qd).sum(-1)
 
     @cached_property
     def energy_residual(self) -> np.ndarray:

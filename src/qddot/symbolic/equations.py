@@ -282,6 +282,21 @@ class Equations:
 
         return constrained(self.model, self.exact_model.parameters, as_constraints(self.model, self.imposed or None))
 
+    @cached_property
+    def voltage(self) -> Form:
+        """`u = R i + L di/dt + k w` (m,) of the electric motors, w their speeds, in the letters `i1, id1, ...` of their currents
+        and the rates of these. Without L, or where that is neglected, `id1` is not in it: `i = (u - k w) / R`."""
+        from qddot.symbolic.circuits import voltage
+
+        return Form(self, voltage(self), "voltage")
+
+    @cached_property
+    def motor_torque(self) -> Form:
+        """Joint forces `N^T k i` (nv,) of the electric motors in the letters `i1, ...` of their currents."""
+        from qddot.symbolic.circuits import motor_torque
+
+        return Form(self, motor_torque(self), "motor_torque")
+
     # energy ---------------------------------------------------------------------------------------------------------------
 
     @cached_property

@@ -23,7 +23,7 @@ from qddot.model.model import Model
 from qddot.model.pose import rotation_z, z_onto
 from qddot.model.scalar import Scalar, is_symbolic, is_zero
 from qddot.model.spatial import Mat, PseudoInertia, RigidInertia, Transform, Vec, map_scalars, symmetric, upper
-from qddot.model.transmission import Transmission
+from qddot.model.transmission import Transmission, electric_motors
 from qddot.symbolic.alphabet import Alphabet
 from qddot.symbolic.exact import STEP, is_numeric, rational, rotation
 from qddot.symbolic.exact_drive import exact_side
@@ -32,6 +32,7 @@ from qddot.symbolic.reading import with_surds
 
 PARAMETERS = ("given", "inertial", "all")
 OFFSETS = ("a", "b", "d")
+CURRENT = ("i", "id")  # of a motor, and its rate
 TURNED = ("revolute", "continuous", "prismatic", "helical", "planar")
 IDENTITY = Mat()
 MOMENTS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
@@ -104,7 +105,8 @@ class ExactModel:
         sides = {joint.name: exact_side(joint.drive, source.leaders.get(joint.name)) for joint in source.joints if joint.drive}
         motors = {name: exact_side(drive, None) for x in source.transmissions for name, drive in zip(x.motors, x.drives) if drive}
         skeleton = lower(Skeleton.of(source))  # type: ignore[arg-type]
-        names = dict.fromkeys(symbol_names(source, parameters))
+        currents = [f"{letter}{k + 1}" for k in range(len(electric_motors(source))) for letter in CURRENT]
+        names = dict.fromkeys([*symbol_names(source, parameters), *currents])
         numbers = [*numbers_of(source, {**sides, **motors}), *constants]
         self.alphabet = Alphabet(skeleton, numbers, names, signed(source.bodies), further)
         exact = self.alphabet.exact
@@ -335,6 +337,7 @@ def numbers_of(model: Model, sides: Mapping[str, JointSide]) -> list[Scalar]:
         if drive:
             map_scalars(note, drive.rotor_turn)
             found += [drive.gear_ratio, drive.rotor_inertia, drive.series_stiffness or 0.0, drive.series_damping]
+            found += [drive.resistance, drive.inductance, drive.torque_constant]
     found += [ratio for x in model.transmissions for row in x.matrix for ratio in row]
     return found
 
