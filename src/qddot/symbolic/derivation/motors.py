@@ -11,8 +11,8 @@ def motors_step(s: Subject) -> Step:
     prose = [
         say(
             "A motor under the voltage $u_k$ carries the current $i_k$, whose rate is $\\mathrm{id}_k$. Its torque constant times "
-            "the current is its torque, and times its speed it is the back-EMF: what the circuit loses there, the shaft gains. Each "
-            "circuit is an equation beside those of motion; where its inductance is neglected, it gives the current at once."
+            "the current is its torque, and times its speed it is the back-EMF: what the circuit loses there, the shaft gains. "
+            "Each circuit is an equation beside those of motion; where its inductance is neglected, it gives the current at once."
         )
     ]
     e = s.equations
