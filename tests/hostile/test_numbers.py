@@ -143,6 +143,18 @@ def test_a_thin_rod_keeps_the_moment_about_its_axis():
     assert robot.mass_matrix([0.7])[0, 0] == pytest.approx(1e-10, rel=1e-6)
 
 
+@pytest.mark.parametrize("shape", [("sphere", 1e200), ("box", (1e200, 1, 1)), ("solid_cylinder", 1e200, 1), ("rod", 1e200)])
+def test_a_shape_beyond_measure_is_refused(shape):
+    with pytest.raises(ModelValueError, match="not a finite number"):
+        getattr(qddot.Inertia, shape[0])(1.0, *shape[1:])
+
+
+def test_powers_of_a_number_may_overflow_while_bodies_are_made(arm):
+    """Friction of a following joint grows with the cube of the multiplier."""
+    with pytest.raises(ModelValueError, match=r"mimic multiplier='1e\+110': the mechanism overflows"):
+        arm(mimic='<mimic joint="shoulder" multiplier="1e110"/><dynamics damping="0.1" friction="0.1"/>').mass_matrix([0.1])
+
+
 def test_ill_conditioned_is_not_massless(tmp_path):
     light = qddot.Inertia(0.0, tensor=(0, 0, 1e-13))
     heavy = qddot.Inertia(1.0, tensor=(1, 1, 1))

@@ -66,7 +66,7 @@ class Inertia:
     def sphere(mass: Scalar, radius: Scalar) -> Inertia:
         """A solid ball."""
         positive(radius=radius)
-        i = 2 * mass * radius**2 / 5
+        i = 2 * mass * radius * radius / 5
         return Inertia(mass, tensor=(i, i, i))
 
     @staticmethod
@@ -74,7 +74,7 @@ class Inertia:
         """A solid box with edges `size` = (x, y, z)."""
         x, y, z = size
         positive(x=x, y=y, z=z)
-        xx, yy, zz = x**2, y**2, z**2
+        xx, yy, zz = x * x, y * y, z * z
         return Inertia(mass, tensor=(mass * (yy + zz) / 12, mass * (xx + zz) / 12, mass * (xx + yy) / 12))
 
     @staticmethod
@@ -97,8 +97,8 @@ class Inertia:
             raise ModelValueError(
                 f"larger than the outer radius {outer_radius}", element="inertia", attribute="inner_radius", text=str(inner_radius)
             )
-        r2 = outer_radius**2 + inner_radius**2
-        across = mass * (3 * r2 + length**2) / 12
+        r2 = outer_radius * outer_radius + inner_radius * inner_radius
+        across = mass * (3 * r2 + length * length) / 12
         moments = [across, across, across]
         moments[AXES.index(axis)] = mass * r2 / 2
         return Inertia(mass, tensor=moments)

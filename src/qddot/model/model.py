@@ -16,6 +16,7 @@ from qddot.model.description import Frame, Joint, Link, symbols_in
 from qddot.model.field import Field
 from qddot.model.joints import SINGLE
 from qddot.model.lower import Body, LiftedBody, Mechanism, lower
+from qddot.model.overflow import overflow
 from qddot.model.regroup import base_moments
 from qddot.model.scalar import Scalar, as_scalar, is_symbolic
 from qddot.model.spatial import PseudoInertia, RigidInertia, Transform, Vec, map_scalars, vec
@@ -76,8 +77,15 @@ class Model:
 
     @cached_property
     def mechanism(self) -> Mechanism:
-        """Moving bodies with fixed joints lumped: what the algorithms see."""
-        return lower(self)
+        """Moving bodies with fixed joints lumped: what the algorithms see.
+
+        Raises:
+            ModelValueError: a power of a number of the description overflows.
+        """
+        try:
+            return lower(self)
+        except OverflowError:
+            raise overflow(self, "the mechanism") from None
 
     @property
     def bodies(self) -> tuple[Body, ...]:
