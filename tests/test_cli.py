@@ -264,7 +264,7 @@ def test_equations_report_what_was_left_out():
         (("equations", "two_link", "--format", "c", "--notation", "craig"), "--notation does not apply to --format c"),
         (("equations", "nosuch"), "no file or catalog robot 'nosuch'"),
         (("derive", "two_link", "--method", "newton"), "'newton' is not one of"),
-        (("derive", "two_link", "-o", "out.pdf"), "ends in '.pdf'"),
+        (("derive", "two_link", "-o", "out.doc"), "ends in '.doc'"),
         (("derive", "two_link", "--floating"), 'use method="newton-euler"'),
         (("properties", "two_link", "--limits", "1"), "a pair (lower, upper) is needed"),
     ],

@@ -1,4 +1,5 @@
-"""What the package carries besides Python: the explorer's script and the maths font, built from `web/` when qddot is installed."""
+"""What the package carries besides Python: a style sheet; the explorer's script and the maths font, built from `web/` when qddot is
+installed."""
 
 from __future__ import annotations
 
@@ -36,3 +37,9 @@ def math_font_css() -> str:
     except NoAssetError:
         return ""
     return f'@font-face{{font-family:"{FONT}";src:url(data:font/woff2;base64,{data}) format("woff2")}}'
+
+
+@cache
+def style_sheet() -> str:
+    """The look that derivations, reports and documentation share, as CSS: `look.css`."""
+    return files("qddot").joinpath("look.css").read_text(encoding="utf-8")

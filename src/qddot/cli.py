@@ -288,6 +288,7 @@ def refuse_unused(quantity: str, inputs: Iterable[str], options: Iterable[str]) 
             raise click.UsageError(f"{quantity} has no option {name!r}: {near_matches(name, entry.options)}")
 
 
+NOTATIONS = ("qddot", "lynch-park", "craig", "siciliano", "featherstone")
 symbolic_option = click.option("--symbolic", is_flag=True, help="Leave symbols open for which the file gives values.")
 parameters_option = click.option(
     "--parameters",
@@ -304,7 +305,7 @@ output_option = click.option("--output", "-o", type=click.Path(dir_okay=False), 
 @click.option("--format", "style", type=click.Choice(("text", "latex", "mathml", "python", "c")), default="text")
 @click.option(
     "--notation",
-    type=click.Choice(("qddot", "lynch-park", "craig", "siciliano", "featherstone")),
+    type=click.Choice(NOTATIONS),
     help="Whose letters to write: M or B, c or V, g or G; for text, latex and mathml.",
 )
 @parameters_option
@@ -335,19 +336,27 @@ def equations(
 @click.argument("robot", type=RobotName())
 @click.option("--method", type=click.Choice(("lagrange", "jacobian", "newton-euler")), default="lagrange")
 @click.option("--constraints", is_flag=True, help="Go on to the motion under the constraints of the description.")
+@click.option("--notation", type=click.Choice(NOTATIONS), default="qddot", help="Whose letters are used.")
+@click.option("--digits", type=click.IntRange(1), help="Significant digits of numbers.")
+@click.option("--g", "g", metavar="NAME", help="A symbol for the strength of gravity.")
+@click.option("--full", is_flag=True, help="Write everything out, however long.")
 @parameters_option
 @symbolic_option
 @output_option
 @robot_options
-def derive(robot: str, method: str, parameters: str, constraints: bool, output: str | None, **how: Any) -> None:
-    """Derive the equations of motion of ROBOT step by step; -o out.html, out.tex or out.md writes a document.
+def derive(
+    robot: str, method: str, constraints: bool, notation: str, digits: int | None, g: str | None, full: bool, parameters: str,
+    output: str | None, **how: Any,
+) -> None:  # fmt: skip
+    """Derive the equations of motion of ROBOT step by step; -o out.html, out.pdf, out.tex or out.md writes a document.
 
     \b
-    qddot derive rp_arm --symbolic
+    qddot derive rp_arm --symbolic --g g
     qddot derive puma560 --method newton-euler -o puma560.html
     """
     with plainly():
-        found = qddot.load(robot, **how).derive(method, parameters, constraints or None)
+        writing: dict[str, Any] = {"notation": notation, "digits": digits, "gravity": g, "full": full}
+        found = qddot.load(robot, **how).derive(method, parameters, constraints or None, **writing)
         if output is not None:
             found.save(output)
         else:

@@ -145,6 +145,10 @@ class DeviceError(QddotError, RuntimeError):
     """A GPU that is not there, cannot run the code, or reports a failure."""
 
 
+class MissingProgramError(QddotError, RuntimeError):
+    """A program besides Python is needed for this and is not installed."""
+
+
 class NoAssetError(QddotError, RuntimeError):
     """This installation lacks a file that is built, and not part of the source."""
 

@@ -964,10 +964,21 @@ class Robot:
 
         return Equations(self.model, parameters, () if constraints is None else as_constraints(self.model, constraints))
 
-    def derive(self, method: str = "lagrange", parameters: str = "given", constraints: Any = None) -> Derivation:
+    def derive(
+        self,
+        method: str = "lagrange",
+        parameters: str = "given",
+        constraints: Any = None,
+        *,
+        notation: str = "qddot",
+        digits: int | None = None,
+        gravity: str | None = None,
+        full: bool = False,
+        abbreviate: bool | None = None,
+    ) -> Derivation:
         """The equations of motion derived step by step, exact, with every step checked against the compiled kernels.
 
-            robot.derive("lagrange").save("derivation.html")
+            robot.derive("lagrange", gravity="g").save("derivation.html")
 
         Args:
             method: `"lagrange"` (energies and their derivatives), `"jacobian"` (M from the Jacobians of the centres of mass, then
@@ -975,14 +986,22 @@ class Robot:
             parameters: as in `equations`.
             constraints: what the robot moves under, one or several, or True for those of its description: steps to the multipliers,
                 the projections and the equations without multipliers follow. None: the open tree alone.
+            notation: whose letters are used: `"qddot"`, `"lynch-park"`, `"craig"`, `"siciliano"` or `"featherstone"`.
+            digits: significant digits of the numbers that are shown. By default decimals stay as they were given, up to seven
+                digits, and other numbers are rounded to five. Whatever is shown, everything is computed exactly.
+            gravity: a name for the strength of gravity, such as `"g"`, which then is a symbol.
+            full: write everything out, however long, instead of in letters that earlier steps have defined.
+            abbreviate: give short names `k1, k2, ...` to what parameters make together; by default only where the equations are
+                long, and then the document says so.
 
         Raises:
-            InputError: `"lagrange"` or `"jacobian"` for a robot with spherical or free joints, whose qd is not the rate of q.
+            InputError: `"lagrange"` or `"jacobian"` for a robot with spherical or free joints, whose qd is not the rate of q; an
+                unknown notation, or one that writes the joint variables as a symbol of the robot; a name for gravity that is taken.
             DerivationError: a step disagrees with `equations` or with the compiled kernels.
         """
         from qddot.symbolic.derivation import derive
 
-        return derive(self.model, method, parameters, constraints)
+        return derive(self.model, method, parameters, constraints, notation, digits, gravity, full, abbreviate)
 
     def properties(self, limits: Any = None, effort: float = 1.0) -> Properties:
         """Structure of the equation of motion (symmetry, definiteness, skewness, passivity), proved, and bounds of M, c and g.

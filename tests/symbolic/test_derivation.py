@@ -13,13 +13,16 @@ import sympy
 
 import qddot
 from qddot.compile.evaluate import Evaluator
-from qddot.errors import InputError
+from qddot.errors import InputError, MissingProgramError
 from qddot.model.description import Link
 from qddot.model.model import Model
 from qddot.robot import Robot
+from qddot.symbolic.derivation.figure import WIDTH as WIDTH_OF_FIGURE
+from qddot.symbolic.derivation.figure import Drawing, Label, Path
 from qddot.symbolic.derivation.layout import WIDTH, broken, cut, width
 from qddot.symbolic.derivation.mathml import UnknownCommandError, mathml
 from qddot.symbolic.derivation.named import Named
+from qddot.symbolic.derivation.pdf import LatexError, pdf
 from qddot.symbolic.derivation.steps import Derivation, DerivationError
 from qddot.symbolic.derivation.subject import Subject
 from tests.robots import random_model
@@ -96,6 +99,8 @@ def balanced(latex: str) -> bool:
 
 
 ARITY = {"msub": 2, "msup": 2, "msubsup": 3, "mfrac": 2, "mover": 2, "msqrt": 1}
+LINKS = r"url\((?!#to-|data:font/woff2;base64,)"
+"""To anything but a part of the page."""
 
 
 def check_documents(derivation: Derivation) -> str:
@@ -108,7 +113,10 @@ def check_documents(derivation: Derivation) -> str:
         assert all(name in ("id", "class", "href") or not value.startswith("http") for name, value in element.attrib.items())
         assert element.get("href", "#").startswith("#")
         assert not any(name.startswith("on") for name in element.attrib)
-    assert "url(" not in page
+    assert not re.search(LINKS, page)
+    ids = [element.get("id") for element in tree.iter() if element.get("id")]
+    assert len(ids) == len(set(ids))
+    assert {element.get("href", "#step-1")[1:] for element in tree.iter()} <= set(ids)
     assert balanced(derivation.latex())
     assert derivation.markdown().count("$$") % 2 == 0
     return page
@@ -119,14 +127,14 @@ def check_documents(derivation: Derivation) -> str:
 def test_a_derivation_ends_in_the_equations_of_motion(robot, method):
     derivation = robot.derive(method)
     titles = [step.title for step in derivation.steps]
-    equations = [f"The equation of q{i + 1}" for i in range(robot.nv)] if method == "lagrange" else []
+    equations = [f"The equation of coordinate {i + 1}" for i in range(robot.nv)] if method == "lagrange" else []
     assert in_order(titles, [*TITLES[method], *equations, *ENDS[method]])
     assert all(step.checks for step in derivation.steps)
     assert max(check.worst for check in derivation.checks) < 1e-9
     reached = {e.left: e.form for step in derivation.steps for e in step.equations if e.form is not None}
     expected = robot.equations()
-    for left in ("M", "g" if method != "jacobian" else "G"):
-        assert reached[left] == getattr(expected, left.lower() if left == "G" else left)
+    assert reached["M(q)"] == expected.M
+    assert reached["g(q)"] == expected.g
     for i in range(robot.nv):
         if rf"\tau_{{{i + 1}}}" in reached and reached[rf"\tau_{{{i + 1}}}"].equations is derivation.equations:
             assert reached[rf"\tau_{{{i + 1}}}"] == expected.tau[i]
@@ -150,6 +158,189 @@ def test_numbers_may_become_symbols(method, parameters):
     derivation = qddot.load("two_link").derive(method, parameters)
     assert any("became symbols" in "".join(note) for note in derivation.notes)
     assert "m_{2}" in derivation.latex()
+
+
+def three_links() -> Robot:
+    """Three point masses on massless rods, in a plane, with gravity a symbol."""
+    arm = qddot.Builder("three_links", gravity=(0, -sympy.Symbol("g"), 0))
+    for i in (1, 2, 3):
+        length, before = (sympy.Symbol(f"l{k}") for k in (i, i - 1))
+        place = {"xyz": (before, 0, 0), "parent": f"link{i - 1}"} if i > 1 else {}
+        arm.body(f"link{i}", mass=sympy.Symbol(f"m{i}"), com=(length, 0, 0), tensor=(0, 0, 0), **place)
+    return arm.robot()
+
+
+def forms(derivation: Derivation) -> dict:
+    return {e.left: e.form for step in derivation.steps for e in step.equations if e.form is not None}
+
+
+# as one reads it -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_equations_of_two_links_read_as_in_the_notes():
+    text = qddot.load("point_mass_2r", symbolic=True).derive("lagrange", gravity="g", notation="lynch-park").markdown()
+    assert (
+        r"\tau_{2} &= \frac{d}{dt} \frac{\partial \mathcal{L}}{\partial \dot \theta_{2}} - \frac{\partial \mathcal{L}}{\partial "
+        r"\theta_{2}} = m_{2} L_{2} \left(L_{2} + L_{1} c_{2}\right) \ddot{\theta}_{1} + m_{2} L_{2}^{2} \ddot{\theta}_{2} "
+        r"+ m_{2} L_{1} L_{2} s_{2} \dot{\theta}_{1}^{2} + m_{2} g L_{2} c_{12}"
+    ) in text
+    assert r"- m_{2} L_{1} L_{2} s_{2} \left(2 \dot{\theta}_{1} \dot{\theta}_{2} + \dot{\theta}_{2}^{2}\right)" in text
+    assert r"\mathcal{K} &= \mathcal{K}_{1} + \mathcal{K}_{2} =" in text
+    assert "it is 9.81 m/s" in text
+    assert "dot q" not in text
+
+
+def test_three_links_are_written_out():
+    derivation = three_links().derive("lagrange")
+    assert forms(derivation)[r"\mathcal{L}"] == derivation.equations.L
+    for i in range(3):
+        assert forms(derivation)[rf"\tau_{{{i + 1}}}"] == derivation.equations.tau[i]
+    text = derivation.markdown()
+    assert r"\left(m_{1} + m_{2} + m_{3}\right) l_{1}^{2}" in text
+    assert "k_{1}" not in text
+
+
+def test_long_equations_are_written_out_when_asked():
+    robot = Robot(random_model(np.random.default_rng(5), 3, ("revolute",), chain=True))
+    short, full = robot.derive("lagrange"), robot.derive("lagrange", full=True)
+    assert r"\mathcal{L}" not in forms(short)
+    assert forms(full)[r"\mathcal{L}"] == full.equations.L
+    assert forms(full)[r"\tau_{1}"] == full.equations.tau[0]
+    assert forms(full)[r"\tau_{1}"].equations is full.equations
+    assert "terms} \\rangle" not in full.markdown()
+
+
+def test_angles_are_defined_where_they_first_occur():
+    sections = qddot.load("point_mass_2r", symbolic=True).derive("lagrange").document.sections
+    said = {section.title: "".join(part for prose in section.after for part in prose) for section in sections}
+    assert said["Frames"] == "Here c_{1}, s_{1} are the cosine and sine of q_{1}; c_{2}, s_{2} those of q_{2}."
+    assert said["Positions of the centres of mass"] == "Here c_{12}, s_{12} are the cosine and sine of q_{1} + q_{2}."
+    assert not any(text for title, text in said.items() if title not in ("Frames", "Positions of the centres of mass"))
+
+
+def test_what_equations_are_written_in_was_defined_before():
+    derivation = qddot.load("puma560").derive("lagrange")
+    seen = ""
+    for step in derivation.steps:
+        if step.title.startswith("The equation of"):
+            assert "M_{ij}" in seen
+            assert "g_i" in seen
+        seen += " ".join(e.left for e in step.equations)
+
+
+def test_symbols_that_vanish_take_one_line():
+    text = qddot.load("point_mass_2r", symbolic=True).derive("jacobian").markdown()
+    assert "b_{1,11} = b_{2,12} = b_{2,22} &= 0" in text
+    assert r"b_{1,22} &= \frac{1}{2}" in text
+
+
+def test_numbers_have_as_many_digits_as_they_mean():
+    robot = qddot.load("two_link")
+    text = robot.derive("lagrange").markdown()
+    assert r"\left(0.33148 + 0.245 c_{2}\right) \ddot{q}_{1}" in text
+    assert "ldots" not in text
+    assert "4.65975" in text  # as it follows from what was given
+    assert "rounded where they are written" in text
+    assert r"\left(0.331 + 0.245 c_{2}\right) \ddot{q}_{1}" in robot.derive("lagrange", digits=3).markdown()
+    assert "rounded where" not in qddot.load("point_mass_2r", symbolic=True).derive("lagrange").markdown()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_check_says_the_same_twice(method):
+    text = qddot.load("point_mass_2r", symbolic=True).derive(method).markdown()
+    assert text.count("random states") == 1
+    assert text.count("Checked:") == text.count("\n## ")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_letters_of_the_robot_are_its_own(method):
+    """Masses with the numbers of each other's links, and symbols that look like what derivations introduce."""
+    m1, m2, p1, M_12, omega = sympy.symbols("m1 m2 p1 M_12 omega_x1", positive=True)
+    robot = (
+        qddot.Builder("own", gravity=(0, -sympy.Symbol("g"), 0))
+        .body("a", mass=m2, com=(p1, 0, 0), tensor=(0, 0, M_12))
+        .body("b", "a", xyz=(omega, 0, 0), mass=m1, com=(0.5, 0, 0))
+        .robot()
+    )
+    derivation = robot.derive(method)
+    text = derivation.markdown()
+    assert r"\tilde{m}_{1} &= m_{2}" in text
+    assert r"\tilde{m}_{2} &= m_{1}" in text
+    assert "have a tilde" in text
+    assert r"\tilde" not in qddot.load("rp_arm", symbolic=True).derive(method, gravity="g").markdown()
+    check_documents(derivation)
+
+
+def test_letters_that_stand_for_others_are_not_the_robots():
+    """In a long derivation, `M_12` is an entry of M, and the symbol M_12 something else."""
+    arm = qddot.Builder("own").body("a", mass=sympy.Symbol("M_12"), com=(1, 0.5, 0.2), tensor=(0.1, 0.2, 0.3))
+    arm.body("b", "a", xyz=(1, 0, 0.3), rpy=(0.3, 0.4, 0), mass=2, com=(0.3, 0.2, 0.1), tensor=(0.1, 0.2, 0.3))
+    arm.body("c", "b", xyz=(1, 0, 0.3), rpy=(0.7, 0.4, 0), mass=2, com=(0.3, 0.2, 0.1), tensor=(0.1, 0.2, 0.3))
+    text = arm.robot().derive("lagrange").markdown()
+    assert r"\tilde{M}_{12} \dot{q}_{2}" in text
+    assert "M_{12}" in text.replace(r"\tilde{M}_{12}", "")
+
+
+def test_a_notation_whose_variable_is_taken():
+    robot = qddot.Builder("x").body("a", mass=1, com=(sympy.Symbol("theta1"), 0, 0)).robot()
+    with pytest.raises(InputError, match="notation='craig' writes joint variables as 'theta', and the robot has a symbol 'theta1'"):
+        robot.derive(notation="craig")
+    with pytest.raises(InputError, match="notation='euler' is not one of 'qddot', 'lynch-park'"):
+        robot.derive(notation="euler")
+
+
+@pytest.mark.parametrize("notation", ["lynch-park", "craig", "siciliano", "featherstone"])
+@pytest.mark.parametrize("method", METHODS)
+def test_every_notation_sets_every_route(method, notation):
+    derivation = driven().derive(method, notation=notation, gravity="g")
+    check_documents(derivation)
+    letters = {"craig": "G(\\theta)", "siciliano": "B(q)", "featherstone": "H(q)", "lynch-park": "M(\\theta)"}
+    assert letters[notation] in derivation.latex()
+
+
+def test_gravity_as_a_symbol():
+    tilted = qddot.load("point_mass_2r").with_gravity((3.0, -9.0, 0.0)).derive(gravity="g")
+    assert "gx" in tilted.equations.parameters
+    assert "gy is 9 m/s" in tilted.markdown().replace("Gravity has the symbol gy here; it", "gy")
+    with pytest.raises(InputError, match="gravity='L1': the robot has a symbol 'L1' already"):
+        qddot.load("point_mass_2r", symbolic=True).derive(gravity="L1")
+    assert three_links().derive(gravity="g").equations.parameters == three_links().equations().parameters
+    assert qddot.load("point_mass_2r").with_gravity((0, 0, 0)).derive(gravity="g").equations.parameters == ()
+
+
+def test_abbreviations_are_asked_for_or_announced():
+    robot = qddot.load("point_mass_2r", symbolic=True)
+    assert "short names" not in robot.derive().markdown()
+    text = robot.derive(abbreviate=True).markdown()
+    assert "short names" in text
+    assert "With the abbreviations" in text
+    assert r"k_{1} &= " in text
+
+
+# figures -------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_figure_shows_joints_masses_lengths_and_frames():
+    figure = qddot.load("point_mass_2r", symbolic=True).derive(notation="craig").document.figure
+    labels = {shape.text for shape in figure.shapes if isinstance(shape, Label)}
+    assert {r"\theta_{1}", r"\theta_{2}", "m_{1}", "L_{1}", "L_{2}", r"\{0\}", r"\{2\}", r"\vec g"} <= labels
+    for shape in figure.shapes:
+        points = shape.points if isinstance(shape, Path) else [shape.at]
+        assert all(0 <= x <= WIDTH_OF_FIGURE and 0 <= y <= figure.height for x, y in points)
+
+
+def test_a_planar_arm_is_seen_straight_on():
+    """Whichever plane it is, with gravity down the page, and lengths as they are."""
+    for axis, down in (("z", (0, -9.81, 0)), ("y", (0, 0, -9.81)), ("x", (0, 0, -9.81)), ("z", (0, 0, -9.81))):
+        robot = qddot.Builder("flat", gravity=down).body("a", axis=axis, mass=1, com=(0.3, 0.3, 0.3)).robot()
+        drawing = Drawing(Subject(robot.model), on_joints=False)
+        assert drawing.is_flat
+        np.testing.assert_allclose(drawing.view @ drawing.view.T, np.eye(2), atol=1e-12)
+        np.testing.assert_allclose(drawing.view @ drawing.axis(drawing.bodies[0]), 0, atol=1e-12)
+    assert not Drawing(Subject(qddot.load("puma560").model), on_joints=True).is_flat
+
+
+# routes --------------------------------------------------------------------------------------------------------------------
 
 
 def test_routes_agree_on_the_two_link_arm():
@@ -212,9 +403,28 @@ def test_save_by_suffix(tmp_path, suffix):
     assert path.read_text(encoding="utf-8") == written
 
 
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
+def test_save_as_pdf(tmp_path):
+    path = qddot.load("rp_arm", symbolic=True).derive().save(tmp_path / "derivation.pdf")
+    assert path.read_bytes().startswith(b"%PDF")
+
+
+def test_a_pdf_without_latex_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(MissingProgramError, match=r"none of pdflatex, lualatex, tectonic is installed: install TeX Live \(Debian"):
+        qddot.load("cart_pole").derive().save(tmp_path / "derivation.pdf")
+    assert not (tmp_path / "derivation.pdf").exists()
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
+def test_what_latex_refuses_is_said():
+    with pytest.raises(LatexError, match=r"does not take the document: .*Undefined control sequence"):
+        pdf("\\documentclass{article}\\begin{document}\\nosuchthing\\end{document}")
+
+
 def test_save_refuses_other_suffixes(tmp_path):
-    with pytest.raises(InputError, match=r"'a.pdf' ends in '.pdf': a derivation is written to one of .md, .tex, .html"):
-        qddot.load("cart_pole").derive().save(tmp_path / "a.pdf")
+    with pytest.raises(InputError, match=r"'a.doc' ends in '.doc': a derivation is written to one of .md, .tex, .html, .pdf"):
+        qddot.load("cart_pole").derive().save(tmp_path / "a.doc")
 
 
 def test_repr_lists_the_steps():

@@ -14,14 +14,14 @@ from qddot.errors import InputError, UnknownNameError
 from qddot.model.drive import Drive
 from qddot.symbolic.abbreviations import Abbreviations
 from qddot.symbolic.form import Form
-from qddot.symbolic.notation import NOTATIONS
+from qddot.symbolic.notation import NOTATIONS, shown
 from qddot.symbolic.presentation import Presentation, Style, style_of
 from qddot.symbolic.ratio import divide
 from qddot.symbolic.tree import size
 from tests.symbolic.samples import every_letter
 from tests.symbolic.well_formed import assert_well_formed
 
-STYLES = [{}, {"angles": "single"}, {"group": "parameter"}, {"group": "none"}, {"abbreviate": True}]
+STYLES = [{}, {"angles": "single"}, {"group": "parameter"}, {"group": "rates"}, {"group": "none"}, {"abbreviate": True}]
 
 
 def styled(style: dict) -> Style:
@@ -44,9 +44,7 @@ def planar(*signs: int, joints: str = ""):
 
 
 def test_textbook_text(book):
-    assert book.M.text() == (
-        "[[2*m2*L1*L2*c2 + m1*L1**2 + m2*L1**2 + m2*L2**2, m2*L2*(L1*c2 + L2)],\n [m2*L2*(L1*c2 + L2), m2*L2**2]]"
-    )
+    assert book.M.text() == ("[[2*m2*L1*L2*c2 + (m1 + m2)*L1**2 + m2*L2**2, m2*L2*(L1*c2 + L2)],\n [m2*L2*(L1*c2 + L2), m2*L2**2]]")
     assert book.c.text() == "[-m2*L1*L2*s2*qd2*(2*qd1 + qd2), m2*L1*L2*s2*qd1**2]"
     assert book.g.text() == "[(m1 + m2)*g*L1*c1 + m2*g*L2*c12, m2*g*L2*c12]"
     assert book.V.text(lhs=True) == "V(q) = (m1 + m2)*g*L1*s1 + m2*g*L2*s12"
@@ -67,6 +65,25 @@ def test_textbook_latex(book):
 
 def test_single_angles(book):
     assert book.g[1].text(angles="single") == "m2*g*L2*(c1*c2 - s1*s2)"
+
+
+def test_grouped_by_rates_as_equations_of_motion_are_written(book):
+    first, second = book.tau
+    assert first.text(group="rates") == (
+        "((m1 + m2)*L1**2 + m2*L2**2 + 2*m2*L1*L2*c2)*qdd1 + m2*L2*(L2 + L1*c2)*qdd2 - m2*L1*L2*s2*(2*qd1*qd2 + qd2**2)"
+        " + (m1 + m2)*g*L1*c1 + m2*g*L2*c12"
+    )
+    assert second.text(group="rates") == "m2*L2*(L2 + L1*c2)*qdd1 + m2*L2**2*qdd2 + m2*L1*L2*s2*qd1**2 + m2*g*L2*c12"
+    slide = qddot.load("rp_arm", symbolic=True).equations()
+    assert slide.L.text(group="rates") == "(m1*L1**2 + m2*q2**2 + I1 + I2)*qd1**2/2 + m2*qd2**2/2 - 9.81*(m1*L1 + m2*q2)*s1"
+
+
+def test_numbers_may_be_rounded():
+    style = {"group": "rates", "digits": 5, "rounded": True, "exact": 7}
+    found = qddot.load("two_link").equations().M.text(**style)
+    assert found == "[[0.33148 + 0.245*c2, 0.11461 + 0.1225*c2],\n [0.11461 + 0.1225*c2, 0.11461]]"
+    assert shown(Fraction(999999, 10), False, 3, rounded=True, exact=3).digits == "100000"
+    assert shown(Fraction(1, 700000), False, 3, rounded=True, exact=3)[:4] == ("0.00000143", "", False, 0)
 
 
 def test_groups(book):
@@ -94,7 +111,7 @@ def test_abbreviations(book):
     short = Abbreviations()
     assert book.M.text(abbreviate=short) == "[[2*k1*c2 + k2, k1*c2 + k3],\n [k1*c2 + k3, k3]]"
     assert book.c.text(abbreviate=short) == "[-k1*s2*qd2*(2*qd1 + qd2), k1*s2*qd1**2]"
-    assert short.text() == "k1 = m2*L1*L2\nk2 = m1*L1**2 + m2*L1**2 + m2*L2**2\nk3 = m2*L2**2"
+    assert short.text() == "k1 = m2*L1*L2\nk2 = (m1 + m2)*L1**2 + m2*L2**2\nk3 = m2*L2**2"
     assert short.latex().splitlines()[1] == r"k_{1} &= m_{2} L_{1} L_{2} \\"
     ElementTree.fromstring(short.mathml())
     scope = dict(zip(("m1", "m2", "L1", "L2"), (2.0, 3.0, 5.0, 7.0)))

@@ -83,6 +83,9 @@ class OpenField:
     def sqrt(self, x: Any) -> Scalar:
         return self.open(self.field.sqrt(self._plain(x)))
 
+    def inverse_fourth_root(self, x: Any) -> Scalar:
+        return self.open(self.field.inverse_fourth_root(self._plain(x)))
+
     def atan2(self, y: Any, x: Any) -> Scalar:
         return self.open(self.field.atan2(self._plain(y), self._plain(x)))
 

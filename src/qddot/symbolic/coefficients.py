@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from math import gcd, lcm
@@ -11,10 +11,15 @@ from typing import NamedTuple
 
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
-from qddot.symbolic.tree import Node, Number, Product, Sum, power, product, size, total
+from qddot.symbolic.ring import Generator
+from qddot.symbolic.tree import Node, Number, Power, Product, Sum, power, product, size, total
 
 Monomial = tuple[tuple[int, int], ...]
 """(letter, exponent) of each letter that occurs."""
+
+RANKS = tuple(map(re.compile, (r"sqrt\(", r"m[a-z]?\d*$", r"[IJ]", r"g[xyz]?\d*$", "")))
+"""Of letters by their names, as people write them in a product."""
+MASS, INERTIA = 1, 2
 
 FACTORED = 40
 """Longer polynomials are not factored: they rarely can be, and trying is slow."""
@@ -36,11 +41,11 @@ class Coefficients:
 
     Args:
         letter: number of a letter -> node.
-        name: of a letter, by which factors are ordered: masses, inertias, gravity, then the rest as they come.
+        generators: all letters, by whose names factors are ordered: masses, inertias, gravity, then the rest as they come.
     """
 
-    def __init__(self, letter: Callable[[int], Node], name: Callable[[int], str]) -> None:
-        self.letter, self.name = letter, name
+    def __init__(self, letter: Callable[[int], Node], generators: Sequence[Generator]) -> None:
+        self.letter, self.generators = letter, generators
         self._known: dict[frozenset, Term] = {}
         self._ranks: dict[int, tuple] = {}
 
@@ -58,18 +63,21 @@ class Coefficients:
         return tuple((self.letter(i), e) for i, e in sorted(m, key=lambda x: self.rank(x[0])))
 
     def rank(self, i: int) -> tuple:
-        """Roots and masses first, then moments of inertia, gravity, and the rest by name and number."""
+        """Roots and masses first, then moments of inertia, gravity, the rest by name and number, and joint variables."""
         if i not in self._ranks:
-            name = self.name(i)
-            groups = (r"sqrt\(", r"m[a-z]?\d*$", r"[IJ]", r"g[xyz]?\d*$", "")
+            name = self.generators[i].name
             stem = name.rstrip("0123456789")
             number = int(name[len(stem) :] or 0) if name.isascii() else 0
-            self._ranks[i] = next(k for k, group in enumerate(groups) if re.match(group, name)), stem, number, i
+            group = len(RANKS) if self.generators[i].kind == "position" else next(k for k, x in enumerate(RANKS) if x.match(name))
+            self._ranks[i] = group, stem, number, i
         return self._ranks[i]
 
+    def is_of(self, i: int, group: int) -> bool:
+        return self.rank(i)[0] == group
+
     def order(self, m: Monomial) -> tuple:
-        """Sums are written from low to high degree, and by their letters."""
-        return sum(e for _, e in m), sorted((self.rank(i), -e) for i, e in m)
+        """Sums are written from low to high degree, and by their letters; moments of inertia last."""
+        return any(self.is_of(i, INERTIA) for i, _ in m), sum(e for _, e in m), sorted((self.rank(i), -e) for i, e in m)
 
     def _term(self, p: Mapping[Monomial, fmpq]) -> Term:
         low = dict(next(iter(p)))
@@ -98,7 +106,21 @@ class Coefficients:
         return tuple((node, e) for _, _, node, e in sorted(parts, key=lambda x: x[:2]))
 
     def _sum(self, p: Mapping[Monomial, fmpq]) -> Node:
-        return total([Term(fraction(x), self.letters(m)).node for m, x in p.items()])
+        """`(m1 + m2) L1^2 + m2 L2^2`: masses that the same thing multiplies are put together."""
+        by: dict[Monomial, dict[Monomial, fmpq]] = {}
+        for m, x in p.items():
+            masses = tuple(pair for pair in m if self.is_of(pair[0], MASS))
+            rest = tuple(pair for pair in m if pair not in masses)
+            by.setdefault(rest, {})[masses] = x
+        terms = []
+        for rest, masses in by.items():
+            if len(masses) == 1 or not rest:
+                terms += [Term(fraction(x), self.letters((*m, *rest))).node for m, x in masses.items()]
+                continue
+            number = scale([fraction(x) for x in masses.values()])
+            parts = [Term(fraction(x) / number, self.letters(m)).node for m, x in masses.items()]
+            terms.append(Term(number, ((total(parts), 1), *self.letters(rest))).node)
+        return total(terms)
 
     def _factored(self, p: Mapping[Monomial, fmpq]) -> tuple[Fraction, list[tuple[Mapping[Monomial, fmpq], int]]]:
         """By FLINT, over the few letters that occur."""
@@ -161,7 +183,26 @@ def gathered(terms: list[Term], inside: bool = False) -> Node:
         Term(term.number / number, tuple((x, e - common.get(x, 0)) for x, e in term.factors if e > common.get(x, 0)))
         for term in terms
     ]
-    inner = total([term.node for term in rest])
+    inner = total([term.node for term in flattened(rest)])
     outer = Term(number, tuple((x, common[x]) for x, _ in terms[0].factors if x in common)).node
     found = Product((*(outer.factors if isinstance(outer, Product) else (outer,)), inner))
     return found if isinstance(inner, Sum) and size(found) <= size(plain) - (0 if inside else 2) else plain
+
+
+def flattened(terms: list[Term]) -> list[Term]:
+    """A term that is only a sum is written as its terms."""
+    found = []
+    for term in terms:
+        if len(term.factors) == 1 and abs(term.number) == 1 and isinstance(term.factors[0][0], Sum) and term.factors[0][1] == 1:
+            found += [term_of(x, term.number) for x in term.factors[0][0].terms]
+        else:
+            found.append(term)
+    return found
+
+
+def term_of(node: Node, number: Fraction) -> Term:
+    factors = list(node.factors) if isinstance(node, Product) else [node]
+    if isinstance(factors[0], Number):
+        number *= factors[0].value
+        del factors[0]
+    return Term(number, tuple((x.base, x.exponent) if isinstance(x, Power) else (x, 1) for x in factors))

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from qddot.symbolic.form import Form
 
 DOTS = {"position": "", "velocity": "\u02d9", "acceleration": "\u00a8"}
+TALL = ("<mfrac", "<mtable", "<msqrt")
+"""What parentheses grow for. Around all else they stay as they are: a browser leaves too much room for those that may grow."""
+RAISED = 'style="padding-bottom:.1em"'
+"""Of dots over letters, which browsers set too close."""
 TIMES, APPLY = "<mo>&#x2062;</mo>", "<mo>&#x2061;</mo>"
 
 
@@ -58,7 +62,8 @@ class MathmlPrinter(Printer):
         return f"<mrow>{start}{''.join(('<mo>−</mo>' if minus else '<mo>+</mo>') + text for minus, text in rest)}</mrow>"
 
     def fenced(self, x: str) -> str:
-        return f"<mrow><mo>(</mo>{x}<mo>)</mo></mrow>"
+        grows = "" if any(tag in x for tag in TALL) else ' stretchy="false"'
+        return f"<mrow><mo{grows}>(</mo>{x}<mo{grows}>)</mo></mrow>"
 
     def array(self, form: Form, texts: Sequence[str]) -> str:
         name = self.name(form) if self.style.lhs else ""
@@ -98,7 +103,7 @@ def identifier(word: str) -> str:
 
 
 def dotted(letter: str, dots: str) -> str:
-    return f'<mover accent="true">{letter}<mo>{dots}</mo></mover>' if dots else letter
+    return f'<mover accent="true">{letter}<mo stretchy="false" {RAISED}>{dots}</mo></mover>' if dots else letter
 
 
 def subscripted(letter: str, subscripts: Sequence[str]) -> str:

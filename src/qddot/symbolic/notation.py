@@ -142,36 +142,42 @@ class Shown(NamedTuple):
         bottom: of a fraction, whose top the digits are.
         cut: further digits are missing.
         exponent: of ten.
+        rounded: to the digits shown.
     """
 
     digits: str
     bottom: str = ""
     cut: bool = False
     exponent: int = 0
+    rounded: bool = False
 
 
 EXACT = 12
 """A decimal that ends after so many digits is written in full."""
 
 
-def shown(x: Fraction, fractions: bool, digits: int) -> Shown:
+def shown(x: Fraction, fractions: bool, digits: int, rounded: bool = False, exact: int = EXACT) -> Shown:
     """A number >= 0.
 
     Args:
         fractions: write 1/2 rather than 0.5, as suits formulas with symbols; only for numerators and denominators up to 12,
             and not for fifths and tenths, which were decimals.
-        digits: see `Style`.
+        digits, rounded, exact: see `Style`.
     """
     if x.denominator == 1 and x < 10**EXACT:
         return Shown(str(x.numerator))
     if fractions and x.numerator <= 12 and x.denominator <= 12 and x.denominator % 5:
         return Shown(str(x.numerator), str(x.denominator))
-    decimal = finite(x)
+    decimal = finite(x, exact)
     if decimal is not None:
         return decimal
     if x.numerator < 100 and x.denominator < 100:
         return Shown(str(x.numerator), str(x.denominator))
     order = magnitude(x)
+    if rounded:
+        near = round(x * Fraction(10) ** (digits - 1 - order)) * Fraction(10) ** (order - digits + 1)
+        written = finite(near, digits)
+        return (written or Shown(str(near.numerator)))._replace(rounded=True)
     kept = str(x * Fraction(10) ** (digits - 1 - order) // 1)
     cut = Fraction(int(kept)) * Fraction(10) ** (order - digits + 1) != x
     if -5 < order < digits:
@@ -179,8 +185,8 @@ def shown(x: Fraction, fractions: bool, digits: int) -> Shown:
     return Shown(placed(kept, digits - 1), cut=cut, exponent=order)
 
 
-def finite(x: Fraction) -> Shown | None:
-    """The decimal itself, if it ends soon."""
+def finite(x: Fraction, exact: int) -> Shown | None:
+    """The decimal itself, if it ends after so many digits."""
     bottom = x.denominator
     twos, fives = exponent_of(bottom, 2), exponent_of(bottom, 5)
     if bottom != 2**twos * 5**fives:
@@ -188,7 +194,7 @@ def finite(x: Fraction) -> Shown | None:
     places = max(twos, fives)
     whole = str(x.numerator * 10**places // bottom)
     significant = whole.strip("0")
-    if len(significant) > EXACT:
+    if len(significant) > exact:
         return None
     if len(whole) <= EXACT and places <= EXACT:
         return Shown(placed(whole, places))

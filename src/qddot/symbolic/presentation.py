@@ -12,17 +12,17 @@ from flint import fmpq
 from qddot.errors import InputError, unknown_name
 from qddot.symbolic.abbreviations import Abbreviations
 from qddot.symbolic.angles import clusters_of, shortest, weight
-from qddot.symbolic.coefficients import Coefficients, Monomial, Term, gathered
-from qddot.symbolic.notation import NOTATIONS
+from qddot.symbolic.coefficients import Coefficients, Monomial, Term, flattened, fraction, gathered, scale, term_of
+from qddot.symbolic.notation import EXACT, NOTATIONS
 from qddot.symbolic.ring import Poly
 from qddot.symbolic.sympy_tree import tree_of
-from qddot.symbolic.tree import ZERO, Call, Inverse, Node, Number, Power, Product, Sum, Symbol, Wave, computed, product, total
+from qddot.symbolic.tree import ZERO, Call, Inverse, Node, Number, Product, Sum, Symbol, Wave, computed, product, total
 
 if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations
 
 MOTION = ("acceleration", "force", "multiplier", "momentum", "velocity", "sign", "soft", "position", "quaternion")
-ANGLES, GROUPS = ("sum", "single"), ("trigonometric", "parameter", "none")
+ANGLES, GROUPS = ("sum", "single"), ("trigonometric", "parameter", "rates", "none")
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,13 @@ class Style:
     Attributes:
         angles: `"sum"`: sines and cosines of sums, `c_{12}`, where that is shorter; `"single"`: only of each joint's angle.
         group: `"trigonometric"`: one term for each product of sines, cosines and rates, its parameters collected; `"parameter"`:
-            one term for each product of parameters and rates, its sines and cosines collected; `"none"`: expanded.
+            one term for each product of parameters and rates, its sines and cosines collected; `"rates"`: one term for each
+            acceleration and product of rates, all else collected, as equations of motion are written; `"none"`: expanded.
         abbreviate: collects short names for products and sums of parameters; None writes them out.
         notation: whose letters are used: see `qddot.symbolic.notation`.
-        digits: significant digits of a number that has no short exact form. Such a number is cut, not rounded, and ends in `...`:
-            the digits shown are its digits.
+        digits: significant digits of a number that has no short exact form. Such a number is cut and ends in `...`, so that the
+            digits shown are its digits; or it is `rounded`, and ends.
+        exact: how many digits a decimal may have to be written in full.
         lhs: begin with the name of the quantity, `M(q) = `.
     """
 
@@ -45,14 +47,17 @@ class Style:
     abbreviate: Abbreviations | None = None
     notation: str = "qddot"
     digits: int = 6
+    rounded: bool = False
+    exact: int = EXACT
     lhs: bool = False
 
     def __post_init__(self) -> None:
         for name, allowed in (("angles", ANGLES), ("group", GROUPS), ("notation", tuple(NOTATIONS))):
             if getattr(self, name) not in allowed:
                 raise InputError(f"{name}={getattr(self, name)!r} is not one of {', '.join(map(repr, allowed))}")
-        if not isinstance(self.digits, int) or self.digits < 1:
-            raise InputError(f"digits={self.digits!r} is not a positive integer")
+        for name in ("digits", "exact"):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
+                raise InputError(f"{name}={getattr(self, name)!r} is not a positive integer")
         if self.abbreviate is not None and not isinstance(self.abbreviate, Abbreviations):
             raise InputError(f"abbreviate={self.abbreviate!r} is not an Abbreviations object: see Form.abbreviated")
 
@@ -84,7 +89,7 @@ class Presentation:
                 self.turning[i] = k, 2 * j + (g.kind == "sin")
         self.one = tuple(cluster.one for cluster in self.clusters)
         self.nodes: dict[int, Node] = {}
-        self.coefficients = Coefficients(self.letter, lambda i: self.ring.generators[i].name)
+        self.coefficients = Coefficients(self.letter, self.ring.generators)
         self._done: dict[tuple, list[tuple[Poly, Node]]] = {}
         if style.abbreviate is not None:
             style.abbreviate.bind(equations)
@@ -120,11 +125,54 @@ class Presentation:
             return total([self._term(*single).node for single in singles])
         if self.style.group == "trigonometric":
             return gathered(flattened([self._term(*term) for term in terms]))
+        if self.style.group == "rates":
+            return self._by_rates(terms)
         by: dict[tuple[Monomial, Monomial], list[Term]] = {}
         for motion, waves, q in terms:
             for m, x in q.items():
                 by.setdefault((motion, m), []).append(self._term((), waves, {(): x}))
         return gathered([self._with_waves(motion, m, waves) for (motion, m), waves in by.items()])
+
+    def _by_rates(self, terms: list[tuple[Monomial, tuple, dict[Monomial, fmpq]]]) -> Node:
+        """`(m1 + m2) L1^2 qdd1 - m2 L1 L2 s2 (2 qd1 qd2 + qd2^2) + ...`: what multiplies each product of rates is put together, and
+        products of rates that something common multiplies too."""
+        groups: dict[Monomial, dict[tuple, dict[Monomial, fmpq]]] = {}
+        for motion, waves, q in terms:
+            rates = tuple(x for x in motion if self.ring.generators[x[0]].kind != "position")
+            places = tuple(x for x in motion if x not in rates)
+            part = groups.setdefault(rates, {}).setdefault(waves, {})
+            part.update({tuple(sorted((*m, *places))): x for m, x in q.items()})
+        alike: dict[Any, list[tuple[Monomial, fmpq]]] = {}
+        for rates in sorted(groups, key=self._motion_order):
+            flat = {(waves, m): x for waves, q in groups[rates].items() for m, x in q.items()}
+            lead = next(iter(flat.values()))
+            shape = frozenset((key, x / lead) for key, x in flat.items()) if self._is_velocities(rates) else rates
+            alike.setdefault(shape, []).append((rates, lead))
+        found = []
+        for members in alike.values():
+            rates, lead = members[0]
+            ordered = sorted(groups[rates].items(), key=lambda item: (bool(item[0]), [wave_order(x) for x in item[0]]))
+            parts = flattened([self._term((), waves, q) for waves, q in ordered])
+            if not rates:
+                found += parts
+                continue
+            number = scale([term.number for term in parts])
+            number = abs(number) if any(term.number > 0 for term in parts) else number
+            parts = flattened([Term(term.number / number, term.factors) for term in parts])
+            own = term_of(gathered(parts, inside=True), number)
+            if len(members) == 1:
+                found.append(Term(own.number, (*own.factors, *self._term(rates, (), {(): fmpq(1)}).factors)))
+                continue
+            times = [fraction(x / lead) for _, x in members]
+            by = scale(times)
+            sum_ = total([self._term(rates, (), {(): x / lead / fmpq(by.numerator, by.denominator)}).node for rates, x in members])
+            found.append(Term(own.number * by, (*own.factors, (sum_, 1))))
+        degrees = {sum(e for _, e in rates) for rates in groups}
+        return gathered(found) if degrees in ({0}, {2}) else total([term.node for term in found])
+
+    def _is_velocities(self, rates: Monomial) -> bool:
+        """A product of two velocities."""
+        return sum(e for _, e in rates) == 2 and all(self.ring.generators[i].kind == "velocity" for i, _ in rates)
 
     def _with_magnitude(self, i: int, times: Node, rest: Node) -> Node:
         """`rest + times |load|`, of the load that letter i is the sign of."""
@@ -271,22 +319,3 @@ class Presentation:
 def wave_order(pair: tuple[Wave, int]) -> tuple:
     wave, exponent = pair
     return wave.of, wave.function, -exponent
-
-
-def flattened(terms: list[Term]) -> list[Term]:
-    """A term that is only a sum is written as its terms."""
-    found = []
-    for term in terms:
-        if len(term.factors) == 1 and abs(term.number) == 1 and isinstance(term.factors[0][0], Sum) and term.factors[0][1] == 1:
-            found += [term_of(x, term.number) for x in term.factors[0][0].terms]
-        else:
-            found.append(term)
-    return found
-
-
-def term_of(node: Node, number: Fraction) -> Term:
-    factors = list(node.factors) if isinstance(node, Product) else [node]
-    if isinstance(factors[0], Number):
-        number *= factors[0].value
-        del factors[0]
-    return Term(number, tuple((x.base, x.exponent) if isinstance(x, Power) else (x, 1) for x in factors))

@@ -141,7 +141,7 @@ class Printer:
         return self.times([*front, self.over(self.times(inner or [self.number(Shown("1"))]), self.times(lower))])
 
     def shown(self, number: Fraction) -> Shown:
-        return shown(number, self.fractions, self.style.digits)
+        return shown(number, self.fractions, self.style.digits, self.style.rounded, self.style.exact)
 
     def wave(self, node: Wave) -> str:
         """`c12`, or `cos(q1 + q2)` where the short form could be misread."""

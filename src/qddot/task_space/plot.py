@@ -121,7 +121,7 @@ def finished(ax: Axes, labels: list[str]) -> Axes:
     """Named axes of one scale, and a legend."""
     for axis, label in zip("xyz", labels):
         getattr(ax, f"set_{axis}label")(label)
-    ax.set_aspect("equal")
+    ax.set_aspect("equal", adjustable="datalim" if len(labels) == 2 else None)  # so the legend finds room above
     ax.legend(fontsize="small", loc="lower left", bbox_to_anchor=(0, 1))
     return ax
 

@@ -1,66 +1,64 @@
-"""A derivation as one HTML page: MathML, no script, nothing to fetch; well-formed XML as well."""
+"""A derivation as one HTML page: MathML and its font, no script, nothing to fetch; well-formed XML as well."""
 
 from __future__ import annotations
 
 from html import escape
-from itertools import chain
 
-from qddot.symbolic.derivation.layout import Line, Writer
+from qddot.assets import math_font_css, style_sheet
+from qddot.symbolic.derivation.document import Display, Section
+from qddot.symbolic.derivation.figure_svg import svg
+from qddot.symbolic.derivation.layout import Line
 from qddot.symbolic.derivation.mathml import mathml
-from qddot.symbolic.derivation.steps import Derivation, Math, Prose, Step, Table
+from qddot.symbolic.derivation.steps import Derivation, Math, Prose, Table
 
-FOLDED = 40  # lines: a longer list opens on demand
-
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 75em; margin: 2em auto; padding: 0 1em; color: #1b1b1b; background: #fff }
-h1 { font-size: 1.6em } h2 { font-size: 1.2em; margin-top: 2em; border-bottom: 1px solid #ccc }
-math { font-size: 1.05em } .display { overflow-x: auto; padding: 0.3em 0 } .display math { width: fit-content; margin-left: 1em }
-mtd { padding: 0.15em 0.5em } .lines > mtr > mtd { padding: 0.3em 0.15em; text-align: left }
-.lines > mtr > mtd:first-child { text-align: right }
-table { border-collapse: collapse } td, th { padding: 0.2em 0.8em; border-bottom: 1px solid #ddd; text-align: left }
-.check { color: #256029; font-size: 0.9em; margin: 0.2em 0 } summary { cursor: pointer; color: #444 } nav { columns: 2 }
-@media (prefers-color-scheme: dark) { body { color: #ddd; background: #171717 } .check { color: #8fce94 } summary { color: #bbb } }
-"""
+MATHML, XHTML = "http://www.w3.org/1998/Math/MathML", "http://www.w3.org/1999/xhtml"
+FOLDED = 40  # lines: a longer step opens on demand
 
 
 def html_document(derivation: Derivation) -> str:
-    writer = Writer(derivation)
-    title = shown(derivation.title)
-    links = "".join(f'<li><a href="#step{i}">{shown(step.title)}</a></li>' for i, step in enumerate(derivation.steps, 1))
-    parts = [f"<h1>{title}</h1>", f"<nav><ol>{links}</ol></nav>", *(paragraph(note) for note in derivation.notes)]
-    for number, step in enumerate(derivation.steps, 1):
-        parts += section(writer, number, step)
-    if definitions := writer.definitions():
-        parts += ["<h2>Abbreviations</h2>", display(definitions)]
-    head = f'<meta charset="utf-8"/><title>{title}</title><style>{STYLE}</style>'
-    body = "\n".join(parts)
-    return (
-        f'<!DOCTYPE html>\n<html xmlns="http://www.w3.org/1999/xhtml" lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'
-    )
+    document = derivation.document
+    title = shown(document.title)
+    links = "".join(f'<li><a href="#step-{x.number}">{shown(x.title)}</a></li>' for x in document.sections)
+    notes = f'<div class="notes">{"".join(map(paragraph, document.notes))}</div>' if document.notes else ""
+    figure = svg(document.figure, math) if document.figure else ""
+    parts = [f"<h1>{title}</h1>", figure, notes, f"<nav><ol>{links}</ol></nav>", *map(written, document.sections)]
+    viewport = '<meta name="viewport" content="width=device-width"/>'
+    style = f"<style>{math_font_css()}{style_sheet()}</style>"
+    head = f'<meta charset="utf-8"/>{viewport}<title>{title}</title>{style}'
+    body = "\n".join(part for part in parts if part)
+    return f'<!DOCTYPE html>\n<html xmlns="{XHTML}" lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'
 
 
-def section(writer: Writer, number: int, step: Step) -> list[str]:
-    lines = list(chain.from_iterable(writer.lines(equation) for equation in step.equations))
-    checks = [f'<p class="check">✓ {shown(str(check))}.</p>' for check in step.checks]
-    table = [table_of(step.table)] if step.table else []
-    equations = display(lines)
-    if len(lines) > FOLDED:
-        equations = f"<details><summary>{len(lines)} lines of equations</summary>{equations}</details>"
-    return [f'<h2 id="step{number}">{number}. {shown(step.title)}</h2>', *map(paragraph, step.prose), *table, equations, *checks]
+def written(section: Section) -> str:
+    """A step that folds."""
+    parts = [*map(paragraph, section.prose), table_of(section.table) if section.table else ""]
+    parts += [equation(f"{section.number}.{i}", display) for i, display in enumerate(section.displays, 1)]
+    parts += map(paragraph, section.after)
+    if section.abbreviations:
+        parts += [paragraph(("With the abbreviations",)), f'<div class="equation">{lines(section.abbreviations)}</div>']
+    parts += [f'<p class="check">✓ {text(check)}</p>' for check in section.checks]
+    unfolded = ' open="open"' if sum(len(display.lines) for display in section.displays) <= FOLDED else ""
+    head = f"<summary><h2>{section.number}. {shown(section.title)}</h2></summary>"
+    return f'<details class="step" id="step-{section.number}"{unfolded}>{head}\n' + "\n".join(parts) + "\n</details>"
 
 
-def display(lines: list[Line]) -> str:
-    if not lines:
-        return ""
-    rows = "".join(f"<mtr><mtd>{mathml(x.left)}</mtd><mtd>{mathml(x.right)}</mtd></mtr>" for x in lines)
-    table = f'<mtable class="lines" columnalign="right left" displaystyle="true">{rows}</mtable>'
-    return f'<div class="display"><math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{table}</math></div>'
+def equation(number: str, display: Display) -> str:
+    """With its number, by which it can be linked to."""
+    name = f"eq-{number}"
+    role = f" {display.role}" if display.role else ""
+    return f'<div class="equation{role}" id="{name}">{lines(display.lines)}<a href="#{name}">({number})</a></div>'
+
+
+def lines(rows: list[Line]) -> str:
+    cells = "".join(f"<mtr><mtd>{mathml(x.left)}</mtd><mtd>{mathml(x.right)}</mtd></mtr>" for x in rows)
+    table = f'<mtable class="lines" columnalign="right left" displaystyle="true">{cells}</mtable>'
+    return f'<div class="math"><math xmlns="{MATHML}" display="block">{table}</math></div>'
 
 
 def table_of(table: Table) -> str:
     head = "".join(f"<th>{text(cell)}</th>" for cell in table.head)
     rows = "".join("<tr>" + "".join(f"<td>{text(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
-    return f"<table><tr>{head}</tr>{rows}</table>"
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def paragraph(prose: Prose) -> str:
@@ -68,8 +66,11 @@ def paragraph(prose: Prose) -> str:
 
 
 def text(prose: Prose) -> str:
-    inline = '<math xmlns="http://www.w3.org/1998/Math/MathML">{}</math>'
-    return "".join(inline.format(mathml(part)) if isinstance(part, Math) else shown(part) for part in prose)
+    return "".join(math(part) if isinstance(part, Math) else shown(part) for part in prose)
+
+
+def math(latex: str) -> str:
+    return f'<math xmlns="{MATHML}">{mathml(latex)}</math>'
 
 
 def shown(words: str) -> str:

@@ -16,6 +16,7 @@ from qddot.symbolic.derivation.terms import CHRISTOFFEL, EXPECTED, Terms, coeffi
 
 MANY = 60  # Christoffel symbols; where there are more, only those with
 FEW = 6  # terms at most are written out
+NAMED_ZEROS = 9  # symbols that vanish are named one by one up to here
 
 
 def jacobian(s: Subject) -> list[Step]:
@@ -79,17 +80,20 @@ def dimensions(s: Subject) -> Step:
     prose = [
         say(
             "With {n} coordinates $q$, their rates $\\dot q$ and accelerations $\\ddot q$ are vectors of as many numbers, and "
-            "so are the joint forces $\\tau$, the forces $V$ of the velocities and $G$ of gravity.",
+            "so are the joint forces $\\tau$, the forces $c(q, \\dot q)$ of the velocities and $g(q)$ of gravity. "
+            "$[\\dot q_j^2]$ is the vector of all squares of rates, $[\\dot q_j \\dot q_k]$ that of all products of two different "
+            "ones, $j < k$.",
             n=n,
         )
     ]
     equations = [
-        Equation(r"\tau", r"M(q) \, \ddot q + V(q, \dot q) + G(q)"),
-        Equation("V", r"C(q) \, [\dot q_j^2] + B(q) \, [\dot q_j \dot q_k]"),
+        Equation(r"\tau", r"M(q) \, \ddot q + c(q, \dot q) + g(q)"),
+        Equation(r"c(q, \dot q)", r"C(q) \, [\dot q_j^2] + B(q) \, [\dot q_j \dot q_k]"),
     ]
     for name, columns in (("M", n), ("C", n), ("B", n * (n - 1) // 2)):
-        equations.append(Equation(rf"{name} \in \mathbb{{R}}^{{{n} \times {columns}}}"))
-    check = s.check("Their sum", s.equations.tau.entries, lambda at: total(s, at), f"M, C, B and G of {KERNELS}")
+        if columns:
+            equations.append(Equation(rf"{name} \in \mathbb{{R}}^{{{n} \times {columns}}}"))
+    check = s.check("Their sum", s.equations.tau.entries, lambda at: total(s, at), f"the matrices of {KERNELS}")
     return Step("Dimensions", prose, equations, [check])
 
 
@@ -167,24 +171,27 @@ def mass_step(s: Subject, terms: Terms, shares: dict[int, np.ndarray]) -> Step:
         prose.append(say("Rotors behind gears add $J_r$, a diagonal matrix."))
         equations.append(Equation("J_r", "", s.form(np.diag(s.armature).astype(object)), "(J_r)_{@}"))
         total += " + J_r"
-    equations.append(Equation("M", total, s.form(terms.M), "M_{@}"))
-    return Step("The mass matrix", prose, equations, [s.check_quantity("M", terms.M, "mass_matrix")])
+    equations.append(Equation("M(q)", total, s.form(terms.M), "M_{@}", "inertial"))
+    return Step("The mass matrix", prose, equations, [s.check_quantity("The mass matrix", terms.M, "mass_matrix")])
 
 
 def gravity_step(s: Subject, terms: Terms) -> Step:
     prose = [
         say(
-            "Held still, the joints must balance the weights $m_i g$, where $g$ is the acceleration of gravity: hence the "
-            "minus sign."
+            "Held still, the joints must balance the weights $m_i \\vec g$, where $\\vec g$ is the acceleration of gravity: "
+            "hence the minus sign."
         )
     ]
     formula = r"-\sum_i " + (
-        r"J_{vi}^{\mathsf T} m_i g"
+        r"J_{vi}^{\mathsf T} m_i \vec g"
         if all(x.point is not None for x in heavy_links(s))
-        else r"\left( J_{vi}^{\mathsf T} m_i g + J_{\omega i}^{\mathsf T} (R_i h_i \times g) \right)"
+        else r"\left( J_{vi}^{\mathsf T} m_i \vec g + J_{\omega i}^{\mathsf T} (R_i h_i \times \vec g) \right)"
     )
-    equations = [Equation("g", "", s.form(s.lifted.gravity)), Equation("G", formula, s.form(terms.g), "G_{@}")]
-    return Step("Gravity", prose, equations, [s.check_quantity("G", terms.g, "gravity_torque", s.torque)])
+    equations = [
+        Equation(r"\vec g", "", s.form(s.lifted.gravity)),
+        Equation("g(q)", formula, s.form(terms.g), "g_{@}", "gravity"),
+    ]
+    return Step("Gravity", prose, equations, [s.check_quantity("The forces of gravity", terms.g, "gravity_torque", s.torque)])
 
 
 def products_step(s: Subject, terms: Terms) -> Step:
@@ -204,15 +211,12 @@ def products_step(s: Subject, terms: Terms) -> Step:
         Equation("B_{i,jk}", r"2 b_{i,jk}, \quad j < k"),
     ]
     if s.is_short(terms.b):
-        equations += [
-            Equation(subscript(coefficient(i, j, k)), derivatives(i, j, k), s.form(terms.b[i, j, k]))
-            for i in range(n)
-            for j in range(n)
-            for k in range(j, n)
-        ]
-        equations += [Equation("C", "", s.form(squares), "C_{@}")]
+        every = [(i, j, k) for i in range(n) for j in range(n) for k in range(j, n)]
+        equations += [Equation(subscript(coefficient(*at)), derivatives(*at), s.form(terms.b[at])) for at in every if terms.b[at]]
+        equations += vanishing([subscript(coefficient(*at)) for at in every if not terms.b[at]])
+        equations += [Equation("C(q)", "", s.form(squares), "C_{@}")]
         if mixed:
-            equations.append(Equation("B", "", s.form(double), "B_{@}"))
+            equations.append(Equation("B(q)", "", s.form(double), "B_{@}"))
     else:
         nonzero = [(i, j, k) for i in range(n) for j in range(n) for k in range(j, n) if terms.b[i, j, k]]
         written = [at for at in nonzero if len(terms.b[at]) <= (SHORT if len(nonzero) <= MANY else FEW)]
@@ -222,13 +226,21 @@ def products_step(s: Subject, terms: Terms) -> Step:
             prose.append(say("Only short ones are written out here; the longest has {longest:,} terms.", longest=longest))
         equations += [Equation(subscript(coefficient(*at)), "", s.form(terms.b[at])) for at in written]
     checks = [
-        s.check_quantity("C", squares, "centrifugal_matrix", s.inertia),
-        s.check_quantity("B", double, "coriolis_products_matrix", s.inertia),
-        s.check("V", terms.c, lambda at: s.kernel("coriolis_torque", at), scale=s.torque),
+        s.check_quantity("What multiplies squares", squares, "centrifugal_matrix", s.inertia),
+        s.check_quantity("What multiplies products", double, "coriolis_products_matrix", s.inertia),
+        s.check("Their sum", terms.c, lambda at: s.kernel("coriolis_torque", at), scale=s.torque),
     ]
     form = s.form(terms.c) if s.is_short(terms.c) else None
-    equations.append(Equation("V", r"C \, [\dot q_j^2] + B \, [\dot q_j \dot q_k]", form, "V_{@}"))
+    products = r" + B \, [\dot q_j \dot q_k]" if mixed else ""
+    equations.append(Equation(r"c(q, \dot q)", rf"C \, [\dot q_j^2]{products}", form, "[c]_{@}", "coriolis"))
     return Step("The forces of the velocities", prose, equations, checks)
+
+
+def vanishing(names: list[str]) -> list[Equation]:
+    """Those that are zero, on one line."""
+    if not names:
+        return []
+    return [Equation(" = ".join(names) if len(names) <= NAMED_ZEROS else r"\text{all other } b_{i,jk}", "0")]
 
 
 def derivatives(i: int, j: int, k: int) -> str:
@@ -246,7 +258,7 @@ def subscript(name: str) -> str:
 
 
 def together_step(s: Subject, terms: Terms) -> Step:
-    formula, prose = r"M \ddot q + V + G", [say("All together.")]
+    formula, prose = r"M(q) \, \ddot q + c(q, \dot q) + g(q)", [say("All together.")]
     if any(terms.friction):
         formula += r" + \tau_f"
         prose += [say("Friction adds $\\tau_f$."), *s.words_on_loads()]
@@ -257,7 +269,7 @@ def together_step(s: Subject, terms: Terms) -> Step:
     equations = []
     for letter, values in (("f", terms.friction), ("s", terms.springs)):
         if any(values):
-            equations.append(Equation(rf"\tau_{letter}", "", s.form(values), rf"(\tau_{letter})_{{@}}"))
+            equations.append(Equation(rf"\tau_{letter}", "", s.form(values), rf"(\tau_{letter})_{{@}}", "friction"))
     tau = s.equations.tau.entries
     equations.append(Equation(r"\tau", formula, s.form(tau) if s.is_short(tau) else None, r"\tau_{@}"))
     if not s.is_short(tau):

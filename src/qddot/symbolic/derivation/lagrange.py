@@ -42,6 +42,8 @@ def lagrange(s: Subject) -> list[Step]:
     M = [[T.partial(s.letter("qd", i)).partial(s.letter("qd", j)) for j in n] for i in n]
     springs = spring_energy(s.lifted, s.alphabet.q)
     terms = Terms(s, M, [s.alphabet.derivative(V - springs, i) for i in n])
+    derivatives = [joint_step(s, terms, L, i) for i in n]
+    coefficients = [coefficients_step(s, terms)] if not terms.are_short else []
     return [
         frames(s),
         inertias(s),
@@ -51,7 +53,8 @@ def lagrange(s: Subject) -> list[Step]:
         kinetic_step(s, motion, kinetic, T),
         potential_step(s, potential),
         lagrangian_step(s, L),
-        *(joint_step(s, terms, L, i) for i in range(s.nv)),
+        *coefficients,
+        *derivatives,
         kinds_step(s, terms),
         matrices_step(s, terms),
     ]
@@ -183,14 +186,6 @@ def kinetic_energies(s: Subject, motion: Motions) -> list[Poly]:
 
 def kinetic_step(s: Subject, motion: Motions, energies: list[Poly], T: Poly) -> Step:
     prose = [say("Each link has the energy of its centre of mass and of its turning about it.")]
-    if motion.recursive:
-        prose.append(
-            say(
-                "All together are a quadratic form in the rates, $K = \\frac{1}{2} \\sum_{ij} M_{ij} \\dot q_i \\dot q_j$. Its "
-                "coefficients $M_{ij} = \\partial^2 K / \\partial \\dot q_i \\partial \\dot q_j$ depend on $q$ alone; they are "
-                "written out in the last step."
-            )
-        )
     equations = []
     for x, K in zip(heavy_links(s), energies):
         equations.append(Equation(f"K_{{{x.number}}}", energy_formula(x), energy_form(s, motion, x, K)))
@@ -239,16 +234,16 @@ def potential_energies(s: Subject) -> list[Poly]:
 def potential_step(s: Subject, energies: list[Poly]) -> Step:
     prose = [
         say(
-            "The acceleration of gravity is the vector $g$; the weight $m_i g$ does work when its link moves along it, hence "
-            "the sign. The energy is counted from the origin of the world, and may be negative."
+            "The acceleration of gravity is the vector $\\vec g$; the weight $m_i \\vec g$ does work when its link moves along "
+            "it, hence the sign. The energy is counted from the origin of the world, and may be negative."
         )
     ]
-    equations = [Equation("g", "", s.form(s.lifted.gravity))]
+    equations = [Equation(r"\vec g", "", s.form(s.lifted.gravity))]
     names = []
     for x, P in zip(heavy_links(s), energies):
         i = x.number
         place = rf"m_{{{i}}} p_{{c{i}}}" if x.point is not None else rf"(m_{{{i}}} p_{{{i}}} + R_{{{i}}} h_{{{i}}})"
-        equations.append(Equation(f"P_{{{i}}}", rf"-g^{{\mathsf T}} {place}", s.form(P)))
+        equations.append(Equation(f"P_{{{i}}}", rf"-\vec g^{{\mathsf T}} {place}", s.form(P)))
         names.append(f"P_{{{i}}}")
     if s.gears:
         prose.append(say("An elastic gear stores energy where joint and motor differ."))
@@ -280,6 +275,27 @@ def lagrangian_step(s: Subject, L: Poly) -> Step:
     )
 
 
+def coefficients_step(s: Subject, terms: Terms) -> Step:
+    """What the equations of a long robot are written in."""
+    prose = [
+        say(
+            "The kinetic energy is a quadratic form in the rates, $K = \\frac{1}{2} \\sum_{ij} M_{ij} \\dot q_i \\dot q_j$, whose "
+            "coefficients depend on $q$ alone. With them, and with the slopes $g_i$ of the energy of gravity, the equations of "
+            "motion are short."
+        )
+    ]
+    second, slope = r"\frac{\partial^2 K}{\partial \dot q_i \partial \dot q_j}", r"\frac{\partial P}{\partial q_i}"
+    if any(terms.springs):
+        slope += r" \text{ without springs}"
+    equations = [
+        Equation("M_{ij}", second),
+        Equation("M(q)", "", s.form(terms.M), "M_{@}", "inertial"),
+        Equation("g_i", slope),
+        Equation("g(q)", "", s.form(terms.g), "g_{@}", "gravity"),
+    ]
+    return Step("The coefficients", prose, equations, terms.checks_of_coefficients())
+
+
 # Lagrange's equations -------------------------------------------------------------------------------------------------------
 
 
@@ -300,17 +316,17 @@ def joint_step(s: Subject, terms: Terms, L: Poly, i: int) -> Step:
     )
     formula = f"{lefts[1]} - {lefts[2]}{friction_term}"
     values = momentum, rate, slope, tau
-    forms = [s.form(x) for x in values] if s.is_short(*values) else terms.in_coefficients(i, *values)
+    forms = [s.form(x) for x in values] if terms.are_short else terms.in_coefficients(i, *values)
     equations = [Equation(left, "", form) for left, form in zip(lefts, forms)]
     if friction:
         equations.append(Equation(rf"\tau_{{f{k}}}", "", s.form(friction)))
     equations.append(Equation(rf"\tau_{{{k}}}", formula, forms[3]))
     prose = [say(f"The force along $q_{{{k}}}$, a torque or a force as the joint turns or slides.")]
-    if not s.is_short(*values):
+    if not terms.are_short:
         prose.append(
             say(
-                "In the coefficients of the kinetic energy, where $M_{ij,k}$ stands for $\\partial M_{ij} / \\partial q_k$ and "
-                "$g_i$ for the slope of the energy of gravity, $\\partial P / \\partial q_i$; written out this is {n:,} terms.",
+                "In the coefficients $M_{ij}$ and $g_i$, where $M_{ij,k}$ stands for $\\partial M_{ij} / \\partial q_k$; "
+                "written out this is {n:,} terms.",
                 n=len(tau),
             )
         )
@@ -335,7 +351,7 @@ def joint_step(s: Subject, terms: Terms, L: Poly, i: int) -> Step:
         ),
         s.check("The force", tau, lambda at: s.kernel("inverse_dynamics", at)[i], scale=s.torque),
     ]
-    return Step(f"The equation of q{k}", prose, equations, checks)
+    return Step(f"The equation of coordinate {k}", prose, equations, checks)
 
 
 def numerical_slope(s: Subject, at: State, i: int, h: float = 1e-3) -> float:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
-from qddot.symbolic.derivation.layout import Line, Writer
-from qddot.symbolic.derivation.steps import Derivation, Math, Prose, Step, Table
+from qddot.symbolic.derivation.document import Display, Section
+from qddot.symbolic.derivation.figure_latex import picture
+from qddot.symbolic.derivation.steps import Derivation, Math, Prose, Table
 from qddot.symbolic.notation import SIGNS
 
 PREAMBLE = r"""\documentclass[a4paper,10pt]{article}
@@ -13,6 +12,9 @@ PREAMBLE = r"""\documentclass[a4paper,10pt]{article}
 \usepackage[T1]{fontenc}
 \usepackage[margin=18mm]{geometry}
 \usepackage{amsmath,amssymb,longtable}
+\IfFileExists{pict2e.sty}{\usepackage{pict2e}}{}
+\IfFileExists{xcolor.sty}{\usepackage{xcolor}}{\newcommand{\color}[2][]{}}
+\numberwithin{equation}{section}
 \setcounter{MaxMatrixCols}{30}
 \allowdisplaybreaks
 \setlength{\parindent}{0pt}
@@ -31,30 +33,36 @@ SPECIAL = {
     "-": "{-}",  # no dashes out of two
     "'": r"\textquotesingle{}",
     "`": r"\textasciigrave{}",
+    "²": r"\textsuperscript{2}",
 } | {x: "\\" + x for x in "{}$&#_%"}
 
 
 def latex_document(derivation: Derivation) -> str:
-    writer = Writer(derivation)
-    parts = [rf"\section*{{{escaped(derivation.title)}}}", *(text(note) for note in derivation.notes)]
-    for step in derivation.steps:
-        parts += section(writer, step)
-    if definitions := writer.definitions():
-        parts += [r"\section*{Abbreviations}", display(definitions)]
+    document = derivation.document
+    figure = [picture(document.figure, math)] if document.figure else []
+    parts = [rf"\section*{{{escaped(document.title)}}}", *figure, *map(text, document.notes)]
+    for section in document.sections:
+        parts += written(section)
     return PREAMBLE + "\\begin{document}\n" + "\n\n".join(parts) + "\n\\end{document}\n"
 
 
-def section(writer: Writer, step: Step) -> list[str]:
-    lines = list(chain.from_iterable(writer.lines(equation) for equation in step.equations))
-    checks = [rf"\textit{{{escaped(str(check))}.}}" for check in step.checks]
-    table = [table_of(step.table)] if step.table else []
-    return [rf"\section{{{escaped(step.title)}}}", *map(text, step.prose), *table, display(lines), *checks]
+def written(section: Section) -> list[str]:
+    table = [table_of(section.table)] if section.table else []
+    new = ["With the abbreviations", align([Display(section.abbreviations)], "*")] if section.abbreviations else []
+    checks = [rf"\textit{{{text(check)}}}" for check in section.checks]
+    head = rf"\section{{{escaped(section.title)}}}"
+    return [head, *map(text, section.prose), *table, align(section.displays), *map(text, section.after), *new, *checks]
 
 
-def display(lines: list[Line]) -> str:
-    if not lines:
+def align(displays: list[Display], star: str = "") -> str:
+    """Each equation with a number on its last line."""
+    if not displays:
         return ""
-    return "\\begin{align*}\n" + " \\\\\n".join(f"{math(x.left)} &{math(x.right)}" for x in lines) + "\n\\end{align*}"
+    rows = []
+    for lines, _ in displays:
+        *first, last = [f"{math(x.left)} &{math(x.right)}" for x in lines]
+        rows += [row + ("" if star else r" \notag") for row in first] + [last]
+    return f"\\begin{{align{star}}}\n" + " \\\\\n".join(rows) + f"\n\\end{{align{star}}}"
 
 
 def table_of(table: Table) -> str:

@@ -6,15 +6,20 @@ import re
 from typing import Any, NamedTuple
 
 from qddot.symbolic.abbreviations import Abbreviations
-from qddot.symbolic.derivation.steps import Derivation, Equation
+from qddot.symbolic.derivation.named import NAMED
+from qddot.symbolic.derivation.steps import Derivation, Equation, Math, Prose
+from qddot.symbolic.derivation.vocabulary import Vocabulary
 from qddot.symbolic.equations import Equations
 from qddot.symbolic.form import Form
-from qddot.symbolic.presentation import Presentation
-from qddot.symbolic.printing import printer_for
+from qddot.symbolic.latex import LatexPrinter
+from qddot.symbolic.notation import Shown
+from qddot.symbolic.presentation import Presentation, Style
 from qddot.symbolic.ratio import Ratio
+from qddot.symbolic.tree import Symbol, Wave
 
 WIDTH = 75  # of a line, in letters
-LONGEST = 150  # terms: what is longer is not written out
+LONGEST = 150  # terms: what is longer is not written out, unless asked for
+DIGITS, GIVEN = 5, 7  # of numbers without end; of decimals that are kept as they were given
 
 
 class Line(NamedTuple):
@@ -25,58 +30,88 @@ class Line(NamedTuple):
 
 
 class Writer:
-    """Writes the equations of one derivation; what is long gets its parameters abbreviated, the same way throughout."""
+    """Writes the equations and the prose of one derivation, in its notation.
+
+    Attributes:
+        has_rounded: a number was written with fewer digits than it has.
+    """
 
     def __init__(self, derivation: Derivation) -> None:
-        self.equations = derivation.equations
+        self.equations, self.writing = derivation.equations, derivation.writing
         self.abbreviations = Abbreviations() if derivation.is_abbreviated else None
-        self._known: dict[int, tuple[Equations, Any, Any]] = {}
+        self.has_rounded = False
+        digits = self.writing.digits
+        kept = {"digits": digits or DIGITS, "exact": digits or GIVEN, "rounded": True}
+        self.style = Style(group="rates", notation=self.writing.notation, **kept)
+        self.vocabulary = vocabulary_of(derivation, self.style)
+        self._known: dict[int, tuple[Equations, Printer, Presentation]] = {}
+        self._angles: dict[str, str] = {}  # subscript -> what it means, of those that occurred
+        self._told: set[str] = set()
+        self._defined = 0
+
+    def prose(self, prose: Prose) -> Prose:
+        """In the letters of the notation."""
+        return tuple(Math(self.vocabulary(x)) if isinstance(x, Math) else x for x in prose)
 
     def entry(self, form: Form, p: Any) -> str:
         """One polynomial of a form."""
         length = form.equations.alphabet.length
         terms = length(p.num) + length(p.den) if isinstance(p, Ratio) else length(p)
-        if terms > LONGEST:
+        if terms > LONGEST and not self.writing.full:
             return rf"\langle \text{{{terms:,} terms}} \rangle".replace(",", "{,}")
         key = id(form.equations)
         if key not in self._known:
-            options = {"abbreviate": self.abbreviations} if form.equations is self.equations else {}
-            printer = printer_for("latex", form.equations, options)
-            self._known[key] = form.equations, printer, Presentation(form.equations, printer.style)
+            printer = Printer(form.equations, self.style, self)
+            own = form.equations is self.equations
+            style = Style(**{**vars(self.style), "abbreviate": self.abbreviations}) if own else self.style
+            self._known[key] = form.equations, printer, Presentation(form.equations, style)
         _, printer, presentation = self._known[key]
         return printer.expression(presentation.entry(p))
 
-    def definitions(self) -> list[Line]:
-        """Of the abbreviations used so far."""
+    def new_angles(self) -> list[Prose]:
+        """What sines and cosines mean that occurred for the first time since the last call."""
+        new = {name: angle for name, angle in self._angles.items() if name not in self._told}
+        self._told |= new.keys()
+        said: list[str] = ["Here "]
+        for i, (name, angle) in enumerate(new.items()):
+            between = " are the cosine and sine of " if i == 0 else " those of "
+            said += ["; " if i else "", Math(rf"c_{{{name}}}, s_{{{name}}}"), between, Math(angle)]
+        return [(*said, ".")] if new else []
+
+    def new_abbreviations(self) -> list[Line]:
+        """Definitions of the abbreviations that were used for the first time since the last call."""
         if not self.abbreviations:
             return []
-        rows = self.abbreviations.latex().split("\n")[1:-1]
-        pairs = [row.removesuffix(r" \\").split(" &= ", 1) for row in rows]
+        printer = Printer(self.equations, self.style, self)
+        found = list(self.abbreviations.definitions.items())[self._defined :]
+        self._defined += len(found)
+        pairs = [(printer.expression(Symbol(name, "constant")), printer.expression(body)) for name, body in found]
         return [line for name, body in pairs for line in broken(name, "", body)]
 
     def lines(self, equation: Equation) -> list[Line]:
-        form = equation.form
+        left, formula, form = self.vocabulary(equation.left), self.vocabulary(equation.formula), equation.form
         if form is None:
-            return [Line(equation.left, f"= {equation.formula}" if equation.formula else "")]
+            return [Line(left, f"= {formula}" if formula else "")]
         if not form.entries.size:
             return []
         if form.shape == ():
             text = self.entry(form, form.entries.item())
-            return broken(equation.left, equation.formula, text) if text != equation.left else []
-        return self.array(equation, form)
+            return broken(left, formula, text) if text != left else []
+        return self.array(left, formula, self.vocabulary(equation.entry) or f"({left})_{{@}}", form)
 
-    def array(self, equation: Equation, form: Form) -> list[Line]:
+    def array(self, left: str, formula: str, name: str, form: Form) -> list[Line]:
         rows = form.entries if form.ndim == 2 else form.entries[:, None]
         texts = [[self.entry(form, p) for p in row] for row in rows]
         widths = [max(width(row[j]) for row in texts) for j in range(len(texts[0]))]
-        head = f"= {equation.formula} " if equation.formula else ""
-        if sum(widths) + 2 * len(widths) + width(equation.left) <= WIDTH:
+        head = f"= {formula} " if formula else ""
+        if sum(widths) + 2 * len(widths) + width(left) <= WIDTH:
             matrix = r"\begin{bmatrix} " + r" \\ ".join(" & ".join(row) for row in texts) + r" \end{bmatrix}"
-            if head and sum(widths) + 2 * len(widths) + width(head + equation.left) > WIDTH:
-                return [Line(equation.left, head), Line("", f"= {matrix}")]
-            return [Line(equation.left, f"{head}= {matrix}")]
-        found = [Line(equation.left, head)] if head else []
-        name = equation.entry or f"({equation.left})_{{@}}"
+            if not any(form.entries.flat):
+                matrix = "0"
+            if head and sum(widths) + 2 * len(widths) + width(head + left) > WIDTH:
+                return [Line(left, head), Line("", f"= {matrix}")]
+            return [Line(left, f"{head}= {matrix}")]
+        found = [Line(left, head)] if head else []
         mirrored = rows.shape[0] == rows.shape[1] and all(rows[i, j] == rows[j, i] for i in range(len(rows)) for j in range(i))
         zeros = False
         for i, row in enumerate(texts):
@@ -92,6 +127,50 @@ class Writer:
         if zeros:
             found.append(Line(r"\text{all other entries}", "= 0"))
         return found
+
+
+class Printer(LatexPrinter):
+    """LaTeX that knows the letters of a derivation, and remembers which angles it abbreviated and whether it rounded."""
+
+    def __init__(self, equations: Equations, style: Style, writer: Writer) -> None:
+        super().__init__(equations, style)
+        self.writer = writer
+
+    def symbol(self, x: Symbol) -> str:
+        text = super().symbol(x)
+        return self.writer.vocabulary(text) if x.kind == NAMED else text
+
+    def number(self, x: Shown) -> str:
+        self.writer.has_rounded |= x.rounded
+        return super().number(x)
+
+    def wave(self, node: Wave) -> str:
+        text = super().wave(node)
+        if text.startswith(("c_", "s_")):
+            self.writer._angles.setdefault(self.subscript(node), self.expression(self.angle(node)))
+        return text
+
+
+def vocabulary_of(derivation: Derivation, style: Style) -> Vocabulary:
+    """The letters of a derivation, beside those of its robot."""
+    symbols = LatexPrinter(derivation.equations, style)
+    own = [symbols.symbol(Symbol(name)) for name in derivation.equations.parameters]
+    every = [e for step in derivation.steps for e in step.equations]
+    texts = {text for e in every for text in (e.left, e.formula)}
+    for step in derivation.steps:
+        cells = [cell for row in step.table.rows for cell in row] if step.table else []
+        texts |= {part for prose in (*step.prose, *cells) for part in prose if isinstance(part, Math)}
+    homes = {id(e.form.equations): e.form.equations for e in every if e.form is not None}.values()
+    texts |= {symbols.symbol(Symbol(g.name)) for home in homes for g in home.alphabet.ring.generators if g.kind == NAMED}
+    plain = LatexPrinter(derivation.equations, Style(notation=style.notation))
+    meant = {e.left for e in every if e.form is not None and e.form.shape == () and is_symbol(plain, e.form, e.left)}
+    return Vocabulary(style.notation, own, texts, meant)
+
+
+def is_symbol(printer: LatexPrinter, form: Form, name: str) -> bool:
+    """A form that is nothing but the symbol which is written so."""
+    p, ring = form.entries.item(), form.equations.alphabet.ring
+    return any(p == letter and printer.symbol(Symbol(g.name)) == name for g, letter in zip(ring.generators, ring.letters))
 
 
 def broken(left: str, formula: str, text: str) -> list[Line]:

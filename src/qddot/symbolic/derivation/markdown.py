@@ -1,31 +1,32 @@
-"""A derivation as Markdown with LaTeX between dollars."""
+"""A derivation in Markdown, with LaTeX between dollars."""
 
 from __future__ import annotations
 
 import re
 from itertools import chain
 
-from qddot.symbolic.derivation.layout import Line, Writer
-from qddot.symbolic.derivation.steps import Derivation, Math, Prose, Step, Table
+from qddot.symbolic.derivation.document import Section
+from qddot.symbolic.derivation.layout import Line
+from qddot.symbolic.derivation.steps import Derivation, Math, Prose, Table
 
 PAGE = 30  # lines in one display
 
 
 def markdown(derivation: Derivation) -> str:
-    writer = Writer(derivation)
-    parts = [f"# {escaped(derivation.title)}", *(text(note) for note in derivation.notes)]
-    for number, step in enumerate(derivation.steps, 1):
-        parts += section(writer, number, step)
-    if definitions := writer.definitions():
-        parts += ["## Abbreviations", *displays(definitions)]
+    document = derivation.document
+    parts = [f"# {escaped(document.title)}", *map(text, document.notes)]
+    for section in document.sections:
+        parts += written(section)
     return "\n\n".join(parts) + "\n"
 
 
-def section(writer: Writer, number: int, step: Step) -> list[str]:
-    lines = list(chain.from_iterable(writer.lines(equation) for equation in step.equations))
-    checks = [f"*{escaped(str(check))}.*" for check in step.checks]
-    table = [table_of(step.table)] if step.table else []
-    return [f"## {number}. {escaped(step.title)}", *map(text, step.prose), *table, *displays(lines), *checks]
+def written(section: Section) -> list[str]:
+    lines = list(chain.from_iterable(display.lines for display in section.displays))
+    table = [table_of(section.table)] if section.table else []
+    new = ["With the abbreviations", *displays(section.abbreviations)] if section.abbreviations else []
+    checks = [f"*{text(check)}*" for check in section.checks]
+    head = f"## {section.number}. {escaped(section.title)}"
+    return [head, *map(text, section.prose), *table, *displays(lines), *map(text, section.after), *new, *checks]
 
 
 def displays(lines: list[Line]) -> list[str]:

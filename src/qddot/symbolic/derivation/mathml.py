@@ -6,6 +6,7 @@ import re
 from html import escape
 
 from qddot.errors import QddotError
+from qddot.symbolic.mathml import RAISED, TALL
 from qddot.symbolic.notation import GREEK
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[A-Za-z]|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
@@ -15,10 +16,11 @@ OPERATORS = {
     "dots": "…", "ldots": "…",
 }  # fmt: skip
 SPACES = {",": "0.17em", ";": "0.28em", ":": "0.22em", " ": "0.3em", "quad": "1em", "qquad": "2em", "!": "0em"}
-ACCENTS = {"dot": "˙", "ddot": "¨", "hat": "^", "bar": "¯"}
+ACCENTS = {"dot": "˙", "ddot": "¨", "hat": "^", "tilde": "~", "vec": "→", "bar": "¯"}
 FUNCTIONS = ("sin", "cos", "tan", "exp")
 STYLES = ("mathrm", "text", "operatorname", "mathsf", "mathcal", "mathbb")
-DOUBLE = {"L": "ℒ", "I": "ℐ", "R": "ℝ"}
+SCRIPT = {"A": "𝒜", "F": "ℱ", "G": "𝒢", "I": "ℐ", "K": "𝒦", "L": "ℒ", "P": "𝒫", "T": "𝒯", "U": "𝒰", "V": "𝒱", "W": "𝒲"}
+DOUBLE = {"R": "ℝ"}
 ESCAPES = {"\\backslash": "\\", "\\wedge": "^", "\\sim": "~", "\\prime": "'", "\\ ": " "}
 
 
@@ -50,7 +52,9 @@ class Reader:
         """Everything up to one of the tokens, which is not taken."""
         parts = []
         while (token := self.peek()) and token not in ends:
-            parts.append(self.scripted())
+            part = self.scripted()
+            is_sign = part == "<mo>−</mo>" and (not parts or (parts[-1].startswith("<mo") and parts[-1][:6] != "<mover"))
+            parts.append('<mo form="prefix">−</mo>' if is_sign else part)
         return f"<mrow>{''.join(parts)}</mrow>"
 
     def scripted(self) -> str:
@@ -95,17 +99,20 @@ class Reader:
         if name in FUNCTIONS:
             return f"<mi>{name}</mi>"
         if name in ACCENTS:
-            return f'<mover accent="true">{self.one()}<mo>{ACCENTS[name]}</mo></mover>'
+            how = ' class="vec"' if name == "vec" else f" {RAISED}"
+            return f'<mover accent="true">{self.one()}<mo stretchy="false"{how}>{ACCENTS[name]}</mo></mover>'
         if name in STYLES:
             return self.styled(name)
         if name in ("frac", "tfrac", "dfrac"):
             return f"<mfrac>{self.one()}{self.one()}</mfrac>"
         if name == "sqrt":
             return f"<msqrt>{self.one()}</msqrt>"
+        if name in "{}":
+            return f'<mo stretchy="false">{name}</mo>'
         if name == "left":
             return self.fenced()
         if name in ("bigl", "bigr"):
-            return f"<mo>{escape(self.delimiter())}</mo>"
+            return f'<mo stretchy="false">{escape(self.delimiter())}</mo>'
         if name == "begin":
             return self.environment()
         raise UnknownCommandError(f"\\{name} is not among the commands that become MathML")
@@ -126,7 +133,7 @@ class Reader:
         self.peek()
         text = self.words()
         if name in ("mathcal", "mathbb"):
-            return f"<mi>{DOUBLE[text]}</mi>"
+            return f"<mi>{(SCRIPT if name == 'mathcal' else DOUBLE)[text]}</mi>"
         tag = "mtext" if name == "text" else "mi"
         return f"<{tag}>{escape(text)}</{tag}>" if len(text) != 1 else f'<mi mathvariant="normal">{escape(text)}</mi>'
 
@@ -139,7 +146,8 @@ class Reader:
         inside = self.row(("\\right",))
         self.next()
         right = self.delimiter()
-        fences = [f"<mo>{escape(x)}</mo>" if x != "." else "" for x in (left, right)]
+        grows = "" if any(tag in inside for tag in TALL) else ' stretchy="false"'
+        fences = [f"<mo{grows}>{escape(x)}</mo>" if x != "." else "" for x in (left, right)]
         return f"<mrow>{fences[0]}{inside}{fences[1]}</mrow>"
 
     def environment(self) -> str:

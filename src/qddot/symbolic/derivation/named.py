@@ -15,6 +15,9 @@ from qddot.symbolic.form import Form
 from qddot.symbolic.ratio import Ratio, quotient
 from qddot.symbolic.ring import Generator, Poly, Ring
 
+NAMED = "named"
+"""The kind of such a letter: whatever it is called, it is not a parameter of the robot that has the same name."""
+
 
 class Named:
     """The ring of some equations with further letters, each of which stands for one of its polynomials.
@@ -32,7 +35,7 @@ class Named:
         ring = old.ring
         lifted = {name: ring.constant(x) for name, x in meanings.items()}
         opens = {name: x for name, x in lifted.items() if x.is_open}
-        self.ring = new = Ring([*ring.generators, *(Generator(name, "parameter", name) for name in opens)])
+        self.ring = new = Ring([*ring.generators, *(Generator(name, NAMED, name) for name in opens)])
         new.relations = [self._raw(relation) for relation in ring.relations]
         new.letters[: len(ring.letters)] = [Poly(new, self._raw(x.p), x.marks) for x in ring.letters]
         self.meanings = [*ring.letters, *opens.values()]
@@ -43,7 +46,7 @@ class Named:
         self.home.alphabet = alphabet = copy(old)
         alphabet.ring, alphabet.q, alphabet.qd, alphabet.qdd = new, [self(x) for x in old.q], self.qd, self.qdd
         alphabet.angles = {angle: (self(c), self(s)) for angle, (c, s) in old.angles.items()}
-        alphabet.parameters = {**{name: self(x) for name, x in old.parameters.items()}, **extra}
+        alphabet.parameters = {name: self(x) for name, x in old.parameters.items()}
 
     def _raw(self, p: Any) -> Any:
         further = (0,) * (len(self.ring.generators) - len(self.equations.alphabet.ring.generators))

@@ -158,12 +158,12 @@ class Recursion:
         s, X = self.s, self.X
         prose = [
             say(
-                "Outward again. The base is given the acceleration $-g$: every body then has to be held against gravity, "
+                "Outward again. The base is given the acceleration $-\\vec g$: every body then has to be held against gravity, "
                 "without a word more about it. The bracket is $[V, W] = (\\omega_V \\times \\omega_W, \\; \\omega_V \\times "
                 "v_W + v_V \\times \\omega_W)$."
             )
         ]
-        equations = [Equation(r"\dot V_0", "(0, -g)", s.form(self.A[WORLD].components()))]
+        equations = [Equation(r"\dot V_0", r"(0, -\vec g)", s.form(self.A[WORLD].components()))]
         for i, body in self.bodies.items():
             p = body.parent
             uses = {("A", p): self.A[p], ("V", i): self.V[i]}
@@ -337,20 +337,22 @@ def collected(s: Subject) -> Step:
         s.agree(name, mine, getattr(s.equations, name))
     prose = [
         say(
-            "The joint forces are linear in $\\ddot q$, and what multiplies it is $M$. What remains at rest is $g$; what "
-            "remains of the velocities is $c$."
+            "The joint forces are linear in $\\ddot q$, and what multiplies it is $M$. What remains at rest is $g(q)$; "
+            "what remains of the velocities is $c(q, \\dot q)$."
         )
     ]
+    drives = any(s.friction) or any(s.equations.spring_torque.entries)
+    formula = r"M(q) \ddot q + c(q, \dot q) + g(q)" + (r" + \text{friction and springs}" if drives else "")
     equations = [
-        Equation(r"\tau", r"M(q) \ddot q + c(q, \dot q) + g(q)"),
-        Equation("M", "", s.form(M), "M_{@}"),
-        Equation("c", "", s.form(c), "[c]_{@}"),
-        Equation("g", "", s.form(g), "g_{@}"),
+        Equation(r"\tau", formula),
+        Equation("M(q)", "", s.form(M), "M_{@}", "inertial"),
+        Equation(r"c(q, \dot q)", "", s.form(c), "[c]_{@}", "coriolis"),
+        Equation("g(q)", "", s.form(g), "g_{@}", "gravity"),
     ]
     checks = [
-        s.check_quantity("M", M, "mass_matrix"),
-        s.check_quantity("c", c, "coriolis_torque", s.torque),
-        s.check_quantity("g", g, "gravity_torque", s.torque),
+        s.check_quantity("The mass matrix", M, "mass_matrix"),
+        s.check_quantity("The forces of the velocities", c, "coriolis_torque", s.torque),
+        s.check_quantity("The forces of gravity", g, "gravity_torque", s.torque),
     ]
     return Step("The equations of motion", prose, equations, checks)
 
@@ -363,30 +365,29 @@ def stacked(s: Subject) -> Step:
         s.agree(f"the stacked {name}", mine, getattr(s.equations, name))
     prose = [
         say(
-            "All bodies at once. $A$ has the joints' twists $S_i$ as blocks, a row of blocks a body and a column a rate; $G$ "
-            "has the inertias on its diagonal; $W$ has $\\mathrm{Ad}_{T_i^{-1}}$ in the row of body $i$ and the column of the "
-            "body it stands on. $L$ adds up the ways from all ancestors, and $\\dot V_b$ holds the base's acceleration, seen "
-            "from the bodies that stand on the base."
+            "All bodies at once. $\\mathcal{A}$ has the joints' twists $S_i$ as blocks, a row of blocks a body and a column a "
+            "rate; $\\mathcal{G}$ has the inertias $G_i$ on its diagonal; $\\mathcal{W}$ has $\\mathrm{Ad}_{T_i^{-1}}$ in the row "
+            "of body $i$ and the column of the body it stands on. $\\mathcal{L}$ adds up the ways from all ancestors, and "
+            "$\\dot V_b$ holds the base's acceleration, seen from the bodies that stand on the base."
         ),
-        say("Multiplied out in the ring, $M$ (with the rotors), $c$ and $g$ are exactly those above."),
+        say("Multiplied out, $M$ (with the rotors), $c$ and $g(q)$ are exactly those above."),
     ]
-    bracket = r"[\mathrm{ad}_{A \dot q}]"
+    bracket, left = r"[\mathrm{ad}_{\mathcal{A} \dot q}]", r"\mathcal{A}^{\mathsf T} \mathcal{L}^{\mathsf T}"
+    forces = rf"\mathcal{{G}} \mathcal{{L}} {bracket} \mathcal{{W}} + [\mathrm{{ad}}_V]^{{\mathsf T}} \mathcal{{G}}"
     equations = [
-        Equation("V", r"W V + A \dot q = L A \dot q"),
-        Equation("L", r"(1 - W)^{-1} = 1 + W + W^2 + \cdots"),
-        Equation("M", r"A^{\mathsf T} L^{\mathsf T} G L A"),
-        Equation(
-            "c", rf"-A^{{\mathsf T}} L^{{\mathsf T}} \left( G L {bracket} W + [\mathrm{{ad}}_V]^{{\mathsf T}} G \right) L A \dot q"
-        ),
-        Equation("g", r"A^{\mathsf T} L^{\mathsf T} G L \dot V_b"),
+        Equation("V", r"\mathcal{W} V + \mathcal{A} \dot q = \mathcal{L} \mathcal{A} \dot q"),
+        Equation(r"\mathcal{L}", r"(1 - \mathcal{W})^{-1} = 1 + \mathcal{W} + \mathcal{W}^2 + \cdots"),
+        Equation("M(q)", rf"{left} \mathcal{{G}} \mathcal{{L}} \mathcal{{A}}"),
+        Equation(r"c(q, \dot q)", rf"-{left} \left( {forces} \right) \mathcal{{L}} \mathcal{{A}} \dot q"),
+        Equation("g(q)", rf"{left} \mathcal{{G}} \mathcal{{L}} \dot V_b"),
     ]
 
     def kernel(k: int) -> Callable[[State], Any]:
         return lambda at: s.kernel("newton_euler_matrices", at)[k]
 
     checks = [
-        s.check("The stacked M", found.M, kernel(0)),
-        s.check("The stacked c", found.c, kernel(1), scale=s.torque),
-        s.check("The stacked g", found.g, kernel(2), scale=s.torque),
+        s.check("The stacked mass matrix", found.M, kernel(0)),
+        s.check("The stacked forces of the velocities", found.c, kernel(1), scale=s.torque),
+        s.check("The stacked forces of gravity", found.g, kernel(2), scale=s.torque),
     ]
     return Step("The stacked form", prose, equations, checks)

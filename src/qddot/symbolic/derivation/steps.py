@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qddot.errors import InputError, QddotError
 
 if TYPE_CHECKING:
+    from qddot.symbolic.derivation.document import Document
+    from qddot.symbolic.derivation.figure import Figure
     from qddot.symbolic.equations import Equations
     from qddot.symbolic.form import Form
 
@@ -33,8 +36,23 @@ def say(template: str, **names: Any) -> Prose:
 
 
 @dataclass(frozen=True)
+class Writing:
+    """How a derivation is written down: see `Robot.derive`.
+
+    Attributes:
+        notation: whose letters are used.
+        digits: of numbers; None for decimals as they were given, and five digits of others.
+        full: everything is written out, however long.
+    """
+
+    notation: str = "qddot"
+    digits: int | None = None
+    full: bool = False
+
+
+@dataclass(frozen=True)
 class Equation:
-    """`left = formula = form`.
+    """`left = formula = form`, in the letters of no book in particular: `Writing.notation` decides what a reader sees.
 
     Attributes:
         left: LaTeX of what is defined.
@@ -42,12 +60,14 @@ class Equation:
         form: its exact value, in the letters of the robot or in letters that earlier equations define; None if there is only the
             formula.
         entry: of a matrix or vector too wide for a line, LaTeX of one entry's name, with `@` for its indices.
+        role: what it is part of, `"inertial"`, `"coriolis"`, `"gravity"`, `"friction"`; documents give each role its colour.
     """
 
     left: str
     formula: str = ""
     form: Form | None = None
     entry: str = ""
+    role: str = ""
 
 
 class Check(NamedTuple):
@@ -106,7 +126,9 @@ class Derivation:
         equations: the closed forms that the last step agrees with, exactly.
         steps: in order.
         notes: what a reader should know before: how numbers were read, what was drawn for open symbols.
-        is_abbreviated: documents have short names for what parameters make together, and list them at their end.
+        is_abbreviated: documents have short names for what parameters make together, and say at each step what new ones stand for.
+        writing: notation, digits, length.
+        figure: the robot with its frames; None where there is nothing to draw.
     """
 
     robot: str
@@ -115,6 +137,8 @@ class Derivation:
     steps: Sequence[Step]
     notes: Sequence[Prose] = ()
     is_abbreviated: bool = False
+    writing: Writing = Writing()
+    figure: Figure | None = None
 
     @property
     def title(self) -> str:
@@ -125,6 +149,13 @@ class Derivation:
     def checks(self) -> list[Check]:
         """Of all steps."""
         return [check for step in self.steps for check in step.checks]
+
+    @cached_property
+    def document(self) -> Document:
+        """What every format sets, in the notation asked for."""
+        from qddot.symbolic.derivation.document import compose
+
+        return compose(self)
 
     def __repr__(self) -> str:
         worst = max((check.worst for check in self.checks), default=0.0)
@@ -146,7 +177,7 @@ class Derivation:
         return latex_document(self)
 
     def html(self) -> str:
-        """A page that stands alone: MathML, no script, nothing to fetch. It is well-formed XML too."""
+        """A page that stands alone: MathML and its font, no script, nothing to fetch. It is well-formed XML too."""
         from qddot.symbolic.derivation.html_document import html_document
 
         return html_document(self)
@@ -154,12 +185,20 @@ class Derivation:
     _repr_markdown_ = markdown
 
     def save(self, path: str | Path) -> Path:
-        """Write a file: Markdown, LaTeX or HTML by its suffix (.md, .tex, .html)."""
+        """Write a file: Markdown, LaTeX, HTML or PDF by its suffix (.md, .tex, .html, .pdf).
+
+        Raises:
+            InputError: another suffix.
+            MissingProgramError: a PDF, where no LaTeX is installed.
+        """
+        from qddot.symbolic.derivation.pdf import pdf
+
         path = Path(path)
-        writers = {".md": self.markdown, ".tex": self.latex, ".html": self.html}
+        writers = {".md": self.markdown, ".tex": self.latex, ".html": self.html, ".pdf": lambda: pdf(self.latex())}
         if path.suffix.lower() not in writers:
             raise InputError(f"{path.name!r} ends in {path.suffix!r}: a derivation is written to one of {', '.join(writers)}")
-        path.write_text(writers[path.suffix.lower()](), encoding="utf-8")
+        content = writers[path.suffix.lower()]()
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
         return path
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +32,7 @@ from qddot.symbolic.ring import Poly
 STATES = 3
 DRAWS = 200  # of values for the symbols, at most
 TOLERANCE = 1e-9  # of scale
-SHORT = 40  # terms: what is longer is written in letters
+SHORT = 60  # terms: what is longer is written in letters
 KERNELS = "the compiled kernels"
 
 
@@ -100,6 +100,11 @@ class ShaftData(NamedTuple):
 class Subject:
     """One robot.
 
+    Args:
+        parameters: as of `Robot.equations`.
+        full: everything counts as short, and is written out.
+        values: of some of its symbols; for others random ones are drawn.
+
     Attributes:
         links: what moves, one by one.
         shafts: rotors and motors that have inertia and are bodies of their own; gears: elastic ones, which have none.
@@ -111,10 +116,12 @@ class Subject:
         torque, inertia: how large joint forces and entries of M are there: rounding is measured by them where a term vanishes.
     """
 
-    def __init__(self, model: Model, parameters: str) -> None:
-        self.model = model
+    def __init__(
+        self, model: Model, parameters: str = "given", *, full: bool = False, values: Mapping[str, float] | None = None
+    ) -> None:
+        self.model, self.full, self.given = model, full, dict(values or {})
         rng = np.random.default_rng(0)
-        self.drawn, given = drawn(model, rng)
+        self.drawn, given = drawn(model, rng, self.given)
         self.equations = Equations(model, parameters)
         self.friction: np.ndarray = (self.equations.tau - self.equations.load_torque).entries
         self.lifted, self.alphabet, self.nv = self.equations.lifted, self.equations.alphabet, self.equations.nv
@@ -243,18 +250,22 @@ class Subject:
         loaded = set(self.alphabet.loads.values()) & set(columns or range(self.nv))
         return [say("Some friction grows with the load: $\\mathrm{load}_i$ is $\\tau_i$ without friction.")] if loaded else []
 
-    def notes(self) -> list[Prose]:
+    def notes(self, abbreviated: bool) -> list[Prose]:
         found = [say("{note}.", note=note) for note in self.equations.notes]
         if self.is_read_otherwise:
             found.append(say("The kernels that the steps were checked against are those of the robot so read."))
         if self.equations.values:
             found.append(say("Numbers of the robot became symbols. Checks use the robot's own numbers in their place."))
-        if self.drawn:
-            values = ", ".join(f"{name} = {value:g}" for name, value in self.drawn.items())
-            found.append(say("The robot has open symbols. For the checks they were given random values: {values}.", values=values))
-        if self.is_abbreviated:
+        for name, value in self.given.items():
             found.append(
-                say("What parameters make together is abbreviated; the last section says what each abbreviation stands for.")
+                say("Gravity has the symbol {name} here; it is {value:g} m/s², also in the checks.", name=name, value=value)
+            )
+        if drawn := {name: x for name, x in self.drawn.items() if name not in self.given}:
+            values = ", ".join(f"{name} = {value:g}" for name, value in drawn.items())
+            found.append(say("The robot has open symbols. For the checks they were given random values: {values}.", values=values))
+        if abbreviated:
+            found.append(
+                say("What parameters make together has short names; each step says what those that are new in it stand for.")
             )
         return found
 
@@ -266,7 +277,7 @@ class Subject:
     def is_short(self, *entries: Any) -> bool:
         """Each of some quantities is short enough to be written out."""
         forms = [self.form(x) for x in entries]
-        return all(form.terms <= 2 * SHORT and all(len(x) <= SHORT for x in form.entries.flat) for form in forms)
+        return self.full or all(form.terms <= 2 * SHORT and all(len(x) <= SHORT for x in form.entries.flat) for form in forms)
 
     # what the kernels say of a link --------------------------------------------------------------------------------------
 
@@ -286,8 +297,8 @@ class Subject:
         return Motion(Vec(*w), Vec(*(v + np.cross(w, p))))
 
 
-def drawn(model: Model, rng: np.random.Generator) -> tuple[dict[str, float], Model]:
-    """Values of the symbols with which the model is a robot, and that robot.
+def drawn(model: Model, rng: np.random.Generator, given: Mapping[str, float]) -> tuple[dict[str, float], Model]:
+    """Values of the symbols with which the model is a robot, and that robot; some of them given.
 
     Raises:
         InputError: none were found.
@@ -301,6 +312,7 @@ def drawn(model: Model, rng: np.random.Generator) -> tuple[dict[str, float], Mod
         for s in sorted(model.symbols, key=str):
             low, high = (0.05, 0.3) if s in shared else (2.0, 3.0) if s in held else (0.5, 1.5)  # what friction asks of them
             values[str(s)] = round(float(rng.uniform(low, high)), 3)
+        values |= given
         try:
             return values, with_values(model, values)
         except ModelError as error:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from qddot.symbolic.derivation.named import Named
-from qddot.symbolic.derivation.steps import Equation, Step, say
+from qddot.symbolic.derivation.steps import Check, Equation, Step, say
 from qddot.symbolic.derivation.subject import State, Subject
 from qddot.symbolic.form import Form
 from qddot.symbolic.ring import Poly
@@ -41,9 +42,18 @@ class Terms:
         inertial = s.form(self.M @ np.array(s.alphabet.qdd, dtype=object)).entries
         s.agree("tau", inertial + self.c + self.g + self.springs + self.friction, equations.tau)
 
-    @property
+    @cached_property
     def are_short(self) -> bool:
+        """The equations of motion are written out; otherwise they are written in M_ij, b_i,jk and g_i."""
         return self.s.is_short(self.s.equations.tau.entries)
+
+    def checks_of_coefficients(self) -> list[Check]:
+        """Of M and g."""
+        s = self.s
+        return [
+            s.check_quantity("The mass matrix", self.M, "mass_matrix"),
+            s.check_quantity("The forces of gravity", self.g, "gravity_torque", s.torque),
+        ]
 
     def in_coefficients(self, i: int, momentum: Poly, rate: Poly, slope: Poly, tau: Poly) -> list[Form]:
         """Lagrange's derivatives for one coordinate in the letters M_ij, M_ij,k and g_i."""
@@ -126,7 +136,7 @@ def kinds_step(s: Subject, terms: Terms) -> Step:
     for i, groups in enumerate(found):
         left = rf"\tau_{{{i + 1}}}"
         used = {name: form for name, (full, form) in groups.items() if full}
-        equations += [Equation(rf"\tau_{{{i + 1},\mathrm{{{name}}}}}", "", form) for name, form in used.items()]
+        equations += [Equation(rf"\tau_{{{i + 1},\mathrm{{{name}}}}}", "", form, role=ROLES[name]) for name, form in used.items()]
         equations.append(Equation(left, " + ".join(rf"\tau_{{{i + 1},\mathrm{{{name}}}}}" for name in used) or "0"))
     checks = [
         s.check(
@@ -142,6 +152,16 @@ CHRISTOFFEL = (
     r"\frac{1}{2} \left( \frac{\partial M_{ij}}{\partial q_k} + \frac{\partial M_{ik}}{\partial q_j} "
     r"- \frac{\partial M_{jk}}{\partial q_i} \right)"
 )
+
+
+ROLES = {
+    "inertial": "inertial",
+    "centripetal": "coriolis",
+    "Coriolis": "coriolis",
+    "gravity": "gravity",
+    "friction": "friction",
+    "spring": "friction",
+}
 
 
 def products(qd: np.ndarray) -> np.ndarray:
@@ -168,20 +188,29 @@ def matrices_step(s: Subject, terms: Terms) -> Step:
     """M, C and g."""
     prose = [
         say(
-            "Collected in matrices: $\\tau = M(q) \\ddot q + C(q, \\dot q) \\dot q + g(q)$, and what friction and springs add. "
-            "With $C_{ij} = \\sum_k b_{i,jk} \\dot q_k$ the matrix $\\dot M - 2 C$ is skew."
+            "Collected in matrices. The entries of $C$ are made of the Christoffel symbols $b_{i,jk}$ of $M$: then the matrix "
+            "$\\dot M - 2 C$ is skew. Other choices of $C$ give the same $C \\dot q$."
         )
     ]
-    C = s.form(terms.C) if s.is_short(terms.C) else None
-    equations = [
-        Equation("M", "", s.form(terms.M), "M_{@}"),
-        Equation("C" if C is not None else "C_{ij}", "" if C is not None else r"\sum_k b_{i,jk} \dot q_k", C, "C_{@}"),
-        Equation("g", "", s.form(terms.g), "g_{@}"),
-    ]
+    formula = r"M(q) \ddot q + C(q, \dot q) \dot q + g(q)"
+    formula += r" + \tau_f" if any(terms.friction) else ""
+    formula += r" + \tau_s" if any(terms.springs) else ""
+    equations = [Equation(r"\tau", formula)]
+    if terms.are_short:
+        equations.append(Equation("M(q)", "", s.form(terms.M), "M_{@}", "inertial"))
+    else:
+        prose.append(say("$M$ and $g(q)$ are those of the step that introduced their entries."))
+    equations += [Equation("b_{i,jk}", CHRISTOFFEL), Equation("C_{ij}", r"\sum_k b_{i,jk} \dot q_k")]
+    if s.is_short(terms.C):
+        equations.append(Equation(r"C(q, \dot q)", "", s.form(terms.C), "C_{@}", "coriolis"))
+    if terms.are_short:
+        equations.append(Equation("g(q)", "", s.form(terms.g), "g_{@}", "gravity"))
+    for letter, values in (("f", terms.friction), ("s", terms.springs)):
+        if any(values):
+            equations.append(Equation(rf"\tau_{letter}", "", s.form(values), rf"(\tau_{letter})_{{@}}", "friction"))
     checks = [
-        s.check_quantity("M", terms.M, "mass_matrix"),
-        s.check_quantity("C", terms.C, "coriolis_matrix", s.inertia, form="christoffel"),
-        s.check_quantity("g", terms.g, "gravity_torque", s.torque),
+        *terms.checks_of_coefficients(),
+        s.check_quantity("The Coriolis matrix", terms.C, "coriolis_matrix", s.inertia, form="christoffel"),
         s.check_quantity("All together", s.equations.tau.entries, "inverse_dynamics"),
     ]
     return Step("The equations of motion", prose, equations, checks)

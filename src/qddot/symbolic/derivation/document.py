@@ -1,0 +1,100 @@
+"""What every document of a derivation has, in order: title, figure, notes, and sections with their equations, words and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from qddot.symbolic.derivation.figure import Figure, Label
+from qddot.symbolic.derivation.layout import Line, Writer
+from qddot.symbolic.derivation.steps import Check, Derivation, Math, Prose, Step, Table, joined, say
+from qddot.symbolic.derivation.subject import KERNELS
+
+
+class Display(NamedTuple):
+    """One equation: its lines, and its role (see `Equation`)."""
+
+    lines: list[Line]
+    role: str = ""
+
+
+class Section(NamedTuple):
+    """A step as it is read. `after` says what new letters mean; `checks` is one sentence, or none."""
+
+    number: int
+    title: str
+    prose: list[Prose]
+    table: Table | None
+    displays: list[Display]
+    after: list[Prose]
+    abbreviations: list[Line]
+    checks: list[Prose]
+
+
+class Document(NamedTuple):
+    title: str
+    figure: Figure | None
+    notes: list[Prose]
+    sections: list[Section]
+
+
+def compose(derivation: Derivation) -> Document:
+    """The derivation, ready to be set in any format."""
+    writer = Writer(derivation)
+    sections = [section(writer, number, step) for number, step in enumerate(derivation.steps, 1)]
+    notes = [writer.prose(note) for note in derivation.notes]
+    if writer.has_rounded:
+        notes.append(say("Long numbers are rounded where they are written, and only there: every step was computed exactly."))
+    if writer.vocabulary.marked:
+        notes.append(
+            say("The robot has symbols of its own that this derivation would use otherwise. Its letters have a tilde then.")
+        )
+    if states := {check.states for check in derivation.checks}:
+        notes.append(
+            say(
+                "Each step was compared with numbers, in {states} random states: with those of {kernels} unless it says "
+                "otherwise. In parentheses stands the largest difference, as a part of the largest number compared.",
+                states=max(states),
+                kernels=KERNELS,
+            )
+        )
+    figure = derivation.figure and labelled(writer, derivation.figure)
+    return Document(derivation.title, figure, notes, sections)
+
+
+def labelled(writer: Writer, figure: Figure) -> Figure:
+    """With LaTeX for labels that are closed forms, all of it in the letters of the notation."""
+    written = [
+        shape._replace(
+            text=Math(
+                writer.vocabulary(shape.text)
+                if isinstance(shape.text, Math)
+                else writer.entry(shape.text, shape.text.entries.item())
+            )
+        )
+        if isinstance(shape, Label)
+        else shape
+        for shape in figure.shapes
+    ]
+    return figure._replace(shapes=tuple(written))
+
+
+def section(writer: Writer, number: int, step: Step) -> Section:
+    prose = [writer.prose(part) for part in step.prose]
+    table = step.table and Table(step.table.head, [tuple(writer.prose(cell) for cell in row) for row in step.table.rows])
+    displays = [Display(lines, equation.role) for equation in step.equations if (lines := writer.lines(equation))]
+    after, new = writer.new_angles(), writer.new_abbreviations()
+    return Section(number, step.title, prose, table, displays, after, new, checks(step.checks))
+
+
+def checks(done: Sequence[Check]) -> list[Prose]:
+    """One sentence for all checks of a step."""
+    if not done:
+        return []
+    parts = []
+    for check in done:
+        is_name = not check.what[1:2].islower() or check.what.startswith("Coriolis")
+        what = check.what if is_name else check.what[0].lower() + check.what[1:]
+        against = "" if check.against == KERNELS else f", against {check.against}"
+        parts.append(f"{what.rstrip(',')}{against} ({check.worst:.0e})" if check.worst else f"{what}{against} (0)")
+    return [say("Checked: {parts}.", parts=joined(parts))]

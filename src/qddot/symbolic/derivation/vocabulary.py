@@ -1,0 +1,101 @@
+"""The letters that a derivation introduces: those of a book, and none that the robot's own symbols have already."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from qddot.errors import InputError
+from qddot.symbolic.notation import NOTATIONS, split
+
+BOOKS: Mapping[str, Mapping[str, str]] = {
+    "qddot": {},
+    "lynch-park": {
+        "q": r"\theta", "K": r"\mathcal{K}", "P": r"\mathcal{P}", "V": r"\mathcal{V}", "F": r"\mathcal{F}", "G": r"\mathcal{G}",
+        "S": r"\mathcal{A}",
+    },
+    "craig": {"q": r"\theta", "c": "V", "g": "G", "K": "k", "P": "u", "V": r"\nu", "G": r"\mathcal{G}"},
+    "siciliano": {"M": "B", "K": r"\mathcal{T}", "P": r"\mathcal{U}", "B": "D"},
+    "featherstone": {"M": "H"},
+}  # fmt: skip
+"""Of each notation, the letters that differ from those in which the steps are written: `q`; `M`, `c`, `C`, `B`, `g` of the
+equations of motion; energies `K`, `P`; twists `V`, wrenches `F`, inertias `G` and joint axes `S` of Newton and Euler."""
+
+TOKEN = re.compile(r"\\math(?:cal|bb)\{\w\}|\\(?:vec|hat) \w|\\[A-Za-z]+|\\.|.", re.DOTALL)
+WORDS = (r"\mathrm", r"\text", r"\operatorname", r"\mathsf", r"\begin", r"\end")
+SPOKEN = re.compile(r"\\(?:mathrm|text|operatorname|mathsf|begin|end) ?\{[^{}]*\}")
+NAME = re.compile(r"(\\mathcal\{\w\}|\\(?:vec|hat) \w|\\[A-Za-z]+|[A-Za-z])(_\{[^{}]*\}|_\w)?(?![(\w])")
+
+
+class Vocabulary:
+    """Turns the LaTeX of steps into that of a document: letters of the notation, with a tilde where the robot has the same.
+
+    Args:
+        notation: see `BOOKS`.
+        own: LaTeX of the robot's symbols.
+        introduced: LaTeX that the derivation is written in, without its closed forms.
+        meant: names that stand in it for a symbol of the robot that is written alike: `m_{1}` where that is the mass of link 1.
+
+    Attributes:
+        marked: letters that got a tilde.
+    """
+
+    def __init__(self, notation: str, own: Iterable[str], introduced: Iterable[str], meant: Iterable[str]) -> None:
+        self.names = dict(BOOKS[notation])
+        taken, meant = set(own), set(meant)
+        clashes = set()
+        for text in introduced:
+            for match in NAME.finditer(SPOKEN.sub("", self(text))):
+                if normal(match.group()) in taken and normal(match.group()) not in meant:
+                    clashes.add(match.group(1))
+        back = {new: old for old, new in self.names.items()}
+        self.marked = sorted(clashes)
+        self.names |= {back.get(head, head): rf"\tilde{{{head}}}" for head in clashes}
+
+    def __call__(self, latex: str) -> str:
+        """With every letter replaced that goes by another name."""
+        return "".join(self._renamed(latex)) if self.names else latex
+
+    def _renamed(self, latex: str) -> Iterator[str]:
+        tokens = TOKEN.findall(latex)
+        depth, low = 0, []  # braces; at which depths a subscript began
+        word = -1  # depth at which the words of a \mathrm{...} end
+        before = ""
+        for i, token in enumerate(tokens):
+            if token == "{":
+                depth += 1
+                low += [depth] if before == "_" else []
+            elif token == "}":
+                low = [d for d in low if d != depth]
+                depth -= 1
+                word = -1 if depth <= word else word
+            if token in WORDS:
+                word = depth
+            follows = next((x for x in tokens[i + 1 :] if not x.isspace()), "")
+            is_index = (bool(low) or before == "_") and follows != "_"
+            yield token if word >= 0 or is_index else self.names.get(token, token)
+            before = token if not token.isspace() else before
+
+
+def normal(name: str) -> str:
+    """A subscript of one letter in braces, as printers write it."""
+    return re.sub(r"_(\w)$", r"_{\1}", name)
+
+
+def check_notation(notation: str, symbols: Iterable[str], coordinates: int) -> None:
+    """Whether there is such a notation, and a robot with these symbols can be written in it.
+
+    Raises:
+        InputError: there is not, or joint variables would be written as one of the symbols.
+    """
+    if notation not in BOOKS:
+        raise InputError(f"notation={notation!r} is not one of {', '.join(map(repr, BOOKS))}")
+    variable = NOTATIONS[notation].variable
+    numbers = {str(i + 1) for i in range(coordinates)}
+    for symbol in sorted(symbols):
+        head, subscripts = split(symbol)
+        if head == variable and (not subscripts or (len(subscripts) == 1 and subscripts[0] in numbers)):
+            raise InputError(
+                f"notation={notation!r} writes joint variables as {variable!r}, and the robot has a symbol {symbol!r} of its own: "
+                "choose another notation, or another name for the symbol"
+            )
