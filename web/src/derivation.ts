@@ -67,6 +67,7 @@ const MATHS = new Set([
 ]);
 const KEPT = new Set([
   "class",
+  "open",
   "accent",
   "stretchy",
   "display",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from qddot.errors import QddotError
@@ -24,7 +25,7 @@ def derivation(model: Model) -> dict[str, Any] | None:
         found = derive(model, "jacobian", "given")
     except QddotError:  # of a joint with quaternions, say: the page does without
         return None
-    html = found.html()
+    html = replace(found, figure=None).html()  # the page has a better one
     body = html[html.index("<body") :]
     inside = body[body.index(">") + 1 : body.rindex("</body>")]
     titles = [step.title for step in found.steps]

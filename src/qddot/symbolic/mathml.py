@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 DOTS = {"position": "", "velocity": "\u02d9", "acceleration": "\u00a8"}
 TALL = ("<mfrac", "<mtable", "<msqrt")
 """What parentheses grow for. Around all else they stay as they are: a browser leaves too much room for those that may grow."""
-RAISED = 'style="padding-bottom:.1em"'
-"""Of dots over letters, which browsers set too close."""
+RAISED = 'class="dot"'
+"""Of dots over letters, which browsers set too close: a style sheet gives them `padding-bottom: 0.1em`."""
 TIMES, APPLY = "<mo>&#x2062;</mo>", "<mo>&#x2061;</mo>"
 
 

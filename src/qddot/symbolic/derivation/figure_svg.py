@@ -33,7 +33,7 @@ def drawn(shape: Path | Disc | Label, height: float, math: Callable[[str], str])
     if isinstance(shape, Path):
         points = " ".join(f"{x:.1f},{height - y:.1f}" for x, y in shape.points)
         arrow = f' marker-end="url(#to-{shape.kind})"' if shape.arrow else ""
-        return f'<polyline class="{shape.kind}" points="{points}"{arrow}/>'
+        return f'<polyline class="{shape.kind}" fill="none" stroke="currentColor" points="{points}"{arrow}/>'
     x, y = shape.at[0], height - shape.at[1]
     if isinstance(shape, Disc):
         return f'<circle class="{shape.kind}" cx="{x:.1f}" cy="{y:.1f}" r="{shape.radius:g}"/>'
