@@ -284,7 +284,8 @@ export class Controls {
         if (value > Number(input.max)) input.max = String(value);
         input.value = String(value);
       }
-      if (document.activeElement !== box) box.value = Math.abs(value) < 1e-12 ? "0" : value.toFixed(Math.abs(value) < 10 ? 3 : 2).replace("-", "−");
+      if (document.activeElement !== box)
+        box.value = Math.abs(value) < 1e-12 ? "0" : value.toFixed(Math.abs(value) < 10 ? 3 : 2).replace("-", "−");
     }
     const gravity = Math.hypot(...this.state.world.gravity);
     for (const button of this.places)

@@ -1,34 +1,9 @@
 /** The equation lens: an entry in closed form, each term tinted by its present share, with its present value. */
-import { Derivation, type DerivationData } from "./derivation";
+import { Derivation } from "./derivation";
 import { copy, el, math, shown } from "./dom";
 import type { Data } from "./model";
-import { compiled, type Point, type Tree } from "./terms";
+import { compiled, type Entry, type LensData, type Point, type Quantity, type Variant } from "./terms";
 import type { Choice, State } from "./state";
-
-type Term = [boolean, string, Tree];
-interface Entry {
-  terms: Term[];
-  latex: string;
-  sympy: string;
-  python?: string;
-  c?: string;
-}
-interface Quantity {
-  missing?: string;
-  shape?: number[];
-  entries?: (Entry | number)[];
-}
-interface Variant {
-  name: string;
-  notes: string[];
-  values: Record<string, number>;
-  quantities: Record<string, Quantity>;
-}
-export interface LensData {
-  derivation: DerivationData | null;
-  variants: Variant[];
-  notations: Record<string, Record<string, string>>;
-}
 
 const ROLE: Record<string, string> = {
   mass_matrix: "inertial",
@@ -59,6 +34,8 @@ const BOOKS: Record<string, string> = {
 const WRITTEN = 48;
 /** Up to this many degrees of freedom, Coriolis forces too long to be written are shown by products of velocities. */
 const FEW = 12;
+/** ms between two looks at folded terms. */
+const PAUSE = 100;
 /** A share below which a term fades. */
 const FAINT = 1e-3;
 
@@ -88,6 +65,9 @@ export class Lens {
   private derivation: Derivation | null = null;
   private chips: Chip[] = [];
   private hidden: Chip[] = [];
+  private small: number[] = [];
+  private computed = 0;
+  private later = 0;
   private all = false;
   private built = "";
 
@@ -186,6 +166,7 @@ export class Lens {
     this.left.replaceChildren(math(`${symbol(this.letter(quantity), index)}<mo>=</mo>`));
     this.chips = [];
     this.hidden = [];
+    this.small = [];
     this.formula.replaceChildren();
     this.formula.className = `formula ${ROLE[quantity]}`;
     this.copies.replaceChildren();
@@ -264,9 +245,15 @@ export class Lens {
     const rate = (i: number) => `<msub><mover accent="true"><mi class="joint">q</mi><mo>˙</mo></mover><mn>${i + 1}</mn></msub>`;
     for (let i = 0; i < n; i++) {
       for (let j = i; j < n; j++) {
-        const times = i === j ? 1 : 2, comma = n > 9 ? "," : "";
+        const times = i === j ? 1 : 2,
+          comma = n > 9 ? "," : "";
         const factor = `${times > 1 ? "<mn>2</mn>" : ""}${symbol("Γ", `${i + 1}${comma}${j + 1}${comma}${k + 1}`)}`;
-        this.chip(false, `${factor}${rate(i)}${rate(j)}`, (at) => times * this.christoffel()[(i * n + j) * n + k] * at.qd[i] * at.qd[j], "");
+        this.chip(
+          false,
+          `${factor}${rate(i)}${rate(j)}`,
+          (at) => times * this.christoffel()[(i * n + j) * n + k] * at.qd[i] * at.qd[j],
+          "",
+        );
       }
     }
   }
@@ -348,6 +335,19 @@ export class Lens {
     for (const x of this.host.querySelectorAll(".equation mi.joint")) x.textContent = letter;
   }
 
+  /** The folded terms: many and small, so they are computed a few times a second while things move, and once they rest. */
+  private smallTerms(at: Point): number[] {
+    const now = performance.now();
+    if (this.small.length !== this.hidden.length || now - this.computed > PAUSE) {
+      this.small = this.hidden.map((chip) => chip.compute(at));
+      this.computed = now;
+    } else if (this.hidden.length) {
+      clearTimeout(this.later);
+      this.later = window.setTimeout(() => this.changed(), PAUSE);
+    }
+    return this.small;
+  }
+
   /** The closed forms are those of the robot as it was described. */
   warn(changed: boolean): void {
     this.changes.hidden = !changed;
@@ -361,7 +361,7 @@ export class Lens {
     if (this.built && this.built !== key) this.rebuild();
     this.built = key;
     const values = this.chips.map((chip) => chip.compute(at)),
-      small = this.hidden.map((chip) => chip.compute(at));
+      small = this.smallTerms(at);
     const all = [...values, ...small].reduce((sum, x) => sum + Math.abs(x), 0) || 1;
     this.chips.forEach(({ root, value }, k) => {
       const share = Math.abs(values[k]) / all;
@@ -369,7 +369,6 @@ export class Lens {
       root.classList.toggle("faint", share < FAINT && this.chips.length > 1);
       root.dataset.value = String(values[k]);
       value.textContent = shown(values[k], 4);
-      value.title = `${shown(values[k], 6)}, ${shown(100 * share, 3)} % of the sum of magnitudes`;
     });
     const total = [...values, ...small].reduce((sum, x) => sum + x, 0);
     this.formula.dataset.total = String(total);

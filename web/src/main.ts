@@ -4,7 +4,7 @@ import { Compass } from "./compass";
 import { Controls } from "./controls";
 import { announce, copy, el } from "./dom";
 import { reach } from "./inverse";
-import { Lens, type LensData } from "./lens";
+import { Lens } from "./lens";
 import type { Data, Kernels } from "./model";
 import { NumbersPanel } from "./numbers";
 import { Physics } from "./physics";
@@ -13,9 +13,16 @@ import { ellipsoidAt } from "./ellipsoid";
 import { View3D, type Grabbed } from "./scene";
 import { Simulation } from "./simulation";
 import { State } from "./state";
+import type { LensData } from "./terms";
 
 /** Text of a script element that is data. */
 const text = (id: string) => document.getElementById(id)!.textContent!;
+
+/** Closed forms: plain, or where they are long gzipped in base64. */
+async function closedForms(): Promise<LensData> {
+  const holder = document.getElementById("equations") as HTMLScriptElement;
+  return (holder.type === "application/json" ? JSON.parse(holder.textContent!) : await unpacked(holder.textContent!)) as LensData;
+}
 
 async function unpacked(base64: string): Promise<unknown> {
   const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
@@ -23,9 +30,9 @@ async function unpacked(base64: string): Promise<unknown> {
 }
 
 export function start(kernels: Kernels): void {
-  const data = JSON.parse(text("robot")) as Data;
-  const app = new App(data, kernels);
-  void unpacked(text("equations")).then((found) => app.lens.load(found as LensData));
+  const forms = closedForms(); // while the scene is built
+  const app = new App(JSON.parse(text("robot")) as Data, kernels);
+  void forms.then((found) => app.lens.load(found));
 }
 
 class App {
@@ -250,7 +257,7 @@ class App {
     this.state.qd.set(this.data.start.qd);
     this.simulation.edited();
     if (this.simulation.recorded) this.simulation.rewind();
-    this.view.clearPath();
+    this.view.path.clear();
     this.fit();
     this.lens.rebuild();
   }

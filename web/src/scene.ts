@@ -26,11 +26,11 @@ import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import type { Ellipsoid } from "./ellipsoid";
 import { Figure, thickness } from "./figure";
 import type { Data } from "./model";
+import { TipPath } from "./path";
 import type { Physics } from "./physics";
 import type { State } from "./state";
 
 const ROLE = { external: 0xcc79a7 };
-const PATH = 2000;
 /** The longest half axis of an ellipsoid, of the reach. */
 const ELLIPSOID = 0.22;
 
@@ -51,9 +51,8 @@ export class View3D {
   private readonly whole: Mesh;
   private readonly tip: Mesh;
   private readonly spring: Line;
-  private readonly path: Line;
+  readonly path: TipPath;
   private readonly ellipsoid: Mesh;
-  private pathLength = 0;
   private readonly lifted: Set<Mesh> = new Set();
   readonly isPlanar: boolean;
 
@@ -108,11 +107,7 @@ export class View3D {
     );
     this.spring.visible = false;
     this.spring.frustumCulled = false;
-    this.path = new Line(
-      new BufferGeometry().setAttribute("position", new BufferAttribute(new Float32Array(3 * PATH), 3)),
-      new LineBasicMaterial({ color: ROLE.external, transparent: true, opacity: 0.8 }),
-    );
-    this.path.frustumCulled = false;
+    this.path = new TipPath(data.reach);
     this.ellipsoid = new Mesh(
       new SphereGeometry(1, 40, 28),
       new MeshStandardMaterial({
@@ -126,7 +121,7 @@ export class View3D {
     );
     this.ellipsoid.matrixAutoUpdate = false;
     this.ellipsoid.renderOrder = 2;
-    this.scene.add(this.spring, this.path, this.ellipsoid);
+    this.scene.add(this.spring, this.path.line, this.ellipsoid);
     if (this.renderer) {
       this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
       const canvas = this.renderer.domElement;
@@ -191,33 +186,9 @@ export class View3D {
       at.setXYZ(1, pull.x, pull.y, pull.z);
       at.needsUpdate = true;
     }
-    this.trace(view.path);
+    this.path.update(view.path, this.tip.position);
     this.ellipsoid.visible = ellipsoid !== null && this.tip.visible;
     if (ellipsoid) this.shapeEllipsoid(ellipsoid, view.ellipsoid);
-  }
-
-  private trace(on: boolean): void {
-    this.path.visible = on;
-    if (!on) {
-      this.pathLength = 0;
-      return;
-    }
-    const at = this.path.geometry.getAttribute("position") as BufferAttribute,
-      { x, y, z } = this.tip.position;
-    const last = this.pathLength - 1;
-    if (last >= 0 && Math.hypot(at.getX(last) - x, at.getY(last) - y, at.getZ(last) - z) < 1e-4 * this.data.reach) return;
-    if (this.pathLength === PATH) {
-      at.array.copyWithin(0, 3);
-      this.pathLength--;
-    }
-    at.setXYZ(this.pathLength++, x, y, z);
-    at.needsUpdate = true;
-    this.path.geometry.setDrawRange(0, this.pathLength);
-  }
-
-  clearPath(): void {
-    this.pathLength = 0;
-    this.path.geometry.setDrawRange(0, 0);
   }
 
   private shapeEllipsoid({ directions, lengths }: Ellipsoid, kind: string): void {

@@ -1,6 +1,32 @@
-/** Terms of closed forms as functions of the state. */
+/** Closed forms as data, and their terms as functions of the state. */
+import type { DerivationData } from "./derivation";
 
 export type Tree = number | [string, ...unknown[]];
+export type Term = [boolean, string, Tree];
+export interface Entry {
+  terms: Term[];
+  latex: string;
+  sympy: string;
+  python?: string;
+  c?: string;
+}
+export interface Quantity {
+  missing?: string;
+  shape?: number[];
+  entries?: (Entry | number)[];
+}
+export interface Variant {
+  name: string;
+  notes: string[];
+  values: Record<string, number>;
+  quantities: Record<string, Quantity>;
+}
+export interface LensData {
+  derivation: DerivationData | null;
+  variants: Variant[];
+  notations: Record<string, Record<string, string>>;
+}
+
 export type Point = { q: ArrayLike<number>; qd: ArrayLike<number>; qdd: ArrayLike<number> };
 
 export type Value = (at: Point) => number;

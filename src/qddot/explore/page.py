@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 TIPS = 8
 """Ends that can be chosen; a robot with more has them, and no further ones."""
 
+PACKED = 100_000
+"""Characters of closed forms: with more of them they are compressed, which takes the browser a moment to undo."""
+
 BENT = 0.6
 """rad: where a hinge without limits starts, so that an arm is not stretched out."""
 
@@ -76,7 +79,7 @@ def page(
         **scene(model),
     }
     run = f"explorer.start({script(programs)});"
-    equations = base64.b64encode(gzip.compress(plain_json(lens(model, letters, values)).encode(), 9, mtime=0)).decode()
+    equations = closed_forms(plain_json(lens(model, letters, values)))
     policy = "; ".join(
         (
             "default-src 'none'",
@@ -113,12 +116,21 @@ TEMPLATE = """<!doctype html>
 <div id="app"><noscript>This page computes everything itself, and needs JavaScript for it.</noscript></div>
 <div id="said" role="status" aria-live="polite"></div>
 <script type="application/json" id="robot">{robot}</script>
-<script type="text/plain" id="equations">{equations}</script>
+{equations}
 <script>{bundle}</script>
 <script>{run}</script>
 </body>
 </html>
 """
+
+
+def closed_forms(text: str) -> str:
+    """The script element that holds them: as they are, or packed where they are long."""
+    if len(text) < PACKED:
+        escaped = text.replace("<", "\\u003c")
+        return f'<script type="application/json" id="equations">{escaped}</script>'
+    packed = base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+    return f'<script type="text/plain" id="equations">{packed}</script>'
 
 
 def plain_json(data: Any) -> str:
