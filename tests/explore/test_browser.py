@@ -147,6 +147,24 @@ def test_dry_friction_holds_and_stops_stop(opened):
     assert samples[-1]["q"][1] == pytest.approx(motion.q[-1][1], abs=2e-3)
 
 
+def test_every_friction_in_the_lens(opened):
+    smooth = qddot.Drive(viscous=0.3, coulomb=1.0, offset=0.2, smoothing_velocity=0.05)
+    loaded = qddot.Drive(coulomb=(0.4, 0.6), static=0.9, stribeck_velocity=0.3, load_friction=0.2)
+    build = qddot.Builder("rough").body("a", "base", axis=(0, 1, 0), mass=1, com=(0.3, 0, 0), drive=smooth)
+    robot = build.body("b", "a", xyz=(0.5, 0, 0), axis=(0, 1, 0), mass=0.5, com=(0.2, 0, 0), drive=loaded).robot()
+    page = opened(robot, "q=0.3,1.1&qd=0.1,-1&qdd=3,4&lens=friction_torque,0,0")
+    total = float(page.locator("#formula").get_attribute("data-total"))
+    assert total == pytest.approx(robot.friction_torque([0.1, -1])[0], abs=1e-9)
+    agrees(page, robot)
+    settled(page, lambda: page.get_by_label("row").select_option(index=1))
+    settled(page, lambda: page.locator(".tab.total").click())
+    want = robot.inverse_dynamics([0.3, 1.1], [0.1, -1], [3, 4])[1]
+    assert float(page.locator("#formula").get_attribute("data-total")) == pytest.approx(want, abs=1e-9)
+    samples = simulated(page, 1.0)
+    motion = robot.simulate(samples[0]["q"], samples[0]["qd"], 1.0)
+    assert np.abs(np.array(samples[-1]["q"]) - motion.q[-1]).max() <= 5e-3
+
+
 def test_without_coriolis_forces_energy_is_not_kept(opened):
     page = opened(qddot.load("two_link"), "q=0.5,1.5&coriolis=off")
     energies = [s["E"] for s in simulated(page, 1.0)]

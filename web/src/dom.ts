@@ -41,7 +41,7 @@ export function icon(name: keyof typeof ICONS): SVGElement {
 }
 
 const MATHML = "http://www.w3.org/1998/Math/MathML";
-const ALLOWED = new Set(["math", "mrow", "mi", "mn", "mo", "msub", "msup", "mover", "mfrac", "msqrt", "mtext"]);
+const ALLOWED = new Set(["math", "mrow", "mi", "mn", "mo", "msub", "msup", "mover", "mfrac", "msqrt", "mroot", "mtext"]);
 const ATTRIBUTES = new Set(["class", "accent", "stretchy", "display"]);
 
 /** Our own printer's MathML as an element. Anything else in it is refused: a name can never become markup. */

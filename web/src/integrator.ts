@@ -9,13 +9,14 @@ export class Integrator {
   constructor(readonly physics: Physics) {
     const { n } = physics,
       none = zeros(n);
-    this.dry = Array.from({ length: n }, (_, i) => {
-      const speed = zeros(n),
+    const friction = (i: number, speed: number) => {
+      const qd = zeros(n),
         tau = zeros(n);
-      speed[i] = CREEP;
-      physics.kernels.demanded_torque(speed, none, tau);
-      return Math.abs(tau[i]) > 1e-9;
-    });
+      qd[i] = speed;
+      physics.kernels.demanded_torque(qd, none, tau);
+      return tau[i];
+    };
+    this.dry = Array.from({ length: n }, (_, i) => friction(i, CREEP) - friction(i, -CREEP) > 1e-9);
   }
 
   /** Advances q and qd; qdd is the acceleration at the beginning. False where the motion cannot go on. */
@@ -124,7 +125,7 @@ export class Integrator {
     speed[i] = -direction * CREEP;
     loads[i] = direction * load;
     physics.kernels.demanded_torque(speed, loads, tau);
-    return Math.abs(tau[i] - loads[i]);
+    return direction * (loads[i] - tau[i]);
   }
 
   /** Dry joints that turned round stand still; joints beyond a stop are put on it, without their speed. */

@@ -225,14 +225,11 @@ export class Lens {
       ["spring_torque", "spring"],
       ["friction_torque", "friction"],
     ]) {
-      const value = this.entryValue(variant, name, row);
-      if (!isZero(variant.quantities[name]))
-        add(
-          symbol(this.letter(name), String(row + 1)),
-          role,
-          { quantity: name, row, column: 0 },
-          value ?? (() => this.fallback(name, row, 0)),
-        );
+      if (isZero(variant.quantities[name])) continue;
+      const form = name === "friction_torque" ? null : this.entryValue(variant, name, row); // friction may grow with the load, too
+      const value = form ?? (() => this.fallback(name, row, 0));
+      const acts = () => name !== "coriolis_torque" || this.state.world.coriolis;
+      add(symbol(this.letter(name), String(row + 1)), role, { quantity: name, row, column: 0 }, (at) => (acts() ? value(at) : 0));
     }
   }
 

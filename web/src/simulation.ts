@@ -298,7 +298,7 @@ export class Simulation {
       line = style.getPropertyValue("--line");
     const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, font: "11px system-ui" };
     const color = (k: number) => (title.startsWith("energy") ? ["#e69f00", "#009e73", ink][k] : COLORS[k % COLORS.length]);
-    const half = this.data.motion?.measured ? names.length / 2 : names.length;
+    const half = names.some((x) => x.endsWith(" measured")) ? names.length / 2 : names.length;
     const series = names.map((label, k) => ({
       label,
       stroke: title.startsWith("energy") ? color(k) : color(k % half),

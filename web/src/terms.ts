@@ -31,6 +31,11 @@ export type Point = { q: ArrayLike<number>; qd: ArrayLike<number>; qdd: ArrayLik
 
 export type Value = (at: Point) => number;
 
+/** What a tree may call. */
+const FUNCTIONS = new Map<string, (x: number) => number>(
+  (["sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "sqrt", "sign", "abs"] as const).map((name) => [name, Math[name]]),
+);
+
 /** A tree as a function of the state: data becomes closures, never code. */
 export function compiled(tree: Tree, letters: Record<string, number>): Value {
   if (typeof tree === "number") return () => tree;
@@ -50,24 +55,13 @@ export function compiled(tree: Tree, letters: Record<string, number>): Value {
     return (at) => base(at) ** exponent;
   }
   const inner = of.map((x) => compiled(x, letters)),
-    [first] = inner;
-  switch (what) {
-    case "sin":
-      return (at) => Math.sin(first(at));
-    case "cos":
-      return (at) => Math.cos(first(at));
-    case "sqrt":
-      return (at) => Math.sqrt(first(at));
-    case "sign":
-      return (at) => Math.sign(first(at));
-    case "abs":
-      return (at) => Math.abs(first(at));
-    case "/":
-      return (at) => 1 / first(at);
-    case "*":
-      return (at) => inner.reduce((product, f) => product * f(at), 1);
-    case "+":
-      return (at) => inner.reduce((sum, f) => sum + f(at), 0);
-  }
+    [first, second] = inner;
+  if (what === "*") return (at) => inner.reduce((product, f) => product * f(at), 1);
+  if (what === "+") return (at) => inner.reduce((sum, f) => sum + f(at), 0);
+  if (what === "/") return (at) => 1 / first(at);
+  if (what === "pow") return (at) => first(at) ** second(at);
+  if (what === "fourth_root") return (at) => Math.sqrt(Math.sqrt(first(at)));
+  const f = FUNCTIONS.get(what);
+  if (f) return (at) => f(first(at));
   return () => NaN;
 }

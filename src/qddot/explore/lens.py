@@ -198,6 +198,8 @@ def sympy_text(node: Node, printer: Printer) -> str:
         case Wave(function, _):
             return f"{function}({inner(printer.angle(node))})"
         case Call(function, of):
+            if function == "fourth_root":
+                return f"({inner(of[0])})**Rational(1, 4)"
             return f"{'Abs' if function == 'abs' else function}({', '.join(map(inner, of))})"
         case Inverse(of):
             return f"1/{grouped(of, inner)}"
