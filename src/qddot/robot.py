@@ -482,10 +482,21 @@ class Robot:
 
     @fast
     def bias_torque(
-        self, q: ArrayLike, qd: ArrayLike, *, f_ext: Wrenches = None, f_tip: Wrenches = None, **options: Unpack[Options]
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        *,
+        drives: str = "with",
+        f_ext: Wrenches = None,
+        f_tip: Wrenches = None,
+        **options: Unpack[Options],
     ) -> np.ndarray:
-        """Everything in inverse dynamics but `M qdd` (..., nv)."""
-        return self._forced("bias_torque", {"q": q, "qd": qd}, f_ext, f_tip, options)
+        """Everything in inverse dynamics but `M qdd` (..., nv).
+
+        Args:
+            drives: `"with"` friction and springs, or `"without"`: `C qd + g - J^T f_ext` alone.
+        """
+        return self._forced("bias_torque", {"q": q, "qd": qd}, f_ext, f_tip, options, drives=drives)
 
     @fast
     def christoffel(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:

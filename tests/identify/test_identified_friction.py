@@ -43,3 +43,33 @@ def test_the_robot_predicts_as_the_fit_does(name, tmp_path):
         assert np.abs(qddot.load(tmp_path / file).inverse_dynamics(q, qd, qdd) - predicted).max() < 1e-9 * scale
     tau = columns.matrix(q, qd, qdd) @ theta
     assert np.abs(predicted - tau).max() < 2e-3 * np.abs(tau).max()
+
+
+def test_recorded_accelerations_are_used():
+    """Where they agree with the positions, which are noisy here; others are left alone, with a word."""
+    robot = random_arm(4, 3)
+    columns = Columns.of(robot)
+    t = np.arange(4000) / 200.0
+    q, qd, qdd = series(robot, t)
+    draw = np.random.default_rng(0)
+    noisy = q + 1e-4 * draw.normal(size=q.shape)
+    tau = columns.matrix(q, qd, qdd) @ columns.described
+    recorded = qddot.identify.Log(t, noisy, tau, joint_names=robot.joint_names, qdd=qdd)
+    without = qddot.identify.Log(t, noisy, tau, joint_names=robot.joint_names)
+    wrong = qddot.identify.Log(t, noisy, tau, joint_names=robot.joint_names, qdd=qdd[::-1])
+    fits = [robot.identify(log, columns=columns, method="wls") for log in (recorded, without, wrong)]
+    better, plain, other = (np.linalg.norm(fit.signals.qdd - qdd[np.searchsorted(t, fit.signals.t - 1e-9)]) for fit in fits)
+    assert better < 0.2 * plain
+    assert other == plain
+    told = [next((x.message for x in fit.findings if x.topic == "acceleration"), "") for fit in fits]
+    assert told[0].startswith("the log's")
+    assert told[1] == ""
+    assert told[2].startswith("positions are differentiated")
+
+
+def test_bias_without_drives():
+    robot = qddot.load("puma560")
+    q, qd = np.random.default_rng(0).normal(size=(2, 5, robot.nv))
+    links = robot.coriolis_torque(q, qd) + robot.gravity_torque(q)
+    np.testing.assert_allclose(robot.bias_torque(q, qd, drives="without"), links, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(robot.bias_torque(q, qd) - links, robot.friction_torque(qd), rtol=1e-9, atol=1e-12)

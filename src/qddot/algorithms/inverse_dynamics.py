@@ -88,8 +88,10 @@ def load_torque(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, f_ext
     return [sum(parts) for parts in zip(*terms)]
 
 
-def bias_torque(model: LiftedModel, q: Scalars, qd: Scalars, f_ext: Wrenches | None = None) -> list[Scalar]:
-    """Everything but M qdd."""
+def bias_torque(model: LiftedModel, q: Scalars, qd: Scalars, drives: str = "with", f_ext: Wrenches | None = None) -> list[Scalar]:
+    """Everything but M qdd; without drives, neither friction nor springs, `C qd + g` alone."""
+    if drives == "without":
+        return newton_euler(model, q, qd, zeros(model.nv), model.gravity, f_ext)
     return inverse_dynamics(model, q, qd, zeros(model.nv), f_ext)
 
 

@@ -146,7 +146,7 @@ QUANTITIES: dict[str, Quantity] = {
     "gravity_torque": Quantity(("q",), {"g": 1}, inverse_dynamics.gravity_torque),
     "friction_torque": Quantity(("qd",), {"friction": 1}, friction_torque),
     "spring_torque": Quantity(("q",), {"spring": 1}, spring_torque),
-    "bias_torque": Quantity(("q", "qd"), {"bias": 1}, inverse_dynamics.bias_torque, forced=True),
+    "bias_torque": Quantity(("q", "qd"), {"bias": 1}, inverse_dynamics.bias_torque, {"drives": ("with", "without")}, forced=True),
     "inverse_dynamics": Quantity(("q", "qd", "qdd"), {"tau": 1}, inverse_dynamics.inverse_dynamics, forced=True),
     "joint_wrenches": Quantity(
         ("q", "qd", "qdd"), {"wrenches": 2}, joint_wrenches.joint_wrenches, {"axes": joint_wrenches.AXES}, forced=True

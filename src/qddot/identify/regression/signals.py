@@ -32,6 +32,8 @@ MOVES = 0.1  # rad or m
 RESTS = 16  # chunks of a stream that are held back at most, until one moves
 ABOUT = 3  # kernels' halves about a decimated sample that say how slow a joint is there
 LOST = 0.1  # of the longest segment, at most, to the filter of the positions
+AGREE = 0.3  # of the accelerations of positions, noise included: recorded ones that are further off are something else
+
 Velocity = Literal["measured", "derivative"]
 
 
@@ -197,7 +199,10 @@ def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None 
         findings.append(Finding("assumed", "velocity", why))
     elif velocity == "measured" and log.qd is None:
         raise InputError("velocity='measured': the log has no velocities")
-    found = prepared(log, rate, cutoff, velocity, findings)
+    recorded, why = chosen_acceleration(log, cutoff)
+    if why:
+        findings.append(Finding("assumed", "acceleration", why))
+    found = prepared(log, rate, cutoff, velocity, findings, recorded=recorded)
     if found is None:
         span = filter_span(rate, cutoff)
         raise InputError(
@@ -214,8 +219,9 @@ def prepared(
     velocity: Velocity,
     findings: list[Finding],
     goes_on: tuple[bool, bool] = (False, False),
+    recorded: bool = False,
 ) -> Signals | None:
-    """The signals, when everything is chosen; None where no segment is long enough."""
+    """The signals, when everything is chosen, also whether accelerations are the log's; None where no segment is long enough."""
     low_pass, span = LowPass(rate, cutoff), filter_span(rate, cutoff)
     parts = [evened(log, segment, rate) for segment in log.segments]
     long = [len(part[0]) >= span for part in parts]
@@ -223,6 +229,8 @@ def prepared(
         long[-1] = len(parts[-1][0]) >= streamed_span(rate, cutoff)
     if goes_on[0] and not (goes_on[1] and len(parts) == 1):
         long[0] = True  # the end of what came before
+    if not recorded:
+        parts = [(*part[:4], None) for part in parts]
     made = [filtered(low_pass, velocity, *part) for part, enough in zip(parts, long) if enough]
     if not made:
         return None
@@ -243,31 +251,53 @@ def prepared(
     )
 
 
-Part = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]
+Part = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray, np.ndarray | None]
 
 
 def evened(log: Log, segment: slice, rate: float) -> Part:
-    """t, q, qd, tau of a segment at even times."""
+    """t, q, qd, tau, qdd of a segment at even times."""
     t, q, tau = log.t[segment], log.q[segment], log.tau[segment]
-    qd = None if log.qd is None else log.qd[segment]
+    qd, qdd = (None if x is None else x[segment] for x in (log.qd, log.qdd))
     if len(t) < 4 or is_uniform(t, rate):
-        return t, q, qd, tau
+        return t, q, qd, tau, qdd
     times = grid(t, rate)
-    return times, onto(times, t, q), None if qd is None else onto(times, t, qd), onto(times, t, tau)
+    even = lambda x: None if x is None else onto(times, t, x)  # noqa: E731
+    return times, onto(times, t, q), even(qd), onto(times, t, tau), even(qdd)
 
 
 def filtered(
-    low_pass: LowPass, velocity: Velocity, t: np.ndarray, q: np.ndarray, qd: np.ndarray | None, tau: np.ndarray
+    low_pass: LowPass,
+    velocity: Velocity,
+    t: np.ndarray,
+    q: np.ndarray,
+    qd: np.ndarray | None,
+    tau: np.ndarray,
+    qdd: np.ndarray | None,
 ) -> tuple[np.ndarray, ...]:
-    """t, q, qd, qdd, tau, tau_raw where the kernels lie within the segment."""
+    """t, q, qd, qdd, tau, tau_raw where the kernels lie within the segment; accelerations are the log's, if `qdd` is given."""
     edge = low_pass.half + 4
     flat, smooth, inner = low_pass.flat, low_pass.smooth, slice(4, len(q) - 4)
     if velocity == "measured" and qd is not None:
         first, second = convolved(qd[inner], flat), convolved(qd, low_pass.flat_slope)
     else:
         first, second = convolved(q, low_pass.flat_slope), convolved(q, low_pass.flat_curvature)
+    if qdd is not None:
+        second = convolved(qdd[inner], flat)
     kept = slice(edge, len(q) - edge)
     return t[kept], convolved(q[inner], flat), first, second, convolved(tau[inner], smooth), tau[kept]
+
+
+def chosen_acceleration(log: Log, cutoff: float) -> tuple[bool, str]:
+    """Whether the log's accelerations serve, and why: below the cut-off they must be those of its positions."""
+    t, q, _, _, qdd = most_moving(log)
+    low_pass = LowPass(log.rate, cutoff)
+    if qdd is None or len(t) < 2 * low_pass.half + 9:
+        return False, ""
+    mine, theirs = convolved(q, low_pass.flat_curvature), convolved(qdd[4 : len(q) - 4], low_pass.flat)
+    off = float(np.linalg.norm(mine - theirs) / max(np.linalg.norm(mine), 1e-300))
+    if off < AGREE:
+        return True, f"the log's: below {cutoff:.3g} Hz they are within {off:.2g} of those of its positions"
+    return False, f"positions are differentiated: the log's accelerations are off by {off:.2g} of theirs"
 
 
 def most_moving(log: Log) -> Part:
@@ -336,6 +366,9 @@ def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Veloci
     if velocity is None:
         velocity, why = chosen_velocity(telling, cutoff)
         findings.append(Finding("assumed", "velocity", f"from the first chunk that moves: {why}"))
+    recorded, why = chosen_acceleration(telling, cutoff)
+    if why:
+        findings.append(Finding("assumed", "acceleration", f"from the first chunk that moves: {why}"))
     span, factor = streamed_span(rate, cutoff), thinning(rate, cutoff)
     for log, following in pairwise(chain([first], logs, [None])):
         if log is None:
@@ -343,7 +376,7 @@ def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Veloci
         seamless = tail is not None and continues(tail, log, rate)
         whole = appended(tail, log) if tail is not None and seamless else log
         goes_on = (seamless and begun, following is not None and continues(log, following, rate))
-        found = prepared(whole, rate, cutoff, velocity, [*findings], goes_on)
+        found = prepared(whole, rate, cutoff, velocity, [*findings], goes_on, recorded)
         if found is not None:
             some = True
             yield found
