@@ -70,7 +70,7 @@ def values_at(equations: Equations, seed: int, rate: float | None = None) -> Let
         for g, x in zip(equations.alphabet.ring.generators, rng.uniform(0.3, 2, 1000))
         if g.kind == "parameter" and g.name not in equations.values
     }
-    return Letters(equations, [q.tolist(), qd.tolist(), qdd.tolist()], given, mpmath.mp, number)
+    return Letters(equations, {"q": q.tolist(), "qd": qd.tolist(), "qdd": qdd.tolist()}, given, mpmath.mp, number)
 
 
 def value(p, letters: Letters):

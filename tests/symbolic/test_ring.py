@@ -165,7 +165,7 @@ def test_derivative_along_the_motion(p, column):
 
 def moved(at, column: int, step):
     """The letters a little later."""
-    q = [mpmath.mpf(x) for x in at.motion[0]]
+    q = [mpmath.mpf(x) for x in at.motion["q"]]
     if column == 0:
         q[0] += step
     else:
@@ -176,7 +176,7 @@ def moved(at, column: int, step):
         a, b, c, d = half
         q[start : start + 4] = [w * a - x * b - y * c - z * d, w * b + x * a + y * d - z * c]
         q[start + 2 : start + 2] = [w * c - x * d + y * a + z * b, w * d + x * c - y * b + z * a]
-    return type(at)(at.equations, [q, *at.motion[1:]], at.given, at.arithmetic, at.number)
+    return type(at)(at.equations, {**at.motion, "q": q}, at.given, at.arithmetic, at.number)
 
 
 @pytest.mark.parametrize("name", ["b", "alpha", "k"])
