@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from qddot.compile.evaluate import Options
 from qddot.compile.kernel import Kernel
-from qddot.compile.repeated import Inputs, Repeated
+from qddot.compile.repeated import Careful, Inputs, Repeated
 from qddot.constraints.enforced import ConstrainedDynamics, Enforced
 from qddot.constraints.motion_program import motion_program
 
@@ -36,14 +35,15 @@ class InMotion(Enforced):
         self.is_compiled, self.has_compiled_step = columns <= COLUMNS, columns <= STEP_COLUMNS
         self._accelerate = self.repeated("accelerations", lambda inputs: self.careful(inputs).accelerations(**inputs))
         self._settle = self.repeated("settled", lambda inputs: self.careful(inputs).settled(**inputs))
+        self._regularity = self.repeated("regularity")
 
     def careful(self, inputs: Inputs) -> Enforced:
         """What knows every case, for the parameters among the inputs, which are taken out."""
         return Enforced(self.evaluate, self.constraints, inputs.pop("parameters", None))
 
-    def repeated(self, what: str, careful: Callable[[Inputs], Sequence[np.ndarray]]) -> Repeated:
+    def repeated(self, what: str, careful: Careful | None = None) -> Repeated:
         """One of `motion_program.MOTIONS`, compiled; `careful` computes the states in which rows may depend on each other."""
-        options = {"wrench": self.has_wrench and what != "settled", "runtime": self.parameters is not None}
+        options = {"wrench": self.has_wrench and what not in ("settled", "regularity"), "runtime": self.parameters is not None}
         trace = lambda: motion_program(self.evaluate.model, self.constraints, what, **options)  # noqa: E731
 
         def kernel() -> Kernel:
@@ -64,3 +64,8 @@ class InMotion(Enforced):
             return super().settled(q, qd)
         q, qd = self._settle(**self.given(q=q, qd=qd))
         return q, qd
+
+    def regularity(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Pivots and diagonal (..., k) of `A M^-1 A^T`; a pivot is what the rows before leave of one."""
+        pivots, squares = self._regularity(**self.given(q=q))
+        return pivots, squares

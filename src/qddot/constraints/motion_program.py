@@ -14,7 +14,7 @@ from qddot.algorithms.kinematics import Scalars, coordinate_rates, zeros
 from qddot.algorithms.steps import along, kutta, unit_quaternions
 from qddot.compile.trace import forces, recorded
 from qddot.constraints.constraint import Constraint
-from qddot.constraints.elimination import Matrix, all_positive, eliminated
+from qddot.constraints.elimination import Matrix, all_positive, dot, eliminated
 from qddot.constraints.enforced import CLOSED
 from qddot.constraints.trace import constraint_program
 from qddot.graph.expr import Expr, Trace
@@ -30,6 +30,7 @@ MOTIONS = {
     "accelerations": (("q", "qd", "tau"), ("qdd", "lam")),
     "step": (("q", "qd", "tau", "dt"), ("q_next", "qd_next")),
     "settled": (("q", "qd"), ("q_next", "qd_next")),
+    "regularity": (("q",), ("pivots", "squares")),
 }
 """Inputs and outputs; wrench and parameters may come on top, and there is one margin."""
 
@@ -51,7 +52,7 @@ def motion_program(model: Model, constraints: Sequence[Constraint], what: str, *
     lifted = recorded(model, recorder, given, regrouped=True)
     tree = ConstrainedTree(lifted, constraints)
     f_ext = forces(model, given["wrench"]) if wrench else None
-    q, qd = given["q"], given["qd"]
+    q, qd = given["q"], given.get("qd", zeros(nv))
 
     def accelerate(q: Scalars, qd: Scalars) -> Accelerations:
         qdd, _, margins = tree.accelerations(q, qd, given["tau"], f_ext)
@@ -61,8 +62,10 @@ def motion_program(model: Model, constraints: Sequence[Constraint], what: str, *
         *values, margins = tree.accelerations(q, qd, given["tau"], f_ext)
     elif what == "step":
         *values, margins = kutta(lifted, q, qd, given["dt"][0], accelerate)
-    else:
+    elif what == "settled":
         *values, margins = tree.settled(q, qd)
+    else:
+        *values, margins = tree.regularity(q)
     verdict = Output("margins", (1,), (all_positive(recorder, margins),))
     return Program(what, inputs, (*(Output(n, (len(x),), tuple(x)) for n, x in zip(results, values, strict=True)), verdict))
 
@@ -108,6 +111,16 @@ class ConstrainedTree:
         for i, x in zip(rows.kept, found):
             lam[i] = x
         return qdd, lam, [*margins, *solver.margins]
+
+    def regularity(self, q: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+        """What the rows before leave of each row of `A M^-1 A^T`, and its diagonal; zeros for rows of zeros."""
+        rows = self.rows(self.moving, q, zeros(self.model.nv))
+        solver = eliminated(factored_mass_matrix(self.model, q)[0], rows.A)
+        k = self.moving.outputs[1].size
+        pivots, squares = zeros(k), zeros(k)
+        for i, pivot, a, y in zip(rows.kept, solver.G.pivots, solver.A, solver.Y):
+            pivots[i], squares[i] = pivot, dot(a, y)
+        return pivots, squares, [1.0]
 
     def settled(self, q: Scalars, qd: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
         """q and qd back on the constraints, from which rounding and truncation lead away: `h = 0` and `A qd = 0`."""

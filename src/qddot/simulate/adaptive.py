@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from qddot.errors import InputWarning, IntegrationError, QddotError, SingularityError
+from qddot.errors import ConvergenceError, InputWarning, IntegrationError, QddotError, SingularityError
 from qddot.model import configuration
+from qddot.simulate.dead_centre import ENTER, LEAVE, Passage, Regularity, accelerations
 from qddot.simulate.dynamics import refuse_run_away
-from qddot.simulate.events import Event, Moment, Watch
+from qddot.simulate.events import Event, Moment, Watch, march
 from qddot.simulate.fixed_step import FIX, stopped
 from qddot.simulate.modes import TOUCH, Modes, Switching
 from qddot.simulate.torque import Torque
@@ -68,15 +69,30 @@ class Adaptive:
         q, qd = self.switching.impact(q, qd)
         modes = self.switching.decide(t, q, qd, self.tau(t, q, qd))
         yield t, q, qd
+        centres = None if self.dynamics.constraints is None else Regularity(self.dynamics, q)
+        passage = None if centres is None else Passage(centres)
+        is_close = centres is not None and centres.at(q) < ENTER
         while n < len(times):
             self.torque.begin(t, q, qd)
             end = min(last, self.torque.next_jump(t))
+            if passage is not None and is_close:
+                moments = list(self.pass_by(passage, t, q, qd, min(end, float(times[n]))))
+                ended, (t, q, qd) = len(moments) > 2, moments[-1]
+                if t == times[n] or ended:
+                    n += 1
+                    yield t, q, qd
+                if ended:
+                    return
+                modes, is_close = self.switching.decide(t, q, qd, self.tau(t, q, qd)), passage.regularity.at(q) < LEAVE
+                continue
             ahead = int(np.searchsorted(times, end, side="right"))
             at = np.append(times[n:ahead], [] if ahead > n and times[ahead - 1] == end else [end])
             changes, y0 = self.changes(modes), np.concatenate([q, qd])
             longest = LOOK if modes.held.any() and self.varies else np.inf
             how = {"method": method, "t_eval": at, "rtol": rtol, "atol": atol, "max_step": longest}
             watched = [marked(f, True, -1) for *_, f in changes] + [self.watched(w) for w in self.watches]
+            if centres is not None:
+                watched.append(marked(lambda t, y: centres.at(self.split(y)[0]) - ENTER, True, -1))
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore", InputWarning)  # trial steps may go anywhere
                 self.is_lost = False
@@ -95,7 +111,7 @@ class Adaptive:
                 if n < len(times) and when == times[n]:
                     n += 1
                     yield float(when), q, qd
-            ended = self.note(run.t_events[len(changes) :])
+            ended = self.note(run.t_events[len(changes) : len(changes) + len(self.watches)])
             if run.status == 0:
                 t, (q, qd) = end, states[-1]
                 if not self.torque.is_constant:
@@ -106,6 +122,9 @@ class Adaptive:
             if ended:
                 yield t, q, qd
                 return
+            if which == len(changes) + len(self.watches):
+                is_close = True
+                continue
             q, qd, modes = self.change(t, q.copy(), qd, modes, *changes[which][:2])
             at_once = self.found[-MOST_AT_ONCE:]
             if len(at_once) == MOST_AT_ONCE and at_once[0].time == t:
@@ -116,6 +135,21 @@ class Adaptive:
                     step=n,
                     joint=at_once[-1].joint,
                 )
+
+    def pass_by(self, passage: Passage, t: float, q: np.ndarray, qd: np.ndarray, end: float) -> Iterator[Moment]:
+        """The state, and the one at `end` or beyond a dead centre; or that of the event that ends the simulation, twice."""
+        accelerate = lambda t, q, qd: accelerations(self.switching, t, q, qd, self.tau(t, q, qd))  # noqa: E731
+        try:
+            after, *_ = passage.go(t, q, qd, end, accelerate, leave=LEAVE)
+            step = lambda t, q, qd, h: passage.go(t, q, qd, after if h == after - t else t + h, accelerate)[1:]  # noqa: E731
+            reached = t
+            for moment in march(step, q, qd, np.array([t, after]), np.ones(2, bool), self.watches, self.found):
+                reached = moment[0]
+                yield moment
+            if reached != after:
+                yield moment
+        except (SingularityError, ConvergenceError, FloatingPointError) as error:
+            raise stopped(self.robot, 0, t, qd, "cannot go on", str(error)) from error
 
     def slope(self, modes: Modes) -> Callable[[float, np.ndarray], np.ndarray]:
         """The right-hand side in one mode; not a number where there is none, so that the solver takes a shorter step."""

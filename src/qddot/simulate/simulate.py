@@ -13,6 +13,7 @@ from qddot.constraints.enforced import Enforced
 from qddot.errors import InputError, near_matches
 from qddot.model.check import warn
 from qddot.simulate.adaptive import Adaptive
+from qddot.simulate.dead_centre import PastDeadCentres
 from qddot.simulate.dynamics import FAST, Dynamics, Forces, has_run_away
 from qddot.simulate.events import Event, Moment, as_watches, march
 from qddot.simulate.fixed_step import RULES, FixedStep, guarded
@@ -90,6 +91,8 @@ def simulate(
         states = Adaptive(switching, law, watches, found).solve(q, qd, samples, method, rtol, atol)
     else:
         advance = Variational(robot, switching, law) if method == "variational" else FixedStep(robot, switching, law, method)
+        if dynamics.constraints is not None:
+            advance = PastDeadCentres(advance, switching, law, q)
         grid = time_grid(times, step, law.period)
         states = march(guarded(robot, advance), q, qd, grid, np.isin(grid, samples), watches, found)
     times = samples

@@ -1,0 +1,282 @@
+"""Loops that pass a dead centre: where constraints lose rank for a moment, and branches of motions meet.
+
+At a change point of a linkage two branches cross. Each is smooth, and so is the motion along it, but the constraints alone do not say
+any more which is which: an error in a position counts by one over the smallest singular value sigma of the constraints. So close to
+such a point
+
+- steps are short against the way to it, and every stage is put back onto the constraints;
+- from `ZONE` on, the motion goes straight across by its own series in time, velocity, acceleration and jerk, to where sigma is as large
+  again: its momentum decides the branch. It must land there on the constraints, with its velocity, else branches do not cross, and
+  the motion goes on in short steps, as through a near miss;
+- where sigma vanishes and nothing leads across, as for a motion that comes to rest there, an error says where and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from qddot.constraints.factored import T, cholesky
+from qddot.errors import ConvergenceError, SingularityError
+from qddot.simulate.dynamics import Dynamics
+from qddot.simulate.fixed_step import State, Step
+from qddot.simulate.modes import Switching
+from qddot.simulate.torque import Torque
+
+NEAR, TURN = 0.1, 3.0
+"""sigma below which fixed steps are looked at; or below this many times what a joint turns in one."""
+
+ENTER, LEAVE = 0.02, 0.03
+"""sigma at which an adaptive method hands over, and is handed back to."""
+
+ZONE, LOST = 1e-3, 1e-6
+"""sigma from which a motion goes straight across, and below which it is lost."""
+
+PART, COARSE = 0.1, 0.25
+"""Of the way to a dead centre: a step near one, and a fixed step that is left as it is."""
+
+STRAIGHT = 1e-10
+"""m or rad: how well the series must land on the constraints. Branches that miss each other by d leave about d^2."""
+
+RANK = 1e-9
+"""sigma of rows that always follow from others."""
+
+MOST = 20_000
+"""Steps within one."""
+
+Accelerate = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+
+
+class Regularity:
+    """How far constraints are from losing rank, in motions of a robot.
+
+    sigma is the smallest singular value of `L^-1 A^T`, `M = L L^T`, that is not zero all the time, with columns in units of the
+    longest they have been.
+
+    Args:
+        q: the first states (..., nq).
+
+    Raises:
+        SingularityError: the constraints have lost rank there.
+    """
+
+    def __init__(self, dynamics: Dynamics, q: np.ndarray) -> None:
+        assert dynamics.constraints is not None
+        self.dynamics, self.constraints = dynamics, dynamics.constraints
+        X = self.columns(q)
+        self.size = np.linalg.norm(X, axis=-2)
+        self.rank = (self.values(X, self.size) > RANK).sum(-1)
+        if (self.rank < X.shape[-1]).any():
+            self.refuse_dead_centre(q)
+
+    def columns(self, q: np.ndarray, motion: tuple = ()) -> np.ndarray:
+        """L^-1 A^T (..., nv, k)."""
+        dynamics = self.dynamics.at(motion)
+        M, (A,) = dynamics.evaluate("mass_matrix", q=q), self.constraints.values(("A",), q)
+        return np.linalg.solve(cholesky(M, dynamics.robot.name), T(A))
+
+    @staticmethod
+    def scaled(X: np.ndarray, size: np.ndarray) -> np.ndarray:
+        return X / np.where(size > 0, size, 1.0)[..., None, :]
+
+    def values(self, X: np.ndarray, size: np.ndarray) -> np.ndarray:
+        return np.linalg.svd(self.scaled(X, size), compute_uv=False)
+
+    def sigma(self, X: np.ndarray, motion: tuple = ()) -> np.ndarray:
+        """(...)."""
+        s, rank = self.values(X, self.size[motion]), self.rank[motion]
+        found = np.take_along_axis(s, np.maximum(np.asarray(rank)[..., None] - 1, 0), -1)[..., 0]
+        return np.where(rank > 0, found, 1.0)
+
+    def at(self, q: np.ndarray, motion: tuple = ()) -> float:
+        return float(self.sigma(self.columns(q, motion), motion))
+
+    def rates(self, q: np.ndarray, qd: np.ndarray, motion: tuple = ()) -> tuple[float, float]:
+        """How fast sigma changes, and how fast the columns do, 1/s."""
+        h = 1e-7 / (np.abs(qd).max() or 1.0)
+        before, after = (self.columns(self.dynamics.robot.integrate(q, x * qd), motion) for x in (-h, h))
+        growth = self.sigma(after, motion) - self.sigma(before, motion)
+        return float(growth) / (2 * h), float(np.linalg.norm(self.scaled(after - before, self.size[motion]))) / (2 * h)
+
+    def risky(self, q: np.ndarray, qd: np.ndarray, h: float) -> np.ndarray:
+        """(...) where constraints may lose rank within a step, or nearly: the columns change by much of sigma."""
+        ahead = self.dynamics.robot.integrate(q, h * qd)
+        if self.constraints.is_compiled and (self.rank == self.size.shape[-1]).all():  # the same without a decomposition
+            reach = []
+            for x in (q, ahead):
+                pivots, squares = self.constraints.regularity(x)
+                self.size = np.maximum(self.size, np.sqrt(squares))
+                reach.append((pivots / np.where(self.size > 0, self.size, 1.0) ** 2).min(-1, initial=1.0))
+            if (np.minimum(*reach) > np.maximum(NEAR, TURN * h * np.abs(qd).max(-1)) ** 2).all():
+                return np.zeros(q.shape[:-1], bool)
+        X, X1 = self.columns(q), self.columns(ahead)
+        self.size = np.maximum(self.size, np.linalg.norm(X, axis=-2))
+        change = np.linalg.norm(self.scaled(X1 - X, self.size), axis=(-2, -1))
+        return np.minimum(self.sigma(X), self.sigma(X1)) < np.maximum(change / COARSE, ZONE)
+
+    def refuse_dead_centre(self, q: np.ndarray) -> None:
+        """Beside a first state that is no dead centre, the rank is the same."""
+        rng = np.random.default_rng(0)
+        for _ in range(2):
+            try:
+                beside = self.constraints.project(self.dynamics.robot.integrate(q, 1e-3 * rng.normal(size=self.dynamics.robot.nv)), 1e-12)
+            except ConvergenceError:
+                continue
+            more = (self.values(self.columns(beside), self.size) > RANK).sum(-1) > self.rank
+            if more.any():
+                motion = tuple(int(i) for i in np.argwhere(more)[0])
+                raise SingularityError(
+                    f"the constraints lose rank in the first state{f' of motion {list(motion)}' if motion else ''}, q = "
+                    f"{np.round(q[motion], 6).tolist()}: branches of the motion meet there, a dead centre. Start beside it, on one."
+                )
+
+
+class Series(NamedTuple):
+    """A motion from one state on, by its derivatives, up to the time `until`."""
+
+    t: float
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    jerk: np.ndarray
+    until: float
+
+    def at(self, robot, t: float) -> State:
+        x = t - self.t
+        way = x * self.qd + x**2 / 2 * self.qdd + x**3 / 6 * self.jerk
+        return robot.integrate(self.q, way), self.qd + x * self.qdd + x**2 / 2 * self.jerk
+
+
+class Passage:
+    """Takes single motions past dead centres; what is in the midst of one is remembered."""
+
+    def __init__(self, regularity: Regularity) -> None:
+        self.regularity, self.robot = regularity, regularity.dynamics.robot
+        self.across: dict[tuple, Series] = {}  # by motion and time
+
+    def go(
+        self, t: float, q: np.ndarray, qd: np.ndarray, end: float, accelerate: Accelerate, motion: tuple = (), leave: float = np.inf
+    ) -> tuple[float, np.ndarray, np.ndarray]:
+        """t, q and qd at `end`, or as soon as sigma has grown to `leave`.
+
+        Raises:
+            SingularityError: nothing leads across.
+        """
+        dynamics, regular = self.regularity.dynamics.at(motion), self.regularity
+        series = self.across.get((motion, t))
+        if series is not None and not np.array_equal(series.at(self.robot, t)[0], q):
+            series = None  # another motion
+        for _ in range(MOST):
+            if series is not None:
+                if series.until > end:
+                    self.across[motion, end] = series
+                    return end, *series.at(self.robot, end)
+                t, (q, qd), series = series.until, dynamics.settle(*series.at(self.robot, series.until)), None
+            left, sigma, (rate, turn) = end - t, regular.at(q, motion), regular.rates(q, qd, motion)
+            if left <= 0 or (sigma > leave and rate > 0):
+                return t, q, qd
+            longest = PART * sigma / turn if turn else np.inf
+            if sigma < ZONE and rate < 0:
+                series = self.straight(t, q, qd, sigma, -rate, longest, accelerate, motion)
+                if series is not None:
+                    continue
+            if sigma < LOST:
+                break
+            h = left if left <= longest else longest
+            q, qd = dynamics.settle(*self.step(t, q, qd, h, accelerate, dynamics))
+            t = end if h == left else t + h
+        rank = int(np.broadcast_to(regular.rank, regular.size.shape[:-1])[motion])
+        raise SingularityError(
+            f"at t = {t:.6g} s the loop comes to a dead centre, q = {np.round(q, 6).tolist()}, where only {rank - 1} of {rank} rows of the "
+            f"constraints are independent; the speed there, {np.abs(qd).max():.3g}, does not decide on which branch it goes on. "
+            "Give it more speed, or keep it off by stops"
+        )
+
+    def straight(
+        self, t: float, q: np.ndarray, qd: np.ndarray, sigma: float, rate: float, back: float, accelerate: Accelerate, motion: tuple
+    ) -> Series | None:
+        """The motion across a dead centre, if its series leads to the constraints on the other side."""
+        dynamics, regular = self.regularity.dynamics.at(motion), self.regularity
+        qdd = accelerate(t, q, qd)
+        before = dynamics.settle(*self.step(t, q, qd, -back, accelerate, dynamics))
+        series = Series(t, q, qd, qdd, (qdd - accelerate(t - back, *before)) / back, t + 2 * sigma / rate)
+        there, speed = series.at(self.robot, series.until)
+        gap = self.regularity.constraints.holonomic().values(("h",), there)[0]
+        if not np.abs(gap).max(initial=0) <= STRAIGHT:
+            return None
+        try:
+            landed, kept = dynamics.settle(there, speed)
+        except (ConvergenceError, SingularityError, FloatingPointError):
+            return None
+        is_smooth = np.abs(kept - speed).max() <= 1e-5 * np.abs(speed).max()
+        return series if is_smooth and 0.3 * sigma < regular.at(landed, motion) < 3 * sigma else None
+
+    def step(self, t: float, q: np.ndarray, qd: np.ndarray, h: float, accelerate: Accelerate, dynamics: Dynamics) -> State:
+        """Four stages, each of them on the constraints: off them errors would count by 1 / sigma."""
+        rate, unit = self.robot.configuration_rate, self.robot.normalized
+
+        def slope(t: float, q: np.ndarray, qd: np.ndarray) -> State:
+            q, qd = dynamics.settle(unit(q), qd)
+            return rate(q, qd), accelerate(t, q, qd)
+
+        a1, b1 = slope(t, q, qd)
+        a2, b2 = slope(t + h / 2, q + a1 * (h / 2), qd + b1 * (h / 2))
+        a3, b3 = slope(t + h / 2, q + a2 * (h / 2), qd + b2 * (h / 2))
+        a4, b4 = slope(t + h, q + a3 * h, qd + b3 * h)
+        return unit(q + (a1 + 2 * (a2 + a3) + a4) * (h / 6)), qd + (b1 + 2 * (b2 + b3) + b4) * (h / 6)
+
+
+class PastDeadCentres:
+    """Fixed steps of any method, but for those in which constraints may lose rank.
+
+    Args:
+        step: the method's.
+        q: the first states.
+    """
+
+    def __init__(self, step: Step, switching: Switching, torque: Torque, q: np.ndarray) -> None:
+        self.step, self.switching, self.torque = step, switching, torque
+        self.regularity = Regularity(switching.dynamics, q)
+        self.passage = Passage(self.regularity)
+
+    def __call__(self, t: float, q: np.ndarray, qd: np.ndarray, h: float) -> State:
+        risky = self.regularity.risky(q, qd, h)
+        if not risky.any():
+            return self.step(t, q, qd, h)
+        self.torque.begin(t, q, qd)
+        end = q.copy(), qd.copy()
+        if not risky.all():  # the others, which are what they would be alone
+            safe = tuple(int(i) for i in np.argwhere(~risky)[0])
+            end = self.step(t, *(np.where(risky[..., None], x[safe], x) for x in (q, qd)), h)
+        for motion in motions(risky):
+            _, *state = self.passage.go(t, q[motion], qd[motion], t + h, self.accelerate(q.shape[:-1], motion), motion)
+            end[0][motion], end[1][motion] = state
+        return end
+
+    def accelerate(self, batch: tuple[int, ...], motion: tuple) -> Accelerate:
+        """Of one motion, with the forces of the whole batch where these cannot be told apart."""
+        whole = bool(batch) and (not self.torque.is_held or bool(self.switching.dynamics.forces))
+        switching = self.switching if whole else self.switching.at(motion)
+
+        def f(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+            if whole:
+                q, qd = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, qd))
+            tau = self.torque(t, q, qd)
+            tau = np.broadcast_to(tau, (*batch, tau.shape[-1]))
+            return accelerations(switching, t, q, qd, tau if whole else tau[motion])[motion if whole else ()]
+
+        return f
+
+
+def accelerations(switching: Switching, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """qdd in the mode that the state has."""
+    if not switching:
+        return switching.dynamics.accelerate(t, q, qd, tau)
+    return switching.accelerate(t, q, qd, tau, switching.decide(t, q, qd, tau))[0]
+
+
+def motions(mask: np.ndarray) -> Iterator[tuple]:
+    for index in np.argwhere(mask):
+        yield tuple(int(i) for i in index)
