@@ -641,6 +641,37 @@ class Robot:
         """
         return Enforced(self._evaluate, constraints).project(q, tolerance)
 
+    def assemblies(
+        self, q: ArrayLike, constraints: Any = None, *, hold: Sequence[str] = (), starts: int = 60, seed: int = 0
+    ) -> np.ndarray:
+        """All configurations (solutions, nq) found that satisfy the constraints while the joints `hold` stay at q; nearest first.
+
+        An arm that reaches a point with its elbow up or down, a linkage that closes in two ways: `assemblies(q)[1]` is the other
+        one. Joint limits are not looked at, but random starts are within them.
+
+        Args:
+            q: one configuration (nq,), which need not satisfy the constraints.
+            hold: names of joints.
+            starts: random places from which solutions are sought.
+
+        Raises:
+            ConvergenceError: there is none.
+            InputError: the constraints leave motions open, which must be held.
+        """
+        from qddot.constraints.assemblies import assemblies
+
+        return assemblies(Enforced(self._evaluate, constraints), q, hold, starts, seed, self.limits.lower, self.limits.upper)
+
+    def assembly_mode(self, q: ArrayLike, constraints: Any = None, *, hold: Sequence[str] = ()) -> np.ndarray:
+        """Which branch q is on (...): 1 or -1, the sign of det A in the columns of joints not held; 0 where branches meet.
+
+        Raises:
+            InputError: there are not as many rows of constraints as free columns.
+        """
+        from qddot.constraints.assemblies import assembly_mode
+
+        return assembly_mode(Enforced(self._evaluate, constraints), q, hold)
+
     def project_velocity(self, q: ArrayLike, qd: ArrayLike, constraints: Any = None) -> np.ndarray:
         """The velocity (..., nv) nearest to qd, by kinetic energy, with `A qd = 0`: what an inelastic impact leaves of it."""
         qd = self._evaluate.prepared("qd", qd, (self.nv,))

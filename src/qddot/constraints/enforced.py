@@ -143,8 +143,17 @@ class Enforced:
                 *state, row = first(np.abs(values) > tolerance)
                 raise InputError(
                     f"row {row} of {name} is {values[(*state, row)]:.3g}{named(tuple(state))}, beyond the tolerance {tolerance:g}: "
-                    f"the state violates the constraints; see robot.{fix}"
+                    f"the state violates the constraints, {self.owner(row, q, name == 'h')}; see robot.{fix}"
                 )
+
+    def owner(self, row: int, q: ArrayLike, holonomic: bool) -> Constraint:
+        """The constraint to which a row of h, or of A, belongs."""
+        for c in self.constraints:
+            if c.holonomic or not holonomic:
+                row -= Enforced(self.evaluate, c).values(("A",), q)[0].shape[-2]
+                if row < 0:
+                    return c
+        raise AssertionError("no such row")
 
     def projections(self, q: ArrayLike) -> Projections:
         """P = I - A^T (A M^-1 A^T)^-1 A M^-1 and P_qdd = M^-1 P M = P^T."""

@@ -26,6 +26,9 @@ LOOK = 0.01
 """s: longest step while something is held and forces depend on time. At rest the solver sees no reason for shorter ones, and would
 step over a force that comes and goes."""
 
+AHEAD = 0.5
+"""Of the way to where constraints might lose rank: what a solver is sent for at once."""
+
 Function = Callable[[float, np.ndarray], float]
 
 
@@ -85,6 +88,9 @@ class Adaptive:
                     return
                 modes, is_close = self.switching.decide(t, q, qd, self.tau(t, q, qd)), passage.regularity.at(q) < LEAVE
                 continue
+            if centres is not None:
+                _, turn = centres.rates(q, qd)
+                end = min(end, t + AHEAD * centres.at(q) / turn) if turn else end  # so that no step leaps over a dead centre
             ahead = int(np.searchsorted(times, end, side="right"))
             at = np.append(times[n:ahead], [] if ahead > n and times[ahead - 1] == end else [end])
             changes, y0 = self.changes(modes), np.concatenate([q, qd])

@@ -1,13 +1,13 @@
 """Loops that pass a dead centre: where constraints lose rank for a moment, and branches of motions meet.
 
-At a change point of a linkage two branches cross. Each is smooth, and so is the motion along it, but the constraints alone do not say
-any more which is which: an error in a position counts by one over the smallest singular value sigma of the constraints. So close to
-such a point
+At a change point of a linkage two branches cross. Each is smooth, and so is the motion along it, but the constraints alone do not
+say any more which is which: an error in a position counts by one over the smallest singular value sigma of the constraints. So
+close to such a point
 
 - steps are short against the way to it, and every stage is put back onto the constraints;
-- from `ZONE` on, the motion goes straight across by its own series in time, velocity, acceleration and jerk, to where sigma is as large
-  again: its momentum decides the branch. It must land there on the constraints, with its velocity, else branches do not cross, and
-  the motion goes on in short steps, as through a near miss;
+- from `ZONE` on, the motion goes straight across by its own series in time, velocity, acceleration and jerk, to where sigma is as
+  large again: its momentum decides the branch. It must land there on the constraints, with its velocity, else branches do not
+  cross, and the motion goes on in short steps, as through a near miss;
 - where sigma vanishes and nothing leads across, as for a motion that comes to rest there, an error says where and why.
 """
 
@@ -39,6 +39,9 @@ PART, COARSE = 0.1, 0.25
 
 STRAIGHT = 1e-10
 """m or rad: how well the series must land on the constraints. Branches that miss each other by d leave about d^2."""
+
+SLOW = 0.2
+"""Part of its speed that a motion may gain or lose on the way across: else it may as well come to rest, or turn back."""
 
 RANK = 1e-9
 """sigma of rows that always follow from others."""
@@ -103,25 +106,26 @@ class Regularity:
     def risky(self, q: np.ndarray, qd: np.ndarray, h: float) -> np.ndarray:
         """(...) where constraints may lose rank within a step, or nearly: the columns change by much of sigma."""
         ahead = self.dynamics.robot.integrate(q, h * qd)
+        maybe = np.ones(q.shape[:-1], bool)
         if self.constraints.is_compiled and (self.rank == self.size.shape[-1]).all():  # the same without a decomposition
-            reach = []
-            for x in (q, ahead):
-                pivots, squares = self.constraints.regularity(x)
-                self.size = np.maximum(self.size, np.sqrt(squares))
-                reach.append((pivots / np.where(self.size > 0, self.size, 1.0) ** 2).min(-1, initial=1.0))
-            if (np.minimum(*reach) > np.maximum(NEAR, TURN * h * np.abs(qd).max(-1)) ** 2).all():
-                return np.zeros(q.shape[:-1], bool)
+            found = [self.constraints.regularity(x) for x in (q, ahead)]
+            self.size = np.maximum.reduce([self.size, *(np.sqrt(squares) for _, squares in found)])
+            parts = [(pivots / np.where(self.size > 0, self.size, 1.0) ** 2).min(-1, initial=1.0) for pivots, _ in found]
+            maybe = np.minimum(*parts) <= np.maximum(NEAR, TURN * h * np.abs(qd).max(-1)) ** 2
+            if not maybe.any():
+                return maybe
         X, X1 = self.columns(q), self.columns(ahead)
-        self.size = np.maximum(self.size, np.linalg.norm(X, axis=-2))
         change = np.linalg.norm(self.scaled(X1 - X, self.size), axis=(-2, -1))
-        return np.minimum(self.sigma(X), self.sigma(X1)) < np.maximum(change / COARSE, ZONE)
+        return maybe & (np.minimum(self.sigma(X), self.sigma(X1)) < np.maximum(change / COARSE, ZONE))
 
     def refuse_dead_centre(self, q: np.ndarray) -> None:
         """Beside a first state that is no dead centre, the rank is the same."""
         rng = np.random.default_rng(0)
         for _ in range(2):
             try:
-                beside = self.constraints.project(self.dynamics.robot.integrate(q, 1e-3 * rng.normal(size=self.dynamics.robot.nv)), 1e-12)
+                beside = self.constraints.project(
+                    self.dynamics.robot.integrate(q, 1e-3 * rng.normal(size=self.dynamics.robot.nv)), 1e-12
+                )
             except ConvergenceError:
                 continue
             more = (self.values(self.columns(beside), self.size) > RANK).sum(-1) > self.rank
@@ -189,9 +193,9 @@ class Passage:
             t = end if h == left else t + h
         rank = int(np.broadcast_to(regular.rank, regular.size.shape[:-1])[motion])
         raise SingularityError(
-            f"at t = {t:.6g} s the loop comes to a dead centre, q = {np.round(q, 6).tolist()}, where only {rank - 1} of {rank} rows of the "
-            f"constraints are independent; the speed there, {np.abs(qd).max():.3g}, does not decide on which branch it goes on. "
-            "Give it more speed, or keep it off by stops"
+            f"at t = {t:.6g} s the loop comes to a dead centre, q = {np.round(q, 6).tolist()}, where only {rank - 1} of {rank} "
+            f"rows of the constraints are independent; the speed there, {np.abs(qd).max():.3g}, does not decide on which branch it "
+            "goes on. Give it more speed, or keep it off by stops"
         )
 
     def straight(
@@ -202,6 +206,8 @@ class Passage:
         qdd = accelerate(t, q, qd)
         before = dynamics.settle(*self.step(t, q, qd, -back, accelerate, dynamics))
         series = Series(t, q, qd, qdd, (qdd - accelerate(t - back, *before)) / back, t + 2 * sigma / rate)
+        if np.abs(qdd).max() * (series.until - t) > SLOW * np.abs(qd).max():
+            return None
         there, speed = series.at(self.robot, series.until)
         gap = self.regularity.constraints.holonomic().values(("h",), there)[0]
         if not np.abs(gap).max(initial=0) <= STRAIGHT:
@@ -249,7 +255,8 @@ class PastDeadCentres:
         end = q.copy(), qd.copy()
         if not risky.all():  # the others, which are what they would be alone
             safe = tuple(int(i) for i in np.argwhere(~risky)[0])
-            end = self.step(t, *(np.where(risky[..., None], x[safe], x) for x in (q, qd)), h)
+            stand_in = [np.where(risky[..., None], x[safe], x) for x in (q, qd)]
+            end = self.step(t, stand_in[0], stand_in[1], h)
         for motion in motions(risky):
             _, *state = self.passage.go(t, q[motion], qd[motion], t + h, self.accelerate(q.shape[:-1], motion), motion)
             end[0][motion], end[1][motion] = state

@@ -49,6 +49,13 @@ class Torque:
         """When the joint forces jump next, s."""
         return self.law.next_jump(t) if hasattr(self.law, "next_jump") else np.inf  # type: ignore[attr-defined]
 
+    def jumps(self, start: float, end: float) -> np.ndarray | None:
+        """Times between which the joint forces are held; None where they follow time or state."""
+        if isinstance(self.law, Sampled):
+            first, last = self.law.sample_at(start) + 1, math.ceil(end / self.law.period)
+            return np.arange(first, last) * self.law.period
+        return self.times[(self.times > start) & (self.times < end)] if isinstance(self.law, Table) else None
+
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         tau = as_real(self.law(t, read_only(q), read_only(qd)), f"torque at t = {t:g} s")
         if tau.shape[-1:] != (self.nv,) or not np.isfinite(tau).all():

@@ -43,6 +43,7 @@ class Trajectory:
     tau: np.ndarray
     events: tuple[Event, ...]
     _switching: Switching = field(repr=False)
+    _jumps: np.ndarray | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.t)
@@ -115,15 +116,50 @@ class Trajectory:
         return ((self.tau - left) * self.qd).sum(-1)
 
     @cached_property
-    def energy_residual(self) -> np.ndarray:
-        """(samples, ...) J: energy less what it was at first and what the three powers brought since, by Simpson's rule.
+    def work(self) -> np.ndarray:
+        """(samples, ...) J: what the joint forces have put in since the first sample.
 
-        What is left is the error of the integration and of the rule, and the energy that impacts on stops took.
+        Of forces that are held, by a table or a sampled controller, it is the sum of `tau . dq`; of others the integral of `power`
+        by Simpson's rule.
+
+        Raises:
+            InputError: forces that are held jump between two samples.
         """
-        from scipy.integrate import cumulative_simpson
+        if self._jumps is None:
+            return self._integral(self.power)
+        inside = self._jumps[(self._jumps > self.t[0]) & (self._jumps < self.t[-1])]
+        near = np.abs(self.t[np.clip(np.searchsorted(self.t, inside)[:, None] + [-1, 0], 0, len(self) - 1)] - inside[:, None]).min(
+            -1
+        )
+        if (near > 1e-9 * max(abs(self.t[-1]), 1e-9)).any():
+            raise InputError(
+                f"the joint forces jump at t = {inside[near.argmax()]:g} s, between two samples: keep all of them (every=1), at "
+                "times that hold those of the jumps"
+            )
+        way = self.robot.difference(self.q[:-1], self.q[1:])
+        return np.concatenate([np.zeros((1, *self.q.shape[1:-1])), np.cumsum((self.tau[:-1] * way).sum(-1), axis=0)])
 
-        net = self.power + self.external_power - self.friction_loss
-        return self.energy - self.energy[0] - cumulative_simpson(net, x=self.t, axis=0, initial=0)
+    @cached_property
+    def energy_residual(self) -> np.ndarray:
+        """(samples, ...) J: energy less what it was at first and what joint forces and external forces put in since, plus friction.
+
+        What is left is the error of the integration and of Simpson's rule, and the energy that impacts on stops took.
+        """
+        return self.energy - self.energy[0] - self.work - self._integral(self.external_power - self.friction_loss)
+
+    def _integral(self, power: np.ndarray) -> np.ndarray:
+        """Since the first sample, by Simpson's rule from jump to jump: in between, a power has no kinks."""
+        from scipy.integrate import cumulative_simpson, cumulative_trapezoid
+
+        jumps = np.zeros(0) if self._jumps is None else self._jumps
+        passed = np.searchsorted(jumps - 1e-9 * max(abs(self.t[-1]), 1e-9), self.t, side="right")
+        total, ends, start = np.zeros(power.shape), [*np.flatnonzero(np.diff(passed) > 0) + 1, len(self) - 1], 0
+        for end in dict.fromkeys(ends):
+            piece = slice(start, end + 1)
+            rule = cumulative_simpson if end - start > 1 else cumulative_trapezoid
+            total[piece] = total[start] + rule(power[piece], x=self.t[piece], axis=0, initial=0)
+            start = end
+        return total
 
     # out ------------------------------------------------------------------------------------------------------------------
 
@@ -134,7 +170,7 @@ class Trajectory:
             first = slice(first, first + 1 or None)
         at = (first, *rest)
         q, qd, tau = (x[at] for x in (self.q, self.qd, self.tau))
-        return Trajectory(self.robot, self.t[first], q, qd, tau, self.events, self._switching.at(tuple(rest)))
+        return Trajectory(self.robot, self.t[first], q, qd, tau, self.events, self._switching.at(tuple(rest)), self._jumps)
 
     def columns(self) -> dict[str, np.ndarray]:
         """One column (samples,) a signal: `t`, `q1`, ..., `qd1`, ..., `qdd1`, ..., `tau1`, ..., `lam1`, ... and the energies."""

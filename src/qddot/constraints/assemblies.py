@@ -1,0 +1,110 @@
+"""The branches of a position problem: every way in which constraints can hold while some joints stay where they are.
+
+A 2R arm reaches a point with its elbow up or down; a four-bar closes in two ways at each crank angle. The branches are told apart
+by the sign of the determinant of A in the columns that are free, which changes at dead centres only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qddot.constraints.enforced import LONGEST, Enforced
+from qddot.constraints.factored import times
+from qddot.errors import ConvergenceError, InputError, unknown_name
+from qddot.model import configuration
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+ROUNDS = 60
+SAME = 1e-6  # rad or m: solutions closer than this are one
+SINGULAR = 1e-9  # of the largest singular value
+
+
+def assemblies(
+    enforced: Enforced, q: ArrayLike, hold: Sequence[str], starts: int, seed: int, lower: np.ndarray, upper: np.ndarray
+) -> np.ndarray:
+    """Configurations (solutions, nq), the nearest to q first: by Newton's method from q and from random places.
+
+    Raises:
+        ConvergenceError: none was found.
+        InputError: more motions stay open than the constraints fix, so there is no end of solutions.
+    """
+    enforced, mechanism = enforced.holonomic(), enforced.evaluate.model.mechanism
+    q = enforced.evaluate.prepared("q", q, (mechanism.nq,))
+    if q.ndim != 1:
+        raise InputError(f"q has shape {q.shape}: assemblies are those of one configuration ({mechanism.nq},)")
+    free, rng = free_columns(enforced, hold), np.random.default_rng(seed)
+    trials = np.stack([q, *(configuration.random_configuration(mechanism, rng, lower, upper) for _ in range(starts))])
+    for c in mechanism.coordinates:
+        if not free[c.v.start]:
+            trials[:, c.q.start : c.q.stop] = q[c.q.start : c.q.stop]
+    for _ in range(ROUNDS):
+        h, A = enforced.values(("h", "A"), trials)
+        step = -times(np.linalg.pinv(np.where(free, A, 0.0), rcond=SINGULAR), h)
+        size = np.abs(step).max(-1, keepdims=True, initial=0)
+        trials = configuration.integrate(mechanism, trials, step * np.minimum(1, LONGEST / np.maximum(size, LONGEST)))
+    closed = np.abs(enforced.values(("h",), trials)[0]).max(-1, initial=0) < 1e-10
+    found: list[np.ndarray] = []
+    for x in (wound_back(enforced, q, x) for x in trials[closed]):
+        if all(np.abs(configuration.difference(mechanism, other, x)).max() > SAME for other in found):
+            found.append(x)
+    if not found:
+        raise ConvergenceError(
+            f"no configuration found that satisfies the constraints while {', '.join(hold) or 'nothing'} is held"
+        )
+    solutions = np.stack(found)
+    refuse_open_motions(enforced, solutions, free)
+    return solutions[np.argsort(np.linalg.norm(configuration.difference(mechanism, q, solutions), axis=-1), kind="stable")]
+
+
+def assembly_mode(enforced: Enforced, q: ArrayLike, hold: Sequence[str]) -> np.ndarray:
+    """1 or -1 (...), the sign of det A in the free columns; 0 in a dead centre, where branches meet."""
+    A = enforced.holonomic().values(("A",), q)[0][..., free_columns(enforced, hold)]
+    A = A[..., np.abs(A).max((-1, *range(A.ndim - 2)), initial=0) > 0, :]  # without rows of zeros, as across a plane
+    if A.shape[-1] != A.shape[-2]:
+        raise InputError(
+            f"{A.shape[-2]} rows of constraints and {A.shape[-1]} free columns: a branch has a sign where they are as many. Hold "
+            "other joints, or leave rows out that follow from others"
+        )
+    scaled = A / np.linalg.norm(A, axis=-1, keepdims=True)
+    sign, _ = np.linalg.slogdet(scaled)
+    return np.where(np.linalg.svd(scaled, compute_uv=False).min(-1) > SAME, sign, 0).astype(int)
+
+
+def free_columns(enforced: Enforced, hold: Sequence[str]) -> np.ndarray:
+    """(nv,) true but for the joints held."""
+    if isinstance(hold, str):
+        hold = (hold,)
+    coordinates = {c.name: c for c in enforced.evaluate.model.mechanism.coordinates}
+    free = np.ones(enforced.evaluate.model.mechanism.nv, bool)
+    for name in hold:
+        if name not in coordinates:
+            raise unknown_name("joint", name, coordinates)
+        free[list(coordinates[name].v)] = False
+    return free
+
+
+def wound_back(enforced: Enforced, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """x with its hinges in the turn in which q is, as far as constraints do not count the turns."""
+    back = x.copy()
+    for c in enforced.evaluate.model.mechanism.coordinates:
+        if c.kind in ("revolute", "continuous"):
+            i = c.q.start
+            middle = 2 * np.pi * np.round(q[i] / (2 * np.pi))
+            back[i] = middle + (x[i] - middle + np.pi) % (2 * np.pi) - np.pi
+    return back if np.abs(enforced.values(("h",), back)[0]).max(initial=0) < 1e-9 else x
+
+
+def refuse_open_motions(enforced: Enforced, q: np.ndarray, free: np.ndarray) -> None:
+    A = enforced.values(("A",), q)[0][..., free]
+    s = np.linalg.svd(A, compute_uv=False)
+    rank = int((s > 1e-6 * s.max(initial=1)).sum(-1).max(initial=0))
+    if rank < free.sum():
+        raise InputError(
+            f"the constraints fix {rank} of {int(free.sum())} free motions, so there is no end of configurations: hold "
+            f"{int(free.sum()) - rank} more of the joints by name, hold=[...]"
+        )
