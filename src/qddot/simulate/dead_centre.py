@@ -46,8 +46,8 @@ SLOW = 0.2
 RANK = 1e-9
 """sigma of rows that always follow from others."""
 
-MOST = 20_000
-"""Steps within one."""
+MOST, WILD = 3_000, 50.0
+"""Short steps within one, and by how much columns may change in it: beyond, the motion has run away."""
 
 Accelerate = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
@@ -167,6 +167,7 @@ class Passage:
 
         Raises:
             SingularityError: nothing leads across.
+            FloatingPointError: the motion has run away.
         """
         dynamics, regular = self.regularity.dynamics.at(motion), self.regularity
         series = self.across.get((motion, t))
@@ -181,6 +182,8 @@ class Passage:
             left, sigma, (rate, turn) = end - t, regular.at(q, motion), regular.rates(q, qd, motion)
             if left <= 0 or (sigma > leave and rate > 0):
                 return t, q, qd
+            if turn * left > WILD:
+                raise FloatingPointError
             longest = PART * sigma / turn if turn else np.inf
             if sigma < ZONE and rate < 0:
                 series = self.straight(t, q, qd, sigma, -rate, longest, accelerate, motion)
@@ -191,6 +194,8 @@ class Passage:
             h = left if left <= longest else longest
             q, qd = dynamics.settle(*self.step(t, q, qd, h, accelerate, dynamics))
             t = end if h == left else t + h
+        else:
+            raise FloatingPointError
         rank = int(np.broadcast_to(regular.rank, regular.size.shape[:-1])[motion])
         raise SingularityError(
             f"at t = {t:.6g} s the loop comes to a dead centre, q = {np.round(q, 6).tolist()}, where only {rank - 1} of {rank} "
