@@ -60,6 +60,7 @@ def everything() -> Model:
         joints,
         [Frame("tool", "link6", B, place(9))],
         (0.1, 0.2, -9.7),
+        end="tool",
         constraints=[
             Connect("pin", "link1", "link5", Vec(0.1, 0, 0), Vec(0, 0.1, 0), False, place(10), "xy"),
             Weld("weld", "link1", "link5", A, B, False, place(11)),
@@ -105,6 +106,10 @@ COPIES = {  # what makes a copy, and what it may change
         ("/transmissions/1",),
     ),
     "with_constraints": (lambda r: r.model.with_constraints(()), ("/constraints",)),
+    "with_payload": (lambda r: r.with_payload(0.5, (0, 0, 0.1), frame="link6"), ("/links/link6/inertia",)),
+    "with_tool": (lambda r: r.with_tool(np.eye(4), name="gripper"), ("/frames/gripper", "/end")),
+    "subtree": (lambda r: r.subtree("link0"), ()),
+    "chain": (lambda r: r.chain("link0", "tool"), ()),
     "with_floating_base": (lambda r: r.with_floating_base(), ("/links/world", "/joints/floating_base")),
     "with_locked": (lambda r: r.with_locked({"joint6": 0.3}), ("/joints/joint6",)),
     "as_read": (lambda r: as_read(r.model), ("/joints/joint2/origin", "/frames/tool/pose")),
@@ -130,7 +135,12 @@ def test_a_copy_keeps_what_it_is_not_about(name):
 
 
 def test_every_way_to_a_copy_is_tried():
-    ways = {name for cls in (Model, Robot) for name in vars(cls) if name.startswith("with_") or name in ("copy", "map", "subs")}
+    ways = {
+        name
+        for cls in (Model, Robot)
+        for name in vars(cls)
+        if name.startswith("with_") or name in ("copy", "map", "subs", "subtree", "chain")
+    }
     assert ways <= COPIES.keys()
 
 
@@ -140,7 +150,8 @@ def test_every_field_has_a_value_that_could_be_lost():
     for name, parameter in inspect.signature(Model).parameters.items():
         if name not in ("strict", "doubtful", "name"):
             default = parameter.default
-            assert getattr(model, name) != (tuple(default) if default is not inspect.Parameter.empty else ()), name
+            usual = () if default is inspect.Parameter.empty else default if default is None else tuple(default)
+            assert getattr(model, name) != usual, name
 
     def visit(thing: object) -> None:
         if is_dataclass(thing):

@@ -19,6 +19,7 @@ from qddot.errors import InputError, unknown_name
 from qddot.model import configuration
 from qddot.model.drive import Drive
 from qddot.model.field import Floats
+from qddot.model.inertia import Inertia
 from qddot.model.model import Model
 from qddot.model.overflow import overflow
 from qddot.model.transmission import Transmission, transmission_rows
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from qddot.identify.fit import Fit
     from qddot.identify.regression.parameter_set import Columns
     from qddot.identify.regression.record import Recorded
+    from qddot.model.diagram import Diagram
     from qddot.simulate.trajectory import Trajectory
     from qddot.symbolic.derivation.steps import Derivation
     from qddot.symbolic.equations import Equations
@@ -299,6 +301,91 @@ class Robot:
         from qddot.algorithms.locked import locked
 
         return Robot(locked(self.model, positions))
+
+    def with_payload(
+        self, mass: Any, com: Sequence[Any] = (0.0, 0.0, 0.0), inertia: object = 0, *, frame: str | None = None
+    ) -> Robot:
+        """The same robot with a load fixed to a frame.
+
+        >>> qddot.load("two_link").with_payload(0.5, com=(0, 0, 0.1)).nv
+        2
+
+        Args:
+            mass: kg.
+            com: centre of mass of the load in the frame (3,), m.
+            inertia: of the load about its centre of mass in the frame's axes, kg m^2, in the forms of `Inertia`; 0: a point.
+            frame: that carries it; the tip if None.
+
+        Raises:
+            ModelValueError: no finite numbers, or a negative mass. A tensor no real body has is kept with a `ModelWarning`.
+            UnknownNameError: no such frame.
+        """
+        from qddot.model.parts import with_load
+
+        return Robot(with_load(self.model, Inertia(mass, com, inertia), self.tip if frame is None else frame))
+
+    def with_tool(self, pose: Any, inertia: Inertia | None = None, *, name: str = "tool", frame: str | None = None) -> Robot:
+        """The same robot with a tool: a frame that becomes its tip, and the tool's inertia, if it has one.
+
+        Args:
+            pose: of the tool in the frame that carries it, 4 x 4.
+            inertia: of the tool, in the tool's own frame.
+            name: of the new frame.
+            frame: that carries it; the present tip if None.
+
+        Raises:
+            ModelValueError: a pose not in SE(3), or a name that is taken.
+            UnknownNameError: no such frame.
+        """
+        from qddot.formats.subject import Subject
+        from qddot.model.parts import with_load, with_tool
+
+        subject = Subject("tool")
+        model = with_tool(self.model, subject.instance("name", name, str), subject.pose("pose", pose), frame or self.tip)
+        return Robot(model if inertia is None else with_load(model, subject.instance("inertia", inertia, Inertia), name))
+
+    def subtree(self, link: str, gravity: Sequence[float] | None = None) -> Robot:
+        """A part of this robot: a link, which stands still, and everything beyond it, such as one leg.
+
+        Args:
+            link: the root of the part.
+            gravity: acceleration (3,) in that link's axes, m/s^2; None: what it is there with all joints at zero.
+
+        Raises:
+            UnknownNameError: no such link.
+            ModelValueError: a joint follows one that is left out, or a motor drives joints within and without.
+        """
+        from qddot.model.parts import subtree
+
+        return Robot(subtree(self.model, link, gravity))
+
+    def chain(self, base: str, tip: str, gravity: Sequence[float] | None = None) -> Robot:
+        """A part of this robot: what leads from one link, which stands still, out to another link or frame, such as one arm.
+
+        What is fixed to these links stays; what moves on them besides is left out, with its mass.
+
+        Args:
+            base: the root of the part.
+            tip: its end, and its tip.
+            gravity: acceleration (3,) in the base's axes, m/s^2; None: what it is there with all joints at zero.
+
+        Raises:
+            UnknownNameError: no such link or frame.
+            InputError: the tip does not hang on the base.
+            ModelValueError: a joint follows one that is left out, or a motor drives joints within and without.
+        """
+        from qddot.model.parts import chain
+
+        return Robot(chain(self.model, base, tip, gravity))
+
+    def tree(self) -> Diagram:
+        """The kinematic tree with its joints, drives, frames and loops: printed as text, drawn in a notebook, saved as SVG.
+
+        >>> print(qddot.load("two_link").tree())  # doctest: +SKIP
+        """
+        from qddot.model.diagram import Diagram
+
+        return Diagram(self.model)
 
     def with_floating_base(self) -> Robot:
         """The same robot with its root link free to move; the coordinates of the root come first."""

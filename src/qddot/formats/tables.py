@@ -98,7 +98,8 @@ def dh_model(
     link_names: Sequence[str] | None = None,
     joint_names: Sequence[str] | None = None,
     frames: Sequence[Frame] = (),
-    base: str = "base",
+    tool: Matrix | None = None,
+    base: str | Matrix = "base",
     base_inertia: Inertia | None = None,
     gravity: Sequence[Scalar] = GRAVITY,
     strict: bool = False,
@@ -114,6 +115,8 @@ def dh_model(
         inertias: of each link in its DH frame.
         limits: of each joint: `Limits`, or (lower, upper) in rad or m.
         mimics: of each joint: `Mimic`, or the name of the joint to follow, or (joint, multiplier, offset).
+        tool: 4 x 4 pose of a frame named `tool` in the last link's frame.
+        base: name of the link that stands still; or the 4 x 4 pose, in that link's frame, of the frame in which the table begins.
         base_inertia: of the link that stands still, in its frame; matters only if the base is made to float.
         places: where the inertias stand in a file, for messages.
 
@@ -136,6 +139,11 @@ def dh_model(
     steps = [_dh_step(_dh_row(row, Subject(f"dh row {i}")), Subject(f"dh row {i}"), convention) for i, row in enumerate(rows, 1)]
     parts = Parts(inertias, drives, limits, mimics, link_names, joint_names, places)
     parts.check(len(steps))
+    if not isinstance(base, str):
+        start, base = Subject("base").pose("", base), "base"
+        steps[:1] = [replace(step, origin=snapped(start @ step.origin)) for step in steps[:1]]
+    if tool is not None and steps:
+        frames = [*frames, Frame("tool", parts.get("link_names", -1, f"link{len(steps)}"), Subject("tool").pose("", tool))]
     return _serial(name, steps, parts, frames, Link(base, base_inertia), gravity, strict)
 
 

@@ -18,7 +18,7 @@ A file describes the robot in one of three ways:
 
 `dh`
     A list of rows `[a, alpha, d, theta]`, or of tables with these keys and `type` (`"revolute"`, `"prismatic"`). Beside it
-    `convention`, `"standard"` or `"modified"` (Craig).
+    `convention`, `"standard"` or `"modified"` (Craig), and `tool`, a pose in the last link's frame.
 `screws` (short `S`), or `body_screws` (short `B`)
     A list of `[wx, wy, wz, vx, vy, vz]`, or of tables with the key `screw` and `home`, the pose of the link's frame at q = 0.
     Beside it `tool` (short `M`), the pose of the tool at q = 0, and `relative = true` where each pose is given in the frame
@@ -31,7 +31,9 @@ Each table may also hold
     name, joint_name
     inertia     mass, com, tensor (about com: the diagonal, 3 x 3 numbers, or the six Ixx, Ixy, Ixz, Iyy, Iyz, Izz); or
                 shape ("point", "sphere", "box", "rod", "solid_cylinder", "hollow_cylinder"), mass, com and the shape's
-                radius, length, size, outer_radius, inner_radius, axis; rpy or rpy_deg turn either
+                radius, length, size, outer_radius, inner_radius, axis; rpy or rpy_deg turn either; or
+                mesh (a file in the description's folders, or package://...), density or mass, scale (metres per unit: 0.001 for
+                millimetres), and xyz and rpy or rpy_deg where the mesh stands in the link's frame
     limits      lower, upper, velocity, effort; or [lower, upper]
     drive       viscous, coulomb and static (a number, or [positive, negative]), stribeck_velocity, load_friction,
                 smoothing_velocity, viscous_quadratic, viscous_cubic, offset, damping, stiffness, rest, gear_ratio,
@@ -74,7 +76,7 @@ from qddot.model.scalar import Scalar
 SHORT = {"S": "screws", "B": "body_screws", "M": "tool"}
 TOP = ("name", "gravity", "base", "base_inertia", "symbols", "values", "frames", "transmissions", "constraints")
 FORMS = {
-    "dh": ("dh", "convention"),
+    "dh": ("dh", "convention", "tool"),
     "screws": ("screws", "tool", "relative"),
     "body_screws": ("body_screws", "tool", "relative"),
     "bodies": ("bodies",),
@@ -236,7 +238,7 @@ def _dh(top: Keys, **given: Any) -> Model:
             extras.append(_extras(keys))
             numbers = {key: keys.number(key, 0.0) for key in DH}
             rows.append(DHRow(**numbers, type=keys.text("type", "revolute"), place=node.place))
-    return dh_model(rows, convention=convention, frames=_frames(top), **_columns(extras), **given)
+    return dh_model(rows, convention=convention, tool=top.pose("tool"), frames=_frames(top), **_columns(extras), **given)
 
 
 def _dh_numbers(node: Node, element: str, scope: Scope) -> DHRow:

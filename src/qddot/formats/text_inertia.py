@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from qddot.errors import near_matches
-from qddot.formats.keys import ORIGIN, Keys
+from qddot.errors import ModelError, near_matches
+from qddot.formats.keys import ORIGIN, POSE, Keys
+from qddot.formats.reach import Reach, Refused
 from qddot.model.inertia import Inertia
 from qddot.model.scalar import is_symbolic
 
@@ -23,6 +24,8 @@ def read_inertia(parent: Keys, key: str) -> Inertia | None:
     if key not in parent:
         return None
     node, element = parent.get(key), f"{parent.element} > {key}"
+    if isinstance(node.value, dict) and "mesh" in node.value:
+        return _of_mesh(Keys(node, element, ("mesh", "density", "mass", "scale", *POSE), parent.scope))
     shape = node.value.get("shape") if isinstance(node.value, dict) else None
     if shape is not None and (not isinstance(shape.value, str) or shape.value not in SHAPES):
         raise parent.subject(shape).error("unknown shape", f"{key} shape", shape.shown, near_matches(shape.shown, SHAPES))
@@ -38,6 +41,24 @@ def read_inertia(parent: Keys, key: str) -> Inertia | None:
     if "rpy" in keys or "rpy_deg" in keys:
         inertia = keys.made(inertia.rotated, keys.rotation())
     return keys.made(inertia.shifted, keys.vector("com", ORIGIN))
+
+
+def _of_mesh(keys: Keys) -> Inertia:
+    """Of a mesh in the description's own folders, where `xyz` and `rpy` place it in the link's frame."""
+    name, reach = keys.text("mesh"), keys.scope.reach or Reach(None)
+    try:
+        path = reach.mesh(name)
+    except Refused as refused:
+        subject = keys.subject(keys.get("mesh"))
+        raise refused.kind(
+            refused.rule, place=subject.place, element=keys.element, attribute="mesh", text=name, fix=refused.fix
+        ) from None
+    weight = {key: keys.real(key, 0.0) for key in ("density", "mass") if key in keys}
+    try:
+        inertia = Inertia.from_mesh(path, scale=keys.real("scale", 1.0), **weight)
+    except ModelError as error:
+        raise keys.error(error.rule, error.attribute if error.attribute in keys else "mesh", error.fix) from None
+    return keys.made(inertia.moved, keys.placement())
 
 
 def _size(keys: Keys, size: str) -> Any:

@@ -80,7 +80,7 @@ def report(fit: Fit, path: Path | None) -> str:
             links.append(f"## {title}\n\n![{title}]({picture.name})\n")
         path.write_text("\n".join([text, *links]), encoding="utf-8")
     else:
-        path.write_text(page(text, drawn), encoding="utf-8")
+        path.write_text(page(text, drawn, fit.base.columns.robot.tree().svg()), encoding="utf-8")
     return text
 
 
@@ -159,8 +159,8 @@ def how(fit: Fit) -> Iterator[str]:
 # HTML -----------------------------------------------------------------------------------------------------------------------
 
 
-def page(text: str, drawn: Sequence[tuple[str, bytes]]) -> str:
-    """The Markdown that `markdown` writes, as HTML, with pictures."""
+def page(text: str, drawn: Sequence[tuple[str, bytes]], tree: str = "") -> str:
+    """The Markdown that `markdown` writes, as HTML, with pictures; `tree` is an SVG of the robot's."""
     body: list[str] = []
     for kind, lines in groupby(text.splitlines(), key=kind_of):
         rows = [line for line in lines if not line.startswith("|---")]
@@ -176,6 +176,7 @@ def page(text: str, drawn: Sequence[tuple[str, bytes]]) -> str:
     for title, png in drawn:
         picture = base64.b64encode(png).decode()
         body.append(f"<h2>{html.escape(title)}</h2><img alt='{html.escape(title)}' src='data:image/png;base64,{picture}'>")
+    body += [f"<h2>The robot</h2><div style='overflow-x:auto'>{tree}</div>"] if tree else []
     title = html.escape(text.splitlines()[0].strip("# "))
     return f"<!doctype html><meta charset='utf-8'><title>{title}</title><style>{STYLE}</style>\n" + "\n".join(body)
 

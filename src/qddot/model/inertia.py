@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -102,6 +103,36 @@ class Inertia:
         moments = [across, across, across]
         moments[AXES.index(axis)] = mass * r2 / 2
         return Inertia(mass, tensor=moments)
+
+    @staticmethod
+    def from_mesh(mesh: Any, *, density: float | None = None, mass: float | None = None, scale: float = 1.0) -> Inertia:
+        """The inertia of a homogeneous body with this surface, in the axes of the mesh: exact, for the triangles it is given as.
+
+        Args:
+            mesh: path of a file (STL, OBJ, PLY, ...; needs the extra `mesh`), a pair (vertices (n, 3), triangles (m, 3)), or what
+                has such `vertices` and `faces`. Parts that overlap count twice.
+            density: kg/m^3; or give
+            mass: kg.
+            scale: metres per unit of the mesh: 0.001 for millimetres.
+
+        Raises:
+            ModelValueError: the mesh is open, inside out, turned inconsistently, touches itself along an edge, is flat or empty; or
+                not one of density and mass is given.
+            ModelReferenceError: no such file.
+            MissingExtraError: a file, and `trimesh` is not installed.
+        """
+        from qddot.model.mesh import solid_of
+
+        if (density is None) == (mass is None):
+            raise ModelValueError("either a density or a mass is needed", element="inertia", fix="give one of density= and mass=")
+        name, given = ("mass", mass) if density is None else ("density", density)
+        if isinstance(given, bool) or not isinstance(given, (int, float, np.number)) or not 0 < given < np.inf:
+            rule = "a positive number is needed"
+            raise ModelValueError(rule, element="inertia", attribute=name, text=str(given), fix="give it in kg or kg/m^3")
+        volume, centre, moments = solid_of(mesh, scale)
+        per_volume = float(given) / volume if density is None else float(given)
+        tensor = per_volume * (np.trace(moments) * np.eye(3) - moments)
+        return Inertia(per_volume * volume, [float(x) for x in centre], tensor.tolist())
 
     # moving and adding ------------------------------------------------------------------------------------------------
 

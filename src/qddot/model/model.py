@@ -35,6 +35,7 @@ class Model:
         strict: refuse inertias no real body has, instead of warning.
         doubtful: of a copy of a checked model, its links with such inertias; it is not checked again.
         transmissions: motors that drive several joints at once.
+        end: the link or frame meant where none is named; None: the only one at the end of the only chain.
         constraints: closed loops and coupled joints that the description has beyond the tree. Only the constrained dynamics of a
             robot enforce them.
     """
@@ -51,8 +52,9 @@ class Model:
         doubtful: Sequence[Link] | None = None,
         constraints: Sequence[Constraint] = (),
         transmissions: Sequence[Transmission] = (),
+        end: str | None = None,
     ) -> None:
-        self.name = name
+        self.name, self.end = name, end
         self.links, self.joints, self.frames = tuple(links), tuple(joints), tuple(frames)
         self.constraints, self.transmissions = tuple(constraints), tuple(transmissions)
         try:
@@ -153,11 +155,13 @@ class Model:
 
     @property
     def tip(self) -> str:
-        """The frame meant where none is named: the only frame at the end of the only chain.
+        """The frame meant where none is named: a tool that was added, or the only frame at the end of the only chain.
 
         Raises:
             InputError: there are several ends.
         """
+        if self.end is not None:
+            return self.end
         inner = {joint.parent for joint in self.joints} | {frame.link for frame in self.frames}
         ends = [name for name in self.mechanism.frames if name not in inner]
         if len(ends) != 1:

@@ -1,0 +1,133 @@
+"""A part of a robot, or a robot with something more on it: chains and subtrees, tools and loads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from qddot.errors import InputError, ModelValueError, unknown_name
+from qddot.model.check import check_physics, warn
+from qddot.model.constraints import Coupling
+from qddot.model.description import Frame, Joint
+from qddot.model.inertia import Inertia
+from qddot.model.model import Model
+from qddot.model.pose import snapped
+from qddot.model.scalar import Scalar, is_zero
+from qddot.model.spatial import Transform, Vec
+
+
+def with_load(model: Model, load: Inertia, frame: str) -> Model:
+    """The model with a body welded to a frame, in whose axes its inertia is given."""
+    name, pose = carrier(model, frame)
+    added = load.moved(pose)
+    links = [replace(x, inertia=x.inertia + added if x.inertia else added) if x.name == name else x for x in model.links]
+    return model.copy(links=links, doubtful=check_physics(links, model.joints, strict=False))
+
+
+def with_tool(model: Model, name: str, pose: Transform, frame: str) -> Model:
+    """The model with one more frame, at a pose in another one; it becomes the frame meant where none is named."""
+    taken = {x.name for x in (*model.links, *model.frames)}
+    if name in taken:
+        raise ModelValueError(
+            "there is a link or frame of that name", element="tool", attribute="name", text=name, fix="give another"
+        )
+    link, at = carrier(model, frame)
+    return model.copy(frames=(*model.frames, Frame(name, link, snapped(at @ pose))), end=name)
+
+
+def carrier(model: Model, frame: str) -> tuple[str, Transform]:
+    """The link that has a frame, and the frame's pose on it."""
+    for x in model.frames:
+        if x.name == frame:
+            return x.link, x.pose
+    if frame not in {x.name for x in model.links}:
+        raise unknown_name("frame", frame, [x.name for x in (*model.links, *model.frames)])
+    return frame, Transform()
+
+
+def subtree(model: Model, root: str, gravity: Sequence[Scalar] | None = None) -> Model:
+    """The link `root`, which stands still, and everything beyond it."""
+    below = children(model)
+    if root not in below:
+        raise unknown_name("link", root, below)
+    kept, stack = {root}, [root]
+    while stack:
+        for joint in below[stack.pop()]:
+            kept.add(joint.child)
+            stack.append(joint.child)
+    return part(model, root, kept, gravity)
+
+
+def chain(model: Model, base: str, tip: str, gravity: Sequence[Scalar] | None = None) -> Model:
+    """The links from `base`, which stands still, out to the frame or link `tip`, and what is fixed to them; what moves on them
+    besides is left out."""
+    below, above = children(model), {joint.child: joint for joint in model.joints}
+    end, _ = carrier(model, tip)
+    if base not in below:
+        raise unknown_name("link", base, below)
+    path = [end]
+    while path[-1] != base:
+        if path[-1] not in above:
+            raise InputError(f"{tip!r} does not hang on {base!r}: a chain goes outwards (the root is {model.root!r})")
+        path.append(above[path[-1]].parent)
+    kept, stack = set(path), list(path)
+    while stack:
+        for joint in below[stack.pop()]:
+            if joint.kind == "fixed" and joint.child not in kept:
+                kept.add(joint.child)
+                stack.append(joint.child)
+    found = part(model, base, kept, gravity)
+    return found if tip in (base, found.end) else found.copy(end=tip)
+
+
+def children(model: Model) -> dict[str, list[Joint]]:
+    """The joints on each link."""
+    below: dict[str, list[Joint]] = {link.name: [] for link in model.links}
+    for joint in model.joints:
+        below[joint.parent].append(joint)
+    return below
+
+
+def part(model: Model, root: str, kept: set[str], gravity: Sequence[Scalar] | None) -> Model:
+    """These links with what belongs to them; gravity as it is in the root's axes."""
+    joints = [joint for joint in model.joints if joint.parent in kept and joint.child in kept]
+    names = {joint.name for joint in joints}
+    for joint in joints:
+        if joint.mimic and joint.mimic.joint not in names:
+            rule = f"it follows {joint.mimic.joint!r}, which is not in this part of the robot"
+            raise ModelValueError(rule, place=joint.place, element=f"joint {joint.name!r}", fix="lock it first, by with_locked")
+    for x in model.transmissions:
+        if names & set(x.joints) and not names >= set(x.joints):
+            rule = f"its motors drive {', '.join(map(repr, x.joints))}, of which some are not in this part of the robot"
+            raise ModelValueError(rule, place=x.place, element="transmission", fix="take a part with all of them, or none")
+    constraints = []
+    for x in model.constraints:
+        things, where = ((x.joint, x.leader), names) if isinstance(x, Coupling) else ((x.link1, x.link2), kept)
+        inside = [name in where for name in things if name is not None]
+        if all(inside):
+            constraints.append(x)
+        elif any(inside):
+            rule = "it leads out of this part of the robot and is left out"
+            warn(rule, place=x.place, element=f"constraint {x.name!r}", fix="take a part with both its ends")
+    frames = [frame for frame in model.frames if frame.link in kept]
+    return model.copy(
+        links=[link for link in model.links if link.name in kept],
+        joints=joints,
+        frames=frames,
+        gravity=gravity_at(model, root) if gravity is None else gravity,
+        constraints=constraints,
+        transmissions=[x for x in model.transmissions if names >= set(x.joints)],
+        doubtful=[link for link in model.doubtful if link.name in kept],
+        end=model.end if model.end in kept | {frame.name for frame in frames} else None,
+    )
+
+
+def gravity_at(model: Model, link: str) -> Vec:
+    """Gravity in the axes of a link, all joints being at zero."""
+    above, pose = {joint.child: joint for joint in model.joints}, Transform()
+    while link in above:
+        joint = above[link]
+        if joint.mimic and not is_zero(joint.mimic.offset):
+            raise InputError(f"joint {joint.name!r} is not at zero when its leader is: say what gravity is there (gravity=...)")
+        pose, link = joint.origin @ joint.tip @ pose, joint.parent
+    return snapped(pose.R.T @ model.gravity)
