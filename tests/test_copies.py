@@ -23,7 +23,8 @@ from qddot.symbolic.as_read import as_read
 
 A, B = Transform(from_rpy(0.1, 0.2, 0.3), Vec(0.1, 0.2, 0.3)), Transform(from_rpy(1.5708, 0.0, 0.0), Vec(0.0, 0.1, 0.0))
 RIGID = Drive(
-    viscous=0.1, coulomb=(0.2, 0.3), damping=0.01, stiffness=2.0, rest=0.1, gear_ratio=50.0, rotor_inertia=1e-4, static=0.4,
+    viscous=0.1, viscous_quadratic=0.01, viscous_cubic=0.001, offset=0.05, smoothing_velocity=0.02,
+    coulomb=(0.2, 0.3), damping=0.01, stiffness=2.0, rest=0.1, gear_ratio=50.0, rotor_inertia=1e-4, static=0.4,
     side="motor", stribeck_velocity=0.1, load_friction=0.1, rotor_axis=Vec(1.0, 0.0, 0.0), torque_speed=(3.0, 40.0),
 )  # fmt: skip
 ELASTIC = Drive(rotor_inertia=1e-4, series_stiffness=100.0, series_damping=0.5)
@@ -52,7 +53,7 @@ def everything() -> Model:
         joint(3, "revolute", 2, mimic=Mimic("joint2", 0.5, 0.1)),
         joint(4, "prismatic", 3, limits=limits),
         joint(5, "revolute", 4),
-        joint(6, "revolute", 5, drive=Drive(viscous=0.1)),
+        joint(6, "revolute", 5, drive=Drive(viscous=0.1, resistance=1.0, inductance=1e-3, torque_constant=0.05)),
     ]
     return Model(
         "everything",
