@@ -155,6 +155,12 @@ def test_powers_of_a_number_may_overflow_while_bodies_are_made(arm):
         arm(mimic='<mimic joint="shoulder" multiplier="1e110"/><dynamics damping="0.1" friction="0.1"/>').mass_matrix([0.1])
 
 
+@pytest.mark.parametrize("limits", [(np.inf, np.inf), (-np.inf, -np.inf)])
+def test_limits_without_a_position_between_are_refused(limits):
+    with pytest.raises(ModelValueError, match="no position is within"):
+        qddot.Limits(*limits)
+
+
 def test_ill_conditioned_is_not_massless(tmp_path):
     light = qddot.Inertia(0.0, tensor=(0, 0, 1e-13))
     heavy = qddot.Inertia(1.0, tensor=(1, 1, 1))

@@ -58,6 +58,9 @@ class Limits:
             if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
                 raise ModelValueError("a limit is a plain number", element="limits", attribute=name, text=str(value))
             object.__setattr__(self, name, float(value))
+        if self.lower == math.inf or self.upper == -math.inf:
+            text = f"{self.lower:g} {self.upper:g}"
+            raise ModelValueError("no position is within", element="limits", text=text, fix="-inf and inf: no limits")
 
 
 @dataclass(frozen=True)
