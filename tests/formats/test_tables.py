@@ -129,7 +129,7 @@ def test_dh_refuses_wrong_rows():
         ({"limits": [("a", 1)] * 3}, "joint 1 lower='a'"),
         ({"mimics": [None, 3, None]}, "joint 2 mimic='3': a Mimic, the name of a joint"),
         ({"base_inertia": 3}, "base_inertia='3': an Inertia is needed"),
-        ({"base": 3}, "base='3': a text is needed"),
+        ({"base": 3}, "base '3': a pose is a 4 x 4 matrix"),
         ({"name": 3}, "name='3': a text is needed"),
         ({"frames": [3]}, "frames='3': a Frame is needed"),
     ],

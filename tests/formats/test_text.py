@@ -254,7 +254,7 @@ def test_bad_values_name_their_line_element_and_attribute(read, body, inertia, l
         ('{"dh": [[1, 2, 3, -Infinity]]}', ModelValueError, "theta='-Infinity': not a finite number"),
         ('{"dh": [[1, 2, 3, [4]]]}', ModelValueError, "a number is needed"),
         ('{"dh": [[1, 2, 3, 4]], "convention": "craig"}', ModelValueError, "unknown convention"),
-        ('{"dh": [[1, 2, 3, 4]], "tool": 1}', ModelValueError, "unknown key"),
+        ('{"dh": [[1, 2, 3, 4]], "tool": 1}', ModelValueError, "a pose is a 4 x 4 matrix"),
         ('{"dh": [[1, 2, 3, 4]], "gravity": [0, 1]}', ModelValueError, "gravity.*3 numbers are needed, there are 2"),
         ('{"dh": [[1, 2, 3, 4]], "symbols": ["2x"]}', ModelValueError, "a symbol is a name"),
         ('{"dh": [["l1", 2, 3, 4]], "symbols": ["l2"]}', ModelValueError, "did you mean 'l2'"),
