@@ -338,6 +338,8 @@ def test_a_planar_arm_is_seen_straight_on():
         np.testing.assert_allclose(drawing.view @ drawing.view.T, np.eye(2), atol=1e-12)
         np.testing.assert_allclose(drawing.view @ drawing.axis(drawing.bodies[0]), 0, atol=1e-12)
     assert not Drawing(Subject(qddot.load("puma560").model), on_joints=True).is_flat
+    askew = qddot.Builder("askew").body("a", joint="prismatic", axis=(0.6, 0.64, 0.48), mass=1).robot()
+    assert Drawing(Subject(askew.model), on_joints=False).is_flat
 
 
 # routes --------------------------------------------------------------------------------------------------------------------

@@ -270,7 +270,7 @@ def view_of(axes: list[np.ndarray], joints: list[object], down: np.ndarray) -> t
     sliding = [axis for axis, joint in zip(axes, joints) if isinstance(joint, Prismatic)]
     single = len(turning) + len(sliding) == len(axes)
     if single and (turning or sliding):
-        normal = turning[0] if turning else next(e for e in np.eye(3)[[1, 0, 2]] if abs(e @ sliding[0]) < 0.1)
+        normal = turning[0] if turning else at_right_angles(sliding[0])
         parallel = all(abs(abs(axis @ normal) - 1) < 1e-9 for axis in turning)
         if parallel and all(abs(axis @ normal) < 1e-9 for axis in sliding):
             return flat_view(normal, down), True
@@ -281,6 +281,11 @@ def view_of(axes: list[np.ndarray], joints: list[object], down: np.ndarray) -> t
     across = math.cos(AZIMUTH) * right - math.sin(AZIMUTH) * away
     depth = math.sin(AZIMUTH) * right + math.cos(AZIMUTH) * away
     return np.array([across, math.cos(ELEVATION) * up + math.sin(ELEVATION) * depth]), False
+
+
+def at_right_angles(v: np.ndarray) -> np.ndarray:
+    """A unit vector at right angles, and to z or another axis that v does not lie along."""
+    return unit(np.cross(v, min(np.eye(3)[::-1], key=lambda e: round(abs(float(e @ v)), 9))))
 
 
 def flat_view(normal: np.ndarray, down: np.ndarray) -> np.ndarray:
