@@ -34,8 +34,8 @@ const BOOKS: Record<string, string> = {
 const WRITTEN = 48;
 /** Up to this many degrees of freedom, Coriolis forces too long to be written are shown by products of velocities. */
 const FEW = 12;
-/** ms between two looks at folded terms. */
-const PAUSE = 100;
+/** ms without a frame after which things rest. */
+const PAUSE = 250;
 /** A share below which a term fades. */
 const FAINT = 1e-3;
 
@@ -66,7 +66,7 @@ export class Lens {
   private chips: Chip[] = [];
   private hidden: Chip[] = [];
   private small: number[] = [];
-  private computed = 0;
+  private asked = 0;
   private later = 0;
   private all = false;
   private built = "";
@@ -332,15 +332,15 @@ export class Lens {
     for (const x of this.host.querySelectorAll(".equation mi.joint")) x.textContent = letter;
   }
 
-  /** The folded terms: many and small, so they are computed a few times a second while things move, and once they rest. */
+  /** The folded terms: many and small, so while things move they keep their values, and are computed once all rests. */
   private smallTerms(at: Point): number[] {
     const now = performance.now();
-    if (this.small.length !== this.hidden.length || now - this.computed > PAUSE) {
-      this.small = this.hidden.map((chip) => chip.compute(at));
-      this.computed = now;
-    } else if (this.hidden.length) {
+    const rested = now - this.asked >= PAUSE;
+    this.asked = now;
+    if (this.small.length !== this.hidden.length || rested) this.small = this.hidden.map((chip) => chip.compute(at));
+    else if (this.hidden.length) {
       clearTimeout(this.later);
-      this.later = window.setTimeout(() => this.changed(), PAUSE);
+      this.later = window.setTimeout(() => this.changed(), PAUSE + 10);
     }
     return this.small;
   }
