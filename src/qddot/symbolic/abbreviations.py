@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -22,15 +22,19 @@ class Abbreviations:
     Several forms of the same equations may share one. Where the robot has a parameter `k1` of its own, the constants are called
     `p1, p2, ...`. What differs only by a number shares a definition.
 
+    Args:
+        avoided: letters that mean something else already.
+
     Attributes:
         definitions: name -> what it stands for, as a tree.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, avoided: Collection[str] = ()) -> None:
         self.definitions: dict[str, Node] = {}
         self._names: dict[frozenset, tuple[Symbol, Fraction]] = {}  # with the first coefficient of the definition
         self._equations: Equations | None = None
-        self._letter = LETTERS[0]
+        self._letters = [x for x in LETTERS if x not in avoided]
+        self._letter = self._letters[0]
 
     def bind(self, equations: Equations) -> None:
         """To the equations whose forms are printed.
@@ -41,7 +45,9 @@ class Abbreviations:
         if self._equations is None:
             self._equations = equations
             taken = set(equations.parameters)
-            self._letter = next(x for x in LETTERS if not any(name.startswith(x) and name[len(x) :].isdigit() for name in taken))
+            self._letter = next(
+                x for x in self._letters if not any(name.startswith(x) and name[len(x) :].isdigit() for name in taken)
+            )
         elif self._equations is not equations:
             raise InputError("these abbreviations belong to other equations: make a new Abbreviations() for these")
 

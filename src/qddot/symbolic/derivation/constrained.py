@@ -14,6 +14,7 @@ from qddot.errors import InputError
 from qddot.symbolic.constrained import LARGEST, Constrained, constrained
 from qddot.symbolic.derivation.steps import Check, DerivationError, Equation, Prose, Step, say
 from qddot.symbolic.derivation.subject import KERNELS, SHORT, TOLERANCE, State, Subject
+from qddot.symbolic.derivation.vocabulary import PROJECTION
 from qddot.symbolic.form import Form
 
 AMA = r"\left(A M^{-1} A^{\mathsf T}\right)^{-1}"
@@ -136,18 +137,19 @@ class Steps:
             raise DerivationError("P is no projection")
         prose = [
             say(
-                "With $\\lambda$ eliminated, $P \\tau = P (M \\ddot q + h)$: $P$ takes joint forces to their part that moves the "
-                "robot, and $1 - P$ to the part that the constraints take. $P P = P$, exactly, and its rank is {n} - {k}. "
+                "With $\\lambda$ eliminated, $\\mathbb{P} \\tau = \\mathbb{P} (M \\ddot q + h)$: $\\mathbb{P}$ takes joint forces "
+                "to their part that moves the robot, and $1 - \\mathbb{P}$ to the part that the constraints take. "
+                "$\\mathbb{P} \\mathbb{P} = \\mathbb{P}$, exactly, and its rank is {n} - {k}. "
                 "Accelerations are projected by its transpose.",
                 n=self.n,
                 k=self.k,
             )
         ]
         equations = [
-            Equation("P", rf"1 - A^{{\mathsf T}} {AMA} A M^{{-1}}", P if is_short(P) else None, "P_{@}"),
-            Equation(r"P_{\ddot q}", r"M^{-1} P M = P^{\mathsf T}"),
+            Equation(PROJECTION, rf"1 - A^{{\mathsf T}} {AMA} A M^{{-1}}", P if is_short(P) else None, PROJECTION + "_{@}"),
+            Equation(PROJECTION + r"_{\ddot q}", rf"M^{{-1}} {PROJECTION} M = {PROJECTION}^{{\mathsf T}}"),
         ]
-        checks = [self.check("P", P, lambda at: self.kernels.projections(at.q).P)]
+        checks = [self.check("The projection", P, lambda at: self.kernels.projections(at.q).P)]
         return Step("Projections", prose, equations, checks)
 
     def left_over(self) -> Step:

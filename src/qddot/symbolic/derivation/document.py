@@ -47,7 +47,7 @@ def compose(derivation: Derivation) -> Document:
         notes.append(say("Long numbers are rounded where they are written, and only there: every step was computed exactly."))
     if writer.vocabulary.marked:
         notes.append(
-            say("The robot has symbols of its own that this derivation would use otherwise. Its letters have a tilde then.")
+            say("Letters of this derivation have a tilde where the plain letter is a symbol of the robot, or means something else.")
         )
     if states := {check.states for check in derivation.checks}:
         notes.append(

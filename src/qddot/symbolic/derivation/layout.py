@@ -38,12 +38,12 @@ class Writer:
 
     def __init__(self, derivation: Derivation) -> None:
         self.equations, self.writing = derivation.equations, derivation.writing
-        self.abbreviations = Abbreviations() if derivation.is_abbreviated else None
         self.has_rounded = False
         digits = self.writing.digits
         kept = {"digits": digits or DIGITS, "exact": digits or GIVEN, "rounded": True}
         self.style = Style(group="rates", notation=self.writing.notation, **kept)
         self.vocabulary = vocabulary_of(derivation, self.style)
+        self.abbreviations = Abbreviations(self.vocabulary.indexed) if derivation.is_abbreviated else None
         self._known: dict[int, tuple[Equations, Printer, Presentation]] = {}
         self._angles: dict[str, str] = {}  # subscript -> what it means, of those that occurred
         self._told: set[str] = set()

@@ -21,14 +21,22 @@ BOOKS: Mapping[str, Mapping[str, str]] = {
 """Of each notation, the letters that differ from those in which the steps are written: `q`; `M`, `c`, `C`, `B`, `g` of the
 equations of motion; energies `K`, `P`; twists `V`, wrenches `F`, inertias `G` and joint axes `S` of Newton and Euler."""
 
-TOKEN = re.compile(r"\\math(?:cal|bb)\{\w\}|\\(?:vec|hat) \w|\\[A-Za-z]+|\\.|.", re.DOTALL)
+PROJECTION = r"\mathbb{P}"
+"""How steps write the projection of constraints, which is not the potential energy `P`."""
+
+TOKEN = re.compile(r"\\math(?:cal|bb)\{\w\}|\\mathrm\{[Aa]d\}|\\(?:vec|hat) \w|\\[A-Za-z]+|\\.|.", re.DOTALL)
+ADJOINTS = (r"\mathrm{ad}", r"\mathrm{Ad}")  # whose subscripts are letters, no indices
+ACCENTS = (r"\dot", r"\ddot", r"\hat", r"\tilde", r"\vec", r"\bar")
+SPACED = re.compile(r"(\\(?:dot|ddot|hat|tilde|vec|bar)) \{")
 WORDS = (r"\mathrm", r"\text", r"\operatorname", r"\mathsf", r"\begin", r"\end")
 SPOKEN = re.compile(r"\\(?:mathrm|text|operatorname|mathsf|begin|end) ?\{[^{}]*\}")
-NAME = re.compile(r"(\\mathcal\{\w\}|\\(?:vec|hat) \w|\\[A-Za-z]+|[A-Za-z])(_\{[^{}]*\}|_\w)?(?![(\w])")
+NAME = re.compile(r"(\\math(?:cal|bb)\{\w\}|\\(?:vec|hat) \w|\\[A-Za-z]+|[A-Za-z])(_\{[^{}]*\}|_\w)?(?![(\w])")
 
 
 class Vocabulary:
     """Turns the LaTeX of steps into that of a document: letters of the notation, with a tilde where the robot has the same.
+
+    A letter that the notation gives to something else has a tilde too.
 
     Args:
         notation: see `BOOKS`.
@@ -38,33 +46,43 @@ class Vocabulary:
 
     Attributes:
         marked: letters that got a tilde.
+        indexed: letters that the derivation writes with a subscript.
     """
 
     def __init__(self, notation: str, own: Iterable[str], introduced: Iterable[str], meant: Iterable[str]) -> None:
-        self.names = dict(BOOKS[notation])
+        self.names = {PROJECTION: "P", **BOOKS[notation]}
         taken, meant = set(own), set(meant)
-        clashes = set()
+        clashes, used = set(), set()
         for text in introduced:
-            for match in NAME.finditer(SPOKEN.sub("", self(text))):
-                if normal(match.group()) in taken and normal(match.group()) not in meant:
-                    clashes.add(match.group(1))
-        back = {new: old for old, new in self.names.items()}
-        self.marked = sorted(clashes)
-        self.names |= {back.get(head, head): rf"\tilde{{{head}}}" for head in clashes}
+            for head, subscript in NAME.findall(SPOKEN.sub("", text)):
+                name = normal(self.names.get(head, head) + subscript)
+                used |= {head} if subscript else set()
+                if name in taken and name not in meant:
+                    clashes.add(head)
+        given = {self.names[head] for head in used & BOOKS[notation].keys()}
+        clashes |= {head for head in used - BOOKS[notation].keys() if self._shown(head) in given}
+        clashes |= {PROJECTION} if PROJECTION in used and "P" in used and self._shown("P") == "P" else set()
+        self.marked = sorted(self._shown(head) for head in clashes)
+        self.names |= {head: rf"\tilde{{{self._shown(head)}}}" for head in clashes}
+        self.indexed = {self._shown(head) for head in used}
+
+    def _shown(self, head: str) -> str:
+        return self.names.get(head, head)
 
     def __call__(self, latex: str) -> str:
         """With every letter replaced that goes by another name."""
-        return "".join(self._renamed(latex)) if self.names else latex
+        return SPACED.sub(r"\1{", "".join(self._renamed(latex)))
 
     def _renamed(self, latex: str) -> Iterator[str]:
         tokens = TOKEN.findall(latex)
         depth, low = 0, []  # braces; at which depths a subscript began
         word = -1  # depth at which the words of a \mathrm{...} end
-        before = ""
+        before, base = "", ""  # the last two tokens
         for i, token in enumerate(tokens):
+            below = before == "_" and base not in ADJOINTS
             if token == "{":
                 depth += 1
-                low += [depth] if before == "_" else []
+                low += [depth] if below else []
             elif token == "}":
                 low = [d for d in low if d != depth]
                 depth -= 1
@@ -72,9 +90,10 @@ class Vocabulary:
             if token in WORDS:
                 word = depth
             follows = next((x for x in tokens[i + 1 :] if not x.isspace()), "")
-            is_index = (bool(low) or before == "_") and follows != "_"
-            yield token if word >= 0 or is_index else self.names.get(token, token)
-            before = token if not token.isspace() else before
+            is_index = (bool(low) or below) and follows != "_" and before not in ACCENTS
+            name = token if word >= 0 or is_index else self._shown(token)
+            yield f"{{{name}}}" if "{" in name[1:] and before in (*ACCENTS, "_", "^") else name
+            base, before = (before, token) if not token.isspace() else (base, before)
 
 
 def normal(name: str) -> str:
