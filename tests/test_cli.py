@@ -255,6 +255,7 @@ def test_equations_report_what_was_left_out():
     result = call("equations", "four_bar", "gravity_torque")
     assert result.stderr.startswith("note: constraints 'loop': not imposed")
     assert result.stdout == "g(q) = [0, 0, 0]\n"
+    assert call("equations", "four_bar", "constraints.A", "--symbolic").stderr == ""
 
 
 @pytest.mark.parametrize(

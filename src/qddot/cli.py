@@ -325,9 +325,11 @@ def equations(
         raise click.UsageError(f"--notation does not apply to --format {style}")
     with plainly():
         found = qddot.load(robot, **how).equations(parameters)
+        wanted = quantities or FORMS[:3]
         for note in found.notes:
-            click.echo(f"note: {note}", err=True)
-        for name in quantities or FORMS[:3]:
+            if note != found.exact_model.open_tree or not all(name.startswith("constraints.") for name in wanted):
+                click.echo(f"note: {note}", err=True)
+        for name in wanted:
             form = attrgetter(name)(found)
             click.echo(getattr(form() if callable(form) else form, style)(**shown))
 

@@ -266,7 +266,7 @@ def test_nothing_keeps_equations_alive():
 
 def test_loops_that_are_left_open_are_named():
     assert qddot.load("four_bar").equations().notes == (
-        "constraints 'loop': not imposed, these are the equations of the open tree; see `constraints`",
+        "constraints 'loop': not imposed, these are the equations of the open tree; see Equations.constraints",
     )
 
 

@@ -100,6 +100,7 @@ class ExactModel:
         self.source, self.name, self.root = source, source.name, source.root
         self.parameters = parameters
         self.notes: list[str] = []
+        self.open_tree = ""  # that one of them which is not true of what is under the constraints
         self.values: dict[str, Scalar] = {}
         self._own = {symbol.name for symbol in source.symbols}
         sides = {joint.name: exact_side(joint.drive, source.leaders.get(joint.name)) for joint in source.joints if joint.drive}
@@ -120,7 +121,10 @@ class ExactModel:
             self.gravity = Vec(*(self._symbol(f"g{axis}", x) for axis, x in zip("xyz", self.gravity)))
         if source.constraints:
             names = ", ".join(repr(x.name) for x in source.constraints)
-            self.notes.append(f"constraints {names}: not imposed, these are the equations of the open tree; see `constraints`")
+            self.open_tree = (
+                f"constraints {names}: not imposed, these are the equations of the open tree; see Equations.constraints"
+            )
+            self.notes.append(self.open_tree)
         for column in self.alphabet.loads.values():
             joint = next(x.name for x in source.mechanism.coordinates if column in x.v)
             self.notes.append(f"load{column + 1}: the force on {joint!r} without friction, load_torque[{column}]")

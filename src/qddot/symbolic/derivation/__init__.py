@@ -35,8 +35,9 @@ def derive(
     abbreviate: bool | None = None,
 ) -> Derivation:
     """See `Robot.derive`."""
+    name, method = method, method.lower() if isinstance(method, str) else method
     if method not in METHODS:
-        raise InputError(f"method={method!r} is not one of {', '.join(map(repr, METHODS))}")
+        raise InputError(f"method={name!r} is not one of {', '.join(map(repr, METHODS))}")
     check_notation(notation, map(str, model.symbols), model.mechanism.nq)
     if digits is not None and (not isinstance(digits, int) or digits < 1):
         raise InputError(f"digits={digits!r} is not a positive integer")
@@ -54,7 +55,7 @@ def derive(
         method,
         subject.equations,
         steps,
-        subject.notes(short),
+        subject.notes(short, chosen),
         short,
         writing,
         figure_of(subject, on_joints=method == "newton-euler"),
@@ -65,11 +66,16 @@ def with_gravity_symbol(model: Model, name: str) -> tuple[Model, dict[str, float
     """The robot with a symbol for the strength of gravity, or one for each of its components, and their values.
 
     Raises:
-        InputError: the robot has such a symbol already, for something else.
+        InputError: the robot has such a symbol already, for something else, or another symbol for gravity.
     """
     parts = {axis: x for axis, x in zip("xyz", model.gravity) if is_symbolic(x) or x != 0}
-    if any(is_symbolic(x) for x in parts.values()):
-        return model, {}
+    if given := sorted({str(s) for x in parts.values() if is_symbolic(x) for s in x.free_symbols}):
+        if set(given) <= {name, *(f"{name}{axis}" for axis in "xyz")}:
+            return model, {}
+        raise InputError(
+            f"gravity={name!r}: gravity of this robot has the symbol {given[0]!r} already; leave gravity= out, or rename it with "
+            f"robot.subs({{{given[0]!r}: sympy.Symbol({name!r}, positive=True)}})"
+        )
     names = {axis: name if len(parts) == 1 else f"{name}{axis}" for axis in parts}
     if taken := sorted({str(s) for s in model.symbols} & set(names.values())):
         raise InputError(f"gravity={name!r}: the robot has a symbol {taken[0]!r} already; choose another name")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from qddot.constraints.enforced import Enforced, as_constraints
 from qddot.constraints.open import Valued
 from qddot.errors import InputError
 from qddot.symbolic.constrained import LARGEST, Constrained, constrained
-from qddot.symbolic.derivation.steps import Check, DerivationError, Equation, Prose, Step, say
+from qddot.symbolic.derivation.steps import Check, DerivationError, Equation, Math, Prose, Step, say
 from qddot.symbolic.derivation.subject import KERNELS, SHORT, TOLERANCE, State, Subject
 from qddot.symbolic.derivation.vocabulary import PROJECTION
 from qddot.symbolic.form import Form
@@ -101,11 +101,12 @@ class Steps:
                 n=self.n,
                 k=self.k,
             ),
+            *self.left_out({"h": self.found.h}),
         ]
         equations = [
             Equation(r"\tau", r"M(q) \ddot q + h(q, \dot q) + A^{\mathsf T}(q) \lambda"),
             Equation("0", r"A \ddot q + \dot A \dot q"),
-            *([Equation("h", "", self.found.h, "h_{@}")] if is_short(self.found.h) else []),
+            *([Equation("h", "", self.found.h, "h_{@}")] if self.is_short(self.found.h) else []),
         ]
         checks = [self.check("h", self.found.h, lambda at: self.s.kernel("bias_torque", at))]
         return Step("The forces of the constraints", prose, equations, checks)
@@ -116,14 +117,15 @@ class Steps:
             say(
                 "The first equation gives $\\ddot q = M^{-1} (\\tau - h - A^{\\mathsf T} \\lambda)$; put into the second, it gives "
                 "$\\lambda$, and that the accelerations."
-            )
+            ),
+            *self.left_out({r"\lambda": found.lam, r"\ddot q": found.qdd}),
         ]
         equations = [
             Equation(r"\lambda", rf"{AMA} \left(A M^{{-1}} (\tau - h) + \dot A \dot q\right)"),
             Equation(r"\ddot q", r"M^{-1} (\tau - h - A^{\mathsf T} \lambda)"),
         ]
         for left, form, entry in ((r"\lambda", found.lam, r"\lambda_{@}"), (r"\ddot q", found.qdd, r"\ddot q_{@}")):
-            if is_short(form):
+            if self.is_short(form):
                 equations.append(Equation(left, "", form, entry))
         checks = [
             self.check("The multipliers", found.lam, lambda at: self.motion(at)[1]),
@@ -143,10 +145,11 @@ class Steps:
                 "Accelerations are projected by its transpose.",
                 n=self.n,
                 k=self.k,
-            )
+            ),
+            *self.left_out({PROJECTION: P}),
         ]
         equations = [
-            Equation(PROJECTION, rf"1 - A^{{\mathsf T}} {AMA} A M^{{-1}}", P if is_short(P) else None, PROJECTION + "_{@}"),
+            Equation(PROJECTION, rf"1 - A^{{\mathsf T}} {AMA} A M^{{-1}}", P if self.is_short(P) else None, PROJECTION + "_{@}"),
             Equation(PROJECTION + r"_{\ddot q}", rf"M^{{-1}} {PROJECTION} M = {PROJECTION}^{{\mathsf T}}"),
         ]
         checks = [self.check("The projection", P, lambda at: self.kernels.projections(at.q).P)]
@@ -163,7 +166,8 @@ class Steps:
                 "left.",
                 left=self.n - self.k,
                 n=self.n,
-            )
+            ),
+            *self.left_out({r"N^{\mathsf T} (M \ddot q + h)": found.reduced}),
         ]
         reduced = found.reduced
         equations = [
@@ -171,7 +175,7 @@ class Steps:
             Equation(
                 r"N^{\mathsf T} \tau",
                 r"N^{\mathsf T} (M \ddot q + h)",
-                reduced if is_short(reduced) else None,
+                reduced if self.is_short(reduced) else None,
                 r"(N^{\mathsf T} \tau)_{@}",
             ),
         ]
@@ -188,6 +192,17 @@ class Steps:
         symbols = {**self.s.drawn, **self.drawn}
         return form.evaluate(at.q, at.qd, at.qdd, symbols, tau=self.tau[at.number])
 
+    def is_short(self, form: Form) -> bool:
+        return self.s.full or all(len(x) <= SHORT for x in form.entries.flat)
+
+    def left_out(self, forms: Mapping[str, Form]) -> list[Prose]:
+        """A sentence for each of some forms that is too long to be written out."""
+        return [
+            ("Written out, ", Math(name), f" would have {sum(map(len, form.entries.flat)):,} terms; full=True writes them.")
+            for name, form in forms.items()
+            if not self.is_short(form)
+        ]
+
     def check(self, what: str, form: Form, expected: Callable[[State], Any]) -> Check:
         """A closed form against numbers from elsewhere.
 
@@ -200,10 +215,6 @@ class Steps:
         if not worst <= TOLERANCE:
             raise DerivationError(f"{what}: differs from {KERNELS} by {worst:.1e} of scale")
         return Check(what, KERNELS, len(pairs), float(worst))
-
-
-def is_short(form: Form) -> bool:
-    return all(len(x) <= SHORT for x in form.entries.flat)
 
 
 def imposed(model: Any, constraints: Any) -> tuple[Constraint, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,8 @@ from qddot.algorithms.drives import Shaft, armatures, shafts
 from qddot.algorithms.kinematics import joint_poses, world_poses
 from qddot.algorithms.quantities import COMPUTED
 from qddot.compile.evaluate import Evaluator
+from qddot.constraints.constraint import Constraint
+from qddot.constraints.enforced import as_constraints
 from qddot.errors import InputError, ModelError, ModelWarning
 from qddot.model.configuration import random_configuration
 from qddot.model.description import symbols_in
@@ -250,8 +252,19 @@ class Subject:
         loaded = set(self.alphabet.loads.values()) & set(columns or range(self.nv))
         return [say("Some friction grows with the load: $\\mathrm{load}_i$ is $\\tau_i$ without friction.")] if loaded else []
 
-    def notes(self, abbreviated: bool) -> list[Prose]:
-        found = [say("{note}.", note=note) for note in self.equations.notes]
+    def notes(self, abbreviated: bool, imposed: Sequence[Constraint]) -> list[Prose]:
+        """What a reader should know before.
+
+        Args:
+            abbreviated: there are short names for what parameters make together.
+            imposed: constraints that the last steps impose.
+        """
+        found = [say("{note}.", note=note) for note in self.equations.notes if note != self.equations.exact_model.open_tree]
+        if imposed:
+            found.append(say("The first steps are those of the open tree; the constraints are imposed after them."))
+        if left := [x.name for x in self.model.constraints if as_constraints(self.model, x)[0] not in imposed]:
+            names = ", ".join(map(repr, left))
+            found.append(say("The description has constraints that are not imposed here: {names}.", names=names))
         if self.is_read_otherwise:
             found.append(say("The kernels that the steps were checked against are those of the robot so read."))
         if self.equations.values:
