@@ -37,6 +37,8 @@ class LatexPrinter(Printer):
     def symbol(self, x: Symbol) -> str:
         if x.kind in DOTS:
             return subscripted(dotted(head(self.notation.variable), DOTS[x.kind]), [str(x.index + 1)])
+        if x.name in self.current_rates:
+            return subscripted(dotted("i", r"\dot"), [self.current_rates[x.name]])
         name = split(x.name)
         return subscripted(head(name.head), [head(part) for part in name.subscripts])
 

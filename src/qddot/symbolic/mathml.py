@@ -29,6 +29,8 @@ class MathmlPrinter(Printer):
     def symbol(self, x: Symbol) -> str:
         if x.kind in DOTS:
             return subscripted(dotted(identifier(self.notation.variable), DOTS[x.kind]), (str(x.index + 1),))
+        if x.name in self.current_rates:
+            return subscripted(dotted(identifier("i"), DOTS["velocity"]), (self.current_rates[x.name],))
         name = split(x.name)
         return subscripted(identifier(name.head), name.subscripts)
 

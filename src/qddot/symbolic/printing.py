@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.errors import InputError
+from qddot.model.transmission import electric_motors
 from qddot.symbolic.notation import ARGUMENTS, NOTATIONS, Shown, shown
 from qddot.symbolic.presentation import Presentation, Style, style_of
 from qddot.symbolic.sympy_tree import tree_of
@@ -31,6 +32,7 @@ class Printer:
 
     Attributes:
         inline: fractions are written `a/b` on one line.
+        current_rates: name of the rate of a motor's current -> number of the motor.
     """
 
     inline = False
@@ -41,6 +43,7 @@ class Printer:
         self.angles: list[Any] = list(equations.alphabet.angles)
         self.fractions = bool(equations.parameters)
         self.separated = equations.nq > 9
+        self.current_rates = {f"id{k}": str(k) for k, _ in enumerate(electric_motors(equations.model), 1)}
         self._leaves: dict[Node, str] = {}
         self.short = not any(re.match(r"[cs]_?\d", name) for name in equations.parameters)
 

@@ -168,7 +168,9 @@ def mass_step(s: Subject, terms: Terms, shares: dict[int, np.ndarray]) -> Step:
         equations.append(Equation(f"M_{{{k}}}", formula, s.form(value) if s.is_short(value) else None, f"(M_{{{k}}})_{{@}}"))
     total = " + ".join(f"M_{{{x.number}}}" for x in (*heavy_links(s), *s.shafts)) or "0"
     if any(x != 0 for x in s.armature):
-        prose.append(say("Rotors behind gears add $J_r$, a diagonal matrix."))
+        prose.append(
+            say("Rotors behind gears add $J_r$, a diagonal matrix of $J_i = N_i^2 J_{mi}$: rotor inertia, gear ratio squared.")
+        )
         equations.append(Equation("J_r", "", s.form(np.diag(s.armature).astype(object)), "(J_r)_{@}"))
         total += " + J_r"
     equations.append(Equation("M(q)", total, s.form(terms.M), "M_{@}", "inertial"))

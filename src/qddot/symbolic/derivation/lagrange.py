@@ -195,7 +195,12 @@ def kinetic_step(s: Subject, motion: Motions, energies: list[Poly], T: Poly) -> 
         prose.append(say("Shafts have the energy of their spinning; all else about a shaft on a link counts with the link."))
         equations += [kinetic_equation(s, x, spin) for x, spin in zip(s.shafts, motion.spins)]
     if rotors:
-        prose.append(say("Rotors behind gears add $K_r$."))
+        prose.append(
+            say(
+                "Rotors behind gears add $K_r$: at its joint a rotor of inertia $J_{mi}$ counts as $J_i = N_i^2 J_{mi}$, where "
+                "$N_i$ is the gear ratio."
+            )
+        )
         equations.append(Equation("K_r", r"\frac{1}{2} \sum_i J_i \dot q_i^2", s.form(rotors)))
         names.append("K_r")
     form = s.form(T) if s.is_short(T) else None

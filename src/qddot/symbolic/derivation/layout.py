@@ -164,6 +164,7 @@ def vocabulary_of(derivation: Derivation, style: Style) -> Vocabulary:
     texts |= {symbols.symbol(Symbol(g.name)) for home in homes for g in home.alphabet.ring.generators if g.kind == NAMED}
     plain = LatexPrinter(derivation.equations, Style(notation=style.notation))
     meant = {e.left for e in every if e.form is not None and e.form.shape == () and is_symbol(plain, e.form, e.left)}
+    meant |= {symbols.symbol(Symbol(f"i{k}")) for k in symbols.current_rates.values()}
     return Vocabulary(style.notation, own, texts, meant)
 
 

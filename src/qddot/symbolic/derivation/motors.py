@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from qddot.model.transmission import electric_motors
 from qddot.symbolic.derivation.steps import Equation, Step, say
 from qddot.symbolic.derivation.subject import Subject
 
@@ -10,12 +11,21 @@ def motors_step(s: Subject) -> Step:
     """The circuits, and the joint forces of their currents."""
     prose = [
         say(
-            "A motor under the voltage $u_k$ carries the current $i_k$, whose rate is $\\mathrm{id}_k$. Its torque constant times "
-            "the current is its torque, and times its speed it is the back-EMF: what the circuit loses there, the shaft gains. "
+            "A motor under the voltage $u_k$ carries the current $i_k$, whose rate is $\\dot i_k$. $R_k$ is its resistance, $L_k$ "
+            "its inductance, $k_k$ its torque constant and $w_k$ the speed of its shaft. The torque constant times the current is "
+            "its torque, and times its speed it is the back-EMF: what the circuit loses there, the shaft gains. "
             "Each circuit is an equation beside those of motion; where its inductance is neglected, it gives the current at once."
         )
     ]
-    e = s.equations
-    return Step(
-        "The motors", prose, [Equation("u", "", e.voltage, "u_{@}"), Equation(r"\tau", "", e.motor_torque, r"\tau_{@}")], []
-    )
+    exact, qd = s.alphabet.exact, s.alphabet.qd
+    equations = []
+    for k, (_, row, drive) in enumerate(electric_motors(s.equations.model), 1):
+        coil = [(f"R_{{{k}}}", drive.resistance, f"i_{{{k}}}"), (f"L_{{{k}}}", drive.inductance, rf"\dot i_{{{k}}}")]
+        parts = [(name, exact(x), letter) for name, x, letter in coil if x]
+        parts.append((f"k_{{{k}}}", exact(drive.torque_constant), f"w_{{{k}}}"))
+        equations += [Equation(name, "", s.form(x)) for name, x, _ in parts]
+        equations.append(Equation(f"w_{{{k}}}", "", s.form(sum(qd[c] * exact(ratio) for c, ratio in enumerate(row)))))
+        formula = " + ".join(f"{name} {letter}" for name, _, letter in parts)
+        equations.append(Equation(f"u_{{{k}}}", formula, s.form(s.equations.voltage.entries[k - 1])))
+    equations.append(Equation(r"\tau", "", s.equations.motor_torque, r"\tau_{@}"))
+    return Step("The motors", prose, equations, [])

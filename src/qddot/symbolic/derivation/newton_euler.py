@@ -217,7 +217,7 @@ class Recursion:
             wrenches = s.numbers(mine, at)
             columns = [s.kernel("jacobian", at, frame=x.body.name, reference="body") for x in s.visible()]
             columns += [kernel_twists(s, x, at) for x in s.shafts]
-            return sum((J.T @ F for J, F in zip(columns, wrenches)), np.zeros(s.nv)) + s.numbers(drives, at)
+            return sum((J.T @ F for J, F in zip(columns, wrenches)), np.zeros(s.nv)) + s.numbers(drives + s.friction, at)
 
         check = s.check(
             "The wrenches, taken to the joints by compiled Jacobians,", s.equations.tau.entries, through, "the joint forces"
@@ -267,9 +267,9 @@ class Recursion:
         return Transform(mat(T[:3, :3]), Vec(*T[:3, 3]))
 
     def drives(self) -> np.ndarray:
-        """What rotors, friction and springs add."""
+        """What rotors and springs add."""
         rotors = np.array([a * x for a, x in zip(self.s.armature, self.s.alphabet.qdd)], dtype=object)
-        return rotors + self.s.friction + self.s.equations.spring_torque.entries
+        return rotors + self.s.equations.spring_torque.entries
 
     def torques(self) -> Step:
         s = self.s
@@ -279,7 +279,8 @@ class Recursion:
                 "the rest."
             )
         ]
-        tau = s.form([0] * s.nv).entries + self.drives()
+        drives = s.form([0] * s.nv).entries + self.drives()
+        tau = drives + s.friction
         parts: list[list[str]] = [[] for _ in range(s.nv)]
         for i, body in self.bodies.items():
             for k, (c, motion) in enumerate(body.subspace):
@@ -287,16 +288,23 @@ class Recursion:
                 column = rf"S_{{{i + 1}}}" if len(body.subspace) == 1 else rf"S_{{{i + 1},{k + 1}}}"
                 parts[c].append(rf"{column}^{{\mathsf T}} F_{{{i + 1}}}")
         s.agree("tau", tau, s.equations.tau)
-        if any(self.drives()):
+        if any(drives):
             gears = " (those of elastic gears too)" if s.gears else ""
-            prose += [say("Reflected rotors, friction and springs{gears} add $\\tau_d$.", gears=gears), *s.words_on_loads()]
+            prose.append(
+                say("Rotors behind gears, of $J_i = N_i^2 J_{mi}$ at their joints, and springs{gears} add $\\tau_d$.", gears=gears)
+            )
+        if any(s.friction):
+            prose += [say("Friction adds $\\tau_f$."), *s.words_on_loads()]
         equations = []
-        for c, x in enumerate(self.drives()):
-            extra = [rf"\tau_{{d{c + 1}}}"] if x else []
-            if x:
-                equations.append(Equation(extra[0], "", s.form(x)))
+        for c, added in enumerate(zip(drives, s.friction)):
+            extra = [(rf"\tau_{{{letter}{c + 1}}}", x) for letter, x in zip("df", added) if x]
+            equations += [Equation(name, "", s.form(x), role="friction" * (x is added[1])) for name, x in extra]
             equations.append(
-                Equation(rf"\tau_{{{c + 1}}}", plus(*parts[c], *extra), s.form(tau[c]) if s.is_short(tau[c]) else None)
+                Equation(
+                    rf"\tau_{{{c + 1}}}",
+                    plus(*parts[c], *(name for name, _ in extra)),
+                    s.form(tau[c]) if s.is_short(tau[c]) else None,
+                )
             )
         if not s.is_short(tau):
             prose.append(say("Written out the joint forces have {n:,} terms.", n=s.equations.tau.terms))
@@ -341,8 +349,13 @@ def collected(s: Subject) -> Step:
             "what remains of the velocities is $c(q, \\dot q)$."
         )
     ]
-    drives = any(s.friction) or any(s.equations.spring_torque.entries)
-    formula = r"M(q) \ddot q + c(q, \dot q) + g(q)" + (r" + \text{friction and springs}" if drives else "")
+    if any(s.equations.spring_torque.entries):
+        prose.append(say("Springs, part of $\\tau_d$ above, are $\\tau_s$ here."))
+    formula = (
+        r"M(q) \ddot q + c(q, \dot q) + g(q)"
+        + (r" + \tau_f" * any(s.friction))
+        + (r" + \tau_s" * any(s.equations.spring_torque.entries))
+    )
     equations = [
         Equation(r"\tau", formula),
         Equation("M(q)", "", s.form(M), "M_{@}", "inertial"),
