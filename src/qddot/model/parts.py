@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from qddot.errors import InputError, ModelValueError, unknown_name
@@ -38,18 +38,29 @@ def with_tool(model: Model, name: str, pose: Transform, frame: str) -> Model:
 def carrier(model: Model, frame: str) -> tuple[str, Transform]:
     """The link that has a frame, and the frame's pose on it."""
     for x in model.frames:
-        if x.name == frame:
+        if isinstance(frame, str) and x.name == frame:
             return x.link, x.pose
-    if frame not in {x.name for x in model.links}:
-        raise unknown_name("frame", frame, [x.name for x in (*model.links, *model.frames)])
+    known("frame", frame, [x.name for x in (*model.links, *model.frames)])
     return frame, Transform()
+
+
+def known(kind: str, name: str, names: Iterable[str]) -> None:
+    """Refuse what is not one of the names.
+
+    Raises:
+        InputError: it is no text.
+        UnknownNameError: there is none of that name.
+    """
+    if not isinstance(name, str):
+        raise InputError(f"{name!r} is not the name of a {kind}: give a text")
+    if name not in names:
+        raise unknown_name(kind, name, names)
 
 
 def subtree(model: Model, root: str, gravity: Sequence[Scalar] | None = None) -> Model:
     """The link `root`, which stands still, and everything beyond it."""
     below = children(model)
-    if root not in below:
-        raise unknown_name("link", root, below)
+    known("link", root, below)
     kept, stack = {root}, [root]
     while stack:
         for joint in below[stack.pop()]:
@@ -63,8 +74,7 @@ def chain(model: Model, base: str, tip: str, gravity: Sequence[Scalar] | None = 
     besides is left out."""
     below, above = children(model), {joint.child: joint for joint in model.joints}
     end, _ = carrier(model, tip)
-    if base not in below:
-        raise unknown_name("link", base, below)
+    known("link", base, below)
     path = [end]
     while path[-1] != base:
         if path[-1] not in above:

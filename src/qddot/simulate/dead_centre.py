@@ -34,7 +34,7 @@ ENTER, LEAVE = 0.02, 0.03
 ZONE, LOST = 1e-3, 1e-6
 """sigma from which a motion goes straight across, and below which it is lost."""
 
-PART, COARSE = 0.1, 0.25
+PART, COARSE = 0.1, 0.5
 """Of the way to a dead centre: a step near one, and a fixed step that is left as it is."""
 
 STRAIGHT = 1e-10
