@@ -154,3 +154,15 @@ def test_every_tree_is_drawn(name):
     robot = qddot.load(name)
     drawn = "".join(ET.fromstring(robot.tree().svg()).itertext())
     assert all(link in drawn and link in str(robot.tree()) for link in robot.link_names)
+
+
+@pytest.mark.parametrize("mass", [-0.1, -5.0])
+def test_a_load_of_negative_mass_is_refused_by_its_own_name(mass):
+    with pytest.raises(ModelValueError, match="load mass="):
+        qddot.load("arm7").with_payload(mass)
+
+
+def test_names_that_are_no_texts_are_refused():
+    for call in (lambda r: r.chain(None, "body_2"), lambda r: r.chain("base", np.zeros(2)), lambda r: r.subtree(3)):
+        with pytest.raises(qddot.QddotError, match="not the name of"):
+            call(qddot.load("two_link"))

@@ -11,7 +11,7 @@ import numpy as np
 
 from qddot.compile.arrays import as_array
 from qddot.compile.bound import Bound
-from qddot.compile.evaluate import DOUBLE, Evaluator, Options, as_dtype
+from qddot.compile.evaluate import DOUBLE, Evaluator, Options, as_dtype, refuse_non_finite
 from qddot.compile.together import compute_together
 from qddot.compile.wrenches import net_stack, stack_wrenches
 from qddot.constraints.enforced import ConstrainedDynamics, Enforced, Projections
@@ -430,7 +430,10 @@ class Robot:
     def integrate(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """The configuration reached from q by the displacement v (..., nv): `q + v`, on the manifold for quaternions."""
         read = self._evaluate.prepared
-        return configuration.integrate(self.model.mechanism, read("q", q, (self.nq,)), read("v", v, (self.nv,)))
+        with np.errstate(over="ignore"):  # looked at below
+            found = configuration.integrate(self.model.mechanism, read("q", q, (self.nq,)), read("v", v, (self.nv,)))
+        refuse_non_finite("integrate", ["q"], [found])
+        return found
 
     def configuration_rate(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
         """dq/dt (..., nq): qd itself, but for quaternions."""

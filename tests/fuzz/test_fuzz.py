@@ -42,7 +42,8 @@ def test_workers_count_and_survive():
 
 # every public method --------------------------------------------------------------------------------------------------------
 
-EXCLUDED = {"derive", "properties", "identify", "excitation", "equations", "casadi", "export_c", "export_js", "to_urdf", "explore"}
+EXCLUDED = {"derive", "properties", "identify", "excitation", "equations", "casadi", "export_c", "export_js", "explore"}
+EXCLUDED |= {"to_urdf", "to_toml"}  # they would write files
 METHODS = sorted(
     name
     for name, method in vars(Robot).items()
@@ -78,7 +79,7 @@ def robot() -> Robot:
     return qddot.load("two_link")
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, derandomize=True)  # the same in every run; `make fuzz` draws anew
 @given(st.data())
 def test_every_method_returns_numbers_or_our_error(robot, data):
     name = data.draw(st.sampled_from(METHODS))
