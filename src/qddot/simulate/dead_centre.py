@@ -43,6 +43,9 @@ STRAIGHT = 1e-10
 SLOW = 0.2
 """Part of its speed that a motion may gain or lose on the way across: else it may as well come to rest, or turn back."""
 
+ABOUT = 8
+"""Configurations looked at before a motion begins."""
+
 RANK = 1e-9
 """sigma of rows that always follow from others."""
 
@@ -69,10 +72,19 @@ class Regularity:
         assert dynamics.constraints is not None
         self.dynamics, self.constraints = dynamics, dynamics.constraints
         X = self.columns(q)
-        self.size = np.linalg.norm(X, axis=-2)
+        self.size = np.maximum.reduce([np.linalg.norm(x, axis=-2) for x in (X, *map(self.columns, self.elsewhere(q)))])
         self.rank = (self.values(X, self.size) > RANK).sum(-1)
         if (self.rank < X.shape[-1]).any():
             self.refuse_dead_centre(q)
+
+    def elsewhere(self, q: np.ndarray) -> Iterator[np.ndarray]:
+        """Configurations all about, for the size that columns usually have: in a dead centre itself some have none."""
+        robot, rng = self.dynamics.robot, np.random.default_rng(0)
+        turns = np.zeros(robot.nv)
+        for c in robot.model.mechanism.coordinates:
+            turns[c.v.start : c.v.stop] = 1.0 if c.parts[-1].angle or c.parts[-1].quaternion else 0.0
+        for _ in range(ABOUT):
+            yield robot.integrate(q, turns * rng.uniform(-1, 1, robot.nv))
 
     def columns(self, q: np.ndarray, motion: tuple = ()) -> np.ndarray:
         """L^-1 A^T (..., nv, k)."""
@@ -183,7 +195,7 @@ class Passage:
             if left <= 0 or (sigma > leave and rate > 0):
                 return t, q, qd
             if turn * left > WILD:
-                raise FloatingPointError
+                raise FloatingPointError("the motion has run away")
             longest = PART * sigma / turn if turn else np.inf
             if sigma < ZONE and rate < 0:
                 series = self.straight(t, q, qd, sigma, -rate, longest, accelerate, motion)
@@ -195,7 +207,7 @@ class Passage:
             q, qd = dynamics.settle(*self.step(t, q, qd, h, accelerate, dynamics))
             t = end if h == left else t + h
         else:
-            raise FloatingPointError
+            raise FloatingPointError(f"more than {MOST} short steps would be needed near a dead centre")
         rank = int(np.broadcast_to(regular.rank, regular.size.shape[:-1])[motion])
         raise SingularityError(
             f"at t = {t:.6g} s the loop comes to a dead centre, q = {np.round(q, 6).tolist()}, where only {rank - 1} of {rank} "
