@@ -10,7 +10,7 @@ from qddot.algorithms.kinematics import path_to_root
 from qddot.model.spatial import Vec, rotate, skew
 from qddot.symbolic.derivation.kinematics import frames, heavy_links, inertias, point_name, positions
 from qddot.symbolic.derivation.shafts import kernel_twists, spin_column, spins_step
-from qddot.symbolic.derivation.steps import Equation, Step, say
+from qddot.symbolic.derivation.steps import Equation, Math, Prose, Step, say
 from qddot.symbolic.derivation.subject import KERNELS, SHORT, LinkData, State, Subject
 from qddot.symbolic.derivation.terms import CHRISTOFFEL, EXPECTED, Terms, coefficient
 
@@ -215,7 +215,7 @@ def products_step(s: Subject, terms: Terms) -> Step:
     if s.is_short(terms.b):
         every = [(i, j, k) for i in range(n) for j in range(n) for k in range(j, n)]
         equations += [Equation(subscript(coefficient(*at)), derivatives(*at), s.form(terms.b[at])) for at in every if terms.b[at]]
-        equations += vanishing([subscript(coefficient(*at)) for at in every if not terms.b[at]])
+        prose += vanishing([subscript(coefficient(*at)) for at in every if not terms.b[at]])
         equations += [Equation("C(q)", "", s.form(squares), "C_{@}")]
         if mixed:
             equations.append(Equation("B(q)", "", s.form(double), "B_{@}"))
@@ -238,11 +238,14 @@ def products_step(s: Subject, terms: Terms) -> Step:
     return Step("The forces of the velocities", prose, equations, checks)
 
 
-def vanishing(names: list[str]) -> list[Equation]:
-    """Those that are zero, on one line."""
+def vanishing(names: list[str]) -> list[Prose]:
+    """A sentence on those that are zero."""
     if not names:
         return []
-    return [Equation(" = ".join(names) if len(names) <= NAMED_ZEROS else r"\text{all other } b_{i,jk}", "0")]
+    if len(names) > NAMED_ZEROS:
+        return [say("Those that are not written out are zero.")]
+    between = [", "] * (len(names) - 1) + [" vanish." if len(names) > 1 else " vanishes."]
+    return [tuple(part for name, after in zip(names, between) for part in (Math(name), after))]
 
 
 def derivatives(i: int, j: int, k: int) -> str:

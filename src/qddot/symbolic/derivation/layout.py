@@ -18,6 +18,7 @@ from qddot.symbolic.ratio import Ratio
 from qddot.symbolic.tree import Symbol, Wave
 
 WIDTH = 75  # of a line, in letters
+ALIGNED = 8  # letters that a left side takes at least
 LONGEST = 150  # terms: what is longer is not written out, unless asked for
 DIGITS, GIVEN = 5, 7  # of numbers without end; of decimals that are kept as they were given
 
@@ -104,11 +105,11 @@ class Writer:
         texts = [[self.entry(form, p) for p in row] for row in rows]
         widths = [max(width(row[j]) for row in texts) for j in range(len(texts[0]))]
         head = f"= {formula} " if formula else ""
-        if sum(widths) + 2 * len(widths) + width(left) <= WIDTH:
+        if sum(widths) + 2 * len(widths) + left_width(left) <= WIDTH:
             matrix = r"\begin{bmatrix} " + r" \\ ".join(" & ".join(row) for row in texts) + r" \end{bmatrix}"
             if not any(form.entries.flat):
                 matrix = "0"
-            if head and sum(widths) + 2 * len(widths) + width(head + left) > WIDTH:
+            if head and sum(widths) + 2 * len(widths) + left_width(left) + width(head) > WIDTH:
                 return [Line(left, head), Line("", f"= {matrix}")]
             return [Line(left, f"{head}= {matrix}")]
         found = [Line(left, head)] if head else []
@@ -177,11 +178,11 @@ def is_symbol(printer: LatexPrinter, form: Form, name: str) -> bool:
 def broken(left: str, formula: str, text: str) -> list[Line]:
     """`left = formula = text` in as many lines as needed; those that only continue a sum are set in."""
     head = f"= {formula} " if formula else ""
-    if width(left + head + text) <= WIDTH:
+    if left_width(left) + width(f"{head}= {text}") <= WIDTH:
         return [Line(left, f"{head}= {text}")]
     rows = [""]
     for term in summands(text):
-        if rows[-1] and width(rows[-1]) + width(term) > WIDTH - 6:
+        if rows[-1] and left_width(left) + 2 + width(f"{rows[-1]} {term}") > WIDTH:
             rows.append("")
         rows[-1] += f" {term}" if rows[-1] else term
     start = [Line(left, head), Line("", f"= {rows[0]}")] if head else [Line(left, f"= {rows[0]}")]
@@ -230,9 +231,16 @@ def opened(text: str) -> list[str]:
 
 
 def width(latex: str) -> int:
-    """About how many letters wide it is."""
-    text = re.sub(r"\\(?:begin|end|text|bigl|bigr|mathrm|operatorname|mathsf|left|right|dot|ddot|hat|quad)\b", "", latex)
-    text = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", lambda m: max(m.groups(), key=len), text)
-    text = re.sub(r"\\[A-Za-z]+", "x", text)
-    small = sum(len(x) for x in re.findall(r"[_^]\{([^{}]*)\}", text))
-    return len(re.sub(r"[{}\\_^ ]", "", text)) - small // 4
+    """About how many letters wide it is: indices are small, signs between terms have space around them."""
+    text = re.sub(
+        r"\\(?:begin|end|text|bigl|bigr|mathrm|operatorname|mathsf|mathcal|left|right|dot|ddot|hat|tilde|quad)\b", "", latex
+    )
+    text = re.sub(r"\\[A-Za-z]+", lambda m: m.group() if m.group().endswith("frac") else "x", text)
+    text = re.sub(r"[_^]\{([^{}]*)\}", lambda m: "x" * round(0.7 * len(m.group(1))), text)
+    text = re.sub(r"\\[td]?frac\{([^{}]*)\}\{([^{}]*)\}", lambda m: max(m.groups(), key=len), text)
+    return len(re.sub(r"[{}\\_^ ]", "", text)) + len(re.findall(r" [-+=] ", text))
+
+
+def left_width(left: str) -> int:
+    """Of a left side; that of a neighbour, aligned with it, may be a little wider than its own."""
+    return max(width(left), ALIGNED)
