@@ -232,9 +232,8 @@ def opened(text: str) -> list[str]:
 
 def width(latex: str) -> int:
     """About how many letters wide it is: indices are small, signs between terms have space around them."""
-    text = re.sub(
-        r"\\(?:begin|end|text|bigl|bigr|mathrm|operatorname|mathsf|mathcal|left|right|dot|ddot|hat|tilde|quad)\b", "", latex
-    )
+    text = re.sub(r"\\math(?:cal|bb)\{\w\}|\\d?dot\{\\?\w+\}", "x", latex)
+    text = re.sub(r"\\(?:begin|end|text|bigl|bigr|mathrm|operatorname|mathsf|left|right|dot|ddot|hat|tilde|quad)\b", "", text)
     text = re.sub(r"\\[A-Za-z]+", lambda m: m.group() if m.group().endswith("frac") else "x", text)
     text = re.sub(r"[_^]\{([^{}]*)\}", lambda m: "x" * round(0.7 * len(m.group(1))), text)
     text = re.sub(r"\\[td]?frac\{([^{}]*)\}\{([^{}]*)\}", lambda m: max(m.groups(), key=len), text)
