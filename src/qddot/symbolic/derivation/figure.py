@@ -12,13 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qddot.algorithms.kinematics import world_poses
+from qddot.errors import ModelError
 from qddot.model.configuration import neutral
 from qddot.model.field import Floats
 from qddot.model.joints import Helical, Prismatic, Revolute, Rotor
 from qddot.model.lower import WORLD, LiftedBody
+from qddot.model.model import Model
 from qddot.model.spatial import Transform
+from qddot.symbolic.as_read import as_read
 from qddot.symbolic.derivation.steps import Math
-from qddot.symbolic.derivation.subject import Subject
+from qddot.symbolic.derivation.subject import Subject, with_values
 from qddot.symbolic.form import Form
 from qddot.symbolic.ring import Poly
 
@@ -28,7 +31,12 @@ TRIAD, ARC, JOINT = 30.0, 26.0, 7.0  # lengths and radii on the page
 MANY = 8  # moving links: beyond, only frames are named
 AZIMUTH, ELEVATION = math.radians(-55), math.radians(25)
 
-ASIDE = ((0.0, 0.0), (0.0, 14.0), (0.0, -14.0), (20.0, 0.0), (-20.0, 0.0))
+ASIDE = (
+    (0, 0),
+    *((r * x, r * y) for r in (14, 24, 34) for x, y in ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1), (1, -1), (-1, 1))),
+)
+LABEL = (12.0, 8.0)  # half the width and height of a label
+HALFWAY, ALONE = 0.5, 0.7  # where a centre of mass of unknown place is drawn on its link; how far out, m, where the link has no end
 
 Point = tuple[float, float]
 
@@ -74,7 +82,7 @@ class Drawing:
 
     def __init__(self, s: Subject, on_joints: bool) -> None:
         self.s, self.on_joints = s, on_joints
-        self.model = model = s.kernels.model.over(Floats())
+        self.model = model = drawable(s).over(Floats())
         self.bodies = [body for body in model.bodies if not isinstance(body.joint, Rotor)]
         self.q = self.configuration()
         self.poses = world_poses(model, self.q)
@@ -151,7 +159,7 @@ class Drawing:
         shapes = [*self.ground(), *self.links(), *self.joints(), *self.masses(), *self.frames(), *self.gravity()]
         which = "on their joints" if self.on_joints else "of the links"
         caption = f"{self.s.model.name}, with the frames {which}" + ("" if self.is_flat else ", seen from a corner")
-        return Figure(tuple(apart(shapes)), self.height, caption)
+        return Figure(tuple(apart(shapes, self.height)), self.height, caption)
 
     def ground(self) -> Iterator[Path | Disc | Label]:
         for body in self.bodies:
@@ -264,6 +272,30 @@ class Drawing:
             yield Label(tuple(start + seen / 2 - (15, 0)), Math(r"\vec g"))
 
 
+def drawable(s: Subject) -> Model:
+    """The robot of the kernels; with symbols that only place a centre of mass along its link chosen so that it lies on the link."""
+    numeric, generators = s.kernels.model.over(Floats()), s.alphabet.ring.generators
+
+    def symbols(*entries: Any) -> set[str]:
+        letters = {i for x in entries if isinstance(x, Poly) for i in x.letters()}
+        return {generators[i].name for i in letters} & s.drawn.keys()
+
+    lengths = symbols(*(x for body in s.lifted.bodies for x in (*body.placement.p, *body.link.p)))
+    values = dict(s.drawn)
+    for link in s.links:
+        own = symbols(*link.point) - lengths if link.point is not None else set()
+        ends = [x.placement.p for x in numeric.bodies if x.parent == link.body.index]
+        ends.append(numeric.bodies[link.body.index].link.p)
+        length = max(float(np.linalg.norm(np.array(p, dtype=float))) for p in ends)
+        values.update(dict.fromkeys(own, HALFWAY * length if length > 1e-9 else ALONE) if len(own) == 1 else {})
+    if values == s.drawn:
+        return s.kernels.model
+    try:
+        return as_read(with_values(s.model, values))
+    except ModelError:  # no such robot: it is drawn as it was checked
+        return s.kernels.model
+
+
 def view_of(axes: list[np.ndarray], joints: list[object], down: np.ndarray) -> tuple[np.ndarray, bool]:
     """The two directions of the page (2, 3), and whether all motion lies in it."""
     turning = [axis for axis, joint in zip(axes, joints) if isinstance(joint, (Revolute, Helical))]
@@ -297,16 +329,20 @@ def flat_view(normal: np.ndarray, down: np.ndarray) -> np.ndarray:
     return np.array([np.cross(up, normal), up])
 
 
-def apart(shapes: list[Path | Disc | Label]) -> Iterator[Path | Disc | Label]:
-    """Labels that would lie on others are moved a little, or left out."""
-    taken: list[Point] = []
+def apart(shapes: list[Path | Disc | Label], height: float) -> Iterator[Path | Disc | Label]:
+    """Labels that would lie on others, on a joint or on a mass are moved a little, or left out."""
+    taken = [(*shape.at, shape.radius, shape.radius) for shape in shapes if isinstance(shape, Disc)]
+    w, h = LABEL
     for shape in shapes:
         if isinstance(shape, Label):
             tried = [(shape.at[0] + x, shape.at[1] + y) for x, y in ASIDE]
-            free = next((at for at in tried if all(abs(at[0] - x) > 18 or abs(at[1] - y) > 13 for x, y in taken)), None)
+            inside = [at for at in tried if w <= at[0] <= WIDTH - w and h <= at[1] <= height - h]
+            free = next(
+                (at for at in inside if all(abs(at[0] - x) >= w + a or abs(at[1] - y) >= h + b for x, y, a, b in taken)), None
+            )
             if free is None:
                 continue
-            taken.append(free)
+            taken.append((*free, w, h))
             shape = shape._replace(at=free)
         yield shape
 

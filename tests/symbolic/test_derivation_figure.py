@@ -1,0 +1,30 @@
+"""The figure of a derivation: centres of mass on their links, labels that can be read."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import qddot
+from qddot.symbolic.derivation.figure import LABEL, Drawing, Label
+from qddot.symbolic.derivation.subject import Subject
+from tests.symbolic.test_derivation_width import planar
+
+
+def test_centres_of_mass_lie_on_their_links():
+    drawing = Drawing(Subject(planar(3).model), on_joints=False)
+    for body, above in zip(drawing.bodies, drawing.bodies[1:]):
+        start, end, point = drawing.origin(body.index), drawing.origin(above.index), drawing.mass_point(body)
+        np.testing.assert_allclose(point, (start + end) / 2, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["2R", "RP", "two_link", "point_mass_2r"])
+@pytest.mark.parametrize("method", ["lagrange", "newton-euler"])
+def test_labels_do_not_overlap(name, method):
+    robot = planar(2) if name == "2R" else qddot.load({"RP": "rp_arm"}.get(name, name), symbolic=True)
+    labels = [shape.at for shape in robot.derive(method).document.figure.shapes if isinstance(shape, Label)]
+    assert len(labels) >= 2 * robot.nv + 2
+    for (x, y), (u, v) in combinations(labels, 2):
+        assert abs(x - u) >= 2 * LABEL[0] or abs(y - v) >= 2 * LABEL[1]
