@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -330,8 +331,13 @@ def flat_view(normal: np.ndarray, down: np.ndarray) -> np.ndarray:
 
 
 def apart(shapes: list[Path | Disc | Label], height: float) -> Iterator[Path | Disc | Label]:
-    """Labels that would lie on others, on a joint or on a mass are moved a little, or left out."""
+    """Labels that would lie on others, on a link, a joint, a mass or a measure are moved a little, or left out."""
     taken = [(*shape.at, shape.radius, shape.radius) for shape in shapes if isinstance(shape, Disc)]
+    lines = [shape.points for shape in shapes if isinstance(shape, Path) and shape.kind in ("link", "joint", "measure")]
+    ends = [(np.array(a), np.array(b)) for points in lines for a, b in pairwise(points)]
+    taken += [
+        (*map(float, a + t * (b - a)), 0.0, 0.0) for a, b in ends for t in np.linspace(0, 1, 2 + int(np.linalg.norm(b - a) / 6))
+    ]
     w, h = LABEL
     for shape in shapes:
         if isinstance(shape, Label):
