@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,6 +16,23 @@ settings.register_profile("qddot", deadline=None, derandomize=True, suppress_hea
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "qddot"))
 
 os.environ.setdefault("QDDOT_CACHE", "off")  # what is tested is compiled here and now
+
+
+CHROMIUM = os.environ.get("CHROMIUM") or next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator:
+    """Chromium from the system, driven by playwright without a download of its own. One for all: playwright runs once a process."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("no chromium on the path")
+    with playwright.sync_playwright() as running:
+        opened = running.chromium.launch(executable_path=CHROMIUM)
+        yield opened
+        opened.close()
 
 
 @pytest.fixture

@@ -144,6 +144,7 @@ def load(
 def load_string(text: str | bytes, format: str | None = None, **how: Any) -> Robot:
     """A robot from the text of a description, such as ROS's `/robot_description`.
 
+    >>> import qddot
     >>> qddot.load_string('<robot name="r"><link name="base"/></robot>').name
     'r'
 

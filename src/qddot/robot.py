@@ -307,6 +307,7 @@ class Robot:
     ) -> Robot:
         """The same robot with a load fixed to a frame.
 
+        >>> import qddot
         >>> qddot.load("two_link").with_payload(0.5, com=(0, 0, 0.1)).nv
         2
 

@@ -1,4 +1,4 @@
-"""A real browser, and pages opened in it: chromium from the system, driven by playwright without a download of its own.
+"""Pages opened in a real browser.
 
 The page's own rules forbid `eval`, and with it playwright's `wait_for_function`: wait for an attribute, or in a loop of the page.
 """
@@ -6,7 +6,6 @@ The page's own rules forbid `eval`, and with it playwright's `wait_for_function`
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,10 +13,6 @@ import pytest
 
 from qddot import assets
 from qddot.errors import NoAssetError
-
-CHROMIUM = os.environ.get("CHROMIUM") or next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
 
 
 @pytest.fixture(scope="session")
@@ -31,19 +26,8 @@ def asset() -> None:
         pytest.skip(f"the explorer's script is not built: {error}")
 
 
-@pytest.fixture(scope="session")
-def browser(asset) -> Iterator:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("no chromium on the path")
-    with playwright.sync_playwright() as running:
-        opened = running.chromium.launch(executable_path=CHROMIUM)
-        yield opened
-        opened.close()
-
-
 @pytest.fixture
-def opened(browser, tmp_path) -> Iterator[Callable]:
+def opened(asset, browser, tmp_path) -> Iterator[Callable]:
     """`opened(robot, fragment)`: its page, ready. At the end nothing was complained about and nothing was asked of the network."""
     contexts, said, asked = [], [], []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -17,9 +16,6 @@ from qddot.symbolic.derivation.steps import Derivation
 from tests.symbolic.derivable import random_robot
 from tests.symbolic.test_derivation import METHODS, check_documents
 
-CHROMIUM = os.environ.get("CHROMIUM") or next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
 LATEX = pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
 FEW = (3, 4, 5)
 MANY = [range(first, first + 10) for first in range(0, 200, 10)]
@@ -92,17 +88,6 @@ def test_every_catalog_robot(name, tmp_path):
         set_in_all_formats(derivation)
     if shutil.which("pdflatex"):
         compile_together(made, tmp_path)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("no chromium on the path")
-    with playwright.sync_playwright() as running:
-        opened = running.chromium.launch(executable_path=CHROMIUM)
-        yield opened
-        opened.close()
 
 
 SEEN = """() => {
