@@ -19,6 +19,7 @@ from qddot.compile import sincos
 from qddot.compile.gpu.windows import WARP, Window, flush, room_of, windows
 from qddot.compile.kernel_ir import Emitter
 from qddot.compile.lanes import Lanes
+from qddot.errors import DeviceError
 from qddot.graph.expr import Expr, schedule
 from qddot.graph.program import Program
 
@@ -29,8 +30,7 @@ TRIPLE = "nvptx64-nvidia-cuda"
 INTRINSICS = """declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare void @llvm.nvvm.bar.warp.sync(i32)
-declare i64 @llvm.umin.i64(i64, i64)
-declare i32 @llvm.umin.i32(i32, i32)"""
+declare i64 @llvm.umin.i64(i64, i64)"""
 
 LIKELY = '!0 = !{!"branch_weights", i32 100000, i32 1}'
 
@@ -212,6 +212,9 @@ class ThreadKernel(Emitter):
             sound = f"%sound{k}"
         yield f"br i1 {sound}, label %fine, label %wrong, !prof !0\nwrong:"
         yield "%least = atomicrmw umin ptr %worst, i64 %state monotonic\nbr label %fine\nfine:"
+
+    def lane_by_lane(self, node: Expr, function: str) -> Iterable[str]:
+        raise DeviceError(f"{self.program.name} needs {function}, for which there is no code on a GPU: compute it on the CPU")
 
     def late_sincos(self, node: Expr) -> Iterable[str]:
         """Both come from one call."""
