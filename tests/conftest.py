@@ -38,15 +38,15 @@ def browser() -> Iterator:
 @pytest.fixture
 def cared_for(monkeypatch) -> list[int]:
     """How many states were computed with care, call by call."""
-    from qddot.constraints.enforced import Enforced
+    from qddot.constraints.constrained import ConstrainedRobot
 
-    counts, careful = [], Enforced.accelerations
+    counts, careful = [], ConstrainedRobot.accelerations
 
     def count(self, q, *arguments, **inputs):
         counts.append(q[..., 0].size)
         return careful(self, q, *arguments, **inputs)
 
-    monkeypatch.setattr(Enforced, "accelerations", count)
+    monkeypatch.setattr(ConstrainedRobot, "accelerations", count)
     return counts
 
 

@@ -19,7 +19,7 @@ from qddot.model.description import Joint, Link, Visual
 from qddot.model.model import PARTS, Model
 from qddot.model.pose import from_rpy
 from qddot.model.spatial import Transform, Vec
-from qddot.symbolic.as_read import as_read
+from qddot.symbolic.exact.rounded_angles import rounded_angles
 
 A, B = Transform(from_rpy(0.1, 0.2, 0.3), Vec(0.1, 0.2, 0.3)), Transform(from_rpy(1.5708, 0.0, 0.0), Vec(0.0, 0.1, 0.0))
 RIGID = Drive(
@@ -113,7 +113,7 @@ COPIES = {  # what makes a copy, and what it may change
     "chain": (lambda r: r.chain("link0", "tool"), ()),
     "with_floating_base": (lambda r: r.with_floating_base(), ("/links/world", "/joints/floating_base")),
     "with_locked": (lambda r: r.with_locked({"joint6": 0.3}), ("/joints/joint6",)),
-    "as_read": (lambda r: as_read(r.model), ("/joints/joint2/origin", "/frames/tool/pose")),
+    "rounded_angles": (lambda r: rounded_angles(r.model), ("/joints/joint2/origin", "/frames/tool/pose")),
     "with_parameters": (parameters, ("/links/link6/inertia", "/joints/joint6/drive")),
     "without_drives": (without_drives, ("/joints/*/drive", "/transmissions")),
 }
@@ -184,8 +184,8 @@ def differential() -> Robot:
 def test_a_robot_as_read_keeps_its_motors():
     arm = differential()
     q = [0.1, 0.2, 0.3]
-    assert_allclose(Robot(as_read(arm.model)).mass_matrix(q), arm.mass_matrix(q), atol=1e-4)
-    assert_allclose(arm.equations().M.evaluate(q), Robot(as_read(arm.model)).mass_matrix(q), rtol=1e-12)
+    assert_allclose(Robot(rounded_angles(arm.model)).mass_matrix(q), arm.mass_matrix(q), atol=1e-4)
+    assert_allclose(arm.equations().M.evaluate(q), Robot(rounded_angles(arm.model)).mass_matrix(q), rtol=1e-12)
 
 
 def test_identification_knows_the_coupled_motors():

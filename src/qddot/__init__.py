@@ -15,7 +15,7 @@ from os import PathLike
 from typing import IO, Any
 
 from qddot.constraints.constraint import holonomic, pfaffian
-from qddot.constraints.ready import (
+from qddot.constraints.standard import (
     connect,
     contact_point,
     fixed_frame,

@@ -14,7 +14,7 @@ from qddot.compile.bound import Bound
 from qddot.compile.evaluate import DOUBLE, Evaluator, Options, as_dtype, refuse_non_finite
 from qddot.compile.together import compute_together
 from qddot.compile.wrenches import net_stack, stack_wrenches
-from qddot.constraints.enforced import ConstrainedDynamics, Enforced, Projections
+from qddot.constraints.constrained import ConstrainedDynamics, ConstrainedRobot, Projections
 from qddot.errors import InputError, unknown_name
 from qddot.model import configuration
 from qddot.model.drive import Drive
@@ -161,7 +161,7 @@ class Robot:
     def __init__(self, model: Model) -> None:
         self.model = model
         if any(link.place for link in model.doubtful) and not model.symbols:  # a file's claim; numbers given in Python are kept
-            from qddot.algorithms.definite import refuse_indefinite
+            from qddot.definite import refuse_indefinite
 
             refuse_indefinite(model)
         self._evaluate = Evaluator(model)
@@ -298,7 +298,7 @@ class Robot:
                 depends on the joint.
             UnboundSymbolError: the robot still holds symbols.
         """
-        from qddot.algorithms.locked import locked
+        from qddot.locked import locked
 
         return Robot(locked(self.model, positions))
 
@@ -653,7 +653,7 @@ class Robot:
             SingularityError: the mass matrix is not positive definite, or no acceleration satisfies all constraints.
             InputError: a state beyond the tolerance.
         """
-        return Enforced(self._evaluate, constraints).forward_dynamics(q, qd, tau, f_ext, f_tip, tolerance)
+        return ConstrainedRobot(self._evaluate, constraints).forward_dynamics(q, qd, tau, f_ext, f_tip, tolerance)
 
     def constrained_inverse_dynamics(
         self,
@@ -677,26 +677,26 @@ class Robot:
         Raises:
             InputError: no joint forces cause this motion, since it leaves the constraints.
         """
-        return Enforced(self._evaluate, constraints).inverse_dynamics(q, qd, qdd, lam, f_ext, f_tip, tolerance)
+        return ConstrainedRobot(self._evaluate, constraints).inverse_dynamics(q, qd, qdd, lam, f_ext, f_tip, tolerance)
 
     def constraint_residual(self, q: ArrayLike, constraints: Any = None) -> np.ndarray:
         """h(q) (..., k) of the holonomic constraints: zero where they are satisfied."""
-        return Enforced(self._evaluate, constraints).values(("h",), q)[0]
+        return ConstrainedRobot(self._evaluate, constraints).values(("h",), q)[0]
 
     def constraint_jacobian(self, q: ArrayLike, constraints: Any = None) -> np.ndarray:
         """A(q) (..., k, nv) with `A qd = 0`; of holonomic constraints `dh/dq`, along the tangent where q holds quaternions."""
-        return Enforced(self._evaluate, constraints).values(("A",), q)[0]
+        return ConstrainedRobot(self._evaluate, constraints).values(("A",), q)[0]
 
     def constraint_jacobian_dot(self, q: ArrayLike, qd: ArrayLike, constraints: Any = None) -> np.ndarray:
         """Rate of A (..., k, nv) along the motion, exact."""
-        return Enforced(self._evaluate, constraints).values(("Adot",), q, qd)[0]
+        return ConstrainedRobot(self._evaluate, constraints).values(("Adot",), q, qd)[0]
 
     def constraint_projections(self, q: ArrayLike, constraints: Any = None) -> Projections:
         """`P = I - A^T (A M^-1 A^T)^-1 A M^-1` and `P_qdd = M^-1 P M`, each (..., nv, nv) of rank nv - k.
 
         `P tau` is the part of joint forces that moves the robot, `(I - P) tau` the part its constraints take.
         """
-        return Enforced(self._evaluate, constraints).projections(q)
+        return ConstrainedRobot(self._evaluate, constraints).projections(q)
 
     def constraint_wrench(
         self,
@@ -722,7 +722,7 @@ class Robot:
             InputError: the constraints do not act on this frame alone, or leave its wrench open and `scale` is None; the message
                 names the components.
         """
-        return Enforced(self._evaluate, constraints).wrench(q, lam, frame, moment, scale)
+        return ConstrainedRobot(self._evaluate, constraints).wrench(q, lam, frame, moment, scale)
 
     def project(self, q: ArrayLike, constraints: Any = None, *, tolerance: float = 1e-12) -> np.ndarray:
         """A configuration (..., nq) near q that satisfies the holonomic constraints: all `|h|` at most `tolerance`.
@@ -730,7 +730,7 @@ class Robot:
         Raises:
             ConvergenceError: none was found; the message says what is left.
         """
-        return Enforced(self._evaluate, constraints).project(q, tolerance)
+        return ConstrainedRobot(self._evaluate, constraints).project(q, tolerance)
 
     def assemblies(
         self, q: ArrayLike, constraints: Any = None, *, hold: Sequence[str] = (), starts: int = 60, seed: int = 0
@@ -751,7 +751,8 @@ class Robot:
         """
         from qddot.constraints.assemblies import assemblies
 
-        return assemblies(Enforced(self._evaluate, constraints), q, hold, starts, seed, self.limits.lower, self.limits.upper)
+        constrained = ConstrainedRobot(self._evaluate, constraints)
+        return assemblies(constrained, q, hold, starts, seed, self.limits.lower, self.limits.upper)
 
     def assembly_mode(self, q: ArrayLike, constraints: Any = None, *, hold: Sequence[str] = ()) -> np.ndarray:
         """Which branch q is on (...): 1 or -1, the sign of det A in the columns of joints not held; 0 where branches meet.
@@ -761,12 +762,12 @@ class Robot:
         """
         from qddot.constraints.assemblies import assembly_mode
 
-        return assembly_mode(Enforced(self._evaluate, constraints), q, hold)
+        return assembly_mode(ConstrainedRobot(self._evaluate, constraints), q, hold)
 
     def project_velocity(self, q: ArrayLike, qd: ArrayLike, constraints: Any = None) -> np.ndarray:
         """The velocity (..., nv) nearest to qd, by kinetic energy, with `A qd = 0`: what an inelastic impact leaves of it."""
         qd = self._evaluate.prepared("qd", qd, (self.nv,))
-        return Enforced(self._evaluate, constraints).project_velocity(q, qd)
+        return ConstrainedRobot(self._evaluate, constraints).project_velocity(q, qd)
 
     # energy -----------------------------------------------------------------------------------------------------------
 
@@ -1092,7 +1093,7 @@ class Robot:
             constraints: what `Equations.constraints` imposes, one or several; None: those of the description. The open tree's
                 equations are there in any case.
         """
-        from qddot.constraints.enforced import as_constraints
+        from qddot.constraints.constrained import as_constraints
         from qddot.symbolic.equations import Equations
 
         return Equations(self.model, parameters, () if constraints is None else as_constraints(self.model, constraints))

@@ -6,15 +6,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import qddot
 from qddot.constraints import elimination
-from qddot.constraints.enforced import Enforced
-from qddot.constraints.in_motion import InMotion
+from qddot.constraints.compiled import CompiledConstraints
+from qddot.constraints.constrained import ConstrainedRobot
 from tests.constraints.robots import CONSTRAINTS, random_robot, random_state
 
 EPS = np.finfo(float).eps
 
 
-def in_motion(robot, constraints=None, parameters=None, has_wrench=False) -> InMotion:
-    return InMotion(Enforced(robot._evaluate, constraints), parameters, has_wrench, {})
+def in_motion(robot, constraints=None, parameters=None, has_wrench=False) -> CompiledConstraints:
+    return CompiledConstraints(ConstrainedRobot(robot._evaluate, constraints), parameters, has_wrench, {})
 
 
 @pytest.fixture
@@ -24,8 +24,8 @@ def no_care(monkeypatch):
     def refuse(self, *arguments, **inputs):
         raise AssertionError("not compiled")
 
-    monkeypatch.setattr(Enforced, "accelerations", refuse)
-    monkeypatch.setattr(Enforced, "settled", refuse)
+    monkeypatch.setattr(ConstrainedRobot, "accelerations", refuse)
+    monkeypatch.setattr(ConstrainedRobot, "settled", refuse)
 
 
 def smallest_pivot(robot, q) -> float:
@@ -54,7 +54,7 @@ def test_external_forces_and_parameters(no_care):
     q, qd, tau = random_state(robot, 0)
     wrench, heavier = robot.external_wrench(q, {"l2": np.arange(6.0)}), robot.parameters() * 1.3
     found = in_motion(robot, CONSTRAINTS["connect"], heavier, True).accelerations(q, qd, tau, wrench=wrench)
-    wanted = Enforced(robot._evaluate, CONSTRAINTS["connect"], heavier).forward_dynamics(q, qd, tau, wrench, None, None)
+    wanted = ConstrainedRobot(robot._evaluate, CONSTRAINTS["connect"], heavier).forward_dynamics(q, qd, tau, wrench, None, None)
     own = robot.constrained_forward_dynamics(q, qd, tau, CONSTRAINTS["connect"], f_ext=wrench)
     assert_allclose(found.qdd, wanted.qdd, rtol=1e-11)
     assert abs(found.qdd - own.qdd).max() > 1e-3
@@ -70,7 +70,7 @@ def test_the_same_way_back(name):
     except qddot.ConvergenceError:
         pytest.skip("this chain cannot close")
     away = robot.integrate(q, 1e-7 * np.linspace(-1, 1, robot.nv))
-    found, wanted = in_motion(robot, constraint).settled(away, qd), Enforced(robot._evaluate, constraint).settled(away, qd)
+    found, wanted = in_motion(robot, constraint).settled(away, qd), ConstrainedRobot(robot._evaluate, constraint).settled(away, qd)
     assert abs(robot.constraint_residual(found[0], constraint)).max(initial=0) < 1e-13
     assert abs(robot.constraint_jacobian(found[0], constraint) @ found[1]).max() < 1e-12
     assert_allclose(found[0], wanted[0], atol=1e-12)
@@ -96,7 +96,7 @@ def test_accuracy_follows_from_the_pivot(cared_for):
 def test_redundant_rows_are_decided_with_care(cared_for):
     robot = qddot.load("five_bar")
     q = robot.project(robot.neutral() + 0.1)
-    qd, once = robot.project_velocity(q, np.ones(robot.nv)), Enforced(robot._evaluate, None).constraints
+    qd, once = robot.project_velocity(q, np.ones(robot.nv)), ConstrainedRobot(robot._evaluate, None).constraints
     found = in_motion(robot, [*once, qddot.holonomic(lambda state: 3 * once[0].rows(state)[0])]).accelerations(q, qd, np.zeros(4))
     wanted = robot.constrained_forward_dynamics(q, qd, np.zeros(4))
     assert cared_for == [1]

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import qddot
 from qddot import Builder, InputError, IntegrationError, SingularityError
-from qddot.constraints.enforced import Enforced
+from qddot.constraints.constrained import ConstrainedRobot
 from qddot.simulate.dynamics import Dynamics, Forces
 from qddot.simulate.fixed_step import FixedStep
 from qddot.simulate.friction import DryFriction
@@ -26,7 +26,7 @@ def start(name):
 
 
 def runge_kutta(robot, constraints=None, torque=None) -> FixedStep:
-    dynamics = Dynamics(robot, Forces(robot), None, Enforced(robot._evaluate, constraints))
+    dynamics = Dynamics(robot, Forces(robot), None, ConstrainedRobot(robot._evaluate, constraints))
     return FixedStep(robot, Switching(robot, dynamics, DryFriction(robot), False), Torque(robot, torque, np.zeros(1), (), True))
 
 
@@ -113,7 +113,7 @@ def test_the_compiled_step_is_that_of_four_stages(name, cared_for):
     assert cared_for == [1, 1, 1, 1]
     for found, wanted in zip(compiled, stages):
         assert_allclose(found, wanted, atol=1e-12 * max(abs(wanted).max(), 1))
-    assert_allclose(step.dynamics.settle(*compiled), Enforced(robot._evaluate, None).settled(*stages), atol=1e-12)
+    assert_allclose(step.dynamics.settle(*compiled), ConstrainedRobot(robot._evaluate, None).settled(*stages), atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["four_bar", "five_bar", "delta"])

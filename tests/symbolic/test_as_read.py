@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import qddot
-from qddot.symbolic.as_read import as_read
+from qddot.symbolic.exact.rounded_angles import rounded_angles
 
 SHORT = """
 <robot name="short">
@@ -25,7 +25,7 @@ SHORT = """
 
 @pytest.fixture(scope="module")
 def short(tmp_path_factory):
-    path = tmp_path_factory.mktemp("as_read") / "short.urdf"
+    path = tmp_path_factory.mktemp("rounded_angles") / "short.urdf"
     path.write_text(SHORT)
     return qddot.load(path)
 
@@ -34,18 +34,18 @@ def test_the_closed_forms_say_what_was_read(short):
     (note,) = short.equations().notes
     assert note == "joint 'j2': the angle 1.5708 rad was read as pi/2, 3.7e-06 rad away"
     q = [0.3, 0.4]
-    exact = qddot.Robot(as_read(short.model)).mass_matrix(q)
+    exact = qddot.Robot(rounded_angles(short.model)).mass_matrix(q)
     assert_allclose(short.equations().M.evaluate(q), exact, rtol=1e-15)
     assert abs(short.mass_matrix(q) - exact).max() > 1e-8
 
 
 def test_only_what_was_read_otherwise_changes(short):
-    read = as_read(short.model)
+    read = rounded_angles(short.model)
     assert_allclose(np.array(read.joints[1].origin.R, float), [[1, 0, 0], [0, 0, -1], [0, 1, 0]], atol=1e-16)
     assert read.joints[0] == short.model.joints[0]
-    assert as_read(read) is read
+    assert rounded_angles(read) is read
     puma = qddot.load("puma560").model
-    assert as_read(puma) is puma
+    assert rounded_angles(puma) is puma
 
 
 @pytest.mark.parametrize("method", ["lagrange", "jacobian", "newton-euler"])

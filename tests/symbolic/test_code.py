@@ -14,8 +14,8 @@ import sympy
 
 import qddot
 from qddot.errors import InputError, UnboundSymbolError, UnknownNameError
-from qddot.symbolic.code import Program, PythonPrinter
 from qddot.symbolic.form import Form
+from qddot.symbolic.printing.code import Program, PythonPrinter
 from tests.symbolic.well_formed import assert_well_formed
 
 CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")

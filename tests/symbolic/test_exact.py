@@ -13,7 +13,7 @@ import qddot
 from qddot.errors import InputError
 from qddot.model.pose import from_rpy
 from qddot.model.spatial import Mat, Vec
-from qddot.symbolic.exact import COSINES, STEP, Surd, cosine, rational, rotation, simplest, surd, turn
+from qddot.symbolic.exact.numbers import COSINES, STEP, Surd, cosine, rational, rotation, simplest, surd, turn
 
 ROOTS = (1.0, math.sqrt(2), math.sqrt(3), math.sqrt(6))
 

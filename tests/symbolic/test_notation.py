@@ -11,11 +11,11 @@ import sympy
 import qddot
 from qddot.model.drive import Drive
 from qddot.symbolic.form import Form
-from qddot.symbolic.latex import LatexPrinter
-from qddot.symbolic.notation import shown, split
-from qddot.symbolic.presentation import Style
-from qddot.symbolic.text import TextPrinter
-from qddot.symbolic.tree import Inverse, Number, Power, Product, Sum, Symbol
+from qddot.symbolic.printing.latex import LatexPrinter
+from qddot.symbolic.printing.notation import shown, split
+from qddot.symbolic.printing.presentation import Style
+from qddot.symbolic.printing.text import TextPrinter
+from qddot.symbolic.printing.tree import Inverse, Number, Power, Product, Sum, Symbol
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ import sympy
 import qddot
 from qddot.errors import InputError, UnknownNameError
 from qddot.model.drive import Drive
-from qddot.symbolic.abbreviations import Abbreviations
+from qddot.symbolic.exact.ratio import divide
 from qddot.symbolic.form import Form
-from qddot.symbolic.notation import NOTATIONS, shown
-from qddot.symbolic.presentation import Presentation, Style, style_of
-from qddot.symbolic.ratio import divide
-from qddot.symbolic.tree import size
+from qddot.symbolic.printing.abbreviations import Abbreviations
+from qddot.symbolic.printing.notation import NOTATIONS, shown
+from qddot.symbolic.printing.presentation import Presentation, Style, style_of
+from qddot.symbolic.printing.tree import size
 from tests.symbolic.samples import every_letter
 from tests.symbolic.well_formed import assert_well_formed
 

@@ -8,8 +8,8 @@ import sympy
 import qddot
 from qddot.errors import InputError, UnknownNameError
 from qddot.formats.expression import Scope
-from qddot.symbolic.reading import angle_parts, exactly, read, squared, with_surds
-from qddot.symbolic.ring import NotPolynomialError
+from qddot.symbolic.exact.reading import angle_parts, exactly, read, squared, with_surds
+from qddot.symbolic.exact.ring import NotPolynomialError
 
 a, b = sympy.symbols("a b", real=True)
 

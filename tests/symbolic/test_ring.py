@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qddot
-from qddot.symbolic.ratio import Ratio
-from qddot.symbolic.ring import NotPolynomialError, Poly
+from qddot.symbolic.exact.ratio import Ratio
+from qddot.symbolic.exact.ring import NotPolynomialError, Poly
 from tests.symbolic.samples import every_letter, value, values_at
 
 E = every_letter()

@@ -13,9 +13,9 @@ from numpy.testing import assert_allclose
 
 import qddot
 from qddot import Drive, Inertia, InputError, Transmission
+from qddot.symbolic.exact.ring import NotPolynomialError
 from qddot.symbolic.form import Form
-from qddot.symbolic.presentation import Presentation, Style
-from qddot.symbolic.ring import NotPolynomialError
+from qddot.symbolic.printing.presentation import Presentation, Style
 from tests.symbolic.test_code import needs_compiler, run_c, run_python
 from tests.symbolic.well_formed import assert_well_formed
 

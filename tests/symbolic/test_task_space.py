@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose
 
 import qddot
 from qddot.errors import InputError, SingularityError, UnknownNameError
+from qddot.symbolic.exact.ratio import Ratio, divide, quotient
+from qddot.symbolic.exact.ring import NotPolynomialError, Poly
 from qddot.symbolic.form import Form
-from qddot.symbolic.ratio import Ratio, divide, quotient
-from qddot.symbolic.ring import NotPolynomialError, Poly
 
 UNIT = {"m1": 1, "m2": 1, "L1": 1, "L2": 1}
 L = sympy.symbols("L1:5", positive=True)

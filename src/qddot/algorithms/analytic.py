@@ -8,7 +8,7 @@ from __future__ import annotations
 from qddot.algorithms.factor import reciprocal
 from qddot.algorithms.jacobian import jacobian, jacobian_rate
 from qddot.algorithms.kinematics import Scalars, frame_pose
-from qddot.algorithms.moving import Moving, MovingField, moving
+from qddot.algorithms.time_jet import TimeJet, TimeJetField, time_jet
 from qddot.model.field import Field
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
@@ -36,10 +36,10 @@ def analytic_jacobian_rate(
     R = frame_pose(model, q, frame).R
     J, Jdot = jacobian(model, q, frame, "world_aligned"), jacobian_rate(model, q, qd, frame, "world_aligned")
     w = sum((column.w * speed for column, speed in zip(J, qd)), Vec())
-    turning = Mat(*(Vec(*map(Moving, row, rates)) for row, rates in zip(R, skew(w) @ R)))
+    turning = Mat(*(Vec(*map(TimeJet, row, rates)) for row, rates in zip(R, skew(w) @ R)))
     angular = []
-    for row in RATES[coordinates](MovingField(model.field), turning):
-        value, rate = Vec(*(moving(x).x for x in row)), Vec(*(moving(x).dx for x in row))
+    for row in RATES[coordinates](TimeJetField(model.field), turning):
+        value, rate = Vec(*(time_jet(x).x for x in row)), Vec(*(time_jet(x).dx for x in row))
         angular.append([rate.dot(column.w) + value.dot(change.w) for column, change in zip(J, Jdot)])
     return angular + linear_rows(Jdot), [margin(model.field, R, coordinates)]
 

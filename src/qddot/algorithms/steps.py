@@ -11,7 +11,7 @@ from qddot.algorithms.forward_dynamics import METHODS, Accelerations, held_bodie
 from qddot.algorithms.inverse_dynamics import Wrenches, gravity_torque
 from qddot.algorithms.kinematics import Scalars, coordinate_rates
 from qddot.algorithms.mass_matrix import mass_matrix
-from qddot.algorithms.moving import Moving, MovingField, moving
+from qddot.algorithms.time_jet import TimeJet, TimeJetField, time_jet
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import map_scalars
@@ -112,13 +112,13 @@ def variational_terms(
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar], list[Scalar]]:
     """`M(m) v` and `dL/dq(m, v)` of the implicit step at the midpoint `m = q + h/2 v`, and their slopes where v moves along
     `direction`: exact, by the same text over scalars that move."""
-    h, still = dt[0], lambda x: x if isinstance(x, (int, float)) else moving(x)
+    h, still = dt[0], lambda x: x if isinstance(x, (int, float)) else time_jet(x)
     inertias = [map_scalars(still, body.inertia) for body in model.bodies]  # numbers, or an input
-    lifted = LiftedModel(model.source, MovingField(model.field), inertias=inertias)
-    speed = [Moving(a, b) for a, b in zip(v, direction)]
-    middle = [Moving(a + b * (h / 2), c * (h / 2)) for a, b, c in zip(q, v, direction)]
-    momentum = [moving(x) for x in times(mass_matrix(lifted, middle), speed)]
-    force = [moving(x) for x in lagrangian_gradient(lifted, middle, speed, coriolis_matrix(lifted, middle, speed))]
+    lifted = LiftedModel(model.source, TimeJetField(model.field), inertias=inertias)
+    speed = [TimeJet(a, b) for a, b in zip(v, direction)]
+    middle = [TimeJet(a + b * (h / 2), c * (h / 2)) for a, b, c in zip(q, v, direction)]
+    momentum = [time_jet(x) for x in times(mass_matrix(lifted, middle), speed)]
+    force = [time_jet(x) for x in lagrangian_gradient(lifted, middle, speed, coriolis_matrix(lifted, middle, speed))]
     return [x.x for x in momentum], [x.x for x in force], [x.dx for x in momentum], [x.dx for x in force]
 
 

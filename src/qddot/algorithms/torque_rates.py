@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qddot.algorithms.inverse_dynamics import inverse_dynamics
 from qddot.algorithms.kinematics import Scalars
-from qddot.algorithms.moving import Moving, MovingField, moving
+from qddot.algorithms.time_jet import TimeJet, TimeJetField, time_jet
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
 
@@ -14,7 +14,8 @@ def torque_rates(
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
     """tau, dtau/dt and d2tau/dt2 along a motion with this jerk and snap (third and fourth derivative of q)."""
     position, speed, acceleration = (
-        [Moving(*x) for x in zip(*rates)] for rates in ((q, qd, qdd), (qd, qdd, jerk), (qdd, jerk, snap))
+        [TimeJet(*x) for x in zip(*rates)] for rates in ((q, qd, qdd), (qd, qdd, jerk), (qdd, jerk, snap))
     )
-    tau = [moving(x) for x in inverse_dynamics(LiftedModel(model.source, MovingField(model.field)), position, speed, acceleration)]
+    lifted = LiftedModel(model.source, TimeJetField(model.field))
+    tau = [time_jet(x) for x in inverse_dynamics(lifted, position, speed, acceleration)]
     return [t.x for t in tau], [t.dx for t in tau], [t.ddx for t in tau]

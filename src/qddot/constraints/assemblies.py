@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qddot.constraints.enforced import LONGEST, Enforced
+from qddot.constraints.constrained import LONGEST, ConstrainedRobot
 from qddot.constraints.factored import times
 from qddot.errors import ConvergenceError, InputError, unknown_name
 from qddot.model import configuration
@@ -25,7 +25,7 @@ SINGULAR = 1e-9  # of the largest singular value
 
 
 def assemblies(
-    enforced: Enforced, q: ArrayLike, hold: Sequence[str], starts: int, seed: int, lower: np.ndarray, upper: np.ndarray
+    constrained: ConstrainedRobot, q: ArrayLike, hold: Sequence[str], starts: int, seed: int, lower: np.ndarray, upper: np.ndarray
 ) -> np.ndarray:
     """Configurations (solutions, nq), the nearest to q first: by Newton's method from q and from random places.
 
@@ -33,23 +33,23 @@ def assemblies(
         ConvergenceError: none was found.
         InputError: more motions stay open than the constraints fix, so there is no end of solutions.
     """
-    enforced, mechanism = enforced.holonomic(), enforced.evaluate.model.mechanism
-    q = enforced.evaluate.prepared("q", q, (mechanism.nq,))
+    constrained, mechanism = constrained.holonomic(), constrained.evaluate.model.mechanism
+    q = constrained.evaluate.prepared("q", q, (mechanism.nq,))
     if q.ndim != 1:
         raise InputError(f"q has shape {q.shape}: assemblies are those of one configuration ({mechanism.nq},)")
-    free, rng = free_columns(enforced, hold), np.random.default_rng(seed)
+    free, rng = free_columns(constrained, hold), np.random.default_rng(seed)
     trials = np.stack([q, *(configuration.random_configuration(mechanism, rng, lower, upper) for _ in range(starts))])
     for c in mechanism.coordinates:
         if not free[c.v.start]:
             trials[:, c.q.start : c.q.stop] = q[c.q.start : c.q.stop]
     for _ in range(ROUNDS):
-        h, A = enforced.values(("h", "A"), trials)
+        h, A = constrained.values(("h", "A"), trials)
         step = -times(np.linalg.pinv(np.where(free, A, 0.0), rcond=SINGULAR), h)
         size = np.abs(step).max(-1, keepdims=True, initial=0)
         trials = configuration.integrate(mechanism, trials, step * np.minimum(1, LONGEST / np.maximum(size, LONGEST)))
-    closed = np.abs(enforced.values(("h",), trials)[0]).max(-1, initial=0) < 1e-10
+    closed = np.abs(constrained.values(("h",), trials)[0]).max(-1, initial=0) < 1e-10
     found: list[np.ndarray] = []
-    for x in (wound_back(enforced, q, x) for x in trials[closed]):
+    for x in (wound_back(constrained, q, x) for x in trials[closed]):
         if all(np.abs(configuration.difference(mechanism, other, x)).max() > SAME for other in found):
             found.append(x)
     if not found:
@@ -57,13 +57,13 @@ def assemblies(
             f"no configuration found that satisfies the constraints while {', '.join(hold) or 'nothing'} is held"
         )
     solutions = np.stack(found)
-    refuse_open_motions(enforced, solutions, free)
+    refuse_open_motions(constrained, solutions, free)
     return solutions[np.argsort(np.linalg.norm(configuration.difference(mechanism, q, solutions), axis=-1), kind="stable")]
 
 
-def assembly_mode(enforced: Enforced, q: ArrayLike, hold: Sequence[str]) -> np.ndarray:
+def assembly_mode(constrained: ConstrainedRobot, q: ArrayLike, hold: Sequence[str]) -> np.ndarray:
     """1 or -1 (...), the sign of det A in the free columns; 0 in a dead centre, where branches meet."""
-    A = enforced.holonomic().values(("A",), q)[0][..., free_columns(enforced, hold)]
+    A = constrained.holonomic().values(("A",), q)[0][..., free_columns(constrained, hold)]
     A = A[..., np.abs(A).max((-1, *range(A.ndim - 2)), initial=0) > 0, :]  # without rows of zeros, as across a plane
     if A.shape[-1] != A.shape[-2]:
         raise InputError(
@@ -75,12 +75,12 @@ def assembly_mode(enforced: Enforced, q: ArrayLike, hold: Sequence[str]) -> np.n
     return np.where(np.linalg.svd(scaled, compute_uv=False).min(-1) > SAME, sign, 0).astype(int)
 
 
-def free_columns(enforced: Enforced, hold: Sequence[str]) -> np.ndarray:
+def free_columns(constrained: ConstrainedRobot, hold: Sequence[str]) -> np.ndarray:
     """(nv,) true but for the joints held."""
     if isinstance(hold, str):
         hold = (hold,)
-    coordinates = {c.name: c for c in enforced.evaluate.model.mechanism.coordinates}
-    free = np.ones(enforced.evaluate.model.mechanism.nv, bool)
+    coordinates = {c.name: c for c in constrained.evaluate.model.mechanism.coordinates}
+    free = np.ones(constrained.evaluate.model.mechanism.nv, bool)
     for name in hold:
         if name not in coordinates:
             raise unknown_name("joint", name, coordinates)
@@ -88,19 +88,19 @@ def free_columns(enforced: Enforced, hold: Sequence[str]) -> np.ndarray:
     return free
 
 
-def wound_back(enforced: Enforced, q: np.ndarray, x: np.ndarray) -> np.ndarray:
+def wound_back(constrained: ConstrainedRobot, q: np.ndarray, x: np.ndarray) -> np.ndarray:
     """x with its hinges in the turn in which q is, as far as constraints do not count the turns."""
     back = x.copy()
-    for c in enforced.evaluate.model.mechanism.coordinates:
+    for c in constrained.evaluate.model.mechanism.coordinates:
         if c.kind in ("revolute", "continuous"):
             i = c.q.start
             middle = 2 * np.pi * np.round(q[i] / (2 * np.pi))
             back[i] = middle + (x[i] - middle + np.pi) % (2 * np.pi) - np.pi
-    return back if np.abs(enforced.values(("h",), back)[0]).max(initial=0) < 1e-9 else x
+    return back if np.abs(constrained.values(("h",), back)[0]).max(initial=0) < 1e-9 else x
 
 
-def refuse_open_motions(enforced: Enforced, q: np.ndarray, free: np.ndarray) -> None:
-    A = enforced.values(("A",), q)[0][..., free]
+def refuse_open_motions(constrained: ConstrainedRobot, q: np.ndarray, free: np.ndarray) -> None:
+    A = constrained.values(("A",), q)[0][..., free]
     s = np.linalg.svd(A, compute_uv=False)
     rank = int((s > 1e-6 * s.max(initial=1)).sum(-1).max(initial=0))
     if rank < free.sum():

@@ -1,4 +1,4 @@
-"""Constrained motion by elimination, without a branch and over any scalar: for states in which nothing has to be decided.
+"""ConstrainedRobot motion by elimination, without a branch and over any scalar: for states in which nothing has to be decided.
 
 Whatever moves, an acceleration, a velocity or a small displacement v, is made to satisfy `A v = -c` by the least change, as kinetic
 energy measures it: `v - M^-1 A^T lam`, where `A M^-1 A^T lam = A v + c`. Which rows follow from others cannot be asked here;

@@ -13,9 +13,9 @@ from qddot.algorithms.inverse_dynamics import Wrenches, load_torque
 from qddot.algorithms.kinematics import Scalars, coordinate_rates, zeros
 from qddot.algorithms.steps import along, kutta, unit_quaternions
 from qddot.compile.trace import forces, recorded
+from qddot.constraints.constrained import CLOSED
 from qddot.constraints.constraint import Constraint
 from qddot.constraints.elimination import Matrix, all_positive, dot, eliminated
-from qddot.constraints.enforced import CLOSED
 from qddot.constraints.trace import constraint_program
 from qddot.graph.expr import Expr, Trace
 from qddot.graph.program import Input, Output, Program

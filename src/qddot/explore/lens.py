@@ -17,11 +17,11 @@ from qddot.model.lower import WORLD
 from qddot.model.model import Model
 from qddot.symbolic.equations import Equations
 from qddot.symbolic.form import Form
-from qddot.symbolic.mathml import DOTS, MathmlPrinter, dotted, subscripted
-from qddot.symbolic.notation import GREEK, NOTATIONS
-from qddot.symbolic.presentation import Presentation, Style
-from qddot.symbolic.printing import Printer, printer_for
-from qddot.symbolic.tree import Call, Inverse, Node, Number, Power, Product, Sum, Symbol, Wave
+from qddot.symbolic.printing.mathml import DOTS, MathmlPrinter, dotted, subscripted
+from qddot.symbolic.printing.notation import GREEK, NOTATIONS
+from qddot.symbolic.printing.presentation import Presentation, Style
+from qddot.symbolic.printing.printer import Printer, printer_for
+from qddot.symbolic.printing.tree import Call, Inverse, Node, Number, Power, Product, Sum, Symbol, Wave
 
 MANY = 12_000
 """Terms of a quantity: with more of them it is not written out in the page."""

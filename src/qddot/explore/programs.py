@@ -12,7 +12,7 @@ from qddot.algorithms.mass_matrix import mass_matrix
 from qddot.compile.c_source import shown
 from qddot.compile.javascript import javascript_function
 from qddot.compile.trace import recorded
-from qddot.constraints.ready import from_description
+from qddot.constraints.standard import from_description
 from qddot.constraints.trace import constraint_program
 from qddot.graph.expr import Trace
 from qddot.graph.program import Input, Output, Program, output

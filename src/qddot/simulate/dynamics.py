@@ -8,8 +8,8 @@ import numpy as np
 
 from qddot.compile.evaluate import Options
 from qddot.compile.wrenches import net_stack
-from qddot.constraints.enforced import ConstrainedDynamics, Enforced
-from qddot.constraints.in_motion import InMotion
+from qddot.constraints.compiled import CompiledConstraints
+from qddot.constraints.constrained import ConstrainedDynamics, ConstrainedRobot
 from qddot.errors import InputError
 from qddot.model.configuration import integrate
 from qddot.simulate.torque import read_only
@@ -58,12 +58,12 @@ class Dynamics:
         robot: Robot,
         forces: Forces,
         parameters: np.ndarray | None = None,
-        constraints: Enforced | None = None,
+        constraints: ConstrainedRobot | None = None,
         threads: int | None = None,
     ) -> None:
         self.robot, self.forces, self.parameters = robot, forces, parameters
         self.options: Options = {} if threads is None else {"threads": threads}
-        self.constraints = None if constraints is None else InMotion(constraints, parameters, bool(forces), self.options)
+        self.constraints = None if constraints is None else CompiledConstraints(constraints, parameters, bool(forces), self.options)
 
     @property
     def is_bare(self) -> bool:

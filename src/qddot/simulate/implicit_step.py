@@ -18,7 +18,7 @@ import numpy as np
 from qddot.algorithms.steps import CONTRACTION
 from qddot.compile.evaluate import Evaluator
 from qddot.compile.repeated import Inputs
-from qddot.constraints.enforced import Enforced
+from qddot.constraints.constrained import ConstrainedRobot
 from qddot.constraints.factored import T, solve, times
 
 ROUNDS = 30
@@ -43,7 +43,7 @@ class ImplicitStep:
         constraints: holonomic ones, or None.
     """
 
-    def __init__(self, evaluate: Evaluator, constraints: Enforced | None) -> None:
+    def __init__(self, evaluate: Evaluator, constraints: ConstrainedRobot | None) -> None:
         self.evaluate, self.constraints = evaluate, constraints
 
     def __call__(self, inputs: Inputs, parts: int = PARTS) -> Solution:
@@ -107,7 +107,7 @@ class ImplicitStep:
         """The state after the step, with momenta that keep the constraints."""
         M = self.mass_matrix(inputs, q)
         if self.constraints is not None:
-            held = Enforced(self.evaluate, self.constraints.constraints, inputs.get("parameters"))
+            held = ConstrainedRobot(self.evaluate, self.constraints.constraints, inputs.get("parameters"))
             p = times(held.projections(q).P, p)
         return q, p, solve(M, p)
 

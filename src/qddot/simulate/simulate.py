@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.constraints.enforced import Enforced
+from qddot.constraints.constrained import ConstrainedRobot
 from qddot.errors import InputError, near_matches
 from qddot.model.check import warn
 from qddot.simulate.adaptive import Adaptive
@@ -76,7 +76,7 @@ def simulate(
     if numbers is not None and numbers.ndim > 1:
         numbers = np.broadcast_to(numbers, (*q.shape[:-1], numbers.shape[-1]))
     law = Torque(robot, torque, times, q.shape[:-1], saturate)
-    dynamics = Dynamics(smooth, Forces(robot, f_ext, f_tip), numbers, enforced(smooth, constraints), threads)
+    dynamics = Dynamics(smooth, Forces(robot, f_ext, f_tip), numbers, constrained(smooth, constraints), threads)
     switching = Switching(robot, dynamics, dry, stops)
     watches, found = as_watches(events, q.shape[:-1]), []
     refuse_beyond_stops(switching, q)
@@ -172,11 +172,11 @@ def inertial_parameters(robot: Robot, given: Any) -> np.ndarray | None:
     return robot._evaluate.prepared("parameters", given, (inertial,))
 
 
-def enforced(robot: Robot, constraints: Any) -> Enforced | None:
+def constrained(robot: Robot, constraints: Any) -> ConstrainedRobot | None:
     """The constraints of a simulation; None without."""
     if constraints is False or (constraints is None and not any(c.active for c in robot.model.constraints)):
         return None
-    found = Enforced(robot._evaluate, constraints)
+    found = ConstrainedRobot(robot._evaluate, constraints)
     return found if found.constraints else None
 
 

@@ -23,10 +23,10 @@ from qddot.constraints.state import State
 from qddot.errors import InputError, SingularityError, UnknownNameError
 from qddot.model.model import LiftedModel, Model
 from qddot.symbolic.equations import Equations
+from qddot.symbolic.exact.minors import bordered_inverse, independent_columns, minors
+from qddot.symbolic.exact.ratio import Ratio, quotient
+from qddot.symbolic.exact.ring import NotPolynomialError, Poly
 from qddot.symbolic.form import Form
-from qddot.symbolic.minors import bordered_inverse, independent_columns, minors
-from qddot.symbolic.ratio import Ratio, quotient
-from qddot.symbolic.ring import NotPolynomialError, Poly
 
 LARGEST = 7
 """Joints and rows together: the closed forms of larger systems are too long to be of use."""

@@ -18,17 +18,17 @@ from qddot.algorithms.mass_matrix import mass_matrix
 from qddot.algorithms.quantities import homogeneous
 from qddot.errors import InputError, unknown_name
 from qddot.model.model import LiftedModel, Model
-from qddot.symbolic.exact_model import ExactModel
+from qddot.symbolic.exact.exact_model import ExactModel
+from qddot.symbolic.exact.ratio import Ratio
+from qddot.symbolic.exact.ring import Poly
 from qddot.symbolic.form import Form
-from qddot.symbolic.ratio import Ratio
-from qddot.symbolic.ring import Poly
 
 if TYPE_CHECKING:
     from qddot.constraints.constraint import Constraint
-    from qddot.symbolic.base_parameters import BaseParameters
+    from qddot.symbolic.analysis.base_parameters import BaseParameters
+    from qddot.symbolic.analysis.linearity import Regressor
     from qddot.symbolic.constrained import Constrained
     from qddot.symbolic.hamilton import Hamilton
-    from qddot.symbolic.linearity import Regressor
     from qddot.symbolic.stacked import StackedForms
     from qddot.symbolic.task_space import TaskSpace
 
@@ -110,7 +110,7 @@ class Equations:
 
     def read(self, expression: Any) -> Poly:
         """A SymPy expression, or its text, in the letters of these equations: `m2*L1*L2*cos(q1 + q2)*qd1**2`, `sign(qd1)`."""
-        from qddot.symbolic.expressions import read_expression
+        from qddot.symbolic.exact.expressions import read_expression
 
         return read_expression(self, expression)
 
@@ -139,7 +139,7 @@ class Equations:
 
     def substitution(self, values: Mapping[Any, Any]) -> Callable[[Any], Any]:
         """Replacement of letters, all at once; a joint variable takes its sine and cosine with it."""
-        from qddot.symbolic.expressions import substitution
+        from qddot.symbolic.exact.expressions import substitution
 
         return substitution(self, values)
 
@@ -277,7 +277,7 @@ class Equations:
         Raises:
             InputError: no constraints were given to `Robot.equations`, and the description has none.
         """
-        from qddot.constraints.enforced import as_constraints
+        from qddot.constraints.constrained import as_constraints
         from qddot.symbolic.constrained import constrained
 
         return constrained(self.model, self.exact_model.parameters, as_constraints(self.model, self.imposed or None))
@@ -344,7 +344,7 @@ class Equations:
             UnknownNameError: there is no such parameter.
             InputError: tau is not linear in them: two of them are multiplied, or one is squared.
         """
-        from qddot.symbolic.linearity import regressor
+        from qddot.symbolic.analysis.linearity import regressor
 
         return regressor(self, parameters)
 
@@ -354,7 +354,7 @@ class Equations:
 
     @cached_property
     def _base_parameters(self) -> BaseParameters:
-        from qddot.symbolic.base_parameters import base_parameters
+        from qddot.symbolic.analysis.base_parameters import base_parameters
 
         return base_parameters(self)
 
@@ -365,7 +365,7 @@ class Equations:
         Raises:
             UnknownNameError, InputError: as `regressor`.
         """
-        from qddot.symbolic.base_parameters import identifiability
+        from qddot.symbolic.analysis.base_parameters import identifiability
 
         return identifiability(self, parameters)
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from qddot.compile.arrays import with_unit_quaternion
 from qddot.errors import InputError, UnboundSymbolError, unknown_name
-from qddot.symbolic.letters import ARRAYS
-from qddot.symbolic.ring import Poly
+from qddot.symbolic.exact.letters import ARRAYS
+from qddot.symbolic.exact.ring import Poly
 
 if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations

@@ -11,8 +11,8 @@ import numpy as np
 from qddot.errors import InputError
 
 if TYPE_CHECKING:
-    from qddot.symbolic.abbreviations import Abbreviations
     from qddot.symbolic.equations import Equations
+    from qddot.symbolic.printing.abbreviations import Abbreviations
 
 
 class Form:
@@ -174,21 +174,21 @@ class Form:
 
         Args:
             **style: any of `angles="sum"`, `group="trigonometric"`, `abbreviate=None`, `notation="qddot"`, `digits=6`, `lhs=False`:
-                see `qddot.symbolic.presentation.Style`.
+                see `qddot.symbolic.printing.presentation.Style`.
         """
-        from qddot.symbolic.printing import printed
+        from qddot.symbolic.printing.printer import printed
 
         return printed("latex", self, style)
 
     def text(self, **style: Any) -> str:
         """Plain text, arrays as NumPy writes them; `c12` is cos(q1 + q2). Styles as of `latex`."""
-        from qddot.symbolic.printing import printed
+        from qddot.symbolic.printing.printer import printed
 
         return printed("text", self, style)
 
     def mathml(self, **style: Any) -> str:
         """A `<math>` element that browsers render. Styles as of `latex`."""
-        from qddot.symbolic.printing import printed
+        from qddot.symbolic.printing.printer import printed
 
         return printed("mathml", self, style)
 
@@ -199,8 +199,8 @@ class Form:
         Args:
             target: `"text"`, `"latex"` or `"mathml"`.
         """
-        from qddot.symbolic.abbreviations import Abbreviations
-        from qddot.symbolic.printing import printed
+        from qddot.symbolic.printing.abbreviations import Abbreviations
+        from qddot.symbolic.printing.printer import printed
 
         short = Abbreviations()
         return printed(target, self, {"abbreviate": short, **style}), short
@@ -211,7 +211,7 @@ class Form:
         Joint variables and rates are real symbols `q1, qd1, qdd1`, so are parameters that took the place of numbers; the robot's
         own symbols are themselves. It is expanded, in sines and cosines of single angles.
         """
-        from qddot.symbolic.to_sympy import to_sympy
+        from qddot.symbolic.printing.to_sympy import to_sympy
 
         return to_sympy(self)
 
@@ -221,7 +221,7 @@ class Form:
         It broadcasts over leading dimensions. Parameters are keywords; those that took the place of numbers default to them. A name
         that is no identifier is spelt as one.
         """
-        from qddot.symbolic.code import Program, PythonPrinter, python_source
+        from qddot.symbolic.printing.code import Program, PythonPrinter, python_source
 
         return python_source(Program(self, PythonPrinter))
 
@@ -231,7 +231,7 @@ class Form:
         `qd` and `qdd` stand after `q` if they occur; `p` holds the parameters in the order its comment gives, and is left out if
         there are none; `out` is filled row by row. Numbers are rounded to double, nothing else is.
         """
-        from qddot.symbolic.code import CPrinter, Program, c_source
+        from qddot.symbolic.printing.code import CPrinter, Program, c_source
 
         return c_source(Program(self, CPrinter))
 
@@ -246,7 +246,7 @@ class Form:
         Raises (the function; so does `evaluate`):
             InputError: an array of another shape, or a quaternion in q whose length is not 1.
         """
-        from qddot.symbolic.code import callable_of
+        from qddot.symbolic.printing.code import callable_of
 
         return callable_of(self)
 
@@ -254,7 +254,7 @@ class Form:
         return f"$\\displaystyle {self.latex()}$"
 
     def __repr__(self) -> str:
-        from qddot.symbolic.text import brief
+        from qddot.symbolic.printing.text import brief
 
         return brief(self)
 

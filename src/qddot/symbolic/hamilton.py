@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.errors import InputError, SingularityError
+from qddot.symbolic.exact.minors import adjugate
+from qddot.symbolic.exact.ratio import quotient
 from qddot.symbolic.form import Form
-from qddot.symbolic.minors import adjugate
-from qddot.symbolic.ratio import quotient
 
 if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qddot.errors import InputError, SingularityError, unknown_name
+from qddot.symbolic.exact.minors import adjugate, bordered_inverse, rank_of
+from qddot.symbolic.exact.ratio import divide
 from qddot.symbolic.form import Form
-from qddot.symbolic.minors import adjugate, bordered_inverse, rank_of
-from qddot.symbolic.ratio import divide
 
 if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations

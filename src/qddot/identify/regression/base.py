@@ -16,7 +16,7 @@ import numpy as np
 
 from qddot.errors import InputError
 from qddot.identify.regression.parameter_set import Columns
-from qddot.symbolic.base_parameters import PREFERRED
+from qddot.symbolic.analysis.base_parameters import PREFERRED
 
 NOTHING = 1e-9  # a part of a column that is shorter than this fraction of it is rounding of the arithmetic
 ROUNDING = 1e-4  # of a geometry with four digits: a column whose part beyond those before it is shorter depends on them

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from qddot.constraints.constrained import ConstrainedRobot, as_constraints
 from qddot.constraints.constraint import Constraint
-from qddot.constraints.enforced import Enforced, as_constraints
 from qddot.constraints.open import Valued
 from qddot.errors import InputError
 from qddot.symbolic.constrained import LARGEST, Constrained, constrained
@@ -42,7 +42,7 @@ class Steps:
         self.drawn = {name: round(float(rng.uniform(0.5, 1.5)), 3) for name in own}
         values = tuple({**s.drawn, **self.drawn}.items())
         numeric = tuple(Valued(c, values) for c in found.constraints) if values else found.constraints
-        self.kernels = Enforced(s.kernels, numeric)
+        self.kernels = ConstrainedRobot(s.kernels, numeric)
         self.tau = [rng.normal(size=self.n) for _ in s.states]
 
     def all(self) -> list[Step]:

@@ -20,11 +20,11 @@ from qddot.model.joints import Helical, Prismatic, Revolute, Rotor
 from qddot.model.lower import WORLD, LiftedBody
 from qddot.model.model import Model
 from qddot.model.spatial import Transform
-from qddot.symbolic.as_read import as_read
 from qddot.symbolic.derivation.steps import Math
 from qddot.symbolic.derivation.subject import Subject, with_values
+from qddot.symbolic.exact.ring import Poly
+from qddot.symbolic.exact.rounded_angles import rounded_angles
 from qddot.symbolic.form import Form
-from qddot.symbolic.ring import Poly
 
 WIDTH, HEIGHT, MARGIN = 460.0, 300.0, 46.0
 ANGLE = 0.6  # rad: of every hinge in the picture
@@ -292,7 +292,7 @@ def drawable(s: Subject) -> Model:
     if values == s.drawn:
         return s.kernels.model
     try:
-        return as_read(with_values(s.model, values))
+        return rounded_angles(with_values(s.model, values))
     except ModelError:  # no such robot: it is drawn as it was checked
         return s.kernels.model
 

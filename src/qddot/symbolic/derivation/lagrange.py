@@ -22,8 +22,8 @@ from qddot.symbolic.derivation.shafts import (
 from qddot.symbolic.derivation.steps import Equation, Step, say
 from qddot.symbolic.derivation.subject import KERNELS, LinkData, State, Subject
 from qddot.symbolic.derivation.terms import Terms, kinds_step, matrices_step
+from qddot.symbolic.exact.ring import Poly
 from qddot.symbolic.form import Form
-from qddot.symbolic.ring import Poly
 
 
 def lagrange(s: Subject) -> list[Step]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from qddot.symbolic.derivation.document import Display, Section
 from qddot.symbolic.derivation.figure_latex import picture
 from qddot.symbolic.derivation.steps import Derivation, Math, Prose, Table
-from qddot.symbolic.notation import SIGNS
+from qddot.symbolic.printing.notation import SIGNS
 
 PREAMBLE = r"""\documentclass[a4paper,10pt]{article}
 \usepackage[utf8]{inputenc}

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from qddot.symbolic.abbreviations import Abbreviations
 from qddot.symbolic.derivation.named import NAMED
 from qddot.symbolic.derivation.steps import Derivation, Equation, Math, Prose
 from qddot.symbolic.derivation.vocabulary import Vocabulary
 from qddot.symbolic.equations import Equations
+from qddot.symbolic.exact.ratio import Ratio
 from qddot.symbolic.form import Form
-from qddot.symbolic.latex import LatexPrinter
-from qddot.symbolic.notation import Shown
-from qddot.symbolic.presentation import Presentation, Style
-from qddot.symbolic.ratio import Ratio
-from qddot.symbolic.tree import Symbol, Wave
+from qddot.symbolic.printing.abbreviations import Abbreviations
+from qddot.symbolic.printing.latex import LatexPrinter
+from qddot.symbolic.printing.notation import Shown
+from qddot.symbolic.printing.presentation import Presentation, Style
+from qddot.symbolic.printing.tree import Symbol, Wave
 
 WIDTH = 75  # of a line, in letters
 ALIGNED = 8  # letters that a left side takes at least

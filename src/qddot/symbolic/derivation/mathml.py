@@ -6,8 +6,8 @@ import re
 from html import escape
 
 from qddot.errors import QddotError
-from qddot.symbolic.mathml import RAISED, TALL
-from qddot.symbolic.notation import GREEK
+from qddot.symbolic.printing.mathml import RAISED, TALL
+from qddot.symbolic.printing.notation import GREEK
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[A-Za-z]|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
 

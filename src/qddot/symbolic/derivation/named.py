@@ -11,9 +11,9 @@ import numpy as np
 from qddot.model.spatial import Force, Motion, Vec, map_scalars
 from qddot.symbolic.derivation.steps import DerivationError
 from qddot.symbolic.equations import Equations
+from qddot.symbolic.exact.ratio import Ratio, quotient
+from qddot.symbolic.exact.ring import Generator, Poly, Ring
 from qddot.symbolic.form import Form
-from qddot.symbolic.ratio import Ratio, quotient
-from qddot.symbolic.ring import Generator, Poly, Ring
 
 NAMED = "named"
 """The kind of such a letter: whatever it is called, it is not a parameter of the robot that has the same name."""

@@ -11,7 +11,7 @@ from qddot.model.lower import LiftedBody
 from qddot.symbolic.derivation.named import Named
 from qddot.symbolic.derivation.steps import Equation, Prose, Step, joined, say
 from qddot.symbolic.derivation.subject import KERNELS, ShaftData, State, Subject
-from qddot.symbolic.ring import Poly
+from qddot.symbolic.exact.ring import Poly
 
 
 def motor_coordinates(s: Subject) -> list[Prose]:

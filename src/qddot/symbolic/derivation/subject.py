@@ -12,8 +12,8 @@ from qddot.algorithms.drives import Shaft, armatures, shafts
 from qddot.algorithms.kinematics import joint_poses, world_poses
 from qddot.algorithms.quantities import COMPUTED
 from qddot.compile.evaluate import Evaluator
+from qddot.constraints.constrained import as_constraints
 from qddot.constraints.constraint import Constraint
-from qddot.constraints.enforced import as_constraints
 from qddot.errors import InputError, ModelError, ModelWarning
 from qddot.model.configuration import random_configuration
 from qddot.model.description import symbols_in
@@ -24,12 +24,12 @@ from qddot.model.lower import WORLD, LiftedBody
 from qddot.model.model import Model
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import Mat, Motion, Transform, Vec
-from qddot.symbolic.as_read import as_read
 from qddot.symbolic.derivation.steps import Check, DerivationError, Prose, say
 from qddot.symbolic.equations import Equations
+from qddot.symbolic.exact.ratio import Ratio
+from qddot.symbolic.exact.ring import Poly
+from qddot.symbolic.exact.rounded_angles import rounded_angles
 from qddot.symbolic.form import Form
-from qddot.symbolic.ratio import Ratio
-from qddot.symbolic.ring import Poly
 
 STATES = 3
 DRAWS = 200  # of values for the symbols, at most
@@ -127,7 +127,7 @@ class Subject:
         self.equations = Equations(model, parameters)
         self.friction: np.ndarray = (self.equations.tau - self.equations.load_torque).entries
         self.lifted, self.alphabet, self.nv = self.equations.lifted, self.equations.alphabet, self.equations.nv
-        numeric = as_read(given)
+        numeric = rounded_angles(given)
         self.is_read_otherwise = numeric is not given
         self.kernels = Evaluator(numeric)
         far = np.full(self.equations.nq, np.inf)

@@ -11,8 +11,8 @@ import numpy as np
 from qddot.symbolic.derivation.named import Named
 from qddot.symbolic.derivation.steps import Check, Equation, Step, say
 from qddot.symbolic.derivation.subject import State, Subject
+from qddot.symbolic.exact.ring import Poly
 from qddot.symbolic.form import Form
-from qddot.symbolic.ring import Poly
 
 
 class Terms:

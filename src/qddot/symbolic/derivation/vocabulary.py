@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from qddot.errors import InputError
-from qddot.symbolic.notation import NOTATIONS, split
+from qddot.symbolic.printing.notation import NOTATIONS, split
 
 BOOKS: Mapping[str, Mapping[str, str]] = {
     "qddot": {},

@@ -15,7 +15,7 @@ from qddot.model.lower import Mechanism
 
 if TYPE_CHECKING:
     from qddot.model.model import Model
-    from qddot.symbolic.alphabet import Alphabet
+    from qddot.symbolic.exact.alphabet import Alphabet
     from qddot.symbolic.properties.harmonics import Harmonics
 
 FULL = math.pi * (1 + 4e-16)  # not less than pi

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qddot.symbolic.alphabet import Alphabet
+from qddot.symbolic.exact.alphabet import Alphabet
 
 PARAMETER = ("parameter", "inverse", "atom")
 

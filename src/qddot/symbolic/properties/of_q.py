@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy
 
-from qddot.symbolic.minors import determinant
+from qddot.symbolic.exact.minors import determinant
 from qddot.symbolic.properties.harmonics import Harmonics
 from qddot.symbolic.properties.ranges import Ranges, Sum, added, express, norm_sums
 

@@ -8,8 +8,8 @@ import numpy as np
 import sympy
 
 from qddot.errors import InputError, unknown_name
-from qddot.symbolic.as_read import as_read
 from qddot.symbolic.equations import Equations
+from qddot.symbolic.exact.rounded_angles import rounded_angles
 from qddot.symbolic.properties.bounds import NORMS, Bound, Bounds
 from qddot.symbolic.properties.domain import Domain
 from qddot.symbolic.properties.structure import Claim, definiteness, identities
@@ -42,7 +42,7 @@ class Properties:
             raise InputError(f"{model.name!r} has no joint that moves, and so no M, c and g")
         domain = Domain(model, equations.alphabet, limits)
         self.name, self.lower, self.upper = model.name, domain.lower, domain.upper
-        bounds = Bounds(as_read(model), equations, domain, effort)
+        bounds = Bounds(rounded_angles(model), equations, domain, effort)
         claims = identities(equations)
         claims.insert(1, definiteness(equations, bounds))
         self.claims: dict[str, Claim] = {claim.name: claim for claim in claims}

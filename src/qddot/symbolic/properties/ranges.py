@@ -11,8 +11,8 @@ import numpy as np
 import sympy
 
 if TYPE_CHECKING:
+    from qddot.symbolic.exact.ring import Ring
     from qddot.symbolic.properties.harmonics import Harmonics, Powers
-    from qddot.symbolic.ring import Ring
 
 PAD = 1e-15  # more than the rounding of a sine
 SAME = 1e-12  # rad: a limit this close to a multiple of 30 degrees is meant to be one

@@ -11,12 +11,12 @@ import numpy as np
 from qddot.algorithms.inverse_dynamics import load_torque
 from qddot.model.joints import Rotor
 from qddot.model.lower import WORLD
+from qddot.symbolic.exact.minors import determinant
+from qddot.symbolic.exact.ring import Poly
 from qddot.symbolic.form import Form
-from qddot.symbolic.minors import determinant
 from qddot.symbolic.properties.bounds import DETERMINANT, Bounds
 from qddot.symbolic.properties.harmonics import Harmonics
 from qddot.symbolic.properties.ranges import Ranges
-from qddot.symbolic.ring import Poly
 
 if TYPE_CHECKING:
     from qddot.model.lower import LiftedBody

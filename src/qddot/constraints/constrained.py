@@ -11,7 +11,7 @@ from qddot.compile.evaluate import Evaluator, refuse_non_finite
 from qddot.compile.wrenches import net_stack
 from qddot.constraints.constraint import Constraint
 from qddot.constraints.factored import Factored, T, factored, first, named, times
-from qddot.constraints.ready import from_description
+from qddot.constraints.standard import from_description
 from qddot.constraints.tip_wrench import tip_wrench
 from qddot.errors import ConvergenceError, InputError
 from qddot.model import configuration
@@ -45,7 +45,7 @@ class Projections(NamedTuple):
     P_qdd: np.ndarray
 
 
-class Enforced:
+class ConstrainedRobot:
     """The constraints a robot moves under.
 
     Args:
@@ -150,7 +150,7 @@ class Enforced:
         """The constraint to which a row of h, or of A, belongs."""
         for c in self.constraints:
             if c.holonomic or not holonomic:
-                row -= Enforced(self.evaluate, c).values(("A",), q)[0].shape[-2]
+                row -= ConstrainedRobot(self.evaluate, c).values(("A",), q)[0].shape[-2]
                 if row < 0:
                     return c
         raise AssertionError("no such row")
@@ -207,9 +207,9 @@ class Enforced:
             f"{tolerance:g}); start closer, or check that the loop can close"
         )
 
-    def holonomic(self) -> Enforced:
+    def holonomic(self) -> ConstrainedRobot:
         """The constraints of positions alone."""
-        return Enforced(self.evaluate, tuple(c for c in self.constraints if c.holonomic), self.parameters)
+        return ConstrainedRobot(self.evaluate, tuple(c for c in self.constraints if c.holonomic), self.parameters)
 
 
 def as_constraints(model: Model, constraints: Any) -> tuple[Constraint, ...]:

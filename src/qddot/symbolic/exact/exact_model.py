@@ -24,11 +24,11 @@ from qddot.model.pose import rotation_z, z_onto
 from qddot.model.scalar import Scalar, is_symbolic, is_zero
 from qddot.model.spatial import Mat, PseudoInertia, RigidInertia, Transform, Vec, map_scalars, symmetric, upper
 from qddot.model.transmission import Transmission, electric_motors
-from qddot.symbolic.alphabet import Alphabet
-from qddot.symbolic.exact import STEP, is_numeric, rational, rotation
-from qddot.symbolic.exact_drive import exact_side
-from qddot.symbolic.letters import Load, Signed, Soft, Turns, common, known_sign
-from qddot.symbolic.reading import with_surds
+from qddot.symbolic.exact.alphabet import Alphabet
+from qddot.symbolic.exact.exact_drive import exact_side
+from qddot.symbolic.exact.letters import Load, Signed, Soft, Turns, common, known_sign
+from qddot.symbolic.exact.numbers import STEP, is_numeric, rational, rotation
+from qddot.symbolic.exact.reading import with_surds
 
 PARAMETERS = ("given", "inertial", "all")
 OFFSETS = ("a", "b", "d")

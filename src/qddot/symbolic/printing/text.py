@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qddot.symbolic.notation import Shown
-from qddot.symbolic.printing import Printer
-from qddot.symbolic.tree import Symbol, Wave
+from qddot.symbolic.printing.notation import Shown
+from qddot.symbolic.printing.printer import Printer
+from qddot.symbolic.printing.tree import Symbol, Wave
 
 if TYPE_CHECKING:
+    from qddot.symbolic.exact.ring import Poly
     from qddot.symbolic.form import Form
-    from qddot.symbolic.ring import Poly
 
 DOTS = {"position": "", "velocity": "d", "acceleration": "dd"}
 BRIEF = 60
@@ -82,7 +82,7 @@ def nested(array: np.ndarray, indent: int = 0) -> str:
 
 def brief(form: Form) -> str:
     """The text of a form, its long entries only counted: `<258 terms>`."""
-    from qddot.symbolic.presentation import Presentation, Style
+    from qddot.symbolic.printing.presentation import Presentation, Style
 
     printer, presentation = TextPrinter(form.equations, Style()), Presentation(form.equations, Style())
     long = BRIEF if form.shape == () else max(4, BRIEF // max(1, form.entries.size))

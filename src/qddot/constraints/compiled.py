@@ -9,7 +9,7 @@ import numpy as np
 from qddot.compile.evaluate import Options
 from qddot.compile.kernel import Kernel
 from qddot.compile.repeated import Careful, Inputs, Repeated
-from qddot.constraints.enforced import ConstrainedDynamics, Enforced
+from qddot.constraints.constrained import ConstrainedDynamics, ConstrainedRobot
 from qddot.constraints.motion_program import motion_program
 
 COLUMNS, STEP_COLUMNS = 20, 12
@@ -17,7 +17,7 @@ COLUMNS, STEP_COLUMNS = 20, 12
 steps of four of them take seconds to compile."""
 
 
-class InMotion(Enforced):
+class CompiledConstraints(ConstrainedRobot):
     """The same robot and constraints as another, over and over.
 
     Args:
@@ -28,8 +28,8 @@ class InMotion(Enforced):
         is_compiled, has_compiled_step: the robot is small enough for it.
     """
 
-    def __init__(self, enforced: Enforced, parameters: np.ndarray | None, has_wrench: bool, options: Options) -> None:
-        super().__init__(enforced.evaluate, enforced.constraints, parameters)
+    def __init__(self, constrained: ConstrainedRobot, parameters: np.ndarray | None, has_wrench: bool, options: Options) -> None:
+        super().__init__(constrained.evaluate, constrained.constraints, parameters)
         self.has_wrench, self.options = has_wrench, options
         columns = self.evaluate.model.mechanism.nv
         self.is_compiled, self.has_compiled_step = columns <= COLUMNS, columns <= STEP_COLUMNS
@@ -37,9 +37,9 @@ class InMotion(Enforced):
         self._settle = self.repeated("settled", lambda inputs: self.careful(inputs).settled(**inputs))
         self._regularity = self.repeated("regularity")
 
-    def careful(self, inputs: Inputs) -> Enforced:
+    def careful(self, inputs: Inputs) -> ConstrainedRobot:
         """What knows every case, for the parameters among the inputs, which are taken out."""
-        return Enforced(self.evaluate, self.constraints, inputs.pop("parameters", None))
+        return ConstrainedRobot(self.evaluate, self.constraints, inputs.pop("parameters", None))
 
     def repeated(self, what: str, careful: Careful | None = None) -> Repeated:
         """One of `motion_program.MOTIONS`, compiled; `careful` computes the states in which rows may depend on each other."""

@@ -11,10 +11,10 @@ import numpy as np
 
 from qddot.errors import InputError
 from qddot.model.transmission import electric_motors
-from qddot.symbolic.notation import ARGUMENTS, NOTATIONS, Shown, shown
-from qddot.symbolic.presentation import Presentation, Style, style_of
-from qddot.symbolic.sympy_tree import tree_of
-from qddot.symbolic.tree import Call, Inverse, Node, Number, Power, Product, Sum, Symbol, Wave, product, total
+from qddot.symbolic.printing.notation import ARGUMENTS, NOTATIONS, Shown, shown
+from qddot.symbolic.printing.presentation import Presentation, Style, style_of
+from qddot.symbolic.printing.sympy_tree import tree_of
+from qddot.symbolic.printing.tree import Call, Inverse, Node, Number, Power, Product, Sum, Symbol, Wave, product, total
 
 if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations
@@ -223,9 +223,9 @@ def printer_for(target: str, equations: Equations, options: Mapping[str, Any]) -
     Raises:
         InputError: there is no such printer.
     """
-    from qddot.symbolic.latex import LatexPrinter
-    from qddot.symbolic.mathml import MathmlPrinter
-    from qddot.symbolic.text import TextPrinter
+    from qddot.symbolic.printing.latex import LatexPrinter
+    from qddot.symbolic.printing.mathml import MathmlPrinter
+    from qddot.symbolic.printing.text import TextPrinter
 
     printers = {"text": TextPrinter, "latex": LatexPrinter, "mathml": MathmlPrinter}
     if target not in printers:

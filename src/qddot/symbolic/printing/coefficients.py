@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
-from qddot.symbolic.ring import Generator
-from qddot.symbolic.tree import Node, Number, Power, Product, Sum, power, product, size, total
+from qddot.symbolic.exact.ring import Generator
+from qddot.symbolic.printing.tree import Node, Number, Power, Product, Sum, power, product, size, total
 
 Monomial = tuple[tuple[int, int], ...]
 """(letter, exponent) of each letter that occurs."""

@@ -16,8 +16,8 @@ from qddot.model.joints import Prismatic, Revolute, Rotor, Spherical
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.spatial import Vec
-from qddot.symbolic.linearity import standard_parameters
-from qddot.symbolic.ring import Poly
+from qddot.symbolic.analysis.linearity import standard_parameters
+from qddot.symbolic.exact.ring import Poly
 
 if TYPE_CHECKING:
     from qddot.model.lower import LiftedBody

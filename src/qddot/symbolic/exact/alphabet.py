@@ -12,10 +12,10 @@ import sympy
 from qddot.model.joints import Free, Helical, Prismatic, Revolute
 from qddot.model.lower import Mechanism
 from qddot.model.scalar import Scalar, is_symbolic
-from qddot.symbolic.exact import Surd, rational, turn
-from qddot.symbolic.letters import ARRAYS, FURTHER, Angle, Leaves, Load, Signed, joint_angles, known_sign, letters_of
-from qddot.symbolic.reading import Leaf, angle_parts, exactly, read, squared
-from qddot.symbolic.ring import NotPolynomialError, Poly, Ring
+from qddot.symbolic.exact.letters import ARRAYS, FURTHER, Angle, Leaves, Load, Signed, joint_angles, known_sign, letters_of
+from qddot.symbolic.exact.numbers import Surd, rational, turn
+from qddot.symbolic.exact.reading import Leaf, angle_parts, exactly, read, squared
+from qddot.symbolic.exact.ring import NotPolynomialError, Poly, Ring
 
 MAX_MULTIPLE = 64
 RATELESS = ("acceleration", *FURTHER)

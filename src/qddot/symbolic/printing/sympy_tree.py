@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from qddot.symbolic.exact import rational
-from qddot.symbolic.tree import Call, Inverse, Node, Number, Symbol, power, product, total
+from qddot.symbolic.exact.numbers import rational
+from qddot.symbolic.printing.tree import Call, Inverse, Node, Number, Symbol, power, product, total
 
 
 def tree_of(expression: Any) -> Node:

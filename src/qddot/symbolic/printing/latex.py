@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from qddot.symbolic.notation import GREEK, Shown, split
-from qddot.symbolic.printing import Printer
-from qddot.symbolic.tree import Symbol
+from qddot.symbolic.printing.notation import GREEK, Shown, split
+from qddot.symbolic.printing.printer import Printer
+from qddot.symbolic.printing.tree import Symbol
 
 if TYPE_CHECKING:
     from qddot.symbolic.form import Form

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from qddot.symbolic.notation import GREEK, Shown, split
-from qddot.symbolic.printing import Printer
-from qddot.symbolic.tree import Symbol
+from qddot.symbolic.printing.notation import GREEK, Shown, split
+from qddot.symbolic.printing.printer import Printer
+from qddot.symbolic.printing.tree import Symbol
 
 if TYPE_CHECKING:
     from qddot.symbolic.form import Form

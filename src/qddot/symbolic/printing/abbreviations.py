@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from qddot.errors import InputError
-from qddot.symbolic.coefficients import Coefficients, Monomial, Term, fraction
-from qddot.symbolic.tree import Node, Symbol
+from qddot.symbolic.printing.coefficients import Coefficients, Monomial, Term, fraction
+from qddot.symbolic.printing.tree import Node, Symbol
 
 if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations
@@ -82,7 +82,7 @@ class Abbreviations:
 
     def mathml(self, **style: Any) -> str:
         """A table, one definition a row."""
-        from qddot.symbolic.mathml import document
+        from qddot.symbolic.printing.mathml import document
 
         rows = (
             f"<mtr><mtd>{name}</mtd><mtd><mo>=</mo></mtd><mtd>{body}</mtd></mtr>" for name, body in self._printed("mathml", style)
@@ -91,7 +91,7 @@ class Abbreviations:
 
     def python(self) -> str:
         """Assignments in Python; parameters that are no identifiers are spelt as by `Form.python`."""
-        from qddot.symbolic.code_printers import Identifiers, PythonPrinter
+        from qddot.symbolic.printing.code_printers import Identifiers, PythonPrinter
 
         if self._equations is None:
             return ""
@@ -99,7 +99,7 @@ class Abbreviations:
         return "".join(f"{name} = {printer.expression(body)}\n" for name, body in self.definitions.items())
 
     def _printed(self, target: str, style: Mapping[str, Any]) -> list[tuple[str, str]]:
-        from qddot.symbolic.printing import printer_for
+        from qddot.symbolic.printing.printer import printer_for
 
         if self._equations is None:
             return []

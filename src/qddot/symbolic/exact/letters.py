@@ -13,9 +13,9 @@ from qddot.errors import InputError
 from qddot.model.joints import Free, Helical, Revolute, Spherical
 from qddot.model.lower import Mechanism
 from qddot.model.scalar import Scalar, is_symbolic
-from qddot.symbolic.exact import rational
-from qddot.symbolic.reading import angle_parts, exactly, read, squared
-from qddot.symbolic.ring import Generator
+from qddot.symbolic.exact.numbers import rational
+from qddot.symbolic.exact.reading import angle_parts, exactly, read, squared
+from qddot.symbolic.exact.ring import Generator
 
 ARRAYS = {
     "position": "q",

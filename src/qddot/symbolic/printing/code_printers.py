@@ -11,12 +11,12 @@ from math import pi
 from typing import TYPE_CHECKING
 
 from qddot.errors import InputError
-from qddot.symbolic.letters import ARRAYS
-from qddot.symbolic.notation import Shown
-from qddot.symbolic.presentation import Style
-from qddot.symbolic.printing import ATOM, SUM, is_inverse
-from qddot.symbolic.text import TextPrinter
-from qddot.symbolic.tree import Node, Power, Symbol, Wave
+from qddot.symbolic.exact.letters import ARRAYS
+from qddot.symbolic.printing.notation import Shown
+from qddot.symbolic.printing.presentation import Style
+from qddot.symbolic.printing.printer import ATOM, SUM, is_inverse
+from qddot.symbolic.printing.text import TextPrinter
+from qddot.symbolic.printing.tree import Node, Power, Symbol, Wave
 
 if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations

@@ -180,7 +180,7 @@ class Poly:
         """A polynomial, or a `Ratio` where the quotient is none."""
         if o.__class__ is Poly:
             if not o.is_constant:
-                from qddot.symbolic.ratio import divide
+                from qddot.symbolic.exact.ratio import divide
 
                 return divide(self, o)
             o = o.value
@@ -220,7 +220,7 @@ class Poly:
         return len(self.p)
 
     def __repr__(self) -> str:
-        from qddot.symbolic.text import plain
+        from qddot.symbolic.printing.text import plain
 
         return plain(self)
 
@@ -306,7 +306,7 @@ NUMBERS = frozenset((int, Fraction, float, fmpq))
 
 def number(x: Any) -> Any:
     """What FLINT takes as a coefficient. Floats come from the algorithms themselves (0.5, 2.0) and are meant as they stand; those
-    of a robot have become fractions before (see `qddot.symbolic.exact`)."""
+    of a robot have become fractions before (see `qddot.symbolic.exact.numbers`)."""
     if isinstance(x, Fraction):
         return fmpq(x.numerator, x.denominator)
     if isinstance(x, float):

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.errors import InputError, UnboundSymbolError, unknown_name
-from qddot.symbolic.abbreviations import Abbreviations
-from qddot.symbolic.code_printers import CPrinter, Identifiers, PythonPrinter
 from qddot.symbolic.evaluate import Letters, check_quaternions
-from qddot.symbolic.letters import ARRAYS
-from qddot.symbolic.presentation import Presentation, Style
-from qddot.symbolic.tree import Inverse, Node, Number, Power, Product, Sum, Symbol, Wave, leaves
+from qddot.symbolic.exact.letters import ARRAYS
+from qddot.symbolic.printing.abbreviations import Abbreviations
+from qddot.symbolic.printing.code_printers import CPrinter, Identifiers, PythonPrinter
+from qddot.symbolic.printing.presentation import Presentation, Style
+from qddot.symbolic.printing.tree import Inverse, Node, Number, Power, Product, Sum, Symbol, Wave, leaves
 
 if TYPE_CHECKING:
     from qddot.symbolic.form import Form

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from qddot.errors import InputError
-from qddot.symbolic.reading import exactly, read
-from qddot.symbolic.ring import Generator, NotPolynomialError, Poly, Ring
+from qddot.symbolic.exact.reading import exactly, read
+from qddot.symbolic.exact.ring import Generator, NotPolynomialError, Poly, Ring
 
 if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations

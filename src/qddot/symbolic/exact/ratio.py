@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from qddot.errors import SingularityError
-from qddot.symbolic.ring import NotPolynomialError, Poly, Ring
+from qddot.symbolic.exact.ring import NotPolynomialError, Poly, Ring
 
 LONG = 40  # terms of a denominator in which hidden factors are no longer looked for
 

@@ -15,7 +15,7 @@ import sympy
 
 from qddot.errors import InputError
 from qddot.model.scalar import is_symbolic
-from qddot.symbolic.exact import rational, surd
+from qddot.symbolic.exact.numbers import rational, surd
 
 Leaf = Callable[[str, Any], Any]
 """(kind, expression) -> scalar; kinds `parameter`, `cos`, `sin` (of the expression), `root` (of a prime), `inverse`, `atom`."""

@@ -17,9 +17,9 @@ from flint import nmod_mat
 from qddot.algorithms import regressor as standard
 from qddot.errors import InputError, QddotError, unknown_name
 from qddot.model.model import LiftedModel
+from qddot.symbolic.exact.ratio import Ratio, quotient
+from qddot.symbolic.exact.ring import Generator, Poly, Ring
 from qddot.symbolic.form import Form
-from qddot.symbolic.ratio import Ratio, quotient
-from qddot.symbolic.ring import Generator, Poly, Ring
 
 if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations

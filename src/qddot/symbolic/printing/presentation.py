@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from flint import fmpq
 
 from qddot.errors import InputError, unknown_name
-from qddot.symbolic.abbreviations import Abbreviations
-from qddot.symbolic.angles import clusters_of, shortest, weight
-from qddot.symbolic.coefficients import Coefficients, Monomial, Term, flattened, fraction, gathered, scale, term_of
-from qddot.symbolic.notation import EXACT, NOTATIONS
-from qddot.symbolic.ring import Poly
-from qddot.symbolic.sympy_tree import tree_of
-from qddot.symbolic.tree import ZERO, Call, Inverse, Node, Number, Product, Sum, Symbol, Wave, computed, product, total
+from qddot.symbolic.exact.ring import Poly
+from qddot.symbolic.printing.abbreviations import Abbreviations
+from qddot.symbolic.printing.angles import clusters_of, shortest, weight
+from qddot.symbolic.printing.coefficients import Coefficients, Monomial, Term, flattened, fraction, gathered, scale, term_of
+from qddot.symbolic.printing.notation import EXACT, NOTATIONS
+from qddot.symbolic.printing.sympy_tree import tree_of
+from qddot.symbolic.printing.tree import ZERO, Call, Inverse, Node, Number, Product, Sum, Symbol, Wave, computed, product, total
 
 if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations
@@ -35,7 +35,7 @@ class Style:
             one term for each product of parameters and rates, its sines and cosines collected; `"rates"`: one term for each
             acceleration and product of rates, all else collected, as equations of motion are written; `"none"`: expanded.
         abbreviate: collects short names for products and sums of parameters; None writes them out.
-        notation: whose letters are used: see `qddot.symbolic.notation`.
+        notation: whose letters are used: see `qddot.symbolic.printing.notation`.
         digits: significant digits of a number that has no short exact form. Such a number is cut and ends in `...`, so that the
             digits shown are its digits; or it is `rounded`, and ends.
         exact: how many digits a decimal may have to be written in full.

@@ -19,11 +19,19 @@ from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.regroup import split
 from qddot.model.spatial import PseudoInertia, Transform, Vec, map_scalars, symmetric, upper
+from qddot.symbolic.analysis.linearity import (
+    Dependences,
+    Regressor,
+    dependences,
+    echelon,
+    parameter,
+    regressor,
+    standard_parameters,
+)
+from qddot.symbolic.analysis.reasons import Reasons
+from qddot.symbolic.exact.ratio import Ratio, quotient
+from qddot.symbolic.exact.ring import Generator, Poly, Ring
 from qddot.symbolic.form import Form
-from qddot.symbolic.linearity import Dependences, Regressor, dependences, echelon, parameter, regressor, standard_parameters
-from qddot.symbolic.ratio import Ratio, quotient
-from qddot.symbolic.reasons import Reasons
-from qddot.symbolic.ring import Generator, Poly, Ring
 
 if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from flint import fmpq
 
 from qddot.model.joints import Helical, Prismatic, Revolute
-from qddot.symbolic.tree import Wave
+from qddot.symbolic.printing.tree import Wave
 
 Exponents = tuple[int, ...]
 """Of one cluster: cosine and sine of each angle in turn."""

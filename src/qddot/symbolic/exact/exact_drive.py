@@ -8,7 +8,7 @@ from qddot.model.description import symbols_in
 from qddot.model.drive import NUMBERS, Drive, JointSide
 from qddot.model.friction import each
 from qddot.model.scalar import Scalar, is_symbolic
-from qddot.symbolic.exact import rational
+from qddot.symbolic.exact.numbers import rational
 
 
 def exact_side(drive: Drive, follows: tuple[str, Scalar, Scalar] | None) -> JointSide:
@@ -26,7 +26,7 @@ def exact_side(drive: Drive, follows: tuple[str, Scalar, Scalar] | None) -> Join
 def as_expression(x: Scalar) -> Any:
     import sympy
 
-    from qddot.symbolic.reading import exactly
+    from qddot.symbolic.exact.reading import exactly
 
     if is_symbolic(x):
         return exactly(x)

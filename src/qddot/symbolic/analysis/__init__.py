@@ -1,0 +1,1 @@
+"""What the torque shows of the parameters: linearity, base parameters, and the reasons."""

@@ -1,0 +1,1 @@
+"""Numbers, letters and polynomials without rounding: what closed forms are made of."""
