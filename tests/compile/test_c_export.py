@@ -23,12 +23,12 @@ from qddot.errors import InputError, ModelValueError, UnboundSymbolError, Unknow
 from qddot.graph.expr import Trace
 from qddot.graph.program import Input, Output, Program
 from qddot.robot import Robot
+from tests.reference import BAD
 from tests.robots import ALL, random_model
 
 CC, CXX, NM = shutil.which("gcc") or shutil.which("clang"), shutil.which("g++"), shutil.which("nm")
 needs_compiler = pytest.mark.skipif(CC is None, reason="no C compiler (gcc or clang) on the path")
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
-BAD = Path(__file__).parents[2].parent / "shared" / "reference" / "bad"
 FRAMED = [q for q, entry in QUANTITIES.items() if "frame" in entry.options]
 INERTIA = qddot.Inertia(1, (0.1, 0, 0), np.eye(3) * 0.01)
 IN_COORDINATES = ("christoffel", "centrifugal_matrix", "coriolis_products_matrix", "torque_rates")

@@ -13,13 +13,9 @@ mujoco = pytest.importorskip("mujoco")
 import qddot  # noqa: E402
 from qddot import errors  # noqa: E402
 from qddot.errors import ModelError, ModelWarning  # noqa: E402
+from tests.reference import BAD  # noqa: E402
 
-BAD = Path(__file__).parents[2].parent / "shared" / "reference" / "bad"
-CASES = [
-    case
-    for case in (json.loads((BAD / "expected.json").read_text())["files"] if BAD.exists() else [])
-    if case["category"] == "mjcf" and case["file"]
-]
+CASES = [case for case in json.loads((BAD / "expected.json").read_text())["files"] if case["category"] == "mjcf" and case["file"]]
 I = '<inertial pos="0.1 0.02 -0.2" mass="1.3" diaginertia="0.05 0.04 0.03"/>'
 
 

@@ -2,18 +2,16 @@
 
 import json
 import warnings
-from pathlib import Path
 
 import pytest
 
 from qddot import errors
 from qddot.formats import load_model
+from tests.reference import BAD
 
-BAD = Path(__file__).parents[2].parent / "shared" / "reference" / "bad"
-CASES = [c for c in json.loads((BAD / "expected.json").read_text())["files"] if c["category"] == "config"] if BAD.exists() else []
+CASES = [c for c in json.loads((BAD / "expected.json").read_text())["files"] if c["category"] == "config"]
 
 
-@pytest.mark.skipif(not CASES, reason="the reference files are not beside the repository")
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_bad_configuration(case, strict, tmp_path, monkeypatch):

@@ -4,7 +4,6 @@ import json
 import random
 import re
 import warnings
-from pathlib import Path
 
 import pytest
 
@@ -13,12 +12,10 @@ from qddot.errors import ModelError, ModelLimitError, ModelReferenceError, Model
 from qddot.formats import xml_tree
 from qddot.formats.urdf import parse_urdf, read_urdf
 from qddot.model.inertia import Inertia
+from tests.reference import BAD
 
-BAD = Path(__file__).parents[2].parent / "shared" / "reference" / "bad"
 CASES = [
-    case
-    for case in (json.loads((BAD / "expected.json").read_text())["files"] if BAD.exists() else [])
-    if (case["file"] or "").endswith((".urdf", ".xacro"))
+    case for case in json.loads((BAD / "expected.json").read_text())["files"] if (case["file"] or "").endswith((".urdf", ".xacro"))
 ]
 LINES = {  # where the offending element stands
     "i10_two_inertials": 4,
@@ -51,7 +48,6 @@ WORDS = {  # what the message must say
 }
 
 
-@pytest.mark.skipif(not BAD.exists(), reason="the shared reference data is not beside the repository")
 def test_cases_are_found():
     assert len(CASES) > 60
 

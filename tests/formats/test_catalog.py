@@ -1,6 +1,5 @@
 import json
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,15 +9,13 @@ from qddot.formats import catalog_names, load_model
 from qddot.formats.tables import dh_model
 from qddot.model.inertia import Inertia
 from tests.formats.kinematics import world_pose
+from tests.reference import PEER_VECTORS
 
 NAMES = ["acrobot", "arm7", "cart_pole", "delta", "five_bar", "four_bar", "point_mass_2r", "puma560", "rp_arm", "two_link"]
-REFERENCE = Path(__file__).parents[2].parent / "shared" / "reference"
 
 
 def peer(name):
-    if not REFERENCE.exists():
-        pytest.skip("the reference vectors are not beside the repository")
-    return json.loads((REFERENCE / "peer_vectors.json").read_text())["robots"][name]
+    return json.loads(PEER_VECTORS.read_text())["robots"][name]
 
 
 def test_the_catalog_is_complete():

@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +12,7 @@ from qddot.model.description import Limits, Mimic
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
 from tests.formats.kinematics import bracket, rot, trans, world_pose
-
-PEERS = Path(__file__).parents[2].parent / "shared" / "reference" / "peer_vectors.json"
+from tests.reference import PEER_VECTORS
 
 ROWS = [
     {"a": 0.1, "alpha": 0.7, "d": 0.3, "theta": 0.4},
@@ -300,9 +298,7 @@ def test_inertia_from_spatial_matrix_inverts_the_matrix():
 
 
 def test_the_three_link_arm_with_a_raw_screw():
-    if not PEERS.exists():
-        pytest.skip("the reference vectors are not beside the repository")
-    robot = json.loads(PEERS.read_text())["robots"]["mr_3link"]
+    robot = json.loads(PEER_VECTORS.read_text())["robots"]["mr_3link"]
     screws, steps = robot["Slist_rows"], [np.array(M) for M in robot["Mlist"]]
     inertias = [inertia_from_spatial_matrix(G) for G in robot["Glist_diag"]]
     with pytest.warns(ModelWarning, match="screw 1 .*1.41421"):
@@ -317,9 +313,7 @@ def test_the_three_link_arm_with_a_raw_screw():
 
 @pytest.mark.parametrize("name", ["mr_fk3_space", "mr_fk3_body"])
 def test_published_forward_kinematics(name):
-    if not PEERS.exists():
-        pytest.skip("the reference vectors are not beside the repository")
-    peers = json.loads(PEERS.read_text())
+    peers = json.loads(PEER_VECTORS.read_text())
     robot = peers["robots"][name]
     (vector,) = [v for v in peers["vectors"] if v["robot"] == name and v["function"] == "fk"]
     body = "Blist_rows" in robot

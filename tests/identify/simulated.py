@@ -12,7 +12,6 @@ from qddot.identify import Columns, Excitation, Fit, Log
 from qddot.robot import Robot
 
 ROBOTS = next((p for p in (Path(s) / "cmeel.prefix/share/example-robot-data/robots" for s in sys.path) if p.exists()), None)
-REAL = next((p for p in (Path(__file__).parents[k] / "shared/reference/identification" for k in (2, 3)) if p.exists()), None)
 
 
 def panda() -> Robot:

@@ -23,10 +23,8 @@ from qddot.identify import (
     standstill_speeds,
 )
 from tests.identify.arms import random_arm
-from tests.identify.simulated import REAL, ROBOTS, check_found, excited, panda, series, simulated, truth
-
-real = pytest.mark.skipif(REAL is None, reason="no recorded logs here")
-DATA = REAL or Path()
+from tests.identify.simulated import ROBOTS, check_found, excited, panda, series, simulated, truth
+from tests.reference import RECORDINGS, needs_recordings
 
 
 @pytest.fixture(scope="module")
@@ -214,10 +212,10 @@ def test_intervals_cover_with_the_cut_off_of_the_log(noise: tuple[float, float])
 # real arms --------------------------------------------------------------------------------------------------------------------
 
 
-@real
+@needs_recordings
 def test_lwr4() -> None:
-    robot = qddot.load(DATA / "kuka_lwr4_flobaroid/kuka_lwr4_gaz.urdf")
-    train, unseen = (Log.load(DATA / f"kuka_lwr4_flobaroid/measurements_{k}.npz", robot) for k in (1, 2))
+    robot = qddot.load(RECORDINGS / "kuka_lwr4_flobaroid/kuka_lwr4_gaz.urdf")
+    train, unseen = (Log.load(RECORDINGS / f"kuka_lwr4_flobaroid/measurements_{k}.npz", robot) for k in (1, 2))
     fit = robot.identify(train, validation=unseen)
     assert fit.verdict, fit.verdict
     assert fit.validation is not None
@@ -225,12 +223,12 @@ def test_lwr4() -> None:
     assert max(fit.validation.nrms, fit.validation.nrms_raw) < 0.0014
 
 
-@real
+@needs_recordings
 def test_tx40() -> None:
-    robot = qddot.load(DATA / "tx40_figaroh/tx40_mdh_modified.urdf")
+    robot = qddot.load(RECORDINGS / "tx40_figaroh/tx40_mdh_modified.urdf")
     N = np.diag([32.0, 32, 45, -48, 45, 32])
     N[5, 4] = 32
-    files = {"q": DATA / "tx40_figaroh/pos_read_data.csv", "tau": DATA / "tx40_figaroh/curr_data.csv"}
+    files = {"q": RECORDINGS / "tx40_figaroh/pos_read_data.csv", "tau": RECORDINGS / "tx40_figaroh/curr_data.csv"}
     log = Log.load(files, robot, rate=5000.0, motor_matrix=N, offsets=[0, -np.pi / 2, np.pi / 2, 0, 0, 0])
     *_, five, six = robot.joint_names
     found = robot.identify(log, columns=Columns.of(robot, coupled=[(five, six)], standstill=0.03), cutoff=60.0).parameters
@@ -247,18 +245,18 @@ def dh_arm(rows: list[tuple[float, ...]], mass: float, gravity: tuple[float, flo
     return qddot.from_dh(table, inertias=[Inertia.sphere(mass, 0.2)] * len(rows), gravity=gravity)
 
 
-@real
+@needs_recordings
 def test_ur10() -> None:
     d, a, alpha = (0.1273, 0, 0, 0.163941, 0.1157, 0.0922), (0, -0.612, -0.5723, 0, 0, 0), (90, 0, 0, 90, -90, 0)
     robot = dh_arm([(*row, 0) for row in zip(d, a, alpha)], 3.0, (0, 0, -9.81))
-    train, unseen = Log.load(DATA / "ur10_unisa/ur10_exciting_trajectory.csv", robot).split(0.7)
+    train, unseen = Log.load(RECORDINGS / "ur10_unisa/ur10_exciting_trajectory.csv", robot).split(0.7)
     fit = robot.identify(train, validation=unseen)
     assert fit.verdict, fit.verdict
     assert fit.validation is not None
     assert max(fit.validation.relative, fit.validation.relative_raw) < 0.072
 
 
-@real
+@needs_recordings
 def test_kr300_is_refused() -> None:
     rows = [
         (-0.675, 0.35, 90, 0),
@@ -269,17 +267,17 @@ def test_kr300_is_refused() -> None:
         (-0.24, 0, 180, 0),
     ]
     robot = dh_arm(rows, 50.0, (0, 0, 9.81))
-    log = Log.load([DATA / f"kuka_kr300/rec_{k}.mat" for k in "ABC"], robot)
+    log = Log.load([RECORDINGS / f"kuka_kr300/rec_{k}.mat" for k in "ABC"], robot)
     for columns in (None, Columns.of(robot, harmonics={robot.joint_names[1]: 2})):
         fit = robot.identify(log, columns=columns)
         assert fit.verdict.has("insufficient excitation")
         assert "turned back" in str(fit.verdict)
 
 
-@real
+@needs_recordings
 def test_gen3_is_refused() -> None:
-    robot = qddot.load(DATA / "kinova_gen3/gen3.urdf")
-    logs = [Log.load(path, robot, columns={"tau": "TorqueCur"}) for path in sorted((DATA / "kinova_gen3").glob("*.csv"))]
+    robot = qddot.load(RECORDINGS / "kinova_gen3/gen3.urdf")
+    logs = [Log.load(path, robot, columns={"tau": "TorqueCur"}) for path in sorted((RECORDINGS / "kinova_gen3").glob("*.csv"))]
     whole = sum(logs[1:], logs[0])
     for columns in (None, Columns.of(robot, armature=False)):
         assert robot.identify(whole, columns=columns).verdict.has("insufficient excitation")

@@ -12,7 +12,8 @@ from qddot.errors import InputError, UnknownNameError
 from qddot.identify import Columns, base_parameters
 from qddot.identify.checks.explain import explanations
 from tests.identify.arms import random_arm, random_states
-from tests.identify.simulated import REAL, ROBOTS, panda
+from tests.identify.simulated import ROBOTS, panda
+from tests.reference import RECORDINGS, needs_recordings
 
 BARE = {"armature": False, "viscous": False, "coulomb": None, "offset": False}
 needs_robots = pytest.mark.skipif(ROBOTS is None, reason="example-robot-data is not installed")
@@ -47,10 +48,9 @@ def test_counts(robot: str, count: int) -> None:
     assert base_parameters(Columns.of(arm, **BARE)).rank == count
 
 
-@pytest.mark.skipif(REAL is None, reason="no recorded logs here")
+@needs_recordings
 def test_count_lwr() -> None:
-    assert REAL is not None
-    arm = qddot.load(REAL / "kuka_lwr4_flobaroid/kuka_lwr4_gaz.urdf")
+    arm = qddot.load(RECORDINGS / "kuka_lwr4_flobaroid/kuka_lwr4_gaz.urdf")
     assert base_parameters(Columns.of(arm, **BARE)).rank == 43
 
 

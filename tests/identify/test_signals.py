@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,9 +10,8 @@ from qddot.errors import InputError
 from qddot.identify.regression.signals import Signals, prepare, stream
 from qddot.logs.log import Log
 from qddot.logs.lowpass import LowPass, convolved
+from tests.reference import RECORDINGS, needs_recordings
 
-REAL = Path(__file__).parents[3] / "shared" / "reference" / "identification"
-real = pytest.mark.skipif(not REAL.exists(), reason="the recorded logs of ../shared are not here")
 HARMONICS = np.arange(1, 6)
 
 
@@ -195,7 +192,7 @@ def test_a_stream_too_short() -> None:
 # real arms ------------------------------------------------------------------------------------------------------------
 
 
-@real
+@needs_recordings
 @pytest.mark.parametrize(
     ("path", "low", "high"),
     [
@@ -206,14 +203,14 @@ def test_a_stream_too_short() -> None:
     ],
 )
 def test_real_cut_offs(path: str, low: float, high: float) -> None:
-    signals = prepare(Log.load(REAL / path))
+    signals = prepare(Log.load(RECORDINGS / path))
     assert low < signals.cutoff < high
     assert len(signals.decimated(signals.tau_raw)) > 100
 
 
-@real
+@needs_recordings
 def test_tx40_at_5_khz() -> None:
-    files = {"q": REAL / "tx40_figaroh" / "pos_read_data.csv", "tau": REAL / "tx40_figaroh" / "curr_data.csv"}
+    files = {"q": RECORDINGS / "tx40_figaroh" / "pos_read_data.csv", "tau": RECORDINGS / "tx40_figaroh" / "curr_data.csv"}
     signals = prepare(Log.load(files, rate=5000, degrees=False))
     assert 20 < signals.cutoff < 200
     assert signals.factor > 5

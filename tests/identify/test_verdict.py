@@ -20,7 +20,8 @@ from qddot.identify.checks.motion_summary import MotionSummary
 from qddot.identify.checks.positive import never_negative
 from qddot.identify.regression.record import Recorded
 from tests.identify.arms import random_arm
-from tests.identify.simulated import REAL, ROBOTS, series, simulated, truth
+from tests.identify.simulated import ROBOTS, series, simulated, truth
+from tests.reference import RECORDINGS, needs_recordings
 
 ARM = random_arm(0, 3)
 COLUMNS = Columns.of(ARM)
@@ -248,16 +249,16 @@ def scales(names: tuple[str, ...], draw: np.random.Generator) -> np.ndarray:
 # real arms ------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(REAL is None, reason="no recorded logs here")
+@needs_recordings
 def test_a_real_log_with_a_reversed_torque_is_refused() -> None:
-    robot = qddot.load((REAL or Path()) / "kuka_lwr4_flobaroid/kuka_lwr4_gaz.urdf")
-    log = Log.load((REAL or Path()) / "kuka_lwr4_flobaroid/measurements_1.npz", robot)
+    robot = qddot.load(RECORDINGS / "kuka_lwr4_flobaroid/kuka_lwr4_gaz.urdf")
+    log = Log.load(RECORDINGS / "kuka_lwr4_flobaroid/measurements_1.npz", robot)
     fit = robot.identify(Log(log.t, log.q, log.tau * [1, 1, 1, 1, 1, 1, -1], joint_names=log.joint_names))
     assert not fit.verdict
     assert fit.verdict.has("sign")
 
 
-GEN3 = (REAL or Path()) / "kinova_gen3"
+GEN3 = RECORDINGS / "kinova_gen3"
 SHORT = {
     "5 s": ("opti_traj_testing1",),
     "a tilt would only be more freedom": ("RecordTrajectory_quadratic",),
@@ -271,7 +272,7 @@ def gen3() -> qddot.Robot:
     return qddot.load(GEN3 / "gen3.urdf")
 
 
-@pytest.mark.skipif(REAL is None, reason="no recorded logs here")
+@needs_recordings
 @pytest.mark.parametrize("files", SHORT.values(), ids=SHORT)
 def test_real_logs_that_are_too_short_for_their_parameters_are_refused(files: tuple[str, ...]) -> None:
     fit = gen3().identify([GEN3 / f"{name}.csv" for name in files])

@@ -19,11 +19,7 @@ from qddot.errors import InputError
 from qddot.logs.audit import velocity_agreement
 from qddot.logs.log import Log
 from qddot.logs.read_bags import joint_state
-
-SHARED = Path(__file__).parents[3] / "shared" / "reference"
-REAL = SHARED / "identification"
-real = pytest.mark.skipif(not REAL.exists(), reason="the recorded logs of ../shared are not here")
-bad = pytest.mark.skipif(not (SHARED / "bad").exists(), reason="the bad logs of ../shared are not here")
+from tests.reference import BAD, RECORDINGS, needs_recordings
 
 
 def motion(samples: int = 500, rate: float = 100.0, joints: int = 2) -> dict[str, np.ndarray]:
@@ -309,15 +305,14 @@ def test_columns_of_text(tmp_path: Path) -> None:
         Log.load(path)
 
 
-@bad
 def test_the_bad_logs() -> None:
-    expected = json.loads((SHARED / "bad" / "expected.json").read_text())
+    expected = json.loads((BAD / "expected.json").read_text())
     entries = [entry for entry in expected["files"] if entry["category"] == "log"]
-    found = [entry for entry in entries if (SHARED / "bad" / entry["file"]).exists()]
+    found = [entry for entry in entries if (BAD / entry["file"]).exists()]
     assert found
     for entry in found:
         with pytest.raises(InputError) as caught:
-            Log.load(SHARED / "bad" / entry["file"])
+            Log.load(BAD / entry["file"])
         assert entry["expected_default"].removeprefix("InputError").strip() in str(caught.value)
 
 
@@ -507,45 +502,45 @@ def test_chunks(tmp_path: Path) -> None:
 # real arms ------------------------------------------------------------------------------------------------------------
 
 
-@real
+@needs_recordings
 def test_lwr() -> None:
-    log = Log.load([REAL / "kuka_lwr4_flobaroid" / f"measurements_{k}.npz" for k in (1, 2, 3)])
+    log = Log.load([RECORDINGS / "kuka_lwr4_flobaroid" / f"measurements_{k}.npz" for k in (1, 2, 3)])
     assert len(log.segments) == 3
     assert log.rate == pytest.approx(200, rel=1e-3)
     delay = velocity_agreement(log).delay
     np.testing.assert_allclose(delay, 2.5e-3, rtol=0.05)  # velocities are backward differences, half a step late
 
 
-@real
+@needs_recordings
 @pytest.mark.parametrize(("name", "rate"), [("ur10", 125), ("panda", 30)])
 def test_bag_and_csv_agree(name: str, rate: float) -> None:
-    bag, csv = (Log.load(REAL / "ur10_unisa" / f"{name}_exciting_trajectory.{kind}") for kind in ("db3", "csv"))
+    bag, csv = (Log.load(RECORDINGS / "ur10_unisa" / f"{name}_exciting_trajectory.{kind}") for kind in ("db3", "csv"))
     assert bag.rate == pytest.approx(rate, rel=1e-3)
     for field in ("t", "q", "qd", "tau"):
         np.testing.assert_allclose(getattr(bag, field), getattr(csv, field), rtol=1e-7, atol=1e-8)
 
 
-@real
+@needs_recordings
 def test_kr300() -> None:
-    log = Log.load([REAL / "kuka_kr300" / f"rec_{k}.mat" for k in "ABC"])
+    log = Log.load([RECORDINGS / "kuka_kr300" / f"rec_{k}.mat" for k in "ABC"])
     assert len(log) == 3 * 2501
     assert np.abs(log.q).max() < np.pi
     assert "q: rec.act_pos_mot_deg (6 columns), not rec.act_pos_se_deg" in messages(log, "columns")
 
 
-@real
+@needs_recordings
 def test_gen3_counts_milliseconds() -> None:
-    for path in sorted((REAL / "kinova_gen3").glob("*.csv")):
+    for path in sorted((RECORDINGS / "kinova_gen3").glob("*.csv")):
         log = Log.load(path, columns={"tau": "TorqueCur"})
         assert log.rate == pytest.approx(1000)
         assert log.n == 7
 
 
-@real
+@needs_recordings
 def test_tx40() -> None:
     gears = np.diag([32.0, 32, 45, -48, 45, 32])
     gears[5, 4] = 32
-    files = {"q": REAL / "tx40_figaroh" / "pos_read_data.csv", "tau": REAL / "tx40_figaroh" / "curr_data.csv"}
+    files = {"q": RECORDINGS / "tx40_figaroh" / "pos_read_data.csv", "tau": RECORDINGS / "tx40_figaroh" / "curr_data.csv"}
     log = Log.load(files, rate=5000, motor_matrix=gears, offsets=[0, -np.pi / 2, np.pi / 2, 0, 0, 0])
     assert log.duration == pytest.approx(8.9998)
     np.testing.assert_allclose(log.q[0], 0, atol=1e-3)

@@ -6,7 +6,6 @@ The texts are read from the reference data beside the repository, which write `2
 import json
 import re
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,15 +13,12 @@ import sympy
 
 import qddot
 from qddot.symbolic.equations import Equations
-
-REFERENCE = Path(__file__).parents[3] / "shared" / "reference" / "seed_examples.json"
+from tests.reference import SEED_EXAMPLES
 
 
 @pytest.fixture(scope="module")
 def examples():
-    if not REFERENCE.exists():
-        pytest.skip(f"the worked examples are not here: {REFERENCE} does not exist")
-    return json.loads(REFERENCE.read_text())
+    return json.loads(SEED_EXAMPLES.read_text())
 
 
 def spelled_out(text: str) -> str:

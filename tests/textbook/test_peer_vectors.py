@@ -5,15 +5,14 @@ they do not know fails: nothing published is passed over in silence.
 """
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import qddot
+from tests.reference import PEER_VECTORS
 
-VECTORS = Path(__file__).parents[2].parent / "shared" / "reference" / "peer_vectors.json"
-DATA = json.loads(VECTORS.read_text()) if VECTORS.exists() else {"robots": {}, "vectors": []}
+DATA = json.loads(PEER_VECTORS.read_text())
 
 NOT_HERE_YET = {
     "adjoint": "helpers of SE(3) are not public",
@@ -261,9 +260,6 @@ def deviation(vector):
 
 def vectors(wrong):
     return [pytest.param(v, id=v["id"]) for v in DATA["vectors"] if (v["kind"] == "known_wrong") == wrong]
-
-
-pytestmark = pytest.mark.skipif(not DATA["vectors"], reason="the reference data shared/reference/peer_vectors.json is not here")
 
 
 @pytest.mark.parametrize("vector", vectors(wrong=False))
