@@ -5,14 +5,20 @@ import pytest
 from numpy.testing import assert_allclose
 
 from qddot import InputError
-from qddot.control import Hold, Quintic, Trapezoidal
+from qddot.control import Cubic, Hold, Quintic, Trapezoidal
 
 START, END = np.array([0.1, -0.5, 0.0]), np.array([1.1, 0.5, 0.0])
 
 
 @pytest.mark.parametrize(
     "reference",
-    [Quintic(START, END, 1.7), Trapezoidal(START, END, 0.8, 3.0), Trapezoidal(START, END, 5.0, [1.0, 2.0, 1.0]), Hold(START)],
+    [
+        Cubic(START, END, 1.7),
+        Quintic(START, END, 1.7),
+        Trapezoidal(START, END, 0.8, 3.0),
+        Trapezoidal(START, END, 5.0, [1.0, 2.0, 1.0]),
+        Hold(START),
+    ],
 )
 def test_rates_are_derivatives(reference):
     h = 1e-5
@@ -37,7 +43,7 @@ def test_what_is_no_way():
         Hold([np.nan])
 
 
-@pytest.mark.parametrize("reference", [Quintic(START, END, 1.7), Trapezoidal(START, END, 0.8, 3.0)])
+@pytest.mark.parametrize("reference", [Cubic(START, END, 1.7), Quintic(START, END, 1.7), Trapezoidal(START, END, 0.8, 3.0)])
 def test_from_rest_to_rest(reference):
     for t, q in ((-1.0, START), (0.0, START), (reference.duration, END), (reference.duration + 1, END)):
         assert_allclose(reference(t).q, q, atol=1e-12)

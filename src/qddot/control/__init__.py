@@ -15,10 +15,11 @@ np.True_
 from qddot.control.adaptive import SlotineLi
 from qddot.control.elastic import ElasticFeedbackLinearisation
 from qddot.control.joint_space import PD, ComputedTorque
-from qddot.control.references import Hold, Quintic, Reference, Trapezoidal
+from qddot.control.references import Cubic, Hold, Quintic, Reference, Trapezoidal
 from qddot.control.task_space import Impedance, OperationalSpace, Task
 
 __all__ = [
+    "Cubic",
     "PD",
     "ComputedTorque",
     "ElasticFeedbackLinearisation",

@@ -43,6 +43,26 @@ class Hold:
         return Reference(self.q, self.zero, self.zero, self.zero, self.zero)
 
 
+class Cubic:
+    """From rest to rest along a polynomial of degree three: the slowest top speed of the two, with a jerk at both ends.
+
+    Args:
+        start, end: positions (n,).
+        duration: s.
+    """
+
+    def __init__(self, start: ArrayLike, end: ArrayLike, duration: float) -> None:
+        self.start, self.way = ways(start, end)
+        self.duration = positive("duration", duration)
+
+    def __call__(self, t: float) -> Reference:
+        T = self.duration
+        x = min(max(t / T, 0.0), 1.0)
+        moves = 1.0 if 0 < t < T else 0.0
+        s, sd, sdd = x**2 * (3 - 2 * x), 6 * x * (1 - x) / T, moves * 6 * (1 - 2 * x) / T**2
+        return Reference(self.start + self.way * s, self.way * sd, self.way * sdd)
+
+
 class Quintic:
     """From rest to rest along a polynomial of degree five, whose acceleration begins and ends at zero.
 
