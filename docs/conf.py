@@ -1,5 +1,10 @@
 """Sphinx: the pages are Markdown; their code runs in the tests as doctests."""
 
+import runpy
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+
 project = "qddot"
 author = "The qddot authors"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
@@ -10,12 +15,14 @@ autodoc_typehints = "none"
 suppress_warnings = ["myst.xref_missing"]
 
 
+rooms = runpy.run_path(str(DOCS.parent / "tools" / "draw_rooms.py"))
+(DOCS / "images" / "rooms.svg").write_text(rooms["picture"](rooms["layers"]()), encoding="utf-8")
+
+
 def setup(app) -> None:
     """The page about the explorer has one in it, where this installation can make it."""
 
     def write_pages(app, error) -> None:
-        from pathlib import Path
-
         import qddot
         from qddot.errors import NoAssetError
 
