@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from qddot.identify.fit import Fit
     from qddot.identify.regression.parameter_set import Columns
     from qddot.identify.regression.record import Recorded
+    from qddot.inverse_kinematics.search import Reached
+    from qddot.inverse_kinematics.solutions import Solutions
     from qddot.model.diagram import Diagram
     from qddot.simulate.trajectory import Trajectory
     from qddot.symbolic.derivation.steps import Derivation
@@ -881,6 +883,89 @@ class Robot:
             SingularityError: the coordinates are singular here.
         """
         return self._evaluate("analytic_jacobian_dot", {"q": q, "qd": qd}, options, **framed(frame), coordinates=coordinates)
+
+    def inverse_kinematics(
+        self,
+        pose: ArrayLike,
+        frame: str | None = None,
+        *,
+        start: ArrayLike | None = None,
+        rows: Sequence[str] | None = None,
+        limits: bool = True,
+        hold: Sequence[str] = (),
+        tolerance: float = 1e-9,
+        starts: int = 128,
+        nearest: bool = False,
+        seed: int = 0,
+    ) -> Reached:
+        """Configurations that bring a frame to poses, one each: `.q` (..., nq), and what is left of the way (see `Reached`).
+
+            q = robot.inverse_kinematics(T).q
+            q = robot.inverse_kinematics([0.4, 0.1, 0.5], start=q).q     # a position alone
+
+        Damped least squares within the joint limits, from `start` and then from random configurations, all poses at once. The same
+        arguments give the same result.
+
+        Args:
+            pose: wanted poses (..., 4, 4) in the world, or positions (..., 3).
+            frame: name; the tip of the only chain if None.
+            start: configuration (..., nq) to begin with; it decides which of several solutions is found, most often the closest.
+            rows: some of `"wx", "wy", "wz", "x", "y", "z"`, world axes, in which the pose counts; all if None.
+            limits: False: joints may go beyond their limits.
+            hold: names of joints that stay where `start` has them.
+            tolerance: of the pose, rad and m.
+            starts: how many are tried before a pose is given up.
+            nearest: return the closest configuration found where a pose is not reached, instead of an error.
+            seed: of the random starts.
+
+        Raises:
+            ConvergenceError: a pose was not reached; the message names it, what is left, and whether lengths alone rule it out.
+            InputError: no poses in SE(3), or a robot with constraints.
+        """
+        from qddot.inverse_kinematics.search import refuse_unreached, search
+        from qddot.inverse_kinematics.target import as_count, as_start, as_target
+
+        target = as_target(self._evaluate, pose, frame, rows, self.limits[:2], limits, hold, tolerance)
+        found = search(target, as_start(target, start, hold), as_count(starts), seed)
+        if not nearest:
+            refuse_unreached(target, found, starts)
+        return found
+
+    def inverse_kinematics_solutions(
+        self,
+        pose: ArrayLike,
+        frame: str | None = None,
+        *,
+        start: ArrayLike | None = None,
+        rows: Sequence[str] | None = None,
+        limits: bool = True,
+        hold: Sequence[str] = (),
+        tolerance: float = 1e-9,
+        starts: int = 256,
+        seed: int = 0,
+    ) -> Solutions:
+        """All configurations that bring a frame to poses, elbow up and down, wrist flipped and not (see `Solutions`).
+
+            robot.inverse_kinematics_solutions(T).q        # (8, 6) for a Puma
+
+        In closed form for six hinges of which the last three meet in a point; else from random starts, of which there should be
+        many times more than solutions. A pose out of reach has none.
+
+        Args:
+            pose, frame, rows, limits, tolerance, seed: as in `inverse_kinematics`.
+            start: configuration (nq,) for joints that are held, and in whose turn hinges are counted; zeros if None.
+            hold: names of joints that stay where `start` has them: an arm with more joints than rows needs some.
+            starts: for each pose, where there is no closed form.
+
+        Raises:
+            InputError: more joints than rows, so that there is no end of solutions.
+        """
+        from qddot.inverse_kinematics.solutions import solutions
+        from qddot.inverse_kinematics.target import as_count, as_start, as_target
+
+        target = as_target(self._evaluate, pose, frame, rows, self.limits[:2], limits, hold, tolerance)
+        given = as_start(target, start, hold, one=True)
+        return solutions(target, self.neutral() if given is None else given, as_count(starts), seed)
 
     def external_wrench(self, q: ArrayLike, wrenches: Mapping[str, ArrayLike], expressed: str = "body") -> np.ndarray:
         """Forces on links as one stack (..., bodies, 6) of space wrenches: about the world's origin, world axes.

@@ -19,6 +19,7 @@ from qddot.algorithms import (
     jacobian,
     joint_wrenches,
     kinematics,
+    reaching,
     steps,
 )
 from qddot.algorithms.drives import friction_torque, spring_torque
@@ -207,8 +208,14 @@ STEPS: dict[str, Quantity] = {
     "variational_terms": Quantity(
         ("q", "v", "direction", "dt"), {"P": 1, "F": 1, "dP": 1, "dF": 1}, in_coordinates(steps.variational_terms)
     ),
+    "reaching_step": Quantity(
+        ("q", "moving", "damping", "target"),
+        {"q_next": 1, "far": 1},
+        reaching.reaching_step,
+        {**FRAME, "rows": (), "limits": ("kept", "ignored")},
+    ),
 }
-"""What a simulation advances by; `dt` has one element."""
+"""What a simulation, or the search for a pose, advances by; `dt` has one element."""
 
 BEHIND_FRICTION: dict[str, Quantity] = {
     "load_torque": Quantity(("q", "qd", "qdd"), {"load": 1}, inverse_dynamics.load_torque, forced=True),

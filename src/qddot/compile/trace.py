@@ -22,7 +22,7 @@ FEW = 64
 """Up to this many degrees of freedom the mass matrix may be the shorter way to forward dynamics."""
 
 
-INPUTS = ("q", "qd", "p", "v", "direction", "qdd", "jerk", "snap", "tau", "sliding", "moving", "dt")
+INPUTS = ("q", "qd", "p", "v", "direction", "qdd", "jerk", "snap", "tau", "sliding", "moving", "dt", "damping", "target")
 
 
 class Request(NamedTuple):
@@ -92,7 +92,7 @@ def program_inputs(model: Model, requests: Sequence[Request], wrench: bool, runt
     """What any of the quantities needs, in the order of `INPUTS`, then wrench and parameters."""
     wanted = {name for request in requests for name in COMPUTED[request.quantity].inputs}
     links = sum(body.is_link for body in model.bodies)
-    sizes = {"q": (model.mechanism.nq,), "dt": (1,)}
+    sizes = {"q": (model.mechanism.nq,), "dt": (1,), "damping": (1,), "target": (4, 4)}
     inputs = [Input(name, sizes.get(name, (model.mechanism.nv,))) for name in INPUTS if name in wanted]
     if wrench:
         inputs.append(Input("wrench", (links, 6)))

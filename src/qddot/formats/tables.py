@@ -268,7 +268,7 @@ def _homes(
     poses: Sequence[Matrix] | None, tool: Matrix | None, count: int, relative: bool
 ) -> tuple[list[Transform], Transform | None]:
     """Poses of the link frames and of the tool in the base at q = 0."""
-    homes = [Subject(f"home pose {i}").pose("", pose) for i, pose in enumerate(poses or (), 1)]
+    homes = [Subject(f"home pose {i}").pose("", pose) for i, pose in enumerate(() if poses is None else poses, 1)]
     end = None if tool is None else Subject("tool").pose("", tool)
     if relative and end is None and len(homes) == count + 1:
         end = homes.pop()

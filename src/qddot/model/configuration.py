@@ -19,9 +19,11 @@ def neutral(mechanism: Mechanism) -> np.ndarray:
     return joint_by_joint(mechanism, (), lambda part, q, v: part.neutral())
 
 
-def random_configuration(mechanism: Mechanism, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Within the limits (nq,); rotations without limits are uniform."""
-    return joint_by_joint(mechanism, (), lambda part, q, v: part.random(rng, lower[q], upper[q]))
+def random_configuration(
+    mechanism: Mechanism, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, batch: tuple[int, ...] = ()
+) -> np.ndarray:
+    """Within the limits (*batch, nq); rotations without limits are uniform."""
+    return joint_by_joint(mechanism, batch, lambda part, q, v: part.random(rng, lower[q], upper[q], batch))
 
 
 def integrate(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -54,7 +54,7 @@ class JointType(Moving, Protocol):
 
     def difference(self, start: np.ndarray, end: np.ndarray) -> np.ndarray: ...
 
-    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray: ...
+    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, batch: tuple[int, ...] = ()) -> np.ndarray: ...
 
 
 class Coordinate:
@@ -75,13 +75,13 @@ class Coordinate:
     def difference(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         return end - start
 
-    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, batch: tuple[int, ...] = ()) -> np.ndarray:
         """Uniform within the limits; an open side reaches pi (or 1 m) from zero or beyond the other limit."""
         reach = self.reach
         bounded_below, bounded_above = lower > -FAR, upper < FAR
         low = np.where(bounded_below, lower, np.minimum(-reach, np.where(bounded_above, upper - 2 * reach, -reach)))
         high = np.where(bounded_above, upper, np.maximum(reach, low + 2 * reach))
-        return rng.uniform(low, high)
+        return rng.uniform(low, high, (*batch, 1))
 
     reach: ClassVar[float] = np.pi
 
@@ -156,8 +156,8 @@ class Spherical:
     def difference(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         return quaternion_log(quaternion_product(conjugate(start), end))
 
-    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        return normalized(rng.normal(size=4))
+    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, batch: tuple[int, ...] = ()) -> np.ndarray:
+        return normalized(rng.normal(size=(*batch, 4)))
 
 
 class Free:
@@ -187,8 +187,8 @@ class Free:
         step = rotate_by(conjugate(start[..., :4]), end[..., 4:] - start[..., 4:])
         return np.concatenate([w, np.linalg.solve(translation_factor(w), step[..., None])[..., 0]], axis=-1)
 
-    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-        return np.concatenate([normalized(rng.normal(size=4)), rng.uniform(-1, 1, size=3)])
+    def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, batch: tuple[int, ...] = ()) -> np.ndarray:
+        return np.concatenate([normalized(rng.normal(size=(*batch, 4))), rng.uniform(-1, 1, size=(*batch, 3))], axis=-1)
 
 
 def quaternion_rate(q: Sequence[Scalar], w: Sequence[Scalar]) -> list[Scalar]:

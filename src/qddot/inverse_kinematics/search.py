@@ -1,0 +1,195 @@
+"""Configurations that bring a frame to given poses, by damped least squares from many starts at once.
+
+A start either converges within a few steps or is given up for another one: about half of all random starts lead to a solution, and
+thousands of them cost one call of a kernel a step (see `qddot.algorithms.reaching`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from qddot.algorithms.kinematics import path_to_root
+from qddot.errors import ConvergenceError
+from qddot.inverse_kinematics.target import DAMPING, Target
+from qddot.model import configuration
+from qddot.model.field import Floats
+from qddot.model.joints import Revolute
+
+STEPS = 24
+"""Of one start: most that ever converge have by then, and another start has better chances than more steps."""
+
+SETTLING = 100
+"""Steps towards the closest configuration, where there is no solution."""
+
+AT_ONCE = 1 << 16
+"""Trials in memory together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """Configurations for poses.
+
+    Attributes:
+        q: (..., nq), within the joint limits unless they were ignored.
+        reached: (...), True where the pose is reached to the tolerance; elsewhere q is the closest configuration found.
+        angle, distance: (...), what is left of the rotation, rad, and of the way, m, in the rows that were asked for.
+    """
+
+    q: np.ndarray
+    reached: np.ndarray
+    angle: np.ndarray
+    distance: np.ndarray
+
+    def __repr__(self) -> str:
+        if np.ndim(self.reached):
+            return f"Reached: {int(self.reached.sum())} of {self.reached.size} poses"
+        left = f"{float(self.distance):.2g} m and {float(self.angle):.2g} rad are left"
+        return f"{'Reached' if self.reached else 'Not reached'}: q = {np.array2string(self.q, precision=6)}, {left}"
+
+
+class Trials(NamedTuple):
+    """Starts that were followed: configurations (m, nq) and how far they are away still (m, 2)."""
+
+    q: np.ndarray
+    far: np.ndarray
+
+
+def search(target: Target, start: np.ndarray | None, starts: int, seed: int) -> Reached:
+    """One configuration a pose: from `start` (..., nq), if there is one, then from random ones, at most `starts` in all."""
+    n, nq, rng = len(target.poses), target.evaluate.model.mechanism.nq, np.random.default_rng(seed)
+    near = np.broadcast_to(target.evaluate.neutral() if start is None else start, (*target.batch, nq)).reshape(n, nq)
+    q = random_starts(target, rng, near) if start is None else near.copy()
+    far = np.full((n, 2), np.inf)
+    pending, tried, wide = np.arange(n), 0, 1
+    while len(pending) and tried < starts:
+        wide = min(wide, starts - tried)
+        for part in parts(len(pending), wide):
+            some = pending[part]
+            each = np.repeat(some, wide)
+            trials = follow(target, q[some] if tried == 0 else random_starts(target, rng, near[each]), each)
+            best = badness(target, trials.far).reshape(-1, wide).argmin(1) + wide * np.arange(len(some))
+            better = badness(target, trials.far[best]) < badness(target, far[some])
+            q[some[better]], far[some[better]] = trials.q[best[better]], trials.far[best[better]]
+        pending = pending[~target.reached(far[pending])]
+        tried, wide = tried + wide, 2 * wide
+    q, far = polished(target, wound(target, q, near, target.poses), target.poses, 1)
+    if len(pending):
+        q[pending], far[pending] = settled(target, q[pending], target.poses[pending])
+    return result(target, q, far)
+
+
+def follow(target: Target, q: np.ndarray, pose: np.ndarray) -> Trials:
+    """Each start (m, nq) towards its pose, given by number: until it is there, or out of steps."""
+    ends, away = np.empty_like(q), np.empty((len(q), 2))
+    on, poses = np.arange(len(q)), target.poses[pose]
+    for k in range(STEPS):
+        ahead, far = target.step(q, poses)
+        there = target.reached(far)
+        if k + 1 == STEPS:
+            there[:] = True  # as far as it went
+        if there.any():
+            done, going = on[there], ~there
+            ends[done], away[done] = q[there], far[there]
+            on, ahead, poses = on[going], ahead[going], poses[going]
+        q = ahead
+    return Trials(ends, away)
+
+
+def polished(target: Target, q: np.ndarray, poses: np.ndarray, steps: int) -> Trials:
+    """A few more steps, as long as they come closer: near a solution each doubles the digits."""
+    ahead, far = target.step(q, poses)
+    q = q.copy()
+    for _ in range(steps):
+        further, left = target.step(ahead, poses)
+        better = left.max(-1) < far.max(-1)
+        q[better], far[better] = ahead[better], left[better]
+        ahead = further
+    return Trials(q, far)
+
+
+def settled(target: Target, q: np.ndarray, poses: np.ndarray) -> Trials:
+    """Where a pose is out of reach: on to the closest configuration, by Levenberg and Marquardt's rule for the damping."""
+    damping = np.broadcast_to(DAMPING, (len(q), 1)).copy()
+    q, (ahead, far) = q.copy(), target.step(q, poses, damping)
+    for _ in range(SETTLING):
+        _, left = target.step(ahead, poses, damping)
+        better = badness(target, left) < badness(target, far)
+        q[better] = ahead[better]
+        damping *= np.where(better, 0.3, 4.0)[:, None]
+        ahead, far = target.step(q, poses, damping)
+    return Trials(q, far)
+
+
+def parts(n: int, wide: int) -> Iterator[slice]:
+    """n poses with so many starts each, in portions that fit into memory."""
+    stride = max(AT_ONCE // wide, 1)
+    return (slice(i, min(i + stride, n)) for i in range(0, n, stride))
+
+
+def badness(target: Target, far: np.ndarray) -> np.ndarray:
+    """Squared angle and distance in one number, lengths measured by the arm's own."""
+    return far[..., 0] + far[..., 1] / target.length**2
+
+
+def random_starts(target: Target, rng: np.random.Generator, near: np.ndarray) -> np.ndarray:
+    """Configurations (m, nq) within the limits; joints that are held stay where `near` (m, nq) has them."""
+    mechanism = target.evaluate.model.mechanism
+    q = configuration.random_configuration(mechanism, rng, target.lower, target.upper, (len(near),))
+    for c in mechanism.coordinates:
+        if not target.moving[c.v.start]:
+            q[:, c.q.start : c.q.stop] = near[:, c.q.start : c.q.stop]
+    return q
+
+
+def wound(target: Target, q: np.ndarray, near: np.ndarray, poses: np.ndarray) -> np.ndarray:
+    """q (m, nq) with its hinges in the turn closest to `near`, where limits allow it and nothing else counts the turns."""
+    turned = q.copy()
+    for c in target.evaluate.model.mechanism.coordinates:
+        if c.kind in ("revolute", "continuous") and target.moving[c.v.start]:
+            i = c.q.start
+            x = near[:, i] + np.remainder(q[:, i] - near[:, i] + np.pi, 2 * np.pi) - np.pi
+            low, high = (target.lower[i], target.upper[i]) if target.limits else (-np.inf, np.inf)
+            x = np.where(x < low, x + 2 * np.pi, np.where(x > high, x - 2 * np.pi, x))
+            turned[:, i] = np.where((x >= low) & (x <= high), x, q[:, i])
+    _, before = target.step(q, poses)
+    _, after = target.step(turned, poses)
+    slack = np.where(before <= target.tolerance**2, target.tolerance**2, 4 * before)
+    return np.where((after <= slack).all(-1, keepdims=True), turned, q)
+
+
+def result(target: Target, q: np.ndarray, far: np.ndarray) -> Reached:
+    angle = 2 * np.arcsin(np.minimum(np.sqrt(far[:, 0]) / 2, 1.0))
+    shaped = [x.reshape(target.batch) for x in (target.reached(far), angle, np.sqrt(far[:, 1]))]
+    return Reached(q.reshape(*target.batch, q.shape[-1]), *shaped)
+
+
+def refuse_unreached(target: Target, found: Reached, starts: int) -> None:
+    """An error that names the first pose that was not reached, and what is left of it.
+
+    Raises:
+        ConvergenceError: there is one.
+    """
+    missed = np.flatnonzero(~found.reached)
+    if not len(missed):
+        return
+    k = int(missed[0])
+    where = list(map(int, np.unravel_index(k, target.batch))) if target.batch else ""
+    among = f" ({len(missed)} of {found.reached.size} poses)" if target.batch else ""
+    left = f"{float(found.distance.flat[k]):.3g} m and {float(found.angle.flat[k]):.3g} rad are left"
+    raise ConvergenceError(
+        f"pose{where} was not reached by {target.frame!r} from {starts} starts{among}: at the closest configuration found {left}. "
+        f"{why(target, k)}nearest=True returns that configuration"
+    )
+
+
+def why(target: Target, k: int) -> str:
+    """That the pose is out of reach, where lengths alone prove it."""
+    model, away = target.evaluate.model.over(Floats()), float(np.linalg.norm(target.poses[k, :3, 3]))
+    hinges = all(isinstance(model.bodies[i].joint, Revolute) for i in path_to_root(model, model.frame(target.frame)[0]))
+    if hinges and {"x", "y", "z"} <= set(target.rows) and away > target.length * (1 + 1e-9):
+        return f"It is {away:.4g} m from the base, and the arm at most {target.length:.4g} m long; "
+    return "It may be out of reach" + (" within the joint limits; " if target.limits else "; ")

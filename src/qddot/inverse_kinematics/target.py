@@ -1,0 +1,158 @@
+"""What is to be reached: poses or positions of one frame, which of their rows count, which joints may move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.algorithms.reaching import ROWS, size
+from qddot.compile.arrays import as_array, first_index
+from qddot.compile.evaluate import DOUBLE, Evaluator
+from qddot.errors import InputError, unknown_name
+from qddot.model.field import Floats
+from qddot.task_space.task import choose
+
+if TYPE_CHECKING:
+    from qddot.compile.kernel import Kernel
+
+DAMPING = np.array([0.05])
+"""Of the squared error: less of it converges in fewer steps, more of it from further away."""
+
+RIGID = 1e-6
+"""A pose is in SE(3) to this, and made exactly so."""
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Poses (n, 4, 4) with their leading shape, the joints that may move (nv,), their limits (nq,) and whether
+    these are kept."""
+
+    evaluate: Evaluator
+    poses: np.ndarray
+    batch: tuple[int, ...]
+    frame: str
+    rows: tuple[str, ...]
+    moving: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    limits: bool
+    tolerance: float
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The step of `qddot.algorithms.reaching`."""
+        names = {"frame": self.frame, "rows": ",".join(self.rows), "limits": "kept" if self.limits else "ignored"}
+        return self.evaluate.kernel("reaching_step", DOUBLE, names)
+
+    @cached_property
+    def length(self) -> float:
+        """All offsets of the arm in one line, m: it reaches no further from its first joint."""
+        return size(self.evaluate.model.over(Floats()), self.frame)
+
+    def step(self, q: np.ndarray, poses: np.ndarray, damping: np.ndarray = DAMPING) -> tuple[np.ndarray, np.ndarray]:
+        """The configurations (n, nq) after one step, and what the given ones are away: squares (n, 2) of angle and distance."""
+        return self.kernel(q, self.moving, damping, poses, threads=None)
+
+    def reached(self, far: np.ndarray) -> np.ndarray:
+        return (far[:, 0] <= self.tolerance**2) & (far[:, 1] <= self.tolerance**2)
+
+
+def as_target(
+    evaluate: Evaluator,
+    pose: Any,
+    frame: str | None,
+    rows: Sequence[str] | str | None,
+    bounds: tuple[np.ndarray, np.ndarray],
+    limits: bool,
+    hold: Sequence[str] | str,
+    tolerance: float,
+) -> Target:
+    """The target a user means.
+
+    Raises:
+        InputError: no poses (..., 4, 4) or positions (..., 3); a robot whose description closes loops; no joint left to move.
+        UnknownNameError: no such frame, row or joint.
+    """
+    model = evaluate.model
+    if model.constraints:
+        raise InputError(
+            f"{model.name} has constraints ({', '.join(c.name for c in model.constraints)}), which inverse kinematics of a "
+            "tree does not keep: take robot.assemblies with a constraint on the frame, or the arm alone, robot.chain(base, tip)"
+        )
+    if not 0 < tolerance < np.inf:
+        raise InputError(f"tolerance={tolerance!r} is not a positive number")
+    poses, of_position = as_poses(pose)
+    task = choose(evaluate, frame, "world_aligned", ROWS[3:] if of_position and rows is None else rows)
+    if of_position and any(i < 3 for i in task.picked):
+        raise InputError(f"rows {', '.join(task.rows[:3])} need a pose (..., 4, 4), not a position (..., 3)")
+    if not model.mechanism.nv:
+        raise InputError(f"{model.name} has no joints: nothing can reach a pose")
+    batch = poses.shape[:-2]
+    flat = np.ascontiguousarray(poses.reshape(-1, 4, 4))
+    if not limits:  # hinges may start anywhere
+        hinges = np.concatenate([np.full(len(c.q), c.kind in ("revolute", "continuous")) for c in model.mechanism.coordinates])
+        bounds = np.where(hinges, -np.inf, bounds[0]), np.where(hinges, np.inf, bounds[1])
+    return Target(evaluate, flat, batch, task.frame, task.rows, movable(evaluate, hold), *bounds, limits, tolerance)
+
+
+def as_poses(pose: Any) -> tuple[np.ndarray, bool]:
+    """Poses (..., 4, 4) whose rotations are exact, and whether positions alone were given."""
+    if np.ndim(pose) and np.shape(pose)[-1] == 3:
+        position = as_array("pose", pose, (3,), DOUBLE)
+        poses = np.broadcast_to(np.eye(4), (*position.shape[:-1], 4, 4)).copy()
+        poses[..., :3, 3] = position
+        return poses, True
+    poses = as_array("pose", pose, (4, 4), DOUBLE).copy()
+    R = poses[..., :3, :3]
+    off = np.abs(R.swapaxes(-1, -2) @ R - np.eye(3)).max((-1, -2))
+    off = np.maximum(off, np.abs(poses[..., 3, :] - [0, 0, 0, 1]).max(-1))
+    wrong = (off > RIGID) | (np.linalg.det(R) < 0)
+    if wrong.any():
+        where = list(first_index(wrong)) if wrong.ndim else ""
+        raise InputError(f"pose{where} is not in SE(3): a rotation, a position, and the last row 0 0 0 1")
+    poses[..., :3, :3] = R @ (1.5 * np.eye(3) - 0.5 * R.swapaxes(-1, -2) @ R)  # the nearest rotation, to the square of RIGID
+    return poses, False
+
+
+def movable(evaluate: Evaluator, hold: Sequence[str] | str) -> np.ndarray:
+    """(nv,) 1, and 0 for the joints that are held."""
+    coordinates = {c.name: c for c in evaluate.model.mechanism.coordinates}
+    moving = np.ones(evaluate.model.mechanism.nv)
+    for name in (hold,) if isinstance(hold, str) else hold:
+        if name not in coordinates:
+            raise unknown_name("joint", name, coordinates)
+        moving[list(coordinates[name].v)] = 0.0
+    if not moving.any():
+        raise InputError("every joint is held: nothing can move to the pose")
+    return moving
+
+
+def as_count(starts: Any) -> int:
+    """How many starts."""
+    if isinstance(starts, bool) or not isinstance(starts, (int, np.integer)) or starts < 1:
+        raise InputError(f"starts={starts!r} is not a positive whole number")
+    return int(starts)
+
+
+def as_start(target: Target, start: Any, hold: Sequence[str] | str, *, one: bool = False) -> np.ndarray | None:
+    """The start (..., nq) a user means, put within the limits if these are kept.
+
+    Raises:
+        InputError: another shape, or none where joints are held.
+    """
+    if start is None:
+        if len(hold):
+            raise InputError("hold needs start=q, the configuration in which these joints stay")
+        return None
+    q = target.evaluate.configuration("start", start)
+    if one and q.ndim != 1:
+        raise InputError(f"start has shape {q.shape}: one configuration ({q.shape[-1]},) is needed")
+    try:
+        np.broadcast_to(q, (*target.batch, q.shape[-1]))
+    except ValueError:
+        raise InputError(f"start has leading dimensions {q.shape[:-1]}, poses have {target.batch}") from None
+    return np.clip(q, target.lower, target.upper) if target.limits else q
