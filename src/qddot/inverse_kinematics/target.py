@@ -55,7 +55,8 @@ class Target:
 
     def step(self, q: np.ndarray, poses: np.ndarray, damping: np.ndarray = DAMPING) -> tuple[np.ndarray, np.ndarray]:
         """The configurations (n, nq) after one step, and what the given ones are away: squares (n, 2) of angle and distance."""
-        return self.kernel(q, self.moving, damping, poses, threads=None)
+        ahead, far = self.kernel(q, self.moving, damping, poses, threads=None)
+        return ahead, far
 
     def reached(self, far: np.ndarray) -> np.ndarray:
         return (far[:, 0] <= self.tolerance**2) & (far[:, 1] <= self.tolerance**2)
