@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from qddot.inverse_kinematics.search import Reached
     from qddot.inverse_kinematics.solutions import Solutions
     from qddot.model.diagram import Diagram
+    from qddot.pictures.film import Film
     from qddot.simulate.trajectory import Trajectory
     from qddot.symbolic.derivation.steps import Derivation
     from qddot.symbolic.equations import Equations
@@ -389,6 +390,48 @@ class Robot:
         from qddot.model.diagram import Diagram
 
         return Diagram(self.model)
+
+    def plot(self, q: ArrayLike | None = None, *, ax: Any = None, frames: bool = False) -> Any:
+        """Draw the robot: its links as solid bodies, axes of joints, frames and tip (needs the extra `plot`); returns the axes.
+
+        A robot that moves in a plane is seen straight on, any other from a corner.
+
+        Args:
+            q: configuration (nq,); if None a bent one within the limits.
+            ax: where; in space too for a planar robot if it is made with `projection="3d"`; a new figure if None.
+            frames: the frame of every link, named; those of a Denavit-Hartenberg table with its distances a and d.
+
+        Raises:
+            InputError: q of another shape, or a flat `ax` for a robot in space.
+            UnboundSymbolError: the robot still holds symbols.
+            MissingExtraError: matplotlib is not installed.
+        """
+        from qddot.pictures.arm import draw
+        from qddot.pictures.view import bent
+
+        return draw(self.model, bent(self) if q is None else self._evaluate.configuration("q", q), ax, frames)
+
+    def animate(
+        self, motion: Any, path: str | Path | None = None, *, fps: float = 25.0, ax: Any = None, progress: bool | None = None
+    ) -> Film:
+        """The robot in motion, in real time: a film that a notebook plays and a window shows (see `Trajectory.animate`).
+
+        Args:
+            motion: a trajectory, a log, or anything with times `t` (samples,) and positions `q` (samples, nq).
+            path: where to save it: `.gif`, `.html`, or `.mp4` with the program ffmpeg; None: only return it.
+            fps: pictures a second.
+
+        Raises:
+            InputError: no such motion, another suffix, or fps that is not positive.
+        """
+        from qddot.pictures.film import film
+
+        if not hasattr(motion, "t") or not hasattr(motion, "q"):
+            raise InputError(f"motion={motion!r:.80} has no t and q: give a trajectory or a log")
+        t, q = np.asarray(motion.t, dtype=float), self._evaluate.configuration("q", motion.q)
+        if t.ndim != 1 or q.shape != (len(t), self.nq) or not len(t):
+            raise InputError(f"motion has t of shape {t.shape} and q of shape {q.shape}: a film shows one motion, a sample a row")
+        return film(self.model, t, q, path, fps=fps, ax=ax, progress=progress)
 
     def with_floating_base(self) -> Robot:
         """The same robot with its root link free to move; the coordinates of the root come first."""
@@ -1009,15 +1052,17 @@ class Robot:
 
         return task_space(self._evaluate, q, qd, choose(self._evaluate, frame, reference, rows, coordinates), damping)
 
-    def ellipsoids(self, q: ArrayLike, frame: str | None = None, rows: Sequence[str] = ("x", "y", "z")) -> Ellipsoids:
+    def ellipsoids(self, q: ArrayLike, frame: str | None = None, rows: Sequence[str] | None = None) -> Ellipsoids:
         """Effective mass, velocity and force ellipsoids of a frame, in world axes; `.plot()` draws them (see `Ellipsoids`).
 
         Args:
-            rows: some of `"wx", "wy", "wz"`, or some of `"x", "y", "z"`: for lengths to compare, of one unit.
+            rows: some of `"wx", "wy", "wz"`, or some of `"x", "y", "z"`: for lengths to compare, of one unit. None: x, y and z, or
+                the two of them in whose plane the robot moves.
         """
         from qddot.task_space.ellipsoids import ellipsoids
-        from qddot.task_space.task import choose
+        from qddot.task_space.task import choose, positions_in_reach
 
+        rows = positions_in_reach(self.model) if rows is None else rows
         return ellipsoids(self._evaluate, q, choose(self._evaluate, frame, "world_aligned", rows))
 
     def manipulability(self, q: ArrayLike, frame: str | None = None, rows: Sequence[str] | None = None) -> np.ndarray:

@@ -163,8 +163,11 @@ def test_shapes_of_times(found):
 
 
 def test_plot(found):
-    pytest.importorskip("matplotlib")
-    assert len(found[0].plot().axes) == 4
+    plt = pytest.importorskip("matplotlib.pyplot")
+    axes = found[0].plot()
+    assert [len(ax.lines) for ax in axes] == [3] * 4
+    assert axes[0].figure is plt.gcf()
+    plt.close("all")
 
 
 def test_home_and_distance_and_offset():

@@ -5,11 +5,10 @@ import sys
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 import qddot
-from qddot import Builder, InputError, MissingExtraError
-from qddot.simulate import progress
+from qddot import InputError, MissingExtraError, progress
 
 
 @pytest.fixture(scope="module")
@@ -50,39 +49,6 @@ def test_parquet_names_the_extra(motion, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r"writing Parquet needs the package 'pyarrow': pip install 'qddot\[parquet\]'"):
         motion.to_parquet(tmp_path / "motion.parquet")
-
-
-def test_plot(motion):
-    pytest.importorskip("matplotlib")
-    figure = motion.plot()
-    assert len(figure.axes) == 4
-    assert_array_equal(figure.axes[0].lines[1].get_ydata(), motion.q[:, 1])
-
-
-@pytest.mark.parametrize("suffix", ["gif", "html"])
-def test_animate(motion, tmp_path, suffix):
-    pytest.importorskip("matplotlib")
-    path = tmp_path / f"film.{suffix}"
-    motion.animate(path, fps=20)
-    assert path.stat().st_size > 1000
-
-
-def test_an_animation_has_one_of_two_forms(motion, tmp_path):
-    pytest.importorskip("matplotlib")
-    with pytest.raises(InputError, match=r"saved as .gif or .html"):
-        motion.animate(tmp_path / "film.mp4")
-
-
-def test_the_stick_figure_joins_the_links():
-    from qddot.simulate.drawing import stick_figure
-
-    robot = qddot.from_dh([(0.5, 0, 0, 0), (0.3, 0, 0, 0)], inertias=[qddot.Inertia.point(1.0)] * 2)
-    lines = stick_figure(robot, np.zeros((1, 2)))
-    ends = {tuple(line[0, 1].round(12)) for line in lines}
-    assert (0.5, 0, 0) in ends
-    assert (0.8, 0, 0) in ends
-    planar = Builder().body("cart", joint="planar", mass=1.0, tensor=(1, 1, 1)).robot()
-    assert_allclose(stick_figure(planar, np.array([[1.0, 2.0, 0.0]]))[0][0], [[0, 0, 0], [1, 2, 0]])
 
 
 def test_parts(motion):

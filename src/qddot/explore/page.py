@@ -11,10 +11,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from qddot.assets import asset, math_font_css
-from qddot.errors import InputError, QddotError
+from qddot.errors import InputError
 from qddot.explore.lens import lens
 from qddot.explore.programs import page_programs, script, signatures
 from qddot.explore.scene import scene
@@ -22,6 +20,7 @@ from qddot.formats import CATALOG
 from qddot.model.lower import WORLD
 from qddot.model.model import Model
 from qddot.model.spatial import Transform
+from qddot.pictures.view import bent
 
 if TYPE_CHECKING:
     from qddot.explore.recording import Recording
@@ -32,9 +31,6 @@ TIPS = 8
 
 PACKED = 100_000
 """Characters of closed forms: with more of them they are compressed, which takes the browser a moment to undo."""
-
-BENT = 0.6
-"""rad: where a hinge without limits starts, so that an arm is not stretched out."""
 
 
 def page(
@@ -68,7 +64,7 @@ def page(
         "source": source(robot),
         "nq": robot.nq,
         "nv": robot.nv,
-        "start": {"q": start(robot, q).tolist(), "qd": [0.0] * robot.nv},
+        "start": {"q": (bent(robot) if q is None else robot._evaluate.configuration("q", q)).tolist(), "qd": [0.0] * robot.nv},
         "gravity": [float(x) for x in model.gravity],
         "parameters": robot.parameters()[: 10 * len(robot.body_names)].tolist(),
         "hasFriction": any(drive_acts(body.drive) for body in model.bodies),
@@ -148,26 +144,6 @@ def source(robot: Robot) -> str:
     places = [x.place for x in (*robot.model.links, *robot.model.joints) if x.place is not None and x.place.file]
     file = Path(places[0].file) if places else Path(robot.name)
     return file.stem if file.parent == CATALOG else file.name
-
-
-def start(robot: Robot, q: Any) -> np.ndarray:
-    """A configuration to begin with: limited joints in the middle, others bent; closed where the robot is."""
-    if q is not None:
-        return robot._evaluate.configuration("q", q)
-    found, limits = robot.neutral(), robot.limits
-    for c in robot.model.mechanism.coordinates:
-        if not c.single:
-            continue
-        low, high = limits.lower[c.q.start], limits.upper[c.q.start]
-        turns = c.kind != "prismatic"
-        free = BENT if turns else 0.0
-        found[c.q.start] = (low + high) / 2 if np.isfinite(low) and np.isfinite(high) else float(np.clip(free, low, high))
-    if any(c.active for c in robot.model.constraints):
-        try:
-            return robot.project(found)
-        except QddotError:
-            return robot.project(robot.neutral())
-    return found
 
 
 def drive_acts(side: Any) -> bool:

@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from qddot.explore.visuals import matrix, visual_shapes
-from qddot.model.joints import Free, Prismatic, Revolute, Rotor, Spherical
+from qddot.explore.visuals import visual_shapes
+from qddot.model.joints import Free, Prismatic, Rotor
 from qddot.model.lower import WORLD, Body
 from qddot.model.model import Model
-from qddot.model.spatial import Transform
-
-SMALLEST = 0.05
-"""m: a robot without extent is drawn this large."""
-
-FAR = 20.0
-"""Limits beyond this are none to look at: 3 turns, or 20 m."""
-
-Shape = dict[str, Any]
+from qddot.pictures.shapes import Shape, base_shapes, link_shapes, rows
+from qddot.pictures.view import FAR, extent, flat_view, gravity_of, plane_normal, upward
 
 
 def scene(model: Model) -> dict[str, Any]:
     """Bodies, frames, sliders and the view, as plain data."""
     reach = extent(model)
-    normal = plane_normal(model)
-    up = upward(model, normal)
-    if normal is not None:  # the axis of the world that lies across points to the right
-        right = np.cross(up, normal)
-        normal = normal * (1.0 if right[np.argmax(abs(right))] > 0 else -1.0)
+    down, normal = gravity_of(model), plane_normal(model)
+    if normal is not None and abs(down @ normal) > 1e-6 * np.linalg.norm(down):
+        normal = None  # it moves across gravity, and is seen from above at an angle
+    right, up = flat_view(normal, down) if normal is not None else (None, upward(down))
+    normal = None if right is None else np.cross(right, up)
     drawn, notes = visual_shapes(model)
     return {
         "notes": notes,
@@ -45,53 +38,7 @@ def scene(model: Model) -> dict[str, Any]:
     }
 
 
-# where from -------------------------------------------------------------------------------------------------------------------
-
-
-def extent(model: Model) -> float:
-    """How far the robot reaches, m: the longest chain of offsets."""
-    far = {WORLD: 0.0}
-    bounded = {c.name for c in model.mechanism.coordinates if max(abs(c.limits.lower), abs(c.limits.upper)) < FAR}
-    for body in model.bodies:
-        if not isinstance(body.joint, Rotor):
-            travel = body.reach if body.joint_name in bounded else 0.0
-            far[body.index] = far[body.parent] + norm(body.placement.p) + travel
-    ends = [far.get(body, 0.0) + norm(pose.p) for body, pose in model.mechanism.frames.values()]
-    heavy = [norm(body.inertia.h) / float(body.inertia.m) for body in model.bodies if float(body.inertia.m) > 0]
-    return max(*ends, *far.values(), max(heavy, default=0.0), SMALLEST)
-
-
-def plane_normal(model: Model) -> np.ndarray | None:
-    """The axis about which everything turns, for an arm that moves in one plane; None for one that moves in space."""
-    normal, sliders = None, []
-    at = {WORLD: np.eye(3)}
-    for body in model.bodies:
-        if isinstance(body.joint, Rotor):
-            continue
-        at[body.index] = at[body.parent] @ matrix(body.placement)[:3, :3]
-        axis = at[body.index][:, 2]
-        if isinstance(body.joint, Prismatic):
-            sliders.append(axis)
-        elif not isinstance(body.joint, Revolute) or (normal is not None and abs(abs(axis @ normal) - 1) > 1e-6):
-            return None
-        else:
-            normal = axis if normal is None else normal
-    if normal is None or any(abs(axis @ normal) > 1e-6 for axis in sliders):
-        return None
-    gravity = np.array([float(x) for x in model.gravity])
-    return normal if abs(gravity @ normal) <= 1e-6 * norm(gravity) else None
-
-
-def upward(model: Model, normal: np.ndarray | None) -> np.ndarray:
-    """Against gravity; without it along z, or along y in the plane of x and y."""
-    gravity = np.array([float(x) for x in model.gravity])
-    if gravity.any():
-        return -gravity / norm(gravity)
-    z = np.array([0.0, 0.0, 1.0])
-    return np.array([0.0, 1.0, 0.0]) if normal is not None and abs(normal @ z) > 0.5 else z
-
-
-# shapes -----------------------------------------------------------------------------------------------------------------------
+# bodies -----------------------------------------------------------------------------------------------------------------------
 
 
 def body_data(model: Model, body: Body, reach: float, drawn: Mapping[int, list[Shape]]) -> dict[str, Any]:
@@ -113,62 +60,6 @@ def body_data(model: Model, body: Body, reach: float, drawn: Mapping[int, list[S
         "box": box_of_equal_inertia(body),
         "shapes": drawn.get(body.index) or generic,
     }
-
-
-def radius(reach: float) -> float:
-    return 0.032 * reach
-
-
-def base_shapes(model: Model, reach: float) -> list[Shape]:
-    """From the root's origin to the joints on it, and the rails of sliders there."""
-    r = radius(reach)
-    shapes: list[Shape] = []
-    for child in moved_by(model, WORLD):
-        shapes += connection([0.0, 0.0, 0.0], point(child.placement), r) + rail(child, reach)
-    return shapes
-
-
-def link_shapes(model: Model, body: Body, reach: float) -> list[Shape]:
-    """A drum or a block at the joint, capsules from there to the next joints, or to the ends."""
-    r = radius(reach)
-    shapes: list[Shape] = []
-    if isinstance(body.joint, Revolute):
-        shapes.append({"kind": "drum", "radius": 1.45 * r, "length": 2.6 * r, "pose": rows(Transform())})
-    elif isinstance(body.joint, Spherical):
-        shapes.append({"kind": "ball", "radius": 1.6 * r, "at": [0.0, 0.0, 0.0]})
-    elif not isinstance(body.joint, Free) and body.is_link and float(body.inertia.m) > 0:
-        shapes.append({"kind": "block", "size": [3.0 * r, 3.0 * r, 3.6 * r], "pose": rows(Transform())})
-    ends = [point(child.placement) for child in moved_by(model, body.index)]
-    for child in moved_by(model, body.index):
-        shapes += rail(child, reach)
-    if not any(norm(x) > 0.2 * r for x in ends):  # nothing goes on: as far as the frames, or else the mass
-        ends = [point(pose) for index, pose in model.mechanism.frames.values() if index == body.index]
-        if not any(norm(x) > 0.2 * r for x in ends) and float(body.inertia.m) > 0:
-            ends = [[2 * float(x) / float(body.inertia.m) for x in body.inertia.h]]
-    for end in unique(ends):
-        shapes += connection([0.0, 0.0, 0.0], end, r)
-    return shapes
-
-
-def moved_by(model: Model, index: int) -> list[Body]:
-    return [child for child in model.bodies if child.parent == index and not isinstance(child.joint, Rotor)]
-
-
-def connection(start: Sequence[float], end: Sequence[float], r: float) -> list[Shape]:
-    long = norm(np.subtract(end, start)) > 0.2 * r
-    return [{"kind": "capsule", "from": list(start), "to": list(end), "radius": r}] if long else []
-
-
-def rail(body: Body, reach: float) -> list[Shape]:
-    """Along which a slider goes, on the body that carries it; sliders without mass are coordinates, and nothing to see."""
-    if not isinstance(body.joint, Prismatic) or not float(body.inertia.m) > 0:
-        return []
-    length = 2 * min(body.reach, reach)
-    return [{"kind": "rail", "radius": 0.35 * radius(reach), "length": length, "pose": rows(body.placement)}]
-
-
-def unique(points: list[list[float]]) -> list[list[float]]:
-    return [x for i, x in enumerate(points) if not any(np.allclose(x, y, atol=1e-9) for y in points[:i])]
 
 
 def box_of_equal_inertia(body: Body) -> dict[str, Any] | None:
@@ -230,19 +121,3 @@ def with_short_names(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def plain(name: str, unit: str, q: int, v: int, lower: float, upper: float) -> dict[str, Any]:
     return {"name": name, "unit": unit, "q": q, "v": v, "lower": float(lower), "upper": float(upper)}
-
-
-# numbers ----------------------------------------------------------------------------------------------------------------------
-
-
-def rows(T: Transform) -> list[float]:
-    """Three rows of a 4 x 4 matrix."""
-    return matrix(T)[:3].ravel().tolist()
-
-
-def point(T: Transform) -> list[float]:
-    return [float(x) for x in T.p]
-
-
-def norm(x: Any) -> float:
-    return float(np.linalg.norm([float(v) for v in x]))

@@ -12,6 +12,7 @@ import numpy as np
 
 from qddot.model.description import Visual
 from qddot.model.model import Model
+from qddot.pictures.view import matrix
 
 FACES = 4000
 """Triangles of one mesh file: fewer are seen, more cost without being seen."""
@@ -119,9 +120,3 @@ def part_data(points: np.ndarray, faces: np.ndarray, color: Any, pose: np.ndarra
         "positions": base64.b64encode(np.ascontiguousarray(grid).tobytes()).decode(),
         "indices": base64.b64encode(np.ascontiguousarray(turned, dtype="<u2").tobytes()).decode(),
     }
-
-
-def matrix(T: Any) -> np.ndarray:
-    found = np.eye(4)
-    found[:3, :3], found[:3, 3] = [[float(x) for x in row] for row in T.R], [float(x) for x in T.p]
-    return found

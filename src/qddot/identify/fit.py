@@ -141,6 +141,24 @@ class Fit:
 
         return table(self)
 
+    def plot(self, what: str = "torques", *, ax: Any = None) -> Any:
+        """Draw `"torques"`, measured beside predicted, or their `"residuals"`, a panel a joint, or the `"parameters"` with their
+        intervals; returns the axes (needs the extra `plot`).
+
+        The log is the one kept for validation, or else the one of the fit itself.
+
+        Args:
+            ax: where: one axes a joint, or a single one for parameters; a new figure if None.
+
+        Raises:
+            UnknownNameError: no such plot.
+            InputError: another number of axes.
+            MissingExtraError: matplotlib is not installed.
+        """
+        from qddot.identify.plots import plot
+
+        return plot(self, what, ax)
+
     def report(self, path: str | Path | None = None) -> str:
         """The report in Markdown; written to `path` if there is one: `.md` with plots beside it, or `.html` (extra `plot`)."""
         from qddot.identify.report import report

@@ -14,11 +14,11 @@ import numpy as np
 
 from qddot.errors import InputError, MissingExtraError, missing_extra
 from qddot.identify.checks.positive import never_negative
+from qddot.pictures.look import pyplot
 
 if TYPE_CHECKING:
     from qddot.identify.fit import Fit
 
-POINTS = 2000  # a plot shows at most
 STYLE = "body{font-family:sans-serif;max-width:70em;margin:2em auto}td{padding:2px 8px}img{max-width:100%}"
 
 
@@ -193,37 +193,10 @@ def table_row(line: str) -> str:
 
 def figures(fit: Fit) -> Iterator[tuple[str, bytes]]:
     """Title and PNG of each plot."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise missing_extra("matplotlib", "plot", "a report with plots") from None
-    shown = (fit.validation if fit.validation is not None else fit.training).shown
-    where = "validation" if fit.validation is not None else "training"
-    names, step = fit.columns.robot.joint_names, max(1, len(shown.t_filtered) // POINTS)
-    for title in (f"Measured and predicted torque ({where}, filtered)", f"Residuals ({where}, filtered)"):
-        figure = Figure(figsize=(10, 1.8 * len(names)), layout="constrained")
-        for j, axes in enumerate(np.atleast_1d(figure.subplots(len(names), 1, sharex=True))):
-            t = shown.t_filtered[::step]
-            if title.startswith("Measured"):
-                axes.plot(t, shown.filtered_measured[::step, j], label="measured", lw=0.8)
-                axes.plot(t, shown.filtered_predicted[::step, j], label="predicted", lw=0.8)
-                axes.legend(loc="upper right", fontsize=7)
-            else:
-                axes.plot(t, shown.filtered[::step, j], lw=0.6)
-            axes.set_ylabel(f"{names[j]}\nN m", fontsize=7)
-        yield title, encoded(figure)
-    figure = Figure(figsize=(10, 0.22 * fit.base.rank + 1), layout="constrained")
-    axes = figure.subplots()
-    scale = np.maximum(np.abs(fit.estimate.theta), fit.estimate.std)
-    low, high = (fit.estimate.intervals / scale[:, None]).T
-    axes.errorbar(fit.estimate.theta / scale, range(fit.base.rank), xerr=(high - low) / 2, fmt="o", ms=3, lw=1)
-    axes.axvline(0, color="0.7", lw=0.8)
-    axes.set_yticks(range(fit.base.rank), fit.base.names, fontsize=7)
-    axes.set_xlabel("value and 95 % interval, relative")
-    yield "Parameters", encoded(figure)
-
-
-def encoded(figure: Any) -> bytes:
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=90)
-    return stream.getvalue()
+    for title, what in (("Measured and predicted torque", "torques"), ("Residuals", "residuals"), ("Parameters", "parameters")):
+        found = fit.plot(what)
+        figure = np.atleast_1d(found)[0].figure
+        stream = io.BytesIO()
+        figure.savefig(stream, format="png", dpi=90)
+        pyplot().close(figure)
+        yield title, stream.getvalue()

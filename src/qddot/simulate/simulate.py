@@ -12,6 +12,7 @@ import numpy as np
 from qddot.constraints.constrained import ConstrainedRobot
 from qddot.errors import InputError, near_matches
 from qddot.model.check import warn
+from qddot.progress import shown
 from qddot.simulate.adaptive import Adaptive
 from qddot.simulate.dead_centre import PastDeadCentres
 from qddot.simulate.dynamics import FAST, Dynamics, Forces, has_run_away
@@ -19,7 +20,6 @@ from qddot.simulate.events import Event, Moment, as_watches, march
 from qddot.simulate.fixed_step import RULES, FixedStep, guarded
 from qddot.simulate.friction import DryFriction, without_dry_friction
 from qddot.simulate.modes import Switching
-from qddot.simulate.progress import shown
 from qddot.simulate.torque import Torque
 from qddot.simulate.trajectory import Trajectory
 from qddot.simulate.variational import Variational
@@ -96,7 +96,8 @@ def simulate(
         grid = time_grid(times, step, law.period)
         states = march(guarded(robot, advance), q, qd, grid, np.isin(grid, samples), watches, found)
     times = samples
-    return record(shown(states, times, progress), len(times), robot, law, switching, found)
+    seen = shown(states, "simulating", float(times[-1] - times[0]), lambda moment: moment[0] - float(times[0]), progress)
+    return record(seen, len(times), robot, law, switching, found)
 
 
 def chosen_method(method: Any) -> str:

@@ -14,10 +14,8 @@ from qddot.simulate.events import Event
 from qddot.simulate.modes import Switching
 
 if TYPE_CHECKING:
-    from matplotlib.animation import FuncAnimation
-    from matplotlib.figure import Figure
-
     from qddot.explore.show import Page
+    from qddot.pictures.film import Film
     from qddot.robot import Robot
 
 AT_ONCE = 20_000
@@ -196,24 +194,42 @@ class Trajectory:
             raise missing_extra("pyarrow", "parquet", "writing Parquet") from None
         pyarrow.parquet.write_table(pyarrow.table({name: np.ascontiguousarray(x) for name, x in self.columns().items()}), path)
 
-    def plot(self) -> Figure:
-        """Positions, speeds, joint forces and energies over time (needs the extra `plot`)."""
+    def plot(self, *signals: str, ax: Any = None) -> np.ndarray:
+        """Draw positions, speeds, joint forces and energies over time (needs the extra `plot`); returns the axes, one a panel.
+
+        Args:
+            signals: which of `"q", "qd", "qdd", "tau", "energy"`, a panel each; without any all but `qdd`.
+            ax: where: one axes, or a list of them; a new figure if None. Without signals, as many are drawn as there are axes.
+
+        Raises:
+            UnknownNameError: no such signal.
+            InputError: another number of axes than of signals, or a batch of motions.
+            MissingExtraError: matplotlib is not installed.
+        """
         from qddot.simulate.drawing import plot
 
         self._refuse_batch("a plot")
-        return plot(self)
+        return plot(self, signals, ax)
 
-    def animate(self, path: str | Path | None = None, *, fps: float = 25.0) -> FuncAnimation:
-        """The robot as a stick figure that moves in real time (needs the extra `plot`).
+    def animate(self, path: str | Path | None = None, *, fps: float = 25.0, ax: Any = None, progress: bool | None = None) -> Film:
+        """The robot in motion, in real time: a film that a notebook plays and a window shows (needs the extra `plot`).
+
+        A robot that moves in a plane is seen straight on.
 
         Args:
-            path: where to save it, `.gif` or `.html`; None: only return it.
+            path: where to save it: `.gif`, `.html`, or `.mp4` with the program ffmpeg; None: only return it.
             fps: pictures a second.
+            ax: where it is drawn; a new figure if None, which is closed when the film has been saved.
+            progress: a bar on stderr for films that take long; None: only where stderr is a terminal.
+
+        Raises:
+            InputError: another suffix, `.mp4` without ffmpeg, fps that is not positive, or a batch of motions.
+            MissingExtraError: matplotlib is not installed.
         """
-        from qddot.simulate.drawing import animate
+        from qddot.pictures.film import film
 
         self._refuse_batch("an animation")
-        return animate(self, path, fps)
+        return film(self.robot.model, self.t, self.q, path, fps=fps, ax=ax, progress=progress)
 
     def explore(self, path: str | Path | None = None) -> Page:
         """The motion in the robot's interactive page, where it is played, scrubbed and taken apart (see `Robot.explore`).

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qddot.algorithms.kinematics import path_to_root, world_poses
-from qddot.errors import InputError, missing_extra
-from qddot.model.field import Floats
+from qddot.errors import InputError
+from qddot.pictures.arm import Arm
+from qddot.pictures.look import color, one
 from qddot.task_space.task import POSITION
 
 if TYPE_CHECKING:
@@ -26,26 +26,32 @@ BEYOND = 2.0
 TURN = np.linspace(0, 2 * np.pi, 181)
 
 
-def draw_arm(found: Ellipsoids, ax: Axes | None) -> Axes:
+def draw_arm(found: Ellipsoids, given: Axes | None) -> Axes:
     """The arm, and its ellipsoids at the frame."""
     if not {*found.rows} <= {*POSITION} or len(found.rows) not in (2, 3):
         raise InputError(f"rows={found.rows!r} cannot be drawn: two or three of 'x', 'y', 'z' can")
     refuse_batch(found)
-    ax = ax if ax is not None else new_axes(len(found.rows))
-    refuse_flat(ax, len(found.rows))
-    arm = joint_positions(found)[:, [POSITION.index(row) for row in found.rows]]
-    size = SIZE * (np.linalg.norm(arm - arm[0], axis=1).max() or 1.0)
+    ax: Axes = one(given, space=len(found.rows) == 3, size=(6.4, 5.6))
+    directions = np.eye(3)[[POSITION.index(row) for row in found.rows]]
+    arm = Arm(found.evaluate.model, directions if len(directions) == 2 else None)
+    poses = arm.poses(found.q)
+    at = arm.page(arm.frame(poses, found.frame)[:3, 3])
+    size = SIZE * arm.reach
     scale = common_scale(size, found.mass, found.velocity, found.force)
-    ax.plot(*arm.T, "o-", color="0.4", linewidth=3, label=f"{found.evaluate.model.name}, q = ({numbers(found.q)})")
-    draw(ax, found.mass, arm[-1], scale, size, "tab:red", "effective mass", "kg")
-    draw(ax, found.mass, arm[-1], scale, size, "tab:red", "mass felt in each direction", "", belted=True)
-    draw(ax, found.velocity, arm[-1], scale, size, "tab:blue", "velocity", "m/s for |qd| = 1")
-    draw(ax, found.force, arm[-1], scale, size, "tab:green", "force", "N for |tau| = 1")
-    ax.plot([], [], " ", label=f"drawn to one scale: 1 kg, 1 m/s and 1 N are {scale:.3g} m long")
-    return finished(ax, [f"{row} [m]" for row in found.rows])
+    around = arm.frame(poses, found.frame)[:3, 3] + size * np.concatenate([np.eye(3), -np.eye(3)])
+    arm.show(ax, poses, np.concatenate([arm.points(poses), around]))
+    draw(ax, found.mass, at, scale, size, color("inertial"), "effective mass", "kg")
+    draw(ax, found.mass, at, scale, size, color("inertial"), "mass felt in each direction", "", belted=True)
+    draw(ax, found.velocity, at, scale, size, color("coriolis"), "velocity", "m/s for |qd| = 1")
+    draw(ax, found.force, at, scale, size, color("external"), "force", "N for |tau| = 1")
+    ax.plot([], [], " ", label=f"to one scale: 1 kg, 1 m/s and 1 N are {scale:.3g} m long")
+    if given is None:
+        ax.set_title(f"{found.evaluate.model.name}, q = ({numbers(found.q)})")
+    below(ax)
+    return ax
 
 
-def draw_joint_space(found: Ellipsoids, ax: Axes | None) -> Axes:
+def draw_joint_space(found: Ellipsoids, given: Axes | None) -> Axes:
     """The ellipsoid of the mass matrix, about the origin."""
     names = [
         f"{c.name} [{'N m' if part.angle or part.quaternion else 'N'}]"
@@ -56,10 +62,13 @@ def draw_joint_space(found: Ellipsoids, ax: Axes | None) -> Axes:
     if len(names) not in (2, 3):
         raise InputError(f"the joint space of a robot with {len(names)} degrees of freedom cannot be drawn: two or three can")
     refuse_batch(found)
-    ax = ax if ax is not None else new_axes(len(names))
-    refuse_flat(ax, len(names))
-    draw(ax, found.joint, np.zeros(len(names)), 1.0, found.joint.lengths[0], "tab:red", "M qdd for |qdd| = 1", "")
-    return finished(ax, names)
+    ax: Axes = one(given, space=len(names) == 3)
+    draw(ax, found.joint, np.zeros(len(names)), 1.0, found.joint.lengths[0], color("inertial"), "M qdd for |qdd| = 1", "")
+    for axis, name in zip("xyz", names):
+        getattr(ax, f"set_{axis}label")(name)
+    ax.set_aspect("equal")
+    below(ax)
+    return ax
 
 
 def common_scale(size: float, *shapes: Ellipsoid) -> float:
@@ -70,7 +79,7 @@ def common_scale(size: float, *shapes: Ellipsoid) -> float:
 
 
 def draw(
-    ax: Axes, shape: Ellipsoid, at: np.ndarray, scale: float, size: float, color: str, what: str, unit: str, *, belted: bool = False
+    ax: Axes, shape: Ellipsoid, at: np.ndarray, scale: float, size: float, ink: str, what: str, unit: str, *, belted: bool = False
 ) -> None:
     """The principal sections of an ellipsoid; or `1 / (u^T A^-1 u)` along each u. What is infinite ends at a multiple of `size`."""
     lengths = shape.lengths * scale
@@ -78,10 +87,10 @@ def draw(
     for i, j in combinations(range(len(lengths)), 2):
         section = (belt if belted else ellipse)(lengths[i], lengths[j], BEYOND * size)
         points = at[:, None] + shape.directions[:, [i, j]] @ section
-        ax.plot(*points, color=color, linestyle="--" if belted else "-", label=label)
+        ax.plot(*points, color=ink, linestyle="--" if belted else "-", linewidth=1.4, zorder=5, label=label)
         label = "_nolegend_"
     for direction, length in zip(shape.directions.T, np.minimum(lengths, BEYOND * size)):
-        ax.plot(*np.stack([at, at + direction * length], axis=1), color=color, linewidth=1)
+        ax.plot(*np.stack([at, at + direction * length], axis=1), color=ink, linewidth=0.8, zorder=5)
 
 
 def ellipse(a: float, b: float, far: float) -> np.ndarray:
@@ -100,42 +109,14 @@ def belt(a: float, b: float, far: float) -> np.ndarray:
     return np.where(np.linalg.norm(points, axis=0) <= far, points, np.nan)
 
 
-def joint_positions(found: Ellipsoids) -> np.ndarray:
-    """Points of the arm (k, 3), m: the world's origin, each joint on the way, the frame."""
-    model = found.evaluate.model.over(Floats())
-    poses = world_poses(model, [float(x) for x in found.q])
-    body, pose = model.frame(found.frame)
-    on_the_way = [poses[i].p for i in path_to_root(model, body)]
-    return np.array([(0, 0, 0), *on_the_way[::-1], (poses[body] @ pose).p], dtype=float)
-
-
-def new_axes(dimensions: int) -> Axes:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise missing_extra("matplotlib", "plot", "a picture") from None
-    return plt.figure(layout="constrained").add_subplot(projection="3d" if dimensions == 3 else None)
-
-
-def finished(ax: Axes, labels: list[str]) -> Axes:
-    """Named axes of one scale, and a legend."""
-    for axis, label in zip("xyz", labels):
-        getattr(ax, f"set_{axis}label")(label)
-    ax.set_aspect("equal", adjustable="datalim" if len(labels) == 2 else None)  # so the legend finds room above
-    ax.legend(fontsize="small", loc="lower left", bbox_to_anchor=(0, 1))
-    return ax
+def below(ax: Axes) -> None:
+    """A legend under the picture, where it hides nothing."""
+    ax.legend(fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2, frameon=False)
 
 
 def refuse_batch(found: Ellipsoids) -> None:
     if found.q.ndim > 1:
         raise InputError(f"one state can be drawn, q has shape {found.q.shape}: choose one")
-
-
-def refuse_flat(ax: Axes, dimensions: int) -> None:
-    """A flat picture for two rows, one in space for three."""
-    if hasattr(ax, "zaxis") != (dimensions == 3):
-        made = 'projection="3d"' if dimensions == 3 else "no projection"
-        raise InputError(f"ax does not fit {dimensions} dimensions: make it with {made}, or leave it out")
 
 
 def numbers(values: np.ndarray) -> str:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from qddot.compile.evaluate import Evaluator
 from qddot.errors import InputError, unknown_name
+from qddot.model.model import Model
+from qddot.pictures.view import plane_normal
 
 POSITION = ("x", "y", "z")
 
@@ -28,6 +30,15 @@ class Task(NamedTuple):
     picked: list[int]
     quantity: str
     options: dict[str, str]
+
+
+def positions_in_reach(model: Model) -> tuple[str, ...]:
+    """x, y and z; of a robot that moves in a plane of two of them, these two."""
+    normal = None if model.symbols else plane_normal(model)
+    across = None if normal is None else int(abs(normal).argmax())
+    if normal is None or across is None or abs(normal[across]) < 1 - 1e-9:
+        return POSITION
+    return POSITION[:across] + POSITION[across + 1 :]
 
 
 def choose(

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qddot.errors import ConvergenceError, InputError, missing_extra
+from qddot.errors import ConvergenceError, InputError
 from qddot.identify.excitation.fourier import Fourier
 from qddot.identify.excitation.problem import FRICTION, SMOOTH, Bounds, Experiment
 from qddot.identify.excitation.self_distance import Capsules
+from qddot.pictures.look import beside, color, curves, panels, units
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -113,22 +114,26 @@ class Excitation:
             writer.writerow(["t", *(f"{kind}_{name}" for kind in ("q", "qd", "qdd") for name in names)])
             writer.writerows(np.column_stack([t, *rows]).tolist())
 
-    def plot(self) -> Any:
-        """A figure of matplotlib: positions, velocities, accelerations and torques over time."""
-        try:
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise missing_extra("matplotlib", "plot", "a plot") from None
+    def plot(self, ax: Any = None) -> np.ndarray:
+        """Draw positions, speeds, accelerations and torques over time (needs the extra `plot`); returns the four axes.
+
+        Args:
+            ax: where: four axes; a new figure if None.
+        """
         t, q, qd, qdd = self.sample(200.0)
-        curves = {"q (rad, m)": q, "qd (1/s)": qd, "qdd (1/s²)": qdd, "tau (N m, N)": self.robot.inverse_dynamics(q, qd, qdd)}
-        figure = Figure(figsize=(9, 10), layout="constrained")
-        for axes, (label, values) in zip(figure.subplots(4, sharex=True), curves.items()):
-            axes.plot(t, values, label=self.robot.joint_names)
-            axes.set_ylabel(label)
-            axes.axvspan(self.shape.ramp, self.duration - self.shape.ramp, alpha=0.06)
-        figure.axes[0].legend(ncols=4, fontsize="small")
-        figure.axes[-1].set_xlabel("t (s)")
-        return figure
+        mechanism = self.robot.model.mechanism
+        found = panels(ax, 4, size=(8, 8))
+        for each, values, what, *both in (
+            (found[0], q, "positions q", "rad", "m"),
+            (found[1], qd, "speeds qd", "rad/s", "m/s"),
+            (found[2], qdd, "accelerations qdd", "rad/s²", "m/s²"),
+            (found[3], self.robot.inverse_dynamics(q, qd, qdd), "joint forces tau", "N m", "N"),
+        ):
+            curves(each, t, values, self.robot.joint_names, what, units(mechanism, *both))
+            each.axvspan(self.shape.ramp, self.duration - self.shape.ramp, color=color("inertial"), alpha=0.05, linewidth=0)
+        beside(found[0])
+        found[-1].set_xlabel("t [s]")
+        return found
 
     def __repr__(self) -> str:
         kept = ", ".join(f"{name} {value:.3g}" for name, value in self.margins._asdict().items() if np.isfinite(value))

@@ -20,6 +20,7 @@ from qddot.model.joints import Helical, Prismatic, Revolute, Rotor
 from qddot.model.lower import WORLD, LiftedBody
 from qddot.model.model import Model
 from qddot.model.spatial import Transform
+from qddot.pictures.view import common_normal, flat_view, unit, upward
 from qddot.symbolic.derivation.steps import Math
 from qddot.symbolic.derivation.subject import Subject, with_values
 from qddot.symbolic.exact.ring import Poly
@@ -301,33 +302,16 @@ def view_of(axes: list[np.ndarray], joints: list[object], down: np.ndarray) -> t
     """The two directions of the page (2, 3), and whether all motion lies in it."""
     turning = [axis for axis, joint in zip(axes, joints) if isinstance(joint, (Revolute, Helical))]
     sliding = [axis for axis, joint in zip(axes, joints) if isinstance(joint, Prismatic)]
-    single = len(turning) + len(sliding) == len(axes)
-    if single and (turning or sliding):
-        normal = turning[0] if turning else at_right_angles(sliding[0])
-        parallel = all(abs(abs(axis @ normal) - 1) < 1e-9 for axis in turning)
-        if parallel and all(abs(axis @ normal) < 1e-9 for axis in sliding):
-            return flat_view(normal, down), True
-    up = -unit(down) if down.any() else np.array([0.0, 0.0, 1.0])
+    normal = common_normal(turning, sliding) if len(turning) + len(sliding) == len(axes) else None
+    if normal is not None:
+        return flat_view(normal, down), True
+    up = upward(down)
     right = np.eye(3)[0] if abs(up[0]) < 0.9 else np.eye(3)[1]
     right = unit(right - (right @ up) * up)
     away = np.cross(up, right)
     across = math.cos(AZIMUTH) * right - math.sin(AZIMUTH) * away
     depth = math.sin(AZIMUTH) * right + math.cos(AZIMUTH) * away
     return np.array([across, math.cos(ELEVATION) * up + math.sin(ELEVATION) * depth]), False
-
-
-def at_right_angles(v: np.ndarray) -> np.ndarray:
-    """A unit vector at right angles, and to z or another axis that v does not lie along."""
-    return unit(np.cross(v, min(np.eye(3)[::-1], key=lambda e: round(abs(float(e @ v)), 9))))
-
-
-def flat_view(normal: np.ndarray, down: np.ndarray) -> np.ndarray:
-    """Looking against the normal; gravity down the page if it lies in it, otherwise z or y up."""
-    within = down - (down @ normal) * normal
-    candidates = [-within, np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0])]
-    up = next(v - (v @ normal) * normal for v in candidates if np.linalg.norm(v - (v @ normal) * normal) > 1e-6)
-    up = unit(up)
-    return np.array([np.cross(up, normal), up])
 
 
 def apart(shapes: list[Path | Disc | Label], height: float) -> Iterator[Path | Disc | Label]:
@@ -357,10 +341,6 @@ def size(x: Any) -> Any:
     """A length without its sign."""
     number = x.value if isinstance(x, Poly) and x.is_constant else x
     return -x if not isinstance(number, Poly) and number < 0 else x
-
-
-def unit(v: np.ndarray) -> np.ndarray:
-    return v / (np.linalg.norm(v) or 1.0)
 
 
 def path(kind: str, *points: np.ndarray, arrow: bool = False) -> Path:

@@ -1,0 +1,278 @@
+"""A robot drawn by matplotlib: solid links, axes of joints, frames and the tip; straight on if it moves in a plane.
+
+An `Arm` is drawn once, in one configuration, and then moves in what it drew, which is how films are made.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qddot.algorithms.kinematics import world_poses
+from qddot.errors import InputError
+from qddot.model.field import Floats
+from qddot.model.joints import Free, Rotor, Spherical
+from qddot.model.lower import WORLD
+from qddot.model.model import Model
+from qddot.pictures.frames import XYZ, serial_frames, steps, table_kind
+from qddot.pictures.look import color, one
+from qddot.pictures.shapes import base_shapes, link_shapes, radius
+from qddot.pictures.solids import Solid, arrow, outline, solid
+from qddot.pictures.view import extent, gravity_of, matrix, own_view, unit, upward
+
+METAL = {"base": "#5b6470", "drum": "#3c4654", "rail": "#3c4654", "even": "#b9c2cf", "odd": "#d9dde3"}
+INK, FAINT, TIP = "#1b1b1b", "#5f6368", "#cc79a7"
+AZIMUTH, ELEVATION = -55.0, 22.0  # degrees: from where a robot in space is seen
+LIGHT = np.array([0.4, -0.7, 0.3])
+MARGIN = 1.1
+GRAVITY = 30.0  # points: length of its arrow
+WIDTH, HEIGHTS = 6.4, (3.0, 7.0)  # inches: of a figure that is made for a flat robot, as high as it needs
+SEEN_THROUGH = 0.35  # of links that frames stand in
+GENERAL = 0.37  # rad or m: joints apart enough to see what holds in every configuration
+
+Poses = dict[int, np.ndarray]
+"""4 x 4 in the world, by body."""
+
+
+def draw(model: Model, q: np.ndarray, ax: Any, frames: bool) -> Any:
+    """See `Robot.plot`."""
+    if q.ndim > 1:
+        raise InputError(f"one configuration can be drawn, q has shape {q.shape}: choose one")
+    arm = Arm(model, None if hasattr(ax, "zaxis") else own_view(model), frames=frames)
+    poses = arm.poses(q)
+    points = arm.points(poses)
+    new = ax is None
+    ax = arm.axes(ax, points)
+    arm.show(ax, poses, points)
+    if new:
+        ax.set_title(model.name)
+    return ax
+
+
+class Arm:
+    """A robot, ready to be drawn: `show` once, then `move` as often as one likes.
+
+    Args:
+        view: (2, 3), what points to the right and up on a flat page; None: draw it in space.
+        frames: also the frames of all links, named, with the distances of a Denavit-Hartenberg table.
+    """
+
+    def __init__(self, model: Model, view: np.ndarray | None, *, frames: bool = False) -> None:
+        self.model, self.lifted, self.reach = model, model.over(Floats()), extent(model)
+        self.view = view
+        self.normal = None if view is None else np.cross(*view)
+        moving = [body for body in model.bodies if not isinstance(body.joint, Rotor)]
+        self.hinges = [body.index for body in moving if not isinstance(body.joint, (Free, Spherical))]
+        try:
+            self.tip: str | None = model.tip
+        except InputError:  # it has several
+            self.tip = None
+        self.chain = serial_frames(model) if frames else []
+        self.names = ([model.root, *(body.name for body in moving if body.is_link)]) if frames else []
+        self.table = self.kind_of_table()
+        self.solids = self.metal(moving)
+        self.links = len(self.solids)
+        self.solids += self.arrows()
+
+    def metal(self, moving: list) -> list[tuple[int, str, Solid]]:
+        """Body, colour and solid of each shape, the later ones in front where the robot is flat."""
+        found = [(WORLD, METAL["base"], solid(shape)) for shape in base_shapes(self.model, self.reach)]
+        for k, body in enumerate(moving):
+            shapes = sorted(link_shapes(self.model, body, self.reach), key=lambda x: x["kind"] == "drum")
+            found += [(body.index, METAL.get(x["kind"], METAL["odd" if k % 2 else "even"]), solid(x)) for x in shapes]
+        return found
+
+    def arrows(self) -> list[tuple[int, str, Solid]]:
+        """The frames that are drawn: of base and tip, or of all links."""
+        found = []
+        for name in self.names or [self.model.root, *([self.tip] if self.tip else [])]:
+            body, pose = self.lifted.frame(name)
+            T = matrix(pose)
+            for k in (0, 2) if self.table else range(3):
+                tip = T[:3, 3] + self.arrow_length * T[:3, k]
+                found += [(body, XYZ[k], part) for part in arrow(T[:3, 3], tip, 0.12 * radius(self.reach))]
+        return found
+
+    @property
+    def is_flat(self) -> bool:
+        return self.view is not None
+
+    @property
+    def arrow_length(self) -> float:
+        return (4.0 if self.names else 3.0) * radius(self.reach)
+
+    def kind_of_table(self) -> str | None:
+        """Whether the frames of the chain are those of a table, and of which convention."""
+        if len(self.chain) < 2 or self.lifted.nq != self.lifted.nv:
+            return None
+        poses = self.poses(np.array([GENERAL + 0.1 * i for i in range(self.lifted.nq)]))
+        return table_kind([self.frame(poses, name) for name in self.chain], self.reach)
+
+    # places ------------------------------------------------------------------------------------------------------------------
+
+    def poses(self, q: np.ndarray) -> Poses:
+        return {index: matrix(pose) for index, pose in world_poses(self.lifted, [float(x) for x in q]).items()}
+
+    def frame(self, poses: Poses, name: str) -> np.ndarray:
+        """4 x 4 in the world."""
+        body, pose = self.lifted.frame(name)
+        return poses[body] @ matrix(pose)
+
+    def page(self, points: np.ndarray) -> np.ndarray:
+        """Points (..., 3) as they are plotted: in space as they are, in the plane (..., 2)."""
+        return points if self.view is None else points @ self.view.T
+
+    def points(self, poses: Poses) -> np.ndarray:
+        """What must be seen (k, 3): all but the ends of rails."""
+        seen = [x.placed(poses[body]) for body, _, x in self.solids if x.kind != "rail"]
+        return np.concatenate([np.zeros((1, 3)), *seen])
+
+    # drawing -----------------------------------------------------------------------------------------------------------------
+
+    def show(self, ax: Any, poses: Poses, points: np.ndarray) -> list[Any]:
+        """Draw it in axes with room for these points (k, 3); returns what `move` moves."""
+        from matplotlib.collections import LineCollection, PolyCollection
+
+        self.room(ax, self.page(points))
+        thin = {"colors": FAINT, "linewidths": 0.9, "linestyles": "-."}
+        if self.is_flat:
+            self.surface = ax.add_collection(PolyCollection([], zorder=2))
+            self.lines = ax.add_collection(LineCollection([], **thin, zorder=3))
+        else:
+            from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
+
+            nothing = np.zeros((1, 3, 3))
+            self.surface = ax.add_collection3d(Poly3DCollection(nothing, zorder=2), autolim=False)
+            self.lines = ax.add_collection3d(Line3DCollection(nothing[:, :2], **thin, zorder=3), autolim=False)
+        none = np.zeros((self.view is None) + 2)
+        self.dot = ax.plot(*none[:, None], "o", ms=5, mfc="white", mec=TIP, mew=1.6, zorder=6, label="_tip")[0]
+        self.dot.set_visible(self.tip is not None and not self.names)
+        for text, at, style in self.labels(poses):
+            ax.text(*self.page(at), text, zorder=7, clip_on=True, **style).set_in_layout(False)
+        self.move(poses)
+        return [self.surface, self.lines, self.dot]
+
+    def move(self, poses: Poses) -> None:
+        """Into another configuration, in what was drawn."""
+        if self.is_flat:
+            self.surface.set_verts([outline(self.page(x.placed(poses[body]))) for body, _, x in self.solids])
+            faded = SEEN_THROUGH if self.names else 1.0
+            self.surface.set_facecolor([(ink, faded if k < self.links else 1.0) for k, (_, ink, _) in enumerate(self.solids)])
+            self.surface.set_edgecolor([(METAL["base"] if k < self.links else ink) for k, (_, ink, _) in enumerate(self.solids)])
+            self.surface.set_linewidth(0.7)
+        else:
+            faces, inks = self.lit(poses)
+            self.surface.set_verts(faces)
+            self.surface.set_facecolor(inks)
+            self.surface.set_edgecolor(inks)
+            self.surface.set_linewidth(0.3)
+        self.lines.set_segments(self.page(self.centre_lines(poses)))
+        if self.tip:
+            at = self.page(self.frame(poses, self.tip)[:3, 3])
+            (self.dot.set_data if self.is_flat else self.dot.set_data_3d)(*at[:, None])
+
+    def lit(self, poses: Poses) -> tuple[np.ndarray, np.ndarray]:
+        """All faces (n, 4, 3), and their colours (n, 4) in a light from above."""
+        from matplotlib.colors import to_rgba_array
+
+        parts = [x.placed(poses[body])[x.faces] for body, _, x in self.solids]
+        counts, faces = [len(x) for x in parts], np.concatenate(parts)
+        a, b, c, d = faces.swapaxes(0, 1)
+        normals = np.cross(c - a, d - b)
+        normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-30)
+        bright = 0.76 + 0.3 * normals @ unit(LIGHT + upward(gravity_of(self.model)))
+        inks = np.repeat(to_rgba_array([ink for _, ink, _ in self.solids]), counts, axis=0)
+        inks[:, :3] = np.clip(inks[:, :3] * bright[:, None], 0, 1)
+        if self.names:
+            inks[: sum(counts[: self.links]), 3] = SEEN_THROUGH
+        return faces, inks
+
+    def centre_lines(self, poses: Poses) -> np.ndarray:
+        """Axes of joints (k, 2, 3), and the distances of a table."""
+        far = (7.0 if self.names else 3.2) * radius(self.reach)
+        axes = [(poses[i][:3, 3] - far * poses[i][:3, 2], poses[i][:3, 3] + far * poses[i][:3, 2]) for i in self.hinges]
+        return np.array([*axes, *(step.line for step in self.steps(poses))]).reshape(-1, 2, 3)
+
+    def steps(self, poses: Poses) -> list[Any]:
+        return [*steps([self.frame(poses, x) for x in self.chain], self.table, self.reach)] if self.table else []
+
+    def labels(self, poses: Poses) -> list[tuple[str, np.ndarray, dict[str, Any]]]:
+        """Text, place (3,) and look of each: names of frames or of their axes, distances of a table."""
+        found = []
+        if self.table:
+            frames = [self.frame(poses, name) for name in self.chain]
+            for k in (0, 2):
+                if self.normal is None or abs(frames[0][:3, k] @ self.normal) < 0.5:
+                    ends = [T[:3, 3] + 1.3 * self.arrow_length * T[:3, k] for T in frames]
+                    style = {"color": XYZ[k], "ha": "center", "va": "center"}
+                    found += [(f"${text}$", at, style) for text, at in joined("xyz"[k], ends, 0.5 * self.arrow_length)]
+            small = {"color": INK, "size": 8, "ha": "left", "va": "bottom"}
+            found += [(f" {step.text} ", step.line.mean(axis=0), small) for step in self.steps(poses)]
+        else:
+            found += [(f"  {name}", self.frame(poses, name)[:3, 3], {"color": INK, "size": 8, "va": "top"}) for name in self.names]
+        return found
+
+    # around it ---------------------------------------------------------------------------------------------------------------
+
+    def axes(self, ax: Any, points: np.ndarray) -> Any:
+        """Those given, or of a new figure for these points (k, 3).
+
+        Raises:
+            InputError: a flat `ax` for a robot in space.
+        """
+        if self.view is None:
+            return one(ax, space=True, size=(8, 7.2) if self.names else (6.4, 5.6))
+        wide, high = np.ptp(self.page(points), axis=0) + 0.3 * self.reach
+        return one(ax, size=(WIDTH, float(np.clip(WIDTH * high / wide, *HEIGHTS))))
+
+    def room(self, ax: Any, points: np.ndarray) -> None:
+        """Limits, names and units of the axes, and an arrow for gravity; axes that show something already only grow."""
+        from matplotlib.ticker import MaxNLocator
+
+        low, high = points.min(axis=0), points.max(axis=0)
+        if ax.has_data():
+            old = np.array([getattr(ax, f"get_{x}lim")() for x in "xyz"[: len(low)]])
+            low, high = np.minimum(low, old[:, 0]), np.maximum(high, old[:, 1])
+        middle, half = (low + high) / 2, MARGIN * np.maximum((high - low) / 2, (0.15 if self.is_flat else 0.35) * self.reach)
+        ax.set(**{f"{x}lim": (m - h, m + h) for x, m, h in zip("xyz", middle, half)})
+        if self.view is not None:
+            ax.set_aspect("equal", adjustable="box")
+            ax.set(xlabel=f"{direction_name(self.view[0])} [m]", ylabel=f"{direction_name(self.view[1])} [m]")
+        else:
+            ax.set_box_aspect(half, zoom=0.95)
+            ax.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
+            up = upward(gravity_of(self.model))
+            ax.view_init(elev=ELEVATION, azim=AZIMUTH, vertical_axis="xyz"[int(np.argmax(abs(up)))])
+            for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+                axis.set_pane_color((0.97, 0.975, 0.98))
+                axis.set_major_locator(MaxNLocator(5))
+        self.gravity(ax)
+
+    def gravity(self, ax: Any) -> None:
+        """An arrow in the upper right corner, if it can be seen there."""
+        seen = np.array([0.0, -1.0]) if self.view is None else self.page(unit(gravity_of(self.model)))
+        if not gravity_of(self.model).any() or np.linalg.norm(seen) < 0.1:
+            return
+        ink, at = color("gravity"), (1.05, 0.88) if self.is_flat else (0.95, 0.88)
+        end = {"xycoords": "axes fraction", "textcoords": "offset points", "color": ink, "annotation_clip": False}
+        ax.annotate("$g$", at, (10, 0), va="center", ha="center", **end)
+        ax.annotate("", at, tuple(-GRAVITY * seen), arrowprops={"arrowstyle": "-|>", "color": ink, "lw": 1.6}, **end)
+
+
+def joined(letter: str, places: list[np.ndarray], near: float) -> list[tuple[str, np.ndarray]]:
+    """`x_{1}` at its place, and `x_{4}, x_{5}` once where they would lie on each other."""
+    found: list[tuple[str, np.ndarray]] = []
+    for i, at in enumerate(places):
+        same = next((k for k, (_, other) in enumerate(found) if np.linalg.norm(at - other) < near), None)
+        if same is None:
+            found.append((f"{letter}_{{{i}}}", at))
+        else:
+            found[same] = (f"{found[same][0]}, {letter}_{{{i}}}", found[same][1])
+    return found
+
+
+def direction_name(v: np.ndarray) -> str:
+    """`x`, or `(0.71, 0.71, 0)` for what is no axis."""
+    k = int(np.argmax(abs(v)))
+    return ("-" if v[k] < 0 else "") + "xyz"[k] if abs(v[k]) > 1 - 1e-6 else f"({', '.join(f'{x:.2g}' for x in v)})"

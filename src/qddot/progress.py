@@ -1,0 +1,41 @@
+"""A bar for what takes long."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
+
+PATIENCE = 1.0
+"""s before a bar appears."""
+
+
+def shown(items: Iterator[T], words: str, total: float, done: Callable[[T], float], progress: bool | None) -> Iterator[T]:
+    """Yield the items; if they take long, with a bar on stderr.
+
+    Args:
+        words: what is being done.
+        total, done: of the work, and how much of it is done with an item.
+        progress: None: only where stderr is a terminal.
+    """
+    if progress is False or (progress is None and not sys.stderr.isatty()):
+        yield from items
+        return
+    began = time.monotonic()
+    for item in items:
+        yield item
+        if time.monotonic() - began > PATIENCE:
+            break
+    else:
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task(words, total=total)
+        for item in items:
+            bar.update(task, completed=done(item))
+            yield item
