@@ -108,6 +108,13 @@ __all__ = [
 ]
 
 
+def __getattr__(name: str) -> Any:
+    """Names that are not there: what other libraries call the same thing is said with the name here."""
+    from qddot.names_elsewhere import no_such_name
+
+    raise no_such_name(name, "qddot", __all__)
+
+
 def load(
     source: str | PathLike[str] | IO[Any],
     strict: bool = False,

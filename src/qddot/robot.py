@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from qddot.identify.regression.record import Recorded
     from qddot.inverse_kinematics.search import Reached
     from qddot.inverse_kinematics.solutions import Solutions
+    from qddot.model.details import Details
     from qddot.model.diagram import Diagram
     from qddot.pictures.film import Film
     from qddot.simulate.trajectory import Trajectory
@@ -324,9 +325,11 @@ class Robot:
             ModelValueError: no finite numbers, or a negative mass. A tensor no real body has is kept with a `ModelWarning`.
             UnknownNameError: no such frame.
         """
+        from qddot.formats.subject import Subject
         from qddot.model.parts import with_load
 
-        return Robot(with_load(self.model, Inertia(mass, com, inertia), self.tip if frame is None else frame))
+        load = Subject("load").made(Inertia, mass, com, inertia)
+        return Robot(with_load(self.model, load, self.tip if frame is None else frame))
 
     def with_tool(self, pose: Any, inertia: Inertia | None = None, *, name: str = "tool", frame: str | None = None) -> Robot:
         """The same robot with a tool: a frame that becomes its tip, and the tool's inertia, if it has one.
@@ -391,6 +394,12 @@ class Robot:
 
         return Diagram(self.model)
 
+    def details(self) -> Details:
+        """Joints, inertias, limits and drives in words: `print(robot.details())`; `rows()` has the same as data."""
+        from qddot.model.details import Details
+
+        return Details(self.model)
+
     def plot(self, q: ArrayLike | None = None, *, ax: Any = None, frames: bool = False) -> Any:
         """Draw the robot: its links as solid bodies, axes of joints, frames and tip (needs the extra `plot`); returns the axes.
 
@@ -437,6 +446,12 @@ class Robot:
         """The same robot with its root link free to move; the coordinates of the root come first."""
         return Robot(self.model.with_floating_base())
 
+    def __getattr__(self, name: str) -> Any:
+        """Names that are not there: what other libraries call the same thing is said with the name here."""
+        from qddot.names_elsewhere import no_such_name
+
+        raise no_such_name(name, "Robot", dir(type(self)))
+
     def __reduce__(self) -> tuple:
         """Pickled as its model; kernels are compiled again where they are needed."""
         return type(self), (self.model,)
@@ -468,10 +483,30 @@ class Robot:
         """The zero configuration (nq,): zeros, and identity quaternions."""
         return configuration.neutral(self.model.mechanism)
 
-    def random_configuration(self, seed: int | np.random.Generator | None = None) -> np.ndarray:
-        """A configuration (nq,) within the limits; rotations without limits are uniform."""
-        rng = np.random.default_rng(seed)
-        return configuration.random_configuration(self.model.mechanism, rng, self.limits.lower, self.limits.upper)
+    def home(self) -> np.ndarray:
+        """A configuration (nq,) inside the limits: zero where a joint may stand there, else the middle of its range.
+
+        >>> import qddot
+        >>> qddot.load("arm7").home()[3]  # zero is beyond the limits of this elbow
+        np.float64(-1.525)
+        """
+        return configuration.home(self.model.mechanism, self.limits.lower, self.limits.upper)
+
+    def random_configuration(
+        self, seed: int | np.random.Generator | None = None, size: int | tuple[int, ...] | None = None
+    ) -> np.ndarray:
+        """Configurations (*size, nq) within the limits; rotations without limits are uniform.
+
+        >>> import qddot
+        >>> qddot.load("puma560").random_configuration(seed=0, size=100).shape
+        (100, 6)
+
+        Args:
+            seed: of the random numbers, or their generator.
+            size: how many, a number or a shape; None: one, (nq,).
+        """
+        rng, shape = np.random.default_rng(seed), configuration.batch_shape(size)
+        return configuration.random_configuration(self.model.mechanism, rng, self.limits.lower, self.limits.upper, shape)
 
     def integrate(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """The configuration reached from q by the displacement v (..., nv): `q + v`, on the manifold for quaternions."""
@@ -580,6 +615,14 @@ class Robot:
     def mass_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """M(q) (..., nv, nv), rotors included."""
         return self._evaluate("mass_matrix", {"q": q}, options)
+
+    def mass_matrix_inverse(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """M(q)^-1 (..., nv, nv), symmetric. To solve `M x = b` for one b, `forward_dynamics` is shorter.
+
+        Raises:
+            SingularityError: the mass matrix is not positive definite at this q.
+        """
+        return self._evaluate("mass_matrix_inverse", {"q": q}, options)
 
     @fast
     def mass_matrix_rate(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
@@ -887,6 +930,33 @@ class Robot:
         """Pose (..., 4, 4) of a frame in the world."""
         return self._evaluate("transform", {"q": q}, options, **framed(frame))
 
+    def transforms(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """Poses (..., frames, 4, 4) of all links and frames in the world, in the order of `frame_names`."""
+        return self._evaluate("transforms", {"q": q}, options)
+
+    def frame_velocity(
+        self, q: ArrayLike, qd: ArrayLike, frame: str | None = None, reference: str = "space", **options: Unpack[Options]
+    ) -> np.ndarray:
+        """Twist (..., 6) of a frame, `J qd`: angular velocity first, in the references of `jacobian`."""
+        return self._evaluate("frame_velocity", {"q": q, "qd": qd}, options, **framed(frame), reference=reference)
+
+    def frame_acceleration(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        frame: str | None = None,
+        reference: str = "space",
+        **options: Unpack[Options],
+    ) -> np.ndarray:
+        """Rate of `frame_velocity` (..., 6), `J qdd + Jdot qd`, angular first.
+
+        With `reference="world_aligned"` its last three elements are the acceleration of the frame's origin; an accelerometer there
+        would show it less `gravity`.
+        """
+        inputs = {"q": q, "qd": qd, "qdd": qdd}
+        return self._evaluate("frame_acceleration", inputs, options, **framed(frame), reference=reference)
+
     def jacobian(self, q: ArrayLike, frame: str | None = None, reference: str = "space", **options: Unpack[Options]) -> np.ndarray:
         """Geometric Jacobian (..., 6, nv) of a frame, angular rows first.
 
@@ -1163,7 +1233,8 @@ class Robot:
     ) -> list[Path]:
         """Quantities as C99 functions for a controller: a header, a source, a self-test and a CMakeLists.txt.
 
-        The code needs math.h only, allocates nothing and keeps no state. Names of the robot's parts do not appear in it.
+        The code needs math.h only, allocates nothing and keeps no state. Names of joints stand in
+        comments only.
 
         Args:
             directory: of the files; made if it is not there. Files of the same names are replaced.
@@ -1192,7 +1263,8 @@ class Robot:
             robot.export_js("arm.mjs", ["inverse_dynamics", "mass_matrix"])
 
         Each function takes its inputs and then the arrays it fills, such as `mass_matrix(q, M)` with `M = new Float64Array(49)`.
-        The module imports nothing and keeps no state. Names of the robot's parts do not appear in it.
+        The module imports nothing and keeps no state. Names of joints stand in
+        comments only.
 
         Args:
             path: of the file, `.mjs` or `.js`; replaced if it is there.
@@ -1314,8 +1386,8 @@ class Robot:
     def simulate(
         self,
         q0: ArrayLike,
-        qd0: ArrayLike | None,
-        t: ArrayLike,
+        qd0: ArrayLike | None = None,
+        t: ArrayLike | None = None,
         *,
         torque: Any = None,
         voltage: Any = None,
@@ -1337,14 +1409,14 @@ class Robot:
     ) -> Trajectory:
         """The motion from a state, or from a whole batch of states or parameters at once.
 
-            motion = robot.simulate(q0, None, 10.0)
+            motion = robot.simulate(q0, t=10.0)
             motion.q, motion.energy, motion.plot()
 
         Joints with dry friction stick and slip, and joints run into their limits, which are inelastic stops.
 
         Args:
             q0, qd0: state (..., nq) and (..., nv) at first; at rest if `qd0` is None. Leading dimensions are a batch.
-            t: final time, s; or the times (samples,) wanted.
+            t: final time, s; a span (first, last), such as (0, 5), sampled every `step` as well; or the times (samples,) wanted.
             torque: joint forces: None; (..., nv); (samples, ..., nv), each row held until the next time; or a function
                 (t, q, qd) -> tau, such as a controller of `qddot.control`. If it has an attribute `period`, it is asked once every
                 period and held in between.
@@ -1361,7 +1433,7 @@ class Robot:
                 near its value for good; no dry friction, stops or external forces) or `"euler"` (explicit, order one: to be
                 learnt from, since its energy grows); or one of SciPy's adaptive `"RK45"`, `"DOP853"` and `"Radau"` (implicit,
                 for stiff robots), which locate every event.
-            step: longest fixed step, and where `t` is a final time, between two samples, s.
+            step: longest fixed step, and where `t` is a final time or a span, between two samples, s.
             every: keep each k-th sample only, and the last.
             rtol, atol: tolerances of adaptive methods.
             saturate: hold `torque` within the effort limits of the joints and the torque-speed lines of the motors.

@@ -7,7 +7,7 @@ elimination less its rounding noise. A joint that moves no inertia has a zero pi
 from __future__ import annotations
 
 from qddot.algorithms.drives import friction_torque, load_factors, spring_torque
-from qddot.algorithms.factor import Factor, factor
+from qddot.algorithms.factor import Factor, Matrix, factor
 from qddot.algorithms.inverse_dynamics import Wrenches, load_torque
 from qddot.algorithms.kinematics import Scalars, joint_poses, world_poses, zeros
 from qddot.algorithms.mass_matrix import mass_matrix
@@ -115,6 +115,12 @@ def factored_mass_matrix(model: LiftedModel, q: Scalars) -> tuple[Factor, list[S
         for c, rounding in zip(body.columns, noise):
             margins[c] = margins[c] - rounding
     return solved, margins
+
+
+def mass_matrix_inverse(model: LiftedModel, q: Scalars) -> tuple[Matrix, list[Scalar]]:
+    """M(q)^-1, and the margins of the pivots of M."""
+    solved, margins = factored_mass_matrix(model, q)
+    return solved.inverted(), margins
 
 
 def pivot_noise(model: LiftedModel) -> list[list[float]]:

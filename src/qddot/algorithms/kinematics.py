@@ -33,6 +33,12 @@ def frame_pose(model: LiftedModel, q: Scalars, frame: str) -> Transform:
     return world_poses(model, q)[body] @ pose
 
 
+def frame_poses(model: LiftedModel, q: Scalars) -> list[Transform]:
+    """The poses of all named frames in the world, in the order of the mechanism's frames."""
+    X0 = world_poses(model, q)
+    return [X0[body] @ pose for body, pose in map(model.frame, model.source.mechanism.frames)]
+
+
 def world_columns(model: LiftedModel, X0: dict[int, Transform]) -> Columns:
     """S0: each body's motion subspace in world coordinates (the space Jacobian, body by body)."""
     return {body.index: [(c, X0[body.index].out(s)) for c, s in body.subspace] for body in model.bodies}

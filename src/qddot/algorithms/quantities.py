@@ -14,6 +14,7 @@ from qddot.algorithms import (
     derivatives,
     energy,
     forward_dynamics,
+    frame_motion,
     hamilton,
     inverse_dynamics,
     jacobian,
@@ -58,6 +59,10 @@ def homogeneous(T: Transform) -> list[list[Scalar]]:
 
 def frame_transform(model: LiftedModel, q, frame: str):
     return homogeneous(kinematics.frame_pose(model, q, frame))
+
+
+def frame_transforms(model: LiftedModel, q):
+    return [homogeneous(T) for T in kinematics.frame_poses(model, q)]
 
 
 def geometric_jacobian(model: LiftedModel, q, frame: str, reference: str):
@@ -142,6 +147,7 @@ NEEDS_ALL_PARAMETERS = frozenset(
 
 QUANTITIES: dict[str, Quantity] = {
     "mass_matrix": Quantity(("q",), {"M": 2}, mass_matrix),
+    "mass_matrix_inverse": Quantity(("q",), {"Minv": 2, "margins": 1}, forward_dynamics.mass_matrix_inverse),
     "coriolis_matrix": Quantity(("q", "qd"), {"C": 2}, coriolis_matrix, {"form": tuple(CORIOLIS_FORMS)}),
     "coriolis_torque": Quantity(("q", "qd"), {"c": 1}, inverse_dynamics.coriolis_torque),
     "gravity_torque": Quantity(("q",), {"g": 1}, inverse_dynamics.gravity_torque),
@@ -163,6 +169,11 @@ QUANTITIES: dict[str, Quantity] = {
     ),
     "torque_rates": Quantity(("q", "qd", "qdd", "jerk", "snap"), {"tau": 1, "taud": 1, "taudd": 1}, in_coordinates(torque_rates)),
     "transform": Quantity(("q",), {"T": 2}, frame_transform, FRAME),
+    "transforms": Quantity(("q",), {"T": 3}, frame_transforms),
+    "frame_velocity": Quantity(("q", "qd"), {"V": 1}, frame_motion.frame_velocity, {**FRAME, "reference": jacobian.REFERENCES}),
+    "frame_acceleration": Quantity(
+        ("q", "qd", "qdd"), {"A": 1}, frame_motion.frame_acceleration, {**FRAME, "reference": jacobian.REFERENCES}
+    ),
     "jacobian": Quantity(("q",), {"J": 2}, geometric_jacobian, {**FRAME, "reference": jacobian.REFERENCES}),
     "jacobian_dot": Quantity(("q", "qd"), {"Jdot": 2}, geometric_jacobian_dot, {**FRAME, "reference": jacobian.REFERENCES}),
     "analytic_jacobian": Quantity(

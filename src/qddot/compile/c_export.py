@@ -1,7 +1,7 @@
 """C99 files for a controller: a header, a source, a self-test that checks them, and a CMakeLists.txt.
 
-No name of a robot, link, joint or frame reaches a file: identifiers and file names are made of `a-z`, `0-9` and `_`, joints and
-frames are spoken of by their numbers.
+Identifiers and file names are made of `a-z`, `0-9` and `_`. Joints and frames are spoken of by their numbers; the names of joints
+stand beside them in comments, of letters, digits and `_.:-` only, so that nothing in a name can end a comment.
 """
 
 from __future__ import annotations
@@ -295,10 +295,15 @@ def introduction(mechanism: Mechanism, of_the_language: str = "") -> list[str]:
 
 
 def joint_line(number: int, c: Coordinates) -> str:
-    """A joint by its number."""
+    """A joint by its number and its name."""
     unit = UNITS.get(c.kind)
     units = f": {unit}, {unit}/s, {unit}/s^2, {'N' if unit == 'm' else 'N m'}" if unit else ""
-    return f"{number}  {c.kind}  q{elements(c.q)}  qd, qdd, tau{elements(c.v)}{units}"
+    return f"{number}  {in_comment(c.name)}  {c.kind}  q{elements(c.q)}  qd, qdd, tau{elements(c.v)}{units}"
+
+
+def in_comment(name: str) -> str:
+    """A name that may stand in a comment of C and JavaScript, whatever it is."""
+    return re.sub("[^A-Za-z0-9_.:-]", "_", name)[:LONGEST]
 
 
 def elements(indices: range) -> str:

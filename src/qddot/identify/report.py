@@ -50,6 +50,7 @@ def rows(fit: Fit) -> Iterator[tuple[str, ...]]:
 
 
 HEAD = ("base parameter", "value", "std (blocks)", "std (classical)", "95 % interval", "")
+STANDS_FOR = "stands for"  # since a base parameter is a sum of parameters, of which only the first names it
 
 
 def table(fit: Fit) -> Any:
@@ -58,9 +59,9 @@ def table(fit: Fit) -> Any:
         from rich.table import Table
     except ImportError:
         raise missing_extra("rich", "id", "fit.table()") from None
-    found = Table(*HEAD, title=repr(fit))
+    found = Table(*HEAD, STANDS_FOR, title=repr(fit))
     for row in rows(fit):
-        found.add_row(*row, style=None if row[-1] == "identified" else "yellow")
+        found.add_row(*row, fit.base.combination(row[0]), style=None if row[-1] == "identified" else "yellow")
     return found
 
 
@@ -117,7 +118,7 @@ def torques(fit: Fit) -> Iterator[str]:
 def parameters(fit: Fit) -> Iterator[str]:
     if not fit.verdict.identified:
         yield "**These numbers are not identified parameters: see the verdict.**\n"
-    yield "| " + " | ".join(HEAD) + " | stands for |"
+    yield "| " + " | ".join((*HEAD, STANDS_FOR)) + " |"
     yield "|---" * (len(HEAD) + 1) + "|"
     for row in rows(fit):
         yield "| " + " | ".join(row) + f" | {fit.base.combination(row[0])} |"

@@ -296,7 +296,7 @@ def leaders(joints: Sequence[Joint]) -> dict[str, tuple[str, object, object]]:
 def check_physics(links: Sequence[Link], joints: Sequence[Joint], strict: bool) -> list[Link]:
     """Inertias a real body could have, and no moving link without any: warnings, or `ModelValueError` when strict.
 
-    Returns the links whose numbers no real body has. A negative mass is always refused.
+    Returns the links whose numbers no real body has.
     """
     doubtful = []
 
@@ -307,15 +307,6 @@ def check_physics(links: Sequence[Link], joints: Sequence[Joint], strict: bool) 
         if link.inertia is None or link.inertia.is_symbolic:
             continue
         mass = link.inertia.mass
-        if mass < 0:
-            raise ModelValueError(
-                "a mass is not negative",
-                place=link.place,
-                element=f"link {link.name!r} > inertial",
-                attribute="mass",
-                text=f"{mass:g}",
-                fix="give its magnitude",
-            )
         if reason := link.inertia.inconsistency():
             doubtful.append(link)
             report(reason, link, "correct the numbers")

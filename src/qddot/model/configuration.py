@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,6 +17,28 @@ QUATERNION_TOLERANCE = 1e-6
 def neutral(mechanism: Mechanism) -> np.ndarray:
     """Zeros, and identity quaternions (nq,)."""
     return joint_by_joint(mechanism, (), lambda part, q, v: part.neutral())
+
+
+def home(mechanism: Mechanism, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Neutral where the limits (nq,) allow it, else the middle of the range, or its end where it is open (nq,)."""
+    q = neutral(mechanism)
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    with np.errstate(invalid="ignore"):  # of ranges without ends, which are not taken
+        inside = np.where(bounded, lower / 2 + upper / 2, np.where(np.isfinite(lower), lower, upper))
+    return np.where((q < lower) | (q > upper), inside, q)
+
+
+def batch_shape(size: int | tuple[int, ...] | None) -> tuple[int, ...]:
+    """The leading shape that is meant.
+
+    Raises:
+        InputError: not a whole number or a tuple of them.
+    """
+    shape = () if size is None else (size,) if isinstance(size, (int, np.integer)) else size
+    whole = isinstance(shape, Sequence) and all(isinstance(n, (int, np.integer)) and n >= 0 for n in shape)
+    if not whole or isinstance(size, bool):
+        raise InputError(f"size={size!r:.80} is not a number of configurations, such as 100, or a shape, such as (10, 20)")
+    return tuple(int(n) for n in shape)
 
 
 def random_configuration(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from qddot.model.friction import FRICTION, Friction, ShaftFriction, each, not_negative, number, pair, refuse
 from qddot.model.pose import unit, z_onto
@@ -13,7 +14,7 @@ from qddot.model.spatial import Mat, Vec, map_scalars, vec
 SIDES = ("joint", "motor")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Drive(Friction):
     """A joint's drive. Besides what the links ask for, `load` with the rotor in it, the joint needs::
 
@@ -84,6 +85,14 @@ class Drive(Friction):
             object.__setattr__(self, "rotor_axis", _axis(self.rotor_axis))
         if self.torque_speed is not None:
             object.__setattr__(self, "torque_speed", _torque_speed(self.torque_speed))
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What differs from a drive that does nothing, by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if getattr(self, field.name) != field.default}
+
+    def __repr__(self) -> str:
+        return f"Drive({', '.join(f'{name}={value!r}' for name, value in self.given.items())})"
 
     @property
     def is_electric(self) -> bool:

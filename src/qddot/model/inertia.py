@@ -38,7 +38,7 @@ class Inertia:
             (Ixx, Ixy, Ixz, Iyy, Iyz, Izz), or 0.
 
     Raises:
-        ModelValueError: not numbers, not finite, or a tensor that is not symmetric.
+        ModelValueError: not numbers, not finite, a negative mass, or a tensor that is not symmetric.
     """
 
     mass: Scalar
@@ -52,6 +52,9 @@ class Inertia:
                 object.__setattr__(self, name, read(value))
             except (TypeError, ValueError) as error:
                 raise ModelValueError(str(error), element="inertia", attribute=name, text=str(value)) from None
+        if not is_symbolic(self.mass) and self.mass < 0:
+            fix = "give its magnitude, in kg"
+            raise ModelValueError("a mass is not negative", element="inertia", attribute="mass", text=f"{self.mass:g}", fix=fix)
 
     def __repr__(self) -> str:
         return f"Inertia(mass={self.mass}, com={tuple(self.com)}, tensor={[list(row) for row in self.tensor]})"
@@ -183,7 +186,7 @@ class Inertia:
         """The inverse of `ten_vector`.
 
         Raises:
-            ValueError: no mass but a first moment: there is no such body.
+            ValueError: no mass but a first moment, or a negative mass: there is no such body.
         """
         m, hx, hy, hz, *moments = map(as_scalar, values)
         h, about_origin = Vec(hx, hy, hz), symmetric(*moments)
@@ -212,8 +215,6 @@ class Inertia:
             moments = (np.linalg.eigvalsh(tensor / largest) * largest).tolist()  # of plain numbers sums may overflow
         scale = max(max(map(abs, moments)), abs(self.mass) * float(self.com.dot(self.com)), 1e-300)
         shown = ", ".join(f"{x:.4g}" for x in moments)
-        if self.mass < 0:
-            return f"negative mass {self.mass:g} kg"
         if self.mass == 0 and any(moments):
             return f"rotational inertia (principal moments {shown} kg m^2) without mass"
         if moments[0] < -tolerance * scale:

@@ -166,7 +166,8 @@ class Model:
         ends = [name for name in self.mechanism.frames if name not in inner]
         if len(ends) != 1:
             shown = ", ".join(map(repr, ends[:12])) + (", ..." if len(ends) > 12 else "")
-            raise InputError(f"{self.name} has {len(ends)} ends ({shown}): say which with frame=")
+            some = f", as in frame={ends[0]!r}" if ends else ""
+            raise InputError(f"{self.name} has no single tip but {len(ends)} ends ({shown}): name the frame you mean{some}")
         return ends[0]
 
     def over(self, field: Field, *, regrouped: bool = False) -> LiftedModel:

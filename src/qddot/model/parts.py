@@ -12,14 +12,12 @@ from qddot.model.description import Frame, Joint
 from qddot.model.inertia import Inertia
 from qddot.model.model import Model
 from qddot.model.pose import snapped
-from qddot.model.scalar import Scalar, is_symbolic, is_zero
+from qddot.model.scalar import Scalar, is_zero
 from qddot.model.spatial import Transform, Vec
 
 
 def with_load(model: Model, load: Inertia, frame: str) -> Model:
     """The model with a body welded to a frame, in whose axes its inertia is given."""
-    if not is_symbolic(load.mass) and load.mass < 0:
-        raise ModelValueError("a mass is not negative", element="load", attribute="mass", text=str(load.mass))
     name, pose = carrier(model, frame)
     added = load.moved(pose)
     links = [replace(x, inertia=x.inertia + added if x.inertia else added) if x.name == name else x for x in model.links]

@@ -182,7 +182,9 @@ def constrained(robot: Robot, constraints: Any) -> ConstrainedRobot | None:
 
 
 def sample_times(t: Any, step: float) -> np.ndarray:
-    """Equal steps up to a final time, or the times given."""
+    """Equal steps up to a final time or over a span, or the times given."""
+    if t is None:
+        raise InputError("how long? Give t, the final time in s: simulate(q0, t=5.0)")
     try:
         times, step = np.asarray(t, dtype=float), float(step)
     except (TypeError, ValueError):
@@ -192,11 +194,13 @@ def sample_times(t: Any, step: float) -> np.ndarray:
     if times.ndim == 0:
         if times <= 0:
             raise InputError(f"t={float(times):g}: the final time is positive, s")
-        count = refuse_too_many(np.ceil(float(times) / step * (1 - 1e-12)))
-        return np.linspace(0.0, float(times), count + 1)
+        times = np.array([0.0, float(times)])
     if times.ndim != 1 or len(times) < 2 or (np.diff(times) <= 0).any():
         raise InputError(f"t has shape {times.shape}: a final time, or one row of at least two times that increase")
-    return times
+    if len(times) > 2:
+        return times
+    first, last = times  # a span, as SciPy's
+    return np.linspace(first, last, refuse_too_many(np.ceil((last - first) / step * (1 - 1e-12))) + 1)
 
 
 def refuse_too_many(steps: float) -> int:

@@ -1,0 +1,209 @@
+"""What somebody meets in the first minutes: the traps that were there, each with what happens now."""
+
+import re
+
+import numpy as np
+import pytest
+
+import qddot
+from qddot.errors import InputError
+from qddot.names_elsewhere import PACKAGE, ROBOT
+from qddot.robot import Robot
+
+BOTH_HANDS = """
+[[bodies]]
+name = "trunk"
+[[bodies]]
+name = "left"
+parent = "trunk"
+[[bodies]]
+name = "right"
+parent = "trunk"
+"""
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return qddot.load("puma560")
+
+
+# configurations ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", qddot.catalog_names())
+def test_home_is_inside_the_limits_of_every_robot(name):
+    robot = qddot.load(name)
+    q, limits = robot.home(), robot.limits
+    assert q.shape == (robot.nq,)
+    assert ((limits.lower <= q) & (q <= limits.upper)).all()
+
+
+def test_home_leaves_joints_at_zero_that_may_stand_there():
+    robot = qddot.load("arm7")
+    assert robot.home().tolist() == [0, 0, 0, (-3.0 - 0.05) / 2, 0, 0, 0]
+    half = qddot.load_string("[[bodies]]\nname = 'a'\nlimits = {lower = 0.5}\n[[bodies]]\nname = 'b'\nlimits = {upper = -2}")
+    assert half.home().tolist() == [0.5, -2.0]
+
+
+def test_many_random_configurations_at_once(arm):
+    many = arm.random_configuration(seed=1, size=(3, 50))
+    assert many.shape == (3, 50, 6)
+    assert ((arm.limits.lower <= many) & (many <= arm.limits.upper)).all()
+    assert len(np.unique(many)) == many.size
+    assert arm.random_configuration(size=0).shape == (0, 6)
+    for size in (-1, 2.5, True, "3", (2, -1)):
+        with pytest.raises(InputError, match="size="):
+            arm.random_configuration(size=size)
+
+
+# simulation -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_pair_of_times_is_a_span_as_with_scipy():
+    robot = qddot.load("two_link")
+    motion = robot.simulate([0.1, 0.2], None, (0, 0.5))
+    assert len(motion.t) == 501
+    np.testing.assert_array_equal(motion.q, robot.simulate([0.1, 0.2], [0, 0], 0.5).q)
+    later = robot.simulate([0.1, 0.2], None, (2.0, 2.5))
+    assert (later.t[0], later.t[-1], len(later.t)) == (2.0, 2.5, 501)
+
+
+def test_a_simulation_starts_at_rest_and_asks_how_long():
+    robot = qddot.load("two_link")
+    assert not robot.simulate([0.1, 0.2], t=0.01).qd[0].any()
+    with pytest.raises(InputError, match=r"Give t, the final time in s: simulate\(q0, t=5\.0\)"):
+        robot.simulate([0.1, 0.2])
+
+
+# names ------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_robot_with_several_ends_says_what_to_write():
+    robot = qddot.load_string(BOTH_HANDS)
+    with pytest.raises(
+        InputError, match=r"no single tip but 2 ends \('left', 'right'\): name the frame you mean, as in frame='left'"
+    ):
+        _ = robot.tip
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("fkine", "Robotics Toolbox's fkine is `transform(q)` here"),
+        ("getTransform", "MATLAB's getTransform is `transform(q, frame)` here"),
+        ("computeMinverse", "Pinocchio's computeMinverse is `mass_matrix_inverse(q)` here"),
+        ("mj_fullM", "MuJoCo's mj_fullM is `mass_matrix(q)` here"),
+        ("CalcMassMatrix", "Drake's CalcMassMatrix is `mass_matrix(q)` here"),
+        ("forward_kinematics", "what some call forward_kinematics is `transform(q)` here"),
+        ("show", "MATLAB's show is `plot(q), or explore()` here"),
+        ("mass_matirx", "Robot has no attribute 'mass_matirx': did you mean 'mass_matrix'"),
+        ("zzz", "Robot has no attribute 'zzz'"),
+    ],
+)
+def test_names_of_other_libraries_lead_to_the_name_here(arm, name, message):
+    with pytest.raises(AttributeError, match=re.escape(message)):
+        getattr(arm, name)
+    assert not hasattr(arm, name)
+
+
+def test_functions_of_other_libraries_lead_to_the_name_here():
+    with pytest.raises(AttributeError, match=r"Pinocchio's buildModelFromUrdf is `qddot.load\(path\)` here"):
+        _ = qddot.buildModelFromUrdf  # type: ignore[attr-defined]
+
+
+def test_every_name_that_is_recommended_exists_and_none_that_exists_is_explained():
+    for names in ROBOT.values():
+        for foreign, here in names.items():
+            assert not hasattr(Robot, foreign), foreign
+            for method in [re.match(r"-?(\w+)", here)[1], *re.findall(r"(?<![.\w])(\w+)\(", here)]:
+                assert method == "nothing" or hasattr(Robot, method), here
+    for names in PACKAGE.values():
+        for foreign, here in names.items():
+            assert foreign not in qddot.__all__
+            assert here.startswith("nothing") or re.match(r"\w+", here)[0] in qddot.__all__, here
+
+
+# words ------------------------------------------------------------------------------------------------------------------
+
+
+def test_details_have_inertias_limits_and_drives_in_words(arm):
+    text = str(arm.details())
+    assert "puma560: moving mass 23.45 kg" in text
+    assert "mass 17.4 kg, centre of mass (-0.3638, 0.006, 0.2275) m" in text
+    assert "about it Ixx 0.13, Iyy 0.524, Izz 0.539 kg m^2" in text
+    assert "joint2: revolute about z, -1.9199 to 1.9199 rad" in text
+    friction, gear = "viscous 0.000817 N m s/rad, Coulomb 0.126/0.071 N m", "gear 107.815, rotor 0.0002 kg m^2"
+    assert f"drive: {friction}, {gear}; measured on the motor's side" in text
+    row = arm.details().rows()[1]
+    assert (row["joint"], row["mass"], row["inertia"][3]) == ("joint2", 17.4, 0.524)
+
+
+def test_a_drive_shows_what_it_was_given():
+    drive = qddot.Drive(gear_ratio=50, viscous=0.1)
+    assert repr(drive) == "Drive(viscous=0.1, gear_ratio=50.0)"
+    assert eval(repr(drive), {"Drive": qddot.Drive}) == drive
+    assert repr(qddot.Drive()) == "Drive()"
+
+
+# quantities -------------------------------------------------------------------------------------------------------------
+
+
+def test_inverse_of_the_mass_matrix(arm):
+    q = arm.random_configuration(seed=2, size=20)
+    inverse = arm.mass_matrix_inverse(q)
+    np.testing.assert_allclose(inverse @ arm.mass_matrix(q), np.broadcast_to(np.eye(6), (20, 6, 6)), atol=1e-12)
+    np.testing.assert_array_equal(inverse, np.swapaxes(inverse, -1, -2))
+
+
+def test_no_inverse_where_a_joint_moves_nothing():
+    robot = qddot.load_string(
+        "[[bodies]]\nname = 'a'\n[[bodies]]\nname = 'b'\ninertia = {mass = 1, com = [1, 0, 0]}\nparent = 'a'\n"
+    )
+    with pytest.raises(qddot.SingularityError):
+        robot.mass_matrix_inverse([0.0, 0.0])
+
+
+def test_all_transforms_at_once():
+    robot = qddot.load("arm7")
+    q = robot.random_configuration(seed=3, size=5)
+    poses = robot.transforms(q)
+    assert poses.shape == (5, len(robot.frame_names), 4, 4)
+    for k, frame in enumerate(robot.frame_names):
+        np.testing.assert_allclose(poses[:, k], robot.transform(q, frame), atol=1e-15)
+
+
+@pytest.mark.parametrize("reference", ["space", "body", "world_aligned"])
+@pytest.mark.parametrize("floating", [False, True])
+def test_velocity_and_acceleration_of_a_frame(reference, floating):
+    robot = qddot.load("arm7", floating=floating)
+    rng = np.random.default_rng(4)
+    q, qd, qdd = robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
+    J, Jdot = robot.jacobian(q, reference=reference), robot.jacobian_dot(q, qd, reference=reference)
+    np.testing.assert_allclose(robot.frame_velocity(q, qd, reference=reference), J @ qd, atol=1e-12)
+    np.testing.assert_allclose(robot.frame_acceleration(q, qd, qdd, reference=reference), J @ qdd + Jdot @ qd, atol=1e-11)
+
+
+def test_acceleration_of_a_frame_is_pinocchio_s(tmp_path):
+    pin = pytest.importorskip("pinocchio")
+    qddot.load("arm7").to_urdf(tmp_path / "arm.urdf")
+    robot, model = qddot.load(tmp_path / "arm.urdf"), pin.buildModelFromUrdf(str(tmp_path / "arm.urdf"))
+    data, rng = model.createData(), np.random.default_rng(5)
+    q, qd, qdd = robot.random_configuration(rng), rng.normal(size=7), rng.normal(size=7)
+    pin.forwardKinematics(model, data, q, qd, qdd)
+    pin.updateFramePlacements(model, data)
+    frame = model.getFrameId("flange")
+    aligned, local = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED, pin.ReferenceFrame.LOCAL
+    for ours, theirs in (
+        (robot.frame_velocity(q, qd, "flange", "world_aligned"), pin.getFrameVelocity(model, data, frame, aligned)),
+        (
+            robot.frame_acceleration(q, qd, qdd, "flange", "world_aligned"),
+            pin.getFrameClassicalAcceleration(model, data, frame, aligned),
+        ),
+        (robot.frame_acceleration(q, qd, qdd, "flange", "body"), pin.getFrameAcceleration(model, data, frame, local)),
+    ):
+        np.testing.assert_allclose(ours, np.roll(theirs.vector, 3), atol=1e-11)
+
+
+def test_joints_have_their_names_in_the_header_of_exported_c(arm, tmp_path):
+    header = arm.export_c(tmp_path, ["gravity_torque"])[0].read_text()
+    assert "1  joint2  revolute  q[1]  qd, qdd, tau[1]: rad" in header
