@@ -273,7 +273,7 @@ def test_readable(tmp_path):
     assert f"Options: frame {robot.frame_names.index('link3')}, reference space." in header
     assert "Shapes: J 6 x 7." in header
     assert "void arm7_jacobian_2(const double q[7], double J[42]);" in header
-    assert " * 6  revolute  q[6]  qd, qdd, tau[6]: rad, rad/s, rad/s^2, N m" in header.replace("   ", " ")
+    assert " * 6  joint7  revolute  q[6]  qd, qdd, tau[6]: rad, rad/s, rad/s^2, N m" in header.replace("   ", " ")
     body = source[source.index("arm7_inverse_dynamics") : source.index("arm7_jacobian")]
     assert body.count("sin(") == len(set(re.findall(r"sin\([^)]*\)", body)))
     assert max(map(len, (header + source).splitlines())) < 160

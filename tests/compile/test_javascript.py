@@ -1,4 +1,4 @@
-"""Exported JavaScript, run by Node: it computes what our kernels compute, and no name gets into it."""
+"""Exported JavaScript, run by Node: it computes what our kernels compute, and names get into its comments only."""
 
 from __future__ import annotations
 
@@ -135,11 +135,12 @@ def test_signs_and_numbers_of_every_kind(tmp_path):
     assert [JavaScript().literal(v) for v in (np.inf, -np.inf, np.nan, 2.0, -0.1)] == ["Infinity", "-Infinity", "NaN", "2", "-0.1"]
 
 
-def test_no_name_of_the_robot_gets_into_the_module(tmp_path):
+def test_names_of_the_robot_stand_in_comments_only(tmp_path):
     link, joint = "</script>ev`il${1}", "*/throw 1/*"
     robot = qddot.Builder("*/ alert(1) /*").body(link, "base", joint_name=joint, axis=(0, 0, 1), inertia=INERTIA).robot()
     text = robot.export_js(tmp_path / "m.mjs", ["mass_matrix", "jacobian"]).read_text()
-    assert not re.search(r"alert|evil|ev`|throw|script", text)
+    assert not re.search(r"alert|evil|ev`|script", text)
+    assert not re.search(r"\*/\s*throw|`|\$", text)
 
 
 def test_what_is_refused(tmp_path):

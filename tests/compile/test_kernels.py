@@ -20,6 +20,8 @@ def options(robot: Robot, quantity: str) -> dict[str, str]:
         "forward_dynamics": {"method": "crba"},
         "joint_wrenches": {"axes": "parent"},
         "transform": {"frame": frame},
+        "frame_velocity": {"frame": frame, "reference": "body"},
+        "frame_acceleration": {"frame": frame, "reference": "world_aligned"},
         "jacobian": {"frame": frame, "reference": "body"},
         "jacobian_dot": {"frame": frame, "reference": "world_aligned"},
         "analytic_jacobian": {"frame": frame, "coordinates": "rotation_vector"},

@@ -134,6 +134,8 @@ OPTIONS = {
     "jacobian_dot": {"reference": "body"},
     "analytic_jacobian": {"coordinates": "rotation_vector"},
     "analytic_jacobian_dot": {"coordinates": "rotation_vector"},
+    "frame_velocity": {"reference": "body"},
+    "frame_acceleration": {"reference": "world_aligned"},
 }
 
 

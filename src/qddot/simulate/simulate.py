@@ -199,7 +199,7 @@ def sample_times(t: Any, step: float) -> np.ndarray:
         raise InputError(f"t has shape {times.shape}: a final time, or one row of at least two times that increase")
     if len(times) > 2:
         return times
-    first, last = times  # a span, as SciPy's
+    first, last = times.tolist()  # a span, as SciPy's
     return np.linspace(first, last, refuse_too_many(np.ceil((last - first) / step * (1 - 1e-12))) + 1)
 
 
