@@ -219,7 +219,7 @@ def completions(*arguments: str) -> list[str]:
 
 def test_shell_completion():
     assert completions("info", "pum")[0] == "puma560"
-    assert completions("compute", "two_link", "mass_") == ["mass_matrix", "mass_matrix_rate"]
+    assert completions("compute", "two_link", "mass_") == ["mass_matrix", "mass_matrix_inverse", "mass_matrix_rate"]
     assert completions("compute", "two_link", "coriolis_matrix", "-o", "form=r") == ["form=rate"]
 
 
