@@ -38,6 +38,9 @@ NAMES = (
 )
 """Symbols that look like what a derivation introduces, or odd."""
 
+SYMBOLIC = 0.15
+"""How many of the numbers are symbols."""
+
 
 def random_robot(seed: int) -> qddot.Robot:
     """One to three joints; the same for the same seed."""
@@ -47,7 +50,7 @@ def random_robot(seed: int) -> qddot.Robot:
     def number(low: float, high: float) -> float | sympy.Symbol:
         """A decimal as people write it, sometimes a long one, sometimes a symbol."""
         kind = rng.random()
-        if kind < 0.12 and (name := next(names, None)):
+        if kind < SYMBOLIC and (name := next(names, None)):
             return sympy.Symbol(str(name), positive=True)
         return float(rng.uniform(low, high)) if kind > 0.9 else round(float(rng.uniform(low, high)), 2)
 
@@ -94,10 +97,11 @@ def random_drive(rng: np.random.Generator, number) -> Drive:
         parts["viscous"] = number(0.1, 1)
     if has(0.5):
         parts["coulomb"] = (0.3, 0.2) if has(0.5) else number(0.1, 0.3)
-        if has(0.4) and not isinstance(parts["coulomb"], sympy.Symbol):
-            parts |= {"static": (0.6, 0.5), "stribeck_velocity": 0.1 if has(0.7) else 0.0}
-    if has(0.2):
-        parts["load_friction"] = 0.1
+        if has(0.5):  # a static friction that is above the other, whatever is drawn for symbols
+            parts["static"] = (0.6, 0.5) if isinstance(parts["coulomb"], tuple) else number(2.0, 3.0)
+            parts["stribeck_velocity"] = number(0.05, 0.3) if has(0.7) else 0.0
+    if has(0.25):
+        parts["load_friction"] = number(0.05, 0.2)
     if has(0.3):
         parts |= {"stiffness": number(1, 5), "rest": 0.2}
     if has(0.5):

@@ -4,6 +4,7 @@ import copy
 import gc
 import pickle
 import weakref
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -274,3 +275,9 @@ def test_parameters_are_sorted_as_people_count():
     symbols = sympy.symbols("m10 m2 L1 alpha", positive=True)
     body = qddot.Builder().body("l", mass=symbols[0] + symbols[1], com=(symbols[2], symbols[3], 0)).robot()
     assert body.equations().parameters == ("L1", "alpha", "m2", "m10")
+
+
+def test_a_constant_energy_is_exact():
+    """A slider that moves level: its potential energy has no letter, and no rounding either."""
+    slider = qddot.Builder("level").body("x", joint="prismatic", axis="x", xyz=(0, 0, 1 / 7), mass=1.25, com=(0, 0, 0.1)).robot()
+    assert slider.equations().V.value == Fraction(125, 100) * (Fraction(1, 7) + Fraction(1, 10)) * Fraction(981, 100)

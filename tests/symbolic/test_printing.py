@@ -297,6 +297,10 @@ def test_three_indices(book):
     assert book.christoffel.text().startswith("[[[0, m2*L1*L2*s2],\n  [-m2*L1*L2*s2, 0]],\n\n [[")
 
 
+def test_a_polynomial_has_signs_between_its_terms(book):
+    assert str(book.read("q1 - m1*sin(q1)*qd1 - 3")) == "-s1*qd1*m1 + q1 - 3"
+
+
 def test_repr_is_short(puma, book):
     assert len(repr(puma.M)) < 2000
     assert "<" in repr(puma.M)
@@ -305,12 +309,45 @@ def test_repr_is_short(puma, book):
 
 def test_fractions_of_polynomials(book):
     ratio = Form(book, [divide(book.M.entries[0, 1], book.M.entries[0, 0])], "ratio")
-    assert ratio[0].latex().startswith(r"\frac{m_{2} L_{2} \left(L_{1} c_{2} + L_{2}\right)}{2 m_{2}")
+    assert ratio[0].latex().startswith(r"\frac{m_{2} L_{2} \left(L_{2} + L_{1} c_{2}\right)}{\left(m_{1} + m_{2}\right) L_{1}^{2}")
     assert_well_formed(ratio.latex())
     given = {"m1": 1.0, "m2": 2.0, "L1": 3.0, "L2": 4.0}
     expected = book.M.evaluate([0.1, 0.2], parameters=given | {"g": 9.81})
     assert np.allclose(ratio.lambdify()([0.1, 0.2], **given), expected[0, 1] / expected[0, 0])
     assert sympy.simplify(ratio.sympy()[0] * book.M[0, 0].sympy() - book.M[0, 1].sympy()) == 0
+
+
+def test_rates_that_the_same_thing_multiplies_are_put_together(book):
+    assert book.C[0, 1].text(group="rates") == "-m2*L1*L2*s2*(qd1 + qd2)"
+    tip = qddot.load("point_mass_2r", symbolic=True).equations().jacobian_dot("tip", "world_aligned")
+    assert tip[3, 0].text(group="rates") == "-L1*c1*qd1 - L2*c12*(qd1 + qd2)"
+    spun = Form(book, book.read("L1*(qd1 + qd2)**2 + L2*sin(q1)*qd1**2"))
+    assert spun.text(group="rates") == "L2*s1*qd1**2 + L1*(qd1 + qd2)**2"
+
+
+def test_sines_in_fractions_are_those_of_sums():
+    """The mass at the tip of a planar arm, and the motion of one whose tip slides in a channel."""
+    equations = qddot.load("point_mass_2r", symbolic=True).equations()
+    task = equations.task_space("tip", ["x", "y"])
+    assert task.M_C.text() == "[[m2 + m1*c12**2/s2**2, m1*c12*s12/s2**2],\n [m1*c12*s12/s2**2, m2 + m1*s12**2/s2**2]]"
+    assert task.J_bar[1, 0].text() == "-(L1*c1 + L2*c12)/(L1*L2*s2)"
+    channel = qddot.holonomic(lambda state: state.position("tip").x - 1)
+    found = qddot.load("point_mass_2r", symbolic=True).equations(constraints=channel).constraints
+    assert found.P[1, 0].text() == "m2*L2*c12*s12*s2/(L1*(m1*s12**2 + m2*s2**2))"
+    assert "c1*c2" not in found.lam.text() + found.P.text() + found.qdd.text() + found.reduced.text()
+
+
+def test_energies_in_momenta_are_sums():
+    H = qddot.load("rp_arm", symbolic=True).equations().hamilton.H
+    assert H.text() == "9.81*s1*(m2*q2 + m1*L1) + p1**2/(2*(m1*L1**2 + m2*q2**2 + I1 + I2)) + p2**2/(2*m2)"
+    assert qddot.load("point_mass_2r", symbolic=True).equations().hamilton.pd[1].text().endswith("*(m1 + m2*s2**2)**2)")
+
+
+def test_stribecks_law_is_a_sum():
+    b, low, high, v = sympy.symbols("b f_c f_s v_s", positive=True)
+    drive = Drive(viscous=b, coulomb=low, static=high, stribeck_velocity=v)
+    friction = qddot.Builder("rubbing").body("arm", mass=1, com=(1, 0, 0), drive=drive).robot().equations().friction_torque
+    assert friction[0].text() == "b*qd1 + f_c*sign(qd1) + (f_s - f_c)*v_s**2*sign(qd1)/(qd1**2 + v_s**2)"
 
 
 @pytest.mark.parametrize(

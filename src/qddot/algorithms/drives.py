@@ -139,7 +139,9 @@ def spring_torque(model: LiftedModel, q: Scalars) -> list[Scalar]:
 
 def spring_energy(model: LiftedModel, q: Scalars) -> Scalar:
     """Energy stored in the springs."""
-    return sum((body.drive.stiffness * stretch * stretch / 2 for body, _, stretch in stretched(model, q)), 0)
+    return sum(
+        (body.drive.stiffness * stretch * (stretch / 2) for body, _, stretch in stretched(model, q)), 0
+    )  # 0 / 2 is no exact 0
 
 
 def spring_slope(model: LiftedModel, q: Scalars) -> list[list[Scalar]]:

@@ -5,16 +5,17 @@ in several ways, each a linear map from a monomial to a sum of products of waves
 
     products      in the angles themselves, s^2 replaced (as in the ring)
     sines         the same with c^2 replaced: s2^2 instead of 1 - c2^2
-    turns         in the angles of the links, q2 and q2 + q3: c2 c23
+    turns         in the angles of the links, q2 and q2 + q3: c2 c23; against what carries them, or against one of them: s2 c12
     turn_sines    the same with c^2 replaced
     fourier       sines and cosines of whole sums, linearly: c23, c223
 
-The first that needs the fewest terms is taken, cluster by cluster; monomials as they are need no rewriting.
+The first that needs the fewest terms is taken, cluster by cluster; monomials as they are need no rewriting. What all terms have in
+common may stay as it is, and only the rest be rewritten: c2 (c1 c2 - s1 s2) is c2 c12.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import cache
@@ -54,7 +55,8 @@ class Cluster:
 
     Attributes:
         angles: their numbers in `Alphabet.angles`.
-        ways: how monomials can be written otherwise; those after the first use sums of angles.
+        products: monomials as they are.
+        ways: how they can be written otherwise; those after the first use sums of angles.
     """
 
     def __init__(self, links: list[Link], whole: bool) -> None:
@@ -62,18 +64,29 @@ class Cluster:
         self.angles = [link.angle for link in links]
         self.one: Exponents = (0,) * (2 * len(links))
         own = [((link.angle, 1),) for link in links]
-        self._products = self._way(own, plain)
+        self.products = self._way(own, plain)
         self.ways: list[Way] = [self._way(own, by_sines)]
         if whole and 1 < len(links) <= TURNED:
-            turned = [tuple(sorted(self._turn(i).items())) for i in range(len(links))]
-            turns = [(of if of[0][1] > 0 else tuple((a, -m) for a, m in of)) for of in turned]
-            flips = [1 if of[0][1] > 0 else -1 for of in turned]
-            self.ways += [self._way(turns, self._by_turns(plain, flips)), self._way(turns, self._by_turns(by_sines, flips))]
+            for against in (None, *reversed(range(len(links)))):
+                turned = [tuple(sorted(self._turn(i, against).items())) for i in range(len(links))]
+                turns = [(of if of[0][1] > 0 else tuple((a, -m) for a, m in of)) for of in turned]
+                flips = [1 if of[0][1] > 0 else -1 for of in turned]
+                self.ways += [self._way(turns, self._by_turns(finish, flips, against)) for finish in (plain, by_sines)]
         self.ways.append(cache(self._fourier))
 
     def waves(self, local: Exponents | Waves) -> Waves:
         """A monomial as a product of waves; what has been written in another way as it is."""
-        return self._products(local)[0][0] if local and isinstance(local[0], int) else local  # type: ignore[return-value, arg-type]
+        return self.products(local)[0][0] if local and isinstance(local[0], int) else local  # type: ignore[return-value, arg-type]
+
+    def beside(self, common: Exponents, way: Way) -> Way:
+        """What is left of monomials without a common one, written in some way, with that one as it is."""
+        kept = self.waves(common)
+
+        def found(m: Exponents) -> list[tuple[Waves, fmpq]]:
+            rest = way(tuple(a - b for a, b in zip(m, common)))
+            return [(tuple((Counter(dict(kept)) + Counter(dict(waves))).items()), x) for waves, x in rest]
+
+        return found
 
     def is_settled(self, monomials: Iterable[Exponents]) -> bool:
         """No other way could be shorter: at most one angle occurs, and that without squares."""
@@ -86,12 +99,16 @@ class Cluster:
                     used.add(i // 2)
         return len(used) <= 1
 
-    def _turn(self, i: int) -> dict[int, int]:
-        """The angle of link i against what carries the cluster, as multiples of joint angles."""
+    def _turn(self, i: int, against: int | None = None) -> dict[int, int]:
+        """The angle of link i against what carries the cluster, as multiples of joint angles; against another link for all but
+        that link itself."""
         link = self.links[i]
         turn = {} if link.inner is None else dict(self._turn(link.inner))
         turn[link.angle] = turn.get(link.angle, 0) + link.sense
-        return turn
+        if against is not None and against != i:
+            for angle, times in self._turn(against).items():
+                turn[angle] = turn.get(angle, 0) - times
+        return {angle: times for angle, times in turn.items() if times}
 
     def _way(self, of: list[tuple[tuple[int, int], ...]], rewrite: Callable[[Exponents], dict[Exponents, fmpq]]) -> Way:
         waves = [Wave(function, x) for x in of for function in ("cos", "sin")]
@@ -102,7 +119,7 @@ class Cluster:
 
         return way
 
-    def _by_turns(self, finish: Callable[[Exponents], dict[Exponents, fmpq]], flips: list[int]):
+    def _by_turns(self, finish: Callable[[Exponents], dict[Exponents, fmpq]], flips: list[int], against: int | None):
         """In the cosines and sines of turns, where turn i is taken `flips[i]` times."""
 
         def rewrite(m: Exponents) -> dict[Exponents, fmpq]:
@@ -114,6 +131,8 @@ class Cluster:
                     of[i] += times * link.sense
                     if link.inner is not None:
                         of[link.inner] -= times * link.sense
+                if against is not None:
+                    of[against] = sum(of)
                 of = [n * flip for n, flip in zip(of, flips)]
                 for key, y in expanded(function, tuple(of)).items():
                     for last, z in finish(key).items():
@@ -262,12 +281,30 @@ def convert(terms: dict[tuple[Any, Any], Any], k: int, way: Way) -> dict[tuple[A
 def shortest(terms: dict[tuple[Any, Any], Any], clusters: list[Cluster], single: bool) -> dict[tuple[Any, Any], Any]:
     """The terms with each cluster written in the way that needs the fewest; only in single angles on request."""
     for k, cluster in enumerate(clusters):
-        if not cluster.is_settled({key[k] for key, _ in terms}):
-            ways = cluster.ways[:1] if single or max(sum(key[k]) for key, _ in terms) > DEGREE else cluster.ways
-            terms = min((terms, *(convert(terms, k, way) for way in ways)), key=weight)
+        used = {key[k] for key, _ in terms}
+        if not cluster.is_settled(used):
+            ways = cluster.ways[:1] if single or max(map(sum, used)) > DEGREE else cluster.ways
+            found = [terms, *(convert(terms, k, way) for way in ways)]
+            for start in (terms, squared(terms, k)):
+                used = {key[k] for key, _ in start}
+                common = tuple(min(powers) for powers in zip(*used))
+                if any(common) and len(used) > 1:
+                    found += [convert(start, k, cluster.beside(common, way)) for way in (cluster.products, *ways)]
+            terms = min(found, key=weight)
     return terms
+
+
+def squared(terms: dict[tuple[Any, Any], Any], k: int) -> dict[tuple[Any, Any], Any]:
+    """With s^2 for 1 - c^2 in cluster k, still as monomials."""
+    return convert(terms, k, lambda m: [(n, x) for n, x in by_sines(m).items() if x])  # type: ignore[arg-type]
 
 
 def weight(terms: dict[tuple[Any, Any], Any]) -> int:
     """How much there is to read: coefficients and different trigonometric products."""
     return len(terms) + len({key for key, _ in terms})
+
+
+def wave_order(pair: tuple[Wave, int]) -> tuple:
+    """By the joints, then the function; higher powers first."""
+    wave, exponent = pair
+    return wave.of, wave.function, -exponent

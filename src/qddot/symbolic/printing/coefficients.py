@@ -79,13 +79,19 @@ class Coefficients:
         """Sums are written from low to high degree, and by their letters; moments of inertia last."""
         return any(self.is_of(i, INERTIA) for i, _ in m), sum(e for _, e in m), sorted((self.rank(i), -e) for i, e in m)
 
+    def sorted(self, p: Mapping[Monomial, fmpq]) -> list[Monomial]:
+        """In the order in which a sum is written, which begins with a positive term if there is one."""
+        ordered = sorted(p, key=self.order)
+        first = next((m for m in ordered if p[m] > 0), ordered[0])
+        return [first, *(m for m in ordered if m != first)]
+
     def _term(self, p: Mapping[Monomial, fmpq]) -> Term:
         low = dict(next(iter(p)))
         for m in p:
             powers = dict(m)
             low = {i: min(e, powers[i]) for i, e in low.items() if i in powers}
         rest = {tuple((i, e - low.get(i, 0)) for i, e in m if e > low.get(i, 0)): x for m, x in p.items()}
-        ordered = sorted(rest, key=self.order)
+        ordered = self.sorted(rest)
         number = scale([fraction(rest[m]) for m in ordered])
         rest = {m: rest[m] / fmpq(number.numerator, number.denominator) for m in ordered}
         outer = tuple(low.items())
@@ -137,7 +143,7 @@ class Coefficients:
         factors, whole = [], fraction(number)
         for part, exponent in parts:
             terms = {tuple((used[k], int(e)) for k, e in enumerate(powers) if e): x for powers, x in part.terms()}
-            ordered = sorted(terms, key=self.order)
+            ordered = self.sorted(terms)
             by = scale([fraction(terms[m]) for m in ordered])
             whole *= by ** int(exponent)
             factors.append(({m: terms[m] / fmpq(by.numerator, by.denominator) for m in ordered}, int(exponent)))

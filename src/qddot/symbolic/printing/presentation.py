@@ -12,11 +12,27 @@ from flint import fmpq
 from qddot.errors import InputError, unknown_name
 from qddot.symbolic.exact.ring import Poly
 from qddot.symbolic.printing.abbreviations import Abbreviations
-from qddot.symbolic.printing.angles import clusters_of, shortest, weight
-from qddot.symbolic.printing.coefficients import Coefficients, Monomial, Term, flattened, fraction, gathered, scale, term_of
+from qddot.symbolic.printing.angles import clusters_of, shortest, wave_order, weight
+from qddot.symbolic.printing.coefficients import Coefficients, Monomial, Term, flattened, gathered, term_of
 from qddot.symbolic.printing.notation import EXACT, NOTATIONS
+from qddot.symbolic.printing.quotients import quotient_tree
+from qddot.symbolic.printing.rates import by_rates
 from qddot.symbolic.printing.sympy_tree import tree_of
-from qddot.symbolic.printing.tree import ZERO, Call, Inverse, Node, Number, Product, Sum, Symbol, Wave, computed, product, total
+from qddot.symbolic.printing.tree import (
+    ZERO,
+    Call,
+    Inverse,
+    Node,
+    Number,
+    Product,
+    Sum,
+    Symbol,
+    Wave,
+    computed,
+    product,
+    size,
+    total,
+)
 
 if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations
@@ -97,7 +113,7 @@ class Presentation:
     def entry(self, x: Any) -> Node:
         """A polynomial or a fraction of two, as a tree."""
         if hasattr(x, "den"):
-            return self._ratio(x.num, x.den)
+            return quotient_tree(self, x.num, x.den)
         key = len(x), x.p.monomial(0) if x else ()
         for known, node in self._done.setdefault(key, []):
             if known == x:
@@ -106,13 +122,14 @@ class Presentation:
         self._done[key].append((x, node))
         return node
 
-    def _ratio(self, num: Poly, den: Poly) -> Node:
-        """`num / den`, or `whole + rest / den` where that is shorter."""
-        whole, rest = (Poly(self.ring, part, num.marks | den.marks) for part in divmod(num.p, den.p))
-        if whole and len(whole) + len(rest) < len(num):
-            terms = self.entry(whole)
-            return total([*(terms.terms if isinstance(terms, Sum) else [terms]), self._ratio(rest, den)])
-        return Product((self.entry(num), Inverse(self.entry(den))))
+    def compact(self, p: Poly) -> Node:
+        """Part of a fraction: grouped as is shortest, with what is common taken out, since it stands in parentheses anyway."""
+        plain = self.entry(p)
+        if self.style.group == "none" or p.letters() & self.equations.alphabet.loads.keys():
+            return plain
+        terms = self.terms(p)
+        inside = gathered(flattened([self.term(*term) for term in terms]), inside=True)
+        return min((by_rates(self, terms, inside=True), inside, plain), key=size)
 
     def _entry(self, p: Poly) -> Node:
         for i in p.letters() & self.equations.alphabet.loads.keys():
@@ -122,57 +139,16 @@ class Presentation:
         terms = self.terms(p)
         if self.style.group == "none":
             singles = [(motion, waves, {m: x}) for motion, waves, q in terms for m, x in sorted(q.items())]
-            return total([self._term(*single).node for single in singles])
+            return total([self.term(*single).node for single in singles])
         if self.style.group == "trigonometric":
-            return gathered(flattened([self._term(*term) for term in terms]))
+            return gathered(flattened([self.term(*term) for term in terms]))
         if self.style.group == "rates":
-            return self._by_rates(terms)
+            return by_rates(self, terms)
         by: dict[tuple[Monomial, Monomial], list[Term]] = {}
         for motion, waves, q in terms:
             for m, x in q.items():
-                by.setdefault((motion, m), []).append(self._term((), waves, {(): x}))
+                by.setdefault((motion, m), []).append(self.term((), waves, {(): x}))
         return gathered([self._with_waves(motion, m, waves) for (motion, m), waves in by.items()])
-
-    def _by_rates(self, terms: list[tuple[Monomial, tuple, dict[Monomial, fmpq]]]) -> Node:
-        """`(m1 + m2) L1^2 qdd1 - m2 L1 L2 s2 (2 qd1 qd2 + qd2^2) + ...`: what multiplies each product of rates is put together, and
-        products of rates that something common multiplies too."""
-        groups: dict[Monomial, dict[tuple, dict[Monomial, fmpq]]] = {}
-        for motion, waves, q in terms:
-            rates = tuple(x for x in motion if self.ring.generators[x[0]].kind != "position")
-            places = tuple(x for x in motion if x not in rates)
-            part = groups.setdefault(rates, {}).setdefault(waves, {})
-            part.update({tuple(sorted((*m, *places))): x for m, x in q.items()})
-        alike: dict[Any, list[tuple[Monomial, fmpq]]] = {}
-        for rates in sorted(groups, key=self._motion_order):
-            flat = {(waves, m): x for waves, q in groups[rates].items() for m, x in q.items()}
-            lead = next(iter(flat.values()))
-            shape = frozenset((key, x / lead) for key, x in flat.items()) if self._is_velocities(rates) else rates
-            alike.setdefault(shape, []).append((rates, lead))
-        found = []
-        for members in alike.values():
-            rates, lead = members[0]
-            ordered = sorted(groups[rates].items(), key=lambda item: (bool(item[0]), [wave_order(x) for x in item[0]]))
-            parts = flattened([self._term((), waves, q) for waves, q in ordered])
-            if not rates:
-                found += parts
-                continue
-            number = scale([term.number for term in parts])
-            number = abs(number) if any(term.number > 0 for term in parts) else number
-            parts = flattened([Term(term.number / number, term.factors) for term in parts])
-            own = term_of(gathered(parts, inside=True), number)
-            if len(members) == 1:
-                found.append(Term(own.number, (*own.factors, *self._term(rates, (), {(): fmpq(1)}).factors)))
-                continue
-            times = [fraction(x / lead) for _, x in members]
-            by = scale(times)
-            sum_ = total([self._term(rates, (), {(): x / lead / fmpq(by.numerator, by.denominator)}).node for rates, x in members])
-            found.append(Term(own.number * by, (*own.factors, (sum_, 1))))
-        degrees = {sum(e for _, e in rates) for rates in groups}
-        return gathered(found) if degrees in ({0}, {2}) else total([term.node for term in found])
-
-    def _is_velocities(self, rates: Monomial) -> bool:
-        """A product of two velocities."""
-        return sum(e for _, e in rates) == 2 and all(self.ring.generators[i].kind == "velocity" for i, _ in rates)
 
     def _with_magnitude(self, i: int, times: Node, rest: Node) -> Node:
         """`rest + times |load|`, of the load that letter i is the sign of."""
@@ -181,12 +157,12 @@ class Presentation:
 
     def _with_waves(self, motion: Monomial, m: Monomial, waves: list[Term]) -> Term:
         """One product of parameters and rates times its sum of waves."""
-        own = self._term(motion, (), {m: fmpq(1)})
+        own = self.term(motion, (), {m: fmpq(1)})
         inner = term_of(gathered(waves, inside=True), own.number)
         last = len(own.factors) - len(motion)
         return Term(inner.number, (*own.factors[:last], *inner.factors, *own.factors[last:]))
 
-    def _term(self, motion: Monomial, waves: tuple, q: Mapping[Monomial, fmpq]) -> Term:
+    def term(self, motion: Monomial, waves: tuple, q: Mapping[Monomial, fmpq]) -> Term:
         short = self.style.abbreviate
         own = short.term(self.coefficients, q) if short is not None else self.coefficients.term(q)
         rates = tuple((self.letter(i), e) for i, e in sorted(motion, key=lambda x: self._motion_rank(x[0])))
@@ -197,15 +173,15 @@ class Presentation:
     def terms(self, p: Poly) -> list[tuple[Monomial, tuple, dict[Monomial, fmpq]]]:
         """(rates, waves, polynomial in the parameters) of each term, in the order in which they are written."""
         found: dict[tuple[Monomial, tuple], dict[Monomial, fmpq]] = {}
-        for motion, part in self._split(p).items():
+        for motion, part in self.split(p).items():
             for (key, m), x in self._rewritten(part).items():
                 pairs = (pair for cluster, local in zip(self.clusters, key) for pair in cluster.waves(local))
                 waves = tuple(sorted(pairs, key=wave_order))
                 found.setdefault((motion, waves), {})[m] = x
-        ordered = sorted(found, key=lambda key: (self._motion_order(key[0]), not key[1], [wave_order(x) for x in key[1]]))
+        ordered = sorted(found, key=lambda key: (self.motion_order(key[0]), not key[1], [wave_order(x) for x in key[1]]))
         return [(motion, waves, found[motion, waves]) for motion, waves in ordered]
 
-    def _split(self, p: Poly) -> dict[Monomial, dict[tuple, fmpq]]:
+    def split(self, p: Poly) -> dict[Monomial, dict[tuple, fmpq]]:
         """Rates -> {((exponents in each cluster), parameters): number}."""
         found: dict[Monomial, dict[tuple, fmpq]] = {}
         used = sorted(p.letters())
@@ -245,7 +221,7 @@ class Presentation:
     def _motion_rank(self, i: int) -> tuple[int, int]:
         return MOTION.index(self.ring.generators[i].kind), i
 
-    def _motion_order(self, m: Monomial) -> tuple:
+    def motion_order(self, m: Monomial) -> tuple:
         """Accelerations, then products of velocities, then single ones, then nothing."""
         ranks = sorted((self._motion_rank(i), -e) for i, e in m)
         return not any(rank[0] == 0 for rank, _ in ranks), -sum(e for _, e in m), ranks
@@ -314,8 +290,3 @@ class Presentation:
             for _ in range(abs(times)):
                 cos, sin = (cos * c - sin * s, sin * c + cos * s) if times > 0 else (cos * c + sin * s, sin * c - cos * s)
         return self.ring.constant(cos if wave.function == "cos" else sin)
-
-
-def wave_order(pair: tuple[Wave, int]) -> tuple:
-    wave, exponent = pair
-    return wave.of, wave.function, -exponent

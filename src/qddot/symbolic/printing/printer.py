@@ -125,7 +125,8 @@ class Printer:
     def product(self, number: Fraction, factors: Sequence[Node]) -> str:
         """A positive number times some factors, reciprocals under a line: `1/2 a/b`."""
         top = [x for x in factors if not is_inverse(x)]
-        bottom = [inverted(x) for x in factors if is_inverse(x)]
+        below = [inverted(x) for x in factors if is_inverse(x)]
+        bottom = [x for node in below for x in (node.factors if isinstance(node, Product) else [node])]
         written = self.shown(number)
         first = [self.number(written._replace(bottom=""))]
         last = [self.number(Shown(written.bottom))] if written.bottom else []

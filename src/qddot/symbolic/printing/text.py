@@ -96,7 +96,8 @@ def plain(p: Poly) -> str:
     parts = []
     for powers, coefficient in p.terms():
         factors = [names[i] if e == 1 else f"{names[i]}**{e}" for i, e in powers.items()]
-        if coefficient != 1 or not factors:
-            factors.insert(0, str(coefficient))
-        parts.append("*".join(factors))
-    return " + ".join(parts) or "0"
+        if abs(coefficient) != 1 or not factors:
+            factors.insert(0, str(abs(coefficient)))
+        parts.append((" - " if coefficient < 0 else " + ") + "*".join(factors))
+    text = "".join(parts)
+    return text.removeprefix(" + ").replace(" - ", "-", 1 if text.startswith(" - ") else 0) or "0"
