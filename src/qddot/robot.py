@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from qddot.identify.regression.record import Recorded
     from qddot.inverse_kinematics.search import Reached
     from qddot.inverse_kinematics.solutions import Solutions
+    from qddot.linear.equilibrium import Equilibrium
+    from qddot.linear.linearization import Linearization
     from qddot.model.details import Details
     from qddot.model.diagram import Diagram
     from qddot.pictures.film import Film
@@ -1380,6 +1382,49 @@ class Robot:
         robot = self.subs(named) if named else self
         html = page(robot, letters=self.model if named else None, values=named, q=q)
         return shown(Page(html, self.name), path)
+
+    # small deviations -------------------------------------------------------------------------------------------------
+
+    def linearize(
+        self, q: ArrayLike, qd: ArrayLike | None = None, tau: ArrayLike | None = None, *, actuated: Sequence[str] | None = None
+    ) -> Linearization:
+        """`x' = A x + B u` for small deviations from a state, exact: A (..., 2 nv, 2 nv), B (..., 2 nv, m) (see `Linearization`).
+
+            robot.linearize(q).lqr(Q=1.0, R=0.1)      # a controller that holds q
+            robot.linearize(q).discrete(1e-3)         # A_d, B_d
+
+        The state is `x = (difference(q0, q), qd - qd0)`, the input `u = tau - tau0`. In closed form: `equations().linearize`.
+
+        Args:
+            q, qd: the state; at rest if `qd` is None.
+            tau: joint forces; those that hold this velocity if None.
+            actuated: names of the joints whose forces are inputs, the columns of B; all of them if None.
+
+        Raises:
+            SingularityError: the mass matrix is not positive definite, or a joint with dry friction rests.
+            InputError: a robot with constraints.
+        """
+        from qddot.linear.linearization import linearize
+
+        return linearize(self, q, qd, tau, actuated)
+
+    def equilibrium(self, q: ArrayLike, *, actuated: Sequence[str] = (), hold: Sequence[str] = ()) -> Equilibrium:
+        """A configuration near q where the robot stays at rest, the joint forces that hold it, and whether it is stable.
+
+            robot.equilibrium(q)                            # q (..., nq), no joint forces: hanging, or upright
+            robot.equilibrium(q, actuated=["elbow"])        # what the elbow alone can hold
+
+        Args:
+            q: start (..., nq) of the search.
+            actuated: names of joints with a force; the others have none.
+            hold: names of joints that stay where they are.
+
+        Raises:
+            ConvergenceError: none was found.
+        """
+        from qddot.linear.equilibrium import equilibrium
+
+        return equilibrium(self, q, actuated, hold)
 
     # motion -----------------------------------------------------------------------------------------------------------
 

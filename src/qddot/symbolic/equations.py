@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from qddot.symbolic.analysis.base_parameters import BaseParameters
     from qddot.symbolic.analysis.linearity import Regressor
     from qddot.symbolic.constrained import Constrained
+    from qddot.symbolic.forward import Forward, LinearForms
     from qddot.symbolic.hamilton import Hamilton
     from qddot.symbolic.stacked import StackedForms
     from qddot.symbolic.task_space import TaskSpace
@@ -331,6 +332,30 @@ class Equations:
 
         further = {"momentum": self.nv, "force": self.nv}
         return Hamilton(Equations(self.model, self.exact_model.parameters, further=further))
+
+    def forward(self) -> Forward:
+        """Forward dynamics: `qdd = M^-1 (tau - h)` in the letters `tau1, tau2, ...` of the joint forces, for up to three joints;
+        for more, the steps of a solution with M factored (see `Forward`).""" from qddot.symbolic.forward import Forward
+
+        return Forward(Equations(self.model, self.exact_model.parameters, further={"force": self.nv}))
+
+    def linearize(self, q: Any = None, qd: Any = None, qdd: Any = None) -> LinearForms:
+        """A and B of `x' = A x + B u` for small deviations x = (q - q0, qd - qd0) and u = tau - tau0, in closed form.
+
+            equations.linearize(q=["pi", 0], qd=0, qdd=0).A     # about an equilibrium
+            equations.linearize().A                             # about any motion, in its letters q, qd, qdd
+
+        Args:
+            q, qd, qdd: the motion: numbers, SymPy expressions or texts, one for each joint or one for all; letters if None. Joint
+                forces are those that cause it.
+
+        Raises:
+            InputError: more than three joints whose q is left open; joints with quaternions; dry friction with qd given.
+            SingularityError: the mass matrix is singular there.
+        """
+        from qddot.symbolic.forward import linearized
+
+        return linearized(self, q, qd, qdd)
 
     # parameters -----------------------------------------------------------------------------------------------------------
 

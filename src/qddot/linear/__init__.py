@@ -1,0 +1,1 @@
+"""Small deviations from a motion: A and B, exactly; sampled systems, optimal feedback, equilibria."""

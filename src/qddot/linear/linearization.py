@@ -1,0 +1,227 @@
+"""A robot's dynamics to first order: `x' = A x + B u` for the deviations x of its state and u of its joint forces.
+
+    x = (difference(q0, q), qd - qd0)        A = [E, 1; dqdd/dq, dqdd/dqd]        B = [0; dqdd/dtau = M^-1]
+
+The lower blocks are the closed-form derivatives of forward dynamics. E is zero, but for joints with quaternions in motion: a
+deviation is counted in axes that move along, so `d' = (qd - qd0) - ad(qd0) d`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qddot.errors import ConvergenceError, InputError, SingularityError, unknown_name
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from qddot.robot import Robot
+
+
+class Discrete(NamedTuple):
+    """`x[k+1] = A x[k] + B u[k]` with u held over each period: A (..., 2 nv, 2 nv), B (..., 2 nv, m); `period` in s."""
+
+    A: np.ndarray
+    B: np.ndarray
+    period: float
+
+
+@dataclass(frozen=True, eq=False)
+class Linearization:
+    """`x' = A x + B u` about a state.
+
+    Attributes:
+        A: (..., 2 nv, 2 nv).
+        B: (..., 2 nv, m), one column a joint that is driven.
+        q, qd, tau: the state and its joint forces, (..., nq), (..., nv), (..., nv).
+        qdd: the accelerations there (..., nv); zero in an equilibrium.
+        actuated: names of the joints that are driven.
+    """
+
+    robot: Robot
+    A: np.ndarray
+    B: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    tau: np.ndarray
+    qdd: np.ndarray
+    actuated: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"Linearization of {self.robot.name!r}: {self.A.shape[-1]} states, {self.B.shape[-1]} inputs"
+
+    @property
+    def poles(self) -> np.ndarray:
+        """Eigenvalues (..., 2 nv) of A, 1/s."""
+        return np.linalg.eigvals(self.A)
+
+    def discrete(self, period: float) -> Discrete:
+        """Sampled every `period` s with u held in between, exactly: `exp([A B; 0 0] period) = [A_d B_d; 0 1]`."""
+        from scipy.linalg import expm
+
+        if not 0 < period < np.inf:
+            raise InputError(f"period={period!r} is not a positive time")
+        n, m = self.B.shape[-2:]
+        both = np.zeros((*self.A.shape[:-2], n + m, n + m))
+        both[..., :n, :n], both[..., :n, n:] = self.A, self.B
+        step = expm(both * period)
+        return Discrete(step[..., :n, :n], step[..., :n, n:], period)
+
+    def controllability(self) -> np.ndarray:
+        """Rank (...) of `[B, A B, A^2 B, ...]`: 2 nv where feedback can place every pole."""
+        A = self.A / np.maximum(np.abs(self.A).max((-1, -2), keepdims=True), 1e-300)  # the rank does not depend on the unit of time
+        blocks = [self.B]
+        for _ in range(self.A.shape[-1] - 1):
+            blocks.append(A @ blocks[-1])
+        return np.linalg.matrix_rank(np.concatenate(blocks, axis=-1), rtol=1e-10)
+
+    def lqr(self, Q: ArrayLike, R: ArrayLike, period: float | None = None) -> StateFeedback:
+        """The feedback `u = -K x` that makes the integral of `x^T Q x + u^T R u` least; its sum, if sampled every `period` s.
+
+        Args:
+            Q: (2 nv, 2 nv), or its diagonal (2 nv,), or one number.
+            R: (m, m), or its diagonal, or one number.
+
+        Raises:
+            InputError: a batch, weights of other shapes, Q not positive semidefinite or R not positive definite.
+            ConvergenceError: no feedback makes the integral finite: a pole that is not stable cannot be reached.
+        """
+        from scipy.linalg import solve_continuous_are, solve_discrete_are
+
+        if self.A.ndim != 2:
+            raise InputError(f"lqr is for one state, this is a batch {self.A.shape[:-2]}")
+        n, m = self.B.shape
+        if not m:
+            raise InputError("no joint is actuated: there is nothing to feed back to")
+        Q, R = weight("Q", Q, n, least=-1e-12), weight("R", R, m, least=1e-300)
+        A, B = (self.A, self.B) if period is None else self.discrete(period)[:2]
+        try:
+            S = (solve_continuous_are if period is None else solve_discrete_are)(A, B, Q, R)
+        except (np.linalg.LinAlgError, ValueError) as error:
+            raise ConvergenceError(
+                f"no feedback of {', '.join(self.actuated)} makes the cost finite ({error}): {self.controllability()} of {n} "
+                "directions of the state can be driven"
+            ) from None
+        K = np.linalg.solve(R, B.T @ S) if period is None else np.linalg.solve(R + B.T @ S @ B, B.T @ S @ A)
+        return StateFeedback(self, K, S, np.linalg.eigvals(A - B @ K), period)
+
+
+@dataclass(frozen=True, eq=False)
+class StateFeedback:
+    """The controller `tau = tau0 - K x`, a `torque` for `Robot.simulate`.
+
+    Attributes:
+        K: (m, 2 nv).
+        S: (2 nv, 2 nv): `x^T S x` is what the motion from x costs, and falls along it: a Lyapunov function.
+        poles: of the closed loop (2 nv,), 1/s, or, sampled, those of a step.
+        period: s, or None.
+    """
+
+    linearization: Linearization
+    K: np.ndarray
+    S: np.ndarray
+    poles: np.ndarray
+    period: float | None = None
+
+    def deviation(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
+        """x (..., 2 nv) of states."""
+        lin = self.linearization
+        return np.concatenate([lin.robot.difference(lin.q, q), np.asarray(qd, float) - lin.qd], axis=-1)
+
+    def cost(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
+        """`x^T S x` (...) of states."""
+        x = self.deviation(q, qd)
+        return np.einsum("...i,ij,...j->...", x, self.S, x)
+
+    def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        lin = self.linearization
+        u = -self.deviation(q, qd) @ self.K.T
+        tau = np.zeros((*u.shape[:-1], lin.robot.nv)) + lin.tau
+        tau[..., driven_columns(lin.robot, lin.actuated)] += u
+        return tau
+
+
+def linearize(robot: Robot, q: Any, qd: Any, tau: Any, actuated: Sequence[str] | None) -> Linearization:
+    """See `Robot.linearize`."""
+    nv = robot.nv
+    if robot.model.constraints:
+        raise InputError(f"{robot.name} has constraints: the linearisation is that of an open tree")
+    q, qd = robot._evaluate.prepared("q", q, (robot.nq,)), robot._evaluate.prepared("qd", np.zeros(nv) if qd is None else qd, (nv,))
+    tau = robot.inverse_dynamics(q, qd, np.zeros(nv)) if tau is None else robot._evaluate.prepared("tau", tau, (nv,))
+    batch = np.broadcast_shapes(q.shape[:-1], qd.shape[:-1], tau.shape[:-1])
+    q, qd, tau = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, qd, tau))
+    refuse_dry_rest(robot, qd)
+    slopes = robot.forward_dynamics_derivatives(q, qd, tau)
+    A = np.zeros((*batch, 2 * nv, 2 * nv))
+    A[..., :nv, :nv] = carried(robot, qd)
+    A[..., :nv, nv:] = np.eye(nv)
+    A[..., nv:, :nv], A[..., nv:, nv:] = slopes.dqdd_dq, slopes.dqdd_dqd
+    names = robot.joint_names if actuated is None else (actuated,) if isinstance(actuated, str) else tuple(actuated)
+    B = np.zeros((*batch, 2 * nv, nv))
+    B[..., nv:, :] = slopes.dqdd_dtau
+    B = B[..., driven_columns(robot, names)]
+    return Linearization(robot, A, B, q, qd, tau, robot.forward_dynamics(q, qd, tau), names)
+
+
+def driven_columns(robot: Robot, names: Sequence[str]) -> list[int]:
+    """Columns of qd that belong to joints, in the order given."""
+    coordinates = {c.name: c for c in robot.model.mechanism.coordinates}
+    for name in names:
+        if name not in coordinates:
+            raise unknown_name("joint", name, coordinates)
+    return [k for name in names for k in coordinates[name].v]
+
+
+def carried(robot: Robot, qd: np.ndarray) -> np.ndarray:
+    """E (..., nv, nv): -ad(qd) in the columns of joints with quaternions."""
+    E = np.zeros((*qd.shape[:-1], robot.nv, robot.nv))
+    for c in robot.model.mechanism.coordinates:
+        if c.parts[0].quaternion:
+            i = c.v.start
+            turn = bracket(qd[..., i : i + 3])
+            E[..., i : i + 3, i : i + 3] = -turn
+            if len(c.v) == 6:
+                E[..., i + 3 : i + 6, i + 3 : i + 6] = -turn
+                E[..., i + 3 : i + 6, i : i + 3] = -bracket(qd[..., i + 3 : i + 6])
+    return E
+
+
+def bracket(w: np.ndarray) -> np.ndarray:
+    """[w] (..., 3, 3)."""
+    return np.cross(np.eye(3), w[..., None, :])
+
+
+def refuse_dry_rest(robot: Robot, qd: np.ndarray) -> None:
+    """Dry friction has a step at rest, and no slope there.
+
+    Raises:
+        SingularityError: a shaft with dry friction that is not smoothed stands still in some state.
+    """
+    for body in robot.model.bodies:
+        if body.drive.friction.sticks and not np.abs(qd[..., list(body.columns)]).min(initial=np.inf) > 0:
+            raise SingularityError(
+                f"joint {body.joint_name!r} has dry friction and rests: its force is any within bounds, and has no slope. Give its "
+                "drive a smoothing_velocity, or linearise about a motion"
+            )
+
+
+def weight(name: str, value: ArrayLike, n: int, least: float) -> np.ndarray:
+    """A symmetric matrix (n, n) with no eigenvalue below `least` of its largest."""
+    refusal = InputError(f"{name}={value!r:.80}: a number, {n} numbers, or a symmetric matrix ({n}, {n}) is needed")
+    try:
+        array = np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise refusal from None
+    if array.shape in ((), (n,)):
+        array = np.diag(np.broadcast_to(array, (n,)))
+    if array.shape != (n, n) or not np.isfinite(array).all() or not np.allclose(array, array.T, rtol=1e-12, atol=0):
+        raise refusal
+    eigenvalues = np.linalg.eigvalsh(array)
+    if eigenvalues[0] < least * max(abs(eigenvalues[-1]), 1e-300) or (least > 0 and eigenvalues[0] <= 0):
+        sort = "positive definite" if least > 0 else "positive semidefinite"
+        raise InputError(f"{name} is not {sort}: its least eigenvalue is {eigenvalues[0]:.3g}")
+    return array
