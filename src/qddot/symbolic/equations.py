@@ -335,7 +335,8 @@ class Equations:
 
     def forward(self) -> Forward:
         """Forward dynamics: `qdd = M^-1 (tau - h)` in the letters `tau1, tau2, ...` of the joint forces, for up to three joints;
-        for more, the steps of a solution with M factored (see `Forward`).""" from qddot.symbolic.forward import Forward
+        for more, the steps of a solution with M factored (see `Forward`)."""
+        from qddot.symbolic.forward import Forward
 
         return Forward(Equations(self.model, self.exact_model.parameters, further={"force": self.nv}))
 
