@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+import sympy
 from numpy.testing import assert_allclose
 
 import qddot
@@ -64,6 +65,30 @@ def test_a_payload_is_one_more_body():
         arm().with_payload(-9.0)
     with pytest.raises(UnknownNameError, match="no frame 'link33'"):
         arm().with_payload(1.0, frame="link33")
+
+
+def test_a_load_in_letters_is_lumped_exactly():
+    """As a fixed body is: M stays a polynomial, with no division by the sum of the masses."""
+    m1, m2, mp, l1, l2, lp, Ip = sympy.symbols("m1 m2 mp l1 l2 lp Ip", positive=True)
+    bare = Builder("letters", gravity=(0, -9.81, 0)).body("link1", mass=m1, com=(l1, 0, 0))
+    bare = bare.body("link2", "link1", xyz=(l1, 0, 0), mass=m2, com=(l2, 0, 0)).robot()
+    for loaded in (
+        bare.with_payload(mp, (lp, 0, 0), (0, 0, Ip)),
+        bare.with_tool(np.eye(4), Inertia(mp, (lp, 0, 0), (0, 0, Ip))),
+        bare.with_payload(mp / 2, (lp, 0, 0), (0, 0, Ip)).with_payload(mp / 2, (lp, 0, 0)),
+    ):
+        eq = loaded.equations()
+        assert eq.M[1, 1] == eq.read("m2*l2**2 + mp*lp**2 + Ip")
+        assert eq.M[0, 0] == eq.read("m1*l1**2 + m2*(l1**2 + 2*l1*l2*cos(q2) + l2**2) + mp*(l1**2 + 2*l1*lp*cos(q2) + lp**2) + Ip")
+
+
+def test_a_load_leaves_the_tip():
+    """Wherever it hangs; also of a robot with several ends."""
+    assert arm().with_payload(0.3, frame="link1").with_payload(0.2).tip == "link3"
+    assert [x.name for x in arm().with_payload(0.3).with_payload(0.2).model.links[-2:]] == ["payload", "payload_2"]
+    with pytest.raises(InputError, match="3 ends"):
+        two_arms().tip
+    assert two_arms().with_payload(0.5, frame=two_arms().body_names[-1]).nv == two_arms().nv
 
 
 def test_a_tool_is_the_tip():

@@ -311,7 +311,7 @@ class Robot:
     def with_payload(
         self, mass: Any, com: Sequence[Any] = (0.0, 0.0, 0.0), inertia: object = 0, *, frame: str | None = None
     ) -> Robot:
-        """The same robot with a load fixed to a frame.
+        """The same robot with a load fixed to a frame: one more link, `payload`, on a fixed joint.
 
         >>> import qddot
         >>> qddot.load("two_link").with_payload(0.5, com=(0, 0, 0.1)).nv
@@ -347,11 +347,12 @@ class Robot:
             UnknownNameError: no such frame.
         """
         from qddot.formats.subject import Subject
-        from qddot.model.parts import with_load, with_tool
+        from qddot.model.parts import with_tool
 
         subject = Subject("tool")
-        model = with_tool(self.model, subject.instance("name", name, str), subject.pose("pose", pose), frame or self.tip)
-        return Robot(model if inertia is None else with_load(model, subject.instance("inertia", inertia, Inertia), name))
+        subject.instance("name", name, str)
+        own = None if inertia is None else subject.instance("inertia", inertia, Inertia)
+        return Robot(with_tool(self.model, name, subject.pose("pose", pose), own, frame or self.tip))
 
     def subtree(self, link: str, gravity: Sequence[float] | None = None) -> Robot:
         """A part of this robot: a link, which stands still, and everything beyond it, such as one leg.

@@ -1,5 +1,6 @@
 """SymPy expressions and texts as polynomials; angles as sums."""
 
+import pickle
 from fractions import Fraction
 
 import pytest
@@ -10,6 +11,7 @@ from qddot.errors import InputError, UnknownNameError
 from qddot.formats.expression import Scope
 from qddot.symbolic.exact.reading import angle_parts, exactly, read, squared, with_surds
 from qddot.symbolic.exact.ring import NotPolynomialError
+from qddot.symbolic.form import Form
 
 a, b = sympy.symbols("a b", real=True)
 
@@ -116,6 +118,20 @@ def test_signs_and_magnitudes_are_read_from_texts():
     assert eq.friction_torque[0] == eq.read("Fv*qd1 + Fs*sign(qd1)")
     assert eq.read("abs(qd1)") == eq.read("sign(qd1)*qd1")
     assert eq.read("sign(-3) + abs(-2)*Fs") == eq.read("2*Fs - 1")
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_every_rate_has_a_sign(kept):
+    """With or without friction; what is equal is seen to be, whichever factor comes first."""
+    eq = qddot.load("two_link").equations()
+    eq = pickle.loads(pickle.dumps(eq)) if kept else eq
+    read, sign, v = eq.read, eq.read("sign(qd2)"), eq.read("qd2")
+    assert sign * v == v * sign == read("abs(qd2)")
+    assert read("sign(-3*qd2)") == -sign
+    assert sign * (sign * v) == (sign * sign) * v == v * (sign * sign) == read("sign(qd2)*abs(qd2)") == v
+    assert read("abs(qd2)**2") == v * v
+    assert sign * sign * read("qd1") != read("qd1")
+    assert (eq.tau + Form(eq, [sign, sign * v])).subs({"qd2": 0}) == eq.tau.subs({"qd2": 0})
 
 
 def test_sign_is_a_function_of_equations_and_not_of_descriptions():

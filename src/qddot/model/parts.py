@@ -3,36 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from qddot.errors import InputError, ModelValueError, unknown_name
 from qddot.model.check import check_physics, warn
 from qddot.model.constraints import Coupling
-from qddot.model.description import Frame, Joint
+from qddot.model.description import Frame, Joint, Link
 from qddot.model.inertia import Inertia
-from qddot.model.model import Model
+from qddot.model.model import Model, unused
 from qddot.model.pose import snapped
 from qddot.model.scalar import Scalar, is_zero
 from qddot.model.spatial import Transform, Vec
 
 
 def with_load(model: Model, load: Inertia, frame: str) -> Model:
-    """The model with a body welded to a frame, in whose axes its inertia is given."""
-    name, pose = carrier(model, frame)
-    added = load.moved(pose)
-    links = [replace(x, inertia=x.inertia + added if x.inertia else added) if x.name == name else x for x in model.links]
-    return model.copy(links=links, doubtful=check_physics(links, model.joints, strict=False))
+    """The model with a body welded to a frame, in whose axes its inertia is given; the tip stays where it is."""
+    try:
+        end = model.tip
+    except InputError:  # several ends before, several ends after
+        end = None
+    return welded(model, unused("payload", frame_names(model)), load, Transform(), frame).copy(end=end)
 
 
-def with_tool(model: Model, name: str, pose: Transform, frame: str) -> Model:
-    """The model with one more frame, at a pose in another one; it becomes the frame meant where none is named."""
-    taken = {x.name for x in (*model.links, *model.frames)}
-    if name in taken:
+def with_tool(model: Model, name: str, pose: Transform, inertia: Inertia | None, frame: str) -> Model:
+    """The model with one more frame, at a pose in another one, and what it weighs; it is the frame meant where none is named."""
+    if name in frame_names(model):
         raise ModelValueError(
             "there is a link or frame of that name", element="tool", attribute="name", text=name, fix="give another"
         )
+    if inertia is not None:
+        return welded(model, name, inertia, pose, frame).copy(end=name)
     link, at = carrier(model, frame)
     return model.copy(frames=(*model.frames, Frame(name, link, snapped(at @ pose))), end=name)
+
+
+def welded(model: Model, name: str, inertia: Inertia, pose: Transform, frame: str) -> Model:
+    """The model with one more link, fixed at a pose in a frame: lowering adds up moments of mass, where a sum of two inertias would
+    divide by their mass and so leave the polynomials."""
+    parent, at = carrier(model, frame)
+    link = Link(name, inertia)
+    joint = Joint(unused(f"{name}_joint", {x.name for x in model.joints}), "fixed", parent, name, snapped(at @ pose))
+    return model.copy(
+        links=(*model.links, link),
+        joints=(*model.joints, joint),
+        doubtful=(*model.doubtful, *check_physics([link], [], strict=False)),
+    )
+
+
+def frame_names(model: Model) -> set[str]:
+    """The names of links and frames, which must differ."""
+    return {x.name for x in (*model.links, *model.frames)}
 
 
 def carrier(model: Model, frame: str) -> tuple[str, Transform]:
@@ -40,7 +59,7 @@ def carrier(model: Model, frame: str) -> tuple[str, Transform]:
     for x in model.frames:
         if isinstance(frame, str) and x.name == frame:
             return x.link, x.pose
-    known("frame", frame, [x.name for x in (*model.links, *model.frames)])
+    known("frame", frame, frame_names(model))
     return frame, Transform()
 
 

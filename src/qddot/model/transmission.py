@@ -91,7 +91,9 @@ def electric_motors(model: Model) -> list[tuple[str, list[Scalar], Drive]]:
     """(name, what each column of qd turns it by, its constants) of each motor that can be put under voltage."""
     drives = {joint.name: joint.drive for joint in model.joints}
     drives |= {name: drive for x in model.transmissions for name, drive in zip(x.motors, x.drives)}
-    return [(name, row, drive) for name, row in transmission_rows(model) if (drive := drives[name]) and drive.is_electric]
+    electric = {name: drive for name, drive in drives.items() if drive and drive.is_electric}
+    rows = transmission_rows(model) if electric else []
+    return [(name, row, electric[name]) for name, row in rows if name in electric]
 
 
 def transmission_rows(model: Model) -> list[tuple[str, list[Scalar]]]:

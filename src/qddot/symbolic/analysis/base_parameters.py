@@ -30,7 +30,7 @@ from qddot.symbolic.analysis.linearity import (
 )
 from qddot.symbolic.analysis.reasons import Reasons
 from qddot.symbolic.exact.ratio import Ratio, quotient
-from qddot.symbolic.exact.ring import Generator, Poly, Ring
+from qddot.symbolic.exact.ring import Generator, Poly
 from qddot.symbolic.form import Form
 
 if TYPE_CHECKING:
@@ -192,10 +192,7 @@ def fill(row: list[Any], start: int, values: Sequence[Any]) -> None:
 def with_letters(equations: Equations, names: Sequence[str]) -> tuple[Equations, list[Poly]]:
     """The same equations with further letters, and these; their values are those of the standard parameters."""
     old = equations.alphabet.ring
-    ring = Ring([*old.generators, *(Generator(name, "parameter", name) for name in names)])
-    more = (0,) * len(names)
-    ring.relations = [ring.context.from_dict({(*e, *more): c for e, c in relation.terms()}) for relation in old.relations]
-    ring.letters = [Poly(ring, raw, old.letters[i].marks if i < len(old.letters) else 0) for i, raw in enumerate(ring.raw)]
+    ring = old.extended([Generator(name, "parameter", name) for name in names])
     written = copy.copy(equations)
     written.alphabet = copy.copy(equations.alphabet)
     written.alphabet.ring = ring

@@ -12,7 +12,7 @@ from qddot.model.spatial import Force, Motion, Vec, map_scalars
 from qddot.symbolic.derivation.steps import DerivationError
 from qddot.symbolic.equations import Equations
 from qddot.symbolic.exact.ratio import Ratio, quotient
-from qddot.symbolic.exact.ring import Generator, Poly, Ring
+from qddot.symbolic.exact.ring import Generator, Poly
 from qddot.symbolic.form import Form
 
 NAMED = "named"
@@ -35,9 +35,7 @@ class Named:
         ring = old.ring
         lifted = {name: ring.constant(x) for name, x in meanings.items()}
         opens = {name: x for name, x in lifted.items() if x.is_open}
-        self.ring = new = Ring([*ring.generators, *(Generator(name, NAMED, name) for name in opens)])
-        new.relations = [self._raw(relation) for relation in ring.relations]
-        new.letters[: len(ring.letters)] = [Poly(new, self._raw(x.p), x.marks) for x in ring.letters]
+        self.ring = new = ring.extended([Generator(name, NAMED, name) for name in opens])
         self.meanings = [*ring.letters, *opens.values()]
         extra = dict(zip(opens, new.letters[len(ring.letters) :]))
         self.letters: dict[str, Any] = {name: extra.get(name, x.value if not x.is_open else 0) for name, x in lifted.items()}

@@ -18,7 +18,7 @@ from qddot.model.drive import Drive, JointSide
 from qddot.model.friction import LAWS, Law, Pair, ShaftFriction, pair
 from qddot.model.inertia import Inertia, steiner
 from qddot.model.joints import Rotor, Z
-from qddot.model.lower import Body, Mechanism, is_elastic, lower
+from qddot.model.lower import Body, Mechanism, lower
 from qddot.model.model import Model
 from qddot.model.pose import rotation_z, z_onto
 from qddot.model.scalar import Scalar, is_symbolic, is_zero
@@ -109,7 +109,7 @@ class ExactModel:
         currents = [f"{letter}{k + 1}" for k in range(len(electric_motors(source))) for letter in CURRENT]
         names = dict.fromkeys([*symbol_names(source, parameters), *currents])
         numbers = [*numbers_of(source, {**sides, **motors}), *constants]
-        self.alphabet = Alphabet(skeleton, numbers, names, signed(source.bodies), further)
+        self.alphabet = Alphabet(skeleton, numbers, names, signed(skeleton), further)
         exact = self.alphabet.exact
         self.gravity: Vec = map_scalars(exact, source.gravity)
         self.links = [Link(x.name, x.inertia and self._mass(x.inertia)) for x in source.links]  # type: ignore[arg-type]
@@ -126,7 +126,7 @@ class ExactModel:
             )
             self.notes.append(self.open_tree)
         for column in self.alphabet.loads.values():
-            joint = next(x.name for x in source.mechanism.coordinates if column in x.v)
+            joint = next(x.name for x in skeleton.coordinates if column in x.v)
             self.notes.append(f"load{column + 1}: the force on {joint!r} without friction, load_torque[{column}]")
         if self.alphabet.opaque:
             letters = ", ".join(self.alphabet.opaque)
@@ -233,7 +233,7 @@ class ExactModel:
 
 
 class Skeleton(NamedTuple):
-    """A model without poses and inertias: what `lower` needs to hand out coordinates."""
+    """A model without poses and inertias: what `lower` needs to hand out coordinates and to place drives."""
 
     joints: Sequence[Joint]
     root: str
@@ -244,16 +244,15 @@ class Skeleton(NamedTuple):
 
     @staticmethod
     def of(model: Model) -> Skeleton:
-        bare = {"origin": Transform(), "tip": Transform(), "axis": Z, "mimic": None}
-        elastic = {joint.name: Side(series_stiffness=1) for joint in model.joints if is_elastic(joint)}
-        joints = [replace(joint, **bare, drive=elastic.get(joint.name)) for joint in model.joints]  # type: ignore[arg-type]
-        return Skeleton(joints, model.root, model.leaders)
+        bare = {"origin": Transform(), "tip": Transform(), "axis": Z}
+        joints = [replace(joint, **bare) for joint in model.joints]  # type: ignore[arg-type]
+        return Skeleton(joints, model.root, model.leaders, transmissions=model.transmissions)
 
 
-def signed(bodies: Sequence[Body]) -> list[Signed]:
-    """What friction has letters for."""
-    found: list[Signed] = []
-    for body in bodies:
+def signed(mechanism: Mechanism) -> list[Signed]:
+    """What has a letter for its sign: every rate, and what else friction needs."""
+    found: list[Signed] = list(range(mechanism.nv))
+    for body in mechanism.bodies:
         friction = body.drive.friction
         if not body.columns or not (friction.needs_sign or friction.is_smoothed):
             continue

@@ -49,17 +49,27 @@ class Ring:
         self.context = fmpq_mpoly_ctx.get([f"x{i}" for i in range(len(self.generators))], Ordering.lex)
         self.raw = self.context.gens()
         self.relations: list[fmpq_mpoly] = []
+        self.either = 0  # bits of the relations that rewrite a product of two letters: only one factor has their mark
         self.letters = [Poly(self, raw, 0) for raw in self.raw]
         self.index = {generator: i for i, generator in enumerate(self.generators)}
 
     def __reduce__(self) -> tuple:
         """For `pickle` and `copy`, which cannot look into FLINT's polynomials."""
-        return Ring, (self.generators,), ([r.to_dict() for r in self.relations], [letter.marks for letter in self.letters])
+        relations, marks = [r.to_dict() for r in self.relations], [letter.marks for letter in self.letters]
+        return Ring, (self.generators,), (relations, marks, self.either)
 
-    def __setstate__(self, state: tuple[list[dict], list[int]]) -> None:
-        relations, marks = state
+    def __setstate__(self, state: tuple[list[dict], list[int], int]) -> None:
+        relations, marks, self.either = state
         self.relations = [self.context.from_dict(terms) for terms in relations]
         self.letters = [Poly(self, raw, bits) for raw, bits in zip(self.raw, marks)]
+
+    def extended(self, generators: Sequence[Generator]) -> Ring:
+        """The ring with further generators behind its own, bound to nothing."""
+        new, more = Ring([*self.generators, *generators]), (0,) * len(generators)
+        new.relations = [new.context.from_dict({(*e, *more): c for e, c in relation.terms()}) for relation in self.relations]
+        new.letters[: len(self.letters)] = [Poly(new, new.raw[i], letter.marks) for i, letter in enumerate(self.letters)]
+        new.either = self.either
+        return new
 
     def bind(self, i: int, power: int, to: Poly | int, other: int | None = None) -> None:
         """Let `x_i^power` (times `x_other`) be the polynomial `to`, from now on.
@@ -67,15 +77,14 @@ class Ring:
         What `to` is made of stands behind `x_i` and was bound before: one pass through the relations reduces everything.
         """
         lead = self.raw[i] ** power
-        if other is not None:
-            lead = lead * self.raw[other]
         marks = 1 << len(self.relations)
+        if other is not None:  # it is not marked, or every product of it would be looked at
+            lead = lead * self.raw[other]
+            self.either |= marks
         if isinstance(to, Poly):
             marks |= to.marks
         self.relations.append(lead - (to.p if isinstance(to, Poly) else to))
-        for k in (i, other):
-            if k is not None:
-                self.letters[k] = Poly(self, self.raw[k], self.letters[k].marks | marks)
+        self.letters[i] = Poly(self, self.raw[i], self.letters[i].marks | marks)
 
     def reduced(self, p: fmpq_mpoly, marks: int) -> fmpq_mpoly:
         """By the relations whose bits are set, the last first."""
@@ -119,7 +128,7 @@ class Ring:
 
 
 class Poly:
-    """A reduced polynomial. `marks` has the bit of each relation whose generators may occur in it."""
+    """A reduced polynomial. `marks` has the bit of each relation whose (first) generator may occur in it."""
 
     __slots__ = ("marks", "p", "ring")
 
@@ -161,7 +170,7 @@ class Poly:
         if o.__class__ is Poly:
             if o.ring is not self.ring:
                 o = self.ring.adopted(o)
-            p, common = self.p * o.p, self.marks & o.marks
+            p, common = self.p * o.p, self.marks & o.marks | (self.marks | o.marks) & self.ring.either
             return Poly(self.ring, self.ring.reduced(p, common) if common else p, self.marks | o.marks)
         if o.__class__ not in NUMBERS:
             return NotImplemented
