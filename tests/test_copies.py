@@ -107,7 +107,10 @@ COPIES = {  # what makes a copy, and what it may change
         ("/transmissions/1",),
     ),
     "with_constraints": (lambda r: r.model.with_constraints(()), ("/constraints",)),
-    "with_payload": (lambda r: r.with_payload(0.5, (0, 0, 0.1), frame="link6"), ("/links/payload", "/joints/payload_joint", "/end")),
+    "with_payload": (
+        lambda r: r.with_payload(0.5, (0, 0, 0.1), frame="link6"),
+        ("/links/payload", "/joints/payload_joint", "/end"),
+    ),
     "with_tool": (lambda r: r.with_tool(np.eye(4), name="gripper"), ("/frames/gripper", "/end")),
     "subtree": (lambda r: r.subtree("link0"), ()),
     "chain": (lambda r: r.chain("link0", "tool"), ()),

@@ -676,7 +676,8 @@ class Robot:
         """Everything in inverse dynamics but `M qdd` (..., nv).
 
         Args:
-            drives: `"with"` friction and springs, or `"without"`: `C qd + g - J^T f_ext` alone.
+            drives: `"with"` friction and springs, or `"without"`: `C qd + g - J^T f_ext` alone. A rotor that is a gyroscope on its
+                link (`rotor_axis`) is a body like others: what its spin does is part of C, and stays.
         """
         return self._forced("bias_torque", {"q": q, "qd": qd}, f_ext, f_tip, options, drives=drives)
 
@@ -696,11 +697,13 @@ class Robot:
         return self._evaluate("coriolis_products_matrix", {"q": q}, options)
 
     def newton_euler_matrices(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> NewtonEuler:
-        """M, c, g and Mdot from the stacked closed form `M = A^T L^T G L A` of Newton-Euler; links only, without drives."""
+        """M, c, g and Mdot from the stacked closed form `M = A^T L^T G L A` of Newton-Euler: of links, and of rotors that are bodies
+        of their own (`rotor_axis`); without other rotors, friction and springs."""
         return NewtonEuler(*self._evaluate("newton_euler_matrices", {"q": q, "qd": qd}, options))
 
     def newton_euler_blocks(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> NewtonEulerBlocks:
-        """The blocks of `M = A^T L^T G L A`, and those of c and g in the same form (see `NewtonEulerBlocks`); without drives."""
+        """The blocks of `M = A^T L^T G L A`, and those of c and g in the same form (see `NewtonEulerBlocks`); bodies as
+        in `newton_euler_matrices`."""
         return NewtonEulerBlocks(*self._evaluate("newton_euler_blocks", {"q": q, "qd": qd}, options))
 
     def inverse_dynamics_derivatives(

@@ -73,3 +73,16 @@ def test_bias_without_drives():
     links = robot.coriolis_torque(q, qd) + robot.gravity_torque(q)
     np.testing.assert_allclose(robot.bias_torque(q, qd, drives="without"), links, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(robot.bias_torque(q, qd) - links, robot.friction_torque(qd), rtol=1e-9, atol=1e-12)
+
+
+def test_the_bias_has_the_gyroscopes():
+    """Without drives, too: a rotor on a moving link is a body, and its spin is part of C."""
+    rows, links = [(0.3, 1.0, 0, 0), (0.2, -0.5, 0, 0), (0.2, 0, 0, 0)], [qddot.Inertia.sphere(1, 0.1)] * 3
+    rotor = qddot.Drive(rotor_inertia=1e-3, gear_ratio=50, rotor_axis=(1, 0, 0), viscous=0.1)
+    bare, spinning = (qddot.from_dh(rows, convention="standard", inertias=links, drives=[None, None, x]) for x in (None, rotor))
+    q, qd = np.random.default_rng(1).normal(size=(2, 5, 3))
+    bias = spinning.bias_torque(q, qd, drives="without")
+    np.testing.assert_allclose(bias, spinning.coriolis_torque(q, qd) + spinning.gravity_torque(q), rtol=1e-12, atol=1e-12)
+    stacked = spinning.newton_euler_matrices(q, qd)
+    np.testing.assert_allclose(bias, stacked.c + stacked.g, rtol=1e-12, atol=1e-12)
+    assert abs(bias - bare.bias_torque(q, qd)).max() > 1e-2

@@ -71,6 +71,37 @@ def test_energy_of_an_arm_under_voltage(method):
         assert errors[1] < errors[0] / 8
 
 
+@pytest.mark.parametrize("method", ["DOP853", "Radau"])
+def test_the_balance_is_that_of_the_motion_and_not_of_its_samples(method):
+    """Samples ten time constants of the circuits apart; voltages and other joint forces that are held, too."""
+    from dataclasses import replace
+
+    robot = wheel(replace(MOTOR, viscous=0.0))
+    table = 5 * np.sin(np.arange(11))[:, None]
+    for voltage, torque in (([12.0], None), (lambda t, q, qd: [9 * np.cos(80 * t)], None), (table, -0.1 * table)):
+        motion = robot.simulate(
+            [0.0], None, np.linspace(0, 0.2, 11), voltage=voltage, torque=torque, method=method, rtol=1e-10, atol=1e-10
+        )
+        assert abs(motion.energy_residual).max() < 1e-7 * abs(motion.electrical_power).max()
+        assert abs(motion[3:].energy_residual).max() < 1e-7 * abs(motion.electrical_power).max()
+
+
+def test_currents_of_a_batch_of_robots():
+    """Inertial parameters that differ, with currents as states and without."""
+    masses = [1.0, 2.0]
+    built = [
+        qddot.Builder(gravity=(0, -9.81, 0)).body("bar", mass=m, com=(0.2, 0, 0), tensor=(0, 0.1, 0.1), drive=MOTOR).robot()
+        for m in masses
+    ]
+    inertial = np.array([robot.parameters()[:10] for robot in built])
+    for electric in ("full", "reduced"):
+        both = built[0].simulate([0.3], None, 0.05, voltage=[6.0], parameters=inertial, electric=electric, step=1e-3)
+        for k, robot in enumerate(built):
+            alone = robot.simulate([0.3], None, 0.05, voltage=[6.0], electric=electric, step=1e-3)
+            assert_allclose(both.current[:, k], alone.current, rtol=1e-9)
+            assert_allclose(both.energy[:, k], alone.energy, rtol=1e-9)
+
+
 def test_a_motor_with_dry_friction_sticks_until_its_current_is_enough():
     drive = Drive(gear_ratio=N, rotor_inertia=JM, resistance=R, inductance=L, torque_constant=K, coulomb=5.0)
     motion = wheel(drive).simulate([0.0], None, 0.1, voltage=[12.0], method="DOP853", step=1e-3)

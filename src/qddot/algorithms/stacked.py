@@ -44,7 +44,7 @@ class Blocks(NamedTuple):
 
 
 class Stacked(NamedTuple):
-    """Object arrays of scalars: links only, without drives."""
+    """Object arrays of scalars: of bodies, without reflected inertia, friction and springs."""
 
     M: np.ndarray
     c: np.ndarray

@@ -6,6 +6,8 @@ is taken, where "smallest" means something. Forces alone can be compared; moment
 
 from __future__ import annotations
 
+import numbers
+
 import numpy as np
 
 from qddot.constraints.factored import T, first, named, times
@@ -29,7 +31,7 @@ def tip_wrench(J: np.ndarray, wanted: np.ndarray, frame: str, moment: bool, scal
     Raises:
         InputError: there is no such wrench, or none that is the smallest whatever the length.
     """
-    if scale is not None and not 0 < scale < np.inf:
+    if scale is not None and not (isinstance(scale, numbers.Real) and 0 < scale < np.inf):
         raise InputError(f"scale={scale!r} is a positive length, m: moments are divided by it to be compared with forces")
     if not moment:
         J = np.concatenate([np.zeros_like(J[..., :3, :]), J[..., 3:, :]], axis=-2)

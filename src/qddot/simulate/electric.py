@@ -4,7 +4,10 @@ In SI units the constant of the back-EMF is k too, since what a motor takes from
 
 A current is the speed of a charge: `L` is its inertia, `R` its viscous friction, and `k` couples it to the shaft without loss. So
 the full motion is that of the robot with one more coordinate a motor, the charge, and every method keeps its order, also through
-stick and slip. Where L is neglected, `i = (u - k w) / R`, and nothing is added.
+stick and slip. Where L is neglected, `i = (u - k w) / R`, and no charge is added.
+
+An energy meter is the speed of a body too: one of unit inertia, on which the power acts as its force. So the balance of energy is
+as exact as the motion, however far apart its samples are.
 """
 
 from __future__ import annotations
@@ -100,6 +103,7 @@ class Driven:
         force[..., c.v] = tau + (m.k * i) @ m.turns
         back = m.k * (qd[..., c.v] @ m.turns.T)
         force[..., c.currents] = (u - back)[..., c.full]
+        force[..., c.meter] = (u * i - m.R * i**2).sum(-1) + (tau * qd[..., c.v]).sum(-1)
         return force
 
 
@@ -116,12 +120,13 @@ def checked(name: str, x: Any, size: int) -> np.ndarray:
 
 
 class Circuit(NamedTuple):
-    """Where the robot's own coordinates are among those of the robot with charges.
+    """Where the robot's own coordinates are among those of the robot with charges and an energy meter.
 
     Attributes:
         robot: that robot.
         q, v: places of the own coordinates (nq,) and rates (nv,).
         full: which motors have a charge; currents: places of their rates.
+        meter: place of the energy that voltages and other joint forces have brought, heat of the windings apart, J.
         batch: leading dimensions of the states.
     """
 
@@ -130,20 +135,31 @@ class Circuit(NamedTuple):
     v: np.ndarray
     full: np.ndarray
     currents: np.ndarray
+    meter: int
     batch: tuple[int, ...]
 
     @staticmethod
     def of(robot: Robot, motors: Motors, full: np.ndarray, batch: tuple[int, ...]) -> Circuit:
         model = robot.model
-        names = [f"{motors.names[k]}.current" for k in full]
+        names = [*(f"{motors.names[k]}.current" for k in full), "energy.meter"]
         links = [*model.links, *(Link(f"{name}.charge") for name in names)]
-        circuits = [Drive(rotor_inertia=motors.L[k], viscous=motors.R[k]) for k in full]
+        circuits = [*(Drive(rotor_inertia=motors.L[k], viscous=motors.R[k]) for k in full), Drive(rotor_inertia=1.0)]
         joints = [Joint(name, "continuous", model.root, f"{name}.charge", drive=drive) for name, drive in zip(names, circuits)]
         whole = type(robot)(model.copy(links=links, joints=[*model.joints, *joints], doubtful=model.doubtful))
         own = {c.name: c for c in whole.model.mechanism.coordinates}
         q = np.array([i for c in model.mechanism.coordinates for i in own[c.name].q], int)
         v = np.array([i for c in model.mechanism.coordinates for i in own[c.name].v], int)
-        return Circuit(whole, q, v, full, np.array([own[name].v.start for name in names], int), batch)
+        *currents, meter = (own[name].v.start for name in names)
+        return Circuit(whole, q, v, full, np.array(currents, int), meter, batch)
+
+    def with_own(self, parameters: np.ndarray | None, robot: Robot) -> np.ndarray | None:
+        """Inertial parameters (..., 10 bodies) of the robot among those of the robot with charges, which have no mass."""
+        if parameters is None:
+            return None
+        place = [self.robot.body_names.index(name) for name in robot.body_names]
+        whole = np.zeros((*parameters.shape[:-1], len(self.robot.body_names), 10))
+        whole[..., place, :] = parameters.reshape(*parameters.shape[:-1], -1, 10)
+        return whole.reshape(*parameters.shape[:-1], -1)
 
     def seen(self, f: Any) -> Any:
         """A caller's function of (t, q, qd), which knows nothing of charges."""
@@ -175,7 +191,7 @@ def simulate_electric(
     Raises:
         InputError: no motor, an unknown model, a step too long for a circuit.
     """
-    from qddot.simulate.simulate import ADAPTIVE, sample_times, start
+    from qddot.simulate.simulate import ADAPTIVE, inertial_parameters, sample_times, start
 
     motors = Motors.of(robot)
     if not motors.names:
@@ -183,8 +199,7 @@ def simulate_electric(
     if electric not in ELECTRIC:
         raise InputError(f"electric={electric!r} is not one of {', '.join(map(repr, ELECTRIC))}")
     full = np.flatnonzero(motors.L > 0) if electric == "full" else np.zeros(0, int)
-    if len(full) and options["parameters"] is not None:
-        raise InputError('parameters= with currents as states is not possible: use electric="reduced"')
+    numbers = inertial_parameters(robot, options.pop("parameters"))
     constants = motors.L[full] / motors.R[full]
     if len(full) and options["method"] not in ADAPTIVE and constants.min() * STABLE < options["step"]:
         name = motors.names[full[constants.argmin()]]
@@ -192,7 +207,7 @@ def simulate_electric(
             f"the current of {name!r} settles in {constants.min():.2g} s, too fast for steps of {options['step']:g} s: "
             f'take steps below {STABLE * constants.min():.2g} s, method="Radau", or electric="reduced"'
         )
-    q, qd = start(robot, q0, qd0, ())
+    q, qd = start(robot, q0, qd0, () if numbers is None else numbers.shape[:-1])
     circuit = Circuit.of(robot, motors, full, q.shape[:-1])
     whole = circuit.robot
     first_q, first_v = np.zeros((*q.shape[:-1], whole.nq)), np.zeros((*q.shape[:-1], whole.nv))
@@ -201,7 +216,8 @@ def simulate_electric(
     events = options.pop("events")
     watched = circuit.seen(events) if callable(events) else [circuit.seen(f) for f in events or ()]
     forces = {name: circuit.seen(options.pop(name)) for name in ("f_ext", "f_tip")}
-    motion = run(whole, first_q, first_v, t, torque=law, saturate=False, events=watched, **forces, **options)
+    options |= {"parameters": circuit.with_own(numbers, robot), **forces}
+    motion = run(whole, first_q, first_v, t, torque=law, saturate=False, events=watched, **options)
     u, i, others = [], [], []
     for k, when in enumerate(motion.t):
         law.begin(float(when), motion.q[k], motion.qd[k])
@@ -243,7 +259,7 @@ class ElectricTrajectory(_Electric, Trajectory):
         motors: names and constants of the motors.
         voltage, current: (samples, ..., m), V and A.
         given: (samples, ..., nv) joint forces that no motor made.
-        whole: the motion with charges as coordinates; circuit: which these are.
+        whole: the motion with charges and the energy meter as coordinates; circuit: which these are.
     """
 
     @cached_property
@@ -254,7 +270,9 @@ class ElectricTrajectory(_Electric, Trajectory):
     @cached_property
     def kinetic_energy(self) -> np.ndarray:
         """(samples, ...) J, of links and rotors."""
-        return self.whole.kinetic_energy - self.magnetic_energy
+        own = np.zeros(self.whole.qd.shape)
+        own[..., self.circuit.v] = self.qd
+        return self._switching.dynamics.evaluate("kinetic_energy", q=self.whole.q, qd=own)
 
     @cached_property
     def potential_energy(self) -> np.ndarray:
@@ -279,18 +297,14 @@ class ElectricTrajectory(_Electric, Trajectory):
     @cached_property
     def friction_loss(self) -> np.ndarray:
         """(samples, ...) W: what friction takes out; heat of the windings is not in it."""
-        return self.whole.friction_loss - (self.motors.R * self.current**2)[..., self.circuit.full].sum(-1)
+        return self.whole._friction_losses[..., self.circuit.v].sum(-1)
 
     @cached_property
     def energy_residual(self) -> np.ndarray:
         """(samples, ...) J: mechanical and magnetic energy less what it was at first and what all powers brought since: electrical
-        power and that of other joint forces, less friction and heat; by Simpson's rule."""
-        from scipy.integrate import cumulative_simpson
-
-        others = (self.given * self.qd).sum(-1) + self.external_power
-        net = self.electrical_power + others - self.friction_loss - self.heat
-        energy = self.energy + self.magnetic_energy
-        return energy - energy[0] - cumulative_simpson(net, x=self.t, axis=0, initial=0)
+        power less heat and that of other joint forces, as metered on the way; external power less friction, by Simpson's rule."""
+        energy = self.energy + self.magnetic_energy - self.whole.qd[..., self.circuit.meter]
+        return energy - energy[0] - self._integral(self.external_power - self.friction_loss)
 
     def __getitem__(self, index: Any) -> ElectricTrajectory:
         first, *rest = index if isinstance(index, tuple) else (index,)

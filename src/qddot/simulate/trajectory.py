@@ -109,9 +109,14 @@ class Trajectory:
     @cached_property
     def friction_loss(self) -> np.ndarray:
         """(samples, ...) W: what friction takes out."""
+        return self._friction_losses.sum(-1)
+
+    @cached_property
+    def _friction_losses(self) -> np.ndarray:
+        """(samples, ..., nv) W, of each column."""
         passive = self._resolved[1]
         left = self._switching.dynamics.evaluate("delivered_torque", qd=self.qd, tau=self.tau + passive)  # by what does not stick
-        return ((self.tau - left) * self.qd).sum(-1)
+        return (self.tau - left) * self.qd
 
     @cached_property
     def work(self) -> np.ndarray:
