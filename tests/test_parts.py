@@ -87,7 +87,7 @@ def test_a_load_leaves_the_tip():
     assert arm().with_payload(0.3, frame="link1").with_payload(0.2).tip == "link3"
     assert [x.name for x in arm().with_payload(0.3).with_payload(0.2).model.links[-2:]] == ["payload", "payload_2"]
     with pytest.raises(InputError, match="3 ends"):
-        two_arms().tip
+        _ = two_arms().tip
     assert two_arms().with_payload(0.5, frame=two_arms().body_names[-1]).nv == two_arms().nv
 
 

@@ -697,8 +697,8 @@ class Robot:
         return self._evaluate("coriolis_products_matrix", {"q": q}, options)
 
     def newton_euler_matrices(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> NewtonEuler:
-        """M, c, g and Mdot from the stacked closed form `M = A^T L^T G L A` of Newton-Euler: of links, and of rotors that are bodies
-        of their own (`rotor_axis`); without other rotors, friction and springs."""
+        """M, c, g and Mdot from the stacked closed form `M = A^T L^T G L A` of Newton-Euler: of links, and of rotors that are
+        bodies of their own (`rotor_axis`); without other rotors, friction and springs."""
         return NewtonEuler(*self._evaluate("newton_euler_matrices", {"q": q, "qd": qd}, options))
 
     def newton_euler_blocks(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> NewtonEulerBlocks:

@@ -110,3 +110,32 @@ def test_rolling_is_refused():
     edge = qddot.pfaffian(lambda state: state.qd[0] - state.qd[1] * state.q[0])
     with pytest.raises(InputError, match="does not know constraints of velocities"):
         disk.simulate([0, 0], None, 1.0, constraints=edge, method="variational")
+
+
+def test_stiff_friction_slows_down():
+    """A light wrist in thick oil: friction is taken in the middle of a step, so that long steps are stable."""
+    arm = qddot.load("arm7")
+    motion = arm.simulate(np.full(7, 0.3), None, 1.0, method="variational", step=0.03, stops=False)
+    fine = arm.simulate(np.full(7, 0.3), None, [0, 1.0], method="Radau", stops=False)
+    assert_allclose(motion.q[-1], fine.q[-1], atol=0.1)
+
+
+def test_friction_keeps_the_order():
+    """Friction of both directions, quadratic and smoothed: half the step, a quarter of the error."""
+    from qddot import Drive, Inertia
+
+    thick = Drive(viscous=(0.3, 0.2), viscous_quadratic=0.1, coulomb=0.3, static=0.5, stribeck_velocity=1.0, smoothing_velocity=0.5)
+    link = Inertia(1.0, (-0.1, 0, 0.02), np.diag([0.01, 0.02, 0.03]))
+    rows = [(0.3, np.pi / 2, 0, 0), (0.2, 0, 0, 0)]
+    robot = qddot.from_dh(rows, convention="standard", inertias=[link] * 2, drives=[thick, thick])
+    exact = robot.simulate([0.3, 0.2], [3.0, 1.0], [0, 0.5], method="DOP853", rtol=1e-11, atol=1e-11).q[-1]
+    errors = [
+        abs(robot.simulate([0.3, 0.2], [3.0, 1.0], 0.5, method="variational", step=h).q[-1] - exact).max() for h in (1e-2, 5e-3)
+    ]
+    assert errors[0] < 1e-3
+    assert 3.3 < errors[0] / errors[1] < 5
+    loaded = qddot.from_dh(
+        rows, convention="standard", inertias=[link] * 2, drives=[Drive(load_friction=0.1, smoothing_velocity=0.2)] * 2
+    )
+    with pytest.raises(InputError, match="does not know friction that grows with the load"):
+        loaded.simulate([0.3, 0.2], None, 0.5, method="variational")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from qddot.algorithms.coriolis import coriolis_matrix
-from qddot.algorithms.drives import spring_torque
+from qddot.algorithms.drives import friction_slope, friction_torque, spring_torque
 from qddot.algorithms.factor import Matrix, factor
 from qddot.algorithms.forward_dynamics import METHODS, Accelerations, held_bodies
 from qddot.algorithms.inverse_dynamics import Wrenches, gravity_torque
@@ -76,9 +76,9 @@ def variational_step(
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar], list[Scalar]]:
     """q and the momenta p = M qd after `dt` by the discrete Lagrangian `h L((q0 + q1)/2, (q1 - q0)/h)`, joint forces held.
 
-    With the mean velocity v and the midpoint m, `M(m) v = p0 + h/2 (dL/dq(m, v) + tau)` fixes v, and
-    `p1 = M(m) v + h/2 (dL/dq(m, v) + tau)`. The map is symplectic: without forces the energy stays near its value for good
-    (Marsden and West 2001, section 2.3). Friction is not part of the Lagrangian: it belongs into tau.
+    With the mean velocity v, the midpoint m and the force `f = dL/dq(m, v) - friction(v) + tau`, `M(m) v = p0 + h/2 f` fixes v, and
+    `p1 = M(m) v + h/2 f`. The map is symplectic: without friction and tau the energy stays near its value for good (Marsden and
+    West 2001, section 2.3; friction is taken at the midpoint as in their section 3.2, so that however stiff, it slows down).
 
     Returns:
         q1, p1, the velocities qd1 that belong to p1, and margins that are positive where the iteration for v has converged.
@@ -90,11 +90,11 @@ def variational_step(
     for k in range(ITERATIONS):
         middle = along(q, v, h / 2)
         M, C = mass_matrix(model, middle), coriolis_matrix(model, middle, v)
-        momentum, force = times(M, v), lagrangian_gradient(model, middle, v, C)
+        momentum, force = times(M, v), force_at(model, middle, v, C)
         rest = [a + (f + t) * (h / 2) - b for a, f, t, b in zip(p, force, tau, momentum)]
         if k == 0:
-            solved = factor(M)
-        first = solved.solve(rest)  # of (M + h/2 (C - C^T))^-1 rest, to which the slope is equal up to h^2
+            solved = factor([[a + b * (h / 2) for a, b in zip(*rows)] for rows in zip(M, friction_slope(model, v))])
+        first = solved.solve(rest)  # of (M + h/2 (C - C^T + friction'))^-1 rest, to which the slope is equal up to h^2
         turning = [(a - b) * (h / 2) for a, b in zip(times(C, first), times(transposed(C), first))]
         corrections.append([a - b for a, b in zip(first, solved.solve(turning))])
         v = along(v, corrections[k], 1)
@@ -110,21 +110,22 @@ def variational_step(
 def variational_terms(
     model: LiftedModel, q: Scalars, v: Scalars, direction: Scalars, dt: Scalars
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar], list[Scalar]]:
-    """`M(m) v` and `dL/dq(m, v)` of the implicit step at the midpoint `m = q + h/2 v`, and their slopes where v moves along
-    `direction`: exact, by the same text over scalars that move."""
+    """`M(m) v` and `dL/dq(m, v) - friction(v)` of the implicit step at the midpoint `m = q + h/2 v`, and their slopes where v moves
+    along `direction`: exact, by the same text over scalars that move."""
     h, still = dt[0], lambda x: x if isinstance(x, (int, float)) else time_jet(x)
     inertias = [map_scalars(still, body.inertia) for body in model.bodies]  # numbers, or an input
     lifted = LiftedModel(model.source, TimeJetField(model.field), inertias=inertias)
     speed = [TimeJet(a, b) for a, b in zip(v, direction)]
     middle = [TimeJet(a + b * (h / 2), c * (h / 2)) for a, b, c in zip(q, v, direction)]
     momentum = [time_jet(x) for x in times(mass_matrix(lifted, middle), speed)]
-    force = [time_jet(x) for x in lagrangian_gradient(lifted, middle, speed, coriolis_matrix(lifted, middle, speed))]
+    force = [time_jet(x) for x in force_at(lifted, middle, speed, coriolis_matrix(lifted, middle, speed))]
     return [x.x for x in momentum], [x.x for x in force], [x.dx for x in momentum], [x.dx for x in force]
 
 
-def lagrangian_gradient(model: LiftedModel, q: Scalars, qd: Scalars, C: Matrix) -> list[Scalar]:
-    """dL/dq = C^T qd - g - springs, since Mdot = C + C^T."""
-    return [t - g - s for t, g, s in zip(times(transposed(C), qd), gravity_torque(model, q), spring_torque(model, q))]
+def force_at(model: LiftedModel, q: Scalars, qd: Scalars, C: Matrix) -> list[Scalar]:
+    """dL/dq = C^T qd - g - springs, since Mdot = C + C^T; less friction."""
+    parts = times(transposed(C), qd), gravity_torque(model, q), spring_torque(model, q), friction_torque(model, qd)
+    return [t - g - s - f for t, g, s, f in zip(*parts)]
 
 
 def square(x: Scalars) -> Scalar:

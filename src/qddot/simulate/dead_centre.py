@@ -8,7 +8,8 @@ close to such a point
 - from `ZONE` on, the motion goes straight across by its own series in time, velocity, acceleration and jerk, to where sigma is as
   large again: its momentum decides the branch. It must land there on the constraints, with its velocity, else branches do not
   cross, and the motion goes on in short steps, as through a near miss;
-- where sigma vanishes and nothing leads across, as for a motion that comes to rest there, an error says where and why.
+- a motion that begins closer than `LOST` is taken from where its velocity leads, and back: it is the one that arrives there;
+- where sigma vanishes and nothing leads on, as for a motion that comes to rest there, an error says where and why.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ ENTER, LEAVE = 0.02, 0.03
 """sigma at which an adaptive method hands over, and is handed back to."""
 
 ZONE, LOST = 1e-3, 1e-6
-"""sigma from which a motion goes straight across, and below which it is lost."""
+"""sigma from which a motion goes straight across, and below which the constraints do not say any more where it goes."""
 
 PART, COARSE = 0.1, 0.5
 """Of the way to a dead centre: a step near one, and a fixed step that is left as it is."""
@@ -42,6 +43,12 @@ STRAIGHT = 1e-10
 
 SLOW = 0.2
 """Part of its speed that a motion may gain or lose on the way across: else it may as well come to rest, or turn back."""
+
+ASTRAY = 0.05
+"""Of its speed: what a first velocity may lack of the motion that it decides; rounding in positions turns it by eps / sigma^2."""
+
+ONWARDS = 4
+"""Corrections of a motion that begins next to a dead centre: each leaves a thousandth of what the last did."""
 
 ABOUT = 8
 """Configurations looked at before a motion begins."""
@@ -198,10 +205,13 @@ class Passage:
                 raise FloatingPointError("the motion has run away")
             longest = PART * sigma / turn if turn else np.inf
             if sigma < ZONE and rate < 0:
-                series = self.straight(t, q, qd, sigma, -rate, longest, accelerate, motion)
+                series = self.straight(t, q, qd, sigma, -rate, accelerate, motion)
                 if series is not None:
                     continue
             if sigma < LOST:
+                series = self.onwards(t, q, qd, turn, accelerate, motion)
+                if series is not None:
+                    continue
                 break
             h = left if left <= longest else longest
             q, qd = dynamics.settle(*self.step(t, q, qd, h, accelerate, dynamics))
@@ -212,18 +222,16 @@ class Passage:
         raise SingularityError(
             f"at t = {t:.6g} s the loop comes to a dead centre, q = {np.round(q, 6).tolist()}, where only {rank - 1} of {rank} "
             f"rows of the constraints are independent; the speed there, {np.abs(qd).max():.3g}, does not decide on which branch it "
-            "goes on. Give it more speed, or keep it off by stops"
+            "goes on. Give it more speed, along one of them, or keep it off by stops"
         )
 
     def straight(
-        self, t: float, q: np.ndarray, qd: np.ndarray, sigma: float, rate: float, back: float, accelerate: Accelerate, motion: tuple
+        self, t: float, q: np.ndarray, qd: np.ndarray, sigma: float, rate: float, accelerate: Accelerate, motion: tuple
     ) -> Series | None:
         """The motion across a dead centre, if its series leads to the constraints on the other side."""
         dynamics, regular = self.regularity.dynamics.at(motion), self.regularity
-        qdd = accelerate(t, q, qd)
-        before = dynamics.settle(*self.step(t, q, qd, -back, accelerate, dynamics))
-        series = Series(t, q, qd, qdd, (qdd - accelerate(t - back, *before)) / back, t + 2 * sigma / rate)
-        if np.abs(qdd).max() * (series.until - t) > SLOW * np.abs(qd).max():
+        series = self.series(t, q, qd, accelerate, motion, t + 2 * sigma / rate)
+        if np.abs(series.qdd).max() * (series.until - t) > SLOW * np.abs(qd).max():
             return None
         there, speed = series.at(self.robot, series.until)
         gap = self.regularity.constraints.holonomic().values(("h",), there)[0]
@@ -235,6 +243,38 @@ class Passage:
             return None
         is_smooth = np.abs(kept - speed).max() <= 1e-5 * np.abs(speed).max()
         return series if is_smooth and 0.3 * sigma < regular.at(landed, motion) < 3 * sigma else None
+
+    def onwards(self, t: float, q: np.ndarray, qd: np.ndarray, turn: float, accelerate: Accelerate, motion: tuple) -> Series | None:
+        """The motion from next to a dead centre to where sigma is about `ZONE`, if there is one that begins so: its series from
+        there, whose position and speed are corrected by what they are wrong at its beginning."""
+        dynamics, regular = self.regularity.dynamics.at(motion), self.regularity
+        if not turn:
+            return None
+        ahead, momentum = ZONE / turn, dynamics.evaluate("mass_matrix", q=q) @ qd
+        try:
+            sigma = regular.at(dynamics.settle(self.robot.integrate(q, ahead * qd), qd)[0], motion)
+            ahead *= min(max(ZONE / sigma, 1.0), 30.0)
+            far, speed = dynamics.settle(self.robot.integrate(q, ahead * qd), qd)
+            for _ in range(ONWARDS):
+                series = self.series(t + ahead, far, speed, accelerate, motion, t + ahead)
+                if np.abs(series.qdd).max() * ahead > SLOW * np.abs(qd).max():
+                    return None
+                begin, along = series.at(self.robot, t)
+                if np.abs(along - qd).max() > ASTRAY * np.abs(qd).max():
+                    return None
+                off = self.robot.difference(begin, q)
+                far, speed = dynamics.settle(self.robot.integrate(far, off), speed * (qd @ momentum) / (along @ momentum))
+        except (ConvergenceError, SingularityError, FloatingPointError):
+            return None
+        return series if np.abs(off).max() <= ZONE**2 else None
+
+    def series(self, t: float, q: np.ndarray, qd: np.ndarray, accelerate: Accelerate, motion: tuple, until: float) -> Series:
+        """The motion from a state on; its jerk is a difference of accelerations."""
+        regular = self.regularity
+        dynamics, back = regular.dynamics.at(motion), PART * regular.at(q, motion) / regular.rates(q, qd, motion)[1]
+        before = dynamics.settle(*self.step(t, q, qd, -back, accelerate, dynamics))
+        qdd = accelerate(t, q, qd)
+        return Series(t, q, qd, qdd, (qdd - accelerate(t - back, *before)) / back, until)
 
     def step(self, t: float, q: np.ndarray, qd: np.ndarray, h: float, accelerate: Accelerate, dynamics: Dynamics) -> State:
         """Four stages, each of them on the constraints: off them errors would count by 1 / sigma."""

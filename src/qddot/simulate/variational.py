@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Variational:
     """Carries the momenta p = M qd from step to step, and qd with them.
 
-    Friction is not part of a Lagrangian: viscous friction at the beginning of each step is added to the joint forces, dry friction
-    is refused. So are stops, once a joint gets there.
+    Friction that changes smoothly is taken in the middle of each step; dry friction, and what grows with the load, is refused. So
+    are stops, once a joint gets there.
     """
 
     def __init__(self, robot: Robot, switching: Switching, torque: Torque) -> None:
@@ -32,12 +32,16 @@ class Variational:
             )
         constraints = dynamics.constraints
         rolling = constraints is not None and not all(c.holonomic for c in constraints.constraints)
-        unknown = {"dry friction": DryFriction(robot), "external forces": dynamics.forces, "constraints of velocities": rolling}
+        unknown = {
+            "dry friction": DryFriction(robot),
+            "friction that grows with the load": any(body.drive.friction.load for body in robot.model.bodies),
+            "external forces": dynamics.forces,
+            "constraints of velocities": rolling,
+        }
         for what, given in unknown.items():
             if given:
                 raise InputError(f'method="variational" does not know {what}: use "rk4" or an adaptive method')
         self.robot, self.switching, self.dynamics, self.torque = robot, switching, dynamics, torque
-        self.has_friction = any(body.drive.friction.laws for body in robot.model.bodies)
         self.careful = ImplicitStep(robot._evaluate, constraints)
         self.kernel = compiled_step(robot, dynamics, "variational_step", self.careful)
         self.q, self.p, self.steps = np.zeros(0), np.zeros(0), 0
@@ -48,8 +52,6 @@ class Variational:
         self.steps += 1
         self.torque.begin(t, q, qd)
         tau = self.torque(t, q, qd)
-        if self.has_friction:
-            tau = tau - self.robot.friction_torque(qd)
         inputs: dict[str, Any] = {"q": q, "p": self.p, "tau": tau, "dt": h}
         if self.dynamics.parameters is not None:
             inputs["parameters"] = self.dynamics.parameters
