@@ -23,12 +23,14 @@ from qddot.model.inertia import Inertia
 from qddot.model.model import Model
 from qddot.model.overflow import overflow
 from qddot.model.transmission import Transmission, transmission_rows
+from qddot.pictures import portrait
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     import casadi
     from numpy.typing import ArrayLike
+    from rich.console import Group
 
     from qddot.compile.kernel import Kernel
     from qddot.explore.show import Page
@@ -50,8 +52,6 @@ if TYPE_CHECKING:
     from qddot.symbolic.properties import Properties
     from qddot.task_space.dynamics import TaskSpace
     from qddot.task_space.ellipsoids import Ellipsoids
-
-SHOWN = 12
 
 Wrenches = Any  # {frame: wrench (..., 6)}, the stack (..., bodies, 6), or None
 
@@ -460,25 +460,13 @@ class Robot:
         return type(self), (self.model,)
 
     def __repr__(self) -> str:
-        head = f"Robot {self.name!r}: {self.nv} dof, {len(self.link_names)} links"
-        lines = [f"{head}, gravity ({', '.join(map(short, self.model.gravity))})"]
-        joints = {joint.name: joint for joint in self.model.joints}
-        for c in self.model.mechanism.coordinates[:SHOWN]:
-            low, high = c.limits.lower, c.limits.upper
-            bounded = c.single and (np.isfinite(low) or np.isfinite(high))
-            reach = f"  [{low:.4g}, {high:.4g}]" if bounded else ""
-            joint = joints.get(c.name)
-            where = f"{joint.parent} -> {joint.child}" if joint else "behind an elastic gear"
-            lines.append(f"  q{span(c.q)}  {c.name}  {c.kind}  {where}{reach}")
-        if len(self.joint_names) > SHOWN:
-            lines.append(f"  ... and {len(self.joint_names) - SHOWN} more joints")
-        for name, (leader, multiplier, offset) in list(self.mimics.items())[:SHOWN]:
-            lines.append(f"  {name} follows {leader}: {short(multiplier)} q + {short(offset)}")
-        if self.model.constraints:
-            lines.append(f"  constraints: {', '.join(c.name for c in self.model.constraints)}")
-        if self.symbols:
-            lines.append(f"  symbols: {', '.join(sorted(map(str, self.symbols)))}")
-        return "\n".join(lines)
+        return portrait.text(self.model)
+
+    def _repr_html_(self) -> str:
+        return portrait.card(self).html()
+
+    def __rich__(self) -> Group:
+        return portrait.card(self).rich()
 
     # configurations ---------------------------------------------------------------------------------------------------
 
@@ -1634,12 +1622,3 @@ def summary(method: Any) -> str:
     """What a method says of itself in one sentence, for one state: without leading dimensions."""
     text = " ".join((method.__doc__ or method.__name__).strip().split("\n\n")[0].split())
     return text.replace(" (...)", "").replace("(..., ", "(")
-
-
-def span(indices: range) -> str:
-    return f"[{indices.start}]" if len(indices) == 1 else f"[{indices.start}:{indices.stop}]"
-
-
-def short(x: Any) -> str:
-    """A number or an expression."""
-    return f"{x:g}" if isinstance(x, float) else str(x)

@@ -33,6 +33,8 @@ from qddot.logs.table import Finding
 from qddot.robot import Robot
 
 if TYPE_CHECKING:
+    from rich.console import Group
+
     from qddot.explore.show import Page
     from qddot.identify.physical.consistent import Consistent
 
@@ -137,9 +139,10 @@ class Fit:
 
     def table(self) -> Any:
         """The parameters as a `rich` table."""
-        from qddot.identify.report import table
+        from qddot.card import rich_table
+        from qddot.identify.report import parameter_table
 
-        return table(self)
+        return rich_table(parameter_table(self))
 
     def plot(self, what: str = "torques", *, ax: Any = None) -> Any:
         """Draw `"torques"`, measured beside predicted, or their `"residuals"`, a panel a joint, or the `"parameters"` with their
@@ -181,6 +184,16 @@ class Fit:
         predicted = self.predict(log.q, log.qd, log.qdd)
         recording = Recording(log.t, log.q, log.qd, log.qdd, predicted, measured=log.tau)
         return shown(Page(page(self.robot, q=log.q[0], recording=recording), self.robot.name), path)
+
+    def _repr_html_(self) -> str:
+        from qddot.identify.report import card
+
+        return card(self).html()
+
+    def __rich__(self) -> Group:
+        from qddot.identify.report import card
+
+        return card(self).rich()
 
     def __repr__(self) -> str:
         errors = self.validation or self.training

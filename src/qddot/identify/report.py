@@ -8,18 +8,18 @@ import io
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qddot.errors import InputError, MissingExtraError, missing_extra
+from qddot.assets import style_sheet
+from qddot.card import Card, Table
+from qddot.errors import InputError, MissingExtraError
 from qddot.identify.checks.positive import never_negative
 from qddot.pictures.look import pyplot
 
 if TYPE_CHECKING:
     from qddot.identify.fit import Fit
-
-STYLE = "body{font-family:sans-serif;max-width:70em;margin:2em auto}td{padding:2px 8px}img{max-width:100%}"
 
 
 def states(fit: Fit) -> list[str]:
@@ -53,16 +53,16 @@ HEAD = ("base parameter", "value", "std (blocks)", "std (classical)", "95 % inte
 STANDS_FOR = "stands for"  # since a base parameter is a sum of parameters, of which only the first names it
 
 
-def table(fit: Fit) -> Any:
-    """The parameters as a `rich` table."""
-    try:
-        from rich.table import Table
-    except ImportError:
-        raise missing_extra("rich", "id", "fit.table()") from None
-    found = Table(*HEAD, STANDS_FOR, title=repr(fit))
-    for row in rows(fit):
-        found.add_row(*row, fit.base.combination(row[0]), style=None if row[-1] == "identified" else "yellow")
-    return found
+def parameter_table(fit: Fit) -> Table:
+    found = list(rows(fit))
+    doubtful = frozenset(k for k, row in enumerate(found) if row[-1] != "identified")
+    return Table([*HEAD, STANDS_FOR], [[*row, fit.base.combination(row[0])] for row in found], doubtful=doubtful)
+
+
+def card(fit: Fit) -> Card:
+    """As the fit shows itself: the verdict, errors of the torques, the parameters."""
+    name, line = repr(fit).split(": ", 1)
+    return Card(name, [line, str(fit.verdict)], [parameter_table(fit)])
 
 
 def report(fit: Fit, path: Path | None) -> str:
@@ -179,7 +179,9 @@ def page(text: str, drawn: Sequence[tuple[str, bytes]], tree: str = "") -> str:
         body.append(f"<h2>{html.escape(title)}</h2><img alt='{html.escape(title)}' src='data:image/png;base64,{picture}'>")
     body += [f"<h2>The robot</h2><div style='overflow-x:auto'>{tree}</div>"] if tree else []
     title = html.escape(text.splitlines()[0].strip("# "))
-    return f"<!doctype html><meta charset='utf-8'><title>{title}</title><style>{STYLE}</style>\n" + "\n".join(body)
+    head = f"<meta charset='utf-8'><meta name='viewport' content='width=device-width'><title>{title}</title>"
+    style, inside = f"<style>{style_sheet()}</style>", "\n".join(body)
+    return f"<!doctype html><html lang='en'><head>{head}{style}</head><body class='qddot'>\n{inside}\n</body></html>\n"
 
 
 def kind_of(line: str) -> str:

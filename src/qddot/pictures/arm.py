@@ -5,6 +5,7 @@ An `Arm` is drawn once, in one configuration, and then moves in what it drew, wh
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,10 @@ from qddot.pictures.frames import XYZ, serial_frames, steps, table_kind
 from qddot.pictures.look import color, one
 from qddot.pictures.shapes import base_shapes, link_shapes, radius
 from qddot.pictures.solids import Solid, arrow, outline, solid
-from qddot.pictures.view import extent, gravity_of, matrix, own_view, unit, upward
+from qddot.pictures.view import AZIMUTH, ELEVATION, extent, gravity_of, matrix, own_view, unit, upward
 
 METAL = {"base": "#5b6470", "drum": "#3c4654", "rail": "#3c4654", "even": "#b9c2cf", "odd": "#d9dde3"}
 INK, FAINT, TIP = "#1b1b1b", "#5f6368", "#cc79a7"
-AZIMUTH, ELEVATION = -55.0, 22.0  # degrees: from where a robot in space is seen
 LIGHT = np.array([0.4, -0.7, 0.3])
 MARGIN = 1.1
 GRAVITY = 30.0  # points: length of its arrow
@@ -243,7 +243,7 @@ class Arm:
             ax.set_box_aspect(half, zoom=0.95)
             ax.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
             up = upward(gravity_of(self.model))
-            ax.view_init(elev=ELEVATION, azim=AZIMUTH, vertical_axis="xyz"[int(np.argmax(abs(up)))])
+            ax.view_init(elev=math.degrees(ELEVATION), azim=math.degrees(AZIMUTH), vertical_axis="xyz"[int(np.argmax(abs(up)))])
             for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
                 axis.set_pane_color((0.97, 0.975, 0.98))
                 axis.set_major_locator(MaxNLocator(5))

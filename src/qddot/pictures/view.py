@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,9 @@ FAR = 20.0
 
 BENT = 0.6
 """rad: where a hinge without limits is drawn, so that an arm is not stretched out."""
+
+AZIMUTH, ELEVATION = math.radians(-55), math.radians(25)
+"""Of the corner from which a robot in space is seen."""
 
 PARALLEL = 1e-6
 
@@ -79,6 +83,17 @@ def own_view(model: Model) -> np.ndarray | None:
     """The page (2, 3) on which a robot that moves in a plane is seen straight on; None for one in space."""
     normal = plane_normal(model)
     return None if normal is None else flat_view(normal, gravity_of(model))
+
+
+def from_a_corner(down: np.ndarray) -> np.ndarray:
+    """The page (2, 3), to the right and up, on which a robot in space is seen from a corner, with gravity down."""
+    up = upward(down)
+    right = np.eye(3)[0] if abs(up[0]) < 0.9 else np.eye(3)[1]
+    right = unit(right - (right @ up) * up)
+    away = np.cross(up, right)
+    across = math.cos(AZIMUTH) * right - math.sin(AZIMUTH) * away
+    depth = math.sin(AZIMUTH) * right + math.cos(AZIMUTH) * away
+    return np.array([across, math.cos(ELEVATION) * up + math.sin(ELEVATION) * depth])
 
 
 def upward(down: np.ndarray) -> np.ndarray:

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.card import Card, Table
 from qddot.errors import InputError, missing_extra
 from qddot.simulate.events import Event
 from qddot.simulate.modes import Switching
 
 if TYPE_CHECKING:
+    from rich.console import Group
+
     from qddot.explore.show import Page
     from qddot.pictures.film import Film
     from qddot.robot import Robot
@@ -50,6 +53,30 @@ class Trajectory:
         batch = f", batch {self.q.shape[1:-1]}" if self.q.ndim > 2 else ""
         happened = f", {len(self.events)} events" if self.events else ""
         return f"Trajectory of {self.robot.name!r}: {len(self)} samples, t = {self.t[0]:g} ... {self.t[-1]:g} s{batch}{happened}"
+
+    def _card(self) -> Card:
+        """Of one motion, how far each joint goes, how fast, and what drives it; of a batch, its size."""
+        title, mechanism = f"Motion of {self.robot.name}", self.robot.model.mechanism
+        notes = [repr(self).split(": ", 1)[1]]
+        if self.q.ndim != 2:
+            return Card(title, notes)
+        notes.append(f"energy {self.energy[0]:.4g} J at first, {self.energy[-1]:.4g} J at last")
+        rows = []
+        for c in mechanism.coordinates:
+            if c.single:
+                q, qd, tau = self.q[:, c.q.start], self.qd[:, c.v.start], self.tau[:, c.v.start]
+                angle, force = ("rad", "N m") if c.parts[0].angle else ("m", "N")
+                way = f"{q.min():.4g} to {q.max():.4g} {angle}"
+                rows.append((c.name, way, f"{abs(qd).max():.4g} {angle}/s", f"{abs(tau).max():.4g} {force}"))
+        happened = [(f"{event.time:.4g} s", f"{event.kind} {event.joint}".strip()) for event in self.events]
+        tables = [Table(("joint", "positions", "largest speed", "largest force"), rows)] if rows else []
+        return Card(title, notes, tables + ([Table(("time", "event"), happened)] if happened else []))
+
+    def _repr_html_(self) -> str:
+        return self._card().html()
+
+    def __rich__(self) -> Group:
+        return self._card().rich()
 
     # accelerations and forces ---------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from qddot.symbolic.exact.exact_model import ExactModel
 from qddot.symbolic.exact.ratio import Ratio
 from qddot.symbolic.exact.ring import Poly
 from qddot.symbolic.form import Form
+from qddot.symbolic.printing import shown
 
 if TYPE_CHECKING:
     from qddot.constraints.constraint import Constraint
@@ -64,8 +65,13 @@ class Equations:
         self.alphabet.know_softened(softened_rates(self.lifted))
 
     def __repr__(self) -> str:
-        letters = ", ".join(self.parameters)
-        return f"Equations of {self.model.name!r}: {self.nv} dof" + (f", parameters {letters}" if letters else "")
+        return shown.text(self)
+
+    def _repr_html_(self) -> str:
+        return shown.html(self)
+
+    def _repr_latex_(self) -> str | None:
+        return shown.latex(self)
 
     # letters --------------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from qddot.model.joints import Helical, Prismatic, Revolute, Rotor
 from qddot.model.lower import WORLD, LiftedBody
 from qddot.model.model import Model
 from qddot.model.spatial import Transform
-from qddot.pictures.view import common_normal, flat_view, unit, upward
+from qddot.pictures.view import common_normal, flat_view, from_a_corner, unit
 from qddot.symbolic.derivation.steps import Math
 from qddot.symbolic.derivation.subject import Subject, with_values
 from qddot.symbolic.exact.ring import Poly
@@ -31,7 +31,6 @@ WIDTH, HEIGHT, MARGIN = 460.0, 300.0, 46.0
 ANGLE = 0.6  # rad: of every hinge in the picture
 TRIAD, ARC, JOINT = 30.0, 26.0, 7.0  # lengths and radii on the page
 MANY = 8  # moving links: beyond, only frames are named
-AZIMUTH, ELEVATION = math.radians(-55), math.radians(25)
 
 ASIDE = (
     (0, 0),
@@ -305,13 +304,7 @@ def view_of(axes: list[np.ndarray], joints: list[object], down: np.ndarray) -> t
     normal = common_normal(turning, sliding) if len(turning) + len(sliding) == len(axes) else None
     if normal is not None:
         return flat_view(normal, down), True
-    up = upward(down)
-    right = np.eye(3)[0] if abs(up[0]) < 0.9 else np.eye(3)[1]
-    right = unit(right - (right @ up) * up)
-    away = np.cross(up, right)
-    across = math.cos(AZIMUTH) * right - math.sin(AZIMUTH) * away
-    depth = math.sin(AZIMUTH) * right + math.cos(AZIMUTH) * away
-    return np.array([across, math.cos(ELEVATION) * up + math.sin(ELEVATION) * depth]), False
+    return from_a_corner(down), False
 
 
 def apart(shapes: list[Path | Disc | Label], height: float) -> Iterator[Path | Disc | Label]:

@@ -26,7 +26,7 @@ def html_document(derivation: Derivation) -> str:
     style = f"<style>{math_font_css()}{style_sheet()}</style>"
     head = f'<meta charset="utf-8"/>{viewport}<title>{title}</title>{style}'
     body = "\n".join(part for part in parts if part)
-    return f'<!DOCTYPE html>\n<html xmlns="{XHTML}" lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'
+    return f'<!DOCTYPE html>\n<html xmlns="{XHTML}" lang="en"><head>{head}</head><body class="qddot">\n{body}\n</body></html>\n'
 
 
 def written(section: Section) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from qddot.symbolic.derivation.figure import Figure
     from qddot.symbolic.equations import Equations
     from qddot.symbolic.form import Form
+
+
+FRAME = 640
+"""px: height of the page inside a notebook."""
 
 
 class DerivationError(QddotError, ArithmeticError):
@@ -183,6 +188,10 @@ class Derivation:
         return html_document(self)
 
     _repr_markdown_ = markdown
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, with its table of contents and steps that fold."""
+        return f'<iframe sandbox="" width="100%" height="{FRAME}" style="border:0" srcdoc="{escape(self.html())}"></iframe>'
 
     def save(self, path: str | Path) -> Path:
         """Write a file: Markdown, LaTeX, HTML or PDF by its suffix (.md, .tex, .html, .pdf).

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy
 
+from qddot.card import Card, Table
 from qddot.errors import InputError, unknown_name
 from qddot.symbolic.equations import Equations
 from qddot.symbolic.exact.rounded_angles import rounded_angles
@@ -15,6 +16,8 @@ from qddot.symbolic.properties.domain import Domain
 from qddot.symbolic.properties.structure import Claim, definiteness, identities
 
 if TYPE_CHECKING:
+    from rich.console import Group
+
     from qddot.model.model import Model
 
 
@@ -75,6 +78,18 @@ class Properties:
             head, *body = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows]
             lines += [f"**{title}**", "", f"| {head} |", "|" + " --- |" * len(rows[0]), *(f"| {row} |" for row in body), ""]
         return "\n".join(lines).rstrip() + "\n"
+
+    def _card(self) -> Card:
+        (title, structure), *rest = self._tables()
+        fails = frozenset(k for k, claim in enumerate(self.claims.values()) if not claim.holds)
+        tables = [Table(structure[0], structure[1:], doubtful=fails)]
+        return Card(title, (), tables + [Table(rows[0], rows[1:], caption) for caption, rows in rest])
+
+    def _repr_html_(self) -> str:
+        return self._card().html()
+
+    def __rich__(self) -> Group:
+        return self._card().rich()
 
     def _tables(self) -> list[tuple[str, list[list[str]]]]:
         """Title and rows, the heading first."""

@@ -1,0 +1,80 @@
+"""How an object shows itself: one description, set as a card in a notebook and by `rich` in a terminal.
+
+Names are text and never markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from qddot.assets import math_font_css, style_sheet
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+ROWS = 60
+"""Of a table in a notebook; what is beyond is counted."""
+
+
+class Table(NamedTuple):
+    """Cells of text. `doubtful` rows are marked."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    caption: str = ""
+    doubtful: frozenset[int] = frozenset()
+
+
+class Card(NamedTuple):
+    """`side` is a drawing (an `<svg>` element) that only a notebook shows."""
+
+    title: str
+    notes: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+    side: str = ""
+
+    def html(self) -> str:
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        inside = f"<h3>{escape(self.title)}</h3>{notes}{''.join(map(html_table, self.tables))}"
+        return fragment(f'<div class="side">{self.side}<div>{inside}</div></div>' if self.side else inside)
+
+    def rich(self) -> Group:
+        from rich.console import Group
+        from rich.text import Text
+
+        parts: list[Any] = [Text(self.title, style="bold"), *(Text(note) for note in self.notes)]
+        return Group(*parts, *map(rich_table, self.tables))
+
+
+def fragment(inside: str, *, has_math: bool = False) -> str:
+    """A part of somebody else's page, with the look of ours."""
+    font = math_font_css() if has_math else ""
+    return f'<div class="qddot card"><style>{font}{style_sheet()}</style>{inside}</div>'
+
+
+def html_table(table: Table) -> str:
+    caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in table.head)
+    body = ""
+    for k, row in enumerate(table.rows[:ROWS]):
+        doubt = ' class="doubtful"' if k in table.doubtful else ""
+        body += f"<tr{doubt}>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+    if len(table.rows) > ROWS:
+        body += f'<tr><td colspan="{len(table.head)}">... and {len(table.rows) - ROWS} more</td></tr>'
+    return f'<div class="wide"><table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def rich_table(table: Table) -> Any:
+    from rich import box
+    from rich import table as rich
+    from rich.text import Text
+
+    found = rich.Table(title=Text(table.caption) if table.caption else None, box=box.SIMPLE_HEAD)
+    for name in table.head:
+        found.add_column(Text(name))
+    found.title_justify, found.title_style = "left", "bold"
+    for k, row in enumerate(table.rows):
+        found.add_row(*(Text(cell) for cell in row), style="yellow" if k in table.doubtful else None)
+    return found

@@ -1,0 +1,90 @@
+"""A robot as it shows itself: lines in a terminal, a card with a drawing in a notebook."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qddot.card import Card, Table
+from qddot.errors import QddotError
+from qddot.model.lower import Coordinates
+from qddot.model.model import Model
+from qddot.pictures.sketch import sketch
+from qddot.pictures.view import bent
+
+SHOWN = 12
+"""Joints that lines show."""
+
+
+def text(model: Model) -> str:
+    """What it is and a line for each joint."""
+    joints = model.mechanism.coordinates
+    lines = [f"Robot {model.name!r}: {size(model)}"]
+    for c in joints[:SHOWN]:
+        reach = f"  {limits(c)}" if limits(c) else ""
+        lines.append(f"  q{span(c.q)}  {c.name}  {c.kind}  {between(model, c)}{reach}")
+    if len(joints) > SHOWN:
+        lines.append(f"  ... and {len(joints) - SHOWN} more joints")
+    return "\n".join(lines + [f"  {line}" for line in others(model)])
+
+
+def card(robot: Any) -> Card:
+    """The joints as a table, beside a drawing where the robot can be drawn."""
+    model = robot.model
+    rows = []
+    for c in model.mechanism.coordinates:
+        unit, force = ("rad", "N m") if c.parts[0].angle else ("m", "N")
+        speed = f"{c.limits.velocity:.4g} {unit}/s" if np.isfinite(c.limits.velocity) else ""
+        effort = f"{c.limits.effort:.4g} {force}" if np.isfinite(c.limits.effort) else ""
+        reach = f"{limits(c)} {unit}" if limits(c) else ""
+        rows.append((f"q{span(c.q)}", c.name, c.kind, between(model, c), reach, speed, effort))
+    head = ("", "joint", "type", "from -> to", "positions", "speed", "force")
+    kept = [k for k in range(len(head)) if k < 4 or any(row[k] for row in rows)]  # no column of limits where there are none
+    table = Table([head[k] for k in kept], [[row[k] for k in kept] for row in rows])
+    return Card(model.name, [size(model), *others(model)], [table] if rows else [], drawing(robot))
+
+
+def drawing(robot: Any) -> str:
+    """Empty for a robot that is still open in its symbols, or that cannot be assembled."""
+    if robot.symbols:
+        return ""
+    try:
+        return sketch(robot.model, bent(robot))
+    except QddotError:
+        return ""
+
+
+def size(model: Model) -> str:
+    gravity = ", ".join(map(short, model.gravity))
+    return f"{model.mechanism.nv} dof, {len(model.links)} links, gravity ({gravity})"
+
+
+def others(model: Model) -> list[str]:
+    """Joints that follow, loops, symbols."""
+    found = [f"{name} follows {leader}: {short(k)} q + {short(offset)}" for name, (leader, k, offset) in model.leaders.items()]
+    found = found[:SHOWN]
+    if model.constraints:
+        found.append(f"constraints: {', '.join(c.name for c in model.constraints)}")
+    if model.symbols:
+        found.append(f"symbols: {', '.join(sorted(map(str, model.symbols)))}")
+    return found
+
+
+def between(model: Model, c: Coordinates) -> str:
+    joint = next((joint for joint in model.joints if joint.name == c.name), None)
+    return f"{joint.parent} -> {joint.child}" if joint else "behind an elastic gear"
+
+
+def limits(c: Coordinates) -> str:
+    low, high = c.limits.lower, c.limits.upper
+    return f"[{low:.4g}, {high:.4g}]" if c.single and (np.isfinite(low) or np.isfinite(high)) else ""
+
+
+def span(indices: range) -> str:
+    return f"[{indices.start}]" if len(indices) == 1 else f"[{indices.start}:{indices.stop}]"
+
+
+def short(x: Any) -> str:
+    """A number or an expression."""
+    return f"{x:g}" if isinstance(x, float) else str(x)

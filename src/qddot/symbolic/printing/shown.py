@@ -1,0 +1,90 @@
+"""Equations as an object shows itself: M, c, g and what else acts, in a terminal and in a notebook."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+from qddot.card import fragment
+from qddot.symbolic.printing.text import brief
+
+if TYPE_CHECKING:
+    from qddot.symbolic.equations import Equations
+    from qddot.symbolic.form import Form
+
+JOINTS = 3
+"""Beyond this many, what there is to ask for is said instead: the forms would fill pages, and take time."""
+
+TERMS = 60
+"""Of a form in a notebook; longer ones are shown as their entries' sizes."""
+
+
+class Part(NamedTuple):
+    """A summand of the equations: its letter, of what it depends, its role, its form."""
+
+    letter: str
+    of: str
+    role: str
+    form: Form
+
+
+def head(equations: Equations) -> str:
+    letters = ", ".join(equations.parameters)
+    return f"Equations of {equations.model.name!r}: {equations.nv} dof" + (f", parameters {letters}" if letters else "")
+
+
+def parts(equations: Equations) -> list[Part]:
+    """M, c, g, and friction and springs where there are any; none of a robot with many joints."""
+    if not 0 < equations.nv <= JOINTS:
+        return []
+    found = [
+        Part("M", "q", "inertial", equations.M),
+        Part("c", "q, qd", "coriolis", equations.c),
+        Part("g", "q", "gravity", equations.g),
+    ]
+    more = (Part("f", "qd", "friction", equations.friction_torque), Part("s", "q", "friction", equations.spring_torque))
+    return found + [part for part in more if any(x != 0 for x in part.form.entries.flat)]
+
+
+def law(found: list[Part]) -> str:
+    """`tau = M(q) qdd + c(q, qd) + g(q)`."""
+    first, *rest = found
+    return " + ".join([f"tau = {first.letter}({first.of}) qdd", *(f"{x.letter}({x.of})" for x in rest)])
+
+
+def text(equations: Equations) -> str:
+    """The head and the forms; long entries are counted."""
+    found = parts(equations)
+    if not found:
+        return head(equations)
+    lines = [head(equations), f"  {law(found)}"]
+    for part in found:
+        rows = brief(part.form).split("\n")
+        lines += [f"  {part.letter} = {rows[0]}", *(f"      {row}" for row in rows[1:])]
+    return "\n".join(lines)
+
+
+def html(equations: Equations) -> str:
+    """A card with the forms as MathML."""
+    found = parts(equations)
+    title = f"<h3>{escape(head(equations))}</h3>"
+    if not found:
+        ask = ", ".join(f"<code>{x}</code>" for x in (".M", ".C", ".c", ".g", ".tau", ".M[0, 0]"))
+        return fragment(f"{title}<p>Ask for a part: {ask}</p>")
+    body = ""
+    for part in found:
+        size = sum(len(x) for x in part.form.entries.flat)
+        form = part.form.mathml() if size <= TERMS else f"<code>{escape(brief(part.form))}</code>"
+        body += (
+            f'<div class="equation {part.role}"><math><mi>{part.letter}</mi><mo>=</mo></math><div class="math">{form}</div></div>'
+        )
+    return fragment(f"{title}<p>{escape(law(found))}</p>{body}", has_math=True)
+
+
+def latex(equations: Equations) -> str | None:
+    """M, c and g below each other; None where they are long, so that a notebook shows something else."""
+    found = parts(equations)
+    if not found or sum(len(x) for part in found for x in part.form.entries.flat) > 2 * TERMS:
+        return None
+    rows = r" \\ ".join(rf"{part.letter} &= {part.form.latex()}" for part in found)
+    return rf"$\displaystyle \begin{{aligned}} {rows} \end{{aligned}}$"
