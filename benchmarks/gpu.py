@@ -18,7 +18,7 @@ import torch
 import qddot
 from qddot.compile.gpu.device_kernel import DeviceKernel, Rows
 from qddot.compile.gpu.driver import LOCAL_BYTES, REGISTERS, device
-from qddot.compile.gpu.thread_ir import Shape
+from qddot.compile.gpu.thread import Shape
 from qddot.compile.trace import complete, trace
 
 STATES = 1 << 20

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from qddot.model.details import Details
     from qddot.model.diagram import Diagram
     from qddot.pictures.film import Film
+    from qddot.rollout.rollout import Rollout
     from qddot.simulate.trajectory import Trajectory
     from qddot.symbolic.derivation.steps import Derivation
     from qddot.symbolic.equations import Equations
@@ -1493,6 +1494,35 @@ class Robot:
         from qddot.simulate.electric import simulate_electric
 
         return simulate_electric(self, q0, qd0, t, voltage=voltage, electric=electric, run=simulate, **options)
+
+    def rollout(
+        self,
+        law: Callable[[Any], Any] | None = None,
+        *,
+        step: float = 1e-3,
+        method: str = "semi_implicit",
+        saturate: bool = True,
+        stops: bool = True,
+        threads: int | None = None,
+    ) -> Rollout:
+        """A compiled motion of this robot under a law, for many states at once: on the CPU, or in one kernel on a GPU.
+
+            run = robot.rollout(qddot.rollout.PD(kp=100, kd=20), step=1e-3)
+            q, qd = run(q0, None, target, steps=1000, every=100)
+
+        Args:
+            law: a function of a `qddot.rollout.Moment` that gives the joint forces (nv), such as `qddot.rollout.PD` or
+                `ComputedTorque`; it is traced once and compiled with the step. Of order four it is asked in every stage. None: the
+                control is the joint forces.
+            step: s.
+            method: `"semi_implicit"` (order one), `"rk4"` (order four) or `"variational"` (order two, no drift of energy; no dry
+                friction and no stops).
+            saturate, stops: as in `simulate`. Dry friction sticks and slips as it does there.
+            threads: how many share a large batch on the CPU.
+        """
+        from qddot.rollout.rollout import Rollout
+
+        return Rollout(self, law, step=step, method=method, saturate=saturate, stops=stops, threads=threads)
 
     # identification ---------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,8 @@ from qddot.algorithms.quantities import QUANTITIES
 from qddot.compile.gpu import driver
 from qddot.compile.gpu.device_kernel import DeviceKernel, Rows
 from qddot.compile.gpu.ptx import ptx
-from qddot.compile.gpu.thread_ir import Shape, source
+from qddot.compile.gpu.thread import Shape
+from qddot.compile.gpu.thread_ir import source
 from qddot.compile.gpu.windows import room_of, windows
 from qddot.compile.trace import complete, trace
 from qddot.errors import DeviceError

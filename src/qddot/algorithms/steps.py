@@ -31,7 +31,7 @@ def rk4_step(
     model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars, dt: Scalars, method: str, f_ext: Wrenches | None = None
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
     """q and qd after `dt`, with joint forces held; and the margins of forward dynamics in the four stages."""
-    return kutta(model, q, qd, dt[0], lambda q, qd: METHODS[method](model, q, qd, tau, f_ext))
+    return kutta(model, q, qd, dt[0], lambda _, q, qd: METHODS[method](model, q, qd, tau, f_ext))
 
 
 def held_step(
@@ -45,11 +45,15 @@ def held_step(
     f_ext: Wrenches | None = None,
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
     """The same while some columns are held at rest and dry friction does not turn round (see `held_bodies`)."""
-    return kutta(model, q, qd, dt[0], lambda q, qd: held_bodies(model, q, qd, tau, sliding, moving, f_ext))
+    return kutta(model, q, qd, dt[0], lambda _, q, qd: held_bodies(model, q, qd, tau, sliding, moving, f_ext))
+
+
+Accelerate = Callable[[Scalar, Scalars, Scalars], Accelerations]
+"""Accelerations and margins, so much later than the step's beginning, at q and qd."""
 
 
 def kutta(
-    model: LiftedModel, q: Scalars, qd: Scalars, h: Scalar, accelerate: Callable[[Scalars, Scalars], Accelerations]
+    model: LiftedModel, q: Scalars, qd: Scalars, h: Scalar, accelerate: Accelerate
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
     """The four stages (Kutta 1901).
 
@@ -57,18 +61,28 @@ def kutta(
     """
     margins: list[Scalar] = []
 
-    def slope(q: Scalars, qd: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-        qdd, doubts = accelerate(q, qd)
+    def slope(later: Scalar, q: Scalars, qd: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+        qdd, doubts = accelerate(later, q, qd)
         margins.extend(doubts)
         return coordinate_rates(model, q, qd), qdd
 
-    dq1, dv1 = slope(q, qd)
-    dq2, dv2 = slope(along(q, dq1, h / 2), along(qd, dv1, h / 2))
-    dq3, dv3 = slope(along(q, dq2, h / 2), along(qd, dv2, h / 2))
-    dq4, dv4 = slope(along(q, dq3, h), along(qd, dv3, h))
-    mean = lambda *k: [(a + (b + c) * 2 + d) for a, b, c, d in zip(*k)]  # noqa: E731
-    end = along(q, mean(dq1, dq2, dq3, dq4), h / 6)
-    return unit_quaternions(model, end), along(qd, mean(dv1, dv2, dv3, dv4), h / 6), margins
+    total: tuple[Scalars, Scalars] = ([0] * len(q), [0] * len(qd))
+    point, later = (q, qd), 0
+    for weight, reach in ((1, h / 2), (2, h / 2), (2, h), (1, None)):
+        slopes = slope(later, *point)
+        total = (along(total[0], slopes[0], weight), along(total[1], slopes[1], weight))  # at once: slopes need not wait for others
+        if reach is not None:
+            point, later = (along(q, slopes[0], reach), along(qd, slopes[1], reach)), reach
+    return unit_quaternions(model, along(q, total[0], h / 6)), along(qd, total[1], h / 6), margins
+
+
+def semi_implicit(
+    model: LiftedModel, q: Scalars, qd: Scalars, h: Scalar, accelerate: Accelerate
+) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+    """First the velocities, then with them the coordinates: of order one, but the energy of what swings does not grow."""
+    qdd, margins = accelerate(0, q, qd)
+    after = along(qd, qdd, h)
+    return unit_quaternions(model, along(q, coordinate_rates(model, q, after), h)), after, margins
 
 
 def variational_step(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import llvmlite.binding as llvm
 
 from qddot.compile import cache
-from qddot.compile.gpu.thread_ir import TRIPLE
+from qddot.compile.gpu.thread import TRIPLE
 
 PTX_VERSION = "+ptx80"
 """Understood by drivers from 525 (December 2022) on."""

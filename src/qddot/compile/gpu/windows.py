@@ -15,10 +15,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from qddot.compile.gpu.thread import WARP
 from qddot.graph.program import Output
 from qddot.model.scalar import Scalar
 
-WARP = 32
 UNROLLED = 4
 """Rows whose writes are under way together."""
 

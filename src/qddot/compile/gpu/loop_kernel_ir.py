@@ -1,0 +1,106 @@
+"""A program repeated within one kernel for a GPU: its first outputs become its first inputs, and stay in registers meanwhile.
+
+    kernel(states, samples, every, dt, (row, stride) of each state input..., (row, stride, hop) of the others..., out..., worst)
+
+The state is read once and kept every so many steps: `out` has samples + 1 times the states, the first of them as read. Inputs `dt`
+and `t` (the step's number times dt) are the kernel's own. The others are read in each step, `hop` numbers further each time: 0 for
+what stays the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from qddot.compile.gpu.thread import WARP, Shape, Source, Thread
+from qddot.compile.lanes import Lanes
+from qddot.graph.program import Program
+
+FAST = 1e9
+"""rad/s or m/s: a speed beyond this has run away."""
+
+
+def loop_source(program: Program, real: str, kept: tuple[int, ...], shape: Shape) -> Source:
+    """The IR of a program whose outputs, but for the margins, are its first inputs after a step; `kept` says which are stored."""
+    return LoopKernel(program, Lanes(1, real), kept, shape).source()
+
+
+class LoopKernel(Thread):
+    def __init__(self, program: Program, lanes: Lanes, kept: tuple[int, ...], shape: Shape) -> None:
+        super().__init__(program, lanes, shape)
+        self.kept, self.states = kept, len(self.outputs)
+        self.threads = shape.threads or 2 * WARP
+        names = [x.name for x in program.inputs]
+        self.read = [k for k in range(self.states, len(names)) if names[k] not in ("t", "dt")]
+        elements = [(k, e) for k, x in enumerate(program.inputs[: self.states]) for e in range(x.size)]
+        self.after = {(k, e): self.outputs[k].values[e] for k, e in elements}
+        self.given = {place: "%x{}_{}".format(*place) for place in elements}
+        self.given |= {(names.index(name), 0): f"%{name}" for name in ("t", "dt")}
+
+    def define(self) -> Iterable[str]:
+        real = self.lanes.real
+        starts = [f"ptr noalias readonly %base{k}, i64 %stride{k}" for k in range(self.states)]
+        read = [f"ptr noalias readonly %base{k}, i64 %stride{k}, i64 %hop{k}" for k in self.read]
+        outputs = [f"ptr noalias writeonly %out{k}" for k in self.kept]
+        yield from self.begin(["i64 %states", "i32 %samples", "i32 %every", f"{real} %dt", *starts, *read, *outputs, "ptr %worst"])
+        yield "%any = icmp ult i64 %mine, %states\nbr i1 %any, label %work, label %done\nwork:\n%state = add i64 %mine, 0"
+        for k in range(self.states):
+            yield f"%at{k} = mul i64 %state, %stride{k}\n%in{k} = getelementptr {real}, ptr %base{k}, i64 %at{k}"
+        for k, e in self.after:
+            yield f"%from{k}_{e} = getelementptr {real}, ptr %in{k}, i64 {e}\n%s{k}_{e} = load {real}, ptr %from{k}_{e}"
+        for k in self.read:
+            yield f"%at{k} = mul i64 %state, %stride{k}\n%row{k} = getelementptr {real}, ptr %base{k}, i64 %at{k}"
+        yield from self.keep("begin", "0", {place: "%s{}_{}".format(*place) for place in self.after})
+        yield "br label %sample"
+        yield from self.loop()
+        yield "end:"
+        for k, e in self.after:
+            yield from self.watched(self.after[k, e])
+        yield from self.report("%slow")
+
+    def loop(self) -> Iterable[str]:
+        """Samples, and within each the steps."""
+        real, ends = self.lanes.real, {place: self.value(x) for place, x in self.after.items()}
+        yield "sample:\n%j = phi i32 [ 0, %work ], [ %j1, %keep ]\n%sound_j = phi i1 [ true, %work ], [ %slow, %keep ]"
+        for (k, e), end in ends.items():
+            yield f"%y{k}_{e} = phi {real} [ %s{k}_{e}, %work ], [ {end}, %keep ]"
+        yield "%before = mul i32 %j, %every\nbr label %step"
+        yield "step:\n%i = phi i32 [ 0, %sample ], [ %i1, %step ]\n%sound_i = phi i1 [ %sound_j, %sample ], [ %sound, %step ]"
+        for (k, e), end in ends.items():
+            yield f"%x{k}_{e} = phi {real} [ %y{k}_{e}, %sample ], [ {end}, %step ]"
+        yield f"%count = add i32 %before, %i\n%count_real = uitofp i32 %count to {real}\n%t = fmul {real} %count_real, %dt"
+        yield "%count_wide = zext i32 %count to i64"
+        for k in self.read:
+            yield f"%skip{k} = mul i64 %count_wide, %hop{k}\n%in{k} = getelementptr {real}, ptr %row{k}, i64 %skip{k}"
+        self.good = "%sound_i"
+        for node in self.in_order([*self.after.values(), *self.margins]):
+            yield from self.instruction(node)
+        yield from self.sound()
+        yield "%i1 = add i32 %i, 1\n%more = icmp ult i32 %i1, %every\nbr i1 %more, label %step, label %keep\nkeep:"
+        yield "%j1 = add i32 %j, 1"
+        yield from self.keep("kept", "%j1", ends)
+        yield from self.runs_away(ends)
+        yield "%again = icmp ult i32 %j1, %samples\nbr i1 %again, label %sample, label %end"
+
+    def keep(self, tag: str, sample: str, values: dict[tuple[int, int], str]) -> Iterable[str]:
+        """The state as a sample of the results."""
+        real = self.lanes.real
+        yield f"%{tag}_j = zext i32 {sample} to i64\n%{tag}_before = mul i64 %{tag}_j, %states"
+        yield f"%{tag}_row = add i64 %{tag}_before, %state"
+        for k in self.kept:
+            size = self.outputs[k].size
+            yield f"%{tag}_at{k} = mul i64 %{tag}_row, {size}\n%{tag}_to{k} = getelementptr {real}, ptr %out{k}, i64 %{tag}_at{k}"
+            for e in range(size):
+                place = f"%{tag}{k}_{e}"
+                yield f"{place} = getelementptr {real}, ptr %{tag}_to{k}, i64 {e}\nstore {real} {values[k, e]}, ptr {place}"
+
+    def runs_away(self, values: dict[tuple[int, int], str]) -> Iterable[str]:
+        """%slow: sound, and no velocity of this sample is out of all proportion."""
+        real, sound = self.lanes.real, "%sound"
+        for (k, e), value in values.items():
+            if k == self.states - 1:
+                name = f"{k}_{e}"
+                yield f"%size{name} = {self.lanes.call('fabs', value)}"
+                yield f"%small{name} = fcmp olt {real} %size{name}, {self.lanes.literal(FAST)}"
+                yield f"%slow{name} = and i1 {sound}, %small{name}"
+                sound = f"%slow{name}"
+        yield f"%slow = and i1 {sound}, true"

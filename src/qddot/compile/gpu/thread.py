@@ -1,0 +1,180 @@
+"""What every kernel of a GPU is made of: one thread a state, all values in registers, in the order of their making.
+
+Products and sums are fused where the CPU's kernels fuse them, sine and cosine are the same polynomials, divisions and roots are
+rounded correctly: each result has the bits that the CPU gives it (angles below `sincos.LIMIT`; beyond, the result is no number).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from qddot.compile import sincos
+from qddot.compile.kernel_ir import Emitter
+from qddot.compile.lanes import Lanes
+from qddot.errors import DeviceError
+from qddot.graph.expr import Expr, schedule
+from qddot.graph.program import Program
+from qddot.model.scalar import Scalar
+
+KERNEL = "qddot"
+LAYOUT = 'target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"'
+TRIPLE = "nvptx64-nvidia-cuda"
+
+INTRINSICS = """declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare void @llvm.nvvm.bar.warp.sync(i32)
+declare float @llvm.nvvm.rcp.approx.ftz.f(float)
+declare double @llvm.nvvm.rcp.approx.ftz.d(double)
+declare i64 @llvm.umin.i64(i64, i64)"""
+
+LIKELY = '!0 = !{!"branch_weights", i32 100000, i32 1}'
+WARP = 32
+
+
+class Shape(NamedTuple):
+    """How a kernel is laid out.
+
+    Attributes:
+        element_major: outputs have the states last: element k of all states side by side.
+        shared: bytes of shared memory that a block may have: so many that a multiprocessor holds three of the largest.
+        registers: at most so many a thread, so that more threads are at work; None: as many as it likes.
+        threads: of a block; None: chosen by the size of the results.
+    """
+
+    element_major: bool = False
+    shared: int = 75 << 10
+    registers: int | None = None
+    threads: int | None = None
+
+
+class Source(NamedTuple):
+    """A module with the kernel `qddot`, the threads of its blocks, and the shared memory that each needs, in bytes."""
+
+    text: str
+    threads: int
+    shared: int
+
+
+class Thread(Emitter):
+    """A kernel's text. Angles are turned where they are needed, and nothing is cut into parts: calls would cost more.
+
+    Attributes:
+        outputs: but for the margins.
+        watch: a sum of zero times the results so far; `good`: whether the margins so far are positive.
+        threads: of a block.
+    """
+
+    threads: int
+    shared_bytes = 0
+
+    def __init__(self, program: Program, lanes: Lanes, shape: Shape) -> None:
+        super().__init__(program, lanes, in_one=True)
+        self.shape = shape
+        self.outputs = [x for x in program.outputs if x.name != "margins"]
+        self.margins = [x for output in program.outputs if output.name == "margins" for x in output.values]
+        self.unseen = {x for x in self.margins if x.__class__ is Expr}
+        self.watch, self.good = lanes.literal(0.0), "true"
+        self.checks = 0
+
+    def source(self) -> Source:
+        """The whole module."""
+        head = [LAYOUT, f'target triple = "{TRIPLE}"', INTRINSICS, LIKELY, *self.lanes.declarations()]
+        text = "\n".join([*head, *self.globals(), *define_sincos(self.lanes), *self.define()]) + "\n"
+        return Source(text, self.threads, self.shared_bytes)
+
+    def globals(self) -> Iterable[str]:
+        return ()
+
+    def define(self) -> Iterable[str]:
+        raise NotImplementedError
+
+    def begin(self, arguments: Iterable[str]) -> Iterable[str]:
+        """The kernel's head, and which state is %mine."""
+        limit = f' "nvvm.maxnreg"="{self.shape.registers}"' if self.shape.registers else ""
+        yield f'define ptx_kernel void @{KERNEL}({", ".join(arguments)}) "nvvm.maxntid"="{self.threads}"{limit} {{\nentry:'
+        yield "%tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n%block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()"
+        yield f"%block_at = zext i32 %block to i64\n%first = mul i64 %block_at, {self.threads}\n%tid_wide = zext i32 %tid to i64"
+        yield "%mine = add i64 %first, %tid_wide"
+
+    def in_order(self, results: Iterable[object]) -> list[Expr]:
+        """The nodes that results still need, in the order of their making; leaves only where they are results themselves."""
+        wanted = {x for x in results if x.__class__ is Expr}
+        nodes = (n for n in schedule(wanted) if n not in self.fused and n not in self.here)
+        return sorted((n for n in nodes if not self.is_leaf(n) or n in wanted), key=lambda node: node.number)
+
+    def watched(self, node: object) -> Iterable[str]:
+        """Zero times every result: a sum that is no number as soon as one of them is none."""
+        self.checks += 1
+        after = f"%watch{self.checks}"
+        yield f"{after} = {self.lanes.call('fma', self.value(node), self.lanes.literal(0.0), self.watch)}"
+        self.watch = after
+
+    def instruction(self, node: Expr) -> Iterable[str]:
+        """A margin is looked at as soon as it is there, so that it need not wait in a register."""
+        yield from super().instruction(node)
+        if node in self.unseen:
+            self.unseen.discard(node)
+            yield from self.looked_at(node)
+
+    def looked_at(self, margin: Scalar) -> Iterable[str]:
+        self.checks += 1
+        n, good = self.checks, self.good
+        self.good = f"%good{n}"
+        yield f"%positive{n} = fcmp ogt {self.lanes.number} {self.value(margin)}, {self.lanes.literal(0.0)}"
+        yield f"{self.good} = and i1 {good}, %positive{n}"
+
+    def sound(self) -> Iterable[str]:
+        """%sound: every margin is positive."""
+        for margin in [x for x in self.margins if x.__class__ is not Expr]:
+            yield from self.looked_at(margin)
+        yield f"%sound = and i1 {self.good}, true"
+
+    def report(self, sound: str) -> Iterable[str]:
+        """Lower `worst` to this state where something is wrong with it."""
+        yield f"%numbers = fcmp oeq {self.lanes.number} {self.watch}, {self.lanes.literal(0.0)}\n%fine = and i1 {sound}, %numbers"
+        yield "br i1 %fine, label %done, label %wrong, !prof !0\nwrong:"
+        yield "%least = atomicrmw umin ptr %worst, i64 %state monotonic\nbr label %done\ndone:\nret void\n}"
+
+    def operation(self, node: Expr) -> Iterable[str]:
+        if node.op == "/" and node.args[0].__class__ is not Expr and node.args[0] == 1:
+            yield from self.reciprocal(node)
+        else:
+            yield from super().operation(node)
+
+    def reciprocal(self, node: Expr) -> Iterable[str]:
+        """1/x by the processor's estimate and Newton's method, which rounds correctly. What the driver makes of a division is this
+        and a branch for numbers that hardly are any (1/x above 2^126 or so): here those give no number, or zero."""
+        lanes, V, n, x = self.lanes, self.lanes.number, node.number, self.value(node.args[1])
+        one, guess = lanes.literal(1.0), f"%r{n}"
+        yield f"{guess} = call {V} @llvm.nvvm.rcp.approx.ftz.{V[0]}({V} {x})\n%n{n} = fneg {V} {x}"
+        if lanes.real == "double":  # the estimate has a third of the digits: twice as many of them first
+            yield f"%e{n} = {lanes.call('fma', f'%n{n}', guess, one)}\n%f{n} = {lanes.call('fma', f'%e{n}', f'%e{n}', f'%e{n}')}"
+            yield f"%s{n} = {lanes.call('fma', guess, f'%f{n}', guess)}"
+            guess = f"%s{n}"
+        yield f"%d{n} = {lanes.call('fma', f'%n{n}', guess, one)}"
+        yield f"{self.value(node)} = {lanes.call('fma', guess, f'%d{n}', guess)}"
+
+    def lane_by_lane(self, node: Expr, function: str) -> Iterable[str]:
+        raise DeviceError(f"{self.program.name} needs {function}, for which there is no code on a GPU: compute it on the CPU")
+
+    def late_sincos(self, node: Expr) -> Iterable[str]:
+        """Both come from one call."""
+        V, (angle,) = self.lanes.number, node.args
+        if angle not in self.passed:
+            self.passed.add(angle)
+            yield f"%both{self.late[angle]} = call {{{V}, {V}}} @sincos({V} {self.value(angle)})"
+        yield f"{self.value(node)} = extractvalue {{{V}, {V}}} %both{self.late[angle]}, {int(node.op == 'cos')}"
+
+
+def define_sincos(lanes: Lanes) -> Iterable[str]:
+    """Sine and cosine of one angle, as the CPU's; not a number beyond its reach, so that somebody looks."""
+    V, I = lanes.number, lanes.integer
+    yield f"define internal {{{V}, {V}}} @sincos({V} %x) alwaysinline nounwind {{"
+    yield from sincos.turns(lanes)
+    yield from sincos.near_zero(lanes)
+    yield f"%lost = icmp ugt {I} %beyond, {2 * sincos.REACH[lanes.real] - 1}"
+    nan = lanes.literal(float("nan"))
+    yield f"%s_seen = select i1 %lost, {V} {nan}, {V} %sine\n%c_seen = select i1 %lost, {V} {nan}, {V} %cosine"
+    yield f"%pair = insertvalue {{{V}, {V}}} poison, {V} %s_seen, 0\n%both = insertvalue {{{V}, {V}}} %pair, {V} %c_seen, 1"
+    yield f"ret {{{V}, {V}}} %both\n}}"

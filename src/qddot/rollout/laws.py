@@ -1,0 +1,122 @@
+"""What drives a rollout: a law is a function of a `Moment`, traced once and then part of the step itself.
+
+>>> import qddot
+>>> robot = qddot.load("two_link")
+>>> def spring(x):  # any function of the state, of time and of the numbers in `control`
+...     return [-20 * (q - goal) - 5 * qd for q, goal, qd in zip(x.q, x.control, x.qd)]
+>>> q, qd = robot.rollout(spring, step=0.01)([0, 0], None, [1.0, 0.5], steps=1000, every=1000)
+>>> q.shape
+(2, 2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from qddot.algorithms import inverse_dynamics
+from qddot.algorithms.drives import spring_torque
+from qddot.algorithms.kinematics import Scalars
+from qddot.algorithms.mass_matrix import mass_matrix
+from qddot.constraints.state import State
+from qddot.control.gains import gains
+from qddot.errors import InputError
+from qddot.model.model import LiftedModel
+from qddot.model.scalar import Scalar
+
+
+class Moment(State):
+    """One moment of a rollout, as a law sees it: numbers that only know `+ - * / **` and the functions here (see
+    `qddot.constraints.state.State`), and cannot be compared.
+
+    Quantities are those of the robot as described, whatever parameters the rollout is given.
+
+    Attributes:
+        t: time since the rollout began, s.
+        q, qd: coordinates (nq) and velocities (nv).
+        control: the numbers (m) that the rollout was given for this step.
+    """
+
+    def __init__(self, model: LiftedModel, t: Scalar, q: Scalars, qd: Scalars, control: Scalars) -> None:
+        super().__init__(model, q, qd)
+        self.t, self.control = t, tuple(control)
+
+    def gravity_torque(self) -> list[Scalar]:
+        """What holds the robot still against gravity and the springs of its drives (nv)."""
+        springs = spring_torque(self._model, self.q)
+        return [g + s for g, s in zip(inverse_dynamics.gravity_torque(self._model, self.q), springs)]
+
+    def inverse_dynamics(self, qdd: Scalars) -> list[Scalar]:
+        """The joint forces (nv) of accelerations (nv)."""
+        return inverse_dynamics.inverse_dynamics(self._model, self.q, self.qd, qdd)
+
+    def mass_matrix(self) -> list[list[Scalar]]:
+        return mass_matrix(self._model, self.q)
+
+    def where_positive(self, x: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
+        """`then` where x > 0, else `otherwise`."""
+        return self._model.field.where_positive(x, then, otherwise)
+
+
+Law = Callable[[Moment], Sequence[Scalar]]
+"""Joint forces (nv) at a moment."""
+
+
+def applied(x: Moment) -> Sequence[Scalar]:
+    """The control is the joint forces themselves."""
+    return x.control
+
+
+def nothing(x: Moment) -> Sequence[Scalar]:
+    """No joint forces."""
+    return [0.0] * len(x.qd)
+
+
+class PD:
+    """`tau = Kp e + Kd e'`, and with `gravity` what holds the robot still on top: `qddot.control.PD` within a rollout.
+
+    The control is the position (n) to go to, or position and velocity (2 n).
+    """
+
+    def __init__(self, kp: ArrayLike, kd: ArrayLike, *, gravity: bool = True) -> None:
+        self.kp, self.kd, self.gravity = kp, kd, gravity
+
+    def __call__(self, x: Moment) -> Sequence[Scalar]:
+        error, rate, _ = errors(self, x)
+        n = len(x.qd)
+        kp, kd = gains("kp", self.kp, n), gains("kd", self.kd, n)
+        rest = x.gravity_torque() if self.gravity else [0.0] * n
+        return [r + float(p) * e + float(d) * v for r, p, e, d, v in zip(rest, kp, error, kd, rate)]
+
+
+class ComputedTorque:
+    """`tau = M (qdd_r + Kp e + Kd e') + C qd + g + friction` of the robot as described: `qddot.control.ComputedTorque` within a
+    rollout.
+
+    The control is the position (n) to go to, or position and velocity (2 n), or these and the acceleration (3 n).
+    """
+
+    def __init__(self, kp: ArrayLike, kd: ArrayLike) -> None:
+        self.kp, self.kd = kp, kd
+
+    def __call__(self, x: Moment) -> Sequence[Scalar]:
+        error, rate, qdd = errors(self, x)
+        n = len(x.qd)
+        kp, kd = gains("kp", self.kp, n), gains("kd", self.kd, n)
+        return x.inverse_dynamics([a + float(p) * e + float(d) * v for a, p, e, d, v in zip(qdd, kp, error, kd, rate)])
+
+
+def errors(law: Any, x: Moment) -> tuple[list[Scalar], list[Scalar], Sequence[Scalar]]:
+    """e and e' of a control (q), (q, qd) or (q, qd, qdd), and its qdd, each (n)."""
+    n, name = len(x.qd), type(law).__name__
+    if len(x.q) != n:
+        raise InputError(f"{name} needs joints whose qd is the rate of q: spherical and free joints need a law of their own")
+    if len(x.control) not in (n, 2 * n, 3 * n):
+        raise InputError(
+            f"{name} takes a control of {n} positions, {2 * n} with velocities or {3 * n} with accelerations, got "
+            f"{len(x.control)} numbers"
+        )
+    want = [*x.control, *[0.0] * (3 * n - len(x.control))]
+    return [a - b for a, b in zip(want, x.q)], [a - b for a, b in zip(want[n:], x.qd)], want[2 * n :]

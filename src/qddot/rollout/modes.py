@@ -1,0 +1,205 @@
+"""Dry friction and stops within a traced step: the modes of `qddot.simulate.modes`, decided without branches.
+
+There a convex problem says which of the joints at rest stay there and which joints on a stop leave it: forces p within bounds, and
+accelerations `M a = f + p` that vanish where p is inside. Its rounds (guess what is inside, solve, correct the guess) are few; here
+so many are written out as practically always suffice, and a margin says whether they did. Truth values are 0 and 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from qddot.algorithms.factor import Matrix, factor
+from qddot.algorithms.forward_dynamics import Accelerations, delivered_torque, held_bodies
+from qddot.algorithms.inverse_dynamics import load_torque
+from qddot.algorithms.kinematics import Scalars, zeros
+from qddot.algorithms.mass_matrix import mass_matrix
+from qddot.algorithms.steps import times
+from qddot.errors import InputError
+from qddot.model.field import Field
+from qddot.model.model import LiftedModel
+from qddot.model.scalar import Scalar
+from qddot.simulate.modes import STILL, TOUCH, Switching
+
+ROUNDS = 5
+FAR = 1e30
+"""A bound that is none, in float32 as well."""
+
+Drive = Callable[[Scalar, Scalars, Scalars], list[Scalar]]
+"""Joint forces, so much later than the step's beginning, at q and qd."""
+Rule = Callable[..., tuple[list[Scalar], list[Scalar], list[Scalar]]]
+
+
+class Dry(NamedTuple):
+    """Friction that can hold a column: at least and at most, against positive and negative motion, and with its load."""
+
+    coulomb: tuple[float, float]
+    rise: tuple[float, float]
+    load: float
+
+
+class Mode(NamedTuple):
+    """sliding: (nv) 1, -1, or 0 where no dry friction acts; moving: (nv) 0 where held at rest; margins: positive if it is known."""
+
+    sliding: list[Scalar]
+    moving: list[Scalar]
+    margins: list[Scalar]
+
+
+class Modes:
+    """What rests, what slides and what is stopped, column by column.
+
+    Args:
+        model: with its dry friction.
+        switching: of the robot.
+
+    Raises:
+        InputError: dry friction acts on a motor that turns several joints.
+    """
+
+    def __init__(self, model: LiftedModel, switching: Switching) -> None:
+        self.model, self.field = model, model.field
+        columns = [int(c) for c in switching.columns]
+        shafts, stops = columns[: switching.shafts], columns[switching.shafts :]
+        if -1 in shafts or len(set(shafts)) < len(shafts):
+            raise InputError("a rollout does not know dry friction of motors that turn several joints: use simulate")
+        self.dry: dict[int, Dry] = {}
+        for k, c in enumerate(shafts):
+            ratio, dry = float(switching.rows[k, c]), switching.dry
+            sides = (0, 1) if ratio > 0 else (1, 0)
+            coulomb, rise = (tuple(float(x[k, side]) * abs(ratio) for side in sides) for x in (dry.coulomb, dry.rise))
+            self.dry[c] = Dry(coulomb, rise, float(dry.load[k]))  # type: ignore[arg-type]
+        limits = zip(stops, switching.stop_q, switching.lower, switching.upper)
+        self.stops = {c: (int(i), float(lower), float(upper)) for c, i, lower, upper in limits}
+
+    def step(self, rule: Rule, q: Scalars, qd: Scalars, h: Scalar, drive: Drive) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+        """q and qd after a step in one mode, and what ends it: joints that turned round, and impacts on stops."""
+        mode = self.decide(q, qd, drive(0, q, qd))
+
+        def accelerate(later: Scalar, q: Scalars, qd: Scalars) -> Accelerations:
+            return held_bodies(self.model, q, qd, drive(later, q, qd), mode.sliding, mode.moving)
+
+        q, qd, margins = rule(self.model, q, qd, h, accelerate)
+        qd = [v * m for v, m in zip(qd, mode.moving)]
+        if self.dry:
+            qd = self.at_rest(q, qd, mode)
+        q, qd, more = self.impact(q, qd)
+        return q, qd, [*margins, *mode.margins, *more]
+
+    def decide(self, q: Scalars, qd: Scalars, tau: Scalars) -> Mode:
+        """By the balance of forces and accelerations (`Switching.decide`)."""
+        n, field = range(self.model.nv), self.field
+        still = [self.positive(STILL - absolute(field, v)) for v in qd]
+        sliding = [(1 - still[c]) * field.sign(qd[c]) if c in self.dry else 0.0 for c in n]
+        side = self.sides(q)
+        stopped = [side[c] * still[c] for c in n]
+        held = [either(still[c] if c in self.dry else 0.0, stopped[c] * stopped[c]) for c in n]
+        M = mass_matrix(self.model, q)
+        bias = load_torque(self.model, q, qd, zeros(self.model.nv))
+        force = [t - b for t, b in zip(delivered_torque(self.model, qd, tau, sliding), bias)]
+        _, p = masked(M, force, held, zeros(self.model.nv))
+        load = [absolute(field, tau[c] + p[c]) * self.dry[c].load if c in self.dry else 0.0 for c in n]
+        static = [[a + b + load[c] for a, b in zip(dry.coulomb, dry.rise)] if (dry := self.dry.get(c)) else (0.0, 0.0) for c in n]
+        found = self.balance(M, force, held, stopped, still, static)
+        if any(any(dry.rise) for dry in self.dry.values()):  # what slips is held by less
+            levels = [
+                [field.where_positive(still[c] * (1 - found.inside[c]), a, b) for a, b in zip(self.dry[c].coulomb, static[c])]
+                if c in self.dry
+                else (0.0, 0.0)
+                for c in n
+            ]
+            found = self.balance(M, force, held, stopped, still, levels)
+        inside = found.inside
+        start = [field.where_positive(held[c], (1 - inside[c]) * field.sign(found.a[c]), sliding[c]) for c in n]
+        return Mode([start[c] if c in self.dry else 0.0 for c in n], [1 - x for x in inside], found.margins)
+
+    def balance(
+        self, M: Matrix, force: Scalars, held: Scalars, stopped: Scalars, still: Scalars, levels: Sequence[Sequence[Scalar]]
+    ) -> Found:
+        """The forces of resting joints and stops."""
+        n = range(self.model.nv)
+        lower = [-(still[c] * levels[c][0]) - self.positive(stopped[c]) * FAR for c in n]
+        upper = [still[c] * levels[c][1] + self.positive(-stopped[c]) * FAR for c in n]
+        return self.bounded(M, force, held, lower, upper)
+
+    def at_rest(self, q: Scalars, qd: Scalars, mode: Mode) -> list[Scalar]:
+        """What turned round within the step is brought to rest by impulses (`Switching.rest`)."""
+        n = range(self.model.nv)
+        turned = [self.positive(-(mode.sliding[c] * qd[c])) if c in self.dry else 0.0 for c in n]
+        resting = [either(1 - mode.moving[c], turned[c]) for c in n]
+        M = mass_matrix(self.model, q)
+        after, _ = masked(M, times(M, qd), resting, zeros(self.model.nv))
+        any_turned = sum(turned, 0)
+        return [self.field.where_positive(any_turned, a, b) for a, b in zip(after, qd)]
+
+    def impact(self, q: Scalars, qd: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+        """Joints beyond a limit are set onto it; what drives them further is taken by an inelastic impact (`Switching.impact`)."""
+        if not self.stops:
+            return list(q), list(qd), []
+        field, side = self.field, self.sides(q)
+        struck = sum((self.positive(side[c] * qd[c]) for c in self.stops), 0)
+        on = list(q)
+        for i, lower, upper in self.stops.values():
+            on[i] = clipped(field, q[i], lower, upper)
+        M = mass_matrix(self.model, on)
+        lower, upper = ([-self.positive(s * x) * FAR * s for x in side] for s in (1, -1))
+        found = self.bounded(M, times(M, qd), [x * x for x in side], lower, upper)
+        after = [field.where_positive(struck, a, b) for a, b in zip(found.a, qd)]
+        onto = [field.where_positive(struck, a, b) for a, b in zip(on, q)]
+        return onto, after, [field.where_positive(struck, x, 1.0) for x in found.margins]
+
+    def sides(self, q: Scalars) -> list[Scalar]:
+        """(nv) -1 at or below the lower limit, 1 at or above the upper, 0 elsewhere."""
+        found = zeros(self.model.nv)
+        for c, (i, lower, upper) in self.stops.items():
+            found[c] = self.field.where_positive(
+                q[i] - (lower + TOUCH), self.field.where_positive(upper - TOUCH - q[i], 0.0, 1.0), -1.0
+            )
+        return found
+
+    def bounded(self, M: Matrix, force: Scalars, held: Scalars, lower: Scalars, upper: Scalars) -> Found:
+        """a and p with `M a = force + p`, p within its bounds, a zero where p is inside and against it where it is at a bound."""
+        n, where = range(self.model.nv), self.field.where_positive
+        inside, p = list(held), zeros(self.model.nv)
+        for _ in range(ROUNDS):
+            a, within = masked(M, force, inside, p)
+            aim = [where(inside[c], within[c], p[c] - a[c] * M[c][c]) for c in n]
+            still = [held[c] * self.positive(aim[c] - lower[c]) * self.positive(upper[c] - aim[c]) for c in n]
+            changed = sum(((x - y) * (x - y) for x, y in zip(still, inside)), 0)
+            p = [held[c] * clipped(self.field, aim[c], lower[c], upper[c]) for c in n]  # of those that are not inside
+            inside = still
+        return Found(a, inside, [0.5 - changed])
+
+    def positive(self, x: Scalar) -> Scalar:
+        """1 where x > 0, else 0."""
+        return self.field.where_positive(x, 1.0, 0.0)
+
+
+class Found(NamedTuple):
+    """Accelerations, or velocities, and which columns are held."""
+
+    a: list[Scalar]
+    inside: list[Scalar]
+    margins: list[Scalar]
+
+
+def masked(M: Matrix, force: Scalars, held: Scalars, p: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+    """a with `M a = force + p` but zero where `held`, and the forces that hold it there."""
+    n, free = range(len(M)), [1 - x for x in held]
+    solved = factor([[M[i][j] * free[i] * free[j] + (held[i] if i == j else 0) for j in n] for i in n])
+    a = solved.solve([(force[c] + p[c] * free[c]) * free[c] for c in n])
+    return a, [x - f for x, f in zip(times(M, a), force)]
+
+
+def either(a: Scalar, b: Scalar) -> Scalar:
+    return a + b - a * b
+
+
+def absolute(field: Field, x: Scalar) -> Scalar:
+    return field.where_positive(x, x, -x)
+
+
+def clipped(field: Field, x: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
+    """The nearest number within bounds."""
+    return field.where_positive(x - upper, upper, field.where_positive(lower - x, lower, x))

@@ -1,0 +1,151 @@
+"""One step of a rollout as a program: the law, the limits of the drives and the integrator in one graph, for every target.
+
+The first inputs are the state, the first outputs the state after the step; a target only has to put a loop around.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from qddot.algorithms import forward_dynamics, steps
+from qddot.algorithms.drives import friction_torque
+from qddot.algorithms.kinematics import Scalars
+from qddot.compile.trace import FEW, recorded
+from qddot.errors import InputError
+from qddot.graph.expr import Expr, Trace
+from qddot.graph.program import Input, Output, Program
+from qddot.model.field import Field
+from qddot.model.overflow import overflow
+from qddot.model.scalar import Scalar
+from qddot.rollout.laws import Law, Moment
+from qddot.rollout.modes import Modes, clipped
+from qddot.simulate.dynamics import Dynamics, Forces
+from qddot.simulate.friction import DryFriction
+from qddot.simulate.modes import Switching
+from qddot.simulate.torque import TorqueLimits
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+STATES = {"semi_implicit": ("q", "qd"), "rk4": ("q", "qd"), "variational": ("q", "p", "qd")}
+"""What each method carries from step to step."""
+
+
+class Step(NamedTuple):
+    """What a rollout repeats.
+
+    Attributes:
+        controls: how many numbers the law is given in each step.
+        saturate, stops: as in `Robot.simulate`.
+        runtime: the inertial parameters are an input.
+    """
+
+    robot: Robot
+    method: str
+    law: Law
+    controls: int
+    saturate: bool
+    stops: bool
+    runtime: bool
+
+    def program(self, dtype: np.dtype) -> Program:
+        """Traced by the way to accelerations that takes fewer operations."""
+        if self.method == "variational" or self.switching or forward_dynamics.shares_coordinates(self.robot.model):
+            return self.traced("crba", dtype)
+        if self.robot.nv > FEW:
+            return self.traced("aba", dtype)
+        return min((self.traced(way, dtype) for way in ("aba", "crba")), key=lambda program: program.operations().total())
+
+    @property
+    def switching(self) -> Switching | None:
+        """Dry friction and stops, where there are any.
+
+        Raises:
+            InputError: the variational step is to know them.
+        """
+        found = Switching(self.robot, Dynamics(self.robot, Forces(self.robot)), DryFriction(self.robot), self.stops)
+        if found and self.method == "variational":
+            raise InputError('method="variational" knows neither dry friction nor stops: use "rk4", or stops=False')
+        return found or None
+
+    def inputs(self) -> list[Input]:
+        sizes = {"q": self.robot.nq, "control": self.controls, "t": 1, "dt": 1, "parameters": 10 * len(self.robot.body_names)}
+        names = [
+            *STATES[self.method],
+            *(["control"] if self.controls else []),
+            "t",
+            "dt",
+            *(["parameters"] if self.runtime else []),
+        ]
+        return [Input(name, (sizes.get(name, self.robot.nv),)) for name in names]
+
+    def traced(self, way: str, dtype: np.dtype) -> Program:
+        recorder, inputs = Trace(float(np.finfo(dtype).eps)), self.inputs()
+        given = {x.name: [recorder.variable(k, i) for i in range(x.size)] for k, x in enumerate(inputs)}
+        nominal, plant = self.robot.model.over(recorder), recorded(self.robot.model, recorder, given, regrouped=True)
+        q, qd, control, (start,), (h,) = given["q"], given["qd"], given.get("control", []), given["t"], given["dt"]
+        limits, switching = TorqueLimits(self.robot) if self.saturate else None, self.switching
+
+        def drive(later: Scalar, q: Scalars, qd: Scalars) -> list[Scalar]:
+            tau = joint_forces(self.law, Moment(nominal, start + later, q, qd, control))
+            return tau if limits is None else saturated(recorder, limits, tau, qd)
+
+        def accelerate(later: Scalar, q: Scalars, qd: Scalars) -> forward_dynamics.Accelerations:
+            return forward_dynamics.METHODS[way](plant, q, qd, drive(later, q, qd))
+
+        rule = steps.kutta if self.method == "rk4" else steps.semi_implicit
+        if self.method == "variational":
+            tau = [t - f for t, f in zip(drive(0, q, qd), friction_torque(plant, qd))]
+            *after, margins = steps.variational_step(plant, q, given["p"], tau, [h])
+        elif switching:
+            *after, margins = Modes(plant, switching).step(rule, q, qd, h, drive)
+        else:
+            *after, margins = rule(plant, q, qd, h, accelerate)
+        outputs = [Output(f"{x.name}_next", x.shape, tuple(values)) for x, values in zip(inputs, after)]
+        program = Program("rollout", tuple(inputs), (*outputs, Output("margins", (len(margins),), tuple(margins))))
+        if not program.is_finite(float(np.finfo(dtype).max)):
+            raise overflow(self.robot.model, program.name, str(dtype))
+        return program
+
+
+def joint_forces(law: Law, moment: Moment) -> list[Scalar]:
+    """What a law gives, checked.
+
+    Raises:
+        InputError: not one number for each joint.
+    """
+    try:
+        tau = [x if x.__class__ is Expr else float(x) for x in law(moment)]  # type: ignore[arg-type]
+    except TypeError as error:
+        raise InputError(
+            f"the law of a rollout cannot be traced: {error}. It returns {len(moment.qd)} joint forces, made of the "
+            "numbers it is given by + - * / ** and the functions of its argument"
+        ) from error
+    if len(tau) != len(moment.qd):
+        raise InputError(
+            f"the law of a rollout gave {len(tau)} joint forces, {len(moment.qd)} are needed; its control has "
+            f"{len(moment.control)} numbers"
+        )
+    return tau
+
+
+def saturated(field: Field, limits: TorqueLimits, tau: Scalars, qd: Scalars) -> list[Scalar]:
+    """The joint forces that the drives leave of those asked for (see `TorqueLimits`)."""
+    left, N = list(tau), limits.turns
+    if limits.columns:
+        back = np.linalg.inv(N.T)
+        motors = [sum((float(a) * tau[c] for a, c in zip(row, limits.columns) if a), 0.0) for row in back]
+        speeds = [sum((float(a) * qd[c] for a, c in zip(row, limits.columns) if a), 0.0) for row in N]
+        lines = zip(motors, speeds, limits.stall, limits.speed)
+        motors = [m if np.isinf(stall) else on_line(field, m, v, float(stall), float(free)) for m, v, stall, free in lines]
+        for k, c in enumerate(limits.columns):
+            left[c] = sum((float(a) * m for a, m in zip(N[:, k], motors) if a), 0.0)
+    return [x if np.isinf(most) else clipped(field, x, -float(most), float(most)) for x, most in zip(left, limits.effort)]
+
+
+def on_line(field: Field, torque: Scalar, speed: Scalar, stall: float, free: float) -> Scalar:
+    """A motor's torque within its line, which falls from stall to zero at the free speed."""
+    upper, lower = stall - speed * (stall / free), -stall - speed * (stall / free)
+    return clipped(field, torque, field.where_positive(lower, 0.0, lower), field.where_positive(upper, upper, 0.0))
