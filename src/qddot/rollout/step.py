@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from qddot.algorithms import forward_dynamics, steps
-from qddot.algorithms.drives import friction_torque
 from qddot.algorithms.kinematics import Scalars
 from qddot.compile.trace import FEW, recorded
 from qddot.errors import InputError
@@ -97,8 +96,7 @@ class Step(NamedTuple):
 
         rule = steps.kutta if self.method == "rk4" else steps.semi_implicit
         if self.method == "variational":
-            tau = [t - f for t, f in zip(drive(0, q, qd), friction_torque(plant, qd))]
-            *after, margins = steps.variational_step(plant, q, given["p"], tau, [h])
+            *after, margins = steps.variational_step(plant, q, given["p"], drive(0, q, qd), [h])
         elif switching:
             *after, margins = Modes(plant, switching).step(rule, q, qd, h, drive)
         else:
