@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from qddot.identify.fit import Fit
     from qddot.identify.regression.parameter_set import Columns
     from qddot.identify.regression.record import Recorded
+    from qddot.identify.regression.signals import Velocity
     from qddot.inverse_kinematics.search import Reached
     from qddot.inverse_kinematics.solutions import Solutions
     from qddot.linear.equilibrium import Equilibrium
@@ -1531,9 +1532,10 @@ class Robot:
         log: Recorded,
         *,
         columns: Columns | None = None,
-        validation: Recorded | None = None,
+        validation: Recorded | float | None = None,
         method: str = "auto",
         cutoff: float | None = None,
+        velocity: Velocity | None = None,
         engine: str = "serial",
         address: Any = None,
         progress: bool = False,
@@ -1549,10 +1551,11 @@ class Robot:
                 does not say. Files of more than 100,000 samples are read piece by piece, in constant memory.
             columns: which parameters; by default ten a link and rotor inertia, viscous and Coulomb friction and an offset a joint,
                 the speed at which friction takes its step being found in the log (`standstill_speeds`).
-            validation: another log, to be predicted.
+            validation: another log, to be predicted; or the last part of this one, 0.3 for three tenths.
             method: `"wls"` (joints weighted by their noise), `"ols"`, `"irls"` (robust against gross errors), or `"auto"`: the
                 first, or the last where the torques have gross errors.
             cutoff: of the low-pass, Hz; by default chosen from the log.
+            velocity: `"measured"` or `"derivative"` of the positions; by default the better of the two.
             engine: `"serial"`, `"threads"` or `"dask"`; the result is the same to the last bit.
             address: of a Dask scheduler; None: a cluster on this machine.
             progress: show a bar.
@@ -1562,7 +1565,7 @@ class Robot:
         """
         from qddot.identify.fit import identify
 
-        how = {"columns": columns, "validation": validation, "method": method, "cutoff": cutoff}
+        how = {"columns": columns, "validation": validation, "method": method, "cutoff": cutoff, "velocity": velocity}
         return identify(self, log, **how, engine=engine, address=address, progress=progress)
 
     def excitation(

@@ -9,7 +9,7 @@ import pytest
 
 from qddot.identify import Columns, Log, base_parameters, pieces, prepare, reduce
 from qddot.identify.regression.pieces import streamed
-from qddot.identify.regression.signals import stream
+from qddot.identify.regression.stream import stream
 from tests.identify.arms import random_arm
 from tests.identify.simulated import series, simulated, truth
 

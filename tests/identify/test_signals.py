@@ -7,7 +7,8 @@ import pytest
 
 import qddot
 from qddot.errors import InputError
-from qddot.identify.regression.signals import Signals, prepare, stream
+from qddot.identify.regression.signals import Signals, prepare
+from qddot.identify.regression.stream import stream
 from qddot.logs.log import Log
 from qddot.logs.lowpass import LowPass, convolved
 from tests.reference import RECORDINGS, needs_recordings

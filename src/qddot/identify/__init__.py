@@ -24,8 +24,9 @@ from qddot.identify.regression.parameter_set import Columns
 from qddot.identify.regression.pieces import pieces, streamed
 from qddot.identify.regression.reduction import Factors, Samples, reduce
 from qddot.identify.regression.residuals import Residuals, residuals
-from qddot.identify.regression.signals import Signals, prepare, stream
+from qddot.identify.regression.signals import Signals, prepare
 from qddot.identify.regression.standstill import standstill_speeds
+from qddot.identify.regression.stream import stream
 from qddot.logs.log import Log
 
 __all__ = [

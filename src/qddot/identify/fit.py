@@ -26,9 +26,10 @@ from qddot.identify.regression.record import Record, Recorded
 from qddot.identify.regression.reduction import Factors, reduce
 from qddot.identify.regression.residuals import Residuals, relative
 from qddot.identify.regression.rest import left_out, with_needed_rests
-from qddot.identify.regression.signals import Signals
+from qddot.identify.regression.signals import Signals, Velocity
 from qddot.identify.regression.standstill import standstill_speeds
 from qddot.identify.regression.tally import Tally, tallied
+from qddot.logs.log import Chunks, Log
 from qddot.logs.table import Finding
 from qddot.robot import Robot
 
@@ -210,9 +211,10 @@ def identify(
     log: Recorded,
     *,
     columns: Columns | None = None,
-    validation: Recorded | None = None,
+    validation: Recorded | float | None = None,
     method: str = "auto",
     cutoff: float | None = None,
+    velocity: Velocity | None = None,
     engine: str = "serial",
     address: Any = None,
     progress: bool = False,
@@ -221,7 +223,9 @@ def identify(
     if method not in METHODS:
         raise InputError(f"method={method!r} is not one of {', '.join(map(repr, METHODS))}")
     check_robot(robot, columns)
-    record = Record.of(robot, log, cutoff)
+    if isinstance(validation, float | int):
+        log, validation = parted(log, validation, robot)
+    record = Record.of(robot, log, cutoff, velocity)
     signals, findings = record.signals, list(record.findings)
     if columns is None:
         speeds = standstill_speeds(robot, signals)
@@ -242,7 +246,7 @@ def identify(
         findings.append(Finding("found", "robust", f"rows are reweighted by Hampel's function: {why}"))
     unseen, judged = None, signals
     if validation is not None:
-        other = Record.of(robot, validation, signals.cutoff)
+        other = Record.of(robot, validation, signals.cutoff, velocity)
         judged = other.signals
         unseen = Unseen(tallied(base, estimate.theta, other.parts()), reduce(base, streamed(other.parts()), **how))
     motion = MotionSummary.of(record.parts(), signals)
@@ -280,6 +284,16 @@ def with_own_load(
         if np.abs(estimate.theta - before).max() <= SAME_LOAD * np.abs(before).max():
             return base, factors, estimate, left
     raise ConvergenceError("friction by load: the load of the robot found is not the one it was found with; leave load out")
+
+
+def parted(log: Recorded, share: float, robot: Robot) -> tuple[Log, Log]:
+    """The log without its last part, and that part."""
+    if isinstance(share, bool) or not 0 < share < 1:
+        raise InputError(f"validation={share!r}: another log, or the part of this one that is kept for it, between 0 and 1")
+    whole = log if isinstance(log, Log) else Log.load(log, robot) if not isinstance(log, Chunks) else log.whole()
+    if whole is None:
+        raise InputError("validation: a part of a log that is read piece by piece cannot be kept; give the name of another file")
+    return whole.split(1 - share)
 
 
 def told(speeds: dict[str, float]) -> str:

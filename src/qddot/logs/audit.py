@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qddot.errors import InputError
+from qddot.logs.continuity import Continuity
 from qddot.logs.log_summary import LogSummary
 from qddot.logs.smoothed import Smoothed, smoothed
+from qddot.logs.stops import STUCK
 from qddot.logs.table import Finding
+from qddot.logs.units import LARGEST_ANGLE, RATES
 from qddot.model.friction import smooth_step
 
 if TYPE_CHECKING:
@@ -22,15 +25,22 @@ JITTER = 0.05  # of a step, rms, from where it is worth a warning
 EVEN = 1e-6  # of a step, rms, below which nobody need know
 FAR_OFF = 3.0  # times the described weight, or a third of it
 WEIGHT_BLOCKS = 20
-STUCK = 10  # equal samples in a row at the largest value: a channel at its stop
+FAR_BEYOND = 3.0  # times the largest angle within limits, which zeros and tolerances do not explain
+LOST = 0.001  # of the samples, of a recording that claims to have them all: velocities and accelerations are wrong about each
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What was found, in the order it was looked for."""
+    """What was found, in the order it was looked for.
+
+    Attributes:
+        summary: the log in a line.
+        recording: extremes and counts of all samples.
+    """
 
     summary: str
     findings: tuple[Finding, ...]
+    recording: LogSummary
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
@@ -45,12 +55,19 @@ def audit(log: Log, robot: Robot | None = None, summary: LogSummary | None = Non
     """Look at times, channels, velocities and, with a robot, at limits and gravity; `summary` is that of the whole recording, where
     the log is a chunk of it."""
     summary = summary or LogSummary.of(log)
-    found = [*summary.findings, *timing(summary), *channels(log.joint_names, summary), *saturation(log.joint_names, summary, robot)]
+    found = [
+        *summary.findings,
+        *timing(summary),
+        *unbroken(log.joint_names, summary.continuity),
+        *units(log.joint_names, summary, robot),
+        *channels(log.joint_names, summary),
+        *saturation(log.joint_names, summary, robot),
+    ]
     if log.qd is not None:
         found += agreement_findings(log)
     if robot is not None:
         found += [*within_limits(log.joint_names, summary, robot), *gravity(log, robot)]
-    return Audit(repr(log), tuple(dict.fromkeys(found)))
+    return Audit(repr(log), tuple(dict.fromkeys(found)), summary)
 
 
 def timing(summary: LogSummary) -> Iterator[Finding]:
@@ -68,6 +85,42 @@ def timing(summary: LogSummary) -> Iterator[Finding]:
     low, high = steps.rates
     if high > 1.05 * low:
         yield Finding("warning", "rates", f"segments of {low:.4g} to {high:.4g} Hz (resampled(rate) makes them one)")
+
+
+def unbroken(names: Sequence[str], found: Continuity) -> Iterator[Finding]:
+    """Samples that are missing without the clock saying so, positions that froze or jumped."""
+    if found.lost:
+        at = ", ".join(f"{t:.4g}" for t in found.places)
+        more = " and later" if found.lost > len(found.places) else ""
+        message = f"{found.lost} samples are missing though the clock does not say so, at t = {at} s{more}: there all joints go "
+        message += "further than their speed takes them"
+        yield Finding("warning", "lost samples", message, serious=found.lost > max(LOST * found.samples, 2))
+    for name, held in zip(names, found.frozen):
+        if held:
+            message = f"the position of {name} stands still for {held} samples while the joint moves, and then catches up"
+            yield Finding("warning", "frozen channel", message, serious=held > LOST * found.samples)
+    for joint, t, size in found.jumps:
+        message = f"the position of {names[joint]} steps by {size:.3g} rad (m) at t = {t:.4g} s and stays there: another zero?"
+        yield Finding("warning", "position step", message, serious=True)
+
+
+def units(names: Sequence[str], summary: LogSummary, robot: Robot | None) -> Iterator[Finding]:
+    """Degrees for radians, milliseconds for seconds: what a reader finds in a file, and nobody in arrays."""
+    steps = summary.steps
+    if steps is not None and not RATES[0] <= steps.rate <= RATES[1]:
+        many, unit = ("few", "milliseconds") if steps.rate < RATES[0] else ("many", "another unit")
+        message = f"{steps.rate:.3g} samples a second are too {many} for an arm in motion: times in {unit}?"
+        yield Finding("warning", "units", message, serious=True)
+    if robot is None or robot.nq != len(names) or robot.nv != len(names):
+        return
+    turns = np.array([joint.kind != "prismatic" for joint in robot.model.joints if joint.name in names])
+    limit = np.maximum(np.abs(robot.limits.lower), np.abs(robot.limits.upper))
+    far = np.where(np.isfinite(limit), np.maximum(FAR_BEYOND * limit, 1.0), LARGEST_ANGLE)
+    beyond = np.flatnonzero(turns & (summary.q.size > far)) if len(turns) == len(names) else []
+    if len(beyond):
+        i = int(beyond[0])
+        message = f"{names[i]} goes to {summary.q.size[i]:.4g} rad, far beyond what it can: positions in degrees? (np.radians(q))"
+        yield Finding("warning", "units", message, serious=True)
 
 
 def channels(names: Sequence[str], summary: LogSummary) -> Iterator[Finding]:

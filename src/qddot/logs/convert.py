@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 
-NOT_SI = "not in N m"
 """What the warning of torques in an unknown unit says: parameters found from them are none of a body's."""
 
 
@@ -256,7 +255,7 @@ class Reading:
         kinds = {unit.kind for unit in units if unit} or {"current" if column == "current" else ""}
         if kinds != {""} and "gains" not in self.options:
             what = "a share of a rated torque" if "share" in kinds else "a current"
-            yield Finding("warning", "torque", f"tau is {what}, {group}{named}, without gains: {NOT_SI} (gains=)")
+            yield Finding("warning", "torque", f"tau is {what}, {group}{named}, without gains: not in N m (gains=)", serious=True)
         elif named:
             yield Finding("found", "torque", f"{group}{named}")
         elif "gains" not in self.options:

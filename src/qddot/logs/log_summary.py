@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qddot.logs.continuity import Continuity
+from qddot.logs.stops import Stops, longest_run
 from qddot.logs.table import Finding
 
 if TYPE_CHECKING:
@@ -115,6 +117,8 @@ class LogSummary:
         steps: of time; None where there are too few.
         repeats: steps in which each torque (n,) stays exactly as it is, of `samples`.
         stuck: samples in a row (n,) for which each torque rests at its largest value.
+        stops: torques that rest at an extreme value while the arm moves.
+        continuity: samples that are missing, frozen or displaced.
         findings: what reading brought up.
     """
 
@@ -125,6 +129,8 @@ class LogSummary:
     samples: int
     repeats: np.ndarray
     stuck: np.ndarray
+    stops: Stops
+    continuity: Continuity
     findings: tuple[Finding, ...]
 
     @staticmethod
@@ -139,6 +145,8 @@ class LogSummary:
             samples=len(log),
             repeats=np.sum(np.diff(log.tau, axis=0) == 0, axis=0),
             stuck=np.array([longest_run(flags) for flags in at_most.T]),
+            stops=Stops.of(log),
+            continuity=Continuity.of(log),
             findings=log.findings,
         )
 
@@ -152,11 +160,7 @@ class LogSummary:
             samples=self.samples + other.samples,
             repeats=self.repeats + other.repeats,
             stuck=np.max([np.where(one.tau.size >= least, one.stuck, 0) for one in (self, other)], axis=0),
+            stops=self.stops + other.stops,
+            continuity=self.continuity + other.continuity,
             findings=tuple(dict.fromkeys((*self.findings, *other.findings))),
         )
-
-
-def longest_run(flags: np.ndarray) -> int:
-    """Most true values in a row."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(int), [0]])))
-    return int((edges[1::2] - edges[::2]).max(initial=0))

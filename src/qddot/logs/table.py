@@ -15,11 +15,17 @@ Level = Literal["found", "assumed", "repaired", "warning"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was found in a log, assumed about it, repaired in it, or that makes it doubtful."""
+    """One thing that was found in a log, assumed about it, repaired in it, or that makes it doubtful.
+
+    Attributes:
+        topic: what it is about, one word or two.
+        serious: no parameters are to be trusted that come from such a log.
+    """
 
     level: Level
     topic: str
     message: str
+    serious: bool = False
 
     def __str__(self) -> str:
         return f"{self.level:<8}  {self.topic:<9}  {self.message}"

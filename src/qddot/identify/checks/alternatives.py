@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -37,9 +37,12 @@ WINDOW = 8  # kernels: the length of a stretch, where a log is too long to be lo
 SLOWER = 8  # samples a period of the cut-off that are kept
 ROWS = 600  # about, a joint, that are fitted
 ROUNDS = 6  # of weights and parameters in turn
-SIMPLEST = ("sign", "axis", "order", "gravity", "delay", "tilt", "zero", "coupled", "gain")
+SIMPLEST = ("sign", "axis", "order", "gravity", "delay", "tilt", "zero", "contact", "load", "coupled", "gain")
 UNPREDICTED = 0.15  # of the torques of the other half, beyond what is left of both: as uncertain as a fit may be
 STEP = 1e-4  # rad or m, for derivatives by differences
+SHIFTS = (-0.2, -0.1, -0.05, 0.05, 0.1, 0.2)  # s, tried of a single joint: where a first derivative does not reach
+TIMES = 20  # parts of a log, at whose ends something may begin or end
+SHORT = 0.3  # of a log, at most, that something happens besides: what lasts longer is how the arm is
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,7 @@ class Trial:
         yield from self.askew()
         yield from self.wrong_way()
         yield from self.joint_by_joint()
+        yield from self.for_a_while()
 
     # the model and its errors -----------------------------------------------------------------------------------------------
 
@@ -167,7 +171,23 @@ class Trial:
         for segment in self.signals.segments:
             slope[segment] = np.gradient(tau[segment], 1 / self.signals.rate, axis=0)
         (delay,), left = self.with_columns(-slope[..., None])
-        yield self.told("delay", f"torques are {abs(1e3 * delay):.2g} ms {'late' if delay > 0 else 'early'}", left)
+        yield self.told("delay", f"torques are {late(delay)}", left)
+        for j, name in enumerate(self.names):
+            one = np.arange(self.nv) == j
+            found = [(0.0, *self.with_columns(-(slope * one)[..., None]))]
+            for shift in SHIFTS:
+                moved = self.shifted(j, shift)
+                found.append((shift, np.zeros(1), self.instead(self.motion._replace(tau=moved))))
+            start, (more,), left = min(found, key=lambda each: each[2].noise[j])
+            yield self.told("delay", f"torques of {name} are {late(start + more)}", left, j)
+
+    def shifted(self, j: int, delay: float) -> np.ndarray:
+        """Torques as they would be if those of joint j came so much earlier, s; held at the ends of stretches."""
+        tau, by = self.motion.tau.copy(), round(delay * self.signals.rate)
+        for segment in self.signals.segments:
+            rows = np.clip(np.arange(segment.start, segment.stop) + by, segment.start, segment.stop - 1)
+            tau[segment, j] = self.motion.tau[rows, j]
+        return tau
 
     def askew(self) -> Iterator[Alternative]:
         """Gravity from elsewhere: Y is linear in it, so what weight adds at rest is all that changes."""
@@ -200,6 +220,8 @@ class Trial:
         for i, j in combinations(range(self.nv), 2):
             order = np.arange(self.nv)
             order[[i, j]] = j, i
+            left = self.instead(self.motion._replace(tau=tau[:, order]))
+            yield self.told("order", f"torques of {self.names[i]} and {self.names[j]} are exchanged", left, i, j)
             left = self.instead(Samples(*(x[:, order] for x in self.motion)))
             yield self.told(
                 "order", f"{self.names[i]} and {self.names[j]} are exchanged", left._replace(noise=left.noise[order]), i, j
@@ -224,6 +246,48 @@ class Trial:
             Z[:, i], Z[:, j] = (np.stack([qdd[:, k], qd[:, k], both], axis=-1) for k in (j, i))
             text = f"the motors of {self.names[i]} and {self.names[j]} are coupled (Columns.of(coupled=...))"
             yield self.told("coupled", text, self.with_columns(Z)[1], i, j)
+
+    def for_a_while(self) -> Iterator[Alternative]:
+        """A contact in some stretch of time, which the model knows nothing of; a load from some time on."""
+        t = self.filtered(self.signals.t[:, None])[:, 0]
+        error = self.given[..., -1] - self.given[..., :-1] @ fitted(self.given, self.second)[0]
+        power = np.sum((error / self.noise) ** 2, axis=1)
+        cuts = np.linspace(0, len(t), TIMES + 1).astype(int)
+        sums = np.array([power[a:b].sum() for a, b in pairwise(cuts)])
+        a, b = about_peak(sums, int(SHORT * TIMES))
+        inside = np.zeros(len(t), bool)
+        inside[cuts[a] : cuts[b]] = True
+        rest = fitted(self.given[~inside], later_half((~inside).sum()))[1]
+        text = f"something else acts on the arm between t = {t[cuts[a]]:.3g} and {t[cuts[b] - 1]:.3g} s (a contact?)"
+        yield self.told("contact", text, rest)
+        k = self.given.shape[-1]
+        for cut in cuts[3:-3].tolist():
+            parts = [fitted(rows, later_half(len(rows)))[1].noise for rows in (self.given[:cut], self.given[cut:])]
+            freedom = max(len(t) * self.nv - 2 * k, 1) / (len(t) * self.nv)
+            noise = np.sqrt((cut * parts[0] ** 2 + (len(t) - cut) * parts[1] ** 2) / (len(t) * freedom))
+            text = f"from t = {t[cut]:.3g} s on the arm carries another load, or is another one"
+            yield self.told("load", text, Left(noise, 0.0))
+
+
+def later_half(count: int) -> np.ndarray:
+    """Which of so many rows come in the second half."""
+    return np.arange(count) * 2 >= count
+
+
+def about_peak(x: np.ndarray, longest: int) -> tuple[int, int]:
+    """The stretch [a, b) about the largest value, with neighbours that stand out too."""
+    a, usual = int(np.argmax(x)), 3 * np.median(x)
+    b = a + 1
+    while b - a < longest:
+        before, after = x[a - 1] if a else 0.0, x[b] if b < len(x) else 0.0
+        if max(before, after) <= usual:
+            break
+        a, b = (a - 1, b) if before > after else (a, b + 1)
+    return a, b
+
+
+def late(delay: float) -> str:
+    return f"{abs(1e3 * delay):.2g} ms {'late' if delay > 0 else 'early'}"
 
 
 def fitted(rows: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, Left]:

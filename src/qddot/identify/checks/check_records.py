@@ -13,6 +13,8 @@ from qddot.identify.regression.tally import Tally
 
 TWICE = 2.0  # the unexplained, without parameters of its own: most of it is disagreement
 UNPREDICTED = 0.15  # of the torques of another log, beyond what the fit leaves of its own: as uncertain as a fit may be
+WORSE = 3.0  # times what the fit leaves of its own log: it has learnt that log rather than the arm
+NOTICEABLE = 0.04  # of the torques: less is no harm, however good the fit is elsewhere
 
 
 def disagreeing(estimate: Estimate, factors: Factors, ends: np.ndarray) -> list[Concern]:
@@ -46,7 +48,7 @@ def validated(
         text += "torque of both remains unexplained. A payload, another unit or another zero?"
         found.append(Concern("inconsistent logs", text))
     beyond = np.sqrt(max(unseen.relative**2 - left.relative**2, 0.0))
-    if beyond > UNPREDICTED:
+    if beyond > UNPREDICTED or beyond > max(WORSE * left.relative, NOTICEABLE):
         text = f"{percent(unseen.relative)} of the torques of the log kept for validation are not predicted, against "
         text += f"{left.relative:.2%} of the fit's own: the fit knows too little of such motion"
         found.append(Concern("validation", text))

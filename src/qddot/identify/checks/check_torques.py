@@ -15,7 +15,7 @@ from qddot.identify.regression.estimators import Estimate
 from qddot.identify.regression.residuals import Residuals, rms, structure
 from qddot.identify.regression.signals import Signals
 from qddot.identify.regression.tally import Tally
-from qddot.logs.log_summary import Range
+from qddot.logs.log_summary import LogSummary, Range
 
 UNEXPLAINED = 0.25  # of all torques
 MOST = 0.5  # of a joint's power, or of what is unexplained: more is most of it
@@ -33,15 +33,18 @@ def dead(names: Sequence[str], tau: Range) -> list[Concern]:
     return [Concern("dead channel", f"the torque of {listed(still)} is the same throughout")] if still else []
 
 
-def clipped(names: Sequence[str], motion: MotionSummary, left: Residuals | Tally) -> list[Concern]:
+def clipped(names: Sequence[str], recording: LogSummary | None, motion: MotionSummary, left: Residuals | Tally) -> list[Concern]:
     """Torques that rest at the largest value: what the arm needed beyond is not in the log."""
     levels = left.levels if isinstance(left, Tally) else flat_levels(left, motion.noise)
-    found = []
+    found, nothing = [], np.zeros((2, len(names)))
+    shares = nothing if recording is None else recording.stops.samples / recording.samples
     for j, name in enumerate(names):
         for k, end in enumerate(("largest", "smallest")):
-            share, level = motion.stops.samples[k, j] / motion.samples, levels[k, j]
-            if share > CLIPPED:
-                text = f"the torque of {name} rests at its {end} value {motion.stops.level[k, j]:.4g} in {share:.1%} of the samples"
+            share, level = shares[k, j], levels[k, j]
+            if recording is not None and share > CLIPPED:
+                text = (
+                    f"the torque of {name} rests at its {end} value {recording.stops.level[k, j]:.4g} in {share:.1%} of the samples"
+                )
             elif np.isfinite(level):
                 text = f"the torque of {name} stays at {level:.4g} but for noise, its {end}, where the motion asks for more"
             else:
@@ -50,10 +53,15 @@ def clipped(names: Sequence[str], motion: MotionSummary, left: Residuals | Tally
     return found
 
 
-def unexplained(names: Sequence[str], left: Residuals | Tally, floor: np.ndarray) -> list[Concern]:
-    """A model that does not fit: all torques together, or those of a joint, of which it explains less than half the power, though
-    that is more than noise."""
-    found = []
+def unexplained(names: Sequence[str], left: Residuals | Tally, motion: MotionSummary) -> list[Concern]:
+    """A model that does not fit: all torques together, filtered or as measured, or those of a joint, of which it explains less than
+    half the power, though that is more than noise."""
+    found, floor = [], motion.noise
+    raw = unexplained_raw(left, motion)
+    if raw > UNEXPLAINED >= left.relative:
+        text = f"{percent(raw)} of the torques as measured remain beyond their noise, though only {left.relative:.1%} of the "
+        text += f"filtered ones: much happens above the cut-off of {motion.excerpt.cutoff:.3g} Hz, where the model does not hold"
+        found.append(Concern("unexplained torques", text))
     if left.relative > UNEXPLAINED:
         text = f"{percent(left.relative)} of the filtered torques remain: are units, signs and the order of joints right?"
         found.append(Concern("unexplained torques", text))
@@ -64,6 +72,13 @@ def unexplained(names: Sequence[str], left: Residuals | Tally, floor: np.ndarray
         text += f"would leave {floor[j]:.1g} N m: is this the torque of that joint, in the right unit?"
         found.append(Concern("unexplained torques", text))
     return found
+
+
+def unexplained_raw(left: Residuals | Tally, motion: MotionSummary) -> float:
+    """Part of the torques as measured that remains and is no white noise."""
+    white = motion.noise / np.linalg.norm(motion.excerpt.low_pass.smooth)
+    size = np.linalg.norm(left.rms_raw) / left.relative_raw if left.relative_raw > 0 else np.inf
+    return float(np.linalg.norm(structure(left.rms_raw, white)) / size)
 
 
 def driving(base: Base, estimate: Estimate, signals: Signals, left: Residuals | Tally) -> list[Concern]:

@@ -15,7 +15,6 @@ from qddot.identify.regression.reduction import Factors
 from qddot.identify.regression.residuals import Residuals
 from qddot.identify.regression.tally import Tally
 from qddot.logs.audit import Audit
-from qddot.logs.convert import NOT_SI
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,16 +36,20 @@ def verdict(
 ) -> Verdict:
     """Everything that can be said of what is given.
 
-    Serious concerns come first. Among them what is wrong with the torques comes before what they say too little of, and that before
-    what rests on the parameters: friction that drives, recordings that ask for others.
+    Serious concerns come first. Among them what is seen in the samples themselves comes before what explains torques that the model
+    does not, that before torques that nothing explains, and those before what the motion says too little of and what rests on the
+    parameters: friction that drives, recordings that ask for others.
     """
     names = base.columns.robot.joint_names
     found, silent = [*unidentifiable(base)], []
+    if audit is not None:
+        found += [Concern(f.topic if f.serious else "log", f.message, f.serious) for f in audit.warnings]
     if left is not None and motion is not None:
         silent = dead(names, motion.tau)
-        found += silent + clipped(names, motion, left) + unexplained(names, left, motion.noise)
+        found += silent + clipped(names, audit.recording if audit else None, motion, left)
         if not silent:
             found += explained_otherwise(base, estimate, motion.excerpt, left, motion.noise)
+        found += unexplained(names, left, motion)
     found += excitation(base, estimate, motion, left, factors)
     if left is not None and motion is not None:
         found += [] if silent else driving(base, estimate, motion.excerpt, left)
@@ -56,6 +59,4 @@ def verdict(
     if unseen is not None and left is not None and factors is not None:
         found += validated(estimate, factors, left, unseen.factors, unseen.left)
     found += [*coloured(base, estimate, left), *impossible(base, estimate), *blurred(base)]
-    if audit is not None:
-        found += [Concern("log", finding.message, serious=NOT_SI in finding.message) for finding in audit.warnings]
     return Verdict(tuple(sorted(found, key=lambda concern: not concern.serious)))

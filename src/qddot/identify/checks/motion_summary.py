@@ -10,7 +10,6 @@ from operator import add
 import numpy as np
 
 from qddot.identify.checks.alternatives import MOST, few
-from qddot.identify.regression.clipping import Stops
 from qddot.identify.regression.residuals import filtered_noise
 from qddot.identify.regression.signals import Signals, stacked
 from qddot.logs.log_summary import Range
@@ -28,7 +27,6 @@ class MotionSummary:
         qd_rms, qdd_rms: of the whole motion (n,).
         turns: how often each joint (n,) turned back.
         samples, seconds: recorded, as far as the filters reach.
-        stops: torques that rest at an extreme value while the arm moves.
         noise: what the filter leaves of the torques' white noise (n,), N m, rms.
         excerpt: the recording, if it comes in one part; else stretches all over it.
     """
@@ -41,7 +39,6 @@ class MotionSummary:
     turns: np.ndarray
     samples: int
     seconds: float
-    stops: Stops
     noise: np.ndarray
     excerpt: Signals
 
@@ -49,13 +46,11 @@ class MotionSummary:
     def of(parts: Iterable[Signals], usual: Signals) -> MotionSummary:
         """One pass; `usual` is a part with all the motion that there is, or most of it."""
         slow = RESTING * np.abs(usual.qd).max(axis=0)
-        stops: list[Stops] = []
         ranges, squares, noise, turns, count, excerpt = [], np.zeros((2, usual.q.shape[1])), 0.0, 0, 0, Excerpt()
         for part in parts:
             own = part.owned
             qd, qdd = part.qd[own], part.qdd[own]
             ranges.append((Range.of(part.q[own]), Range.of(part.tau_raw[own]), np.abs(qd).max(axis=0)))
-            stops.append(Stops.of(part.tau_raw[own], np.any(np.abs(qd) > slow, axis=1)))
             squares += np.sum(np.square([qd, qdd]), axis=1)
             noise = noise + len(qd) * filtered_noise(part) ** 2
             turns = turns + np.sum(np.diff(np.sign(np.where(np.abs(qd) < slow, 0, qd)), axis=0) != 0, axis=0) // 2
@@ -71,7 +66,6 @@ class MotionSummary:
             turns=np.asarray(turns),
             samples=count,
             seconds=count / usual.rate,
-            stops=reduce(add, stops),
             noise=np.sqrt(noise / count),
             excerpt=excerpt.signals(),
         )

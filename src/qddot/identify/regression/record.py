@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qddot.identify.regression.signals import MOVES, Signals, prepare, stream
+from qddot.identify.regression.signals import MOVES, Signals, Velocity, prepare
+from qddot.identify.regression.stream import stream
 from qddot.logs.audit import Audit, audit
 from qddot.logs.log import Chunks, Log, concatenated
 from qddot.logs.log_summary import LogSummary
@@ -40,14 +41,14 @@ class Record:
     chunks: Chunks | None
 
     @staticmethod
-    def of(robot: Robot, given: Recorded, cutoff: float | None) -> Record:
+    def of(robot: Robot, given: Recorded, cutoff: float | None, velocity: Velocity | None = None) -> Record:
         """Read what there is, as long as that is little; else look through it once for the chunk that moves most."""
         if isinstance(given, Log):
-            return in_memory(robot, given, cutoff)
+            return in_memory(robot, given, cutoff, velocity)
         chunks = replace(given, robot=given.robot or robot) if isinstance(given, Chunks) else Log.chunks(given, robot)
         log = chunks.whole()
         if log is not None:
-            return in_memory(robot, log, cutoff)
+            return in_memory(robot, log, cutoff, velocity)
         parts = iter(filled(of_robot(chunks, robot), chunks.rows))
         found = next(parts)  # a file without samples was refused
         most, summary = motion_in(found), LogSummary.of(found)
@@ -55,7 +56,7 @@ class Record:
             summary += LogSummary.of(part)
             if (moves := motion_in(part)) > most:
                 found, most = part, moves
-        return Record(robot, found, prepare(found, cutoff), summary, chunks)
+        return Record(robot, found, prepare(found, cutoff, velocity=velocity), summary, chunks)
 
     @property
     def streamed(self) -> bool:
@@ -81,9 +82,9 @@ class Record:
         return audit(self.log, self.robot, self.summary)
 
 
-def in_memory(robot: Robot, log: Log, cutoff: float | None) -> Record:
+def in_memory(robot: Robot, log: Log, cutoff: float | None, velocity: Velocity | None) -> Record:
     log = log.of(robot)
-    return Record(robot, log, prepare(log, cutoff), LogSummary.of(log), None)
+    return Record(robot, log, prepare(log, cutoff, velocity=velocity), LogSummary.of(log), None)
 
 
 def of_robot(chunks: Iterable[Log], robot: Robot) -> Iterator[Log]:

@@ -7,11 +7,10 @@ to both sides of `tau = Y pi`.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain, islice, pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -22,6 +21,7 @@ from qddot.logs.audit import velocity_agreement
 from qddot.logs.lowpass import LENGTH, LowPass, convolved
 from qddot.logs.resample import grid, is_uniform, onto
 from qddot.logs.spectrum import densities, motion_band, noise_floor
+from qddot.logs.spikes import without_spikes
 from qddot.logs.table import Finding
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 LEAST, MOST = 5.0, 20.0  # cut-off over the edge of the motion
 MOVES = 0.1  # rad or m
-RESTS = 16  # chunks of a stream that are held back at most, until one moves
 ABOUT = 3  # kernels' halves about a decimated sample that say how slow a joint is there
 LOST = 0.1  # of the longest segment, at most, to the filter of the positions
 AGREE = 0.3  # of the accelerations of positions, noise included: recorded ones that are further off are something else
@@ -222,6 +221,9 @@ def prepared(
     recorded: bool = False,
 ) -> Signals | None:
     """The signals, when everything is chosen, also whether accelerations are the log's; None where no segment is long enough."""
+    log, spikes = without_spikes(log)
+    if spikes.any():
+        findings.append(Finding("repaired", "spikes", told_spikes(log, spikes)))
     low_pass, span = LowPass(rate, cutoff), filter_span(rate, cutoff)
     parts = [evened(log, segment, rate) for segment in log.segments]
     long = [len(part[0]) >= span for part in parts]
@@ -249,6 +251,12 @@ def prepared(
         findings=tuple(findings),
         goes_on=(goes_on[0] and long[0], goes_on[1] and long[-1]),
     )
+
+
+def told_spikes(log: Log, count: np.ndarray) -> str:
+    """Which joints had how many, in words."""
+    joints = ", ".join(f"{name} {n}" for name, n in zip(log.joint_names, count) if n)
+    return f"torques that are off for a few samples are replaced by the median about them: {joints} of {len(log)}"
 
 
 Part = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray, np.ndarray | None]
@@ -341,71 +349,3 @@ def chosen_velocity(log: Log, cutoff: float) -> tuple[Velocity, str]:
         "measured",
         f"the log's: they agree with the positions ({agreement}) and are {1 / max(ratio, 1e-300):.2g} times less noisy",
     )
-
-
-def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Velocity | None = None) -> Iterator[Signals]:
-    """`prepare` for `Log.chunks`: each chunk with as much of the one before as the filters need.
-
-    The decimated samples of all chunks are those of the whole log, where it is evenly sampled. What is left open is chosen from the
-    first chunk in which the arm moves.
-
-    Raises:
-        InputError: no stretch of the log is as long as the filter.
-    """
-    logs = iter(logs)
-    waiting = up_to_motion(logs)
-    if not waiting:
-        return
-    first, telling = waiting[0], waiting[-1]
-    logs = chain(waiting[1:], logs)
-    rate, tail, some, begun = first.rate, None, False, False
-    findings: list[Finding] = []
-    if cutoff is None:
-        cutoff, why = chosen_cutoff(telling)
-        findings.append(Finding("assumed", "cut-off", f"from the first chunk that moves: {why}"))
-    if velocity is None:
-        velocity, why = chosen_velocity(telling, cutoff)
-        findings.append(Finding("assumed", "velocity", f"from the first chunk that moves: {why}"))
-    recorded, why = chosen_acceleration(telling, cutoff)
-    if why:
-        findings.append(Finding("assumed", "acceleration", f"from the first chunk that moves: {why}"))
-    span, factor = streamed_span(rate, cutoff), thinning(rate, cutoff)
-    for log, following in pairwise(chain([first], logs, [None])):
-        if log is None:
-            break
-        seamless = tail is not None and continues(tail, log, rate)
-        whole = appended(tail, log) if tail is not None and seamless else log
-        goes_on = (seamless and begun, following is not None and continues(log, following, rate))
-        found = prepared(whole, rate, cutoff, velocity, [*findings], goes_on, recorded)
-        if found is not None:
-            some = True
-            yield found
-        last = whole.segments[-1]
-        whole_kernels = max(0, (last.stop - last.start - span) // factor + 1)
-        begun = whole_kernels > 0 or (goes_on[0] and len(whole.segments) == 1)
-        tail = whole[last.start + whole_kernels * factor :]
-    if not some:
-        raise InputError(f"no stretch of the log is long enough for a low-pass at {cutoff:.3g} Hz")
-
-
-def up_to_motion(logs: Iterator[Log]) -> list[Log]:
-    """The first chunks, up to one in which a joint moves."""
-    found = []
-    for log in islice(logs, RESTS):
-        found.append(log)
-        if np.ptp(log.q, axis=0).max() > MOVES:
-            break
-    return found
-
-
-def continues(before: Log, after: Log, rate: float) -> bool:
-    """Whether a chunk goes on where the last one stopped."""
-    return 0 < after.t[0] - before.t[-1] < 5 / rate
-
-
-def appended(before: Log, after: Log) -> Log:
-    """Two chunks of one record, the seam no segment's end."""
-    whole = before + after
-    seam = len(before)
-    first = slice(0, after.segments[0].stop + seam)
-    return dataclasses.replace(whole, segments=(first, *whole.segments[len(before.segments) + 1 :]))

@@ -1,0 +1,97 @@
+"""A log that comes in chunks, prepared chunk by chunk as the whole would be."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice, pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qddot.errors import InputError
+from qddot.identify.regression.signals import (
+    MOVES,
+    Signals,
+    Velocity,
+    chosen_acceleration,
+    chosen_cutoff,
+    chosen_velocity,
+    prepared,
+    streamed_span,
+    thinning,
+)
+from qddot.logs.table import Finding
+
+if TYPE_CHECKING:
+    from qddot.logs.log import Log
+
+RESTS = 16  # chunks that are held back at most, until one moves
+
+
+def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Velocity | None = None) -> Iterator[Signals]:
+    """`prepare` for `Log.chunks`: each chunk with as much of the one before as the filters need.
+
+    The decimated samples of all chunks are those of the whole log, where it is evenly sampled. What is left open is chosen from the
+    first chunk in which the arm moves.
+
+    Raises:
+        InputError: no stretch of the log is as long as the filter.
+    """
+    logs = iter(logs)
+    waiting = up_to_motion(logs)
+    if not waiting:
+        return
+    first, telling = waiting[0], waiting[-1]
+    logs = chain(waiting[1:], logs)
+    rate, tail, some, begun = first.rate, None, False, False
+    findings: list[Finding] = []
+    if cutoff is None:
+        cutoff, why = chosen_cutoff(telling)
+        findings.append(Finding("assumed", "cut-off", f"from the first chunk that moves: {why}"))
+    if velocity is None:
+        velocity, why = chosen_velocity(telling, cutoff)
+        findings.append(Finding("assumed", "velocity", f"from the first chunk that moves: {why}"))
+    recorded, why = chosen_acceleration(telling, cutoff)
+    if why:
+        findings.append(Finding("assumed", "acceleration", f"from the first chunk that moves: {why}"))
+    span, factor = streamed_span(rate, cutoff), thinning(rate, cutoff)
+    for log, following in pairwise(chain([first], logs, [None])):
+        if log is None:
+            break
+        seamless = tail is not None and continues(tail, log, rate)
+        whole = appended(tail, log) if tail is not None and seamless else log
+        goes_on = (seamless and begun, following is not None and continues(log, following, rate))
+        found = prepared(whole, rate, cutoff, velocity, [*findings], goes_on, recorded)
+        if found is not None:
+            some = True
+            yield found
+        last = whole.segments[-1]
+        whole_kernels = max(0, (last.stop - last.start - span) // factor + 1)
+        begun = whole_kernels > 0 or (goes_on[0] and len(whole.segments) == 1)
+        tail = whole[last.start + whole_kernels * factor :]
+    if not some:
+        raise InputError(f"no stretch of the log is long enough for a low-pass at {cutoff:.3g} Hz")
+
+
+def up_to_motion(logs: Iterator[Log]) -> list[Log]:
+    """The first chunks, up to one in which a joint moves."""
+    found = []
+    for log in islice(logs, RESTS):
+        found.append(log)
+        if np.ptp(log.q, axis=0).max() > MOVES:
+            break
+    return found
+
+
+def continues(before: Log, after: Log, rate: float) -> bool:
+    """Whether a chunk goes on where the last one stopped."""
+    return 0 < after.t[0] - before.t[-1] < 5 / rate
+
+
+def appended(before: Log, after: Log) -> Log:
+    """Two chunks of one record, the seam no segment's end."""
+    whole = before + after
+    seam = len(before)
+    first = slice(0, after.segments[0].stop + seam)
+    return dataclasses.replace(whole, segments=(first, *whole.segments[len(before.segments) + 1 :]))

@@ -1,0 +1,123 @@
+"""Do the positions of a recording follow one another? Samples that were lost, sensors that froze, positions that jumped.
+
+A logger that drops rows may write a perfect clock all the same: then an arm seems to move faster for one step. Each step of all
+joints together is compared with the velocity there,
+
+    r = (step / time . v) / (v . v),        each joint in units of its usual deviation,
+
+which is 1, and m + 1 where m samples are missing. v is the median of the steps about: measured velocities come late, by filters
+that nobody wrote down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.ndimage import median_filter, minimum_filter1d
+
+if TYPE_CHECKING:
+    from qddot.logs.log import Log
+
+ABOUT = 9  # steps whose median is the velocity
+SURE = 8.0  # standard deviations: such steps do not come by chance
+HALF = 0.5  # of a sample: a step that is longer by more has lost one, one that is shorter by more is held
+NEAR = 3  # steps on each side among which none is held: where one is, a slow sensor catches up
+JUMP = 0.05  # rad or m: a smaller step of the positions of one joint is no fault worth a word
+FROZEN = 20  # times the usual run of equal positions, and as many samples
+CAUGHT_UP = 0.005  # rad or m, by which a frozen position is behind when it moves again
+FEW = 10  # runs of equal positions: a rounded signal has more of them
+SHOWN = 5  # places that are named
+
+
+@dataclass(frozen=True, eq=False)
+class Continuity:
+    """What is broken in a recording of n joints.
+
+    Attributes:
+        lost: samples that are missing though the clock says otherwise.
+        places: where, s; the first of them.
+        frozen: samples (n,) in which a position stood still while the joint moved.
+        jumps: (joint, time in s, size in rad or m) of single positions that step aside and stay there.
+        samples: looked at.
+    """
+
+    lost: int
+    places: tuple[float, ...]
+    frozen: np.ndarray
+    jumps: tuple[tuple[int, float, float], ...]
+    samples: int
+
+    @staticmethod
+    def of(log: Log) -> Continuity:
+        found = Continuity(0, (), np.zeros(log.n, int), (), len(log))
+        for s in log.segments:
+            if s.stop - s.start > 4 * ABOUT:
+                found += in_segment(log.t[s], log.q[s])
+        return Continuity(found.lost, found.places, found.frozen, found.jumps, len(log))
+
+    def __add__(self, other: Continuity) -> Continuity:
+        return Continuity(
+            self.lost + other.lost,
+            (*self.places, *other.places)[:SHOWN],
+            self.frozen + other.frozen,
+            (*self.jumps, *other.jumps)[:SHOWN],
+            self.samples + other.samples,
+        )
+
+
+def in_segment(t: np.ndarray, q: np.ndarray) -> Continuity:
+    """One stretch of samples without a pause."""
+    step = np.diff(q, axis=0) / np.diff(t)[:, None]
+    v = median_filter(step, size=(ABOUT, 1), mode="nearest")
+    deviation = scatter(step - v)
+    seen = deviation > 0
+    w = np.where(seen, 1 / np.where(seen, deviation, 1.0), 0.0)
+    power = np.sum((w * v) ** 2, axis=1)
+    told = power > (SURE / HALF) ** 2
+    r = np.where(told, np.sum(w * step * w * v, axis=1) / np.where(told, power, 1.0), 1.0)
+    steady = minimum_filter1d(r, 2 * NEAR + 1, mode="nearest") > HALF
+    jitter = 1.4826 * np.median(np.abs(r[told] - 1)) if told.any() else 0.0  # of the clock itself
+    late = told & steady & (r > 1 + max(HALF, SURE * jitter))
+    frozen, thawed = stuck(t, step, deviation)
+    beside = (step - np.where(late, r, 1.0)[:, None] * v) * np.diff(t)[:, None]
+    size = np.abs(beside)
+    sure = (size > np.maximum(JUMP, 2 * SURE * deviation * np.median(np.diff(t)))) & ~thawed
+    alone = sure & (np.sum(sure, axis=1) == 1)[:, None] & ~late[:, None] & stays(beside)
+    where, joint = np.nonzero(alone)
+    jumps = tuple((int(j), float(t[k + 1]), float(beside[k, j])) for k, j in zip(where, joint))
+    lost = int(np.sum(np.round(r[late] - 1)))
+    return Continuity(lost, tuple(t[1:][late][:SHOWN].tolist()), frozen, jumps[:SHOWN], len(t))
+
+
+def scatter(x: np.ndarray) -> np.ndarray:
+    """Standard deviation of each column by 85 of 100 values, since of a rounded signal more than half may be the same; at least a
+    fifth of that of all."""
+    return np.maximum(np.quantile(np.abs(x), 0.85, axis=0) / 1.44, np.sqrt(np.mean(x * x, axis=0)) / 5)
+
+
+def stuck(t: np.ndarray, step: np.ndarray, deviation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For how many samples each position (n,) stood still to the last bit and then caught up; and the steps (N - 1, n) at which it
+    did."""
+    found, thawed = np.zeros(step.shape[1], int), np.zeros(step.shape, bool)
+    for j in range(step.shape[1]):
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], (step[:, j] == 0).astype(int), [0]])))
+        starts, ends = edges[::2], edges[1::2]
+        run = float(np.median(ends - starts)) if len(starts) > FEW else 1.0
+        long = (ends - starts > FROZEN * run) & (ends < len(step))
+        for start, end in zip(starts[long], ends[long]):
+            sudden, after = abs(step[end, j]), np.abs(step[end + 1 : end + 1 + ABOUT, j])
+            usual = max(SURE * deviation[j], 3 * float(np.median(after)) if len(after) else 0.0)
+            if sudden > usual and sudden * (t[end + 1] - t[end]) > CAUGHT_UP:
+                found[j] += end - start
+                thawed[end, j] = True
+    return found, thawed
+
+
+def stays(beside: np.ndarray) -> np.ndarray:
+    """Which steps (N - 1, n) are neither the way to a single sample that is off nor the way back."""
+    here, there = beside[:-1], beside[1:]
+    single = (here * there < 0) & (np.abs(there) < 2 * np.abs(here)) & (np.abs(here) < 2 * np.abs(there))
+    none = np.zeros((1, beside.shape[1]), bool)
+    return ~np.concatenate([single, none]) & ~np.concatenate([none, single])

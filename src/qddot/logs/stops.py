@@ -1,0 +1,66 @@
+"""Torques that rest exactly at their largest or smallest value while the arm moves: the drive or the sensor could do no more.
+
+Equality is a property of the samples as they were written: nothing of it is left once they are resampled or filtered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.ndimage import maximum_filter1d, minimum_filter1d
+
+if TYPE_CHECKING:
+    from qddot.logs.log import Log
+
+PARTS = 10  # of a log, each looked at by itself: a limit may have been set for some of it only
+PILED = 10  # times as many samples at the largest value as at the next: a signal that is only rounded has about twice as many
+STUCK = 10  # equal samples in a row at the largest value: a channel at its stop
+RESTING = 0.02  # of the largest distance that a joint goes in a window: less is rest
+WINDOW = 21  # samples
+
+
+@dataclass(frozen=True, eq=False)
+class Stops:
+    """How many samples rest at the largest and at the smallest value, and where that is; (2, n)."""
+
+    samples: np.ndarray
+    level: np.ndarray
+
+    @staticmethod
+    def of(log: Log) -> Stops:
+        """Look at each tenth of a log. At rest, or where the recording stood still, all torques are the same at once."""
+        tau, moving = log.tau, np.concatenate([moves(log.q[s]) for s in log.segments])
+        if tau.shape[1] > 1:
+            moving = moving & np.any(np.diff(tau, axis=0, prepend=tau[:1]) != 0, axis=1)
+        found = Stops(np.zeros((2, tau.shape[1]), int), np.full((2, tau.shape[1]), np.nan))
+        for part, moved in zip(np.array_split(tau, PARTS), np.array_split(moving, PARTS)):
+            if len(part):
+                found += Stops(*np.array([[at_top(s * x, moved) for x in part.T] for s in (1, -1)]).transpose(2, 0, 1))
+        return Stops(found.samples, found.level * np.array([[1], [-1]]))
+
+    def __add__(self, other: Stops) -> Stops:
+        return Stops(self.samples + other.samples, np.where(np.isnan(self.level), other.level, self.level))
+
+
+def moves(q: np.ndarray) -> np.ndarray:
+    """When (N,) one of the joints moves, of positions (N, n) without a pause."""
+    how = {"size": WINDOW, "axis": 0, "mode": "nearest"}
+    way = maximum_filter1d(q, **how) - minimum_filter1d(q, **how)
+    return np.any(way > RESTING * way.max(axis=0), axis=1)
+
+
+def at_top(x: np.ndarray, moving: np.ndarray) -> tuple[int, float]:
+    """Samples of a signal that rests at its largest value, and that value; none, if it only passes by."""
+    top = x == x.max()
+    below = x[~top]
+    if not len(below) or longest_run(top & moving) < STUCK or top.sum() <= PILED * np.sum(below == below.max()):
+        return 0, np.nan
+    return int(np.sum(top & moving)), float(x.max())
+
+
+def longest_run(flags: np.ndarray) -> int:
+    """Most true values in a row."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(int), [0]])))
+    return int((edges[1::2] - edges[::2]).max(initial=0))

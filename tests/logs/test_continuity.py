@@ -1,0 +1,68 @@
+"""Samples that are lost, frozen or displaced are found, and their places; what only looks so is not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from qddot.logs.continuity import Continuity
+from qddot.logs.log import Log
+
+RATE = 200.0
+T = np.arange(4000) / RATE
+
+
+def moved(noise: float = 1e-5, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    q = np.stack([np.sin((1 + 0.3 * j) * T + j) + 0.3 * np.sin(3.1 * T + j) for j in range(4)], axis=1)
+    return q + noise * rng.normal(size=q.shape)
+
+
+def found(q: np.ndarray, t: np.ndarray = T) -> Continuity:
+    return Continuity.of(Log(t[: len(q)], q, np.random.default_rng(1).normal(size=q.shape)))
+
+
+@pytest.mark.parametrize("share", [0.002, 0.02, 0.1])
+def test_lost_samples_are_counted(share: float) -> None:
+    keep = np.random.default_rng(2).random(len(T)) > share
+    lost = found(moved()[keep]).lost
+    assert 0.8 * (~keep).sum() - 1 <= lost <= (~keep).sum() + 1  # where the arm hardly moves, none can be seen
+
+
+def test_places_are_told() -> None:
+    q = np.delete(moved(), [1000, 2500], axis=0)
+    assert found(q).places == pytest.approx((1000 / RATE, 2499 / RATE), abs=1.1 / RATE)
+
+
+@pytest.mark.parametrize(
+    "q",
+    [
+        moved(),
+        moved(noise=1e-3),
+        np.round(moved() / 0.02) * 0.02,  # a coarse encoder
+        moved()[np.arange(len(T)) // 5 * 5],  # a slower sensor
+        np.where(np.arange(len(T))[:, None] % 97 == 0, moved() + 0.3, moved()),  # single samples that are off
+        np.concatenate([np.repeat(moved()[:1], 500, axis=0), moved()[:3000]]),  # a rest, then motion
+    ],
+    ids=["clean", "noisy", "rounded", "held", "spikes", "rest"],
+)
+def test_sound_recordings_have_nothing_missing(q: np.ndarray) -> None:
+    seen = found(q)
+    assert (seen.lost, seen.jumps) == (0, ())
+    assert not seen.frozen.any()
+
+
+def test_a_clock_that_jitters_is_no_loss() -> None:
+    jitter = np.random.default_rng(3).uniform(-0.2, 0.2, len(T)) / RATE
+    assert found(moved(), T + jitter).lost == 0
+
+
+def test_a_frozen_position_and_a_step() -> None:
+    q = moved()
+    q[1000:1150, 2] = q[1000, 2]
+    q[3000:, 1] += 0.4
+    seen = found(q)
+    assert seen.frozen.tolist() == [0, 0, 149, 0]
+    [(joint, t, size)] = seen.jumps
+    assert (joint, t) == (1, pytest.approx(3000 / RATE))
+    assert size == pytest.approx(0.4, abs=1e-3)
