@@ -3,11 +3,12 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 # Two workers share the cores; linear algebra that starts threads of its own would only get in their way.
 export OPENBLAS_NUM_THREADS := 1
+ARRAYS := .venv-arrays/bin/python
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 WEB := $(wildcard web/*.* web/.npmrc web/src/*)
 SOURCES := pyproject.toml constraints.txt hatch_build.py $(WEB)
 
-.PHONY: help setup setup-tests demo test test-all lint fuzz soak docs package bench clean
+.PHONY: help setup setup-tests demo test test-all test-arrays lint fuzz soak docs package bench clean
 
 help: ## say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +41,18 @@ test: lint ## every check but the slow ones: style, types, layers, tests, exampl
 test-all: lint ## the slow ones too: other processors by emulation, memory checked by valgrind
 	$(BIN)/python -m pytest -n 2
 	$(BIN)/python -m pytest --doctest-modules src/qddot --doctest-glob="*.md" README.md docs
+
+# PyPI's PyTorch for Linux on x86 is built for CUDA and would bring 4 GB of libraries that nothing on a CPU calls.
+.venv-arrays/.ready: constraints-arrays.txt tools/torch_without_cuda.py
+	$(PYTHON) -m venv .venv-arrays
+	$(ARRAYS) -m pip install --quiet --constraint constraints-arrays.txt numpy scipy llvmlite sympy python-flint click pyyaml rich \
+		pytest pytest-xdist hypothesis mpmath jax filelock networkx jinja2 fsspec
+	$(ARRAYS) -m pip install --quiet --constraint constraints-arrays.txt --no-deps torch $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),nvidia-cuda-runtime nvidia-cuda-cupti)
+	$(ARRAYS) tools/torch_without_cuda.py
+	touch $@
+
+test-arrays: .venv-arrays/.ready ## PyTorch and JAX, in an environment of its own (about 2.2 GB)
+	PYTHONPATH=src $(ARRAYS) -m pytest -n 2 tests/arrays
 
 lint: setup-tests ## style, types and layers
 	$(BIN)/ruff check .
@@ -75,4 +88,4 @@ bench: ## speed beside other libraries, in an environment of its own
 	.venv-bench/bin/python benchmarks/found_again.py
 
 clean: ## delete everything that make has made
-	rm -rf .venv .venv-bench build dist docs/_build .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-arrays .venv-bench build dist docs/_build .pytest_cache .ruff_cache .hypothesis

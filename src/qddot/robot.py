@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qddot.arrays.guests import Guests
 from qddot.compile.arrays import as_array
 from qddot.compile.bound import Bound
 from qddot.compile.evaluate import DOUBLE, Evaluator, Options, as_dtype, refuse_non_finite
+from qddot.compile.kinds import guest, library_of
 from qddot.compile.together import compute_together
 from qddot.compile.wrenches import net_stack, stack_wrenches
 from qddot.constraints.constrained import ConstrainedDynamics, ConstrainedRobot, Projections
@@ -144,11 +146,23 @@ def fast(method: Callable) -> Callable:
         if entry is not None:
             return entry(*arguments, **options)
         result = method(self, *arguments, **options)
-        if getattr(type(self), name, None) is not call:  # a subclass has its own
-            return result
-        plain = method.__get__(self)
-        self.__dict__[name] = self._evaluate.fast(name, plain, method.__doc__ or "") or plain
+        if not guest((*arguments, *options.values())):  # they ask for it themselves
+            self._shadow(name)
         return result
+
+    return call
+
+
+def behind(robot: Robot, name: str) -> Callable:
+    """The method behind a direct entry; arrays of other libraries have direct ways of their own."""
+    method, ways = getattr(Robot, name).__wrapped__, robot._guests.direct.setdefault(name, {})
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        if ways and arguments and not options and (way := ways.get(type(arguments[0]))):
+            found = way(arguments)
+            if found is not None:
+                return found
+        return method(robot, *arguments, **options)
 
     return call
 
@@ -173,6 +187,7 @@ class Robot:
 
             refuse_indefinite(model)
         self._evaluate = Evaluator(model)
+        self._guests = Guests(self._evaluate, self._shadow)
 
     # what it is -------------------------------------------------------------------------------------------------------
 
@@ -503,6 +518,8 @@ class Robot:
 
     def integrate(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """The configuration reached from q by the displacement v (..., nv): `q + v`, on the manifold for quaternions."""
+        if guest((q, v)):
+            return self._compute("integrate", {"q": q, "v": v}, {})
         read = self._evaluate.prepared
         with np.errstate(over="ignore"):  # looked at below
             found = configuration.integrate(self.model.mechanism, read("q", q, (self.nq,)), read("v", v, (self.nv,)))
@@ -511,6 +528,8 @@ class Robot:
 
     def configuration_rate(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
         """dq/dt (..., nq): qd itself, but for quaternions."""
+        if guest((q, qd)):
+            return self._compute("configuration_rate", {"q": q, "qd": qd}, {})
         q, qd = as_array("q", q, (self.nq,), DOUBLE), as_array("qd", qd, (self.nv,), DOUBLE)
         return configuration.rate(self.model.mechanism, q, qd)
 
@@ -602,12 +621,12 @@ class Robot:
     ) -> TorqueRates:
         """Inverse dynamics and its first and second rate (..., nv) along a motion whose q has these derivatives."""
         inputs = {"q": q, "qd": qd, "qdd": qdd, "jerk": jerk, "snap": snap}
-        return TorqueRates(*self._evaluate("torque_rates", inputs, options))
+        return TorqueRates(*self._compute("torque_rates", inputs, options))
 
     @fast
     def mass_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """M(q) (..., nv, nv), rotors included."""
-        return self._evaluate("mass_matrix", {"q": q}, options)
+        return self._compute("mass_matrix", {"q": q}, options)
 
     def mass_matrix_inverse(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """M(q)^-1 (..., nv, nv), symmetric. To solve `M x = b` for one b, `forward_dynamics` is shorter.
@@ -615,12 +634,12 @@ class Robot:
         Raises:
             SingularityError: the mass matrix is not positive definite at this q.
         """
-        return self._evaluate("mass_matrix_inverse", {"q": q}, options)
+        return self._compute("mass_matrix_inverse", {"q": q}, options)
 
     @fast
     def mass_matrix_rate(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """dM/dt (..., nv, nv) along the motion."""
-        return self._evaluate("mass_matrix_rate", {"q": q, "qd": qd}, options)
+        return self._compute("mass_matrix_rate", {"q": q, "qd": qd}, options)
 
     @fast
     def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike, form: str = "christoffel", **options: Unpack[Options]) -> np.ndarray:
@@ -630,27 +649,27 @@ class Robot:
             form: `"christoffel"`, the standard one, for which `Mdot - 2 C` is skew: `(Mdot + U^T - U) / 2`; `"rate"`: `Mdot - U/2`;
                 `"gradient"`: `U^T - U/2`; where `U_ij = sum_k dM_jk/dq_i qd_k`.
         """
-        return self._evaluate("coriolis_matrix", {"q": q, "qd": qd}, options, form=form)
+        return self._compute("coriolis_matrix", {"q": q, "qd": qd}, options, form=form)
 
     @fast
     def coriolis_torque(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """c(q, qd) = C qd (..., nv): Coriolis and centripetal forces."""
-        return self._evaluate("coriolis_torque", {"q": q, "qd": qd}, options)
+        return self._compute("coriolis_torque", {"q": q, "qd": qd}, options)
 
     @fast
     def gravity_torque(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """g(q) (..., nv): the joint forces that hold the arm still against gravity."""
-        return self._evaluate("gravity_torque", {"q": q}, options)
+        return self._compute("gravity_torque", {"q": q}, options)
 
     @fast
     def friction_torque(self, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Viscous and Coulomb friction and dampers (..., nv): the joint forces that overcome them, so positive for positive qd."""
-        return self._evaluate("friction_torque", {"qd": qd}, options)
+        return self._compute("friction_torque", {"qd": qd}, options)
 
     @fast
     def spring_torque(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """The joint forces (..., nv) that hold the joints against their springs."""
-        return self._evaluate("spring_torque", {"q": q}, options)
+        return self._compute("spring_torque", {"q": q}, options)
 
     @fast
     def bias_torque(
@@ -674,39 +693,39 @@ class Robot:
     @fast
     def christoffel(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Christoffel symbols of the first kind (..., nv, nv, nv): `c_k = sum_ij Gamma[i, j, k] qd_i qd_j`."""
-        return self._evaluate("christoffel", {"q": q}, options)
+        return self._compute("christoffel", {"q": q}, options)
 
     @fast
     def centrifugal_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Craig's C(q) (..., nv, nv) in `c = C(q) [qd_i^2] + B(q) [qd_i qd_j]`."""
-        return self._evaluate("centrifugal_matrix", {"q": q}, options)
+        return self._compute("centrifugal_matrix", {"q": q}, options)
 
     @fast
     def coriolis_products_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Craig's B(q) (..., nv, nv (nv - 1) / 2); its columns belong to `qd_1 qd_2, qd_1 qd_3, ..., qd_(n-1) qd_n`."""
-        return self._evaluate("coriolis_products_matrix", {"q": q}, options)
+        return self._compute("coriolis_products_matrix", {"q": q}, options)
 
     def newton_euler_matrices(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> NewtonEuler:
         """M, c, g and Mdot from the stacked closed form `M = A^T L^T G L A` of Newton-Euler: of links, and of rotors that are
         bodies of their own (`rotor_axis`); without other rotors, friction and springs."""
-        return NewtonEuler(*self._evaluate("newton_euler_matrices", {"q": q, "qd": qd}, options))
+        return NewtonEuler(*self._compute("newton_euler_matrices", {"q": q, "qd": qd}, options))
 
     def newton_euler_blocks(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> NewtonEulerBlocks:
         """The blocks of `M = A^T L^T G L A`, and those of c and g in the same form (see `NewtonEulerBlocks`); bodies as
         in `newton_euler_matrices`."""
-        return NewtonEulerBlocks(*self._evaluate("newton_euler_blocks", {"q": q, "qd": qd}, options))
+        return NewtonEulerBlocks(*self._compute("newton_euler_blocks", {"q": q, "qd": qd}, options))
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, **options: Unpack[Options]
     ) -> InverseDerivatives:
         """Exact derivatives of tau with respect to q (along the tangent), qd and qdd, each (..., nv, nv)."""
-        return InverseDerivatives(*self._evaluate("inverse_dynamics_derivatives", {"q": q, "qd": qd, "qdd": qdd}, options))
+        return InverseDerivatives(*self._compute("inverse_dynamics_derivatives", {"q": q, "qd": qd, "qdd": qdd}, options))
 
     def forward_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, **options: Unpack[Options]
     ) -> ForwardDerivatives:
         """Exact derivatives of qdd with respect to q (along the tangent), qd and tau, each (..., nv, nv)."""
-        return ForwardDerivatives(*self._evaluate("forward_dynamics_derivatives", {"q": q, "qd": qd, "tau": tau}, options))
+        return ForwardDerivatives(*self._compute("forward_dynamics_derivatives", {"q": q, "qd": qd, "tau": tau}, options))
 
     # constraints ------------------------------------------------------------------------------------------------------
 
@@ -857,19 +876,19 @@ class Robot:
 
     def kinetic_energy(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Of links and rotors (...), J."""
-        return self._evaluate("kinetic_energy", {"q": q, "qd": qd}, options)
+        return self._compute("kinetic_energy", {"q": q, "qd": qd}, options)
 
     def potential_energy(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Of gravity (zero with all mass at the world's origin) and springs (...), J."""
-        return self._evaluate("potential_energy", {"q": q}, options)
+        return self._compute("potential_energy", {"q": q}, options)
 
     def lagrangian(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Kinetic less potential energy (...), J."""
-        return self._evaluate("lagrangian", {"q": q, "qd": qd}, options)
+        return self._compute("lagrangian", {"q": q, "qd": qd}, options)
 
     def hamiltonian(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Kinetic plus potential energy (...), J."""
-        return self._evaluate("hamiltonian", {"q": q, "qd": qd}, options)
+        return self._compute("hamiltonian", {"q": q, "qd": qd}, options)
 
     def hamiltonian_of_momentum(self, q: ArrayLike, p: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """H(q, p) = p^T M^-1 p / 2 + V (...), J: the same energy as a function of the momenta `p = M qd`.
@@ -877,12 +896,12 @@ class Robot:
         Raises:
             SingularityError: the mass matrix is not positive definite at this q.
         """
-        return self._evaluate("hamiltonian_of_momentum", {"q": q, "p": p}, options)
+        return self._compute("hamiltonian_of_momentum", {"q": q, "p": p}, options)
 
     @fast
     def generalized_momentum(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """p = M qd (..., nv), the derivative of the Lagrangian with respect to qd: N m s or N s."""
-        return self._evaluate("generalized_momentum", {"q": q, "qd": qd}, options)
+        return self._compute("generalized_momentum", {"q": q, "qd": qd}, options)
 
     def hamilton_rates(
         self,
@@ -913,28 +932,28 @@ class Robot:
 
         Not to be confused with the momenta `p = M qd` of the joints, `generalized_momentum`.
         """
-        return self._evaluate("momentum", {"q": q, "qd": qd}, options)
+        return self._compute("momentum", {"q": q, "qd": qd}, options)
 
     @fast
     def center_of_mass(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Of all moving links (..., 3), in the world, m."""
-        return self._evaluate("center_of_mass", {"q": q}, options)
+        return self._compute("center_of_mass", {"q": q}, options)
 
     # kinematics -------------------------------------------------------------------------------------------------------
 
     def transform(self, q: ArrayLike, frame: str | None = None, **options: Unpack[Options]) -> np.ndarray:
         """Pose (..., 4, 4) of a frame in the world."""
-        return self._evaluate("transform", {"q": q}, options, **framed(frame))
+        return self._compute("transform", {"q": q}, options, **framed(frame))
 
     def transforms(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Poses (..., frames, 4, 4) of all links and frames in the world, in the order of `frame_names`."""
-        return self._evaluate("transforms", {"q": q}, options)
+        return self._compute("transforms", {"q": q}, options)
 
     def frame_velocity(
         self, q: ArrayLike, qd: ArrayLike, frame: str | None = None, reference: str = "space", **options: Unpack[Options]
     ) -> np.ndarray:
         """Twist (..., 6) of a frame, `J qd`: angular velocity first, in the references of `jacobian`."""
-        return self._evaluate("frame_velocity", {"q": q, "qd": qd}, options, **framed(frame), reference=reference)
+        return self._compute("frame_velocity", {"q": q, "qd": qd}, options, **framed(frame), reference=reference)
 
     def frame_acceleration(
         self,
@@ -951,7 +970,7 @@ class Robot:
         would show it less `gravity`.
         """
         inputs = {"q": q, "qd": qd, "qdd": qdd}
-        return self._evaluate("frame_acceleration", inputs, options, **framed(frame), reference=reference)
+        return self._compute("frame_acceleration", inputs, options, **framed(frame), reference=reference)
 
     def jacobian(self, q: ArrayLike, frame: str | None = None, reference: str = "space", **options: Unpack[Options]) -> np.ndarray:
         """Geometric Jacobian (..., 6, nv) of a frame, angular rows first.
@@ -961,13 +980,13 @@ class Robot:
             reference: `"space"` (twist at the world's origin, world axes), `"body"` (at the frame's origin, its axes) or
                 `"world_aligned"` (at the frame's origin, world axes).
         """
-        return self._evaluate("jacobian", {"q": q}, options, **framed(frame), reference=reference)
+        return self._compute("jacobian", {"q": q}, options, **framed(frame), reference=reference)
 
     def jacobian_dot(
         self, q: ArrayLike, qd: ArrayLike, frame: str | None = None, reference: str = "space", **options: Unpack[Options]
     ) -> np.ndarray:
         """Rate of the Jacobian (..., 6, nv), in closed form."""
-        return self._evaluate("jacobian_dot", {"q": q, "qd": qd}, options, **framed(frame), reference=reference)
+        return self._compute("jacobian_dot", {"q": q, "qd": qd}, options, **framed(frame), reference=reference)
 
     def analytic_jacobian(
         self, q: ArrayLike, frame: str | None = None, coordinates: str = "rpy", **options: Unpack[Options]
@@ -981,7 +1000,7 @@ class Robot:
         Raises:
             SingularityError: the coordinates are singular here: pitch of +-90 degrees.
         """
-        return self._evaluate("analytic_jacobian", {"q": q}, options, **framed(frame), coordinates=coordinates)
+        return self._compute("analytic_jacobian", {"q": q}, options, **framed(frame), coordinates=coordinates)
 
     def analytic_jacobian_dot(
         self, q: ArrayLike, qd: ArrayLike, frame: str | None = None, coordinates: str = "rpy", **options: Unpack[Options]
@@ -991,7 +1010,7 @@ class Robot:
         Raises:
             SingularityError: the coordinates are singular here.
         """
-        return self._evaluate("analytic_jacobian_dot", {"q": q, "qd": qd}, options, **framed(frame), coordinates=coordinates)
+        return self._compute("analytic_jacobian_dot", {"q": q, "qd": qd}, options, **framed(frame), coordinates=coordinates)
 
     def inverse_kinematics(
         self,
@@ -1147,7 +1166,7 @@ class Robot:
     @fast
     def regressor(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Y (..., nv, p) with `inverse_dynamics = Y @ parameters()`: ten columns a moving link, then one a drive constant."""
-        return self._evaluate("regressor", {"q": q, "qd": qd, "qdd": qdd}, options)
+        return self._compute("regressor", {"q": q, "qd": qd, "qdd": qdd}, options)
 
     def parameters(self) -> np.ndarray:
         """The parameters (p,) that `regressor` multiplies, named by `parameter_names`.
@@ -1633,11 +1652,28 @@ class Robot:
 
     # calling ----------------------------------------------------------------------------------------------------------
 
+    def _shadow(self, name: str) -> None:
+        """Put the direct entry of a method in its place, if it has one and no subclass has a method of its own."""
+        method = getattr(Robot, name, None)
+        if hasattr(method, "__wrapped__") and getattr(type(self), name) is method and name not in self.__dict__:
+            plain = behind(self, name)
+            self.__dict__[name] = self._evaluate.fast(name, plain, method.__doc__ or "") or plain
+
+    def _compute(self, quantity: str, inputs: dict[str, Any], options: Options, **fixed: str) -> Any:
+        """A quantity in the kind of its inputs."""
+        for x in inputs.values():
+            if type(x) is not np.ndarray and library_of(x):
+                return self._guests.compute(quantity, inputs, options, fixed)
+        return self._evaluate(quantity, inputs, options, **fixed)
+
     def _forced(self, quantity: str, inputs: dict[str, Any], f_ext: Any, f_tip: Any, options: Options, **fixed: str):
         """With external forces, if any."""
         if f_ext is not None or f_tip is not None:
+            if guest(inputs.values()):
+                inputs["wrench"] = self._guests.net_stack(inputs, f_ext, f_tip)
+                return self._compute(quantity, inputs, options, **fixed)
             inputs["wrench"] = net_stack(self._evaluate, inputs["q"], f_ext, f_tip, options.get("check", True))
-        return self._evaluate(quantity, inputs, options, **fixed)
+        return self._compute(quantity, inputs, options, **fixed)
 
     # the names some people look for -----------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from qddot.algorithms import (
     analytic,
     coriolis,
     derivatives,
+    displacement,
     energy,
     forward_dynamics,
     frame_motion,
@@ -235,5 +236,11 @@ BEHIND_FRICTION: dict[str, Quantity] = {
 }
 """Inverse dynamics without friction, what friction leaves of joint forces for it, and back: where more forces act on the load."""
 
-COMPUTED = QUANTITIES | STEPS | BEHIND_FRICTION
+CONFIGURATIONS: dict[str, Quantity] = {
+    "integrate": Quantity(("q", "v"), {"q": 1}, displacement.integrate),
+    "configuration_rate": Quantity(("q", "qd"), {"rate": 1}, displacement.rate),
+}
+"""Arithmetic of q, for arrays that are no NumPy arrays."""
+
+COMPUTED = QUANTITIES | STEPS | BEHIND_FRICTION | CONFIGURATIONS
 """Everything that can be compiled."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,19 @@ def builtin(name: str, code: Code, fallback: Callable, owner: Any, flags: int, d
     definition = MethodDef(name.encode(), code.loop, flags, doc.encode())
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return make(ctypes.addressof(definition), (fallback, table, definition, code, owner), None)
+    return make(ctypes.addressof(definition), holder(name)((fallback, table, definition, code, owner)), None)
+
+
+@cache
+def holder(name: str) -> type:
+    """A tuple with the ordinary method under the function's own name: what tracers see that cannot look into machine code, such as
+    `torch.compile`."""
+
+    def ordinary(self: tuple, *arguments: Any, **options: Any) -> Any:
+        return self[0](*arguments, **options)
+
+    ordinary.__name__ = name
+    return type("Held", (tuple,), {"__slots__": (), name: ordinary})
 
 
 def functions_and_types() -> list[int]:

@@ -51,9 +51,15 @@ class Kernel:
         """The NumPy gufunc for batches of any size; bad inputs only raise NumPy's flag for invalid values."""
         with self._lock:
             if "ufunc" not in self.__dict__:
-                code = compile_program(self.program, wide_lanes(self.dtype, self._computer), self._computer)
+                self._wide = code = compile_program(self.program, wide_lanes(self.dtype, self._computer), self._computer)
                 self.__dict__["ufunc"] = make_gufunc(self.program, code.loop, self._single.kernel, self.dtype, (code, self._single))
             return self.__dict__["ufunc"]
+
+    def loop(self) -> tuple[int, int]:
+        """Addresses of the loop over states, `void loop(char **args, intptr_t *dimensions, intptr_t *steps, void *single)` as of
+        NumPy's gufuncs, and of what to hand it as `single`. They hold as long as the kernel lives."""
+        _ = self.ufunc
+        return self._wide.loop, self._single.kernel
 
     def fast(self, fallback: Callable, doc: str) -> Callable | None:
         """The direct entry for one state (see `fastcall`), or None."""

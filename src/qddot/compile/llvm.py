@@ -98,14 +98,14 @@ def compile_program(program: Program, lanes: Lanes, computer: Computer) -> Code:
         return Code(engine.get_function_address(LOOP), engine.get_function_address(kernel_name(lanes)[1:]), engine)
 
 
-def load_module(text: str, symbol: str, computer: Computer) -> Code:
-    """The code of one function, in place of a loop."""
+def load_module(text: str, symbol: str, computer: Computer, *, kept: bool = True) -> Code:
+    """The code of one function, in place of a loop; not `kept` in the cache if it holds addresses of this process."""
     with _lock:
-        engine = link(machine_code(text, computer, 2), computer)
+        engine = link(machine_code(text, computer, 2, kept=kept), computer)
         return Code(engine.get_function_address(symbol), 0, engine)
 
 
-def machine_code(text: str, computer: Computer, effort: int) -> bytes:
+def machine_code(text: str, computer: Computer, effort: int, *, kept: bool = True) -> bytes:
     """An object file. The graph is already optimised, so LLVM only selects instructions, schedules them and allocates registers."""
 
     def make() -> bytes:
@@ -113,6 +113,8 @@ def machine_code(text: str, computer: Computer, effort: int) -> bytes:
         module.verify()
         return target_machine(computer, effort).emit_object(module)
 
+    if not kept:
+        return make()
     version = ".".join(map(str, llvm.llvm_version_info))
     return cache.recall((text, computer.cpu, computer.features, version, str(effort), llvm.get_process_triple()), make)
 

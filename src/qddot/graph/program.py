@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import sys
 from collections import Counter
@@ -58,6 +59,17 @@ class Program:
         operands = (x for node in self.nodes if node.op != "var" for x in node.args)
         results = (x for output in self.outputs for x in output.values)
         return all(x.__class__ is Expr or abs(x) <= largest for x in chain(operands, results))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of what it computes, the same in every process: names of inputs and outputs, and every operation."""
+        place = {node: k for k, node in enumerate(self.nodes)}
+        shown = lambda x: f"%{place[x]}" if x.__class__ is Expr else float(x).hex()  # noqa: E731
+        lines = [f"{x.name} {x.shape}" for x in self.inputs]
+        for node in self.nodes:
+            lines.append(f"{node.op} {' '.join(map(str, node.args) if node.op == 'var' else map(shown, node.args))}")
+        lines += [f"{x.name} {x.shape} {' '.join(map(shown, x.values))}" for x in self.outputs]
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
     def operations(self) -> Counter[str]:
         """How often each operation occurs; leaves are not operations."""

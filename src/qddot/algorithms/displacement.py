@@ -1,0 +1,85 @@
+"""Configurations that a displacement leads to, over any scalar: sums for coordinates, on the manifold for quaternions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qddot.algorithms.kinematics import Scalars, coordinate_rates
+from qddot.model.field import Field
+from qddot.model.model import LiftedModel
+from qddot.model.pose import from_quaternion
+from qddot.model.scalar import Scalar
+from qddot.model.spatial import Vec
+
+SMALL = 1e-2
+"""Squares of angles below this take the series: six terms are exact to rounding, and so are their first derivatives."""
+
+
+def integrate(model: LiftedModel, q: Scalars, v: Scalars) -> list[Scalar]:
+    """The configuration reached from q by the displacement v. Smooth everywhere, so that at v = 0 it is differentiated along the
+    tangent."""
+    reached: list[Scalar] = []
+    for joint in model.source.mechanism.coordinates:
+        i, k = joint.q.start, joint.v.start
+        for part in joint.parts:
+            here, by = q[i : i + part.nq], v[k : k + part.nv]
+            i, k = i + part.nq, k + part.nv
+            if not part.quaternion:
+                reached += [a + b for a, b in zip(here, by)]
+                continue
+            reached += turned(model.field, here[:4], by[:3])
+            if part.nv == 6:
+                step = from_quaternion(*here[:4]) @ screw_step(model.field, Vec(*by[:3]), Vec(*by[3:]))
+                reached += [a + b for a, b in zip(here[4:], step)]
+    return reached
+
+
+def rate(model: LiftedModel, q: Scalars, qd: Scalars) -> list[Scalar]:
+    """dq/dt."""
+    return coordinate_rates(model, q, qd)
+
+
+def turned(field: Field, q: Scalars, w: Scalars) -> list[Scalar]:
+    """The quaternion `q exp(w / 2)`."""
+    a, b, c, d = q
+    square = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
+    angle, near = split(field, square)
+    cosine, sine = field.cos_sin(angle / 2)
+    s = field.where_positive(near, series(square, (1 / 2, -1 / 48, 1 / 3840, -1 / 645120, 1 / 185794560)), sine / angle)
+    e = field.where_positive(near, series(square, (1, -1 / 8, 1 / 384, -1 / 46080, 1 / 10321920)), cosine)
+    x, y, z = (component * s for component in w)
+    found = [
+        a * e - b * x - c * y - d * z,
+        a * x + b * e + c * z - d * y,
+        a * y - b * z + c * e + d * x,
+        a * z + b * y - c * x + d * e,
+    ]
+    length = field.sqrt(sum((r * r for r in found), 0.0))
+    return [r / length for r in found]
+
+
+def screw_step(field: Field, w: Vec, v: Vec) -> Vec:
+    """How far the origin moves, in its first axes, while a body turns by w and its origin has the velocity v in its own axes."""
+    square = w.x * w.x + w.y * w.y + w.z * w.z
+    angle, near = split(field, square)
+    cosine, sine = field.cos_sin(angle)
+    safe = angle * angle
+    once = field.where_positive(near, series(square, (1 / 2, -1 / 24, 1 / 720, -1 / 40320, 1 / 3628800)), (1 - cosine) / safe)
+    twice = field.where_positive(
+        near, series(square, (1 / 6, -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800)), (angle - sine) / (safe * angle)
+    )
+    across = w.cross(v)
+    return v + across * once + w.cross(across) * twice
+
+
+def split(field: Field, square: Scalar) -> tuple[Scalar, Scalar]:
+    """An angle that is never near zero, and what is positive where the square of the true one is small."""
+    near = SMALL - square
+    return field.sqrt(field.where_positive(near, 1.0, square)), near
+
+
+def series(x: Scalar, coefficients: Sequence[float]) -> Scalar:
+    total: Scalar = coefficients[-1]
+    for c in reversed(coefficients[:-1]):
+        total = total * x + c
+    return total

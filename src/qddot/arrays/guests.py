@@ -1,0 +1,140 @@
+"""Calls with arrays of other libraries: from a quantity's name and inputs to the operation, and on to the library's own door."""
+
+# pyright: reportMissingImports=false
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.compile.evaluate import Evaluator, refuse_unknown
+from qddot.compile.kinds import guest, library_of, mixed
+from qddot.errors import InputError
+from qddot.model.lower import WORLD
+
+if TYPE_CHECKING:
+    from qddot.arrays.operation import Operation
+
+
+class Guests:
+    """What one robot computes for other libraries; each operation is made when first asked for.
+
+    Args:
+        shadow: puts the direct entry of a method in its place.
+
+    Attributes:
+        direct: by quantity and type of array, the shortest way for a call without options: it takes the arrays, and returns None
+            where they are unusual in any way.
+        ways: where a library keeps what its direct ways choose from.
+    """
+
+    def __init__(self, evaluate: Evaluator, shadow: Callable[[str], None]) -> None:
+        self.evaluate, self.shadow = evaluate, shadow
+        self.operations: dict[tuple, Operation] = {}
+        self.ways: dict[str, dict] = {}
+        self.direct: dict[str, dict[type, Callable[[tuple], Any]]] = {}
+
+    def operation(self, quantity: str, dtype: str, wrench: bool, fixed: tuple[tuple[str, str], ...]) -> Operation:
+        """A quantity in one precision."""
+        key = (quantity, dtype, wrench, fixed)
+        if key not in self.operations:
+            from qddot.arrays.operation import for_guests, operation
+
+            kind = np.dtype(dtype)
+            program = self.evaluate.program((self.evaluate.request(quantity, dict(fixed)),), kind, wrench=wrench)
+            program = for_guests(program, self.evaluate.model.mechanism, float(np.finfo(kind).eps))
+            self.operations[key] = operation(program, kind)
+        return self.operations[key]
+
+    def made(self, make: Callable[[Operation], Any], *which: Any) -> Any:
+        """What `make` gives for an operation, once."""
+        return self.operation(*which).once(make)
+
+    for method in (operation, made):  # torch.compile calls them while it traces, and keeps the results
+        method._dynamo_marked_constant = True  # type: ignore[attr-defined]
+    del method
+
+    def compute(self, quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any], fixed: Mapping[str, str]) -> Any:
+        """A quantity in the kind of its inputs.
+
+        Raises:
+            InputError: arrays of several libraries, devices or types, a shape that does not fit, or an option that is not for them.
+        """
+        if options:
+            refuse_unknown(quantity, options, tuple(fixed))
+        door = DOORS[guest(inputs.values()) or "dlpack"]()
+        return door(self, quantity, inputs, options, tuple(fixed.items()))
+
+    def net_stack(self, inputs: Mapping[str, Any], f_ext: Any, f_tip: Any) -> Any:
+        """What acts on the robot as a stack (..., bodies, 6): `f_ext`, less what the robot does to its environment."""
+        on, by = (None if f is None else self.stack(inputs, name, f) for name, f in (("f_ext", f_ext), ("f_tip", f_tip)))
+        if on is None:
+            return -by  # type: ignore[operator]
+        return on if by is None else on - by
+
+    def stack(self, inputs: Mapping[str, Any], name: str, forces: Any) -> Any:
+        """Wrenches at the origins of frames, in world axes, as one stack about the world's origin; a stack as it is."""
+        first, like = next((name, x) for name, x in inputs.items() if library_of(x))
+        values = forces if isinstance(forces, Mapping) else {name: forces}
+        for key, value in values.items():
+            if library_of(value) != library_of(like):
+                raise mixed(name if value is forces else f"{name}[{key!r}]", value, first, like)
+        if not isinstance(forces, Mapping):
+            return forces
+        model = self.evaluate.model
+        rows = {body.index: row for row, body in enumerate(b for b in model.bodies if b.is_link)}
+        total = None
+        for frame, wrench in forces.items():
+            body, _ = model.frame(frame)
+            if body == WORLD:
+                raise InputError(f"frame {frame!r} is fixed to the world: a force on it moves nothing")
+            if wrench.shape[-1:] != (6,):
+                raise InputError(f"{name}[{frame!r}] has shape {tuple(wrench.shape)}, expected (..., 6)")
+            pose = self.compute("transform", {"q": inputs["q"]}, {}, {"frame": frame})
+            one = at_origin(pose[..., :3, 3], wrench, rows[body], len(rows))
+            total = one if total is None else total + one
+        return total
+
+
+def at_origin(p: Any, wrench: Any, row: int, count: int) -> Any:
+    """A stack (..., count, 6) with the wrench at p in one row, about the world's origin; by arithmetic that every library has."""
+    x, y, z = (p[..., k : k + 1] for k in range(3))
+    mx, my, mz, fx, fy, fz = (wrench[..., k : k + 1] for k in range(6))
+    six = (mx + y * fz - z * fy, my + z * fx - x * fz, mz + x * fy - y * fx, fx + 0 * x, fy + 0 * x, fz + 0 * x)
+    like = guest_module(wrench)
+    moved = like.concatenate(six, -1)[..., None, :]
+    still = 0 * moved
+    return like.concatenate([moved if k == row else still for k in range(count)], -2)
+
+
+def guest_module(array: Any) -> Any:
+    """The module with the library's functions."""
+    if library_of(array) == "torch":
+        import torch
+
+        return torch
+    import jax.numpy
+
+    return jax.numpy
+
+
+def torch_door() -> Callable:
+    from qddot.arrays.torch_calls import compute
+
+    return compute
+
+
+def jax_door() -> Callable:
+    from qddot.arrays.jax_calls import compute
+
+    return compute
+
+
+def dlpack_door() -> Callable:
+    from qddot.arrays.dlpack_calls import compute
+
+    return compute
+
+
+DOORS: dict[str, Callable[[], Callable]] = {"torch": torch_door, "jax": jax_door, "dlpack": dlpack_door}

@@ -1,0 +1,129 @@
+"""From a call with JAX arrays to the primitives: what is looked at on the way, and what is said about it."""
+
+# pyright: reportMissingImports=false
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from qddot.arrays.jax_guest import value_p
+from qddot.arrays.operation import Operation
+from qddot.compile.kinds import library_of, mixed
+from qddot.errors import InputError, SingularityError
+
+if TYPE_CHECKING:
+    from qddot.arrays.guests import Guests
+
+
+def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any], fixed: tuple) -> Any:
+    """A quantity of JAX arrays, or of tracers, as such of the same type."""
+    dtype = common_dtype(inputs, options)
+    operation = guests.operation(quantity, dtype, "wrench" in inputs, fixed)
+    found = operation.once(compiled)(*(inputs[x.name] for x in operation.program.inputs))
+    if not options and not fixed and not any(isinstance(x, jax.core.Tracer) for x in inputs.values()):
+        keep_direct(guests, quantity, operation, found[0])
+    if options.get("check"):
+        look_at(guests, quantity, inputs, fixed, found)
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def keep_direct(guests: Guests, quantity: str, operation: Operation, like: jax.Array) -> None:
+    """Next time, arrays of this type go to the compiled function at once; shapes are looked at where it is traced."""
+    kind, dtype, call, single = type(like), operation.dtype, operation.once(compiled), len(operation.program.outputs) == 1
+
+    def direct(arrays: tuple) -> Any:
+        for a in arrays:
+            if type(a) is not kind or a.dtype != dtype:
+                return None
+        if len(arrays) != len(operation.program.inputs):
+            return None
+        found = call(*arrays)
+        return found[0] if single else found
+
+    guests.direct.setdefault(quantity, {})[kind] = direct
+    guests.shadow(quantity)
+
+
+def common_dtype(inputs: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+    """The name of the type that all inputs have.
+
+    Raises:
+        InputError: other libraries' arrays, several types, such as there is no code for, or an option that JAX has no use for.
+    """
+    first, q = next((name, x) for name, x in inputs.items() if library_of(x))
+    for name, x in inputs.items():
+        if not isinstance(x, jax.Array):
+            raise mixed(name, x, first, q)
+        if x.dtype not in (np.float64, np.float32):
+            raise InputError(f"{name} holds {x.dtype}, float64 or float32 is needed: {name}.astype(jnp.float32)")
+        if x.dtype != q.dtype:
+            raise InputError(
+                f"{name} holds {x.dtype}, but {first} holds {q.dtype}: {name}.astype({first}.dtype) makes them one type"
+            )
+    if options.get("out") is not None:
+        raise InputError("out= is not for JAX arrays, which cannot be written: use the result")
+    if options.get("threads") is not None:
+        raise InputError("threads belongs to NumPy arrays: JAX has its own")
+    asked = options.get("dtype")
+    if asked is not None and np.dtype(asked) != q.dtype:
+        raise InputError(
+            f"dtype={np.dtype(asked)}, but {first} holds {q.dtype}: convert the arrays, {first}.astype(...), and leave dtype out"
+        )
+    return str(q.dtype)
+
+
+def compiled(operation: Operation) -> Callable:
+    """The operation as a function of arrays whose leading dimensions are broadcast; shapes are looked at while JAX traces it."""
+
+    def of(*arrays: Any) -> tuple:
+        even = evenly(operation, arrays)
+        if operation.is_empty:
+            return constants(operation, even)
+        return tuple(value_p.bind(*even, operation=operation))
+
+    return jax.jit(of, inline=True)
+
+
+def evenly(operation: Operation, arrays: Sequence[Any]) -> list[Any]:
+    """The inputs with one leading shape, but for those of a single state, which stand still."""
+    found = []
+    for (name, shape), a in zip(operation.program.inputs, arrays):
+        a = a.reshape(1) if a.ndim == 0 and shape == (1,) else a
+        if a.ndim < len(shape) or a.shape[a.ndim - len(shape) :] != shape:
+            raise InputError(f"{name} has shape {a.shape}, expected (..., {', '.join(map(str, shape))})")
+        found.append(a)
+    leads = [a.shape[: a.ndim - len(x.shape)] for a, x in zip(found, operation.program.inputs)]
+    try:
+        lead = jnp.broadcast_shapes(*leads)
+    except ValueError:
+        shown = ", ".join(f"{x.name} {a.shape}" for x, a in zip(operation.program.inputs, found))
+        raise InputError(f"leading dimensions of the inputs do not fit each other: {shown}") from None
+    return [
+        a if own in ((), lead) else jnp.broadcast_to(a, (*lead, *x.shape))
+        for a, own, x in zip(found, leads, operation.program.inputs)
+    ]
+
+
+def constants(operation: Operation, arrays: Sequence[Any]) -> tuple:
+    """Of a robot without joints: what does not depend on q is constant, the rest is empty."""
+    lead = max((a.shape[: a.ndim - len(x.shape)] for a, x in zip(arrays, operation.program.inputs)), key=len)
+    values = [np.array([float(v) for v in x.values], operation.dtype).reshape(x.shape) for x in operation.program.outputs]
+    return tuple(jnp.broadcast_to(v, (*lead, *v.shape)) for v in values)
+
+
+def look_at(guests: Guests, quantity: str, inputs: Mapping[str, Any], fixed: tuple, found: Sequence[Any]) -> None:
+    """Results that are no numbers, said as for NumPy arrays.
+
+    Raises:
+        InputError, SingularityError: an input is not finite, or the quantity does not exist there.
+    """
+    if any(isinstance(x, jax.core.Tracer) for x in (*inputs.values(), *found)):
+        raise InputError("check=True needs values, and within jit, grad or vmap there are none: check outside")
+    if not all(bool(jnp.isfinite(x).all()) for x in found):
+        arrays = {name: np.asarray(x) for name, x in inputs.items()}
+        guests.evaluate(quantity, arrays, {"dtype": next(iter(arrays.values())).dtype}, **dict(fixed))
+        raise SingularityError(f"{quantity}: a result is not finite")

@@ -1,0 +1,129 @@
+"""JAX arrays: operations as two primitives, lowered to machine code that XLA calls by itself.
+
+`value` is an operation, `rate` its derivative along a motion, linear in its last inputs, so that its transpose is the gradient.
+With these rules every transform of JAX works, in every order. `jax.custom_jvp` with `linear_call` would be shorter, but has no
+rule for `vmap`.
+"""
+
+# pyright: reportMissingImports=false
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from qddot.arrays.operation import Operation
+from qddot.arrays.xla_ir import handler
+from qddot.compile.llvm import load_module, this_computer
+from qddot.errors import InputError
+
+_kept: list[Any] = []  # XLA never forgets a target, so its code must not die
+
+
+def target(operation: Operation) -> str:
+    """The name under which XLA knows the machine code of an operation."""
+    code = load_module("\n".join(handler(operation)), "handler", this_computer(), kept=False)
+    capsule = ctypes.pythonapi.PyCapsule_New
+    capsule.restype, capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    name = f"qddot_{operation.name}"
+    jax.ffi.register_ffi_target(name, capsule(code.loop, None, None), platform="cpu")
+    _kept.append((operation, code))
+    return name
+
+
+def lead_of(operation: Operation, arrays: Sequence[Any]) -> tuple[int, ...]:
+    """The leading shape of a call: each input has it, or none at all."""
+    return max((a.shape[: a.ndim - len(x.shape)] for a, x in zip(arrays, operation.program.inputs)), key=len)
+
+
+def run(operation: Operation, arrays: Sequence[Any]) -> list[Any]:
+    """The call of the machine code, in terms of JAX."""
+    lead = lead_of(operation, arrays)
+    out = [jax.ShapeDtypeStruct((*lead, *x.shape), operation.dtype) for x in operation.program.outputs]
+    return list(jax.ffi.ffi_call(operation.once(target), out)(*arrays))
+
+
+def primitive(name: str, of: Callable[..., Operation]) -> Primitive:
+    """A primitive whose parameters say which operation it is."""
+    p = Primitive(name)
+    p.multiple_results = True
+
+    def lowered(*arrays, **which):
+        return run(of(**which), arrays)
+
+    def elsewhere(ctx, *arrays, **which):
+        raise InputError(
+            f"{of(**which).program.name} runs on the CPU only, not on {ctx.module_context.platforms[0]}: move its inputs with "
+            "jax.device_put(q, jax.devices('cpu')[0])"
+        )
+
+    p.def_impl(lambda *arrays, **which: jax.jit(lambda *a: p.bind(*a, **which))(*arrays))
+    p.def_abstract_eval(lambda *avals, **which: results(of(**which), avals))
+    mlir.register_lowering(p, mlir.lower_fun(lowered, multiple_results=True), platform="cpu")
+    mlir.register_lowering(p, elsewhere)
+
+    def batched(arrays, axes, **which):
+        operation = of(**which)
+        inner = [
+            jax.core.ShapedArray(a.shape if d is None else a.shape[:d] + a.shape[d + 1 :], a.dtype) for a, d in zip(arrays, axes)
+        ]
+        lead = (next(a.shape[d] for a, d in zip(arrays, axes) if d is not None), *lead_of(operation, inner))
+        full = []
+        for a, d, x in zip(arrays, axes, operation.program.inputs):
+            if d is None and a.ndim == len(x.shape):
+                full.append(a)  # a single state stands still
+                continue
+            a = a[None] if d is None else jnp.moveaxis(a, d, 0)
+            if a.ndim == 1 + len(x.shape):
+                a = a.reshape(a.shape[0], *[1] * (len(lead) - 1), *x.shape)
+            full.append(jnp.broadcast_to(a, (*lead, *x.shape)))
+        found = p.bind(*full, **which)
+        return found, [0] * len(found)
+
+    batching.primitive_batchers[p] = batched
+
+    def jvp(arrays, rates, **which):
+        operation = of(**which)
+        moving = tuple(i for i, rate in enumerate(rates) if not isinstance(rate, ad.Zero))
+        found = p.bind(*arrays, **which)
+        return found, rate_p.bind(*arrays, *(rates[i] for i in moving), operation=operation, inputs=moving)
+
+    ad.primitive_jvps[p] = jvp
+    return p
+
+
+def results(operation: Operation, avals: Sequence[Any]) -> list[Any]:
+    """Shapes and types of what comes out; within `shard_map` it varies over the mesh as the inputs do."""
+    lead, like = lead_of(operation, avals), max(avals, key=lambda a: a.ndim)
+    shapes = [(*lead, *x.shape) for x in operation.program.outputs]
+    if not getattr(like, "manual_axis_type", None):
+        return [jax.core.ShapedArray(s, operation.dtype) for s in shapes]
+    spec = jax.sharding.PartitionSpec
+    return [like.update(shape=s, sharding=like.sharding.update(spec=spec(*[None] * len(s)))) for s in shapes]
+
+
+value_p = primitive("qddot", lambda operation: operation)
+rate_p = primitive("qddot_rate", lambda operation, inputs: operation.tangent(inputs))
+
+
+def transposed(weights, *arrays, operation: Operation, inputs: tuple[int, ...]):
+    n = len(operation.program.inputs)
+    lead = lead_of(operation.tangent(inputs), [a.aval if ad.is_undefined_primal(a) else a for a in arrays])
+    full = [
+        jnp.zeros((*lead, *x.shape), operation.dtype) if isinstance(w, ad.Zero) else w
+        for w, x in zip(weights, operation.program.outputs)
+    ]
+    slopes = value_p.bind(*arrays[:n], *full, operation=operation.cotangent(inputs))
+    back = []
+    for rate, slope in zip(arrays[n:], slopes):
+        spread = slope.ndim - rate.aval.ndim if ad.is_undefined_primal(rate) else 0
+        back.append(slope.sum(tuple(range(spread))) if spread else slope)
+    return [None] * n + [b if ad.is_undefined_primal(r) else None for b, r in zip(back, arrays[n:])]
+
+
+ad.primitive_transposes[rate_p] = transposed

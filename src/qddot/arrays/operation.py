@@ -1,0 +1,127 @@
+"""A program in one precision, for array libraries: its code lives for ever, and its derivatives are operations again."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from qddot.compile.kernel import Kernel
+from qddot.compile.llvm import this_computer
+from qddot.errors import SingularityError
+from qddot.graph.expr import Trace
+from qddot.graph.program import Program
+from qddot.graph.replay import replay
+from qddot.graph.tangent import cotangent, table_of, tangent
+from qddot.model.lower import Mechanism
+
+_known: dict[str, Operation] = {}
+_lock = threading.RLock()
+
+
+class Operation:
+    """Made by `operation`, which gives the same one for the same program.
+
+    Attributes:
+        name: tells what is computed, in which precision and with which rounding, in every process alike. Libraries keep such names
+            in files, with compiled code that calls them.
+        is_empty: an array has no elements, as for a robot without joints: there is no code.
+    """
+
+    def __init__(self, program: Program, dtype: np.dtype, name: str) -> None:
+        self.program, self.dtype, self.name = program, dtype, name
+        self.is_empty = any(0 in x.shape for x in (*program.inputs, *program.outputs))
+        self._made: dict[Any, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"{self.program.name}[{self.dtype}]"
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        with _lock:
+            return Kernel(self.program, self.dtype)
+
+    def once(self, make: Callable[[Operation], Any]) -> Any:
+        """What `make` gives for this operation, made when it is first asked for."""
+        if make not in self._made:
+            with _lock:
+                if make not in self._made:
+                    self._made[make] = make(self)
+        return self._made[make]
+
+    def tangent(self, inputs: Sequence[int]) -> Operation:
+        """How fast the outputs change, from the inputs and the rates of the chosen ones."""
+        return self._derivative(tangent, tuple(inputs))
+
+    def cotangent(self, inputs: Sequence[int]) -> Operation:
+        """Gradients with respect to the chosen inputs, from the inputs and the weights of the outputs."""
+        return self._derivative(cotangent, tuple(inputs))
+
+    def _derivative(self, mode: Callable[[Program, Sequence[int]], Program], inputs: tuple[int, ...]) -> Operation:
+        key = (mode, inputs)
+        if key not in self._made:
+            with _lock:  # nodes are added to the trace
+                if key not in self._made:
+                    self._made[key] = operation(mode(self.program, inputs), self.dtype)
+        return self._made[key]
+
+
+def operation(program: Program, dtype: np.dtype) -> Operation:
+    """The operation of a program; never forgotten, since libraries never forget the addresses they are told."""
+    fused = "fma" if this_computer().fma else "plain"
+    name = f"{program.name}_{dtype.name}_{fused}_{program.fingerprint[:32]}"
+    with _lock:
+        if name not in _known:
+            _known[name] = Operation(program, dtype, name)
+        return _known[name]
+
+
+def for_guests(program: Program, mechanism: Mechanism, rounding: float) -> Program:
+    """A program that nobody looks after: quaternions are made unit within, and where a margin is not positive, results are NaN.
+
+    So the derivative with respect to q is that of what is computed: it has no part along a quaternion.
+    """
+    if mechanism.nq != mechanism.nv and any(x.name == "q" for x in program.inputs):
+        program = with_unit_quaternions(program, mechanism, rounding)
+    *shown, last = program.outputs
+    if last.name != "margins":
+        return program
+    recorder, exists = Trace(rounding), 1.0
+    recorder.table = table_of(program) or recorder.table
+    for margin in last.values:
+        exists = recorder.where_positive(margin, exists, -1.0)
+    if isinstance(exists, float) and exists < 0:
+        raise SingularityError(f"{program.name} does not exist for this robot: its mass matrix is not positive definite anywhere")
+    one = recorder.sqrt(exists)  # or no number, which then is in every result and derivative
+    return program_of(program, shown, [[v * one for v in x.values] for x in shown])
+
+
+def with_unit_quaternions(program: Program, mechanism: Mechanism, rounding: float) -> Program:
+    recorder = Trace(rounding)
+    inputs = [[recorder.variable(k, i) for i in range(x.size)] for k, x in enumerate(program.inputs)]
+    q = next(values for x, values in zip(program.inputs, inputs) if x.name == "q")
+    for c in mechanism.coordinates:
+        if c.parts[0].quaternion:
+            four = slice(c.q.start, c.q.start + 4)
+            length = recorder.sqrt(sum((v * v for v in q[four]), 0.0))
+            q[four] = [v / length for v in q[four]]
+    return program_of(program, program.outputs, replay(program, recorder, *inputs))
+
+
+def program_of(program: Program, outputs, values) -> Program:
+    return Program(program.name, program.inputs, tuple(x._replace(values=tuple(v)) for x, v in zip(outputs, values)))
+
+
+def core_steps(program: Program, itemsize: int) -> list[int]:
+    """Bytes between neighbours along each dimension of a dense state, array by array, as NumPy's loops expect them."""
+    parts = (*program.inputs, *program.outputs)
+    return [itemsize * math.prod(x.shape[d + 1 :]) for x in parts for d in range(len(x.shape))]
+
+
+def quoted(text: bytes) -> str:
+    """Bytes as LLVM writes a string."""
+    return "".join(chr(c) if 32 <= c < 127 and chr(c) not in '"\\' else f"\\{c:02x}" for c in text)

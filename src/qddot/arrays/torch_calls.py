@@ -1,0 +1,171 @@
+"""From a call with PyTorch tensors to the operators: what is looked at on the way, and what is said about it."""
+
+# pyright: reportMissingImports=false
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from qddot.arrays.torch_guest import inner, operator_name, recorded
+from qddot.compile.kinds import library_of, mixed
+from qddot.errors import InputError, SingularityError
+
+if TYPE_CHECKING:
+    from qddot.arrays.guests import Guests
+    from qddot.arrays.operation import Operation
+
+NAMES = {torch.float64: "float64", torch.float32: "float32"}
+
+
+def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any], fixed: tuple) -> Any:
+    """A quantity of tensors, as tensors of the same type on the same device."""
+    which = (quantity, common_dtype(quantity, inputs, options), "wrench" in inputs, fixed)
+    operation = guests.operation(*which)
+    tensors = evenly(operation, inputs)
+    if options.get("out") is not None:
+        return into(operation, tensors, options["out"])
+    if operation.is_empty:
+        found = constants(operation, tensors[0])
+    elif is_transformed():
+        found = getattr(torch.ops.qddot, guests.made(operator_name, *which))(*tensors)
+    elif torch.autograd.forward_ad._current_level < 0 and not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors)):
+        found = inner(operation)(*tensors)
+    else:
+        found = recorded(operation)(*tensors)
+    if not (fixed or options or operation.is_empty or "wrench" in inputs or is_transformed()):
+        keep_direct(guests, quantity, operation, tensors[0])
+    if options.get("check"):
+        look_at(guests, quantity, inputs, fixed, found)
+    return found
+
+
+def keep_direct(guests: Guests, quantity: str, operation: Operation, like: torch.Tensor) -> None:
+    """Next time, tensors go to the operator at once: it looks at them itself, and what does not fit goes the long way."""
+    ways = guests.ways.setdefault(quantity, {})
+    ways[like.dtype] = inner(operation)._op, recorded(operation)
+    is_traced, transforms = torch.compiler.is_dynamo_compiling, torch._C._functorch.peek_interpreter_stack
+    records, forward_mode = torch.is_grad_enabled, torch.autograd.forward_ad
+
+    def direct(tensors: tuple) -> Any:
+        way = ways.get(tensors[0].dtype)
+        if way is None or is_traced() or transforms() is not None:
+            return None
+        try:
+            if records():
+                for t in tensors:
+                    if t.requires_grad:
+                        return way[1](*tensors)
+            return way[forward_mode._current_level >= 0](*tensors)
+        except (RuntimeError, TypeError, AttributeError):  # which the long way broadcasts, or puts into words
+            return None
+
+    guests.direct.setdefault(quantity, {})[type(like)] = direct
+    guests.shadow(quantity)
+
+
+def is_transformed() -> bool:
+    """True within `torch.compile` and the transforms of `torch.func`, where tensors have no values yet."""
+    return torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is not None
+
+
+def common_dtype(quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+    """The name of the type that all inputs have.
+
+    Raises:
+        InputError: other libraries' arrays, several types or devices, or such as there is no code for.
+    """
+    first, q = next((name, x) for name, x in inputs.items() if library_of(x))
+    for name, x in inputs.items():
+        if not isinstance(x, torch.Tensor):
+            raise mixed(name, x, first, q)
+        if x.dtype not in NAMES:
+            fix = "q.double()" if not x.dtype.is_floating_point else "q.double() or q.float()"
+            raise InputError(f"{name} holds {x.dtype}, float64 or float32 is needed: {fix.replace('q', name)}")
+        if x.device.type != "cpu":
+            raise InputError(f"{name} is on {x.device}: {quantity} runs on the CPU only as yet; {name}.cpu() brings it there")
+        if x.dtype != q.dtype:
+            raise InputError(f"{name} holds {x.dtype}, but {first} holds {q.dtype}: {name}.to({q.dtype}) makes them one type")
+        if x.layout != torch.strided:
+            raise InputError(f"{name} is sparse: {name}.to_dense()")
+    asked = options.get("dtype")
+    if asked is not None and str(asked).rpartition(".")[2].rstrip("'>") != NAMES[q.dtype]:
+        raise InputError(f"dtype={asked}, but {first} holds {q.dtype}: convert the tensors, {first}.to(...), and leave dtype out")
+    if options.get("threads") is not None:
+        raise InputError("threads belongs to NumPy arrays: PyTorch's own are set by torch.set_num_threads(n)")
+    return NAMES[q.dtype]
+
+
+def evenly(operation: Operation, inputs: Mapping[str, Any]) -> list[torch.Tensor]:
+    """The inputs in the operation's order, all of one leading shape; nothing is copied for it."""
+    tensors = []
+    for name, shape in operation.program.inputs:
+        x = inputs[name]
+        if x.ndim == 0 and shape == (1,):
+            x = x.reshape(1)
+        if x.ndim < len(shape) or tuple(x.shape[x.ndim - len(shape) :]) != shape:
+            raise InputError(f"{name} has shape {tuple(x.shape)}, expected (..., {', '.join(map(str, shape))})")
+        tensors.append(x)
+    leads = [tuple(t.shape[: t.ndim - len(x.shape)]) for t, x in zip(tensors, operation.program.inputs)]
+    if all(lead == leads[0] for lead in leads):
+        return tensors
+    try:
+        lead = torch.broadcast_shapes(*leads)
+    except RuntimeError:
+        shown = ", ".join(f"{x.name} {tuple(t.shape)}" for x, t in zip(operation.program.inputs, tensors))
+        raise InputError(f"leading dimensions of the inputs do not fit each other: {shown}") from None
+    return [t.expand(*lead, *x.shape) for t, x in zip(tensors, operation.program.inputs)]
+
+
+def into(operation: Operation, tensors: list[torch.Tensor], out: Any) -> Any:
+    """The same into tensors that are there: their memory is NumPy's, too."""
+    rooms = out if isinstance(out, tuple) else (out,)
+    for x, room in zip(operation.program.outputs, rooms):
+        if not isinstance(room, torch.Tensor):
+            raise mixed(f"out for {x.name}", room, operation.program.inputs[0].name, tensors[0])
+        if room.dtype != tensors[0].dtype or room.device != tensors[0].device:
+            raise InputError(
+                f"out for {x.name} holds {room.dtype} on {room.device}, the result is {tensors[0].dtype} on {tensors[0].device}"
+            )
+    if len(rooms) != len(operation.program.outputs):
+        raise InputError(
+            f"{operation.program.name} has {len(operation.program.outputs)} results: out is a tuple of as many tensors"
+        )
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (*tensors, *rooms)):
+        raise InputError("out= records no gradient: leave it out, or call under torch.no_grad()")
+    if is_transformed():
+        raise InputError("out= cannot be written within torch.compile or torch.func: use the result")
+    lead = tensors[0].shape[: tensors[0].ndim - len(operation.program.inputs[0].shape)]
+    for x, room in zip(operation.program.outputs, rooms):
+        if tuple(room.shape) != (*lead, *x.shape):
+            raise InputError(f"out for {x.name} has shape {tuple(room.shape)}, the result has {(*lead, *x.shape)}")
+    arrays = [t.detach().numpy() for t in tensors]
+    targets = tuple([room.detach().numpy() for room in rooms])
+    operation.kernel.run(arrays, targets, torch.get_num_threads())
+    return out
+
+
+def constants(operation: Operation, like: torch.Tensor) -> Any:
+    """Of a robot without joints: what does not depend on q is constant, the rest is empty."""
+    lead = like.shape[: like.ndim - len(operation.program.inputs[0].shape)]
+    found = [
+        like.new_tensor([float(v) for v in x.values]).reshape(x.shape).expand(*lead, *x.shape).clone()
+        for x in operation.program.outputs
+    ]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def look_at(guests: Guests, quantity: str, inputs: Mapping[str, Any], fixed: tuple, found: Any) -> None:
+    """Results that are no numbers, said as for NumPy arrays.
+
+    Raises:
+        InputError, SingularityError: an input is not finite, or the quantity does not exist there.
+    """
+    if is_transformed():
+        raise InputError("check=True needs values, and within torch.compile or torch.func there are none: check outside")
+    results = found if isinstance(found, tuple) else (found,)
+    if not all(bool(torch.isfinite(x).all()) for x in results):
+        arrays = {name: x.detach().numpy() for name, x in inputs.items()}
+        guests.evaluate(quantity, arrays, {"dtype": next(iter(arrays.values())).dtype}, **dict(fixed))
+        raise SingularityError(f"{quantity}: a result is not finite")

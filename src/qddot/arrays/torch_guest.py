@@ -1,0 +1,180 @@
+"""PyTorch tensors: operations as native operators, with derivatives of any order in both modes, under every transform.
+
+Each operation becomes two operators. The inner one is machine code for the CPU and knows nothing of derivatives; the outer one has
+a kernel for the dispatch key Autograd, an `autograd.Function` with rules for both modes. Where nothing is differentiated the inner
+one is called at once; a compiled graph records inner ones only, forward and backward, so that no Python runs within it.
+`torch.library.register_autograd` would be shorter, but with it `torch.func.jacfwd` returns zeros without a word.
+"""
+
+# pyright: reportMissingImports=false
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch._functorch import autograd_function
+
+from qddot.arrays.operation import Operation
+from qddot.arrays.torch_ir import boxed, libtorch
+from qddot.compile.llvm import load_module, this_computer
+from qddot.errors import InputError
+
+NAMESPACE = "qddot"
+
+_kept: list[Any] = []  # PyTorch never forgets an operator, so its code must not die
+
+single_level = getattr(torch.autograd.function, "_SingleLevelFunction", None)
+allowed = getattr(autograd_function, "enable_single_level_autograd_function", None)
+below_autograd = getattr(torch._C, "_AutoDispatchBelowAutograd", None)
+forward_mode = getattr(torch.autograd.forward_ad, "_set_fwd_grad_enabled", None)
+if None in (single_level, allowed, below_autograd, forward_mode):  # torch.func itself is made of them
+    raise InputError(f"PyTorch {torch.__version__} keeps torch.func elsewhere: qddot knows it as of PyTorch 2.10 to 2.15")
+
+
+def inner(operation: Operation) -> Any:
+    """The operator without derivatives."""
+    return operation.once(native_operator)
+
+
+def outer(operation: Operation) -> Any:
+    """The operator that can be differentiated."""
+    return operation.once(differentiable_operator)
+
+
+def operator_name(operation: Operation) -> str:
+    """Of the same: what torch.compile can keep."""
+    return outer(operation)._schema.name.partition("::")[2]
+
+
+def recorded(operation: Operation) -> Any:
+    """The function that can be differentiated, for ordinary calls."""
+    return operation.once(recording)
+
+
+def native_operator(operation: Operation) -> Any:
+    """Machine code, told to PyTorch's dispatcher by its C interface."""
+    library, name = libtorch(), operation.name
+    code = load_module("\n".join(boxed(operation)), "op", this_computer(), kept=False)
+    definition, implementation = ctypes.c_void_p(), ctypes.c_void_p()
+    for failed in (
+        library.aoti_torch_library_init_fragment(NAMESPACE.encode(), b"", 0, ctypes.byref(definition)),
+        library.aoti_torch_library_def(definition, f"{name}{schema(operation)}".encode()),
+        library.aoti_torch_library_init_impl(NAMESPACE.encode(), b"CPU", b"", 0, ctypes.byref(implementation)),
+        library.aoti_torch_library_impl(implementation, name.encode(), ctypes.c_void_p(code.loop)),
+    ):
+        if failed:
+            raise InputError(f"PyTorch {torch.__version__} refuses the operator {NAMESPACE}::{name}")
+    _kept.append((operation, code, definition, implementation))
+    return with_rules(name, operation)
+
+
+def differentiable_operator(operation: Operation) -> Any:
+    name = f"{operation.name}_d"
+    library = torch.library.Library(NAMESPACE, "FRAGMENT")
+    library.define(f"{name}{schema(operation)}")
+    plain, rules = inner(operation), derivative_rules(operation)
+
+    def differentiated(*tensors: torch.Tensor) -> Any:
+        with allowed():  # type: ignore[misc]
+            return rules.apply(*tensors)
+
+    library.impl(name, differentiated, "Autograd")
+    library.impl(name, plain, "CPU")
+    _kept.append(library)
+    return with_rules(name, operation)
+
+
+def derivative_rules(operation: Operation) -> Any:
+    """Value, vector-Jacobian and Jacobian-vector product, for one level of transforms."""
+    plain = inner(operation)
+
+    class Rules(single_level):  # type: ignore[misc, valid-type]
+        @staticmethod
+        def forward(*tensors):
+            if torch._C._functorch.peek_interpreter_stack() is None:
+                with below_autograd():  # type: ignore[misc]
+                    return plain(*tensors)
+            # the level below differentiates, too: here both modes are off, there they must not be
+            with torch.enable_grad(), forward_mode(True), below_autograd():  # type: ignore[misc]
+                return outer(operation)(*tensors)
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def backward(ctx, *weights):
+            return gradients(operation, outer, ctx, weights)
+
+        @staticmethod
+        def jvp(ctx, *rates):
+            moving = [i for i, rate in enumerate(rates) if rate is not None]
+            return outer(operation.tangent(moving))(*ctx.saved_tensors, *(rates[i] for i in moving))
+
+    return Rules
+
+
+def recording(operation: Operation) -> Any:
+    """The same rules for ordinary calls, without a transform: a third of the time."""
+    plain = inner(operation)._op
+
+    class Recorded(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *tensors):
+            ctx.save_for_backward(*tensors)
+            ctx.save_for_forward(*tensors)
+            return plain(*tensors)
+
+        @staticmethod
+        def backward(ctx, *weights):
+            return gradients(operation, recorded, ctx, weights)
+
+        @staticmethod
+        def jvp(ctx, *rates):
+            moving = [i for i, rate in enumerate(rates) if rate is not None]
+            return recorded(operation.tangent(moving))(*ctx.saved_tensors, *(rates[i] for i in moving))
+
+    return Recorded.apply
+
+
+def gradients(operation: Operation, way: Callable[[Operation], Callable], ctx: Any, weights: Sequence[Any]) -> tuple:
+    """Of the weighted results, with respect to those inputs that need it."""
+    wanted = [i for i, needed in enumerate(ctx.needs_input_grad) if needed]
+    found = way(operation.cotangent(wanted))(*ctx.saved_tensors, *weights)
+    slopes = dict(zip(wanted, found if isinstance(found, (tuple, list)) else (found,)))
+    return tuple(slopes.get(i) for i in range(len(ctx.needs_input_grad)))
+
+
+def with_rules(name: str, operation: Operation) -> Any:
+    """The operator of that name, with what it gives for tensors without values, and what it does under `vmap`."""
+    program, single = operation.program, len(operation.program.outputs) == 1
+    rank = len(program.inputs[0].shape)
+
+    def fake(*tensors: torch.Tensor) -> Any:
+        lead = tensors[0].shape[: tensors[0].ndim - rank]
+        for t, x in zip(tensors, program.inputs):
+            if t.device != tensors[0].device or t.dtype != tensors[0].dtype or tuple(t.shape) != (*lead, *x.shape):
+                raise RuntimeError(f"{program.name} needs tensors of one type, device and leading shape")
+        made = tuple(tensors[0].new_empty((*lead, *x.shape)) for x in program.outputs)
+        return made[0] if single else made
+
+    torch.library.register_fake(f"{NAMESPACE}::{name}", fake)
+    operator = getattr(getattr(torch.ops, NAMESPACE), name).default
+
+    def batched(info: Any, dims: Sequence[int | None], *tensors: torch.Tensor) -> Any:
+        pairs = zip(tensors, dims)
+        full = [t.expand(info.batch_size, *t.shape) if d is None else t.movedim(d, 0) for t, d in pairs]
+        found = operator(*full)
+        return found, (0 if single else (0,) * len(program.outputs))
+
+    torch.library.register_vmap(f"{NAMESPACE}::{name}", batched)
+    return operator
+
+
+def schema(operation: Operation) -> str:
+    inputs = ", ".join(f"Tensor a{i}" for i in range(len(operation.program.inputs)))
+    outputs = ", ".join("Tensor" for _ in operation.program.outputs)
+    return f"({inputs}) -> {outputs if len(operation.program.outputs) == 1 else f'({outputs})'}"

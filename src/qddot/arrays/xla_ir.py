@@ -1,0 +1,220 @@
+"""An operation as a handler of XLA's foreign function interface: IR against `xla/ffi/api/c_api.h`.
+
+`XLA_FFI_Error *handler(XLA_FFI_CallFrame *)` answers what version it was written for, and runs the kernel on the buffers of a call.
+Type and size of every buffer are looked at before its memory is. XLA's threads flush subnormal numbers to zero; while a kernel
+runs they do not, so that it gives the bits it gives to NumPy.
+"""
+
+# pyright: reportMissingImports=false
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import llvmlite.binding as llvm
+
+from qddot.arrays.operation import Operation, core_steps, quoted
+from qddot.errors import InputError
+
+NEWEST = (0, 3)
+OLDEST = (0, 1)
+"""Versions of the interface whose structures are those below: jaxlib 0.6 to 0.10."""
+
+FRAME = {"extension": 8, "api": 16, "stage": 32, "n_args": 56, "args": 72, "n_rets": 96, "rets": 112}
+BUFFER = {"dtype": 16, "data": 24, "rank": 32, "dims": 40}
+EXTENSION = {"type": 8, "metadata": 24}
+METADATA = {"major": 24, "minor": 28, "traits": 32}
+ERROR_CREATE = 48  # in the table of functions
+EXECUTE = 3  # the last of the stages
+INVALID_ARGUMENT = 3
+TYPES = {"float32": 11, "float64": 12}
+
+
+@cache
+def interface_version() -> tuple[int, int]:
+    """What this jaxlib speaks, or the newest we know if that is older.
+
+    Raises:
+        InputError: a version nobody here has seen. One that XLA does not expect would keep its whole CPU backend from starting.
+    """
+    import jax
+
+    header = Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
+    try:
+        text = header.read_text(encoding="utf-8")
+    except OSError:
+        raise InputError(f"jax {jax.__version__} has no {header}: the version of its C interface is not known") from None
+    found = [re.search(rf"#define XLA_FFI_API_{part}\s+(\d+)", text) for part in ("MAJOR", "MINOR")]
+    if not all(found):
+        raise InputError(f"{header} does not say the version of XLA's C interface")
+    return known_version(*(int(x[1]) for x in found if x))
+
+
+def known_version(major: int, minor: int) -> tuple[int, int]:
+    """The version to tell XLA: its own, or the newest we know."""
+    if (major, minor) < OLDEST or major != NEWEST[0]:
+        raise InputError(
+            f"XLA's C interface is version {major}.{minor}; qddot knows {OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.x: install jax 0.6 "
+            "to 0.10, or hand over NumPy arrays (np.asarray(q))"
+        )
+    return min((major, minor), NEWEST)
+
+
+def handler(operation: Operation) -> Iterable[str]:
+    """The module with `@handler`."""
+    program, item = operation.program, operation.dtype.itemsize
+    sizes = [x.size for x in (*program.inputs, *program.outputs)]
+    n_in, n = len(program.inputs), len(sizes)
+    major, minor = interface_version()
+    yield from ELEMENTS
+    yield from floating_point()
+    needs = ", ".join(f"{x.name} (..., {', '.join(map(str, x.shape))})" for x in program.inputs)
+    text = f"{program.name} needs {operation.dtype.name} arrays of one leading shape: {needs}".encode("ascii", "replace")
+    yield f'@message = private constant [{len(text) + 1} x i8] c"{quoted(text)}\\00"'
+    yield "define ptr @handler(ptr %frame) nounwind {"
+    yield f"""{field("%extension", "%frame", FRAME["extension"])}
+%none = icmp eq ptr %extension, null"""
+    yield """br i1 %none, label %stage, label %query
+query:"""
+    yield f"""{field("%type", "%extension", EXTENSION["type"], "i32")}
+%asks = icmp eq i32 %type, 1
+br i1 %asks, label %answer, label %stage"""
+    yield f"""answer:
+{field("%metadata", "%extension", EXTENSION["metadata"])}"""
+    for name, value in (("major", major), ("minor", minor), ("traits", 0)):
+        yield f"""%{name} = getelementptr i8, ptr %metadata, i64 {METADATA[name]}
+store i32 {value}, ptr %{name}"""
+    yield f"""ret ptr null
+stage:
+{field("%when", "%frame", FRAME["stage"], "i32")}
+%now = icmp eq i32 %when, {EXECUTE}"""
+    yield """br i1 %now, label %run, label %nothing
+nothing:
+ret ptr null
+run:"""
+    for name in ("args", "rets"):
+        yield f"""{field(f"%{name}", "%frame", FRAME[name])}
+{field(f"%n_{name}", "%frame", FRAME[f"n_{name}"], "i64")}"""
+    yield f"""%right_args = icmp eq i64 %n_args, {n_in}
+%right_rets = icmp eq i64 %n_rets, {n - n_in}"""
+    yield """%right = and i1 %right_args, %right_rets
+br i1 %right, label %buffers, label %wrong
+buffers:"""
+    for i in range(n):
+        place = f"%args, i64 {8 * i}" if i < n_in else f"%rets, i64 {8 * (i - n_in)}"
+        yield f"""%bp{i} = getelementptr i8, ptr {place}
+%b{i} = load ptr, ptr %bp{i}"""
+        yield f"""{field(f"%kind{i}", f"%b{i}", BUFFER["dtype"], "i32")}
+%real{i} = icmp eq i32 %kind{i}, {TYPES[operation.dtype.name]}"""
+        yield f"""{field(f"%at{i}", f"%b{i}", BUFFER["data"])}
+%n{i} = call i64 @elements(ptr %b{i})"""
+    yield f"%count = udiv i64 %n{n - 1}, {sizes[-1]}"
+    fits = "true"
+    for i, size in enumerate(sizes):  # an input of one state stands still
+        yield f"""%whole{i} = mul i64 %count, {size}
+%full{i} = icmp eq i64 %whole{i}, %n{i}
+%one{i} = icmp eq i64 %n{i}, {size}"""
+        yield f"""%may{i} = and i1 %one{i}, {"true" if i < n_in else "false"}
+%fits{i} = or i1 %full{i}, %may{i}"""
+        yield f"""%step{i} = select i1 %one{i}, i64 0, i64 {size * item}
+%x{i} = and i1 {fits}, %fits{i}
+%ok{i} = and i1 %x{i}, %real{i}"""
+        fits = f"%ok{i}"
+    yield f"""br i1 {fits}, label %go, label %wrong
+go:"""
+    yield from call_loop(operation)
+    yield f"""ret ptr null
+wrong:
+{field("%api", "%frame", FRAME["api"])}
+{field("%create", "%api", ERROR_CREATE)}"""
+    yield """%e = alloca [4 x i64], align 8
+store i64 28, ptr %e"""
+    for k, value in ((1, "ptr null"), (2, "ptr @message"), (3, f"i32 {INVALID_ARGUMENT}")):
+        yield f"""%e{k} = getelementptr i64, ptr %e, i64 {k}
+store {value}, ptr %e{k}"""
+    yield """%error = call ptr %create(ptr %e)
+ret ptr %error
+}"""
+
+
+def call_loop(operation: Operation) -> Iterable[str]:
+    """The kernel on %count states at %at<i>, each %step<i> bytes after the one before."""
+    program, core = operation.program, core_steps(operation.program, operation.dtype.itemsize)
+    n = len(program.inputs) + len(program.outputs)
+    loop, single = operation.kernel.loop()
+    yield f"""%a = alloca [{n} x ptr]
+%d = alloca i64
+%s = alloca [{n + len(core)} x i64]
+store i64 %count, ptr %d"""
+    for i in range(n):
+        yield f"""%ai{i} = getelementptr ptr, ptr %a, i64 {i}
+store ptr %at{i}, ptr %ai{i}"""
+        yield f"""%si{i} = getelementptr i64, ptr %s, i64 {i}
+store i64 %step{i}, ptr %si{i}"""
+    for k, stride in enumerate(core, n):
+        yield f"""%si{k} = getelementptr i64, ptr %s, i64 {k}
+store i64 {stride}, ptr %si{k}"""
+    yield """%modes = alloca i64
+call void @exact(ptr %modes)"""
+    yield f"call void inttoptr (i64 {loop} to ptr)(ptr %a, ptr %d, ptr %s, ptr inttoptr (i64 {single} to ptr))"
+    yield "call void @as_before(ptr %modes)"
+
+
+def floating_point() -> Iterable[str]:
+    """`exact` sets the processor's usual arithmetic, with subnormal numbers, and keeps what was set; `as_before` restores that."""
+    machine = llvm.get_process_triple().partition("-")[0]
+    before, after = "define internal void @exact(ptr %kept) {", "define internal void @as_before(ptr %kept) {"
+    if machine in ("x86_64", "amd64", "i686"):
+        yield """declare void @llvm.x86.sse.stmxcsr(ptr)
+declare void @llvm.x86.sse.ldmxcsr(ptr)"""
+        yield f"""{before}
+%usual = alloca i32
+store i32 {0x1F80}, ptr %usual
+call void @llvm.x86.sse.stmxcsr(ptr %kept)"""
+        yield f"""call void @llvm.x86.sse.ldmxcsr(ptr %usual)
+ret void
+}}
+{after}
+call void @llvm.x86.sse.ldmxcsr(ptr %kept)
+ret void
+}}"""
+    elif machine in ("aarch64", "arm64", "arm64e"):
+        yield """declare i64 @llvm.aarch64.get.fpcr()
+declare void @llvm.aarch64.set.fpcr(i64)"""
+        yield f"""{before}
+%now = call i64 @llvm.aarch64.get.fpcr()
+store i64 %now, ptr %kept
+call void @llvm.aarch64.set.fpcr(i64 0)"""
+        yield f"""ret void
+}}
+{after}
+%then = load i64, ptr %kept
+call void @llvm.aarch64.set.fpcr(i64 %then)
+ret void
+}}"""
+    else:
+        yield f"""{before}
+ret void
+}}
+{after}
+ret void
+}}"""
+
+
+ELEMENTS = (
+    "define internal i64 @elements(ptr %b) {\nentry:",
+    f"%rp = getelementptr i8, ptr %b, i64 {BUFFER['rank']}\n%rank = load i64, ptr %rp",
+    f"%dp = getelementptr i8, ptr %b, i64 {BUFFER['dims']}\n%dims = load ptr, ptr %dp\nbr label %head",
+    "head:\n%k = phi i64 [ 0, %entry ], [ %k1, %body ]\n%n = phi i64 [ 1, %entry ], [ %m, %body ]",
+    "%more = icmp slt i64 %k, %rank\nbr i1 %more, label %body, label %end",
+    "body:\n%p = getelementptr i64, ptr %dims, i64 %k\n%d = load i64, ptr %p\n%m = mul i64 %n, %d",
+    "%k1 = add i64 %k, 1\nbr label %head",
+    "end:\nret i64 %n\n}",
+)
+"""How many numbers a buffer has."""
+
+
+def field(name: str, base: str, offset: int, kind: str = "ptr") -> str:
+    return f"{name}_at = getelementptr i8, ptr {base}, i64 {offset}\n{name} = load {kind}, ptr {name}_at"
