@@ -222,4 +222,4 @@ def test_large_results_have_no_direct_entry():
     q, v = robot.random_configuration(0), np.ones(robot.nv)
     a = robot.regressor(q, v, v)
     np.testing.assert_array_equal(robot.regressor(q, v, v), a)
-    assert type(robot.regressor).__name__ == "method"
+    assert type(robot.regressor).__name__ == "function"
