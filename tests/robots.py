@@ -10,6 +10,9 @@ from qddot.model.model import Model
 from qddot.model.pose import from_rpy, unit
 from qddot.model.spatial import Transform, Vec
 
+CLASSIC = ("acrobot", "arm7", "cart_pole", "delta", "five_bar", "four_bar", "point_mass_2r", "puma560", "rp_arm", "two_link")
+"""Small robots of the catalog that between them have all it has, for tests of every quantity: the others would add time only."""
+
 ONE_DOF = ("revolute", "continuous", "prismatic", "helical")
 ALL = (*ONE_DOF, "planar", "spherical", "free", "fixed")
 

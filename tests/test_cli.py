@@ -1,6 +1,8 @@
 """The command line: what it prints, how it fails, what the shell completes."""
 
+import json
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +14,7 @@ from click.testing import CliRunner
 
 import qddot
 from qddot.algorithms.quantities import QUANTITIES
-from qddot.cli import main
+from qddot.cli import COMMANDS, main
 
 DOUBTFUL = """
 convention = "standard"
@@ -46,7 +48,7 @@ def test_help_names_every_command():
     result = call("--help")
     assert result.exit_code == 0
     assert all(name in result.stdout for name in ("catalog", "info", "compute", "convert", "parameters"))
-    for name in main.commands:
+    for name in COMMANDS:
         assert call(name, "-h").exit_code == 0
     assert "forward_dynamics_derivatives" in call("compute", "-h").stdout.replace("\n  ", " ")
 
@@ -60,10 +62,19 @@ def test_runs_as_a_module():
     assert done.stdout == f"qddot, version {qddot.__version__}\n"
 
 
-def test_catalog_lists_every_robot():
-    lines = call("catalog").stdout.splitlines()
+def test_catalog_lists_every_robot_with_what_it_is():
+    lines = [line for line in call("catalog", "--ours").stdout.splitlines()[3:] if line.strip()]
     assert [line.split()[0] for line in lines] == qddot.catalog_names()
-    assert "6 dof" in next(line for line in lines if line.startswith("puma560"))
+    puma = next(line for line in lines if line.split()[0] == "puma560")
+    assert re.search(r"puma560 +6 +23.45 +Unimation Puma 560, with drives +Armstrong", puma)
+
+
+def test_catalog_finds_by_substring_and_suggests():
+    names = [row["name"] for row in json.loads(call("catalog", "puma", "--json").stdout)]
+    assert names == ["puma560"]
+    result = call("catalog", "puma561")
+    assert result.exit_code == 1
+    assert "did you mean 'puma560'" in result.stderr
 
 
 def test_info():
@@ -71,7 +82,9 @@ def test_info():
     assert result.exit_code == 0
     assert "6 dof" in result.stdout
     assert "moving mass" in result.stdout
-    assert "drive of" in result.stdout
+    assert "drive of joint1: viscous 0.00148 N m s/rad, Coulomb 0.395/0.435 N m, gear -62.6111" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) < 140
+    assert "centre of mass (-0.3638, 0.006, 0.2275) m" in call("info", "puma560", "--details").stdout
     assert "frames: " in result.stdout
     assert "gravity (0, 0, -1.62)" in call("info", "two_link", "--gravity", "0,0,-1.62").stdout
     assert "8 dof" in call("info", "two_link", "--floating").stdout
@@ -221,6 +234,141 @@ def test_shell_completion():
     assert completions("info", "pum")[0] == "puma560"
     assert completions("compute", "two_link", "mass_") == ["mass_matrix", "mass_matrix_inverse", "mass_matrix_rate"]
     assert completions("compute", "two_link", "coriolis_matrix", "-o", "form=r") == ["form=rate"]
+
+
+# everything speaks JSON -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("info", "puma560"),
+        ("check", "two_link"),
+        ("check", "--rules"),
+        ("parameters", "puma560"),
+        ("compute", "two_link", "inverse_dynamics_derivatives"),
+        ("equations", "two_link"),
+        ("derive", "rp_arm"),
+        ("properties", "point_mass_2r"),
+        ("simulate", "two_link", "-t", "0.05"),
+        ("verify", "two_link"),
+        ("doctor",),
+        ("completion", "fish"),
+        ("bench", "two_link", "mass_matrix", "--batch", "16"),
+        ("convert", "two_link", "OUT.urdf"),
+        ("new", "OUT.toml"),
+        ("export-c", "two_link", "OUT", "mass_matrix"),
+        ("export-js", "two_link", "OUT.mjs", "mass_matrix"),
+        ("export-ptx", "two_link", "OUT.ptx", "mass_matrix"),
+    ],
+    ids=" ".join,
+)
+def test_every_command_speaks_json(arguments, tmp_path):
+    result = call(*(str(tmp_path / x) if x.startswith("OUT") else x for x in arguments), "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)
+
+
+def test_every_command_takes_json():
+    for name in COMMANDS:
+        assert "--json" in call(name, "-h").stdout, name
+
+
+# numbers ----------------------------------------------------------------------------------------------------------------
+
+
+def test_numbers_are_printed_as_given_or_to_as_many_digits_as_wanted():
+    assert "0.33148" in call("equations", "two_link", "mass_matrix").stdout
+    assert "..." not in call("equations", "two_link").stdout
+    assert "0.245*c2 + 0.33," in call("equations", "two_link", "mass_matrix", "--digits", "2").stdout
+    assert call("compute", "two_link", "gravity_torque", "--digits", "3").stdout == "[7.06 2.4]\n"
+    assert call("parameters", "two_link", "--digits", "2").stdout.splitlines()[1].endswith("-0.12")
+
+
+def test_states_come_from_a_file_and_results_go_into_one(tmp_path):
+    robot = qddot.load("two_link")
+    motion = robot.simulate([0.3, 0.4], t=0.02)
+    motion.to_csv(tmp_path / "motion.csv")
+    motion.to_parquet(tmp_path / "motion.parquet")
+    for suffix in ("csv", "parquet"):
+        out = tmp_path / f"tau.{suffix}"
+        result = call("compute", "two_link", "inverse_dynamics", "--states", str(tmp_path / f"motion.{suffix}"), "-w", str(out))
+        assert result.exit_code == 0, result.stderr
+    tau = np.loadtxt(tmp_path / "tau.csv", delimiter=",", skiprows=1)
+    np.testing.assert_allclose(tau, robot.inverse_dynamics(motion.q, motion.qd, motion.qdd), rtol=1e-15, atol=1e-15)
+    assert (tmp_path / "tau.csv").read_text().startswith("tau1,tau2\n")
+    M = tmp_path / "M.csv"
+    assert call("compute", "two_link", "mass_matrix", "--states", str(tmp_path / "motion.csv"), "-w", str(M)).exit_code == 0
+    assert M.read_text().startswith("M11,M12,M21,M22\n")
+    (tmp_path / "other.csv").write_text("q1,x\n1,2\n3,4\n")
+    result = call("compute", "two_link", "mass_matrix", "--states", str(tmp_path / "other.csv"))
+    assert "has no column 'q2'" in result.stderr
+
+
+def test_a_simulation_is_kept_as_table_and_picture(tmp_path):
+    files = [str(tmp_path / name) for name in ("m.csv", "m.png")]
+    result = call("simulate", "two_link", "--q0", "0.3,0.4", "-t", "0.1", "-o", files[0], "-o", files[1])
+    assert result.exit_code == 0, result.stderr
+    assert "two_link after 0.1 s, 101 samples" in result.stdout
+    assert Path(files[1]).read_bytes().startswith(b"\x89PNG")
+    assert "known suffixes" in call("simulate", "two_link", "-o", "m.doc").stderr
+
+
+# a description to begin with --------------------------------------------------------------------------------------------
+
+
+def test_a_new_description_can_be_read_and_has_nothing_to_complain_about(tmp_path):
+    path = str(tmp_path / "arm.toml")
+    assert call("new", path).exit_code == 0
+    assert "0 errors, 0 warnings, 0 notes" in call("check", path).stdout
+    assert "is there already" in call("new", path).stderr
+    assert qddot.load(path).equations().M.shape == (2, 2)
+
+
+def test_a_new_description_from_a_table_that_is_typed_in(tmp_path):
+    path = tmp_path / "arm.toml"
+    typed = "0.4 0 0 0\n0.3 pi/2\n0.3 pi/2 0 0\n0, 0, 0.1, 0 p\n\n"
+    result = CliRunner().invoke(main, ["new", str(path), "--dh", "--convention", "standard"], input=typed)
+    assert result.exit_code == 0, result.output
+    assert "not a row: four numbers are needed" in result.stderr
+    assert [joint.kind for joint in qddot.load(path).model.joints] == ["revolute", "revolute", "prismatic"]
+
+
+# the installation -------------------------------------------------------------------------------------------------------
+
+
+def test_doctor_says_what_is_there():
+    result = call("doctor")
+    assert result.exit_code == 0, result.output
+    assert "numpy" in result.stdout
+    assert "inverse of forward dynamics off by" in result.stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell):
+    assert "_QDDOT_COMPLETE" in call("completion", shell).stdout
+
+
+def test_a_misspelt_command_suggests():
+    result = call("chek")
+    assert result.exit_code == 2
+    assert "no command 'chek': did you mean 'check'" in result.stderr
+
+
+def test_what_nobody_thought_of_is_no_traceback(monkeypatch):
+    monkeypatch.setattr(qddot, "load", lambda *_, **__: 1 / 0)
+    result = call("info", "two_link")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "ZeroDivisionError" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_help_loads_no_command():
+    code = "import sys, qddot.cli, click.testing; click.testing.CliRunner().invoke(qddot.cli.main, ['--help']); " + (
+        "print(sorted(m for m in sys.modules if m.startswith('qddot.cli.') or m in ('sympy', 'scipy', 'llvmlite', 'rich')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 # closed forms -------------------------------------------------------------------------------------------------------------

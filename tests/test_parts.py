@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 import qddot
 from qddot import Builder, Drive, Inertia, InputError, ModelValueError, ModelWarning, Transmission, UnknownNameError
+from tests.robots import CLASSIC
 
 BODY = Inertia.box(2.0, (0.3, 0.1, 0.2)).shifted((0.1, 0.05, -0.1))
 ROWS = [(0.3, 0.7, 0.1, 0.2), (0.4, -1.1, 0, 0), (0.2, 0, 0.2, 0.3)]
@@ -174,7 +175,7 @@ def test_names_are_text_and_never_markup(tmp_path):
     assert (tmp_path / "tree.svg").read_text(encoding="utf-8") == tree.svg()
 
 
-@pytest.mark.parametrize("name", qddot.catalog_names())
+@pytest.mark.parametrize("name", CLASSIC)
 def test_every_tree_is_drawn(name):
     robot = qddot.load(name)
     drawn = "".join(ET.fromstring(robot.tree().svg()).itertext())

@@ -24,7 +24,7 @@ from qddot.graph.expr import Trace
 from qddot.graph.program import Input, Output, Program
 from qddot.robot import Robot
 from tests.reference import BAD
-from tests.robots import ALL, random_model
+from tests.robots import ALL, CLASSIC, random_model
 
 CC, CXX, NM = shutil.which("gcc") or shutil.which("clang"), shutil.which("g++"), shutil.which("nm")
 needs_compiler = pytest.mark.skipif(CC is None, reason="no C compiler (gcc or clang) on the path")
@@ -100,10 +100,7 @@ def agrees(robot: Robot, library: Path, name: str, wanted: list, tolerance: floa
 @needs_compiler
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.slow) if name in ("arm7", "delta", "five_bar") else name
-        for name in qddot.catalog_names()
-    ],
+    [pytest.param(name, marks=pytest.mark.slow) if name in ("arm7", "delta", "five_bar") else name for name in CLASSIC],
 )
 def test_every_quantity_of_the_catalog(name, tmp_path):
     robot = qddot.load(name)

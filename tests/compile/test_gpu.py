@@ -19,6 +19,7 @@ from qddot.compile.gpu.windows import room_of, windows
 from qddot.compile.trace import complete, trace
 from qddot.errors import DeviceError
 from qddot.graph.program import Output
+from tests.robots import CLASSIC
 
 REALS = {"float": np.float32, "double": np.float64}
 FEW = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "regressor", "christoffel")
@@ -50,7 +51,7 @@ def test_ptx_is_assembled(quantity, real, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", qddot.catalog_names())
+@pytest.mark.parametrize("name", CLASSIC)
 def test_every_quantity_of_every_robot_is_assembled(name, tmp_path):
     robot = qddot.load(name)
     values = dict.fromkeys(robot.symbols, 1.0)

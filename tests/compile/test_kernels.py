@@ -10,7 +10,7 @@ from qddot.algorithms.quantities import QUANTITIES
 from qddot.graph.expr import Expr
 from qddot.model.field import Floats
 from qddot.robot import Robot
-from tests.robots import ONE_DOF, random_model
+from tests.robots import CLASSIC, ONE_DOF, random_model
 
 
 def options(robot: Robot, quantity: str) -> dict[str, str]:
@@ -49,7 +49,7 @@ def close(value, wanted) -> None:
 
 
 @pytest.mark.parametrize("quantity", QUANTITIES)
-@pytest.mark.parametrize("name", qddot.catalog_names())
+@pytest.mark.parametrize("name", CLASSIC)
 def test_every_quantity_of_every_catalog_robot(name, quantity):
     robot, rng = qddot.load(name), np.random.default_rng(7)
     arrays = state(robot, QUANTITIES[quantity].inputs, rng)

@@ -13,6 +13,7 @@ import pytest
 import qddot
 from qddot.errors import InputError
 from qddot.symbolic.derivation.steps import Derivation
+from tests.robots import CLASSIC
 from tests.symbolic.derivable import random_robot
 from tests.symbolic.test_derivation import METHODS, check_documents
 
@@ -79,7 +80,7 @@ def test_latex_was_there():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", qddot.catalog_names())
+@pytest.mark.parametrize("name", CLASSIC)
 def test_every_catalog_robot(name, tmp_path):
     given, opened = qddot.load(name), qddot.load(name, symbolic=True)
     robots = [given, opened] if opened.model.symbols else [given]

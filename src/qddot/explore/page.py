@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qddot.assets import asset, math_font_css
+from qddot.catalog import BUNDLED
 from qddot.errors import InputError
 from qddot.explore.lens import lens
 from qddot.explore.programs import page_programs, script, signatures
 from qddot.explore.scene import scene
-from qddot.formats import CATALOG
 from qddot.model.lower import WORLD
 from qddot.model.model import Model
 from qddot.model.spatial import Transform
@@ -143,7 +143,7 @@ def source(robot: Robot) -> str:
     else the robot's name."""
     places = [x.place for x in (*robot.model.links, *robot.model.joints) if x.place is not None and x.place.file]
     file = Path(places[0].file) if places else Path(robot.name)
-    return file.stem if file.parent == CATALOG else file.name
+    return file.stem if file.parent == BUNDLED else file.name
 
 
 def drive_acts(side: Any) -> bool:

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import IO, Any
 
+from qddot.catalog import BUNDLED, catalog_names
 from qddot.errors import InputError, ModelWarning
 from qddot.formats.reach import Reach
-from qddot.formats.source import CATALOG, Description, catalog_names, from_file, from_stream, from_text
+from qddot.formats.source import Description, from_file, from_stream, from_text
 from qddot.model.model import Model
 from qddot.model.scalar import Scalar, as_scalar
 
-__all__ = ["CATALOG", "catalog_names", "load_model", "load_text", "symbol_values"]
+__all__ = ["catalog_names", "load_model", "load_text", "symbol_values"]
 
 TEXTS = ("toml", "json", "yaml")
 
@@ -82,7 +83,7 @@ def read_model(
     if arguments and source.kind != "xacro":
         raise InputError(f"arguments are for xacro files, and {source.name} is none")
     with warnings.catch_warnings():
-        if source.path and source.path.parent == CATALOG:  # published numbers no real body has are explained in the file itself
+        if source.path and source.path.parent == BUNDLED:  # published numbers no real body has are explained in the file itself
             warnings.simplefilter("ignore", ModelWarning)
         model = _read(source, strict, gravity, symbolic, arguments, packages)
     return model.with_floating_base() if floating else model

@@ -13,11 +13,11 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from qddot.errors import InputError, ModelFormatError, ModelLimitError, Place, near_matches, unknown_name
+from qddot import catalog
+from qddot.errors import InputError, ModelFormatError, ModelLimitError, Place, UnknownNameError, near_matches, unknown_name
 from qddot.files import DESCRIPTION_BYTES
 from qddot.formats.xml_tree import read_bytes
 
-CATALOG = Path(__file__).with_name("catalog")
 SUFFIXES = {".urdf": "xml", ".xml": "xml", ".mjcf": "xml", ".xacro": "xacro", ".toml": "toml", ".json": "json"}
 SUFFIXES |= {".yaml": "yaml", ".yml": "yaml"}
 FORMATS = ("urdf", "mjcf", "xacro", "toml", "json", "yaml")
@@ -35,11 +35,6 @@ class Description(NamedTuple):
     def stem(self) -> str:
         """What a robot without a name is called."""
         return self.path.stem if self.path else "robot"
-
-
-def catalog_names() -> list[str]:
-    """The robots that come with qddot."""
-    return sorted(file.stem for file in CATALOG.glob("*.toml"))
 
 
 def from_file(source: str | PathLike[str]) -> Description:
@@ -122,12 +117,13 @@ def _path(source: str | PathLike[str]) -> Path:
     except OSError as error:
         where = Place(str(path)[:80])
         raise ModelFormatError(f"it cannot be looked at: {error.strerror}", place=where, fix="look at its path") from None
-    if isinstance(source, str) and source in catalog_names():
-        return CATALOG / f"{source}.toml"
+    if isinstance(source, str) and (found := catalog.find(source)) is not None:
+        return found
     if path.is_dir() and source != "":
         raise ModelFormatError("it is a directory", place=Place(str(path)), fix="give the path of a file")
     if path.exists() and source != "":
         return path
     if isinstance(source, str) and not path.suffix and path.name == source:
-        raise unknown_name("file or catalog robot", source, catalog_names())
+        more = "" if catalog.installed() else f"; {catalog.EXTRA}"
+        raise UnknownNameError(f"{unknown_name('file or catalog robot', source, catalog.known_names())}{more}")
     raise FileNotFoundError(errno.ENOENT, "no such robot description", str(path))

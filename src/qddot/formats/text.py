@@ -41,7 +41,8 @@ Each table may also hold
                 inductance, torque_constant, side ("joint" or "motor")
     mimic       joint, multiplier, offset; or the name of the joint
 
-At the top: `name`, `gravity`, `base` (name of the link that stands still), `base_inertia` (of that link, for a base that is
+At the top: `name`, `about` (a table of `title`, `source` and `licence`, for people, and `kinematics_only`, why there are no masses:
+dynamics is then refused), `gravity`, `base` (name of the link that stands still), `base_inertia` (of that link, for a base that is
 made to float), `symbols`, `values`, `frames`, a list of tables `name`, `link`, `xyz`, `rpy` or `rpy_deg`, and `constraints`, a
 list of tables (see `qddot.formats.text_constraints`). A pose is a 4 x 4 matrix or a table `{xyz, rpy}`. `transmissions` is a list
 of tables `joints`, `matrix` (a row a motor), `motors` (their names) and `drives` (one a motor, as above, on the motor's side):
@@ -74,7 +75,8 @@ from qddot.model.model import GRAVITY, Model
 from qddot.model.scalar import Scalar
 
 SHORT = {"S": "screws", "B": "body_screws", "M": "tool"}
-TOP = ("name", "gravity", "base", "base_inertia", "symbols", "values", "frames", "transmissions", "constraints")
+TOP = ("name", "about", "gravity", "base", "base_inertia", "symbols", "values", "frames", "transmissions", "constraints")
+ABOUT = ("title", "source", "licence", "kinematics_only")
 FORMS = {
     "dh": ("dh", "convention", "tool"),
     "screws": ("screws", "tool", "relative"),
@@ -127,12 +129,22 @@ def parse_text(
             model = _bodies(top, strict, given)
         else:
             model = _screws(top, form, strict=strict, **given)
-        model = model.copy(transmissions=read_transmissions(top))
+        model = model.copy(transmissions=read_transmissions(top), kinematics_only=_kinematics_only(top))
     except ModelError as error:
         if error.file and "> inertial" not in error.element:
             raise
         raise _as_written(error, top.get(form)) from None
     return model.with_constraints(read_constraints(top, model)) if "constraints" in top else model
+
+
+def _kinematics_only(top: Keys) -> str:
+    """Why the robot has no masses, empty if it has."""
+    if "about" not in top:
+        return ""
+    about = Keys(top.get("about"), "about", ABOUT, top.scope)
+    for key in ABOUT:
+        about.text(key, "")
+    return about.text("kinematics_only", "")
 
 
 def _as_written(error: ModelError, node: Node) -> ModelError:

@@ -36,6 +36,7 @@ class Model:
         doubtful: of a copy of a checked model, its links with such inertias; it is not checked again.
         transmissions: motors that drive several joints at once.
         end: the link or frame meant where none is named; None: the only one at the end of the only chain.
+        kinematics_only: why the masses are not known, where they are not: dynamics is then refused; empty if they are.
         constraints: closed loops and coupled joints that the description has beyond the tree. Only the constrained dynamics of a
             robot enforce them.
     """
@@ -53,8 +54,9 @@ class Model:
         constraints: Sequence[Constraint] = (),
         transmissions: Sequence[Transmission] = (),
         end: str | None = None,
+        kinematics_only: str = "",
     ) -> None:
-        self.name, self.end = name, end
+        self.name, self.end, self.kinematics_only = name, end, kinematics_only
         self.links, self.joints, self.frames = tuple(links), tuple(joints), tuple(frames)
         self.constraints, self.transmissions = tuple(constraints), tuple(transmissions)
         try:
@@ -185,6 +187,22 @@ def unused(name: str, taken: set[str]) -> str:
     return next(n for n in candidates if n not in taken)
 
 
+class Unknown:
+    """An inertia that is not known: whatever is computed from it is refused.
+
+    Raises:
+        InputError: on every use.
+    """
+
+    def __init__(self, words: str) -> None:
+        self._words = words
+
+    def _refuse(self, *_: Any) -> Any:
+        raise InputError(self._words)
+
+    __iter__ = __add__ = __radd__ = __mul__ = __rmul__ = __matmul__ = __getattr__ = _refuse  # type: ignore[assignment]
+
+
 class LiftedModel:
     """The mechanism over one kind of scalar: what every algorithm takes as `model`."""
 
@@ -200,6 +218,9 @@ class LiftedModel:
         if inertias is not None:  # scalars of the field already
             pairs = zip(self.bodies, inertias)
             self.bodies = [replace(body, inertia=own, moments=PseudoInertia.of(own)) for body, own in pairs]
+        if model.kinematics_only:
+            unknown: Any = Unknown(f"{model.name} has kinematics only, no dynamics: {model.kinematics_only}")
+            self.bodies = [replace(body, inertia=unknown, moments=unknown) for body in self.bodies]
 
     def frame(self, name: str) -> tuple[int, Transform]:
         body, pose = self.source.frame(name)

@@ -98,6 +98,7 @@ class ExactModel:
         if parameters not in PARAMETERS:
             raise InputError(f"parameters={parameters!r} is not one of {', '.join(map(repr, PARAMETERS))}")
         self.source, self.name, self.root = source, source.name, source.root
+        self.kinematics_only = source.kinematics_only
         self.parameters = parameters
         self.notes: list[str] = []
         self.open_tree = ""  # that one of them which is not true of what is under the constraints

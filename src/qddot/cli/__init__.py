@@ -1,0 +1,97 @@
+"""The command line: one command a file, each loaded when it is called."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import Any
+
+import click
+
+GROUPS = {
+    "A robot": {
+        "catalog": "Robots that can be loaded by name.",
+        "info": "Joints, limits, drives, mass and frames.",
+        "check": "What is wrong or probably not meant in a description.",
+        "new": "A description to begin with, or from a DH table.",
+        "convert": "Write a robot as URDF or TOML.",
+        "parameters": "Dynamic parameters by name.",
+        "verify": "Compare with Pinocchio and MuJoCo.",
+    },
+    "Numbers": {
+        "compute": "Evaluate a quantity in one state, or in those of a file.",
+        "simulate": "A motion over time: numbers, table, plot, film or page.",
+        "explore": "An interactive page: one HTML file without a server.",
+        "bench": "How fast it is on this machine.",
+    },
+    "On paper": {
+        "equations": "The equations of motion in closed form.",
+        "derive": "Their derivation step by step, as a document.",
+        "properties": "What holds for them, and bounds.",
+    },
+    "Identification": {
+        "identify": "Parameters from recordings, with a verdict.",
+        "excitation": "A motion that shows the parameters best.",
+    },
+    "Code": {
+        "export-c": "C99 functions and a self-test.",
+        "export-js": "A JavaScript module.",
+        "export-ptx": "Code for NVIDIA's GPUs.",
+    },
+    "This installation": {
+        "doctor": "Versions, extras, cache, threads and GPU.",
+        "completion": "Make the shell complete commands and robots.",
+    },
+}
+"""The commands as `--help` sorts them, in a few words, so that none has to be loaded for it."""
+
+COMMANDS = tuple(sorted(name for commands in GROUPS.values() for name in commands))
+WIDTH = max(map(len, COMMANDS))
+
+
+class Commands(click.Group):
+    """Commands by the name of their file; whatever goes wrong is one line, and a traceback only where it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return import_module(f"qddot.cli.{cmd_name.replace('-', '_')}").command if cmd_name in COMMANDS else None
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        from qddot.errors import near_matches
+
+        if args and args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            raise click.UsageError(f"no command {args[0]!r}: {near_matches(args[0], COMMANDS)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{WIDTH}}", words) for name, words in commands.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, SystemExit):
+            raise
+        except Exception as error:
+            if os.environ.get("QDDOT_TRACEBACK"):
+                raise
+            words = f"{type(error).__name__}: {error}"
+            hint = "this should not happen; QDDOT_TRACEBACK=1 shows where, for a report"
+            raise click.ClickException(f"{words}\n{hint}") from None
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="qddot", prog_name="qddot", message="%(prog)s, version %(version)s")
+def main() -> None:
+    """Equations of motion of a robot, from its description.
+
+    ROBOT is a file (URDF, xacro, MJCF, .toml, .json, .yaml), a name from `qddot catalog`, or - for a description on standard input.
+    SI units and radians. Every command takes --json, for programs that read the answer.
+    """
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+"""What the arguments of commands are: robots, quantities, numbers, pairs; and the options that many commands have."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+
+
+class RobotName(click.ParamType):
+    """A path, a catalog name, completed by the shell, or - for standard input."""
+
+    name = "robot"
+
+    def convert(self, value, param, ctx):
+        return sys.stdin.buffer if value == "-" else value
+
+    def shell_complete(self, ctx, param, incomplete):
+        from click.shell_completion import CompletionItem
+
+        from qddot.formats import catalog_names
+
+        return [*completed(catalog_names(), incomplete), CompletionItem(incomplete, type="file")]
+
+
+class QuantityName(click.ParamType):
+    """One of some quantities, completed by the shell; by default of everything a robot computes."""
+
+    name = "quantity"
+
+    def __init__(self, known: Iterable[str] | None = None) -> None:
+        self._known = known
+
+    @property
+    def known(self) -> Iterable[str]:
+        if self._known is None:
+            from qddot.algorithms.quantities import QUANTITIES
+
+            self._known = tuple(QUANTITIES)
+        return self._known
+
+    def convert(self, value, param, ctx):
+        from qddot.errors import unknown_name
+
+        if value not in self.known:
+            self.fail(str(unknown_name("quantity", value, self.known)), param, ctx)
+        return value
+
+    def shell_complete(self, ctx, param, incomplete):
+        return completed(self.known, incomplete)
+
+
+class Numbers(click.ParamType):
+    """`0.1,pi/2,-3`."""
+
+    name = "numbers"
+
+    def convert(self, value, param, ctx):
+        from qddot.formats.expression import Scope
+
+        if isinstance(value, list):
+            return value
+        try:
+            return [Scope(symbols=()).evaluate(x) for x in (value.split(",") if "," in value else value.split())]
+        except ValueError as error:
+            self.fail(f"{value!r} is not a list of numbers such as 0.1,pi/2,-3: {error}", param, ctx)
+
+
+class Pair(click.ParamType):
+    """`name=value`; the value may be empty."""
+
+    name = "name=value"
+
+    def convert(self, value, param, ctx):
+        if isinstance(value, tuple):
+            return value
+        name, sign, chosen = value.partition("=")
+        if not (name and sign):
+            self.fail(f"{value!r} is not of the form name=value", param, ctx)
+        return name, chosen
+
+
+class Option(Pair):
+    """`name=value`, completed by the shell."""
+
+    def convert(self, value, param, ctx):
+        pair = super().convert(value, param, ctx)
+        if not pair[1]:
+            self.fail(f"{value!r} is not of the form name=value", param, ctx)
+        return pair
+
+    def shell_complete(self, ctx, param, incomplete):
+        from qddot.algorithms.quantities import QUANTITIES
+
+        options = {(name, x) for entry in QUANTITIES.values() for name, choices in entry.options.items() for x in choices or ("",)}
+        return completed(sorted(f"{name}={x}" for name, x in options), incomplete)
+
+
+class LogFile(click.Path):
+    """A recording, completed by the shell."""
+
+    name = "log"
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, path_type=str)
+
+
+def completed(names: Iterable[str], incomplete: str) -> list:
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+strict_option = click.option("--strict", is_flag=True, help="Refuse what is otherwise kept with a warning.")
+floating_option = click.option("--floating", is_flag=True, help="Let the root link move freely.")
+gravity_option = click.option(
+    "--gravity", type=Numbers(), metavar="X,Y,Z", help="Acceleration in the root's axes, m/s^2, instead of the file's."
+)
+argument_option = click.option(
+    "--arg", "arguments", type=Pair(), multiple=True, metavar="NAME=VALUE", callback=lambda ctx, param, pairs: dict(pairs),
+    help="Value of a xacro file's argument. May be repeated.",
+)  # fmt: skip
+package_option = click.option(
+    "--package", "packages", type=Pair(), multiple=True, metavar="NAME=FOLDER", callback=lambda ctx, param, pairs: dict(pairs),
+    help="Where a ROS package lies that a xacro file names. May be repeated.",
+)  # fmt: skip
+symbolic_option = click.option("--symbolic", is_flag=True, help="Leave symbols open for which the file gives values.")
+parameters_option = click.option(
+    "--parameters",
+    type=click.Choice(("given", "inertial", "all")),
+    default="given",
+    help="Which numbers become symbols: none; masses and inertias; offsets and gravity too.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+digits_option = click.option("--digits", type=click.IntRange(1, 17), help="Significant digits of numbers.")
+quantity_options_option = click.option(
+    "--option", "-o", "options", type=Option(), multiple=True,
+    help="Option of the quantity: reference=body, form=rate, coordinates=quaternion, method=crba. May be repeated.",
+)  # fmt: skip
+frame_option = click.option("--frame", help="Frame of a pose or Jacobian; the only tip if not given.")
+wrench_option = click.option("--wrench", is_flag=True, help="External forces as an input of dynamics.")
+
+NOTATIONS = ("qddot", "lynch-park", "craig", "siciliano", "featherstone")
+
+
+def robot_options(command: Callable) -> Callable:
+    """How to load the robot, and `--json`."""
+    for option in (json_option, package_option, argument_option, gravity_option, floating_option, strict_option):
+        command = option(command)
+    return command
+
+
+def robot_argument(command: Callable) -> Callable:
+    return click.argument("robot", type=RobotName())(command)
+
+
+def chosen_options(options: tuple[tuple[str, str], ...], frame: str | None, wrench: bool = False) -> dict[str, Any]:
+    """Options of quantities from all that was said."""
+    return {**dict(options), **({"frame": frame} if frame is not None else {}), **({"wrench": True} if wrench else {})}

@@ -1,0 +1,66 @@
+"""The robots there are by name."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import click
+
+from qddot.cli.arguments import json_option
+from qddot.cli.printing import plainly, print_json, print_table, table
+
+COLUMNS = ("name", "dof", "mass, kg", "what it is", "numbers from", "licence")
+
+
+@click.command()
+@click.argument("search", required=False, default="")
+@click.option("--ours", is_flag=True, help="Only those that come with qddot.")
+@json_option
+def command(search: str, ours: bool, as_json: bool) -> None:
+    """List the robots that can be loaded by name, or those whose name or description contains SEARCH.
+
+    \b
+    qddot catalog
+    qddot catalog ur
+    """
+    from qddot import catalog
+    from qddot.errors import near_matches
+
+    found = [x for x in catalog.entries() if x.source != catalog.WHEEL or not ours]
+    wanted = [x for x in found if any(search.lower() in text.lower() for text in (x.name, x.title, x.source))]
+    if not wanted:
+        raise click.ClickException(f"no robot has {search!r} in it: {near_matches(search, [x.name for x in found])}")
+    with plainly(f"reading {len(wanted)} robots"):
+        rows = [row(entry) for entry in wanted]
+    if as_json:
+        print_json(rows)
+        return
+    shown = table(*COLUMNS, right=("dof", "mass, kg"))
+    for entry in rows:
+        mass = "-" if entry["mass"] is None else f"{entry['mass']:.4g}"
+        dof = "-" if entry["dof"] is None else str(entry["dof"])
+        shown.add_row(entry["name"], dof, mass, entry["title"], entry["source"], entry["licence"])
+    print_table(shown)
+    if not catalog.installed():
+        click.echo(catalog.EXTRA, err=True)
+
+
+def row(entry: Any) -> dict[str, Any]:
+    """What is listed; a robot without masses has none, one that cannot be read has neither."""
+    from qddot.errors import ModelError
+    from qddot.formats import load_model
+    from qddot.model.details import Details
+
+    data: dict[str, Any] = {"name": entry.name, "dof": None, "mass": None}
+    words = {"title": entry.title, "source": entry.source, "licence": entry.licence}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model = load_model(entry.path)
+        except ModelError as error:
+            return {**data, **words, "title": f"{entry.title} (cannot be read: {error.rule})"}
+    data["dof"] = model.mechanism.nv
+    if model.kinematics_only:
+        return {**data, **words, "title": f"{entry.title} (kinematics only)"}
+    return {**data, "mass": float(Details(model).mass), **words}

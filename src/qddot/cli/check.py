@@ -1,0 +1,80 @@
+"""A linter of descriptions."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from itertools import groupby
+from typing import Any
+
+import click
+
+from qddot.cli.arguments import RobotName, argument_option, json_option, package_option
+from qddot.cli.printing import plainly, print_json
+
+FEW = 5  # of one rule and file are shown
+COLORS = {"error": "red", "warning": "yellow", "note": "cyan"}
+
+
+@click.command(epilog="Exit status: 0 nothing wrong, 1 an error (with --strict: or a warning), 2 a wrong call.")
+@click.argument("robots", metavar="ROBOT...", type=RobotName(), nargs=-1)
+@click.option("--strict", is_flag=True, help="Warnings count as errors.")
+@click.option("--all", "everything", is_flag=True, help="Show every finding, however many are alike.")
+@click.option("--ignore", multiple=True, metavar="CODE", help="Leave out a rule. May be repeated.")
+@click.option("--rules", is_flag=True, help="List the rules and end.")
+@json_option
+@argument_option
+@package_option
+def command(
+    robots: tuple[Any, ...], strict: bool, everything: bool, ignore: tuple[str, ...], rules: bool, as_json: bool, **how: Any
+) -> None:
+    """Look for what is wrong or probably not meant in each ROBOT: units, inertias, centres of mass, limits, axes.
+
+    \b
+    qddot check arm.urdf
+    qddot check --strict robots/*.urdf
+    """
+    from qddot.lint import RULES, Severity, lint
+
+    if rules:
+        rows = {code: {"severity": severity.name.lower(), "about": about} for code, (severity, about) in RULES.items()}
+        if as_json:
+            print_json(rows)
+        else:
+            for code, row in rows.items():
+                click.echo(f"{code}  {row['severity']:<8} {row['about']}")
+        return
+    if not robots:
+        raise click.UsageError("Missing argument 'ROBOT...'.")
+    unknown = [code for code in ignore if code not in RULES]
+    if unknown:
+        raise click.BadParameter(f"no rule {unknown[0]}: see qddot check --rules", param_hint="--ignore")
+    found = {}
+    with plainly("reading"):
+        for robot in robots:
+            name = robot if isinstance(robot, str) else "<standard input>"
+            found[name] = [x for x in lint(robot, **how) if x.code not in ignore]
+    counts = Counter(x.severity for findings in found.values() for x in findings)
+    failed = counts[Severity.ERROR] > 0 or (strict and counts[Severity.WARNING] > 0)
+    if as_json:
+        print_json({"failed": failed, "robots": {name: [x.data() for x in findings] for name, findings in found.items()}})
+    else:
+        for name, findings in found.items():
+            show(name, findings, everything)
+        counted = [f"{counts[kind]} {kind.name.lower()}{'s' if counts[kind] != 1 else ''}" for kind in Severity]
+        click.echo(f"{len(found)} checked: {', '.join(counted)}")
+    sys.exit(int(failed))
+
+
+def show(name: str, findings: list[Any], everything: bool) -> None:
+    """Line by line, alike ones only counted beyond a few."""
+    for _, alike in groupby(findings, key=lambda x: x.code):
+        same = list(alike)
+        for finding in same if everything else same[:FEW]:
+            kind = finding.severity.name.lower()
+            where = finding.where or name
+            text = finding.message.removeprefix(f"{where}: ")
+            fix = f" ({finding.fix})" if finding.fix and finding.fix not in text else ""
+            click.echo(f"{where}: {click.style(f'{finding.code} {kind}', fg=COLORS[kind])}: {text}{fix}")
+        if len(same) > FEW and not everything:
+            click.echo(f"{name}: {same[0].code}: and {len(same) - FEW} more (--all shows them)")

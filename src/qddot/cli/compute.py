@@ -1,0 +1,120 @@
+"""One quantity, in one state or in many from a file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from qddot.cli.arguments import (
+    Numbers,
+    QuantityName,
+    chosen_options,
+    digits_option,
+    frame_option,
+    quantity_options_option,
+    robot_argument,
+    robot_options,
+)
+from qddot.cli.printing import plainly, print_json
+
+INPUTS = {
+    "q": "Configuration, such as 0,pi/2; neutral if not given.",
+    "qd": "Velocity; zero if not given.",
+    "qdd": "Acceleration; zero if not given.",
+    "jerk": "Third derivative of q; zero if not given.",
+    "snap": "Fourth derivative of q; zero if not given.",
+    "tau": "Joint forces; zero if not given.",
+    "p": "Momenta M qd; zero if not given.",
+}
+
+
+def input_options(function: Any) -> Any:
+    for name, words in reversed(INPUTS.items()):
+        function = click.option(f"--{name}", type=Numbers(), help=words)(function)
+    return function
+
+
+class WithQuantities(click.Command):
+    """Lists the quantities below its help, which are loaded only then."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from qddot.algorithms.quantities import QUANTITIES
+
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(f"Quantities: {', '.join(QUANTITIES)}.")
+
+
+@click.command(cls=WithQuantities)
+@robot_argument
+@click.argument("quantity", type=QuantityName())
+@input_options
+@click.option(
+    "--states", type=click.Path(exists=True, dir_okay=False), help="Many states: a CSV or Parquet file with columns q1, ..."
+)
+@click.option("--output", "-w", type=click.Path(dir_okay=False), help="Write the results there: .csv or .parquet.")
+@frame_option
+@quantity_options_option
+@digits_option
+@robot_options
+def command(
+    robot: Any, quantity: str, states: str | None, output: str | None, frame: str | None,
+    options: tuple[tuple[str, str], ...], digits: int | None, as_json: bool, **rest: Any,
+) -> None:  # fmt: skip
+    """Evaluate QUANTITY of ROBOT (mass_matrix, inverse_dynamics, jacobian, ...) in one state, or in those of a file.
+
+    \b
+    qddot compute two_link mass_matrix --q pi/3,pi/2
+    qddot compute puma560 jacobian -o reference=body
+    qddot compute puma560 inverse_dynamics --states motion.csv -w torques.csv
+    """
+    import numpy as np
+
+    import qddot
+    from qddot.algorithms.quantities import QUANTITIES
+    from qddot.cli.states import read_states, write_results
+
+    arrays = {name: rest.pop(name) for name in INPUTS}
+    given = {name: x for name, x in arrays.items() if x is not None}
+    entry, chosen = QUANTITIES[quantity], chosen_options(options, frame)
+    refuse_unused(quantity, given, chosen)
+    if output is not None and Path(output).suffix.lower() not in (".csv", ".parquet"):
+        raise click.BadParameter(f"{output}: results are written as .csv or .parquet", param_hint="--output")
+    with plainly(f"computing {quantity}"):
+        found = qddot.load(robot, **rest)
+        many = read_states(found, states, entry.inputs) if states is not None else {}
+        if both := set(many) & set(given):
+            raise click.UsageError(f"--{sorted(both)[0]} is in {states}, too: give it once")
+        state = dict.fromkeys(arrays, np.zeros(found.nv)) | {"q": found.neutral(), **many, **given}
+        result = getattr(found, quantity)(*(state[name] for name in entry.inputs), **chosen)
+        parts = dict(zip(entry.outputs, result if isinstance(result, tuple) else (result,)))
+        if output is not None:
+            write_results(output, parts, len(next(iter(many.values()))) if many else None)
+            return
+    if as_json:
+        print_json({"robot": found.name, "quantity": quantity, **parts})
+        return
+    whole: dict[str, Any] = {"threshold": sys.maxsize, "linewidth": sys.maxsize, "suppress": True}
+    with np.printoptions(**whole, formatter={"float_kind": lambda x: f"{x:.{digits}g}"} if digits else {}, precision=10):
+        for name, part in parts.items():
+            click.echo(f"{name}:\n{part}" if len(parts) > 1 else str(part))
+
+
+def refuse_unused(quantity: str, inputs: Iterable[str], options: Iterable[str]) -> None:
+    """An argument the quantity does not depend on is a mistake, not a wish."""
+    from qddot.algorithms.quantities import QUANTITIES
+    from qddot.errors import near_matches
+
+    entry = QUANTITIES[quantity]
+    for name in inputs:
+        if name not in entry.inputs:
+            raise click.UsageError(f"{quantity} does not depend on --{name}, only on {', '.join(f'--{x}' for x in entry.inputs)}")
+    for name in options:
+        if name == "frame" and name not in entry.options:
+            raise click.UsageError(f"{quantity} does not depend on --frame")
+        if name not in entry.options:
+            raise click.UsageError(f"{quantity} has no option {name!r}: {near_matches(name, entry.options)}")

@@ -1,0 +1,119 @@
+"""What this installation has, and what it lacks."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib import metadata
+from importlib.util import find_spec
+from typing import Any
+
+import click
+
+from qddot.cli.arguments import json_option
+from qddot.cli.printing import plainly, print_json
+
+CORE = ("numpy", "scipy", "llvmlite", "sympy", "python-flint", "click", "pyyaml", "rich")
+EXTRAS = {
+    "plot": ("matplotlib", "matplotlib", "plots and films"),
+    "mjcf": ("mujoco", "mujoco", "MJCF files; qddot verify --against mujoco"),
+    "casadi": ("casadi", "casadi", "CasADi functions, exciting motions"),
+    "id": ("cvxpy", "cvxpy", "identified parameters that a real body can have"),
+    "dist": ("dask", "dask", "identification on a cluster"),
+    "logs": ("mcap", "mcap", "MCAP and rosbag2 recordings"),
+    "parquet": ("pyarrow", "pyarrow", "Parquet files"),
+    "mesh": ("trimesh", "trimesh", "inertia from a mesh, meshes in the explorer"),
+    "robots": ("example-robot-data", "", "80 more robots in the catalog"),
+    "pin": ("pin", "pinocchio", "qddot verify --against pinocchio"),
+}
+"""Extra -> distribution, module (none: data only), what it is for."""
+
+
+@click.command()
+@json_option
+def command(as_json: bool) -> None:
+    """Versions, extras, cache, threads and GPU of this installation, and a computation that must come out right."""
+    with plainly():
+        found = report()
+    if as_json:
+        print_json(found)
+    else:
+        for title, part in found.items():
+            click.echo(click.style(title, bold=True))
+            for name, value in part.items():
+                good = None if not isinstance(value, dict) else value["present"]
+                text = value["words"] if isinstance(value, dict) else str(value)
+                mark = "" if good is None else click.style("yes " if good else "no  ", fg="green" if good else "yellow")
+                click.echo(f"  {name:<14} {mark}{text}")
+    sys.exit(0 if found["check"]["ok"] else 1)
+
+
+def report() -> dict[str, dict[str, Any]]:
+    import qddot
+    from qddot.assets import asset
+    from qddot.compile import cache, threads
+    from qddot.errors import NoAssetError
+
+    system = {"python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}"}
+    asked = os.environ.get(threads.VARIABLE, "not set")
+    lock = getattr(sys, "_is_gil_enabled", lambda: True)()
+    folder = cache.directory()
+    entries = cache.entries() if folder else []
+    size = sum(path.stat().st_size for path in entries if path.exists())
+    kept = f"{folder}, {len(entries)} kernels, {size / 2**20:.1f} MB" if folder else f"none ({cache.VARIABLE}=off)"
+    try:
+        page = f"built ({len(asset('explorer.js')) // 1024} kB)"
+    except (NoAssetError, OSError) as error:
+        page = str(error)
+    return {
+        "installation": {"qddot": qddot.__version__, **system, "python's lock": "on" if lock else "off"},
+        "packages": {name: version(name) or "missing" for name in CORE},
+        "extras": {name: extra(name) for name in EXTRAS},
+        "speed": {
+            "threads": f"{threads.thread_count(None)} on {threads.cores()} cores ({threads.VARIABLE}={asked})",
+            "cache": kept,
+            "GPU": gpu(),
+        },
+        "page": {"explorer": page},
+        "check": check(),
+    }
+
+
+def version(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def extra(name: str) -> dict[str, Any]:
+    """Whether an extra's first package is there."""
+    distribution, module, purpose = EXTRAS[name]
+    found = version(distribution)
+    there = found is not None and (not module or find_spec(module) is not None)
+    how = f"{distribution} {found}" if there else f"pip install {'pin' if name == 'pin' else f'qddot[{name}]'}"
+    return {"present": there, "words": f"{how}: {purpose}", "version": found}
+
+
+def gpu() -> str:
+    from qddot.compile.gpu.driver import device
+    from qddot.errors import QddotError
+
+    try:
+        found = device()
+        return f"{found.name}, compute capability {found.capability[0]}.{found.capability[1]}"
+    except (QddotError, OSError) as error:
+        return f"none ({error})"
+
+
+def check() -> dict[str, Any]:
+    """Inverse and forward dynamics undo each other."""
+    import numpy as np
+
+    import qddot
+
+    robot = qddot.load("two_link")
+    q, qd, tau = np.array([0.3, -0.8]), np.array([1.0, 2.0]), np.array([0.5, -0.2])
+    off = float(np.abs(robot.inverse_dynamics(q, qd, robot.forward_dynamics(q, qd, tau)) - tau).max())
+    return {"ok": off < 1e-12, "compiled": f"two_link, inverse of forward dynamics off by {off:.1e} N m"}

@@ -1,0 +1,112 @@
+"""Closed forms."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any
+
+import click
+
+from qddot.cli.arguments import (
+    NOTATIONS,
+    QuantityName,
+    digits_option,
+    parameters_option,
+    robot_argument,
+    robot_options,
+    symbolic_option,
+)
+from qddot.cli.printing import plainly, print_json
+
+FORMS = (
+    "mass_matrix",
+    "coriolis_torque",
+    "gravity_torque",
+    "coriolis_matrix",
+    "christoffel",
+    "friction_torque",
+    "spring_torque",
+    "inverse_dynamics",
+    "kinetic_energy",
+    "potential_energy",
+    "lagrangian",
+    "hamiltonian",
+    "mass_matrix_rate",
+    "jacobian",
+    "jacobian_dot",
+    "transform",
+    "centrifugal_matrix",
+    "coriolis_products_matrix",
+    "generalized_momentum",
+    "hamilton.H",
+    "hamilton.qd",
+    "hamilton.pd",
+    "stacked.A",
+    "stacked.L",
+    "stacked.W",
+    "stacked.G",
+    "stacked.V",
+    "stacked.Vdot",
+    "stacked.F",
+    "constraints.residual",
+    "constraints.A",
+    "constraints.Adot",
+    "constraints.lam",
+    "constraints.qdd",
+    "constraints.P",
+    "constraints.N",
+    "constraints.reduced",
+)
+"""What `equations` prints, and the first three if nothing is asked for."""
+
+STYLED = ("text", "latex", "mathml")
+DIGITS, EXACT = 6, 7  # of numbers that had to be rounded; decimals up to so many digits stay as they were given
+
+
+@click.command(epilog=f"Quantities: {', '.join(FORMS)}.")
+@robot_argument
+@click.argument("quantities", metavar="[QUANTITY]...", type=QuantityName(FORMS), nargs=-1)
+@click.option("--format", "style", type=click.Choice((*STYLED, "python", "c")), default="text")
+@click.option(
+    "--notation",
+    type=click.Choice(NOTATIONS),
+    help="Whose letters to write: M or B, c or V, g or G; for text, latex and mathml.",
+)
+@digits_option
+@parameters_option
+@symbolic_option
+@robot_options
+def command(
+    robot: Any, quantities: tuple[str, ...], style: str, notation: str | None, digits: int | None, parameters: str, as_json: bool,
+    **how: Any,
+) -> None:  # fmt: skip
+    """The equations of motion of ROBOT in closed form: M, c and g, or each QUANTITY.
+
+    \b
+    qddot equations point_mass_2r --symbolic
+    qddot equations puma560 mass_matrix --parameters inertial --format latex
+    """
+    import qddot
+
+    said = [name for name, value in (("--notation", notation), ("--digits", digits)) if value is not None]
+    if said and style not in STYLED:
+        raise click.UsageError(f"{said[0]} does not apply to --format {style}")
+    written: dict[str, Any] = {}
+    if style in STYLED:
+        written = {"lhs": True, "notation": notation or "qddot", "rounded": True}
+        written |= {"digits": digits or DIGITS, "exact": max(digits or 0, EXACT)}
+    with plainly("computing closed forms"):
+        found = qddot.load(robot, **how).equations(parameters)
+        wanted = quantities or FORMS[:3]
+        for note in found.notes:
+            if note != found.exact_model.open_tree or not all(name.startswith("constraints.") for name in wanted):
+                click.echo(f"note: {note}", err=True)
+        texts = {}
+        for name in wanted:
+            form = attrgetter(name)(found)
+            texts[name] = getattr(form() if callable(form) else form, style)(**written)
+    if as_json:
+        print_json(texts)
+    else:
+        for text in texts.values():
+            click.echo(text)

@@ -1,0 +1,61 @@
+"""Motions for identification."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from qddot.cli.arguments import Numbers, robot_argument, robot_options
+from qddot.cli.printing import plainly, print_json
+
+
+@click.command()
+@robot_argument
+@click.option("--csv", type=click.Path(dir_okay=False), metavar="FILE", help="Write t, q, qd and qdd there.")
+@click.option("--rate", type=click.FloatRange(min=0, min_open=True), default=1000.0, help="Samples a second in the file.")
+@click.option("--period", type=float, default=15.0, help="Of the Fourier series, s.", show_default=True)
+@click.option("--harmonics", type=int, default=5, help="Of the series.", show_default=True)
+@click.option("--ramp", type=float, default=2.0, help="From rest and to rest, s.", show_default=True)
+@click.option("--periods", type=int, default=1, help="How often the series is repeated.", show_default=True)
+@click.option("--velocity", type=Numbers(), help="Limit of every joint, or one a joint, instead of the robot's.")
+@click.option("--acceleration", type=Numbers(), help="Limit of every joint, or one a joint; else none.")
+@click.option("--radius", type=float, help="Of capsules about the links that must not touch, m; else they may.")
+@click.option("--home", type=Numbers(), help="Configuration where the motion starts and ends.")
+@click.option("--seed", type=int, default=0, help="Of the random series the search begins with.")
+@robot_options
+def command(
+    robot: Any, csv: str | None, rate: float, velocity: list[float] | None, acceleration: list[float] | None,
+    home: list[float] | None, as_json: bool, **rest: Any,
+) -> None:  # fmt: skip
+    """A motion of ROBOT, from rest to rest and within all limits, that shows its dynamic parameters best.
+
+    \b
+    qddot excitation arm.urdf --csv plan.csv --velocity 1.5 --acceleration 5
+    """
+    import qddot
+
+    names = ("period", "harmonics", "ramp", "periods", "radius", "seed")
+    options: dict[str, Any] = {name: rest.pop(name) for name in names}
+    with plainly():
+        found = qddot.load(robot, **rest)
+        if velocity is not None:
+            options["limits"] = found.limits._replace(velocity=one_or_each("velocity", velocity, found.nv))
+        if acceleration is not None:
+            options["acceleration"] = one_or_each("acceleration", acceleration, found.nv)
+        motion = found.excitation(home=home, progress=lambda line: click.echo(line, err=True), **options)
+        if csv is not None:
+            motion.to_csv(csv, rate)
+    if as_json:
+        print_json({"robot": found.name, "motion": repr(motion), "files": [csv] if csv else []})
+    else:
+        click.echo(repr(motion))
+
+
+def one_or_each(name: str, values: list[float], n: int) -> Any:
+    """A number for each of n joints."""
+    import numpy as np
+
+    if len(values) not in (1, n):
+        raise click.BadParameter(f"{len(values)} numbers for {n} joints: one, or one a joint", param_hint=f"--{name}")
+    return np.broadcast_to(np.array(values, float), (n,)).copy()

@@ -1,0 +1,83 @@
+"""Parameters from recordings."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from qddot.cli.arguments import LogFile, Numbers, Pair, robot_argument, robot_options
+from qddot.cli.printing import plainly, print_json, print_table
+
+NOT_IDENTIFIED = 3
+"""Exit status of a fit whose parameters cannot be trusted; 1 and 2 are errors."""
+
+
+@click.command(epilog=f"Exit status: 0 identified, {NOT_IDENTIFIED} not identified (the verdict says why), 1 or 2 an error.")
+@robot_argument
+@click.argument("logs", metavar="LOG...", type=LogFile(), nargs=-1, required=True)
+@click.option("--validation", type=LogFile(), multiple=True, help="Another recording, to be predicted. May be repeated.")
+@click.option("--report", type=click.Path(dir_okay=False), metavar="FILE", help="Write a report: .html with plots, or .md.")
+@click.option("--urdf", type=click.Path(dir_okay=False), metavar="FILE", help="Write the identified robot, if the verdict is good.")
+@click.option("--cutoff", type=click.FloatRange(min=0, min_open=True), help="Of the low-pass, Hz; by default chosen from the log.")
+@click.option("--method", type=click.Choice(("auto", "ols", "wls", "irls")), default="auto", help="Of least squares.")
+@click.option(
+    "--columns", type=Pair(), multiple=True, metavar="QUANTITY=NAME",
+    help="Which columns of the files are t, q, qd, tau or current: q=pos, tau=effort. May be repeated.",
+)  # fmt: skip
+@click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Samples a second, where the files have no time.")
+@click.option("--gains", type=Numbers(), help="Torque a unit of the files' torque or current, one a joint.")
+@click.option("--degrees/--radians", default=None, help="Unit of the files' angles; by default guessed.")
+@click.option("--repair", is_flag=True, help="Leave out rows that are no samples instead of refusing the file.")
+@robot_options
+def command(
+    robot: Any, logs: tuple[str, ...], validation: tuple[str, ...], report: str | None, urdf: str | None, cutoff: float | None,
+    method: str, columns: tuple[tuple[str, str], ...], rate: float | None, gains: list[float] | None, degrees: bool | None,
+    repair: bool, as_json: bool, **how: Any,
+) -> None:  # fmt: skip
+    """Dynamic parameters of ROBOT from recordings of its motion, with their uncertainty and a verdict.
+
+    A LOG is a CSV, NPZ, MAT, Parquet, MCAP or rosbag2 file; several are segments of one experiment.
+
+    \b
+    qddot identify arm.urdf run1.csv --validation run2.csv --report report.html
+    qddot identify arm.urdf run1.csv run2.csv --columns q=pos --columns tau=effort --urdf identified.urdf
+    """
+    import qddot
+
+    if report is not None and not report.endswith((".html", ".htm", ".md")):
+        raise click.BadParameter(f"{report}: a report is .html or .md", param_hint="--report")
+    said = {"columns": dict(columns) or None, "rate": rate, "gains": gains, "degrees": degrees, "repair": repair or None}
+    options: Any = {name: value for name, value in said.items() if value is not None}
+    with plainly():
+        from qddot.identify import Log
+
+        found = qddot.load(robot, **how)
+        log = Log.load(list(logs), found, **options)
+        other = Log.load(list(validation), found, **options) if validation else None
+        fit = found.identify(log, validation=other, cutoff=cutoff, method=method, progress=sys.stderr.isatty())
+        for finding in fit.findings:
+            click.echo(f"{finding.topic}: {finding.message}", err=True)
+        if as_json:
+            print_json(fit_data(fit))
+        else:
+            print_table(fit.table())
+            click.echo(f"verdict: {fit.verdict}")
+        if report is not None:
+            fit.report(report)
+        if urdf is not None and fit.verdict:
+            fit.to_urdf(urdf)
+    if not fit.verdict:
+        if urdf is not None:
+            click.echo(f"{urdf} was not written", err=True)
+        sys.exit(NOT_IDENTIFIED)
+
+
+def fit_data(fit: Any) -> dict[str, Any]:
+    """The table and the verdict."""
+    rows = []
+    for name, value in fit.parameters.items():
+        interval, stands_for = list(fit.intervals[name]), fit.base.combination(name)
+        rows.append({"name": name, "value": value, "std": fit.std[name], "interval": interval, "stands_for": stands_for})
+    return {"identified": fit.verdict.identified, "verdict": str(fit.verdict), "parameters": rows}

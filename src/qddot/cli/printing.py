@@ -1,0 +1,91 @@
+"""How commands speak: answers on standard output, as text, tables or JSON; everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+import click
+
+WIDE = 200  # characters of a table that goes to a file
+PATIENCE = 1.0  # s before a command says that it is at work
+
+
+@contextmanager
+def plainly(words: str = "") -> Iterator[None]:
+    """Warnings and errors as plain lines on standard error; with `words`, what is being done, if it takes long."""
+    from qddot.errors import QddotError
+
+    with warnings.catch_warnings(record=True) as caught, working(words):
+        warnings.simplefilter("always")
+        try:
+            yield
+        except (QddotError, OSError) as error:
+            raise click.ClickException(str(error)) from None
+        finally:
+            for text in dict.fromkeys(str(warning.message) for warning in caught):
+                click.echo(f"warning: {text}", err=True)
+
+
+@contextmanager
+def working(words: str) -> Iterator[None]:
+    """A line that moves, once it takes more than a second and somebody is looking."""
+    if not words or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    status = Console(stderr=True).status(words)
+    begin = Timer(PATIENCE, status.start)
+    begin.daemon = True
+    begin.start()
+    try:
+        yield
+    finally:
+        begin.cancel()
+        status.stop()
+
+
+def print_json(data: Any) -> None:
+    """One document, indented."""
+    click.echo(json.dumps(data, indent=2, default=plain_data, ensure_ascii=False, allow_nan=False))
+
+
+def plain_data(x: Any) -> Any:
+    """What JSON has no word for."""
+    if hasattr(x, "tolist"):
+        return x.tolist()
+    return str(x) if isinstance(x, Path) or hasattr(x, "free_symbols") else dict(x)
+
+
+def print_table(table: Any) -> None:
+    """A table by `rich`, as wide as the terminal, or as wide as it needs where there is none."""
+    from rich.console import Console
+
+    Console(width=None if sys.stdout.isatty() else WIDE).print(table)
+
+
+def table(*head: str, title: str | None = None, right: tuple[str, ...] = ()) -> Any:
+    """An empty table with these columns; `right`: those of numbers."""
+    from rich import box
+    from rich.table import Table
+
+    found = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
+    for name in head:
+        found.add_column(name, justify="right" if name in right else "left")
+    return found
+
+
+def written(paths: list[Any], as_json: bool) -> None:
+    """The files that a command has made."""
+    if as_json:
+        print_json({"files": [str(path) for path in paths]})
+    else:
+        for path in paths:
+            click.echo(str(path))

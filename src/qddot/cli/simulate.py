@@ -1,0 +1,87 @@
+"""A motion over time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from qddot.cli.arguments import Numbers, robot_argument, robot_options
+from qddot.cli.printing import plainly, print_json, written
+
+FEW = 10  # events are shown
+SUFFIXES = {".csv": "a table", ".parquet": "a table", ".png": "a plot", ".svg": "a plot", ".pdf": "a plot"}
+SUFFIXES |= {".html": "a page to be played", ".gif": "a film", ".mp4": "a film"}
+
+
+@click.command(epilog=f"Files by their suffix: {', '.join(f'{suffix} {what}' for suffix, what in SUFFIXES.items())}.")
+@robot_argument
+@click.option(
+    "--time", "-t", "time", type=click.FloatRange(min=0, min_open=True), default=5.0, show_default=True, help="Duration, s."
+)
+@click.option("--q0", type=Numbers(), help="First configuration; home, within the limits, if not given.")
+@click.option("--qd0", type=Numbers(), help="First velocity; at rest if not given.")
+@click.option("--torque", type=Numbers(), help="Constant joint forces; none if not given.")
+@click.option("--method", default="rk4", show_default=True, help="rk4, variational, euler, RK45, DOP853 or Radau.")
+@click.option("--step", type=click.FloatRange(min=0, min_open=True), default=1e-3, show_default=True, help="Longest step, s.")
+@click.option("--every", type=click.IntRange(1), default=1, help="Keep each k-th sample only.")
+@click.option("--output", "-o", "outputs", type=click.Path(dir_okay=False), multiple=True, help="Write a file. May be repeated.")
+@robot_options
+def command(
+    robot: Any, time: float, q0: list[float] | None, qd0: list[float] | None, torque: list[float] | None, method: str, step: float,
+    every: int, outputs: tuple[str, ...], as_json: bool, **how: Any,
+) -> None:  # fmt: skip
+    """Let ROBOT move from a state, and say where it gets to; -o motion.csv, motion.png or motion.html keep the motion.
+
+    \b
+    qddot simulate acrobot --q0 1,0 -t 10 -o motion.png
+    qddot simulate two_link --q0 0.3,0.4 -o motion.csv -o motion.html
+    """
+    import qddot
+
+    for path in outputs:
+        if Path(path).suffix.lower() not in SUFFIXES:
+            raise click.BadParameter(f"{path}: known suffixes are {', '.join(SUFFIXES)}", param_hint="--output")
+    with plainly("" if method == "rk4" else "simulating"):
+        found = qddot.load(robot, **how)
+        start = found.home() if q0 is None else q0
+        motion = found.simulate(start, qd0, time, torque=torque, method=method, step=step, every=every)
+        for path in outputs:
+            save(motion, path)
+    end = {"t": motion.t[-1], "q": motion.q[-1], "qd": motion.qd[-1]}
+    energy, off = motion.energy, motion.energy_residual[-1]
+    events = [{"kind": event.kind, "joint": event.joint, "t": event.time} for event in motion.events]
+    if as_json:
+        energies = {"first": energy[0], "last": energy[-1], "unaccounted": off}
+        print_json(
+            {"robot": found.name, "samples": len(motion), "end": end, "energy": energies, "events": events, "files": outputs}
+        )
+        return
+    click.echo(f"{found.name} after {end['t']:g} s, {len(motion)} samples")
+    coordinates = found.model.mechanism.coordinates
+    for c in coordinates:
+        values = ", ".join(f"{x:.6g}" for x in end["q"][c.q.start : c.q.stop])
+        rates = ", ".join(f"{x:.6g}" for x in end["qd"][c.v.start : c.v.stop])
+        click.echo(f"  {c.name}: q {values}  qd {rates}")
+    click.echo(f"  energy {energy[0]:.6g} J at first, {energy[-1]:.6g} J at last, unaccounted for {off:.2g} J")
+    for event in events[:FEW]:
+        click.echo(f"  {event['kind']} of {event['joint']} at {event['t']:.6g} s")
+    if len(events) > FEW:
+        click.echo(f"  ... and {len(events) - FEW} more events")
+    written(list(outputs), False)
+
+
+def save(motion: Any, path: str) -> None:
+    """As the suffix says."""
+    match Path(path).suffix.lower():
+        case ".csv":
+            motion.to_csv(path)
+        case ".parquet":
+            motion.to_parquet(path)
+        case ".html":
+            motion.explore(path)
+        case ".gif" | ".mp4":
+            motion.animate(path)
+        case _:
+            motion.plot()[0].figure.savefig(path, dpi=150)

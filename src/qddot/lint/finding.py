@@ -1,0 +1,80 @@
+"""One thing that is wrong, or probably not meant, and the rules there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+
+class Severity(IntEnum):
+    """How bad it is; the worst is the smallest."""
+
+    ERROR = 0
+    WARNING = 1
+    NOTE = 2
+
+
+RULES: dict[str, tuple[Severity, str]] = {
+    "QD001": (Severity.ERROR, "the description cannot be read"),
+    "QD101": (Severity.WARNING, "something unusual that was kept as it is"),
+    "QD201": (Severity.WARNING, "lengths look like millimetres"),
+    "QD202": (Severity.WARNING, "masses look like grams"),
+    "QD203": (Severity.WARNING, "an inertia too large for its link: other units, or about another point"),
+    "QD204": (Severity.WARNING, "an inertia too small for its link, as placeholders are"),
+    "QD205": (Severity.WARNING, "an inertia as an editor's default box has it"),
+    "QD206": (Severity.NOTE, "every moving link has the same inertia"),
+    "QD207": (Severity.WARNING, "a centre of mass on the wrong side of the joint"),
+    "QD208": (Severity.WARNING, "a centre of mass far from its link"),
+    "QD209": (Severity.ERROR, "a joint that moves no inertia: there are no accelerations"),
+    "QD210": (Severity.NOTE, "no inertia at all: kinematics only"),
+    "QD301": (Severity.WARNING, "limits that leave no motion"),
+    "QD302": (Severity.WARNING, "a speed limit of zero"),
+    "QD303": (Severity.NOTE, "an effort limit of zero: a passive joint"),
+    "QD304": (Severity.NOTE, "zero is beyond the limits"),
+    "QD305": (Severity.NOTE, "a joint without limits of position"),
+    "QD401": (Severity.NOTE, "an axis almost along a coordinate axis"),
+    "QD402": (Severity.NOTE, "an angle almost a multiple of 90 degrees"),
+    "QD403": (Severity.NOTE, "two joints in a row turn about the same line"),
+}
+"""Code -> how bad, and what it is about."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found.
+
+    Attributes:
+        code: one of `RULES`, which says how bad it is.
+        message: what it is, with names and numbers.
+        where: file, line and column, as far as known.
+        fix: what to do about it.
+    """
+
+    code: str
+    message: str
+    where: str = ""
+    fix: str = ""
+
+    @property
+    def severity(self) -> Severity:
+        return RULES[self.code][0]
+
+    def __str__(self) -> str:
+        text = self.message if not self.where or self.where in self.message else f"{self.where}: {self.message}"
+        return f"{self.code} {self.severity.name.lower()}: {text}" + (f" ({self.fix})" if self.fix and self.fix not in text else "")
+
+    def data(self) -> dict[str, Any]:
+        """For a program that reads it."""
+        return {
+            "code": self.code,
+            "severity": self.severity.name.lower(),
+            "message": self.message,
+            "where": self.where,
+            "fix": self.fix,
+        }
+
+
+def at(thing: Any) -> str:
+    """Where a link or joint stands in its file."""
+    return str(thing.place) if thing.place and thing.place.file else ""

@@ -1,0 +1,64 @@
+"""Lengths, masses and centres of mass that are probably not meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from qddot.lint.finding import Finding, at
+from qddot.model.description import Joint
+from qddot.model.model import Model
+
+FAR = 10.0  # m, between two joints of anything but a crane
+HEAVY = 5000.0  # kg, of all links together ...
+SMALL = 5.0  # m, ... of a robot this small
+BEHIND = -0.5  # of the way to the next joint, on the other side of this one
+SHORT = 0.05  # m: a link shorter than this has no other side
+OFF = 3.0  # lengths of a link from it
+
+
+def geometry_findings(model: Model) -> Iterator[Finding]:
+    below: dict[str, list[Joint]] = {}
+    for joint in model.joints:
+        below.setdefault(joint.parent, []).append(joint)
+        length = float(np.linalg.norm(np.array(joint.origin.p, float)))
+        if length > FAR:
+            yield Finding(
+                "QD201",
+                f"joint {joint.name!r} stands {length:.4g} m from its parent's frame",
+                at(joint),
+                f"give metres: {length / 1000:.4g}?",
+            )
+    mass = sum(link.inertia.mass for link in model.links if link.inertia is not None)
+    reach = sum(float(np.linalg.norm(np.array(joint.origin.p, float))) for joint in model.joints)
+    if mass > HEAVY and reach < SMALL:
+        yield Finding(
+            "QD202", f"the links weigh {mass:.4g} kg, within {reach:.2g} m", fix=f"give kilograms: {mass / 1000:.4g} in all?"
+        )
+    inertias = {link.name: link.inertia for link in model.links}
+    for joint in model.joints:
+        inertia, next_ones = inertias[joint.child], [x for x in below.get(joint.child, []) if x.kind != "fixed"]
+        if inertia is None or inertia.mass == 0 or len(next_ones) != 1:
+            continue
+        here = np.array(joint.tip.inverse.p, float)  # the joint, in the link's frame
+        way, com = np.array(next_ones[0].origin.p, float) - here, np.array(inertia.com, float) - here
+        length = float(np.linalg.norm(way))
+        if length < SHORT:
+            continue
+        along, name = float(com @ way) / length**2, f"link {joint.child!r}"
+        if along < BEHIND:
+            yield Finding(
+                "QD207",
+                f"the centre of mass of {name} lies {-along * length:.3g} m behind joint {joint.name!r}, away from "
+                f"{next_ones[0].name!r}",
+                at(joint),
+                "look at its sign and at the frame it is given in",
+            )
+        elif np.linalg.norm(com - np.clip(along, 0, 1) * way) > OFF * length:
+            yield Finding(
+                "QD208",
+                f"the centre of mass of {name} is {np.linalg.norm(com):.3g} m from its joint; the link is {length:.3g} m long",
+                at(joint),
+                "give metres, in the link's frame",
+            )

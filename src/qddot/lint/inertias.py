@@ -1,0 +1,108 @@
+"""Inertias that no designer meant: of other units, placeholders, none at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from qddot.algorithms.mass_matrix import mass_matrix
+from qddot.lint.finding import Finding, at
+from qddot.model.configuration import random_configuration
+from qddot.model.description import Link
+from qddot.model.field import Floats
+from qddot.model.inertia import Inertia
+from qddot.model.model import Model
+
+DEFAULTS = {10.0**k for k in range(-6, 3)}
+WIDE, NARROW = 5.0, 0.005  # radius of gyration, in lengths of the link
+LEAST = 0.1  # m: a link counts as at least as long
+SINGULAR = 1e-13  # of its largest element, a pivot of M
+ALIKE = 3  # links
+
+
+def inertia_findings(model: Model) -> Iterator[Finding]:
+    moving = [link for link in model.links if model.mechanism.frames[link.name][0] >= 0]
+    heavy = [link for link in moving if link.inertia is not None and link.inertia.mass > 0]
+    if not model.bodies:
+        return
+    if not heavy:
+        yield Finding("QD210", f"{model.name} has no mass: poses and Jacobians only", fix="give its links inertias")
+        return
+    length = lengths(model)
+    for link in heavy:
+        yield from of_link(link, link.inertia, length[link.name])  # type: ignore[arg-type]
+    if len(heavy) >= ALIKE and len({(x.inertia.mass, x.inertia.tensor) for x in heavy}) == 1:  # type: ignore[union-attr]
+        one: Inertia = heavy[0].inertia  # type: ignore[assignment]
+        yield Finding("QD206", f"all {len(heavy)} moving links weigh {one.mass:g} kg with the same tensor", fix="give each its own")
+    yield from massless(model)
+
+
+def of_link(link: Link, inertia: Inertia, length: float) -> Iterator[Finding]:
+    """About one link with mass."""
+    tensor, name = np.array(inertia.tensor, float), f"link {link.name!r}"
+    moments = np.linalg.eigvalsh(tensor)
+    gyration = float(np.sqrt(max(moments[-1], 0.0) / inertia.mass))
+    equal = moments[0] == moments[-1] and not (tensor - np.diag(np.diag(tensor))).any()
+    if equal and any(np.isclose(moments[0], x, rtol=1e-9) for x in DEFAULTS) and not np.any(np.array(inertia.com, float)):
+        yield Finding(
+            "QD205",
+            f"{name} has Ixx = Iyy = Izz = {moments[0]:g} kg m^2 and its centre of mass in the origin",
+            at(link),
+            "take the inertia from the CAD model, or a shape's",
+        )
+    elif gyration > WIDE * max(length, LEAST):
+        yield Finding(
+            "QD203",
+            f"{name}: {moments[-1]:.3g} kg m^2 with {inertia.mass:.3g} kg is a body {gyration:.3g} m wide, and the link is "
+            f"{length:.2g} m long",
+            at(link),
+            "give kg m^2 about the centre of mass",
+        )
+    elif 0 < gyration < NARROW * length:
+        yield Finding(
+            "QD204",
+            f"{name}: {moments[-1]:.3g} kg m^2 with {inertia.mass:.3g} kg is a body {gyration:.2g} m wide, and the link is "
+            f"{length:.2g} m long",
+            at(link),
+            "give kg m^2; a rod has m l^2 / 12",
+        )
+
+
+def lengths(model: Model) -> dict[str, float]:
+    """How far each link reaches: to its joints, frames and centre of mass, from its own joint."""
+    found = {link.name: 0.0 for link in model.links}
+    for joint in model.joints:
+        found[joint.parent] = max(found[joint.parent], float(np.linalg.norm(np.array(joint.origin.p, float))))
+        found[joint.child] = max(found[joint.child], float(np.linalg.norm(np.array(joint.tip.p, float))))
+    for frame in model.frames:
+        found[frame.link] = max(found[frame.link], float(np.linalg.norm(np.array(frame.pose.p, float))))
+    for link in model.links:
+        if link.inertia is not None:
+            found[link.name] = max(found[link.name], 2 * float(np.linalg.norm(np.array(link.inertia.com, float))))
+    return found
+
+
+def massless(model: Model) -> Iterator[Finding]:
+    """Joints whose pivot of the mass matrix vanishes wherever the robot stands."""
+    mechanism, far = model.mechanism, np.full(model.mechanism.nq, np.inf)
+    lifted, smallest = model.over(Floats()), np.full(mechanism.nv, 0.0)
+    for seed in range(3):
+        q = random_configuration(mechanism, np.random.default_rng(seed), -far, far)
+        M = np.array(mass_matrix(lifted, [float(x) for x in q]), float)
+        smallest = np.maximum(smallest, pivots(M))
+    names = {k: c.name for c in mechanism.coordinates for k in c.v}
+    for name in dict.fromkeys(names[k] for k in np.flatnonzero(smallest <= 0).tolist()):
+        yield Finding("QD209", f"joint {name!r} moves no inertia", fix="give the links beyond it a mass, or fix the joint")
+
+
+def pivots(M: np.ndarray) -> np.ndarray:
+    """Of the elimination from the last row up, leaves before their parents; 0 where there is none to rounding."""
+    A, found = M.copy(), np.zeros(len(M))
+    for k in reversed(range(len(M))):
+        pivot = A[k, k]
+        if pivot <= SINGULAR * max(abs(M).max(), 1e-300):
+            continue
+        found[k] = pivot
+        A[:k, :k] -= np.outer(A[:k, k], A[k, :k]) / pivot
+    return found

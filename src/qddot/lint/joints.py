@@ -1,0 +1,82 @@
+"""Limits, axes and angles that are probably not meant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from qddot.lint.finding import Finding, at
+from qddot.model.description import Joint
+from qddot.model.joints import SINGLE
+from qddot.model.model import Model
+
+ALMOST = 0.035  # rad, two degrees: nearer than this to an axis, and not on it ...
+ROUNDED = 1e-7  # rad, ... though an angle written with eight digits is what it is
+PARALLEL = 1e-9
+HINGES = ("revolute", "continuous")
+
+
+def joint_findings(model: Model) -> Iterator[Finding]:
+    above = {joint.child: joint for joint in model.joints}
+    for joint in model.joints:
+        yield from limits(joint)
+        yield from axis(joint)
+        before = above.get(joint.parent)
+        if before is not None and before.kind in HINGES and joint.kind in HINGES and same_line(before, joint):
+            yield Finding(
+                "QD403",
+                f"joints {before.name!r} and {joint.name!r} turn about the same line",
+                at(joint),
+                "look at the axis and the origin of the second",
+            )
+
+
+def limits(joint: Joint) -> Iterator[Finding]:
+    if joint.kind not in SINGLE or joint.mimic:
+        return
+    low, high, name = joint.limits.lower, joint.limits.upper, f"joint {joint.name!r}"
+    if low == high:
+        yield Finding("QD301", f"{name} has the limits [{low:g}, {high:g}]", at(joint), "give a range, or make it fixed")
+    elif low > 0 or high < 0:
+        yield Finding(
+            "QD304", f"{name} cannot stand at 0: its limits are [{low:g}, {high:g}]", at(joint), "start from robot.home()"
+        )
+    elif joint.kind == "revolute" and math.isinf(low) and math.isinf(high):
+        yield Finding("QD305", f"{name} has no limits of position", at(joint), "give limits, or type continuous")
+    if joint.limits.velocity == 0:
+        yield Finding("QD302", f"{name} may not move: its limit of speed is 0", at(joint), "give rad/s or m/s")
+    if joint.limits.effort == 0:
+        yield Finding("QD303", f"{name} has a limit of effort of 0", at(joint), "give N m or N, unless it is passive")
+
+
+def axis(joint: Joint) -> Iterator[Finding]:
+    if joint.kind in ("fixed", "free", "spherical"):
+        return
+    direction = np.abs(np.array(joint.axis, float))
+    off = float(np.hypot.reduce(np.sort(direction)[:2]))
+    if ROUNDED < off < ALMOST:
+        yield Finding(
+            "QD401",
+            f"the axis of joint {joint.name!r} is {math.degrees(off):.2g} degrees off {'xyz'[int(np.argmax(direction))]}",
+            at(joint),
+            "write the axis itself, if it is meant",
+        )
+    turn = np.array(joint.origin.R, float)
+    slant = float(np.abs(turn - np.round(turn)).max())
+    if ROUNDED < slant < ALMOST:
+        yield Finding(
+            "QD402",
+            f"the frame of joint {joint.name!r} is turned {math.degrees(slant):.2g} degrees off a multiple of 90",
+            at(joint),
+            "write pi/2 with more digits: 1.5707963267948966",
+        )
+
+
+def same_line(first: Joint, second: Joint) -> bool:
+    """Whether the second hinge lies on the first, whatever their angles are."""
+    into = first.tip @ second.origin  # the second joint, in the moved frame of the first
+    line, other = np.array(first.axis, float), np.array(into.R, float) @ np.array(second.axis, float)
+    offset = np.cross(np.array(into.p, float), line)
+    return bool(np.linalg.norm(np.cross(line, other)) < PARALLEL and np.linalg.norm(offset) < PARALLEL)

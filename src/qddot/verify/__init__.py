@@ -1,0 +1,7 @@
+"""A robot beside other libraries: mass matrix and forces of Pinocchio and MuJoCo, translated into the conventions here."""
+
+from __future__ import annotations
+
+from qddot.verify.compare import PEERS, Comparison, Row, verify
+
+__all__ = ["PEERS", "Comparison", "Row", "verify"]
