@@ -48,7 +48,8 @@ def command(
     with plainly("compiling for the GPU"):
         from qddot.compile.gpu.device_kernel import DEFAULT
         from qddot.compile.gpu.ptx import ptx
-        from qddot.compile.gpu.thread_ir import KERNEL, source
+        from qddot.compile.gpu.thread import KERNEL
+        from qddot.compile.gpu.thread_ir import source
 
         program = qddot.load(robot, **how).program(quantity, **chosen_options(options, frame))
         code = source(program, "float" if single else "double", DEFAULT)
