@@ -142,7 +142,6 @@ ROBOT = {
         "lagrange": 'derive("lagrange")',
         "eom": "equations()",
         "equations_of_motion": "equations()",
-        "linearize": "forward_dynamics_derivatives(q, qd, tau)",
         "visualize": "explore()",
         "view": "explore()",
         "render": "explore()",
