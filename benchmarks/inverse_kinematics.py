@@ -38,7 +38,7 @@ def robots() -> dict[str, qddot.Robot]:
         rng = np.random.default_rng(n)
         rows = [(rng.uniform(-0.3, 0.3), rng.uniform(-np.pi, np.pi), rng.uniform(-0.4, 0.4), 0.0) for _ in range(n)]
         limits = [sorted((rng.uniform(-3, -1.5), rng.uniform(1.5, 3))) for _ in range(n)]
-        some = [qddot.Inertia(1.0, (0, 0, 0), 0.01)] * n
+        some = [qddot.Inertia(1.0, (0, 0, 0), (0.01, 0.01, 0.01))] * n
         found[f"random {n}R"] = qddot.from_dh(rows, convention="standard", limits=limits, inertias=some, name=f"random{n}r")
     return found
 

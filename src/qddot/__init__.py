@@ -110,6 +110,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Names that are not there: what other libraries call the same thing is said with the name here."""
+    if name == "System":  # SymPy: loaded when first needed
+        from qddot.system import System
+
+        return System
     from qddot.names_elsewhere import no_such_name
 
     raise no_such_name(name, "qddot", __all__)

@@ -70,6 +70,8 @@ def trace(
         ModelValueError: numbers of the description are so large, or so small, that a constant of the program overflows.
     """
     requests = [with_shortest_method(model, request, wrench, runtime) for request in requests]
+    if model.quantities and (wrench or runtime):
+        raise InputError(f"{model.name} is given by its energies: external forces and inertial parameters need links")
     recorder = Trace(float(np.finfo(dtype).eps))
     inputs = program_inputs(model, requests, wrench, runtime)
     variables = {x.name: [recorder.variable(k, i) for i in range(x.size)] for k, x in enumerate(inputs)}
@@ -103,7 +105,10 @@ def program_inputs(model: Model, requests: Sequence[Request], wrench: bool, runt
 
 def record(model: Model, request: Request, recorder: Trace, variables: Mapping[str, list]) -> list[Output]:
     """Run one algorithm over the recording scalar."""
-    entry, options = COMPUTED[request.quantity], dict(request.options)
+    known = model.quantities or COMPUTED
+    if request.quantity not in known:
+        raise InputError(f"{model.name} has no {request.quantity}: it is given by its energies, without links and frames")
+    entry, options = known[request.quantity], dict(request.options)
     lifted = recorded(model, recorder, variables, regrouped=request.quantity not in NEEDS_ALL_PARAMETERS)
     if "wrench" in variables and entry.forced:
         options["f_ext"] = forces(model, variables["wrench"])  # type: ignore[assignment]
@@ -124,7 +129,7 @@ def with_shortest_method(model: Model, request: Request, wrench: bool, runtime: 
     """Forward dynamics by articulated bodies or by the mass matrix, whichever takes fewer operations, unless one is named."""
     if dict(request.options).get("method") != "auto":
         return request
-    if shares_coordinates(model):
+    if model.quantities or shares_coordinates(model):
         return Request(request.quantity, (("method", "crba"),))
     if model.mechanism.nv > FEW:
         return Request(request.quantity, (("method", "aba"),))

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from qddot.algorithms.forward_dynamics import Accelerations, delivered_torque, factored_mass_matrix
-from qddot.algorithms.inverse_dynamics import Wrenches, load_torque
+from qddot.algorithms.factor import Factor, factor
+from qddot.algorithms.forward_dynamics import Accelerations, factored_mass_matrix
+from qddot.algorithms.inverse_dynamics import Wrenches
 from qddot.algorithms.kinematics import Scalars, coordinate_rates, zeros
+from qddot.algorithms.quantities import COMPUTED
 from qddot.algorithms.steps import along, kutta, unit_quaternions
 from qddot.compile.trace import forces, recorded
 from qddot.constraints.constrained import CLOSED
@@ -54,7 +56,7 @@ def motion_program(model: Model, constraints: Sequence[Constraint], what: str, *
     f_ext = forces(model, given["wrench"]) if wrench else None
     q, qd = given["q"], given.get("qd", zeros(nv))
 
-    def accelerate(q: Scalars, qd: Scalars) -> Accelerations:
+    def accelerate(_: Scalar, q: Scalars, qd: Scalars) -> Accelerations:
         qdd, _, margins = tree.accelerations(q, qd, given["tau"], f_ext)
         return qdd, margins
 
@@ -88,6 +90,7 @@ class ConstrainedTree:
 
     def __init__(self, model: LiftedModel, constraints: Sequence[Constraint]) -> None:
         self.model = model
+        self.compute = {name: entry.compute for name, entry in (model.source.quantities or COMPUTED).items()}
         self.moving = constraint_program(model.source, constraints, ("A", "Adot_qd"))
         self.closing = constraint_program(model.source, [c for c in constraints if c.holonomic], ("A", "h"))
 
@@ -97,14 +100,21 @@ class ConstrainedTree:
         kept = [i for i, row in enumerate(A) if any(x.__class__ is Expr or x != 0 for x in row)]
         return Rows(kept, [A[i] for i in kept], [c[i] for i in kept])
 
+    def factored(self, q: Scalars) -> tuple[Factor, list[Scalar]]:
+        """M, and margins of its pivots."""
+        if self.model.source.quantities is None:
+            return factored_mass_matrix(self.model, q)
+        solved = factor(self.compute["mass_matrix"](self.model, q))
+        return solved, list(solved.pivots)
+
     def accelerations(
         self, q: Scalars, qd: Scalars, tau: Scalars, f_ext: Wrenches | None
     ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
         """qdd and lam: `A qdd = -Adot qd`, nearest to what the robot would do without constraints."""
         model, rows = self.model, self.rows(self.moving, q, qd)
-        M, margins = factored_mass_matrix(model, q)
-        bias = load_torque(model, q, qd, zeros(model.nv), f_ext)
-        free = M.solve([t - b for t, b in zip(delivered_torque(model, qd, tau), bias)])
+        M, margins = self.factored(q)
+        bias = self.compute["load_torque"](model, q, qd, zeros(model.nv), f_ext)
+        free = M.solve([t - b for t, b in zip(self.compute["delivered_torque"](model, qd, tau), bias)])
         solver = eliminated(M, rows.A)
         qdd, found = solver.within(free, rows.c)
         lam = zeros(self.moving.outputs[1].size)
@@ -115,7 +125,7 @@ class ConstrainedTree:
     def regularity(self, q: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
         """What the rows before leave of each row of `A M^-1 A^T`, and its diagonal; zeros for rows of zeros."""
         rows = self.rows(self.moving, q, zeros(self.model.nv))
-        solver = eliminated(factored_mass_matrix(self.model, q)[0], rows.A)
+        solver = eliminated(self.factored(q)[0], rows.A)
         k = self.moving.outputs[1].size
         pivots, squares = zeros(k), zeros(k)
         for i, pivot, a, y in zip(rows.kept, solver.G.pivots, solver.A, solver.Y):
@@ -125,7 +135,7 @@ class ConstrainedTree:
     def settled(self, q: Scalars, qd: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
         """q and qd back on the constraints, from which rounding and truncation lead away: `h = 0` and `A qd = 0`."""
         model, rows = self.model, self.rows(self.closing, q, qd)
-        M, margins = factored_mass_matrix(model, q)
+        M, margins = self.factored(q)
         solver = eliminated(M, rows.A)
         margins += solver.margins
         for _ in range(CORRECTIONS):
@@ -134,5 +144,5 @@ class ConstrainedTree:
             rows = self.rows(self.closing, q, qd)
         margins += [CLOSED**2 - h * h for h in rows.c]
         rows = self.rows(self.moving, q, qd)
-        solver = eliminated(factored_mass_matrix(model, q)[0], rows.A)
+        solver = eliminated(self.factored(q)[0], rows.A)
         return list(q), solver.within(qd, zeros(len(rows.A)))[0], [*margins, *solver.margins]

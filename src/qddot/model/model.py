@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -40,6 +40,9 @@ class Model:
         constraints: closed loops and coupled joints that the description has beyond the tree. Only the constrained dynamics of a
             robot enforce them.
     """
+
+    quantities: Mapping[str, Any] | None = None
+    """What is computed in other ways than from bodies: by a system that is given by its energies."""
 
     def __init__(
         self,
@@ -203,13 +206,22 @@ class Unknown:
     __iter__ = __add__ = __radd__ = __mul__ = __rmul__ = __matmul__ = __getattr__ = _refuse  # type: ignore[assignment]
 
 
+def refuse_open_symbols(model: Model, field: Field) -> None:
+    """Numbers are wanted of a model that holds symbols.
+
+    Raises:
+        UnboundSymbolError: so it is.
+    """
+    if model.symbols and not getattr(field, "symbolic", False):
+        names = ", ".join(sorted(map(str, model.symbols)))
+        raise UnboundSymbolError(f"{model.name} still holds the symbols {names}: give them values with robot.subs({{...}})")
+
+
 class LiftedModel:
     """The mechanism over one kind of scalar: what every algorithm takes as `model`."""
 
     def __init__(self, model: Model, field: Field, regrouped: bool = False, inertias: Sequence[RigidInertia] | None = None) -> None:
-        if model.symbols and not getattr(field, "symbolic", False):
-            names = ", ".join(sorted(map(str, model.symbols)))
-            raise UnboundSymbolError(f"{model.name} still holds the symbols {names}: give them values with robot.subs({{...}})")
+        refuse_open_symbols(model, field)
         self.source, self.field = model, field
         self.nq, self.nv = model.mechanism.nq, model.mechanism.nv
         self.gravity = map_scalars(field.constant, model.gravity)

@@ -337,14 +337,14 @@ class Equations:
         from qddot.symbolic.hamilton import Hamilton
 
         further = {"momentum": self.nv, "force": self.nv}
-        return Hamilton(Equations(self.model, self.exact_model.parameters, further=further))
+        return Hamilton(type(self)(self.model, self.exact_model.parameters, further=further))
 
     def forward(self) -> Forward:
         """Forward dynamics: `qdd = M^-1 (tau - h)` in the letters `tau1, tau2, ...` of the joint forces, for up to three joints;
         for more, the steps of a solution with M factored (see `Forward`)."""
         from qddot.symbolic.forward import Forward
 
-        return Forward(Equations(self.model, self.exact_model.parameters, further={"force": self.nv}))
+        return Forward(type(self)(self.model, self.exact_model.parameters, further={"force": self.nv}))
 
     def linearize(self, q: Any = None, qd: Any = None, qdd: Any = None) -> LinearForms:
         """A and B of `x' = A x + B u` for small deviations x = (q - q0, qd - qd0) and u = tau - tau0, in closed form.

@@ -1,0 +1,174 @@
+"""System: a user's own Lagrangian with everything a robot has, kernels, batches, simulation, closed forms, C."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from qddot.errors import InputError, unknown_name
+from qddot.model.description import Limits
+from qddot.robot import Robot
+from qddot.system.lagrangian import Lagrangian, as_names, in_letters, lagrangian, refuse_unknown_functions
+from qddot.system.model import WITHOUT_LINKS, SystemModel, as_rows
+
+if TYPE_CHECKING:
+    from qddot.symbolic.derivation.steps import Derivation
+    from qddot.system.equations import SystemEquations
+
+
+class System(Robot):
+    """A mechanical system from its energies: `d/dt dL/dqd - dL/dq + dD/dqd - Q = tau` with `L = T - V`.
+
+    >>> import qddot
+    >>> pendulum = qddot.System("m*l**2*thetad**2/2", "-m*g*l*cos(theta)", coordinates=["theta"])
+    >>> print(pendulum.equations().tau)
+    [m*l**2*qdd1 + m*l*g*s1]
+
+    Expressions are SymPy's, or texts of `+ - * / **`, `sin`, `cos`, `tan`, `sqrt`, `sign`, `abs`. The velocity of a coordinate `x`
+    is written `xd`, that of `q1` `qd1`; SymPy's `dynamicsymbols` and their derivatives do as well. Every other symbol is a
+    parameter, to be given a value by `subs` before numbers are computed. Whatever a robot computes without links is there:
+    dynamics, derivatives, energies, `simulate`, `linearize`, `equations`, `derive`, `export_c`, batches. Joint forces `tau` act
+    along the coordinates.
+
+    Args:
+        T: kinetic energy, J: quadratic in the velocities, with terms that are linear in them or free of them where axes move.
+        V: potential energy, J.
+        coordinates: their names, in the order of q.
+        dissipation: Rayleigh's function, W: half the power that friction takes, such as `b*xd**2/2`.
+        forces: coordinate -> generalised force in q and qd, N or N m, that acts besides tau.
+        constraints: expressions that are zero, of coordinates, or linear in velocities (`xd - r*phid`).
+        limits: coordinate -> (lower, upper), stops of a simulation.
+        values: symbol or its name -> number.
+        name: of the system.
+
+    Raises:
+        InputError: a velocity that T does not have, or of another power; a function that is not known; an explicit time.
+        SingularityError: the mass matrix `d2T/dqd2` is singular at every q.
+    """
+
+    model: SystemModel
+
+    def __init__(
+        self,
+        T: Any,
+        V: Any = 0,
+        *,
+        coordinates: Sequence[Any] | str,
+        dissipation: Any = 0,
+        forces: Mapping[str, Any] | None = None,
+        constraints: Sequence[Any] = (),
+        limits: Mapping[str, Any] | None = None,
+        values: Mapping[Any, float] | None = None,
+        name: str = "system",
+    ) -> None:
+        names = as_names(coordinates)
+        energies = lagrangian(names, T, V, dissipation, forces or {})
+        several = [constraints] if isinstance(constraints, str) or hasattr(constraints, "free_symbols") else list(constraints)
+        rows = []
+        for i, x in enumerate(several, 1):
+            expression = in_letters(f"constraint {i}", x, names)
+            refuse_unknown_functions(f"constraint {i}", expression)
+            rows.append(as_rows(i, expression, len(names)))
+        for joint in limits or {}:
+            if joint not in names:
+                raise unknown_name("coordinate", joint, names)
+        model = SystemModel(name, energies, rows, {x: as_limits(x, pair) for x, pair in (limits or {}).items()})
+        super().__init__(model)
+        if values:
+            super().__init__(self.subs(values).model)
+
+    @classmethod
+    def of(cls, model: SystemModel) -> System:
+        """The system of a model."""
+        found = cls.__new__(cls)
+        Robot.__init__(found, model)
+        return found
+
+    def __reduce__(self) -> tuple:
+        return type(self).of, (self.model,)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.joint_names)
+        symbols = f"; symbols {', '.join(sorted(map(str, self.symbols)))}" if self.symbols else ""
+        return f"System {self.name!r}: coordinates {names}{symbols}"
+
+    @property
+    def energies(self) -> Lagrangian:
+        """T, V and all that follows from them, as SymPy expressions in q1, qd1, ...: `energies.mass_matrix` and the like."""
+        return self.model.lagrangian
+
+    def subs(self, values: Mapping) -> System:
+        """The system with symbols replaced by numbers or other expressions."""
+        put = {}
+        for key, value in values.items():
+            found = [s for s in self.symbols if s.name == str(key)]
+            if not found:
+                raise unknown_name("symbol", str(key), map(str, self.symbols))
+            put[found[0]] = value
+        return System.of(self.model.subs(put))
+
+    def equations(self, parameters: str = "given", constraints: Any = None) -> SystemEquations:
+        """The equations of motion in closed form, exact (see `Equations`).
+
+        Raises:
+            InputError: they have no canonical form: something else than polynomials of coordinates, sines and cosines.
+        """
+        from qddot.constraints.constrained import as_constraints
+        from qddot.system.equations import SystemEquations
+
+        return SystemEquations(self.model, parameters, () if constraints is None else as_constraints(self.model, constraints))
+
+    def _forced(self, quantity: str, inputs: dict[str, Any], f_ext: Any, f_tip: Any, options: Any, **fixed: str) -> Any:
+        if f_ext is not None or f_tip is not None:
+            raise InputError(f"f_ext, f_tip: {WITHOUT_LINKS}; give forces= of the System, or tau")
+        return super()._forced(quantity, inputs, None, None, options, **fixed)
+
+    def derive(self, method: str = "lagrange", **options: Any) -> Derivation:
+        """The equations of motion derived step by step from T and V, each step checked against the compiled kernels."""
+        from qddot.system.derivation import derive
+
+        return derive(self, method, **options)
+
+
+def as_limits(name: str, pair: Any) -> Limits:
+    try:
+        lower, upper = pair
+        return Limits(float(lower), float(upper))
+    except (TypeError, ValueError):
+        raise InputError(f"limits of {name!r} are {pair!r}: a pair (lower, upper) is needed") from None
+
+
+def needs_links(name: str) -> Any:
+    def refuse(self: System, *arguments: Any, **options: Any) -> Any:
+        raise InputError(f"{name}: {WITHOUT_LINKS}")
+
+    refuse.__name__, refuse.__doc__ = name, f"Not of a System: {WITHOUT_LINKS}."
+    return refuse
+
+
+for _name in (
+    "with_gravity",
+    "with_floating_base",
+    "with_payload",
+    "with_tool",
+    "with_transmission",
+    "with_locked",
+    "subtree",
+    "chain",
+    "tree",
+    "explore",
+    "identify",
+    "excitation",
+    "parameters",
+    "properties",
+    "to_urdf",
+    "to_toml",
+    "inverse_kinematics",
+    "inverse_kinematics_solutions",
+    "task_space",
+    "ellipsoids",
+    "manipulability",
+    "external_wrench",
+    "constraint_wrench",
+):
+    setattr(System, _name, needs_links(_name))
