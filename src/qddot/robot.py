@@ -104,6 +104,20 @@ class NewtonEulerBlocks(NamedTuple):
     V: np.ndarray
     Vdot_base: np.ndarray
 
+    def Vdot(self, qdd: ArrayLike) -> np.ndarray:
+        """Accelerations (..., 6 n) for qdd (..., nv), gravity included: those of a robot at rest that is lifted with 9.81 m/s^2."""
+        turning = self.ad_Aqd @ (self.W @ self.V[..., None])
+        return (self.L @ (self.A @ np.asarray(qdd, float)[..., None] - turning + self.Vdot_base[..., None]))[..., 0]
+
+    def F(self, qdd: ArrayLike) -> np.ndarray:
+        """Wrenches (..., 6 n) that the joints transmit to their bodies, about the joint: moment in N m, then force in N."""
+        turning = self.ad_V.swapaxes(-1, -2) @ (self.G @ self.V[..., None])
+        return (self.L.swapaxes(-1, -2) @ (self.G @ self.Vdot(qdd)[..., None] - turning))[..., 0]
+
+    def tau(self, qdd: ArrayLike) -> np.ndarray:
+        """Joint forces `A^T F` (..., nv), without drives."""
+        return (self.A.swapaxes(-1, -2) @ self.F(qdd)[..., None])[..., 0]
+
 
 class TorqueRates(NamedTuple):
     """Of inverse dynamics along a motion, each (..., nv): N m, N m/s, N m/s^2."""

@@ -1,11 +1,18 @@
-"""Every robot that loads is derived, by every route into every format: the LaTeX compiles, the HTML is valid and is seen."""
+"""Every robot that loads is derived, by every route into every format: the LaTeX compiles, the HTML is valid and is seen.
+
+All of it takes a quarter of an hour. `RESUME=1 pytest -m slow -n 0 <this file>` goes on where an earlier run with the same source
+ended.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import shutil
 import subprocess
 import warnings
+from pathlib import Path
 
 import html5lib
 import pytest
@@ -18,8 +25,22 @@ from tests.symbolic.derivable import random_robot
 from tests.symbolic.test_derivation import METHODS, check_documents
 
 LATEX = pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
+SOURCE = Path(qddot.__file__).parent
 FEW = (3, 4, 5)
 MANY = [range(first, first + 10) for first in range(0, 200, 10)]
+
+
+@pytest.fixture
+def resumed(request):
+    """Skips what has passed already with this source, where RESUME is set; remembers what passes."""
+    cache, name = request.config.cache, "derivations/" + re.sub(r"\W", "_", request.node.name)
+    source = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(SOURCE.rglob("*.py")))).hexdigest()
+    if os.environ.get("RESUME") and cache.get(name, "") == source:
+        pytest.skip("passed already")
+    failed = request.session.testsfailed
+    yield
+    if request.session.testsfailed == failed:
+        cache.set(name, source)
 
 
 def derivations(robot: qddot.Robot, **how) -> list[Derivation]:
@@ -65,7 +86,7 @@ def test_some_random_robots(seed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seeds", MANY, ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
-def test_every_random_robot(seeds, tmp_path):
+def test_every_random_robot(seeds, tmp_path, resumed):
     made = random_derivations(seeds)
     for derivation in made:
         set_in_all_formats(derivation)
@@ -81,7 +102,7 @@ def test_latex_was_there():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSIC)
-def test_every_catalog_robot(name, tmp_path):
+def test_every_catalog_robot(name, tmp_path, resumed):
     given, opened = qddot.load(name), qddot.load(name, symbolic=True)
     robots = [given, opened] if opened.model.symbols else [given]
     made = [derivation for robot in robots for derivation in derivations(robot)]

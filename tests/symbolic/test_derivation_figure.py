@@ -28,3 +28,12 @@ def test_labels_do_not_overlap(name, method):
     assert len(labels) >= 2 * robot.nv + 2
     for (x, y), (u, v) in combinations(labels, 2):
         assert abs(x - u) >= 2 * LABEL[0] or abs(y - v) >= 2 * LABEL[1]
+
+
+def test_the_tree_is_drawn_where_there_is_more_than_a_chain():
+    assert '<figure class="tree">' not in qddot.load("rp_arm").derive().html()
+    arm = qddot.Builder("geared").body("a_1", mass=1, com=(1, 0, 0), drive=qddot.Drive(gear_ratio=100, rotor_inertia=1e-5)).robot()
+    derivation = arm.derive("newton-euler")
+    assert "[gear 100, rotor 1e-05 kg m^2]" in derivation.markdown()
+    assert r"\textasciigrave{}{-}{-}~a\_1~~a\_1\_joint: revolute about z~~[gear 100" in derivation.latex()
+    assert "Kinematic tree of geared" in derivation.html()

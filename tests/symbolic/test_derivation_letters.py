@@ -6,9 +6,11 @@ import re
 import shutil
 
 import pytest
+import sympy
 
 import qddot
 from qddot.symbolic.derivation.pdf import pdf
+from qddot.symbolic.derivation.terms import Names
 from qddot.symbolic.derivation.vocabulary import BOOKS
 
 every_notation = pytest.mark.parametrize("notation", BOOKS)
@@ -61,3 +63,20 @@ def test_the_stacked_form_has_the_letters_of_the_notation():
     text = qddot.load("rp_arm").derive("newton-euler", notation="lynch-park").markdown()
     assert r"[\mathrm{ad}_{\mathcal{A} \dot \theta}]" in text
     assert r"[\mathrm{ad}_{\mathcal{V}}]" in text
+
+
+def test_letters_with_indices_are_different_letters():
+    """The slope of M_11 along q11 is not M_11,11."""
+    names, n = Names(12), range(12)
+    found = [names.mass(i, j) for i in n for j in n if i <= j] + [names.slope(i, j, k) for i in n for j in n for k in n if i <= j]
+    assert len(set(found)) == len(found)
+    assert Names(3).slope(1, 0, 2) == "M_12_3"
+
+
+def test_abbreviations_take_a_letter_that_is_free():
+    names = [f"{letter}1" for letter in ("k", "p", "h", "w", "e", "y", "z")]
+    letters = [sympy.Symbol(x, positive=True) for x in names]
+    arm = qddot.Builder("arm").body("a", mass=sum(letters[1:], letters[0]), com=(letters[0] * letters[1], 0, 0)).robot()
+    text = arm.derive("newton-euler", abbreviate=True).markdown()
+    assert r"\kappa_{1}" in text
+    assert "abbreviation_" not in text

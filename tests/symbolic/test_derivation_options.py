@@ -44,3 +44,19 @@ def test_methods_in_any_letter_case():
     assert qddot.load("point_mass_2r").derive("Newton-Euler").method == "newton-euler"
     with pytest.raises(InputError, match="method='Kane' is not one of"):
         qddot.load("point_mass_2r").derive("Kane")
+
+
+def test_rounded_numbers_keep_their_zeros():
+    """2.40 for 2.3996; what is exact stays as it is."""
+    arm = qddot.Builder("arm", gravity=(0, -9.81, 0)).body("a", mass=2.3996, com=(0.5, 0, 0)).robot()
+    text = arm.derive("lagrange", digits=3).markdown()
+    assert r"m_{1} &= 2.40 \\" in text
+    assert r"r_{c1} &= \begin{bmatrix} 0.5 \\ 0 \\ 0 \end{bmatrix}" in text
+    assert r"m_{1} &= 2.3996 \\" in arm.derive("lagrange").markdown()
+
+
+def test_symbols_for_numbers_say_about_what_they_are():
+    found = {x: "".join(map("".join, qddot.load("two_link").derive("lagrange", x).notes)) for x in ("given", "inertial", "all")}
+    assert "of its own frame" in found["inertial"]
+    assert "with z along the joint's axis" in found["all"]
+    assert "Izz" not in found["given"]

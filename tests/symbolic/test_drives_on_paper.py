@@ -92,7 +92,7 @@ def test_a_rotor_has_the_energy_of_its_spinning():
 def test_an_elastic_gear_stores_energy():
     text = derivation("elastic", "lagrange").markdown()
     assert r"P_{4} &= \frac{1}{2} k_{4} (q_{2} - q_{3})^2 = 50 \left(q_{2} - q_{3}\right)^{2}" in text
-    assert "The motor of an elastic joint has a coordinate of its own, measured as the joint's: here $q_{3}$." in text
+    assert "The motor of an elastic joint has a coordinate of its own, its angle divided by the gear ratio: here $q_{3}$." in text
 
 
 def test_coupled_motors_share_the_mass_matrix():
@@ -160,7 +160,7 @@ def test_a_motor_without_inertia_leaves_the_mass_matrix_singular():
 def test_passivity_whatever_the_friction():
     claims = arm(None, Drive(load_friction=0.2)).properties(effort=0.02)
     assert claims["passivity"].holds
-    assert claims["passivity"].statement == "d(T + V)/dt = tau . qd - friction . qd"
+    assert claims["passivity"].statement == "d(K + P)/dt = tau . qd - friction . qd"
 
 
 # parameters -------------------------------------------------------------------------------------------------------------------

@@ -39,6 +39,8 @@ def test_blocks_in_letters_are_the_blocks_in_numbers(name):
         np.testing.assert_allclose(
             getattr(forms, block).evaluate(q, qd), getattr(numbers, block), rtol=0, atol=1e-12, err_msg=block
         )
+    for made in ("Vdot", "F", "tau"):
+        close(getattr(numbers, made)(qdd), getattr(forms, made).evaluate(q, qd, qdd))
     close(forms.tau.evaluate(q, qd, qdd), robot.inverse_dynamics(q, qd, qdd))
 
 
@@ -66,7 +68,9 @@ def close(found, expected):
 
 def test_a_batch_of_blocks():
     q, qd = np.random.default_rng(0).normal(size=(2, 5, 2))
-    assert ROBOTS["two_link"].newton_euler_blocks(q, qd).L.shape == (5, 12, 12)
+    blocks = ROBOTS["two_link"].newton_euler_blocks(q, qd)
+    assert blocks.L.shape == (5, 12, 12)
+    close(blocks.tau(q + qd), ROBOTS["two_link"].inverse_dynamics(q, qd, q + qd))
 
 
 def test_blocks_of_two_point_masses():
@@ -132,3 +136,14 @@ def test_a_hinge_carries_its_weight():
 def test_one_joint_has_no_products():
     eq = qddot.Builder("one").body("arm", mass=1.0, com=(1, 0, 0)).robot().equations()
     assert eq.coriolis_products_matrix.shape == (1, 0)
+
+
+def test_a_derivation_writes_the_blocks():
+    text = qddot.load("point_mass_2r", symbolic=True).derive("newton-euler").markdown()
+    last = text[text.index("The stacked form") :]
+    assert r"\mathcal{W} &= \begin{bmatrix} 0 & 0 \\ \mathrm{Ad}_{T_{2}^{-1}} & 0 \end{bmatrix}" in last
+    assert r"= \begin{bmatrix} 1 & 0 \\ \mathrm{Ad}_{T_{2}^{-1}} & 1 \end{bmatrix}" in last
+    assert r"\dot V &= \mathcal{L} \left( \mathcal{A} \ddot q" in last
+    assert r"\tau &= \mathcal{A}^{\mathsf T} F \\" in last
+    assert "rotors" not in last
+    assert r"\mathrm{Ad}_{T^{-1}} (\omega, v) = (R^{\mathsf T} \omega" in text

@@ -37,6 +37,12 @@ class Diagram:
             self.lines.append(Line(self.lines[parent].depth + 1, parent, joint.child, joint, self.frames(joint.child)))
             stack += [(x, len(self.lines) - 1) for x in reversed(below.get(joint.child, []))]
 
+    @property
+    def is_plain(self) -> bool:
+        """A chain of links and joints, and nothing else: no branch, drive, coupled motor or loop."""
+        parents = [line.parent for line in self.lines]
+        return len(set(parents)) == len(parents) and not self.notes and not any(line.has_drive for line in self.lines)
+
     def frames(self, link: str) -> list[str]:
         return [frame.name for frame in self.model.frames if frame.link == link]
 
@@ -126,6 +132,10 @@ class Line:
             drive = drive_words(joint.drive)
             self.parts += [("drive", f"  [{drive}]")] if drive else []
         self.parts += [("frame", f"  frames: {', '.join(frames)}")] if frames else []
+
+    @property
+    def has_drive(self) -> bool:
+        return any(kind == "drive" for kind, _ in self.parts)
 
     @property
     def words(self) -> str:

@@ -323,7 +323,7 @@ class Equations:
 
     @cached_property
     def hamiltonian(self) -> Form:
-        """H = T + V, in q and qd."""
+        """H = K + P, in q and qd."""
         return Form(self, (self.kinetic_energy + self.potential_energy).entries, "hamiltonian")
 
     @cached_property

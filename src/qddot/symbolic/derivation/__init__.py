@@ -7,6 +7,7 @@ from typing import Any
 import sympy
 
 from qddot.errors import InputError
+from qddot.model.diagram import Diagram
 from qddot.model.model import Model
 from qddot.model.scalar import is_symbolic
 from qddot.model.transmission import electric_motors
@@ -59,6 +60,7 @@ def derive(
         short,
         writing,
         figure_of(subject, on_joints=method == "newton-euler"),
+        None if (tree := Diagram(model)).is_plain else tree,
     )
 
 

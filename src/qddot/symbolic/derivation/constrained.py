@@ -96,8 +96,8 @@ class Steps:
                 "of $A$, and there are numbers $\\lambda$, one a row, with $\\tau_c = A^{\\mathsf T} \\lambda$: the multipliers."
             ),
             say(
-                "Joint forces move the robot and push against the constraints. With $h = c + g$ (and friction and springs, if any) "
-                "these are {n} + {k} equations, for $\\ddot q$ and $\\lambda$ where $\\tau$ is given.",
+                "Joint forces move the robot and push against the constraints. With $h = c(q, \\dot q) + g(q)$ (and friction and "
+                "springs, if any) these are {n} + {k} equations, for $\\ddot q$ and $\\lambda$ where $\\tau$ is given.",
                 n=self.n,
                 k=self.k,
             ),
@@ -141,10 +141,9 @@ class Steps:
             say(
                 "With $\\lambda$ eliminated, $\\mathbb{P} \\tau = \\mathbb{P} (M \\ddot q + h)$: $\\mathbb{P}$ takes joint forces "
                 "to their part that moves the robot, and $1 - \\mathbb{P}$ to the part that the constraints take. "
-                "$\\mathbb{P} \\mathbb{P} = \\mathbb{P}$, exactly, and its rank is {n} - {k}. "
+                "$\\mathbb{P} \\mathbb{P} = \\mathbb{P}$, exactly, and its rank is {rank}. "
                 "Accelerations are projected by its transpose.",
-                n=self.n,
-                k=self.k,
+                rank=self.n - self.k,
             ),
             *self.left_out({PROJECTION: P}),
         ]
@@ -162,10 +161,9 @@ class Steps:
         prose = [
             say(
                 "Velocities that the constraints allow are combinations of the columns of $N$, $A N = 0$. Multiplied by "
-                "$N^{\\mathsf T}$ the multipliers drop out, since $N^{\\mathsf T} A^{\\mathsf T} = 0$: {left} of {n} equations are "
+                "$N^{\\mathsf T}$ the multipliers drop out, since $N^{\\mathsf T} A^{\\mathsf T} = 0$: {left} "
                 "left.",
-                left=self.n - self.k,
-                n=self.n,
+                left=f"{self.n - self.k} of {self.n} equations {'is' if self.n - self.k == 1 else 'are'}",
             ),
             *self.left_out({r"N^{\mathsf T} (M \ddot q + h)": found.reduced}),
         ]

@@ -1,14 +1,17 @@
-"""What every document of a derivation has, in order: title, figure, notes, and sections with their equations, words and checks."""
+"""What every document of a derivation has, in order: title, figures, notes, and sections with their equations, words and checks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from qddot.model.diagram import Diagram
 from qddot.symbolic.derivation.figure import Figure, Label
 from qddot.symbolic.derivation.layout import Line, Writer
 from qddot.symbolic.derivation.steps import Check, Derivation, Math, Prose, Step, Table, joined, say
 from qddot.symbolic.derivation.subject import KERNELS
+
+TREE = "Links, their joints, and what drives or closes them"
 
 
 class Display(NamedTuple):
@@ -34,6 +37,7 @@ class Section(NamedTuple):
 class Document(NamedTuple):
     title: str
     figure: Figure | None
+    tree: Diagram | None
     notes: list[Prose]
     sections: list[Section]
 
@@ -44,22 +48,22 @@ def compose(derivation: Derivation) -> Document:
     sections = [section(writer, number, step) for number, step in enumerate(derivation.steps, 1)]
     notes = [writer.prose(note) for note in derivation.notes]
     if writer.has_rounded:
-        notes.append(say("Long numbers are rounded where they are written, and only there: every step was computed exactly."))
+        notes.append(say("Long numbers are rounded for display only: every step was computed exactly."))
     if writer.vocabulary.marked:
         notes.append(
-            say("Letters of this derivation have a tilde where the plain letter is a symbol of the robot, or means something else.")
+            say("Letters of this derivation have a tilde where the plain letter is a symbol of the robot or means something else.")
         )
     if states := {check.states for check in derivation.checks}:
         notes.append(
             say(
-                "Each step was compared with numbers, in {states} random states: with those of {kernels} unless it says "
-                "otherwise. In parentheses stands the largest difference, as a part of the largest number compared.",
+                "Every step was checked in {states} random states, against {kernels} unless it says otherwise; the number in "
+                "parentheses is the largest difference, relative to the largest value compared.",
                 states=max(states),
                 kernels=KERNELS,
             )
         )
     figure = derivation.figure and labelled(writer, derivation.figure)
-    return Document(derivation.title, figure, notes, sections)
+    return Document(derivation.title, figure, derivation.tree, notes, sections)
 
 
 def labelled(writer: Writer, figure: Figure) -> Figure:

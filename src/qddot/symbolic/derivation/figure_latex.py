@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from qddot.symbolic.derivation.figure import WIDTH, Disc, Figure, Label, Path
 
-UNIT = "0.7pt"
-THICK = {"link": "3pt", "joint": "0.8pt", "measure": "0.3pt", "gravity": "0.8pt"}
+UNIT = 0.7  # pt
+THICK, FINE = {"link": 3.0, "joint": 0.8, "measure": 0.3, "gravity": 0.8}, 0.6  # pt
 COLORS = {
     "link": "9AA5B1",
     "ground": "5F6368",
@@ -24,7 +24,7 @@ HEAD, SPREAD = 7.0, 0.4  # length of an arrow's head, rad between its line and i
 
 def picture(figure: Figure, math: Callable[[str], str]) -> str:
     """A centred `picture` environment. `math` makes LaTeX of pdflatex's letters."""
-    lines = [rf"\setlength{{\unitlength}}{{{UNIT}}}", rf"\begin{{picture}}({WIDTH:g},{figure.height:g})"]
+    lines = [rf"\setlength{{\unitlength}}{{{UNIT}pt}}", rf"\begin{{picture}}({WIDTH:g},{figure.height:g})"]
     for shape in figure.shapes:
         lines += drawn(shape, math)
     between = "%\n"  # an end of line would be a space, which moves what follows
@@ -42,15 +42,23 @@ def drawn(shape: Path | Disc | Label, math: Callable[[str], str]) -> Iterator[st
         else:
             yield rf"\put({at}){{\circle*{{{size:g}}}}}"
         return
-    segments = [(a, b) for a, b in pairwise(shape.points) if maths.dist(a, b) > 0.2]  # LaTeX cannot draw what has no length
+    thickness = THICK.get(shape.kind, FINE)
+    segments = [lengthened(a, b, thickness / UNIT) for a, b in pairwise(shape.points) if maths.dist(a, b) > 0.2]
     if shape.arrow and segments:
         (x0, y0), (x1, y1) = segments[-1]
         back = maths.atan2(y0 - y1, x0 - x1)
         sides = [back + SPREAD, back - SPREAD]
         segments += [((x1 + HEAD * maths.cos(a), y1 + HEAD * maths.sin(a)), (x1, y1)) for a in sides]
     color = rf"\color[HTML]{{{COLORS[shape.kind]}}}" if shape.kind in COLORS else ""
-    thick = rf"\linethickness{{{THICK.get(shape.kind, '0.6pt')}}}"
+    thick = rf"\linethickness{{{thickness}pt}}"
     curves = "".join(
         rf"\qbezier({a:.1f},{b:.1f})({(a + c) / 2:.1f},{(b + d) / 2:.1f})({c:.1f},{d:.1f})" for (a, b), (c, d) in segments
     )
     yield f"{{{color}{thick}{curves}}}"
+
+
+def lengthened(a: tuple[float, float], b: tuple[float, float], least: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """A line that is at least as long as it is thick: LaTeX by itself cannot draw a shorter one."""
+    more = max(0.0, least / max(abs(b[0] - a[0]), abs(b[1] - a[1])) - 1) / 2
+    by = more * (b[0] - a[0]), more * (b[1] - a[1])
+    return (a[0] - by[0], a[1] - by[1]), (b[0] + by[0], b[1] + by[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from qddot.assets import math_font_css, style_sheet
-from qddot.symbolic.derivation.document import Display, Section
+from qddot.symbolic.derivation.document import TREE, Display, Section
 from qddot.symbolic.derivation.figure_svg import svg
 from qddot.symbolic.derivation.layout import Line
 from qddot.symbolic.derivation.mathml import mathml
@@ -21,7 +21,8 @@ def html_document(derivation: Derivation) -> str:
     links = "".join(f'<li><a href="#step-{x.number}">{shown(x.title)}</a></li>' for x in document.sections)
     notes = f'<div class="notes">{"".join(map(paragraph, document.notes))}</div>' if document.notes else ""
     figure = svg(document.figure, math) if document.figure else ""
-    parts = [f"<h1>{title}</h1>", figure, notes, f"<nav><ol>{links}</ol></nav>", *map(written, document.sections)]
+    tree = f'<figure class="tree">{document.tree.svg()}<figcaption>{TREE}</figcaption></figure>' if document.tree else ""
+    parts = [f"<h1>{title}</h1>", figure, tree, notes, f"<nav><ol>{links}</ol></nav>", *map(written, document.sections)]
     viewport = '<meta name="viewport" content="width=device-width"/>'
     style = f"<style>{math_font_css()}{style_sheet()}</style>"
     head = f'<meta charset="utf-8"/>{viewport}<title>{title}</title>{style}'

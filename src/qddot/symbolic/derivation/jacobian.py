@@ -12,7 +12,7 @@ from qddot.symbolic.derivation.kinematics import frames, heavy_links, inertias, 
 from qddot.symbolic.derivation.shafts import kernel_twists, spin_column, spins_step
 from qddot.symbolic.derivation.steps import Equation, Math, Prose, Step, say
 from qddot.symbolic.derivation.subject import KERNELS, SHORT, LinkData, State, Subject
-from qddot.symbolic.derivation.terms import CHRISTOFFEL, EXPECTED, Terms, coefficient
+from qddot.symbolic.derivation.terms import CHRISTOFFEL, EXPECTED, Terms
 
 MANY = 60  # Christoffel symbols; where there are more, only those with
 FEW = 6  # terms at most are written out
@@ -214,8 +214,12 @@ def products_step(s: Subject, terms: Terms) -> Step:
     ]
     if s.is_short(terms.b):
         every = [(i, j, k) for i in range(n) for j in range(n) for k in range(j, n)]
-        equations += [Equation(subscript(coefficient(*at)), derivatives(*at), s.form(terms.b[at])) for at in every if terms.b[at]]
-        prose += vanishing([subscript(coefficient(*at)) for at in every if not terms.b[at]])
+        equations += [
+            Equation(subscript(terms.names.coefficient(*at)), derivatives(terms, *at), s.form(terms.b[at]))
+            for at in every
+            if terms.b[at]
+        ]
+        prose += vanishing([subscript(terms.names.coefficient(*at)) for at in every if not terms.b[at]])
         equations += [Equation("C(q)", "", s.form(squares), "C_{@}")]
         if mixed:
             equations.append(Equation("B(q)", "", s.form(double), "B_{@}"))
@@ -226,7 +230,7 @@ def products_step(s: Subject, terms: Terms) -> Step:
         if len(written) < len(nonzero):
             longest = max(len(terms.b[at]) for at in nonzero)
             prose.append(say("Only short ones are written out here; the longest has {longest:,} terms.", longest=longest))
-        equations += [Equation(subscript(coefficient(*at)), "", s.form(terms.b[at])) for at in written]
+        equations += [Equation(subscript(terms.names.coefficient(*at)), "", s.form(terms.b[at])) for at in written]
     checks = [
         s.check_quantity("What multiplies squares", squares, "centrifugal_matrix", s.inertia),
         s.check_quantity("What multiplies products", double, "coriolis_products_matrix", s.inertia),
@@ -248,11 +252,11 @@ def vanishing(names: list[str]) -> list[Prose]:
     return [tuple(part for name, after in zip(names, between) for part in (Math(name), after))]
 
 
-def derivatives(i: int, j: int, k: int) -> str:
+def derivatives(terms: Terms, i: int, j: int, k: int) -> str:
     """The definition of one b, with its derivatives."""
 
     def d(a: int, b: int, c: int) -> str:
-        return rf"\frac{{\partial M_{{{a + 1}{b + 1}}}}}{{\partial q_{{{c + 1}}}}}"
+        return rf"\frac{{\partial {subscript(terms.names.mass(a, b))}}}{{\partial q_{{{c + 1}}}}}"
 
     return rf"\frac{{1}}{{2}} \left( {d(i, j, k)} + {d(i, k, j)} - {d(j, k, i)} \right)"
 

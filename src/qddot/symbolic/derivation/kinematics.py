@@ -19,7 +19,7 @@ def joint_table(s: Subject) -> Table:
     """Which joint moves which link, and by which coordinate."""
     head = (
         say("link or shaft" if s.shafts or s.gears else "link"),
-        say("moves on joint"),
+        say("joint"),
         say("type"),
         say("parent"),
         say("coordinate"),
@@ -56,8 +56,8 @@ def frames(s: Subject) -> Step:
     """Each link's frame in its parent."""
     prose = [
         say(
-            "The robot has {bodies} and {freedoms} of freedom. Link $i$ carries a frame. $T_i$ is its pose in the frame of the "
-            "link $j$ it stands on, with rotation ${}^{j}R_i$ and origin ${}^{j}p_i$; ${}^{0}T_i$ is its pose in the world, the "
+            "The robot has {bodies} and {freedoms} of freedom. Each link carries a frame. $T_i$ is the pose of link $i$ in the "
+            "frame of its parent $j$, with rotation ${}^{j}R_i$ and origin ${}^{j}p_i$; ${}^{0}T_i$ is its pose in the world, the "
             "product of all poses on the way, with rotation $R_i$ and origin $p_i$.",
             bodies=count(len(s.links), "moving link"),
             freedoms=count(s.nv, "degree"),
@@ -87,8 +87,8 @@ def inertias(s: Subject) -> Step:
     heavy = [x for x in s.links if x.has_mass]
     prose = [
         say(
-            "Of each link, with whatever is fixed to it: the mass $m_i$, the place $r_{ci}$ of the centre of mass in the "
-            "link's frame, and the tensor of inertia $\\mathcal{I}_i$ about the centre of mass, in the link's axes."
+            "For each link, including what is fixed to it: the mass $m_i$, the centre of mass $r_{ci}$ in the link's frame, and "
+            "the tensor of inertia $\\mathcal{I}_i$ about the centre of mass, in the link's axes."
         )
     ]
     if any(x.point is None for x in heavy):
@@ -126,7 +126,7 @@ def inertias(s: Subject) -> Step:
 
 def positions(s: Subject) -> Step:
     """Centres of mass in the world."""
-    prose = [say("A point fixed in a link goes with it: in the world, the centre of mass of link $i$ is at $p_{ci}$.")]
+    prose = [say("The centre of mass of link $i$ is at $p_{ci}$ in the world.")]
     if any(x.point is None for x in heavy_links(s)):
         prose.append(say("Of a link with a first moment $h_i$, the origin $p_i$ of its frame is followed instead."))
     equations = []

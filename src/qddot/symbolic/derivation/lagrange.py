@@ -326,7 +326,7 @@ def joint_step(s: Subject, terms: Terms, L: Poly, i: int) -> Step:
     if friction:
         equations.append(Equation(rf"\tau_{{f{k}}}", "", s.form(friction)))
     equations.append(Equation(rf"\tau_{{{k}}}", formula, forms[3]))
-    prose = [say(f"The force along $q_{{{k}}}$, a torque or a force as the joint turns or slides.")]
+    prose = [say(f"Lagrange's equation for $q_{{{k}}}$: a torque where the joint turns, a force where it slides.")]
     if not terms.are_short:
         prose.append(
             say(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from qddot.symbolic.derivation.document import Display, Section
+from qddot.model.diagram import Diagram
+from qddot.symbolic.derivation.document import TREE, Display, Section
 from qddot.symbolic.derivation.figure_latex import picture
 from qddot.symbolic.derivation.steps import Derivation, Math, Prose, Table
 from qddot.symbolic.printing.notation import SIGNS
@@ -40,7 +41,8 @@ SPECIAL = {
 def latex_document(derivation: Derivation) -> str:
     document = derivation.document
     figure = [picture(document.figure, math)] if document.figure else []
-    parts = [rf"\section*{{{escaped(document.title)}}}", *figure, *map(text, document.notes)]
+    tree = [tree_of(document.tree)] if document.tree else []
+    parts = [rf"\section*{{{escaped(document.title)}}}", *figure, *tree, *map(text, document.notes)]
     for section in document.sections:
         parts += written(section)
     return PREAMBLE + "\\begin{document}\n" + "\n\n".join(parts) + "\n\\end{document}\n"
@@ -52,6 +54,15 @@ def written(section: Section) -> list[str]:
     checks = [rf"\textit{{{text(check)}}}" for check in section.checks]
     head = rf"\section{{{escaped(section.title)}}}"
     return [head, *map(text, section.prose), *table, align(section.displays), *map(text, section.after), *new, *checks]
+
+
+def tree_of(tree: Diagram) -> str:
+    """One line a link, branches on its left."""
+    rows = []
+    for row in str(tree).splitlines():
+        words = row.lstrip("|`- ")
+        rows.append(escaped(row.removesuffix(words)).replace(" ", "~") + escaped(words).replace("  ", "~~"))
+    return "\\begin{flushleft}\\small\\ttfamily\n" + " \\\\\n".join(rows) + f"\n\\end{{flushleft}}\n{escaped(TREE)}."
 
 
 def align(displays: list[Display], star: str = "") -> str:

@@ -91,6 +91,9 @@ class Writer:
 
     def lines(self, equation: Equation) -> list[Line]:
         left, formula, form = self.vocabulary(equation.left), self.vocabulary(equation.formula), equation.form
+        if equation.parts:
+            texts = [self.entry(part, part.entries.item()) for part in equation.parts]
+            return broken(left, formula, " + ".join(texts).replace("+ -", "- "))
         if form is None:
             return [Line(left, f"= {formula}" if formula else "")]
         if not form.entries.size:
@@ -191,7 +194,29 @@ def broken(left: str, formula: str, text: str) -> list[Line]:
 
 def summands(text: str) -> list[str]:
     """Cut before each + or - that stands outside of all parentheses; inside of them too, where one term is too long for a line."""
-    return [piece for part in cut(text) for piece in (opened(part) if width(part) > WIDTH - 12 else [part])]
+    return [piece for part in cut(text) for piece in (opened(divided(part)) if width(part) > WIDTH - 12 else [part])]
+
+
+def divided(text: str) -> str:
+    """A fraction as its numerator after one over the denominator: that can be cut."""
+    before, fraction, rest = text.partition(r"\frac{")
+    if not fraction or before.strip("+- "):
+        return text
+    middle = closing(rest)
+    above, below = rest[:middle], rest[middle + 2 :]
+    end = closing(below)
+    above = above if len(cut(above)) == 1 else rf"\left({above}\right)"
+    return rf"{before}\frac{{1}}{{{below[:end]}}} {above}{below[end + 1 :]}"
+
+
+def closing(text: str) -> int:
+    """Where the brace closes that was open before the text."""
+    depth = 1
+    for match in re.finditer(r"[{}]", text):
+        depth += 1 if match.group() == "{" else -1
+        if not depth:
+            return match.start()
+    return len(text)
 
 
 def cut(text: str) -> list[str]:

@@ -14,7 +14,8 @@ PAGE = 30  # lines in one display
 
 def markdown(derivation: Derivation) -> str:
     document = derivation.document
-    parts = [f"# {escaped(document.title)}", *map(text, document.notes)]
+    tree = ["\n".join(["```text", *map(printable, str(document.tree).splitlines()), "```"])] if document.tree else []
+    parts = [f"# {escaped(document.title)}", *tree, *map(text, document.notes)]
     for section in document.sections:
         parts += written(section)
     return "\n\n".join(parts) + "\n"
@@ -49,6 +50,9 @@ def text(prose: Prose) -> str:
 
 def escaped(words: str) -> str:
     """Whatever words contain, shown as themselves on one line."""
-    one_line = " ".join("".join(x if x.isprintable() else " " for x in words).split(" "))
-    plain = one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    plain = printable(words).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_{}\[\]#|!$~])", r"\\\1", plain)
+
+
+def printable(words: str) -> str:
+    return "".join(x if x.isprintable() else " " for x in words)

@@ -24,8 +24,12 @@ def motors_step(s: Subject) -> Step:
         parts = [(name, exact(x), letter) for name, x, letter in coil if x]
         parts.append((f"k_{{{k}}}", exact(drive.torque_constant), f"w_{{{k}}}"))
         equations += [Equation(name, "", s.form(x)) for name, x, _ in parts]
-        equations.append(Equation(f"w_{{{k}}}", "", s.form(sum(qd[c] * exact(ratio) for c, ratio in enumerate(row)))))
+        speed = sum(qd[c] * exact(ratio) for c, ratio in enumerate(row))
+        equations.append(Equation(f"w_{{{k}}}", "", s.form(speed)))
         formula = " + ".join(f"{name} {letter}" for name, _, letter in parts)
-        equations.append(Equation(f"u_{{{k}}}", formula, s.form(s.equations.voltage.entries[k - 1])))
+        flows = {f"i_{{{k}}}": s.equations.read(f"i{k}"), rf"\dot i_{{{k}}}": s.equations.read(f"id{k}"), f"w_{{{k}}}": speed}
+        written = [s.form(flows[letter] * x) for _, x, letter in parts]
+        s.agree(f"The circuit of motor {k}", sum(x.entries.item() for x in written), s.equations.voltage[k - 1])
+        equations.append(Equation(f"u_{{{k}}}", formula, parts=written))
     equations.append(Equation(r"\tau", "", s.equations.motor_torque, r"\tau_{@}"))
     return Step("The motors", prose, equations, [])

@@ -1,4 +1,4 @@
-"""The route of Newton and Euler: motion outward, forces inward, body by body; then the same with every body stacked."""
+"""The route of Newton and Euler: motion outward, forces inward, body by body. `stacked` has the same with all bodies at once."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from qddot.algorithms.quantities import homogeneous
-from qddot.algorithms.stacked import stacked_newton_euler
 from qddot.model.joints import Rotor
 from qddot.model.lower import WORLD, LiftedBody
 from qddot.model.spatial import Force, Motion, Transform, Vec, mat
 from qddot.symbolic.derivation.kinematics import joint_table
 from qddot.symbolic.derivation.named import Named, components, letters_of
 from qddot.symbolic.derivation.shafts import kernel_twists, motor_coordinates
+from qddot.symbolic.derivation.stacked import collected, stacked
 from qddot.symbolic.derivation.steps import Equation, Step, say
 from qddot.symbolic.derivation.subject import KERNELS, State, Subject
 from qddot.symbolic.form import Form
@@ -32,7 +32,7 @@ def newton_euler(s: Subject) -> list[Step]:
         recursion.inward(),
         recursion.torques(),
         collected(s),
-        stacked(s),
+        stacked(s, list(recursion.bodies.values())),
     ]
 
 
@@ -114,7 +114,7 @@ class Recursion:
         s, zero = self.s, self.s.alphabet.ring.constant(0)
         prose = [
             say(
-                "Of each body, with whatever is fixed to it, in its frame and about its origin: the mass $m_i$, the first "
+                "For each body, including what is fixed to it, in its frame and about its origin: the mass $m_i$, the first "
                 "moment $h_i = m_i r_{ci}$ and the tensor of inertia $\\mathcal{I}_i$. Together they are $G_i$, which takes a "
                 "twist to a momentum: $G_i (\\omega, v) = (\\mathcal{I}_i \\omega + h_i \\times v, \\; m_i v - h_i \\times "
                 "\\omega)$."
@@ -134,7 +134,11 @@ class Recursion:
     def velocities(self) -> Step:
         s, X = self.s, self.X
         prose = [
-            say("Outward: the twist of the body it stands on, seen from its own frame, and what the joint adds."),
+            say(
+                "Outward: the twist of the body it stands on, seen from its own frame, and what the joint adds. With the pose "
+                "$T = (R, p)$ of a frame in another, a twist of that other frame is seen from the first as $\\mathrm{Ad}_{T^{-1}} "
+                "(\\omega, v) = (R^{\\mathsf T} \\omega, \\; R^{\\mathsf T} (v - p \\times \\omega))$."
+            ),
             say(
                 "Where an expression would be long, it is written in the components of what went before: $V_i = (\\omega_i, "
                 "v_i)$, and likewise $\\dot V_i = (\\alpha_i, a_i)$ and $F_i = (n_i, f_i)$."
@@ -158,9 +162,9 @@ class Recursion:
         s, X = self.s, self.X
         prose = [
             say(
-                "Outward again. The base is given the acceleration $-\\vec g$: every body then has to be held against gravity, "
-                "without a word more about it. The bracket is $[V, W] = (\\omega_V \\times \\omega_W, \\; \\omega_V \\times "
-                "v_W + v_V \\times \\omega_W)$."
+                "Outward again. The base is given the acceleration $-\\vec g$, which accounts for gravity: every body then has to "
+                "be held against it. The bracket of two twists is $[(\\omega, v), (\\omega', v')] = (\\omega "
+                "\\times \\omega', \\; \\omega \\times v' + v \\times \\omega')$."
             )
         ]
         equations = [Equation(r"\dot V_0", r"(0, -\vec g)", s.form(self.A[WORLD].components()))]
@@ -229,7 +233,8 @@ class Recursion:
         prose = [
             say(
                 "Inward: a joint carries its body and everything beyond. What body $j$ on top of body $i$ needs passes through "
-                "body $i$, taken to its frame."
+                "body $i$, taken to its frame: $\\mathrm{Ad}_{T_j^{-1}}^{\\mathsf T} (n, f) = (R_j n + p_j \\times R_j f, \\; "
+                "R_j f)$."
             )
         ]
         equations = []
@@ -328,79 +333,3 @@ def rate(body: LiftedBody, letter: str) -> str:
 
 def plus(*parts: str) -> str:
     return " + ".join(part for part in parts if part)
-
-
-# in matrices ----------------------------------------------------------------------------------------------------------------
-
-
-def collected(s: Subject) -> Step:
-    """M, c and g, read off the joint forces."""
-    a, n = s.alphabet, s.nv
-    tau = (s.equations.load_torque - s.equations.spring_torque).entries
-    M = s.form([[x.partial(s.letter("qdd", j)) for j in range(n)] for x in tau]).entries.reshape(n, n)
-    motion = [s.letter(kind, j) for kind in ("qd", "qdd") for j in range(n)]
-    g = s.form([x.coefficients(motion).get((0,) * len(motion), 0) for x in tau]).entries.reshape(n)
-    c = tau - s.form(M @ np.array(a.qdd, dtype=object)).entries - g
-    for name, mine in (("M", M), ("c", c), ("g", g)):
-        s.agree(name, mine, getattr(s.equations, name))
-    prose = [
-        say(
-            "The joint forces are linear in $\\ddot q$, and what multiplies it is $M$. What remains at rest is $g(q)$; "
-            "what remains of the velocities is $c(q, \\dot q)$."
-        )
-    ]
-    if any(s.equations.spring_torque.entries):
-        prose.append(say("Springs, part of $\\tau_d$ above, are $\\tau_s$ here."))
-    formula = (
-        r"M(q) \ddot q + c(q, \dot q) + g(q)"
-        + (r" + \tau_f" * any(s.friction))
-        + (r" + \tau_s" * any(s.equations.spring_torque.entries))
-    )
-    equations = [
-        Equation(r"\tau", formula),
-        Equation("M(q)", "", s.form(M), "M_{@}", "inertial"),
-        Equation(r"c(q, \dot q)", "", s.form(c), "[c]_{@}", "coriolis"),
-        Equation("g(q)", "", s.form(g), "g_{@}", "gravity"),
-    ]
-    checks = [
-        s.check_quantity("The mass matrix", M, "mass_matrix"),
-        s.check_quantity("The forces of the velocities", c, "coriolis_torque", s.torque),
-        s.check_quantity("The forces of gravity", g, "gravity_torque", s.torque),
-    ]
-    return Step("The equations of motion", prose, equations, checks)
-
-
-def stacked(s: Subject) -> Step:
-    """The same, with matrices of matrices."""
-    found = stacked_newton_euler(s.lifted, s.alphabet.q, s.alphabet.qd)
-    M = found.M + np.diag(s.armature).astype(object)
-    for name, mine in (("M", M), ("c", found.c), ("g", found.g)):
-        s.agree(f"the stacked {name}", mine, getattr(s.equations, name))
-    prose = [
-        say(
-            "All bodies at once. $\\mathcal{A}$ has the joints' twists $S_i$ as blocks, a row of blocks a body and a column a "
-            "rate; $\\mathcal{G}$ has the inertias $G_i$ on its diagonal; $\\mathcal{W}$ has $\\mathrm{Ad}_{T_i^{-1}}$ in the row "
-            "of body $i$ and the column of the body it stands on. $\\mathcal{L}$ adds up the ways from all ancestors, and "
-            "$\\dot V_b$ holds the base's acceleration, seen from the bodies that stand on the base."
-        ),
-        say("Multiplied out, $M$ (with the rotors), $c$ and $g(q)$ are exactly those above."),
-    ]
-    bracket, left = r"[\mathrm{ad}_{\mathcal{A} \dot q}]", r"\mathcal{A}^{\mathsf T} \mathcal{L}^{\mathsf T}"
-    forces = rf"\mathcal{{G}} \mathcal{{L}} {bracket} \mathcal{{W}} + [\mathrm{{ad}}_V]^{{\mathsf T}} \mathcal{{G}}"
-    equations = [
-        Equation("V", r"\mathcal{W} V + \mathcal{A} \dot q = \mathcal{L} \mathcal{A} \dot q"),
-        Equation(r"\mathcal{L}", r"(1 - \mathcal{W})^{-1} = 1 + \mathcal{W} + \mathcal{W}^2 + \cdots"),
-        Equation("M(q)", rf"{left} \mathcal{{G}} \mathcal{{L}} \mathcal{{A}}"),
-        Equation(r"c(q, \dot q)", rf"-{left} \left( {forces} \right) \mathcal{{L}} \mathcal{{A}} \dot q"),
-        Equation("g(q)", rf"{left} \mathcal{{G}} \mathcal{{L}} \dot V_b"),
-    ]
-
-    def kernel(k: int) -> Callable[[State], Any]:
-        return lambda at: s.kernel("newton_euler_matrices", at)[k]
-
-    checks = [
-        s.check("The stacked mass matrix", found.M, kernel(0)),
-        s.check("The stacked forces of the velocities", found.c, kernel(1), scale=s.torque),
-        s.check("The stacked forces of gravity", found.g, kernel(2), scale=s.torque),
-    ]
-    return Step("The stacked form", prose, equations, checks)

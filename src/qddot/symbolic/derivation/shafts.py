@@ -19,8 +19,11 @@ def motor_coordinates(s: Subject) -> list[Prose]:
     letters = [rf"$q_{{{gear.coordinates[1] + 1}}}$" for gear in s.gears]
     if not letters:
         return []
-    which = f"The motor of an elastic joint has a coordinate of its own, measured as the joint's: here {joined(letters)}."
-    return [say(which), say("An elastic gear, a spring without inertia, pulls both together.")]
+    which = (
+        f"The motor of an elastic joint has a coordinate of its own, its angle divided by the gear ratio: here {joined(letters)}. "
+        "So it equals that of the joint where the gear, a spring without inertia, is not wound up."
+    )
+    return [say(which)]
 
 
 def spins_step(s: Subject, name: str, values: list[Any], formula: str, expected: Any) -> list[Step]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from qddot.errors import InputError, QddotError
 
 if TYPE_CHECKING:
+    from qddot.model.diagram import Diagram
     from qddot.symbolic.derivation.document import Document
     from qddot.symbolic.derivation.figure import Figure
     from qddot.symbolic.equations import Equations
@@ -65,6 +66,7 @@ class Equation:
         form: its exact value, in the letters of the robot or in letters that earlier equations define; None if there is only the
             formula.
         entry: of a matrix or vector too wide for a line, LaTeX of one entry's name, with `@` for its indices.
+        parts: instead of one form, several whose sum it is, written in this order.
         role: what it is part of, `"inertial"`, `"coriolis"`, `"gravity"`, `"friction"`; documents give each role its colour.
     """
 
@@ -73,6 +75,7 @@ class Equation:
     form: Form | None = None
     entry: str = ""
     role: str = ""
+    parts: Sequence[Form] = ()
 
 
 class Check(NamedTuple):
@@ -134,6 +137,7 @@ class Derivation:
         is_abbreviated: documents have short names for what parameters make together, and say at each step what new ones stand for.
         writing: notation, digits, length.
         figure: the robot with its frames; None where there is nothing to draw.
+        tree: links, joints, drives and loops; None of a chain that has only links and joints.
     """
 
     robot: str
@@ -144,6 +148,7 @@ class Derivation:
     is_abbreviated: bool = False
     writing: Writing = Writing()
     figure: Figure | None = None
+    tree: Diagram | None = None
 
     @property
     def title(self) -> str:

@@ -268,18 +268,14 @@ class Subject:
         if self.is_read_otherwise:
             found.append(say("The kernels that the steps were checked against are those of the robot so read."))
         if self.equations.values:
-            found.append(say("Numbers of the robot became symbols. Checks use the robot's own numbers in their place."))
+            found.append(say("Numbers of the robot became symbols; the checks use the numbers."))
         for name, value in self.given.items():
-            found.append(
-                say("Gravity has the symbol {name} here; it is {value:g} m/s², also in the checks.", name=name, value=value)
-            )
+            found.append(say("Gravity is written {name}; in the checks {name} = {value:g} m/s².", name=name, value=value))
         if drawn := {name: x for name, x in self.drawn.items() if name not in self.given}:
             values = ", ".join(f"{name} = {value:g}" for name, value in drawn.items())
-            found.append(say("The robot has open symbols. For the checks they were given random values: {values}.", values=values))
+            found.append(say("In the checks, the symbols have random values: {values}.", values=values))
         if abbreviated:
-            found.append(
-                say("What parameters make together has short names; each step says what those that are new in it stand for.")
-            )
+            found.append(say("Combinations of parameters have short names, defined at the end of the step where they first occur."))
         return found
 
     @property

@@ -30,7 +30,7 @@ class Terms:
 
     def __init__(self, s: Subject, M: Any, g: Any) -> None:
         n, d, equations = s.nv, s.alphabet.derivative, s.equations
-        self.s = s
+        self.s, self.names = s, Names(n)
         self.M, self.g = s.form(M).entries.reshape(n, n), s.form(g).entries.reshape(n)
         self.slopes = D = s.form([[[d(x, k) for k in range(n)] for x in row] for row in self.M]).entries.reshape(n, n, n)
         self.b = (D + D.transpose(0, 2, 1) - D.transpose(2, 0, 1)) / 2
@@ -60,17 +60,17 @@ class Terms:
         n = range(self.s.nv)
         letters: dict[str, Any] = {f"g_{i + 1}": self.g[i]}
         for j in n:
-            letters[mass(i, j)] = self.M[i, j]
+            letters[self.names.mass(i, j)] = self.M[i, j]
             for k in n:
-                letters[slope_of(i, j, k)] = self.slopes[i, j, k]
-                letters[slope_of(j, k, i)] = self.slopes[j, k, i]
+                letters[self.names.slope(i, j, k)] = self.slopes[i, j, k]
+                letters[self.names.slope(j, k, i)] = self.slopes[j, k, i]
         named = Named(self.s.equations, letters)
         x, qd, qdd = named.letters, named.qd, named.qdd
         zero = named.ring.constant(0)
-        first = sum((x[mass(i, j)] * qd[j] for j in n), zero)
-        second = sum((x[mass(i, j)] * qdd[j] for j in n), zero)
-        second = second + sum((x[slope_of(i, j, k)] * qd[j] * qd[k] for j in n for k in n), zero)
-        third = sum((x[slope_of(j, k, i)] * qd[j] * qd[k] for j in n for k in n), zero) / 2
+        first = sum((x[self.names.mass(i, j)] * qd[j] for j in n), zero)
+        second = sum((x[self.names.mass(i, j)] * qdd[j] for j in n), zero)
+        second = second + sum((x[self.names.slope(i, j, k)] * qd[j] * qd[k] for j in n for k in n), zero)
+        third = sum((x[self.names.slope(j, k, i)] * qd[j] * qd[k] for j in n for k in n), zero) / 2
         third = third - x[f"g_{i + 1}"] - named(self.springs[i])
         last = second - third + named(self.friction[i])
         return [named.form(a, b) for a, b in zip((first, second, third, last), (momentum, rate, slope, tau))]
@@ -79,16 +79,17 @@ class Terms:
         """The force along q_i by kind: name -> (written out, as it is shown)."""
         s, n = self.s, range(self.s.nv)
         pairs = [(j, k) for j in n for k in n if j < k]
-        letters = {mass(i, j): self.M[i, j] for j in n} | {coefficient(i, j, k): self.b[i, j, k] for j in n for k in n if j <= k}
+        m, b = self.names.mass, self.names.coefficient
+        letters = {m(i, j): self.M[i, j] for j in n} | {b(i, j, k): self.b[i, j, k] for j in n for k in n if j <= k}
         named = Named(s.equations, letters)
-        inertial = self._group(i, named, [(mass(i, j), self.M[i, j], (("qdd", j),)) for j in n])
-        centripetal = self._group(i, named, [(coefficient(i, j, j), self.b[i, j, j], (("qd", j), ("qd", j))) for j in n])
-        coriolis = self._group(i, named, [(coefficient(i, j, k), self.b[i, j, k] * 2, (("qd", j), ("qd", k))) for j, k in pairs], 2)
+        inertial = self._group(named, [(m(i, j), self.M[i, j], (("qdd", j),)) for j in n])
+        centripetal = self._group(named, [(b(i, j, j), self.b[i, j, j], (("qd", j), ("qd", j))) for j in n])
+        coriolis = self._group(named, [(b(i, j, k), self.b[i, j, k] * 2, (("qd", j), ("qd", k))) for j, k in pairs], 2)
         plain = {"gravity": self.g[i], "friction": self.friction[i], "spring": self.springs[i]}
         moving = {"inertial": inertial, "centripetal": centripetal, "Coriolis": coriolis}
         return {**moving, **{name: (x, s.form(x)) for name, x in plain.items()}}
 
-    def _group(self, i: int, named: Named, parts: list[tuple[str, Poly, tuple]], times: int = 1) -> tuple[Poly, Form]:
+    def _group(self, named: Named, parts: list[tuple[str, Poly, tuple]], times: int = 1) -> tuple[Poly, Form]:
         full, short = self.s.alphabet.ring.constant(0), named.ring.constant(0)
         for name, factor, rates in parts:
             letter = named.letters[name] * times
@@ -98,24 +99,23 @@ class Terms:
         return full, self.s.form(full) if self.are_short else named.form(short, full)
 
 
-def entry(letter: str, i: int, j: int) -> str:
-    """`M_12`, or `M_1_12` where numbers have two digits."""
-    return f"{letter}_{i + 1}{j + 1}" if max(i, j) < 9 else f"{letter}_{i + 1}_{j + 1}"
+class Names:
+    """Letters with indices: `M_12`, or `M_1_12` where a robot has so many coordinates that numbers have two digits."""
 
+    def __init__(self, coordinates: int) -> None:
+        self.between = "" if coordinates < 10 else "_"
 
-def mass(i: int, j: int) -> str:
-    """`M_12`, of which `M_21` is another name."""
-    return entry("M", min(i, j), max(i, j))
+    def mass(self, i: int, j: int) -> str:
+        """`M_12`, of which `M_21` is another name."""
+        return f"M_{min(i, j) + 1}{self.between}{max(i, j) + 1}"
 
+    def slope(self, i: int, j: int, k: int) -> str:
+        """`M_12_3`, the slope of `M_12` along q3."""
+        return f"{self.mass(i, j)}_{k + 1}"
 
-def slope_of(i: int, j: int, k: int) -> str:
-    """`M_12_3`, the slope of `M_12` along q3."""
-    return f"{mass(i, j)}_{k + 1}"
-
-
-def coefficient(i: int, j: int, k: int) -> str:
-    """`b_1_23`."""
-    return entry(f"b_{i + 1}", j, k)
+    def coefficient(self, i: int, j: int, k: int) -> str:
+        """`b_1_23`."""
+        return f"b_{i + 1}_{j + 1}{self.between}{k + 1}"
 
 
 def kinds_step(s: Subject, terms: Terms) -> Step:

@@ -8,14 +8,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from qddot.errors import InputError
 from qddot.symbolic.printing.notation import NOTATIONS, split
 
+
+def energies(notation: str) -> dict[str, str]:
+    """LaTeX of the kinetic and the potential energy."""
+    book = NOTATIONS[notation]
+    letters = {"K": book.quantities["kinetic_energy"], "P": book.quantities["potential_energy"]}
+    return {name: rf"\mathcal{{{x}}}" if x in book.script else x for name, x in letters.items()}
+
+
 BOOKS: Mapping[str, Mapping[str, str]] = {
     "qddot": {},
     "lynch-park": {
-        "q": r"\theta", "K": r"\mathcal{K}", "P": r"\mathcal{P}", "V": r"\mathcal{V}", "F": r"\mathcal{F}", "G": r"\mathcal{G}",
+        "q": r"\theta", **energies("lynch-park"), "V": r"\mathcal{V}", "F": r"\mathcal{F}", "G": r"\mathcal{G}",
         "S": r"\mathcal{A}",
     },
-    "craig": {"q": r"\theta", "c": "V", "g": "G", "K": "k", "P": "u", "V": r"\nu", "G": r"\mathcal{G}"},
-    "siciliano": {"M": "B", "K": r"\mathcal{T}", "P": r"\mathcal{U}", "B": "D"},
+    "craig": {"q": r"\theta", "c": "V", "g": "G", **energies("craig"), "V": r"\nu", "G": r"\mathcal{G}"},
+    "siciliano": {"M": "B", **energies("siciliano"), "B": "D"},
     "featherstone": {"M": "H"},
 }  # fmt: skip
 """Of each notation, the letters that differ from those in which the steps are written: `q`; `M`, `c`, `C`, `B`, `g` of the

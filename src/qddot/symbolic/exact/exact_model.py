@@ -32,6 +32,13 @@ from qddot.symbolic.exact.reading import with_surds
 
 PARAMETERS = ("given", "inertial", "all")
 OFFSETS = ("a", "b", "d")
+TEN = "m, mx, my, mz, Ixx, ..., Izz of a link: mass, first moments and moments of inertia"
+MEANINGS = {
+    "inertial": f"{TEN}, about the origin and along the axes of its own frame",
+    "all": f"{TEN}, about its joint, in a frame with z along the joint's axis; a, b, d: where such a frame is in the one before, "
+    "along x, y and z",
+}
+"""Of the letters that take the place of numbers."""
 CURRENT = ("i", "id")  # of a motor, and its rate
 TURNED = ("revolute", "continuous", "prismatic", "helical", "planar")
 IDENTITY = Mat()
@@ -120,6 +127,7 @@ class ExactModel:
         self.leaders = {name: (leader, exact(m), exact(o)) for name, (leader, m, o) in source.leaders.items()}
         if parameters == "all":
             self.gravity = Vec(*(self._symbol(f"g{axis}", x) for axis, x in zip("xyz", self.gravity)))
+        self.notes += [MEANINGS[parameters]] if parameters in MEANINGS else []
         if source.constraints:
             names = ", ".join(repr(x.name) for x in source.constraints)
             self.open_tree = (

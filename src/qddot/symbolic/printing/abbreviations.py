@@ -13,7 +13,7 @@ from qddot.symbolic.printing.tree import Node, Symbol
 if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations
 
-LETTERS = ("k", "p", "h", "w", "abbreviation")
+LETTERS = ("k", "p", "h", "w", "e", "y", "z", "kappa", "beta", "gamma", "zeta", "xi", "abbreviation")
 
 
 class Abbreviations:
@@ -33,7 +33,7 @@ class Abbreviations:
         self.definitions: dict[str, Node] = {}
         self._names: dict[frozenset, tuple[Symbol, Fraction]] = {}  # with the first coefficient of the definition
         self._equations: Equations | None = None
-        self._letters = [x for x in LETTERS if x not in avoided]
+        self._letters = [x for x in LETTERS if x not in avoided and f"\\{x}" not in avoided]
         self._letter = self._letters[0]
 
     def bind(self, equations: Equations) -> None:

@@ -17,8 +17,8 @@ from qddot.symbolic.printing.tree import Node, Number, Power, Product, Sum, powe
 Monomial = tuple[tuple[int, int], ...]
 """(letter, exponent) of each letter that occurs."""
 
-RANKS = tuple(map(re.compile, (r"sqrt\(", r"m[a-z]?\d*$", r"[IJ]", r"g[xyz]?\d*$", "")))
-"""Of letters by their names, as people write them in a product."""
+RANKS = tuple(map(re.compile, (r"sqrt\(", r"m[a-z]?\d*$", r"[IJ]", r"g[xyz]?\d*$", r"(?!id?\d+$)", "")))
+"""Of letters by their names, as people write them in a product; currents last."""
 MASS, INERTIA = 1, 2
 
 FACTORED = 40

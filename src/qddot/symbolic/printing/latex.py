@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from qddot.symbolic.printing.notation import GREEK, Shown, split
+from qddot.symbolic.printing.notation import ENERGIES, GREEK, Shown, split
 from qddot.symbolic.printing.printer import Printer
 from qddot.symbolic.printing.tree import Symbol
 
@@ -87,7 +87,8 @@ class LatexPrinter(Printer):
     def name(self, form: Form) -> str:
         letter, arguments = self.quantity(form)
         variable = head(self.notation.variable)
-        shown = dotted_name(letter, variable)
+        script = form.name in ENERGIES and letter in self.notation.script
+        shown = rf"\mathcal{{{letter}}}" if script else dotted_name(letter, variable)
         given = [variable, dotted(variable, r"\dot")][:arguments]
         return shown + (f"({', '.join(given)})" if given and form.ndim < 3 else "")
 

@@ -13,10 +13,12 @@ class Notation(NamedTuple):
     Attributes:
         variable: of the joints: `q` or `theta`.
         quantities: name of a quantity -> its letter.
+        script: letters that are set in script where they stand for a quantity: those of the energies.
     """
 
     variable: str
     quantities: dict[str, str]
+    script: str = ""
 
 
 QDDOT = {
@@ -31,8 +33,8 @@ QDDOT = {
     "forward_dynamics": "qdd",
     "mass_matrix_rate": "Mdot",
     "christoffel": "Gamma",
-    "kinetic_energy": "T",
-    "potential_energy": "V",
+    "kinetic_energy": "K",
+    "potential_energy": "P",
     "lagrangian": "L",
     "hamiltonian": "H",
     "jacobian": "J",
@@ -56,16 +58,20 @@ QDDOT = {
 }
 
 NOTATIONS = {
-    "qddot": Notation("q", QDDOT),
-    "lynch-park": Notation("theta", QDDOT | {"kinetic_energy": "K", "potential_energy": "P"}),
+    "qddot": Notation("q", QDDOT, "L"),
+    "lynch-park": Notation("theta", QDDOT, "KPL"),
     "craig": Notation(
-        "theta", QDDOT | {"coriolis_torque": "V", "gravity_torque": "G", "kinetic_energy": "k", "potential_energy": "u"}
+        "theta", QDDOT | {"coriolis_torque": "V", "gravity_torque": "G", "kinetic_energy": "k", "potential_energy": "u"}, "L"
     ),
-    "siciliano": Notation("q", QDDOT | {"mass_matrix": "B", "mass_matrix_rate": "Bdot", "potential_energy": "U"}),
-    "featherstone": Notation("q", QDDOT | {"mass_matrix": "H", "mass_matrix_rate": "Hdot"}),
+    "siciliano": Notation(
+        "q", QDDOT | {"mass_matrix": "B", "mass_matrix_rate": "Bdot", "kinetic_energy": "T", "potential_energy": "U"}, "TUL"
+    ),
+    "featherstone": Notation("q", QDDOT | {"mass_matrix": "H", "mass_matrix_rate": "Hdot"}, "L"),
 }
 """Lynch and Park, *Modern Robotics*; Craig, *Introduction to Robotics*; Siciliano et al., *Robotics: Modelling, Planning and
 Control*; Featherstone, *Rigid Body Dynamics Algorithms*. What a book has no letter for keeps ours."""
+
+ENERGIES = ("kinetic_energy", "potential_energy", "lagrangian")
 
 ARGUMENTS = {
     "mass_matrix": 1,
@@ -176,8 +182,10 @@ def shown(x: Fraction, fractions: bool, digits: int, rounded: bool = False, exac
     order = magnitude(x)
     if rounded:
         near = round(x * Fraction(10) ** (digits - 1 - order)) * Fraction(10) ** (order - digits + 1)
-        written = finite(near, digits)
-        return (written or Shown(str(near.numerator)))._replace(rounded=True)
+        places = digits - 1 - magnitude(near)
+        if 0 < places <= EXACT:  # 2.3996 is 2.40: a zero that was found out is shown
+            return Shown(placed(str(near * 10**places), places), rounded=True)
+        return (finite(near, digits) or Shown(str(near.numerator)))._replace(rounded=True)
     kept = str(x * Fraction(10) ** (digits - 1 - order) // 1)
     cut = Fraction(int(kept)) * Fraction(10) ** (order - digits + 1) != x
     if -5 < order < digits:

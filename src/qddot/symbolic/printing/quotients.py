@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MOVES, WAVES = 0, 2
 """Of `Presentation.sort`."""
 
+LARGE = 1000
+"""Factors with larger numbers were made of decimals: then one of their numbers is 1, instead of all being whole."""
+
 APART = 4
 """Fractions, at most, that one is taken apart into."""
 
@@ -33,6 +36,8 @@ def quotient_tree(shown: Presentation, num: Poly, den: Poly) -> Node:
         return shown.entry(whole)
     found = [added(shown, whole, fraction_tree(shown, rest, den))]
     found += [added(shown, whole, apart)] if (apart := taken_apart(shown, rest, den)) else []
+    if not shown.equations.parameters and not moves(den):
+        return min(found, key=size)
     quotient, left = (Poly(num.ring, part, num.marks | den.marks) for part in divmod(rest.p, den.p))
     if quotient and left:
         proper = added(shown, whole + quotient, fraction_tree(shown, left, den))
@@ -106,6 +111,9 @@ def denominator(shown: Presentation, den: Poly) -> Term:
     number, parts = den.p.factor_squarefree()
     found, powers = fraction(number), Counter[Node]()
     for part, exponent in parts:
+        if max(map(abs, part.coeffs())) > LARGE:
+            last = part.coefficient(len(part) - 1)
+            found, part = found * fraction(last) ** int(exponent), part / last
         own = product_term(shown.compact(Poly(den.ring, part, den.marks)))
         found *= own.number ** int(exponent)
         for x, e in own.factors:
@@ -119,4 +127,12 @@ def product_term(node: Node) -> Term:
     """A product with its number; a sum all of whose terms are negative as minus its opposite."""
     if isinstance(node, Sum) and all(term_of(x, Fraction(1)).number < 0 for x in node.terms):
         return Term(Fraction(-1), ((total([term_of(x, Fraction(-1)).node for x in node.terms]), 1),))
-    return term_of(node, Fraction(1))
+    return term_of(positive_first(node), Fraction(1))
+
+
+def positive_first(node: Node) -> Node:
+    """A sum that begins with one of its positive terms."""
+    if not isinstance(node, Sum):
+        return node
+    first = next(x for x in node.terms if term_of(x, Fraction(1)).number > 0)
+    return total([first, *(x for x in node.terms if x is not first)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations, groupby
 from typing import TYPE_CHECKING
 
@@ -97,17 +98,19 @@ def parts_of(shown: Presentation, coefficient: Coefficient) -> list[Term]:
 
 def times(shown: Presentation, parts: list[Term], rates: Rates) -> Term:
     """The sum of some parts, times a sum of rates."""
+    root = square_root(rates)
+    by = Fraction(1) if root else scale([fraction(x) for x in rates.values()])
+    parts = [Term(term.number * by, term.factors) for term in parts]
     number = scale([term.number for term in parts])
     number = abs(number) if any(term.number > 0 for term in parts) else number
     parts = flattened([Term(term.number / number, term.factors) for term in parts])
     own = term_of(gathered(parts, inside=True), number)
     if len(rates) == 1:
         return Term(own.number, (*own.factors, *shown.term(next(iter(rates)), (), {(): fmpq(1)}).factors))
-    if root := square_root(rates):
+    if root:
         return Term(own.number, (*own.factors, (total_of([shown.term(rate, (), {(): x}) for rate, x in root.items()]), 2)))
-    by = scale([fraction(x) for x in rates.values()])
     sum_ = total_of([shown.term(rate, (), {(): x / fmpq(by.numerator, by.denominator)}) for rate, x in rates.items()])
-    return Term(own.number * by, (*own.factors, (sum_, 1)))
+    return Term(own.number, (*own.factors, (sum_, 1)))
 
 
 def is_turning(rates: Rates) -> bool:

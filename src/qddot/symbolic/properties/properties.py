@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
+from sympy.printing.str import StrPrinter
 
 from qddot.card import Card, Table
 from qddot.errors import InputError, unknown_name
@@ -136,7 +137,17 @@ def number(x: Any) -> str:
 def expression(x: sympy.Basic) -> str:
     """With decimals for what was a decimal: 9.81 rather than 981/100."""
     decimals = (r for r in x.atoms(sympy.Rational) if r.q > 12 or r.q % 5 == 0)
-    return sympy.sstr(x.xreplace({r: sympy.Float(r, 6) for r in (*decimals, *x.atoms(sympy.Float))}), full_prec=False)
+    return Magnitudes({"full_prec": False}).doprint(x.xreplace({r: sympy.Float(r, 6) for r in (*decimals, *x.atoms(sympy.Float))}))
+
+
+class Magnitudes(StrPrinter):
+    """Absolute values between bars, `|q2|`, and `max` in small letters."""
+
+    def _print_Abs(self, expr: Any) -> str:
+        return f"|{self._print(expr.args[0])}|"
+
+    def _print_Max(self, expr: Any) -> str:
+        return f"max({', '.join(sorted(map(self._print, expr.args)))})"
 
 
 def vector(x: np.ndarray) -> str:

@@ -66,7 +66,7 @@ def identities(equations: Equations) -> list[Claim]:
     lost = " - friction . qd" if any(body.drive.friction.laws or body.drive.friction.is_dry for body in e.lifted.bodies) else ""
     a = e.alphabet
     power = e.hamiltonian.dt() - Form(e, load_torque(e.lifted, a.q, a.qd, a.qdd)) @ qd  # tau less friction, whatever that is
-    return [*claims, exact("passivity", f"d(T + V)/dt = tau . qd{lost}", power)]
+    return [*claims, exact("passivity", f"d(K + P)/dt = tau . qd{lost}", power)]
 
 
 WRITTEN = {"christoffel": "Christoffel symbols", "rate": "dM/dt - U/2", "gradient": "U^T - U/2"}
