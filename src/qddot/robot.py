@@ -339,6 +339,21 @@ class Robot:
 
         return Robot(locked(self.model, positions))
 
+    def reduced(self, joints: Sequence[str], q: ArrayLike) -> Robot:
+        """The same robot with some joints fixed as they are in a configuration q (nq,) of it (Pinocchio's `buildReducedModel`).
+
+        Raises:
+            UnknownNameError: no such joint with coordinates of its own.
+        """
+        at = self._evaluate.configuration("q", q)
+        if at.ndim != 1:
+            raise InputError(f"q has shape {at.shape}: one configuration ({self.nq},) is needed")
+        coordinates = {c.name: c for c in self.model.mechanism.coordinates}
+        for name in (names := (joints,) if isinstance(joints, str) else tuple(joints)):
+            if name not in coordinates:
+                raise unknown_name("joint", name, coordinates)
+        return self.with_locked({name: at[list(coordinates[name].q)] for name in names})
+
     def with_payload(
         self, mass: Any, com: Sequence[Any] = (0.0, 0.0, 0.0), inertia: object = 0, *, frame: str | None = None
     ) -> Robot:
@@ -947,6 +962,46 @@ class Robot:
         Not to be confused with the momenta `p = M qd` of the joints, `generalized_momentum`.
         """
         return self._compute("momentum", {"q": q, "qd": qd}, options)
+
+    @fast
+    def momentum_rate(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """Rate of `momentum` (..., 6) along a motion: moment about the centre of mass, N m, and force, N, of all that acts from
+        outside, gravity included; world axes."""
+        return self._evaluate("momentum_rate", {"q": q, "qd": qd, "qdd": qdd}, options)
+
+    @fast
+    def centroidal_momentum_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """A_G(q) (..., 6, nv) with `momentum = A_G qd`."""
+        return self._evaluate("centroidal_momentum_matrix", {"q": q}, options)
+
+    @fast
+    def centroidal_momentum_matrix_rate(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
+        """dA_G/dt (..., 6, nv) along the motion: `momentum_rate = A_G qdd + A_G' qd`."""
+        return self._evaluate("centroidal_momentum_matrix_rate", {"q": q, "qd": qd}, options)
+
+    def zero_moment_point(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        *,
+        point: ArrayLike = (0.0, 0.0, 0.0),
+        normal: ArrayLike = (0.0, 0.0, 1.0),
+    ) -> np.ndarray:
+        """The point (..., 3) of the ground about which its reaction has no moment but along the normal (ZMP), m.
+
+        What carries the robot in this motion must act from there: while the point is within the support, it does not tip.
+
+        Args:
+            q, qd, qdd: the motion.
+            point, normal: of the ground, world axes.
+
+        Raises:
+            SingularityError: the ground would have to pull, or carries nothing: there is no such point.
+        """
+        from qddot.task_space.zero_moment import zero_moment_point
+
+        return zero_moment_point(self._evaluate, q, qd, qdd, point, normal)
 
     @fast
     def center_of_mass(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:

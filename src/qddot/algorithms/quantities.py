@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from qddot.algorithms import (
     analytic,
+    centroidal,
     coriolis,
     derivatives,
     displacement,
@@ -138,6 +139,9 @@ NEEDS_ALL_PARAMETERS = frozenset(
         "hamiltonian_of_momentum",
         "center_of_mass",
         "momentum",
+        "momentum_rate",
+        "centroidal_momentum_matrix",
+        "centroidal_momentum_matrix_rate",
         "regressor",
         "newton_euler_matrices",
         "joint_wrenches",
@@ -196,6 +200,9 @@ QUANTITIES: dict[str, Quantity] = {
     "hamilton_rates": Quantity(("q", "p", "tau"), {"qd": 1, "pd": 1, "margins": 1}, hamilton.hamilton_rates, forced=True),
     "center_of_mass": Quantity(("q",), {"p": 1}, centre_of_mass),
     "momentum": Quantity(("q", "qd"), {"h": 1}, momentum),
+    "momentum_rate": Quantity(("q", "qd", "qdd"), {"hdot": 1}, centroidal.momentum_rate),
+    "centroidal_momentum_matrix": Quantity(("q",), {"A": 2}, centroidal.centroidal_momentum_matrix),
+    "centroidal_momentum_matrix_rate": Quantity(("q", "qd"), {"Adot": 2}, centroidal.centroidal_momentum_matrix_rate),
     "regressor": Quantity(("q", "qd", "qdd"), {"Y": 2}, regressor),
     "newton_euler_matrices": Quantity(("q", "qd"), {"M": 2, "c": 1, "g": 1, "Mdot": 2}, stacked),
     "newton_euler_blocks": Quantity(
