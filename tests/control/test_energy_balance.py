@@ -56,6 +56,35 @@ def test_the_balance_closes_with_order_four(law):
     assert left[0] / left[1] > 10
 
 
+R, L, K, N = 2.0, 8e-3, 0.05, 30.0
+COIL = Drive(viscous=0.2, gear_ratio=N, rotor_inertia=1e-5, resistance=R, inductance=L, torque_constant=K)
+MOTORS = qddot.from_dh(ROWS, convention="standard", inertias=LINKS, drives=[COIL] * 2, gravity=(0, -9.81, 0))
+
+
+class Amplifier:
+    """The voltage with which motors at rest in their currents would give a controller's torque."""
+
+    def __init__(self, law):
+        self.law = law
+        if hasattr(law, "period"):
+            self.period = law.period
+
+    def __call__(self, t, q, qd):
+        return R * self.law(t, q, qd) / (N * K) + K * N * qd
+
+
+@pytest.mark.parametrize("law", [x for x in LAWS if x is not ElasticFeedbackLinearisation], ids=lambda law: law.__name__)
+def test_the_balance_closes_through_electric_motors(law):
+    """Electrical energy in, less heat and friction, is mechanical and magnetic energy, whatever moves the arm."""
+    left = []
+    for step in (1e-3, 5e-4):
+        _, torque, q0 = LAWS[law]()
+        motion = MOTORS.simulate(q0, None, 0.15, voltage=Amplifier(torque), step=step, saturate=False, stops=False)
+        left.append(abs(motion.energy_residual).max() / motion.kinetic_energy.max())
+    assert left[0] < 1e-3
+    assert left[0] / left[1] > 10
+
+
 def test_forces_that_are_held_do_the_work_of_their_way():
     """Without friction the balance of a sampled law, and of a table, is that of the steps alone."""
     arm = qddot.from_dh(ROWS, inertias=LINKS, gravity=(0, -9.81, 0))

@@ -114,7 +114,21 @@ def test_where_friction_takes_its_step_is_found() -> None:
     usual = robot.identify(log, columns=Columns.of(robot))
     assert fit.training.relative < 0.5 * usual.training.relative
     still = Log(log.t, log.q * [1, 0, 1], log.tau, joint_names=log.joint_names)
-    assert standstill_speeds(robot, prepare(still))[robot.joint_names[1]] == 0.02
+    assert standstill_speeds(robot, prepare(still))[robot.joint_names[1]] == 0.03
+
+
+def test_a_log_without_noise_raises_no_concern() -> None:
+    """What is left of it is rounding, coloured as that may be; and values that are zero but for it are not negative."""
+    columns = Columns.of(random_arm(0, 3))
+    fit = columns.robot.identify(simulated(columns, truth(columns), 20.0, 500.0, (0, 0), 1), columns=columns)
+    assert fit.training.relative < 1e-9
+    assert not fit.verdict.concerns
+    arm = qddot.load("two_link")
+    t = np.arange(0, 10, 0.005)
+    rates = 2 * np.pi * np.array([[0.11, 0.23, 0.37], [0.17, 0.31, 0.43]])
+    phases, size = t[:, None, None] * rates, np.array([0.8, 0.4, 0.2])
+    q, qd, qdd = np.sin(phases) @ size, (np.cos(phases) * rates) @ size, (-np.sin(phases) * rates**2) @ size
+    assert not arm.identify(Log(t, q, arm.inverse_dynamics(q, qd, qdd))).verdict.concerns
 
 
 def test_poor_motion_is_refused() -> None:
@@ -231,12 +245,12 @@ def test_tx40() -> None:
     files = {"q": RECORDINGS / "tx40_figaroh/pos_read_data.csv", "tau": RECORDINGS / "tx40_figaroh/curr_data.csv"}
     log = Log.load(files, robot, rate=5000.0, motor_matrix=N, offsets=[0, -np.pi / 2, np.pi / 2, 0, 0, 0])
     *_, five, six = robot.joint_names
-    found = robot.identify(log, columns=Columns.of(robot, coupled=[(five, six)], standstill=0.03), cutoff=60.0).parameters
+    found = robot.identify(log, columns=Columns.of(robot, coupled=[(five, six)]), cutoff=60.0).parameters
     published = {f"joint_{k}.viscous": x for k, x in enumerate((8.05, 5.53, 1.97, 1.11, 1.86), start=1)}
     published |= {f"joint_{k}.coulomb": x for k, x in enumerate((7.14, 8.26, 6.34, 2.48, 3.03), start=1)}
     published |= {f"{five}+{six}.viscous": 0.616, f"{five}+{six}.coulomb": 1.95}
     for name, value in published.items():
-        assert found[name] == pytest.approx(value, rel=0.02), name
+        assert found[name] == pytest.approx(value, rel=0.015), name
 
 
 def dh_arm(rows: list[tuple[float, ...]], mass: float, gravity: tuple[float, float, float]) -> qddot.Robot:

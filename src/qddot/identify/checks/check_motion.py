@@ -18,6 +18,7 @@ from qddot.identify.regression.tally import Tally
 CONDITION = 1000.0  # of the weighted regressor with columns of length 1: beyond, noise is amplified a thousand times
 UNCERTAIN = 0.15  # of the torques, in postures that the log need not have seen: unknown, or unexplained as in the log
 COLOUR = 0.2
+ROUNDING = 1e-6  # of a torque: what is left of a log without noise is that of differentiating, and says nothing of the arm
 ELSEWHERE = 300  # postures
 STILL = 0.1  # rad: a joint that moves less has not moved
 REMEMBER = 2.0  # variance of neighbouring blocks together over their own: beyond, more is common to them than is their own
@@ -147,7 +148,8 @@ def coloured(base: Base, estimate: Estimate, left: Residuals | Tally | None) -> 
     if left is None:
         return found
     chance = 4 / np.sqrt(left.samples)  # what white noise may show in so few samples
-    names = [name for name, c in zip(base.columns.robot.joint_names, left.colour) if abs(c) > max(COLOUR, chance)]
+    remembers = (np.abs(left.colour) > max(COLOUR, chance)) & (left.rms > ROUNDING * left.size)
+    names = [name for name, some in zip(base.columns.robot.joint_names, remembers) if some]
     if names:
         ratio = float(np.median(estimate.std / np.where(estimate.std_classical > 0, estimate.std_classical, 1.0)))
         most = np.abs(left.colour).max()
@@ -157,9 +159,11 @@ def coloured(base: Base, estimate: Estimate, left: Residuals | Tally | None) -> 
     return found
 
 
-def impossible(base: Base, estimate: Estimate) -> list[Concern]:
-    """Values that no arm can have, by more than their uncertainty: the model misses something, and they stand for that."""
-    bad = never_negative(base) & (estimate.intervals[:, 1] < 0)
+def impossible(base: Base, estimate: Estimate, left: Residuals | Tally | None) -> list[Concern]:
+    """Values that no arm can have, by more than their uncertainty and rounding: the model misses something, and they stand for
+    that."""
+    rounding = 0.0 if left is None else ROUNDING * float(np.max(left.size, initial=0.0))
+    bad = never_negative(base) & (estimate.intervals[:, 1] < -rounding)
     if not bad.any():
         return []
     names = [name for name, wrong in zip(base.names, bad) if wrong]
