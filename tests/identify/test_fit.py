@@ -270,6 +270,7 @@ def test_ur10() -> None:
     assert max(fit.validation.relative, fit.validation.relative_raw) < 0.072
 
 
+@pytest.mark.slow
 @needs_recordings
 def test_kr300_is_refused() -> None:
     rows = [
@@ -288,6 +289,7 @@ def test_kr300_is_refused() -> None:
         assert "turned back" in str(fit.verdict)
 
 
+@pytest.mark.slow
 @needs_recordings
 def test_gen3_is_refused() -> None:
     robot = qddot.load(RECORDINGS / "kinova_gen3/gen3.urdf")
@@ -348,6 +350,7 @@ def test_a_large_file_is_streamed(recorded, tmp_path: Path) -> None:
     assert "| validation |" in fit.report(tmp_path / "report.html")
 
 
+@pytest.mark.slow
 def test_a_streamed_file_with_gross_errors(recorded, tmp_path: Path) -> None:
     robot, path = recorded
     log = Log.load(path, robot)

@@ -22,7 +22,7 @@ ASKED = {
 SIZES = {"viscous": 2.0, "coulomb": 3.0, "offset": -0.4, "armature": 0.3, "stribeck": 1.0, "load": 0.15, "viscous_cubic": 0.1}
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", [n if n in ("hard", "all") else pytest.param(n, marks=pytest.mark.slow) for n in ASKED])
 def test_the_robot_predicts_as_the_fit_does(name, tmp_path):
     robot = random_arm(4, 3)
     columns = Columns.of(robot, **ASKED[name])

@@ -107,7 +107,7 @@ def test_the_first_state_is_that_of_a_parabola() -> None:
 # fits -----------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("free", [None, ["body_2", "joint1.viscous"]])
+@pytest.mark.parametrize("free", [pytest.param(None, marks=pytest.mark.slow), ["body_2", "joint1.viscous"]])
 def test_the_truth_is_kept(free: list[str] | None) -> None:
     columns = Columns.of(TWO_LINK)
     theta = truth(columns)

@@ -140,12 +140,14 @@ def test_two_logs_tell_the_load_whatever_the_arm():
     assert found.inertia.mass == pytest.approx(1.5, abs=0.05)
 
 
+@pytest.mark.slow
 def test_a_log_with_an_identified_arm():
     robot = random_arm(3, 4)
     arm = robot.identify(recorded(robot, None, 2, 0.1)).robot
     assert payload(arm, recorded(robot, BOX, 1, 0.1)).inertia.mass == pytest.approx(1.5, abs=0.1)
 
 
+@pytest.mark.slow
 def test_drive_gains_from_two_logs():
     robot = random_arm(8, 4)
     gains = np.array([2.0, 0.5, 30.0, 4.0])

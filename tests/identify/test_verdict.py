@@ -249,6 +249,7 @@ def scales(names: tuple[str, ...], draw: np.random.Generator) -> np.ndarray:
 # real arms ------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @needs_recordings
 def test_a_real_log_with_a_reversed_torque_is_refused() -> None:
     robot = qddot.load(RECORDINGS / "kuka_lwr4_flobaroid/kuka_lwr4_gaz.urdf")
@@ -273,7 +274,9 @@ def gen3() -> qddot.Robot:
 
 
 @needs_recordings
-@pytest.mark.parametrize("files", SHORT.values(), ids=SHORT)
+@pytest.mark.parametrize(
+    "files", [pytest.param(x, id=name, marks=[pytest.mark.slow] * (len(x) > 1 or name == "5 s")) for name, x in SHORT.items()]
+)
 def test_real_logs_that_are_too_short_for_their_parameters_are_refused(files: tuple[str, ...]) -> None:
     fit = gen3().identify([GEN3 / f"{name}.csv" for name in files])
     assert not fit.verdict
@@ -365,6 +368,7 @@ def test_a_log_is_judged_as_a_whole_when_streamed(tmp_path: Path) -> None:
     assert streamed.training.relative == pytest.approx(whole.training.relative, rel=0.1)
 
 
+@pytest.mark.slow
 def test_faults_after_the_first_chunk_are_seen(tmp_path: Path) -> None:
     tau = OTHER.tau.copy()
     level = np.percentile(np.abs(tau[:, 1]), 85)
