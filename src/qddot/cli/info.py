@@ -33,7 +33,7 @@ def command(robot: Any, details: bool, as_json: bool, **how: Any) -> None:
         print_json({**data, "symbols": sorted(map(str, found.symbols)), "joints": said.rows()})
         return
     click.echo(repr(found))
-    if not found.symbols:
+    if not found.symbols and not found.model.kinematics_only:
         click.echo(f"  moving mass: {said.mass:.6g} kg")
     for joint in found.model.joints:
         if joint.drive is not None and (words := drive_words(joint.drive, joint.kind)):

@@ -61,13 +61,15 @@ def size(model: Model) -> str:
 
 
 def others(model: Model) -> list[str]:
-    """Joints that follow, loops, symbols."""
+    """Joints that follow, loops, symbols, and why there are no masses."""
     found = [f"{name} follows {leader}: {short(k)} q + {short(offset)}" for name, (leader, k, offset) in model.leaders.items()]
     found = found[:SHOWN]
     if model.constraints:
         found.append(f"constraints: {', '.join(c.name for c in model.constraints)}")
     if model.symbols:
         found.append(f"symbols: {', '.join(sorted(map(str, model.symbols)))}")
+    if model.kinematics_only:
+        found.append(f"kinematics only: {model.kinematics_only}")
     return found
 
 
