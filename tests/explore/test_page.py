@@ -120,6 +120,16 @@ def test_letters_of_the_robot_s_own(stub):
     assert "l_{1}" in first["quantities"]["mass_matrix"]["entries"][0]["latex"]
 
 
+def test_the_derivation_knows_which_step_makes_what():
+    found = lens(qddot.load("two_link").model)["derivation"]
+    heads = re.findall(r"<h2>\d+\. ([^<]*)</h2>", found["body"])
+    titles = {quantity: heads[k - 1] for quantity, k in found["steps"].items()}
+    assert titles["mass_matrix"] == "The mass matrix"
+    assert titles["gravity_torque"] == "Gravity"
+    assert titles["coriolis_torque"] == titles["coriolis_matrix"] == "The forces of the velocities"
+    assert titles["inverse_dynamics"] == "The equations of motion"
+
+
 def test_planar_arms_are_seen_straight_on():
     flat = scene(qddot.load("two_link").model)
     assert flat["normal"] == [0, 0, 1]

@@ -11,6 +11,7 @@ import pytest
 import qddot
 from qddot.explore.scene import scene
 from qddot.explore.visuals import FACES, parts_of
+from qddot.pictures.view import matrix
 
 URDF = """<robot name="drawn">
 <material name="red"><color rgba="1 0 0 1"/></material>
@@ -85,6 +86,31 @@ def test_mjcf_shapes(tmp_path):
     )
     (shape,) = scene(qddot.load(tmp_path / "m.xml").model)["bodies"][0]["shapes"]
     assert (shape["kind"], shape["radius"], shape["to"]) == ("capsule", 0.05, [0, 0, 0.2])
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_mjcf_meshes(tmp_path, given):
+    """Where the file says, whether MuJoCo opens them for their inertia, and moves them into their principal axes, or not."""
+    pytest.importorskip("mujoco")
+    trimesh = pytest.importorskip("trimesh")
+    (tmp_path / "meshes").mkdir()
+    brick = trimesh.creation.box((0.1, 0.2, 0.4))
+    brick.apply_translation((0.3, 0.1, 0.0))
+    brick.export(tmp_path / "meshes" / "brick.stl")
+    inertial = "<inertial pos='0 0 0' mass='1' diaginertia='1 1 1'/>" if given else ""
+    (tmp_path / "m.xml").write_text(
+        "<mujoco><compiler meshdir='meshes'/><default><default class='seen'><geom type='mesh' rgba='0 0 1 1'/></default></default>"
+        "<asset><mesh name='b' file='brick.stl' scale='2 2 2' refpos='0.1 0 0'/><mesh file='gone.stl'/></asset>"
+        f"<worldbody><body name='a'>{inertial}<joint name='j' axis='0 1 0'/>"
+        "<geom class='seen' mesh='b' pos='0 0 1' euler='0 0 90'/><geom class='seen' mesh='b' group='3' mass='0'/>"
+        "</body></worldbody></mujoco>"
+    )
+    link = next(x for x in qddot.load(tmp_path / "m.xml").model.links if x.name == "a")
+    (mesh,) = link.visuals
+    assert (mesh.kind, mesh.size, mesh.color) == ("mesh", (2, 2, 2), (0, 0, 1))
+    at = matrix(mesh.pose) @ [2 * 0.3, 2 * 0.1, 0, 1]  # the middle of the brick
+    assert at[:3] == pytest.approx([-0.2, 2 * 0.2, 1], abs=1e-6)
+    assert abs(matrix(mesh.pose)[:3, 0]) == pytest.approx([0, 1, 0], abs=1e-6)
 
 
 def test_the_page_draws_meshes(opened, ball):

@@ -22,6 +22,9 @@ interface Slider {
   input: HTMLInputElement;
   box: HTMLInputElement;
   read(): number;
+  /** What was read last, and what the slider made of it. */
+  last: number;
+  shown: number;
 }
 
 export class Controls {
@@ -108,9 +111,9 @@ export class Controls {
     box.addEventListener("change", () => {
       const value = Number(box.value.replace("−", "-"));
       if (Number.isFinite(value) && box.value.trim()) change(value);
-      else this.update();
+      else this.update(true);
     });
-    this.sliders.push({ input, box, read });
+    this.sliders.push({ input, box, read, last: NaN, shown: NaN });
     return el(
       "div",
       { class: "slider" },
@@ -276,9 +279,12 @@ export class Controls {
   }
 
   /** Shows the state. A slider being dragged, or a number being typed, is left alone. */
-  update(): void {
-    for (const { input, box, read } of this.sliders) {
-      const value = read();
+  /** New values into the controls whose value has changed, or into all. */
+  update(all = false): void {
+    for (const slider of this.sliders) {
+      const { input, box, read } = slider,
+        value = read();
+      if (value === slider.last && input.valueAsNumber === slider.shown && !all) continue;
       if (document.activeElement !== input || input.valueAsNumber !== value) {
         if (value < Number(input.min)) input.min = String(value);
         if (value > Number(input.max)) input.max = String(value);
@@ -286,11 +292,14 @@ export class Controls {
       }
       if (document.activeElement !== box)
         box.value = Math.abs(value) < 1e-12 ? "0" : value.toFixed(Math.abs(value) < 10 ? 3 : 2).replace("-", "−");
+      [slider.last, slider.shown] = [value, input.valueAsNumber];
     }
     const gravity = Math.hypot(...this.state.world.gravity);
-    for (const button of this.places)
-      button.setAttribute("aria-pressed", String(Math.abs(gravity - Number(button.dataset.value)) < 0.005));
-    for (const { input, read } of this.toggles) input.checked = read();
-    for (const { select, read } of this.selects) select.value = read();
+    for (const button of this.places) {
+      const pressed = String(Math.abs(gravity - Number(button.dataset.value)) < 0.005);
+      if (button.getAttribute("aria-pressed") !== pressed) button.setAttribute("aria-pressed", pressed);
+    }
+    for (const { input, read } of this.toggles) if (input.checked !== read()) input.checked = read();
+    for (const { select, read } of this.selects) if (select.value !== read()) select.value = read();
   }
 }

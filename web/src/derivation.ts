@@ -3,8 +3,8 @@ import { el } from "./dom";
 
 export interface DerivationData {
   body: string;
-  /** Of each quantity, the title of the step that makes it. */
-  steps: Record<string, string>;
+  /** Of each quantity, the number of the step that makes it. */
+  steps: Record<string, number>;
 }
 
 const XHTML = "http://www.w3.org/1999/xhtml",
@@ -117,9 +117,8 @@ export class Derivation {
   show(quantity: string): void {
     this.root.open = true;
     this.fill();
-    const title = this.data.steps[quantity],
-      heads = [...this.body.querySelectorAll("h2, h3")];
-    const found = heads.find((x) => title && x.textContent?.includes(title)) ?? this.root;
+    const heads = [...this.body.querySelectorAll(".step h2")],
+      found = heads[this.data.steps[quantity] - 1] ?? this.root;
     for (const x of heads) x.classList.toggle("here", x === found);
     found.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
   }

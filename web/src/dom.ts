@@ -96,3 +96,9 @@ export function announce(text: string): void {
   clearTimeout(clearing);
   clearing = window.setTimeout(() => line.classList.remove("visible"), 2500);
 }
+
+/** How much of the whole an element is, for its style. */
+export function tint(element: HTMLElement, share: number): void {
+  const text = share.toFixed(3);
+  if (element.style.getPropertyValue("--share") !== text) element.style.setProperty("--share", text);
+}

@@ -2,6 +2,9 @@
 import { cholesky, solve, zeros, type Numbers } from "./linear";
 import { CREEP, type Physics, type Pull } from "./physics";
 
+/** rad/s or m/s: slower is at rest, in a loop of which a joint has come to rest. */
+const ROUNDING = 1e-10;
+
 /** Steps of order four; dry friction sticks and slips, stops are inelastic, from step to step. */
 export class Integrator {
   private readonly dry: boolean[];
@@ -49,9 +52,23 @@ export class Integrator {
     for (let i = 0; i < q.length; i++) q[i] += (dt / 6) * (d1[i] + 2 * (d2[i] + d3[i]) + d4[i]);
     for (let i = 0; i < n; i++) qd[i] += (dt / 6) * (qdd[i] + 2 * (a2[i] + a3[i]) + a4[i]);
     physics.normalize(q);
-    this.finish(q, qd, sliding);
-    if (!physics.close(q, qd)) return false;
+    const stopped = this.finish(q, qd, sliding);
+    if (!this.closed(q, qd, new Set([...held, ...stopped]))) return false;
     return q.every(Number.isFinite) && qd.every(Number.isFinite);
+  }
+
+  /** Back onto closed loops, where what rests goes on resting if that can be. */
+  private closed(q: Numbers, qd: Numbers, rests: Set<number>): boolean {
+    const { physics } = this;
+    if (!physics.data.isClosed) return true;
+    const [p, v] = [q.slice(), qd.slice()];
+    if (!rests.size || !physics.close(q, qd, rests)) {
+      q.set(p);
+      qd.set(v);
+      return physics.close(q, qd);
+    }
+    qd.forEach((x, i) => Math.abs(x) < ROUNDING && (qd[i] = 0)); // a loop that stands still stands still exactly
+    return true;
   }
 
   /** The accelerations at a state, into qdd. */
@@ -69,7 +86,6 @@ export class Integrator {
   /** Columns that may be held: at rest under dry friction, or against a stop. */
   private resting(q: Numbers, qd: Numbers): Set<number> {
     const held = new Set<number>();
-    if (this.physics.data.isClosed) return held;
     for (const x of this.physics.data.coordinates) {
       if (qd[x.v] !== 0) continue;
       if (this.dry[x.v] && this.physics.world.friction) held.add(x.v);
@@ -104,6 +120,7 @@ export class Integrator {
         let need =
           physics.c[i] * (physics.world.coriolis ? 1 : 0) + physics.g[i] + physics.spring[i] - tau[i] - physics.external[i];
         for (let j = 0; j < n; j++) need += physics.M[i * n + j] * qdd[j];
+        need += physics.reactions[i];
         const over = need > 0 ? need - this.holds(i, q, 1, need) : -need - this.holds(i, q, -1, -need);
         if (over > worst) [worst, which, way] = [over, i, need > 0 ? -1 : 1];
       }
@@ -128,17 +145,23 @@ export class Integrator {
     return direction * (loads[i] - tau[i]);
   }
 
-  /** Dry joints that turned round stand still; joints beyond a stop are put on it, without their speed. */
-  private finish(q: Numbers, qd: Numbers, sliding: Map<number, number>): void {
-    const { physics } = this;
+  /** Dry joints that turned round stand still; joints beyond a stop are put on it, without their speed. Returns those columns. */
+  private finish(q: Numbers, qd: Numbers, sliding: Map<number, number>): Set<number> {
+    const { physics } = this,
+      stopped = new Set<number>();
     for (const x of physics.data.coordinates) {
-      if (physics.world.friction && (sliding.get(x.v) ?? 0) * qd[x.v] < 0 && !physics.data.isClosed) qd[x.v] = 0;
+      if (physics.world.friction && (sliding.get(x.v) ?? 0) * qd[x.v] < 0) {
+        qd[x.v] = 0;
+        stopped.add(x.v);
+      }
       if (x.q === undefined || !x.stops) continue;
       const side = this.side(x.stops, q[x.q]);
       if (!side) continue;
       q[x.q] = x.stops[side > 0 ? 1 : 0]!;
       if (qd[x.v] * side > 0) this.bump(q, qd, x.v);
+      if (qd[x.v] === 0) stopped.add(x.v);
     }
+    return stopped;
   }
 
   /** An inelastic blow: column i loses its speed, the others take their share of it. */

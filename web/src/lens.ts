@@ -1,6 +1,6 @@
 /** The equation lens: an entry in closed form, each term tinted by its present share, with its present value. */
 import { Derivation } from "./derivation";
-import { copy, el, math, shown } from "./dom";
+import { copy, el, math, shown, tint } from "./dom";
 import type { Data } from "./model";
 import { compiled, type Entry, type LensData, type Point, type Quantity, type Variant } from "./terms";
 import type { Choice, State } from "./state";
@@ -362,10 +362,11 @@ export class Lens {
     const all = [...values, ...small].reduce((sum, x) => sum + Math.abs(x), 0) || 1;
     this.chips.forEach(({ root, value }, k) => {
       const share = Math.abs(values[k]) / all;
-      root.style.setProperty("--share", share.toFixed(3));
+      tint(root, share);
       root.classList.toggle("faint", share < FAINT && this.chips.length > 1);
       root.dataset.value = String(values[k]);
-      value.textContent = shown(values[k], 4);
+      const text = shown(values[k], 4);
+      if (value.textContent !== text) value.textContent = text;
     });
     const total = [...values, ...small].reduce((sum, x) => sum + x, 0);
     this.formula.dataset.total = String(total);

@@ -71,6 +71,13 @@ export interface Motion {
   measured?: number[][];
 }
 
+/** From the origin of a body's frame (-1: the world's) to `end` in it; `text` is MathML. */
+export interface Length {
+  body: number;
+  end: number[];
+  text: string;
+}
+
 export interface Data {
   name: string;
   source: string;
@@ -89,6 +96,7 @@ export interface Data {
   isDrawn: boolean;
   bodies: Body[];
   frames: Frame[];
+  lengths: Length[];
   coordinates: Coordinate[];
   tips: Tip[];
   sizes: Record<string, number[]>;

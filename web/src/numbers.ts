@@ -1,5 +1,5 @@
 /** The right column: what the equation of motion says at this state. */
-import { el, shown, svg } from "./dom";
+import { el, shown, svg, tint } from "./dom";
 import { eigen, timesTransposed } from "./linear";
 import type { Data } from "./model";
 import type { Physics } from "./physics";
@@ -146,7 +146,7 @@ export class NumbersPanel {
         share = Math.sqrt(Math.abs(value) / largest);
       write(cell, value, this.small ? fixed(value, decimals) : "");
       if (!this.small) cell.title = `M ${Math.floor(k / n) + 1} ${(k % n) + 1} = ${value}`;
-      cell.style.setProperty("--share", share.toFixed(3));
+      tint(cell, share);
       cell.classList.toggle("negative", value < 0);
     });
     this.mark(state.lens);

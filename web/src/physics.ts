@@ -33,6 +33,8 @@ export class Physics {
   readonly tip = zeros(3);
   /** J^T f of the pull, as last computed. */
   readonly external: Numbers;
+  /** Forces of closed loops on the columns, with the sign of a load. */
+  readonly reactions: Numbers;
   world: World;
   private readonly parameters: Numbers;
   private readonly factor: Numbers;
@@ -49,6 +51,7 @@ export class Physics {
     [this.c, this.g, this.spring, this.friction] = [zeros(n), zeros(n), zeros(n), zeros(n)];
     this.M = zeros(n * n);
     this.external = zeros(n);
+    this.reactions = zeros(n);
     this.factor = zeros(n * n);
     this.J = zeros(6 * n);
     this.poses = zeros(12 * data.bodies.length);
@@ -165,12 +168,13 @@ export class Physics {
     }
     if (!cholesky(this.factor, n)) return false;
     solve(this.factor, n, out);
+    this.reactions.fill(0);
     if (!this.rows) return true;
     this.kernels.loops!(q, qd, this.h, this.A, this.bend);
     return this.within(out, this.bend, held);
   }
 
-  /** The least change of v, by kinetic energy, so that A v = -c; after M has been factored. */
+  /** The least change of v, by kinetic energy, so that A v = -c; after M has been factored. What it takes is left in `reactions`. */
   private within(v: Numbers, c: Numbers, held: Set<number>): boolean {
     const { n, rows, A } = this;
     const Y = Array.from({ length: rows }, (_, r) => {
@@ -190,7 +194,12 @@ export class Physics {
     for (let r = 0; r < rows; r++) G[r * rows + r] += REDUNDANT * size;
     if (!cholesky(G, rows)) return false;
     solve(G, rows, left);
-    for (let i = 0; i < n; i++) for (let r = 0; r < rows; r++) v[i] -= Y[r][i] * left[r];
+    this.reactions.fill(0);
+    for (let r = 0; r < rows; r++)
+      for (let i = 0; i < n; i++) {
+        v[i] -= Y[r][i] * left[r];
+        this.reactions[i] += A[r * n + i] * left[r];
+      }
     return true;
   }
 

@@ -25,6 +25,7 @@ import {
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import type { Ellipsoid } from "./ellipsoid";
 import { Figure, thickness } from "./figure";
+import { Lengths } from "./lengths";
 import type { Data } from "./model";
 import { TipPath } from "./path";
 import type { Physics } from "./physics";
@@ -52,6 +53,7 @@ export class View3D {
   private readonly tip: Mesh;
   private readonly spring: Line;
   readonly path: TipPath;
+  private readonly lengths: Lengths;
   private readonly ellipsoid: Mesh;
   private readonly lifted: Set<Mesh> = new Set();
   readonly isPlanar: boolean;
@@ -108,6 +110,7 @@ export class View3D {
     this.spring.visible = false;
     this.spring.frustumCulled = false;
     this.path = new TipPath(data.reach);
+    this.lengths = new Lengths(data.lengths, host);
     this.ellipsoid = new Mesh(
       new SphereGeometry(1, 40, 28),
       new MeshStandardMaterial({
@@ -276,9 +279,13 @@ export class View3D {
     return new Vector3(...(direction as [number, number, number])).transformDirection(this.camera.matrixWorldInverse);
   }
 
+  private width = 1;
+  private height = 1;
+
   resize(): void {
     const w = Math.max(this.host.clientWidth, 1),
       h = Math.max(this.host.clientHeight, 1);
+    [this.width, this.height] = [w, h];
     this.renderer?.setSize(w, h);
     if (this.camera instanceof OrthographicCamera) {
       const half = 1.08 * this.data.reach,
@@ -291,20 +298,25 @@ export class View3D {
 
   render(): void {
     this.renderer?.render(this.scene, this.camera);
+    this.lengths.update(this.physics.poses, this.camera, this.width, this.height);
   }
 
   // the mouse --------------------------------------------------------------------------------------------------------------
 
   private readonly caster = new Raycaster();
 
+  /** Where the scene is in the window; asked for when something is grabbed, since to ask takes a layout of the page. */
+  private box = new DOMRect();
+
   ray(x: number, y: number): Raycaster {
-    const box = this.host.getBoundingClientRect();
+    const { box } = this;
     this.caster.setFromCamera(new Vector2(((x - box.left) / box.width) * 2 - 1, 1 - ((y - box.top) / box.height) * 2), this.camera);
     return this.caster;
   }
 
   /** What is under the mouse: the tip before links. */
   grab(x: number, y: number): Grabbed | null {
+    this.box = this.host.getBoundingClientRect();
     const ray = this.ray(x, y),
       facing = new Vector3();
     this.camera.getWorldDirection(facing);

@@ -297,7 +297,7 @@ export class Simulation {
       ink = style.getPropertyValue("--soft"),
       line = style.getPropertyValue("--line");
     const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, font: "11px system-ui" };
-    const color = (k: number) => (title.startsWith("energy") ? ["#e69f00", "#009e73", ink][k] : COLORS[k % COLORS.length]);
+    const color = (k: number) => (title.startsWith("energy") ? ["#0072b2", "#009e73", ink][k] : COLORS[k % COLORS.length]);
     const half = names.some((x) => x.endsWith(" measured")) ? names.length / 2 : names.length;
     const series = names.map((label, k) => ({
       label,

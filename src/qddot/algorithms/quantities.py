@@ -239,7 +239,7 @@ STEPS: dict[str, Quantity] = {
 BEHIND_FRICTION: dict[str, Quantity] = {
     "load_torque": Quantity(("q", "qd", "qdd"), {"load": 1}, inverse_dynamics.load_torque, forced=True),
     "delivered_torque": Quantity(("qd", "tau"), {"load": 1}, forward_dynamics.delivered_torque),
-    "demanded_torque": Quantity(("qd", "tau"), {"tau": 1}, inverse_dynamics.demanded_torque),
+    "demanded_torque": Quantity(("qd", "load"), {"tau": 1}, inverse_dynamics.demanded_torque),
 }
 """Inverse dynamics without friction, what friction leaves of joint forces for it, and back: where more forces act on the load."""
 

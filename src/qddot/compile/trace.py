@@ -22,7 +22,7 @@ FEW = 64
 """Up to this many degrees of freedom the mass matrix may be the shorter way to forward dynamics."""
 
 
-INPUTS = ("q", "qd", "p", "v", "direction", "qdd", "jerk", "snap", "tau", "sliding", "moving", "dt", "damping", "target")
+INPUTS = ("q", "qd", "p", "v", "direction", "qdd", "jerk", "snap", "tau", "load", "sliding", "moving", "dt", "damping", "target")
 
 
 class Request(NamedTuple):

@@ -120,7 +120,7 @@ class ConstrainedRobot:
         load = self.forced("load_torque", {"q": q, "qd": qd, "qdd": qdd}, f_ext, f_tip)
         if tolerance is not None:
             refuse_impossible(A, b, self.evaluate.prepared("qdd", qdd, A.shape[-1:]), tolerance)
-        return self.evaluate("demanded_torque", {"qd": qd, "tau": plus(load, self.force(A, lam))}, {})
+        return self.evaluate("demanded_torque", {"qd": qd, "load": plus(load, self.force(A, lam))}, {})
 
     def force(self, A: np.ndarray, lam: ArrayLike) -> np.ndarray:
         """A^T lam (..., nv)."""

@@ -137,7 +137,7 @@ class EntryWriter:
 
     def entry(self, form: Form, tree: Node) -> dict[str, Any]:
         terms = tree.terms if isinstance(tree, Sum) else (tree,)
-        written = [self.signed_mathml(term) for term in terms]
+        written = [self.mathml.signed(term) for term in terms]
         data: dict[str, Any] = {
             "terms": [[minus, text, encoded(term, self.mathml)] for (minus, text), term in zip(written, terms)],
             "latex": self.latex.expression(tree),
@@ -146,9 +146,6 @@ class EntryWriter:
         if len(terms) <= LONG:
             data |= {"python": form.python(), "c": form.c()}
         return data
-
-    def signed_mathml(self, term: Node) -> tuple[bool, str]:
-        return self.mathml._signed(term)
 
 
 class PageMathml(MathmlPrinter):

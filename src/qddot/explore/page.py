@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from qddot.assets import asset, math_font_css
 from qddot.catalog import BUNDLED
 from qddot.errors import InputError
+from qddot.explore.lengths import lengths
 from qddot.explore.lens import lens
 from qddot.explore.programs import page_programs, script, signatures
 from qddot.explore.scene import scene
@@ -72,6 +73,7 @@ def page(
         "tips": [tip_data(model, name) for name in tips],
         "sizes": signatures(programs),
         "motion": None if recording is None else recording.data(),
+        "lengths": [] if letters is None else lengths(model, letters),
         **scene(model),
     }
     run = f"explorer.start({script(programs)});"

@@ -18,12 +18,13 @@ from qddot.formats.mjcf_actuators import Motors
 from qddot.formats.mjcf_compile import Compiled, compile_source, pose_of, vec_of
 from qddot.formats.mjcf_rest import constraints, listed, report_rest
 from qddot.formats.mjcf_text import read_source
+from qddot.formats.mjcf_visuals import visuals_of
 from qddot.formats.reach import Reach
 from qddot.formats.source import Description
 from qddot.formats.subject import Subject
 from qddot.formats.xml_tree import Element
 from qddot.model.check import warn
-from qddot.model.description import Frame, Joint, Limits, Link, Visual
+from qddot.model.description import Frame, Joint, Limits, Link
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
 from qddot.model.model import Model, unused
@@ -33,8 +34,6 @@ from qddot.model.spatial import Mat, Transform, Vec
 
 KINDS = ("free", "spherical", "prismatic", "revolute")  # in the order of MuJoCo's mjtJoint
 FREE, BALL, SLIDE, HINGE = range(4)
-SHAPES = {2: "sphere", 3: "capsule", 5: "cylinder", 6: "box"}  # of MuJoCo's mjtGeom
-HIDDEN = 3  # groups from here on are for collisions
 HERE = Vec(0.0, 0.0, 0.0)
 STILL = Transform(Mat(Vec(1.0, 0.0, 0.0), Vec(0.0, 1.0, 0.0), Vec(0.0, 0.0, 1.0)), HERE)
 
@@ -107,19 +106,7 @@ class _Reader:
         place = self.subject("body", name).place
         if body:
             self.read_joints(body, name, place)
-        self.links.append(Link(name, self.inertia(body, name), place, self.visuals(body)))
-
-    def visuals(self, body: int) -> tuple[Visual, ...]:
-        """The plain shapes that are shown by default; MuJoCo's own sizes are halves."""
-        model, found = self.model, []
-        for i in range(model.body_geomadr[body], model.body_geomadr[body] + model.body_geomnum[body]):
-            kind, size = SHAPES.get(int(model.geom_type[i])), [float(x) for x in model.geom_size[i]]
-            if kind is None or model.geom_group[i] >= HIDDEN:
-                continue
-            whole = {"sphere": (size[0],), "box": tuple(2 * x for x in size)}.get(kind, (size[0], 2 * size[1]))
-            red, green, blue, _ = (float(x) for x in model.geom_rgba[i])
-            found.append(Visual(kind, whole, pose_of(model.geom_pos[i], model.geom_quat[i]), (red, green, blue)))
-        return tuple(found)
+        self.links.append(Link(name, self.inertia(body, name), place, visuals_of(self.model, body, self.compiled.meshes)))
 
     def inertia(self, body: int, name: str) -> Inertia | None:
         if name in self.compiled.doubtful:

@@ -20,9 +20,11 @@ import numpy as np
 from qddot.errors import ModelError, ModelReferenceError, ModelStructureError, ModelValueError, Place, missing_extra, near_matches
 from qddot.formats.mesh_paths import forbidden, report_missing
 from qddot.formats.mjcf_text import Source, found, read_source
+from qddot.formats.mjcf_visuals import named_meshes
 from qddot.formats.reach import Reach, Refused
 from qddot.formats.xml_tree import MAX_DEPTH, Element, parse_xml, read_bytes
 from qddot.model.check import warn
+from qddot.model.description import Visual
 from qddot.model.inertia import Inertia
 from qddot.model.model import unused
 from qddot.model.pose import from_quaternion, snapped
@@ -46,11 +48,13 @@ class Compiled:
         model: its `MjModel`; every body, joint and equality has a name.
         elements: where bodies, joints, sites, actuators and equalities stand, by kind and name.
         doubtful: inertias in their body's frame that MuJoCo would have refused, by name of the body: no real body has them.
+        meshes: what is drawn of geoms that are meshes, by name of the geom.
     """
 
     model: Any
     elements: dict[tuple[str, str], Element]
     doubtful: dict[str, Inertia]
+    meshes: dict[str, Visual]
 
     def is_off(self, *terms: str) -> bool:
         """True if the file disables one of these terms; which there are depends on the version of MuJoCo."""
@@ -71,6 +75,7 @@ def compile_source(source: Source, reach: Reach) -> Compiled:
     spec.compiler.fusestatic = False  # would drop names
     spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE  # would simulate the muscles
     elements = _named(spec, source)
+    meshes = named_meshes(mujoco, spec, reach, lambda geom: _weighs(spec, geom))
     _drop_unneeded(mujoco, spec, source, reach)
     claims = _set_apart(spec, elements)
     model = _asked(source, spec.compile)
@@ -78,7 +83,7 @@ def compile_source(source: Source, reach: Reach) -> Compiled:
         name: Inertia(mass, tensor=tensor).moved(pose_of(model.body(name).ipos, model.body(name).iquat))
         for name, (mass, tensor) in claims.items()
     }
-    return Compiled(model, elements, doubtful)
+    return Compiled(model, elements, doubtful, meshes)
 
 
 def _mujoco() -> Any:

@@ -174,7 +174,8 @@ def mass_step(s: Subject, terms: Terms, shares: dict[int, np.ndarray]) -> Step:
         equations.append(Equation("J_r", "", s.form(np.diag(s.armature).astype(object)), "(J_r)_{@}"))
         total += " + J_r"
     equations.append(Equation("M(q)", total, s.form(terms.M), "M_{@}", "inertial"))
-    return Step("The mass matrix", prose, equations, [s.check_quantity("The mass matrix", terms.M, "mass_matrix")])
+    checks = [s.check_quantity("The mass matrix", terms.M, "mass_matrix")]
+    return Step("The mass matrix", prose, equations, checks, makes=("mass_matrix",))
 
 
 def gravity_step(s: Subject, terms: Terms) -> Step:
@@ -193,7 +194,8 @@ def gravity_step(s: Subject, terms: Terms) -> Step:
         Equation(r"\vec g", "", s.form(s.lifted.gravity)),
         Equation("g(q)", formula, s.form(terms.g), "g_{@}", "gravity"),
     ]
-    return Step("Gravity", prose, equations, [s.check_quantity("The forces of gravity", terms.g, "gravity_torque", s.torque)])
+    checks = [s.check_quantity("The forces of gravity", terms.g, "gravity_torque", s.torque)]
+    return Step("Gravity", prose, equations, checks, makes=("gravity_torque",))
 
 
 def products_step(s: Subject, terms: Terms) -> Step:
@@ -239,7 +241,7 @@ def products_step(s: Subject, terms: Terms) -> Step:
     form = s.form(terms.c) if s.is_short(terms.c) else None
     products = r" + B \, [\dot q_j \dot q_k]" if mixed else ""
     equations.append(Equation(r"c(q, \dot q)", rf"C \, [\dot q_j^2]{products}", form, "[c]_{@}", "coriolis"))
-    return Step("The forces of the velocities", prose, equations, checks)
+    return Step("The forces of the velocities", prose, equations, checks, makes=("coriolis_torque", "coriolis_matrix"))
 
 
 def vanishing(names: list[str]) -> list[Prose]:
@@ -287,4 +289,5 @@ def together_step(s: Subject, terms: Terms) -> Step:
     for name, values in (("friction", terms.friction), ("spring", terms.springs)):
         if any(values):
             checks.append(s.check(f"{name[0].upper()}{name[1:]}", values, lambda at, name=name: EXPECTED[name](s, at)))
-    return Step("The equations of motion", prose, equations, checks)
+    made = ("inverse_dynamics", "friction_torque", "spring_torque")
+    return Step("The equations of motion", prose, equations, checks, makes=made)

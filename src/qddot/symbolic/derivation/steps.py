@@ -115,6 +115,7 @@ class Step:
         equations: in order.
         checks: what was verified.
         table: if any, between prose and equations.
+        makes: names of the quantities that it ends with, such as `mass_matrix`.
     """
 
     title: str
@@ -122,6 +123,7 @@ class Step:
     equations: Sequence[Equation] = ()
     checks: Sequence[Check] = ()
     table: Table | None = None
+    makes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -85,10 +85,10 @@ class Printer:
     def expression(self, node: Node, within: int = SUM) -> str:
         """The node, in parentheses if it binds less tightly than what it stands in."""
         if isinstance(node, Sum):
-            text = self.plus([self._signed(term) for term in node.terms])
+            text = self.plus([self.signed(term) for term in node.terms])
             return text if within == SUM else self.fenced(text)
         if isinstance(node, (Product, Number)) or is_inverse(node):
-            negative, text = self._signed(node)
+            negative, text = self.signed(node)
             if negative:
                 text = self.plus([(True, text)])
                 return text if within == SUM else self.fenced(text)
@@ -111,7 +111,7 @@ class Printer:
                 self._leaves[node] = self.fourth_root(*arguments) if root else self.call(node.function, arguments)
         return self._leaves[node]
 
-    def _signed(self, node: Node) -> tuple[bool, str]:
+    def signed(self, node: Node) -> tuple[bool, str]:
         """(is negative, text of the absolute value)."""
         factors = list(node.factors) if isinstance(node, Product) else [node]
         number = Fraction(1)
