@@ -313,6 +313,48 @@ class Robot:
         """The same robot under another gravity (3,), m/s^2."""
         return Robot(self.model.with_gravity(gravity))
 
+    def with_variable(self, *names: str) -> Robot:
+        """The same robot with some of its numbers given in each call, as for a batch of different robots.
+
+            arms = robot.with_variable("payload", "gravity", "link3.mass", "joint2.viscous")
+            tau = arms.inverse_dynamics(q, qd, qdd, variables={"payload": loads, "joint2.viscous": 0.1})
+
+        Programs, kernels, exported code, rollouts and derivatives then have one more input, `variables`, with the numbers in this
+        order. Numbers that are not given are as described; so they are for methods that do not take `variables`.
+
+        Args:
+            names: `"gravity"` (3 numbers), `"payload"` (a point mass at the tip), `"<link>.mass"`, `"<link>.com"` (3),
+                `"<link>.inertia"` (6, about the centre of mass: xx, xy, xz, yy, yz, zz), `"<joint>.xyz"` (3, the joint's place on
+                its parent: lengths of links), or `"<joint>.<constant>"` of its drive: friction, spring, rotor (see `Drive`).
+
+        Raises:
+            UnknownNameError: no such link, joint or number.
+            InputError: a name twice, or a number that decides what is computed, such as a gear ratio.
+        """
+        from qddot.model.variables import variable
+
+        chosen = (*(x.name for x in self.model.variables), *names)
+        if len(set(chosen)) < len(chosen) or not names:
+            raise InputError(f"with_variable takes some names, each once, not {chosen}")
+        return Robot(self.model.copy(variables=(*self.model.variables, *(variable(self.model, name) for name in names))))
+
+    @property
+    def variables(self) -> dict[str, np.ndarray]:
+        """Numbers that are given in each call, as described: name -> () or (size,). See `with_variable`."""
+        return {x.name: np.array(x.default if x.size > 1 else x.default[0]) for x in self.model.variables}
+
+    def with_values(self, values: Mapping[str, Any]) -> Robot:
+        """The robot with numbers for all its variables, which then are part of its description: name -> number or (size,).
+
+        Raises:
+            UnknownNameError: no such variable.
+            ModelValueError: numbers no robot has.
+        """
+        from qddot.compile.given import packed
+        from qddot.model.variables import opened
+
+        return Robot(opened(self.model, packed(self.model.variables, values, DOUBLE).tolist()))
+
     def with_transmission(self, transmission: Transmission) -> Robot:
         """The same robot with motors that drive several joints at once."""
         if not isinstance(transmission, Transmission):
@@ -1300,6 +1342,24 @@ class Robot:
             name -> array, or tuple of arrays for quantities with several results.
         """
         return compute_together(self._evaluate, quantities, arrays, options)
+
+    def derivative(self, quantity: str, *arrays: ArrayLike, wrt: str = "variables", **options: Any) -> Any:
+        """Exact derivatives of a quantity's results with respect to one of its inputs, whose dimensions come last.
+
+            slope = arms.derivative("inverse_dynamics", q, qd, qdd, wrt="variables")    # (..., nv, numbers)
+
+        Args:
+            arrays: what the quantity needs, in the order q, qd, qdd, tau.
+            wrt: name of an input, or `"variables"` of a robot that has some. With respect to q as numbers; along the tangent see
+                `inverse_dynamics_derivatives` and `forward_dynamics_derivatives`.
+            options: of the quantity, and `variables`, `dtype`, `check`, `threads`.
+
+        Raises:
+            InputError: the wrong number of arrays, or no such input.
+        """
+        from qddot.compile.together import differentiated
+
+        return differentiated(self._evaluate, quantity, arrays, wrt, options)
 
     def bind(self, quantity: str, **options: str) -> Bound:
         """A quantity with input and output arrays of its own, for control loops: a call allocates nothing (see `Bound`)."""

@@ -243,6 +243,20 @@ def test_quaternions_derivative_along_q_and_along_the_tangent():
     assert np.allclose(along_q @ rates, tangent, rtol=1e-10, atol=1e-10)
 
 
+# a batch of different robots ------------------------------------------------------------------------------------------------
+
+
+def test_variables_and_their_gradient():
+    robot = arm().with_variable("payload", "gravity", "joint2.viscous")
+    three, loads = three_of(arm(), (3,)), jnp.array([0.1, 0.5, 2.0])
+    of = jax.jit(lambda load: robot.inverse_dynamics(*three, variables={"payload": load}))
+    assert np.array_equal(of(loads), robot.inverse_dynamics(*map(np.asarray, three), variables={"payload": np.asarray(loads)}))
+    exact = robot.derivative("inverse_dynamics", *map(np.asarray, three), variables={"payload": np.asarray(loads)})[..., 0]
+    assert np.allclose(jax.jvp(of, (loads,), (jnp.ones(3),))[1], exact, rtol=1e-12, atol=1e-12)
+    each = jax.vmap(lambda *x: robot.inverse_dynamics(*x[:3], variables={"payload": x[3]}))(*three, loads)
+    assert np.array_equal(each, of(loads))
+
+
 # what goes wrong ------------------------------------------------------------------------------------------------------------
 
 WRONG = {

@@ -308,6 +308,28 @@ def test_integrate_is_that_of_numpy(size):
     assert np.allclose(rate.numpy(), robot.configuration_rate(given["q"], v), rtol=1e-14, atol=1e-14)
 
 
+# a batch of different robots ------------------------------------------------------------------------------------------------
+
+
+def test_variables_and_their_gradient():
+    robot, given = arm().with_variable("payload", "gravity", "joint2.viscous"), tensors(arm(), (3,))
+    three = [given[x] for x in ("q", "qd", "qdd")]
+    values = {"payload": torch.rand(3, dtype=torch.float64), "gravity": torch.rand(3, 3, dtype=torch.float64)}
+    found = robot.inverse_dynamics(*three, variables=values)
+    expected = robot.inverse_dynamics(*(x.numpy() for x in three), variables={k: x.numpy() for k, x in values.items()})
+    assert np.array_equal(found.numpy(), expected)
+    assert np.allclose(robot.inverse_dynamics(*three).numpy(), arm().inverse_dynamics(*(x.numpy() for x in three)), rtol=1e-12)
+    of = lambda load, g: robot.forward_dynamics(*three, variables={"payload": load, "gravity": g})  # noqa: E731
+    assert torch.autograd.gradcheck(of, [x.requires_grad_() for x in values.values()])
+    torch._dynamo.reset()
+    compiled = torch.compile(of, backend="aot_eager", fullgraph=True)
+    assert torch.allclose(compiled(*values.values()), of(*values.values()), rtol=1e-13)
+    with pytest.raises(InputError, match="payload is 'float', but q is a PyTorch tensor"):
+        robot.inverse_dynamics(*three, variables={"payload": 1.0})
+    with pytest.raises(InputError, match="this robot has no variables"):
+        arm().inverse_dynamics(*three, variables=values)
+
+
 # what goes wrong ------------------------------------------------------------------------------------------------------------
 
 WRONG = {

@@ -3,12 +3,13 @@
 # pyright: reportMissingImports=false
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qddot.compile.evaluate import Evaluator, refuse_unknown
+from qddot.compile.given import known_names
 from qddot.compile.kinds import guest, library_of, mixed
 from qddot.errors import InputError
 from qddot.model.lower import WORLD
@@ -63,8 +64,36 @@ class Guests:
         """
         if options:
             refuse_unknown(quantity, options, tuple(fixed))
-        door = DOORS[guest(inputs.values()) or "dlpack"]()
-        return door(self, quantity, inputs, options, tuple(fixed.items()))
+        library, variables = guest(inputs.values()) or "dlpack", self.evaluate.model.variables
+        if library != "dlpack" and (variables or "variables" in options):
+            known_names(variables, options.get("variables"))
+            inputs = {**inputs, "variables": self.packed(inputs, options.get("variables"))}
+            options = {name: x for name, x in options.items() if name != "variables"}
+        return DOORS[library]()(self, quantity, inputs, options, tuple(fixed.items()))
+
+    def packed(self, inputs: Mapping[str, Any], given: Any) -> Any:
+        """The numbers of the robot's variables (..., k) in the kind of the inputs; what is not given is as described."""
+        first, like = next((name, x) for name, x in inputs.items() if library_of(x))
+        if given is not None and not isinstance(given, Mapping):
+            return given
+        for name, value in (given or {}).items():
+            if library_of(value) != library_of(like):
+                raise mixed(name, value, first, like)
+        library, parts = guest_module(like), []
+        for x in self.evaluate.model.variables:
+            value = (given or {}).get(x.name)
+            if value is None:
+                parts.append(constant(like, x.default))
+            else:
+                parts.append(value[..., None] if x.size == 1 else value)
+            if tuple(parts[-1].shape[-1:]) != (x.size,):
+                raise InputError(f"{x.name} has shape {tuple(parts[-1].shape)}, expected (..., {x.size})")
+        try:
+            lead = np.broadcast_shapes(*(tuple(x.shape[:-1]) for x in parts))
+        except ValueError:
+            shapes = ", ".join(f"{name} {tuple(value.shape)}" for name, value in (given or {}).items())
+            raise InputError(f"leading dimensions of variables do not fit each other: {shapes}") from None
+        return library.concatenate([library.broadcast_to(x, (*lead, x.shape[-1])) for x in parts], -1)
 
     def net_stack(self, inputs: Mapping[str, Any], f_ext: Any, f_tip: Any) -> Any:
         """What acts on the robot as a stack (..., bodies, 6): `f_ext`, less what the robot does to its environment."""
@@ -106,6 +135,13 @@ def at_origin(p: Any, wrench: Any, row: int, count: int) -> Any:
     moved = like.concatenate(six, -1)[..., None, :]
     still = 0 * moved
     return like.concatenate([moved if k == row else still for k in range(count)], -2)
+
+
+def constant(like: Any, numbers: Sequence[float]) -> Any:
+    """An array of the same kind, type and place."""
+    if library_of(like) == "torch":
+        return like.new_tensor(numbers)
+    return guest_module(like).asarray(numbers, like.dtype)
 
 
 def guest_module(array: Any) -> Any:

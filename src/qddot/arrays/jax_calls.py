@@ -24,7 +24,7 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
     dtype = common_dtype(inputs, options)
     operation = guests.operation(quantity, dtype, "wrench" in inputs, fixed)
     found = operation.once(compiled)(*(inputs[x.name] for x in operation.program.inputs))
-    if not options and not fixed and not any(isinstance(x, jax.core.Tracer) for x in inputs.values()):
+    if not options and not fixed and "variables" not in inputs and not any(isinstance(x, jax.core.Tracer) for x in inputs.values()):
         keep_direct(guests, quantity, operation, found[0])
     if options.get("check"):
         look_at(guests, quantity, inputs, fixed, found)

@@ -34,7 +34,7 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
         found = inner(operation)(*tensors)
     else:
         found = recorded(operation)(*tensors)
-    if not (fixed or options or operation.is_empty or "wrench" in inputs or is_transformed()):
+    if not (fixed or options or operation.is_empty or "wrench" in inputs or "variables" in inputs or is_transformed()):
         keep_direct(guests, quantity, operation, tensors[0])
     if options.get("check"):
         look_at(guests, quantity, inputs, fixed, found)

@@ -34,6 +34,8 @@ class Bound:
         self._result = shown[0] if len(shown) == 1 else tuple(shown)
         if "q" in self.inputs:
             self.inputs["q"][:] = evaluate.neutral()
+        if "variables" in self.inputs:
+            self.inputs["variables"][:] = [x for variable in evaluate.model.variables for x in variable.default]
         arrays = [*self.inputs.values(), *self.outputs.values()]
         fast = kernel.bound(self._checked, arrays, self._result) if evaluate.is_plain else None
         self._run = fast or self._checked

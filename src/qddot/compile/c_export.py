@@ -185,7 +185,9 @@ def random_states(mechanism: Mechanism, evaluator: Evaluator, draw: Callable) ->
     links = sum(body.is_link for body in evaluator.model.bodies)
     q = np.array([draw(rng) for _ in range(STATES)]).reshape(STATES, mechanism.nq)
     vectors = {name: rng.normal(size=(STATES, mechanism.nv)) for name in ("qd", "qdd", "jerk", "snap", "tau", "p")}
-    return {"q": q, **vectors, "wrench": rng.normal(size=(STATES, links, 6))}
+    described = np.array([x for variable in evaluator.model.variables for x in variable.default])
+    variables = described + 0.1 * rng.uniform(size=(STATES, len(described))) * np.maximum(np.abs(described), 0.1)
+    return {"q": q, **vectors, "wrench": rng.normal(size=(STATES, links, 6)), "variables": variables}
 
 
 # names ----------------------------------------------------------------------------------------------------------------

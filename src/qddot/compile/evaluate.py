@@ -38,12 +38,14 @@ class Options(TypedDict, total=False):
     check: False skips the tests that inputs and results are finite and that the state is not singular, and the normalisation of
         quaternions: what is wrong then comes out as inf or nan.
     threads: how many share a large batch; by default QDDOT_THREADS or every core. The result does not depend on it.
+    variables: of a robot that has some (`Robot.with_variable`): name -> number or array; those left out are as described.
     """
 
     out: Any
     dtype: Any
     check: bool
     threads: int
+    variables: Any
 
 
 class Evaluator:
@@ -114,11 +116,22 @@ class Evaluator:
         if options:
             refuse_unknown(quantity, options, tuple(fixed))
         dtype = as_dtype(options.get("dtype"))
+        if self.model.variables or "variables" in options:
+            inputs = self.with_variables(inputs, options.get("variables"), dtype)
         kernel = self.kernel(quantity, dtype, fixed, wrench="wrench" in inputs, runtime="parameters" in inputs)
         results, margins = self.evaluate(quantity, kernel, inputs, options)
         if margins is not None:
             raise self.singular(quantity, margins, inputs)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def with_variables(self, inputs: Mapping[str, Any], given: Any, dtype: np.dtype) -> Mapping[str, Any]:
+        """The inputs and, where the robot has variables, their numbers."""
+        from qddot.compile.given import known_names, packed
+
+        known_names(self.model.variables, given)
+        if not self.model.variables or (given is None and "variables" in inputs):
+            return inputs
+        return {**inputs, "variables": packed(self.model.variables, given, dtype)}
 
     def evaluate(
         self, what: str, kernel: Kernel, inputs: Mapping[str, Any], options: Options
@@ -188,7 +201,9 @@ class Evaluator:
 
     def fast(self, quantity: str, fallback: Callable, doc: str) -> Callable | None:
         """A direct entry for one state of a quantity with default options, or None where there is none."""
-        return self.kernel(quantity, np.dtype(float), {}).fast(fallback, doc) if self.is_plain else None
+        return (
+            self.kernel(quantity, np.dtype(float), {}).fast(fallback, doc) if self.is_plain and not self.model.variables else None
+        )
 
     def configuration(self, name: str, value: Any) -> np.ndarray:
         """A configuration under another name than q."""
@@ -227,7 +242,7 @@ class Evaluator:
 
     def condition(self, inputs: Mapping[str, Any], batch: tuple[int, ...], state: tuple[int, ...]) -> float:
         """Of the mass matrix in one state: largest over least eigenvalue, infinite where one is not positive."""
-        given = {name: np.asarray(inputs[name], float) for name in ("q", "parameters") if name in inputs}
+        given = {name: np.asarray(inputs[name], float) for name in ("q", "parameters", "variables") if name in inputs}
         here = {name: np.broadcast_to(x, (*batch, x.shape[-1]))[state] for name, x in given.items()}
         moments = np.linalg.eigvalsh(self("mass_matrix", here, {}))
         return float(moments[-1] / moments[0]) if moments[0] > 0 else np.inf

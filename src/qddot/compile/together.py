@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,10 +28,10 @@ def compute_together(evaluate: Evaluator, quantities: Sequence[Any], arrays: Seq
         raise InputError(f"each quantity once: {', '.join(name for name, _ in pairs) or 'there is none'}")
     refuse_unknown("compute", options)
     kernel = evaluate.joint_kernel(requests, as_dtype(options.get("dtype")))
-    names = [x.name for x in kernel.program.inputs]
+    names = [x.name for x in kernel.program.inputs if x.name != "variables"]
     if len(arrays) != len(names):
         raise InputError(f"these quantities need {', '.join(names)}: {len(names)} arrays, {len(arrays)} were given")
-    inputs = dict(zip(names, arrays))
+    inputs = evaluate.with_variables(dict(zip(names, arrays)), options.get("variables"), kernel.dtype)
     results, margins = ([], None) if kernel.is_empty else evaluate.evaluate("compute", kernel, inputs, options)
     if kernel.is_empty or margins is not None:  # one by one: some are empty, or the one at fault says why
         return {request.quantity: alone(evaluate, request, inputs, options) for request in requests}
@@ -52,8 +53,8 @@ def named_pairs(quantities: Any) -> list[tuple[str, dict[str, str]]]:
     return [(name, options) for name, options in pairs]
 
 
-def alone(evaluate: Evaluator, request: Request, inputs: dict[str, Any], options: Options) -> Any:
-    own = {x.name: inputs[x.name] for x in evaluate.program((request,)).inputs}
+def alone(evaluate: Evaluator, request: Request, inputs: Mapping[str, Any], options: Options) -> Any:
+    own = {x.name: inputs[x.name] for x in evaluate.program((request,)).inputs if x.name != "variables"}
     return evaluate(request.quantity, own, options, **dict(request.options))
 
 
@@ -65,3 +66,39 @@ def grouped(program: Program, results: Sequence[np.ndarray], requests: Sequence[
     for x, values in zip(program.outputs, results):
         found.setdefault(x.name.partition(".")[0], []).append(values)
     return {name: values[0] if len(values) == 1 else tuple(values) for name, values in found.items()}
+
+
+def differentiated(evaluate: Evaluator, quantity: str, arrays: Sequence[Any], wrt: str, options: dict[str, Any]) -> Any:
+    """Derivatives of a quantity's results with respect to one input.
+
+    Raises:
+        InputError: the wrong number of arrays, or no such input.
+    """
+    from qddot.graph.tangent import jacobian
+
+    own: Options = {name: options.pop(name) for name in tuple(options) if name in Options.__annotations__}  # type: ignore[assignment]
+    request, dtype = evaluate.request(quantity, options), as_dtype(own.get("dtype"))
+    names = [x.name for x in evaluate.program((request,), dtype).inputs]
+    if wrt not in names:
+        more = ": choose some with robot.with_variable(...)" if wrt == "variables" else ""
+        raise InputError(f"{quantity} has no input {wrt!r}, its inputs are {', '.join(names)}{more}")
+    needed = [name for name in names if name != "variables"]
+    if len(arrays) != len(needed):
+        raise InputError(f"{quantity} needs {', '.join(needed)}: {len(needed)} arrays, {len(arrays)} were given")
+    kernel = evaluate.compiled(
+        ("derivative", request, wrt, dtype.char), lambda: slope_program(evaluate.program((request,), dtype), wrt, jacobian), dtype
+    )
+    inputs = evaluate.with_variables(dict(zip(needed, arrays)), own.get("variables"), dtype)
+    results, margins = evaluate.evaluate(quantity, kernel, inputs, own)
+    if margins is not None:
+        raise evaluate.singular(quantity, margins, inputs)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def slope_program(program: Program, wrt: str, jacobian: Any) -> Program:
+    """Derivatives of what a program shows, and its margins as they are."""
+    chosen = next(k for k, x in enumerate(program.inputs) if x.name == wrt)
+    margins = tuple(x for x in program.outputs if x.name == "margins")
+    shown = tuple(x for x in program.outputs if x.name != "margins")
+    found = jacobian(replace(program, outputs=shown), chosen)
+    return replace(found, outputs=(*found.outputs, *margins))

@@ -17,6 +17,7 @@ from qddot.model.model import LiftedModel, Model
 from qddot.model.overflow import overflow
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import Force, RigidInertia, Vec, symmetric
+from qddot.model.variables import is_inertial, opened
 
 FEW = 64
 """Up to this many degrees of freedom the mass matrix may be the shorter way to forward dynamics."""
@@ -64,7 +65,9 @@ def trace(
         requests: what to compute. One quantity keeps the names of its outputs; of several they are `quantity.output`.
         dtype: float64 or float32, of the arithmetic the program will run in.
         wrench: add an input (bodies, 6): external forces on the links, about the world's origin in world axes.
-        runtime: add a last input, the inertial parameters (10 bodies,) in the order of `Robot.parameters`.
+        runtime: add an input, the inertial parameters (10 bodies,) in the order of `Robot.parameters`.
+
+    A robot with variables has one more input for them, the last.
 
     Raises:
         ModelValueError: numbers of the description are so large, or so small, that a constant of the program overflows.
@@ -91,7 +94,7 @@ def trace(
 
 
 def program_inputs(model: Model, requests: Sequence[Request], wrench: bool, runtime: bool) -> list[Input]:
-    """What any of the quantities needs, in the order of `INPUTS`, then wrench and parameters."""
+    """What any of the quantities needs, in the order of `INPUTS`, then wrench, parameters and variables."""
     wanted = {name for request in requests for name in COMPUTED[request.quantity].inputs}
     links = sum(body.is_link for body in model.bodies)
     sizes = {"q": (model.mechanism.nq,), "dt": (1,), "damping": (1,), "target": (4, 4)}
@@ -100,6 +103,8 @@ def program_inputs(model: Model, requests: Sequence[Request], wrench: bool, runt
         inputs.append(Input("wrench", (links, 6)))
     if runtime:
         inputs.append(Input("parameters", (10 * links,)))
+    if model.variables:
+        inputs.append(Input("variables", (sum(x.size for x in model.variables),)))
     return inputs
 
 
@@ -119,7 +124,15 @@ def record(model: Model, request: Request, recorder: Trace, variables: Mapping[s
 
 
 def recorded(model: Model, recorder: Trace, variables: Mapping[str, list], *, regrouped: bool) -> LiftedModel:
-    """The model over the recording scalar, with its inertias from the input `parameters` where there is one."""
+    """The model over the recording scalar, with its variables and its inertias from the inputs where there are such.
+
+    Raises:
+        InputError: both say what a link weighs.
+    """
+    if "parameters" in variables and (twice := [x.name for x in model.variables if is_inertial(x.name)]):
+        raise InputError(f"{twice[0]} is a variable of this robot, so its inertial parameters cannot be given besides")
+    if "variables" in variables:
+        model = opened(model, variables["variables"])
     if "parameters" in variables:
         return LiftedModel(model, recorder, inertias=inertias(model, recorder, variables["parameters"]))
     return model.over(recorder, regrouped=regrouped)

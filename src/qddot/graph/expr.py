@@ -28,6 +28,9 @@ class Expr:
     number: int
     table: dict
 
+    is_open = True  # as a number of a model, it is one that nobody knows yet
+    free_symbols = frozenset()
+
     def __bool__(self) -> bool:
         raise TypeError("a traced scalar has no truth value: algorithms must not branch on it")
 
@@ -103,6 +106,9 @@ class Expr:
     def __rtruediv__(self, a):
         return 0.0 if a == 0 else make(self.table, "/", float(a), self)
 
+    def __abs__(self):
+        return self * make(self.table, "sign", self)
+
     def __pow__(self, n):
         """A whole power."""
         if n.__class__ is not int:
@@ -137,8 +143,8 @@ class Trace:
         """Element `element` of input `source`."""
         return make(self.table, "var", source, element)
 
-    def constant(self, x: Scalar) -> float:
-        return float(x)
+    def constant(self, x: Scalar) -> Scalar:
+        return plain(x)
 
     def cos_sin(self, angle: Scalar) -> tuple[Scalar, Scalar]:
         if angle.__class__ is not Expr:

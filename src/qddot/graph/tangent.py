@@ -48,6 +48,20 @@ def cotangent(program: Program, inputs: Sequence[int]) -> Program:
     return Program(f"{program.name}_cotangent", (*program.inputs, *weights), tuple(outputs))
 
 
+def jacobian(program: Program, chosen: int) -> Program:
+    """The derivatives of each output with respect to each element of one input, which are its last dimensions."""
+    x, table = program.inputs[chosen], table_of(program)
+    outputs = []
+    for y in program.outputs:
+        if table is None:
+            columns = [[0.0] * y.size for _ in range(x.size)]
+        else:
+            columns = [along(y.values, {make(table, "var", chosen, i): 1.0}) for i in range(x.size)]
+        values = tuple(column[k] for k in range(y.size) for column in columns)
+        outputs.append(Output(f"d{y.name}_d{x.name}", (*y.shape, *x.shape), values))
+    return Program(f"{program.name}_jacobian", program.inputs, tuple(outputs))
+
+
 def table_of(program: Program) -> dict | None:
     """The nodes of the trace that made a program; None if its outputs are constants."""
     return next((x.table for output in program.outputs for x in output.values if x.__class__ is Expr), None)

@@ -140,7 +140,7 @@ class ShaftFriction:
     @property
     def laws(self) -> tuple[Law, ...]:
         """Those that act while it moves, but for that of the load."""
-        return tuple(law for law in LAWS if any(law.values(self)))
+        return tuple(law for law in LAWS if not all(map(is_zero, law.values(self))))
 
     @property
     def is_dry(self) -> bool:

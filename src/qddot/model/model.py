@@ -21,6 +21,7 @@ from qddot.model.regroup import base_moments
 from qddot.model.scalar import Scalar, as_scalar, is_symbolic
 from qddot.model.spatial import PseudoInertia, RigidInertia, Transform, Vec, map_scalars, vec
 from qddot.model.transmission import Transmission, check_transmissions
+from qddot.model.variables import Variable
 
 GRAVITY = Vec(0.0, 0.0, -9.81)
 
@@ -35,6 +36,7 @@ class Model:
         strict: refuse inertias no real body has, instead of warning.
         doubtful: of a copy of a checked model, its links with such inertias; it is not checked again.
         transmissions: motors that drive several joints at once.
+        variables: numbers that are given when something is computed (see `qddot.model.variables`).
         end: the link or frame meant where none is named; None: the only one at the end of the only chain.
         kinematics_only: why the masses are not known, where they are not: dynamics is then refused; empty if they are.
         constraints: closed loops and coupled joints that the description has beyond the tree. Only the constrained dynamics of a
@@ -58,6 +60,7 @@ class Model:
         transmissions: Sequence[Transmission] = (),
         end: str | None = None,
         kinematics_only: str = "",
+        variables: Sequence[Variable] = (),
     ) -> None:
         self.name, self.end, self.kinematics_only = name, end, kinematics_only
         self.links, self.joints, self.frames = tuple(links), tuple(joints), tuple(frames)

@@ -27,6 +27,8 @@ def as_scalar(x: Any) -> Scalar:
         TypeError: neither a real number nor a SymPy expression (strings and booleans are not numbers).
         ValueError: not finite.
     """
+    if getattr(x, "is_open", False):
+        return x
     if is_symbolic(x):
         if x.free_symbols:
             return x

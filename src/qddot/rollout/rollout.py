@@ -57,6 +57,7 @@ class Rollout:
         steps: int | None = None,
         every: int = 1,
         parameters: ArrayLike | None = None,
+        variables: Any = None,
         dtype: Any = None,
     ) -> States:
         """The states at first, and after each `every`-th step.
@@ -68,6 +69,7 @@ class Rollout:
             steps: how many.
             every: keep each k-th state; `steps` must be a multiple of it.
             parameters: inertial parameters (..., 10 bodies) instead of the robot's own.
+            variables: of a robot that has some (`Robot.with_variable`): name -> (...) or (..., size).
 
         Raises:
             InputError: a wrong shape or number.
@@ -79,29 +81,31 @@ class Rollout:
         qd = read("qd0", np.zeros(self.robot.nv) if qd0 is None else qd0, self.robot.nv)
         given = None if control is None else read("control", control, np.shape(control)[-1] if np.ndim(control) else 1)
         moved = None if parameters is None else read("parameters", parameters, 10 * len(self.robot.body_names))
+        rest = {} if moved is None else {"parameters": moved}
+        rest = dict(self.evaluate.with_variables(rest, variables, kind))
         count, changes = step_count(steps, every, given)
-        batch = common_batch(q, qd, given[0] if changes and given is not None else given, moved)
-        return self.run(q, qd, given, moved, batch, count, changes, every)
+        batch = common_batch(q, qd, given[0] if changes and given is not None else given, *rest.values())
+        return self.run(q, qd, given, rest, batch, count, changes, every)
 
     def run(
         self,
         q: np.ndarray,
         qd: np.ndarray,
         control: np.ndarray | None,
-        parameters: np.ndarray | None,
+        rest: dict[str, np.ndarray],
         batch: tuple[int, ...],
         count: int,
         changes: bool,
         every: int,
     ) -> States:
-        controls, runtime, dtype = 0 if control is None else control.shape[-1], parameters is not None, q.dtype
+        controls, runtime, dtype = 0 if control is None else control.shape[-1], "parameters" in rest, q.dtype
         make = lambda: self.step(controls, runtime).program(dtype)  # noqa: E731
         kernel = self.evaluate.compiled((controls, runtime, dtype.char), make, dtype)
         wide = lambda x, n: np.ascontiguousarray(np.broadcast_to(x, (*batch, n)))  # noqa: E731
         state = {"q": wide(q, q.shape[-1]), "qd": wide(qd, qd.shape[-1])}
         if self.method == "variational":
-            state["p"] = self.momentum(state["q"], state["qd"], parameters)
-        rest = {} if parameters is None else {"parameters": wide(parameters, parameters.shape[-1])}
+            state["p"] = self.momentum(state["q"], state["qd"], rest)
+        rest = {name: wide(x, x.shape[-1]) for name, x in rest.items()}
         found = States(*(np.empty((count // every + 1, *batch, state[name].shape[-1]), dtype) for name in ("q", "qd")))
         found.q[0], found.qd[0] = state["q"], state["qd"]
         h = np.array([self.h], dtype)
@@ -135,9 +139,8 @@ class Rollout:
         what = "the implicit step" if self.method == "variational" else "what sticks and what rests on its stop"
         return ConvergenceError(f"{what} was not found in as many rounds as are compiled: take a smaller step, or use simulate")
 
-    def momentum(self, q: np.ndarray, qd: np.ndarray, parameters: np.ndarray | None) -> np.ndarray:
-        inputs = {"q": q, "qd": qd} if parameters is None else {"q": q, "qd": qd, "parameters": parameters}
-        return self.robot._evaluate("generalized_momentum", inputs, {"dtype": q.dtype})
+    def momentum(self, q: np.ndarray, qd: np.ndarray, rest: dict[str, np.ndarray]) -> np.ndarray:
+        return self.robot._evaluate("generalized_momentum", {"q": q, "qd": qd, **rest}, {"dtype": q.dtype})
 
 
 def step_count(steps: Any, every: Any, control: Any) -> tuple[int, bool]:

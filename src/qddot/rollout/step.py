@@ -5,6 +5,7 @@ The first inputs are the state, the first outputs the state after the step; a ta
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,9 +16,12 @@ from qddot.compile.trace import FEW, recorded
 from qddot.errors import InputError
 from qddot.graph.expr import Expr, Trace
 from qddot.graph.program import Input, Output, Program
+from qddot.model.drive import Drive
 from qddot.model.field import Field
+from qddot.model.friction import DRY
 from qddot.model.overflow import overflow
-from qddot.model.scalar import Scalar
+from qddot.model.scalar import Scalar, is_zero
+from qddot.model.variables import Variable
 from qddot.rollout.laws import Law, Moment
 from qddot.rollout.modes import Modes, clipped
 from qddot.simulate.dynamics import Dynamics, Forces
@@ -70,13 +74,23 @@ class Step(NamedTuple):
         return found or None
 
     def inputs(self) -> list[Input]:
-        sizes = {"q": self.robot.nq, "control": self.controls, "t": 1, "dt": 1, "parameters": 10 * len(self.robot.body_names)}
+        variables = self.robot.model.variables
+        refuse_dry(variables, self.robot)
+        sizes = {
+            "variables": sum(x.size for x in variables),
+            "q": self.robot.nq,
+            "control": self.controls,
+            "t": 1,
+            "dt": 1,
+            "parameters": 10 * len(self.robot.body_names),
+        }
         names = [
             *STATES[self.method],
             *(["control"] if self.controls else []),
             "t",
             "dt",
             *(["parameters"] if self.runtime else []),
+            *(["variables"] if variables else []),
         ]
         return [Input(name, (sizes.get(name, self.robot.nv),)) for name in names]
 
@@ -106,6 +120,21 @@ class Step(NamedTuple):
         if not program.is_finite(float(np.finfo(dtype).max)):
             raise overflow(self.robot.model, program.name, str(dtype))
         return program
+
+
+def refuse_dry(variables: Sequence[Variable], robot: Robot) -> None:
+    """What sticks is compiled with its numbers.
+
+    Raises:
+        InputError: a variable is one of them.
+    """
+    for x in variables:
+        joint, _, what = x.name.rpartition(".")
+        if what == "smoothing_velocity" or (what in DRY and is_zero((robot.drives.get(joint) or Drive()).smoothing_velocity)):
+            raise InputError(
+                f"{x.name} cannot vary in a rollout, where dry friction sticks with fixed numbers: give the drive of {joint!r} a "
+                "smoothing_velocity"
+            )
 
 
 def joint_forces(law: Law, moment: Moment) -> list[Scalar]:

@@ -1,0 +1,120 @@
+"""Numbers of a robot that are given when it computes, chosen by name: a batch of different robots for one compiled program.
+
+| name | numbers |
+|---|---|
+| `gravity` | acceleration (3), m/s^2 |
+| `payload` | a point mass at the tip, kg |
+| `<link>.mass`, `.com`, `.inertia` | kg; (3) m; about the centre of mass `Ixx, Ixy, Ixz, Iyy, Iyz, Izz`, kg m^2 |
+| `<joint>.xyz` | where the joint stands on its parent link (3), m: the lengths of links |
+| `<joint>.viscous`, `.coulomb`, `.stiffness`, ... | a number of the joint's drive (see `Drive`); two where directions differ |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from qddot.errors import InputError, unknown_name
+from qddot.model.description import Joint, Link
+from qddot.model.drive import NUMBERS, Drive
+from qddot.model.friction import pair
+from qddot.model.inertia import Inertia
+from qddot.model.scalar import Scalar, is_symbolic
+from qddot.model.spatial import Transform, Vec, symmetric, upper
+
+if TYPE_CHECKING:
+    from qddot.model.model import Model
+
+INERTIAL = {"mass": 1, "com": 3, "inertia": 6}
+FIXED = ("gear_ratio", "resistance", "inductance", "torque_constant")
+"""What a drive is built around, or what only simulations under voltage know."""
+
+
+class Variable(NamedTuple):
+    """Numbers that are given at run time, and what they are where they are not given."""
+
+    name: str
+    default: tuple[float, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.default)
+
+
+def variable(model: Model, name: str) -> Variable:
+    """The numbers of a robot that go by a name.
+
+    Raises:
+        UnknownNameError: no such link, joint or number.
+        InputError: it is a symbol, or cannot vary.
+    """
+    if not isinstance(name, str):
+        raise InputError(f"with_variable takes names such as 'payload' or 'link3.mass', not {name!r:.80}")
+    values = numbers_of(model, name)
+    if any(map(is_symbolic, values)):
+        raise InputError(f"{name} is the symbol {values[0]}: give it a value with robot.subs first")
+    return Variable(name, tuple(map(float, values)))
+
+
+def numbers_of(model: Model, name: str) -> Sequence[Scalar]:
+    if name == "gravity":
+        return model.gravity
+    if name == "payload":
+        _ = model.tip
+        return (0.0,)
+    part, _, what = name.rpartition(".")
+    links, joints = {x.name: x for x in model.links}, {x.name: x for x in model.joints}
+    if part in links and what in INERTIAL:
+        inertia = links[part].inertia or Inertia()
+        return {"mass": (inertia.mass,), "com": inertia.com, "inertia": upper(inertia.tensor)}[what]
+    if part in joints and what == "xyz":
+        return joints[part].origin.p
+    if part in joints and what in FIXED:
+        raise InputError(f"{name} cannot vary: it decides what is computed; make one robot for each")
+    if part in joints and what in NUMBERS:
+        forward, backward = pair(getattr(joints[part].drive or Drive(), what))
+        return (forward,) if forward == backward else (forward, backward)
+    known = ["gravity", "payload", *(f"{x}.{y}" for x in links for y in INERTIAL)]
+    raise unknown_name("variable", name, [*known, *(f"{x}.{y}" for x in joints for y in ("xyz", *NUMBERS) if y not in FIXED)])
+
+
+def is_inertial(name: str) -> bool:
+    """It changes what links weigh."""
+    return name == "payload" or name.rpartition(".")[2] in INERTIAL
+
+
+def opened(model: Model, values: Sequence[Scalar]) -> Model:
+    """The model with numbers, or scalars of any kind, in the place of its variables."""
+    at = 0
+    for x in model.variables:
+        model = with_numbers(model, x.name, values[at : at + x.size])
+        at += x.size
+    return model.copy(variables=())
+
+
+def with_numbers(model: Model, name: str, values: Sequence[Scalar]) -> Model:
+    if name == "gravity":
+        return model.copy(gravity=Vec(*values))
+    if name == "payload":
+        from qddot.model.parts import with_load
+
+        return with_load(model, Inertia(values[0]), model.tip)
+    part, _, what = name.rpartition(".")
+    if what in INERTIAL:
+        links = [replace(x, inertia=changed_inertia(x, what, values)) if x.name == part else x for x in model.links]
+        return model.copy(links=links)
+    return model.copy(joints=[changed_joint(x, what, values) if x.name == part else x for x in model.joints])
+
+
+def changed_inertia(link: Link, what: str, values: Sequence[Scalar]) -> Inertia:
+    own = link.inertia or Inertia()
+    if what == "mass":
+        return Inertia(values[0], own.com, own.tensor)
+    return Inertia(own.mass, Vec(*values), own.tensor) if what == "com" else Inertia(own.mass, own.com, symmetric(*values))
+
+
+def changed_joint(joint: Joint, what: str, values: Sequence[Scalar]) -> Joint:
+    if what == "xyz":
+        return replace(joint, origin=Transform(joint.origin.R, Vec(*values)))
+    return replace(joint, drive=replace(joint.drive or Drive(), **{what: values[0] if len(values) == 1 else tuple(values)}))

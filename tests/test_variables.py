@@ -1,0 +1,187 @@
+"""Numbers of a robot that are given in each call: beside robots that were described with those numbers."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import qddot
+from qddot import InputError, UnknownNameError
+
+NAMES = (
+    "gravity",
+    "payload",
+    "link3.mass",
+    "link2.com",
+    "link2.inertia",
+    "joint2.viscous",
+    "joint3.coulomb",
+    "joint4.stiffness",
+    "joint5.rotor_inertia",
+    "joint3.xyz",
+)
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return qddot.load("puma560").with_variable(*NAMES)
+
+
+def drawn(robot, lead=(), seed=0):
+    """Other numbers than described, such as a robot could have."""
+    rng = np.random.default_rng(seed)
+    return {
+        name: x + 0.05 * rng.uniform(size=(*lead, *x.shape)) * np.maximum(np.abs(x), 0.5) for name, x in robot.variables.items()
+    }
+
+
+def states(lead=(), seed=1):
+    return np.random.default_rng(seed).normal(size=(3, *lead, 6))
+
+
+QUANTITIES = {
+    "inverse_dynamics": 3,
+    "forward_dynamics": 3,
+    "mass_matrix": 1,
+    "coriolis_matrix": 2,
+    "gravity_torque": 1,
+    "friction_torque": "qd",
+    "spring_torque": 1,
+    "transform": 1,
+    "jacobian": 1,
+    "kinetic_energy": 2,
+    "potential_energy": 1,
+    "center_of_mass": 1,
+    "inverse_dynamics_derivatives": 3,
+    "forward_dynamics_derivatives": 3,
+    "regressor": 3,
+}
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_each_state_has_a_robot_of_its_own(robot, quantity):
+    values, state, needs = drawn(robot, (3,)), states((3,)), QUANTITIES[quantity]
+    arrays = [state[1]] if needs == "qd" else state[:needs]
+    found = getattr(robot, quantity)(*arrays, variables=values)
+    for i in range(3):
+        described = robot.with_values({name: x[i] for name, x in values.items()})
+        expected = getattr(described, quantity)(*(x[i] for x in arrays))
+        for a, b in zip(*((x if isinstance(x, tuple) else (x,)) for x in (found, expected))):
+            assert_allclose(a[i], b, rtol=1e-11, atol=1e-11 * np.abs(b).max() + 1e-13)
+
+
+def test_not_given_is_as_described(robot):
+    plain, state = qddot.load("puma560"), states((4,))
+    assert_allclose(robot.inverse_dynamics(*state), plain.inverse_dynamics(*state), rtol=1e-13)
+    some = robot.inverse_dynamics(*state, variables={"payload": 2.0})
+    assert_allclose(some, plain.with_payload(2.0).inverse_dynamics(*state), rtol=1e-12, atol=1e-12)
+    one = [x[0] for x in state]
+    assert_allclose(robot.inverse_dynamics(*one), plain.inverse_dynamics(*one), rtol=1e-13)
+
+
+def test_forms_in_which_they_are_given(robot):
+    values, state = drawn(robot, (4,)), states((4,))
+    packed = np.concatenate([x.reshape(4, -1) for x in values.values()], -1)
+    expected = robot.inverse_dynamics(*state, variables=values)
+    assert_array_equal(robot.inverse_dynamics(*state, variables=packed), expected)
+    grid = robot.inverse_dynamics(*(x[:, None] for x in state), variables=values)
+    assert_array_equal(grid[np.arange(4), np.arange(4)], expected)
+    found = robot.compute(["mass_matrix", "gravity_torque"], state[0], variables=values)
+    assert_array_equal(found["gravity_torque"], robot.gravity_torque(state[0], variables=values))
+    step = robot.bind("inverse_dynamics")
+    step.q, step.qd, step.qdd = (x[0] for x in state)
+    assert_array_equal(step(), robot.inverse_dynamics(*(x[0] for x in state)))
+    step.variables = packed[0]
+    assert_array_equal(step(), expected[0])
+
+
+def test_derivatives_with_respect_to_them(robot):
+    values, state, h = drawn(robot), states(), 1e-6
+    packed = np.concatenate([np.atleast_1d(x) for x in values.values()])
+    for quantity in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
+        arrays = state[: QUANTITIES[quantity]]
+        slope = robot.derivative(quantity, *arrays, variables=packed)
+        call = getattr(robot, quantity)
+        for k in range(len(packed)):
+            e = h * np.eye(len(packed))[k]
+            difference = (call(*arrays, variables=packed + e) - call(*arrays, variables=packed - e)) / (2 * h)
+            assert_allclose(slope[..., k], difference, rtol=1e-5, atol=1e-6 * np.abs(slope).max())
+    exact = robot.inverse_dynamics_derivatives(*state, variables=packed).dtau_dqd
+    assert_allclose(robot.derivative("inverse_dynamics", *state, wrt="qd", variables=packed), exact, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("method", ["semi_implicit", "rk4", "variational"])
+def test_rollouts(method):
+    names = ("payload", "gravity", "joint1.viscous", "joint2.xyz", "joint2.stiffness")
+    robot = qddot.load("two_link").with_variable(*names)
+    rng = np.random.default_rng(0)
+    values = {name: x + 0.1 * rng.uniform(size=(3, *x.shape)) for name, x in robot.variables.items()}
+    run = robot.rollout(step=1e-3, method=method, stops=False)
+    q, _ = run(np.zeros(2), None, np.array([0.5, 0.1]), steps=50, every=50, variables=values)
+    assert np.ptp(q[-1], axis=0).min() > 1e-5
+    for i in range(3):
+        one = robot.with_values({name: x[i] for name, x in values.items()}).rollout(step=1e-3, method=method, stops=False)
+        assert_allclose(q[:, i], one(np.zeros(2), None, np.array([0.5, 0.1]), steps=50, every=50).q, rtol=1e-10, atol=1e-12)
+    described = run(np.zeros(2), None, np.array([0.5, 0.1]), steps=50, every=50)
+    plain = qddot.load("two_link").rollout(step=1e-3, method=method, stops=False)
+    assert_allclose(described.q, plain(np.zeros(2), None, np.array([0.5, 0.1]), steps=50, every=50).q, rtol=1e-12, atol=1e-14)
+
+
+def test_dry_friction_does_not_vary_in_a_rollout():
+    robot = qddot.load("two_link").with_variable("joint1.coulomb")
+    with pytest.raises(InputError, match=r"joint1.coulomb cannot vary in a rollout.*smoothing_velocity"):
+        robot.rollout()(np.zeros(2), None, steps=2)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_exported_c_has_them_as_an_input(tmp_path):
+    robot = qddot.load("two_link").with_variable("payload", "gravity", "joint1.viscous")
+    robot.export_c(tmp_path, ["inverse_dynamics", "forward_dynamics"], name="arm")
+    assert "variables" in (tmp_path / "arm.h").read_text()
+    command = ["cc", "-std=c99", "-Wall", "-Werror", "arm.c", "arm_selftest.c", "-o", "selftest", "-lm"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run([tmp_path / "selftest"], check=True, capture_output=True)
+
+
+def test_a_robot_keeps_its_variables(robot):
+    again = pickle.loads(pickle.dumps(robot))
+    assert list(again.variables) == list(NAMES)
+    assert list(robot.with_gravity([0, 0, -1.62]).variables) == list(NAMES)
+    assert robot.variables["gravity"].tolist() == [0, 0, -9.81]
+    assert robot.with_values({}).variables == {}
+
+
+def test_what_cannot_vary_or_is_not_there(robot):
+    plain = qddot.load("puma560")
+    with pytest.raises(UnknownNameError, match=r"no variable 'link3.mas': did you mean 'link3.mass'"):
+        plain.with_variable("link3.mas")
+    with pytest.raises(UnknownNameError, match=r"no variable 'joint9.viscous'"):
+        plain.with_variable("joint9.viscous")
+    with pytest.raises(InputError, match="gear_ratio cannot vary"):
+        plain.with_variable("joint1.gear_ratio")
+    with pytest.raises(InputError, match="each once"):
+        robot.with_variable("payload")
+    with pytest.raises(InputError, match="each once"):
+        plain.with_variable()
+    with pytest.raises(InputError, match="takes names such as"):
+        plain.with_variable(3)
+    state = states((3,))
+    with pytest.raises(InputError, match="this robot has no variables"):
+        plain.inverse_dynamics(*state, variables={"payload": 1.0})
+    with pytest.raises(UnknownNameError, match="no variable 'paylod': did you mean 'payload'"):
+        robot.inverse_dynamics(*state, variables={"paylod": 1.0})
+    with pytest.raises(InputError, match=r"gravity has shape \(2,\), expected \(..., 3\)"):
+        robot.inverse_dynamics(*state, variables={"gravity": [0, 0]})
+    with pytest.raises(InputError, match=r"payload\[\] is nan|variables\[.*\] is nan"):
+        robot.inverse_dynamics(*state, variables={"payload": np.nan})
+    with pytest.raises(InputError, match=r"do not fit each other: gravity \(2, 3\), payload \(3,\)"):
+        robot.inverse_dynamics(*state, variables={"payload": np.zeros(3), "gravity": np.zeros((2, 3))})
+    with pytest.raises(InputError, match=r"has no input 'variables'.*with_variable"):
+        plain.derivative("inverse_dynamics", *state)
+    with pytest.raises(InputError, match="payload is a variable of this robot"):
+        robot.kernel("inverse_dynamics", parameters="runtime")
