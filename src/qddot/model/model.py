@@ -62,7 +62,7 @@ class Model:
         kinematics_only: str = "",
         variables: Sequence[Variable] = (),
     ) -> None:
-        self.name, self.end, self.kinematics_only = name, end, kinematics_only
+        self.name, self.end, self.kinematics_only, self.variables = name, end, kinematics_only, tuple(variables)
         self.links, self.joints, self.frames = tuple(links), tuple(joints), tuple(frames)
         self.constraints, self.transmissions = tuple(constraints), tuple(transmissions)
         try:
