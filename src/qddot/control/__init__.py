@@ -14,8 +14,12 @@ np.True_
 
 from qddot.control.adaptive import SlotineLi
 from qddot.control.elastic import ElasticFeedbackLinearisation
+from qddot.control.hybrid import HybridForcePosition
 from qddot.control.joint_space import PD, ComputedTorque
+from qddot.control.observer import MomentumObserver
 from qddot.control.references import Cubic, Hold, Quintic, Reference, Trapezoidal
+from qddot.control.set_point import SetPointPD, gravity_stiffness
+from qddot.control.sliding_mode import SlidingMode
 from qddot.control.task_space import Impedance, OperationalSpace, Task
 
 __all__ = [
@@ -24,11 +28,16 @@ __all__ = [
     "ComputedTorque",
     "ElasticFeedbackLinearisation",
     "Hold",
+    "HybridForcePosition",
     "Impedance",
+    "MomentumObserver",
     "OperationalSpace",
     "Quintic",
     "Reference",
+    "SetPointPD",
+    "SlidingMode",
     "SlotineLi",
     "Task",
     "Trapezoidal",
+    "gravity_stiffness",
 ]

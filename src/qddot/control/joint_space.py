@@ -28,6 +28,11 @@ class PD:
         error = self.robot.difference(q, want.q)
         return self.robot.gravity_torque(q) + self.robot.spring_torque(q) + self.kp * error + self.kd * (want.qd - qd)
 
+    def storage(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """`qd^T M qd / 2 + e^T Kp e / 2` (...), J: with a reference at rest it falls, by `qd^T Kd qd` and friction."""
+        error = self.robot.difference(q, self.reference(t).q)
+        return self.robot.kinetic_energy(q, qd) + (self.kp * error**2).sum(-1) / 2
+
 
 class ComputedTorque:
     """`tau = M (qdd_r + Kp e + Kd e') + C qd + g + friction`: the error obeys `e'' + Kd e' + Kp e = 0`."""

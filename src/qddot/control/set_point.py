@@ -1,0 +1,97 @@
+"""Coming to rest at one configuration with gravity made up for there only, and from how far that works."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from qddot.control.elastic import refuse_elastic
+from qddot.control.gains import gains
+from qddot.errors import InputError
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+
+class SetPointPD:
+    """`tau = g(q_d) + Kp (q_d - q) - Kd qd`, with g that of gravity and springs: one constant torque besides the feedback.
+
+    Let `V = qd^T M qd / 2 + e^T Kp e / 2 + U(q) - U(q_d) + e^T g(q_d)` with `e = q_d - q` and the potential energy U. Along every
+    motion `V' = -qd^T Kd qd - qd^T friction`, since `M' - 2 C` is skew. Its second derivative in q is `Kp + dg/dq`: so where every
+    gain of Kp is more than the gravity stiffness `alpha >= |dg/dq|` everywhere, V has one minimum, q_d, and the robot comes to
+    rest there from any state (Takegaki and Arimoto 1981). With less, q_d is stable still if `Kp + dg/dq(q_d)` is positive
+    definite, but from near only.
+
+    Args:
+        goal: configuration (nq,).
+        kp, kd: one number or one a joint.
+    """
+
+    def __init__(self, robot: Robot, goal: ArrayLike, kp: ArrayLike, kd: ArrayLike) -> None:
+        refuse_elastic(robot, self)
+        if robot.nq != robot.nv:
+            raise InputError("SetPointPD is for joints whose qd is the rate of q: a spherical or free joint has none such")
+        self.robot, self.goal = robot, robot._evaluate.configuration("goal", goal)
+        if self.goal.ndim != 1:
+            raise InputError(f"goal has shape {self.goal.shape}: one configuration ({robot.nq},) is needed")
+        self.kp, self.kd = gains("kp", kp, robot.nv), gains("kd", kd, robot.nv)
+        self.constant = robot.gravity_torque(self.goal) + robot.spring_torque(self.goal)
+
+    def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self.constant + self.kp * (self.goal - q) - self.kd * qd
+
+    def storage(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """V (...), J, which falls along every motion."""
+        e, robot = self.goal - q, self.robot
+        lifted = robot.potential_energy(q) - robot.potential_energy(self.goal) + e @ self.constant
+        return robot.kinetic_energy(q, qd) + (self.kp * e * e).sum(-1) / 2 + lifted
+
+    @cached_property
+    def gravity_stiffness(self) -> float:
+        """alpha, N m/rad: no `|dg/dq|` is larger at any q (see `gravity_stiffness`)."""
+        return gravity_stiffness(self.robot)
+
+    @property
+    def is_global(self) -> bool:
+        """From every state the robot comes to rest at the goal; a sufficient condition."""
+        return bool(self.kp.min() > self.gravity_stiffness and self.kd.min() > 0)
+
+    @property
+    def is_stable(self) -> bool:
+        """From near the goal it does."""
+        slope = self.robot.inverse_dynamics_derivatives(self.goal, np.zeros(self.robot.nv), np.zeros(self.robot.nv)).dtau_dq
+        return bool(np.linalg.eigvalsh(np.diag(self.kp) + (slope + slope.T) / 2)[0] > 0 and self.kd.min() > 0)
+
+
+def gravity_stiffness(robot: Robot) -> float:
+    """A number that `|dg/dq|` (the largest eigenvalue of the Hessian of gravity and springs) exceeds at no q, guaranteed.
+
+    Each entry of the Hessian is a polynomial in sines and cosines, at most the sum of the magnitudes of its coefficients; the
+    largest sum of a row bounds the eigenvalues.
+
+    Raises:
+        InputError: a slider without limits on which gravity depends.
+    """
+    equations = robot.equations()
+    force = equations.gravity_torque + equations.spring_torque
+    reach = np.maximum(np.abs(robot.limits.lower), np.abs(robot.limits.upper))
+
+    def most(i: int) -> float:
+        generator = equations.alphabet.ring.generators[i]
+        if generator.kind in ("sin", "cos"):
+            return 1.0
+        if generator.kind == "position":
+            if not math.isfinite(reach[generator.of]):
+                raise InputError(f"q[{generator.of}] has no limits, and gravity grows with it: there is no bound of dg/dq")
+            return float(reach[generator.of])
+        return math.sqrt(generator.of) if generator.kind == "root" else math.pi
+
+    def bound(p: Any) -> float:
+        return float(p.evaluate(most, lambda x: abs(float(x))))
+
+    rows = [[bound(equations.derivative(f"q{j + 1}")(x)) for j in range(robot.nv)] for x in force.entries]
+    return max(map(sum, rows), default=0.0)
