@@ -132,7 +132,7 @@ def test_details_have_inertias_limits_and_drives_in_words(arm):
     assert "about it Ixx 0.13, Iyy 0.524, Izz 0.539 kg m^2" in text
     assert "joint2: revolute about z, -1.9199 to 1.9199 rad" in text
     friction, gear = "viscous 0.000817 N m s/rad, Coulomb 0.126/0.071 N m", "gear 107.815, rotor 0.0002 kg m^2"
-    assert f"drive: {friction}, {gear}; measured on the motor's side" in text
+    assert f"drive: {friction}, {gear} (on the motor's side)" in text
     row = arm.details().rows()[1]
     assert (row["joint"], row["mass"], row["inertia"][3]) == ("joint2", 17.4, 0.524)
 

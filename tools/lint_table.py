@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+import xml.etree.ElementTree as ET
 from collections import Counter
 from pathlib import Path
 
@@ -15,16 +16,31 @@ from qddot import catalog
 from qddot.errors import QddotError
 from qddot.lint import RULES, Severity, lint
 from qddot.verify import PEERS, verify
+from qddot.verify.peer import Refusal, urdf_text
 
 
 def agreed(path: Path) -> bool:
-    """Whether both peers read the file itself and agree with it."""
+    """Whether both peers read the file itself and agree with it; of a file that qddot refuses, whether both read it at all."""
     try:
         robot = qddot.load(path)
-        found = [verify(robot, peer, source=path, states=2) for peer in PEERS]
     except (QddotError, OSError):
+        return read_by_both(path)
+    try:
+        found = [verify(robot, peer, source=path, states=2) for peer in PEERS]
+    except QddotError:
         return False
     return all(x.agrees and x.read == "the file itself" for x in found)
+
+
+def read_by_both(path: Path) -> bool:
+    nothing = qddot.load_string('<robot name="r"><link name="base"/></robot>').model
+    try:
+        text = urdf_text(nothing, path)
+        for peer in PEERS.values():
+            peer(nothing, text)
+    except (Refusal, QddotError, ET.ParseError):
+        return False
+    return True
 
 
 def main(folders: list[str]) -> int:

@@ -9,7 +9,6 @@ import pytest
 import qddot
 from qddot import catalog
 from qddot.errors import InputError, UnknownNameError
-from qddot.verify import verify
 
 PROMISED = {
     *("panda", "ur3e", "ur5e", "ur10e", "lwr4", "iiwa7", "iiwa14", "gen3", "stanford", "scara", "irb120", "leg", "quadruped"),
@@ -102,14 +101,6 @@ def test_seven_joint_arms_stand_up_to_their_height(name, height):
     tip = robot.transform(np.zeros(7))[:3, 3]
     np.testing.assert_allclose(tip[2], height, atol=1e-9)
     assert np.hypot(*tip[:2]) < 0.03
-
-
-@pytest.mark.parametrize("name", ["irb120", "quadruped", "furuta", "leg"])
-@pytest.mark.parametrize("peer", ["pinocchio", "mujoco"])
-def test_peers_agree(name, peer):
-    pytest.importorskip(peer)
-    found = verify(qddot.load(name), peer, states=2)
-    assert found.agrees, str(found)
 
 
 def test_the_furuta_pendulum_is_that_of_the_books():

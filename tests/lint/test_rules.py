@@ -1,5 +1,8 @@
 """Each rule finds what it is about, and nothing in robots that are as they should be."""
 
+import warnings
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
@@ -7,6 +10,8 @@ import qddot
 from qddot.cli import main
 from qddot.errors import UnboundSymbolError
 from qddot.lint import RULES, Severity, findings_of, lint
+
+BAD = Path(__file__).parents[1] / "data" / "bad"
 
 GOOD = """
 [[bodies]]
@@ -97,6 +102,19 @@ def test_symbols_cannot_be_judged():
 @pytest.mark.parametrize("name", qddot.catalog_names())
 def test_no_robot_of_ours_has_an_error(name):
     assert not [finding for finding in lint(name) if finding.severity is Severity.ERROR]
+
+
+@pytest.mark.parametrize("path", sorted(BAD.iterdir()), ids=lambda path: path.name)
+def test_malformed_files_are_findings_and_no_exceptions(path):
+    refused = [f"{x.where}: {x.message}" if x.where else x.message for x in lint(path) if x.code == "QD001"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            qddot.load(path)
+            said = []
+        except qddot.ModelError as error:
+            said = [str(error)]
+    assert refused == said
 
 
 # on the command line ----------------------------------------------------------------------------------------------------

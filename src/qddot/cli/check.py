@@ -67,14 +67,15 @@ def command(
 
 
 def show(name: str, findings: list[Any], everything: bool) -> None:
-    """Line by line, alike ones only counted beyond a few."""
-    for _, alike in groupby(findings, key=lambda x: x.code):
+    """The file, and below it line by line what was found; alike ones only counted beyond a few."""
+    if findings:
+        click.secho(name, bold=True)
+    for code, alike in groupby(findings, key=lambda x: x.code):
         same = list(alike)
+        kind = same[0].severity.name.lower()
         for finding in same if everything else same[:FEW]:
-            kind = finding.severity.name.lower()
-            where = finding.where or name
-            text = finding.message.removeprefix(f"{where}: ")
-            fix = f" ({finding.fix})" if finding.fix and finding.fix not in text else ""
-            click.echo(f"{where}: {click.style(f'{finding.code} {kind}', fg=COLORS[kind])}: {text}{fix}")
+            at = ":".join(finding.where.split(":")[-2:]) if finding.where else ""
+            fix = f" ({finding.fix})" if finding.fix else ""
+            click.echo(f"  {at:>7} {click.style(f'{code} {kind}', fg=COLORS[kind])}: {finding.message}{fix}")
         if len(same) > FEW and not everything:
-            click.echo(f"{name}: {same[0].code}: and {len(same) - FEW} more (--all shows them)")
+            click.echo(f"{'':>10}{code}: {len(same) - FEW} more like these (--all shows them)")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
 
 from qddot.cli.arguments import robot_argument, robot_options
-from qddot.cli.printing import plainly, print_json
+from qddot.cli.printing import plainly, print_json, print_table
 
 
 @click.command()
@@ -32,7 +33,10 @@ def command(robot: Any, details: bool, as_json: bool, **how: Any) -> None:
         data |= {"links": found.link_names, "frames": found.frame_names, "moving_mass": plain(said.mass)}
         print_json({**data, "symbols": sorted(map(str, found.symbols)), "joints": said.rows()})
         return
-    click.echo(repr(found))
+    if sys.stdout.isatty():
+        print_table(found)
+    else:
+        click.echo(repr(found))
     if not found.symbols and not found.model.kinematics_only:
         click.echo(f"  moving mass: {said.mass:.6g} kg")
     for joint in found.model.joints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from os import PathLike
 from typing import IO, Any
@@ -13,6 +14,7 @@ from qddot.lint.geometry import geometry_findings
 from qddot.lint.inertias import inertia_findings
 from qddot.lint.joints import joint_findings
 from qddot.model.model import Model
+from qddot.robot import Robot
 
 __all__ = ["RULES", "Finding", "Severity", "findings_of", "lint"]
 
@@ -30,11 +32,17 @@ def lint(source: str | PathLike[str] | IO[Any], **how: Any) -> list[Finding]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            model = load_model(source, **how)
+            model = Robot(load_model(source, **how)).model  # which refuses more than a model does
         except ModelError as error:
-            return [Finding("QD001", str(error), where=str(error.place) if error.file else "", fix=error.fix)]
-    said = [Finding("QD101", str(w.message)) for w in caught if issubclass(w.category, ModelWarning)]
-    return sorted([*said, *findings_of(model)], key=lambda finding: finding.severity)
+            return [said("QD001", str(error))]
+    kept = [said("QD101", str(w.message)) for w in caught if issubclass(w.category, ModelWarning)]
+    return sorted([*kept, *findings_of(model)], key=lambda finding: (finding.severity, finding.code))
+
+
+def said(code: str, message: str) -> Finding:
+    """A finding of what the readers say, whose sentences begin with the place and end with the fix."""
+    place = re.match(r"(.*?:\d+(?::\d+)?): ", message)
+    return Finding(code, message[place.end() :], place[1]) if place else Finding(code, message)
 
 
 def findings_of(model: Model) -> list[Finding]:

@@ -48,7 +48,7 @@ class Finding:
         code: one of `RULES`, which says how bad it is.
         message: what it is, with names and numbers.
         where: file, line and column, as far as known.
-        fix: what to do about it.
+        fix: what to do about it; empty where the message says it.
     """
 
     code: str
@@ -61,8 +61,8 @@ class Finding:
         return RULES[self.code][0]
 
     def __str__(self) -> str:
-        text = self.message if not self.where or self.where in self.message else f"{self.where}: {self.message}"
-        return f"{self.code} {self.severity.name.lower()}: {text}" + (f" ({self.fix})" if self.fix and self.fix not in text else "")
+        text = f"{self.where}: {self.message}" if self.where else self.message
+        return f"{self.code} {self.severity.name.lower()}: {text}" + (f" ({self.fix})" if self.fix else "")
 
     def data(self) -> dict[str, Any]:
         """For a program that reads it."""

@@ -42,7 +42,8 @@ def of_link(link: Link, inertia: Inertia, length: float) -> Iterator[Finding]:
     """About one link with mass."""
     tensor, name = np.array(inertia.tensor, float), f"link {link.name!r}"
     moments = np.linalg.eigvalsh(tensor)
-    gyration = float(np.sqrt(max(moments[-1], 0.0) / inertia.mass))
+    with np.errstate(over="ignore"):  # of masses that hardly are any
+        gyration = float(np.sqrt(max(moments[-1], 0.0) / inertia.mass))
     equal = moments[0] == moments[-1] and not (tensor - np.diag(np.diag(tensor))).any()
     if equal and any(np.isclose(moments[0], x, rtol=1e-9) for x in DEFAULTS) and not np.any(np.array(inertia.com, float)):
         yield Finding(

@@ -136,7 +136,7 @@ def inertia_words(inertia: Inertia | None) -> list[str]:
 
 
 def drive_words(drive: Drive | None, kind: str = "revolute") -> str:
-    """`gear 62.6, rotor 0.0002 kg m^2, viscous 0.00148 N m s/rad; measured on the motor's side`."""
+    """`gear 62.6, rotor 0.0002 kg m^2, viscous 0.00148 N m s/rad (on the motor's side)`."""
     if drive is None:
         return ""
     x, f = ("rad", "N m") if drive.side == "motor" else units(kind)
@@ -148,7 +148,7 @@ def drive_words(drive: Drive | None, kind: str = "revolute") -> str:
             words.append(f"{called} {shown} {unit.format(x=x, f=f)}".strip())
         elif name == "rotor_axis":
             words.append(f"a gyroscope about ({', '.join(number(v) for v in value)})")
-    return ", ".join(words) + ("; measured on the motor's side" if drive.side == "motor" and words else "")
+    return ", ".join(words) + (" (on the motor's side)" if drive.side == "motor" and words else "")
 
 
 def units(kind: str) -> tuple[str, str]:
