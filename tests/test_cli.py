@@ -470,6 +470,7 @@ def test_identify_prints_a_table_and_a_verdict_and_writes_files(tmp_path):
     assert result.exit_code == 0, result.output
     assert "verdict: identified" in result.stdout
     assert "body_2.mcx" in result.stdout
+    assert "stands for" in result.stdout  # a base parameter is a sum, and only its first part names it
     assert "cut-off" in result.stderr
     assert report.read_text().startswith("# Identification of two_link")
     q = np.array([0.3, 0.5])

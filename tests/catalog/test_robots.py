@@ -1,6 +1,7 @@
 """Robots by name: what each says of itself, its figures beside those of others, and what is not known is not computed."""
 
 import re
+import sys
 import tomllib
 
 import numpy as np
@@ -133,3 +134,31 @@ def test_without_the_wheel_the_error_says_how_to_get_more(monkeypatch):
     monkeypatch.setattr(catalog, "installed", dict)
     with pytest.raises(UnknownNameError, match=r"qddot\[robots\]"):
         qddot.load("solo12")
+
+
+def test_robots_that_are_downloaded_by_their_package(tmp_path, monkeypatch):
+    package = tmp_path / "robot_descriptions"
+    package.mkdir()
+    head = "from types import SimpleNamespace as About\n"
+    (package / "__init__.py").write_text(
+        f"{head}DESCRIPTIONS = {{'toy_description': About(maker='ACME', robot='Toy', license_spdx='MIT', dof=1), "
+        "'lost_description': About(), 'odd_description': About()}\n"
+    )
+    (tmp_path / "toy.urdf").write_text('<robot name="toy"><link name="base"/></robot>')
+    (package / "toy_description.py").write_text(f"URDF_PATH = {str(tmp_path / 'toy.urdf')!r}\n")
+    (package / "lost_description.py").write_text("raise OSError('no network')\n")
+    (package / "odd_description.py").write_text("SRDF_PATH = 'x'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [x for x in sys.modules if x.partition(".")[0] == "robot_descriptions"]:
+        monkeypatch.delitem(sys.modules, name)
+    assert qddot.load("toy_description").name == "toy"
+    toy = next(entry for entry in catalog.entries() if entry.name == "toy_description")
+    assert (toy.title, toy.licence, toy.dof, toy.path) == ("ACME Toy", "MIT", 1, None)
+    with pytest.raises(InputError, match="could not fetch lost_description: OSError: no network"):
+        qddot.load("lost_description")
+    with pytest.raises(InputError, match="neither URDF nor MJCF"):
+        qddot.load("odd_description")
+    with pytest.raises(UnknownNameError, match="did you mean 'toy_description'"):
+        qddot.load("toys_description")
+    for name in [x for x in sys.modules if x.partition(".")[0] == "robot_descriptions"]:
+        del sys.modules[name]

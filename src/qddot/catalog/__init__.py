@@ -1,7 +1,8 @@
 """Robots by name: those that come with qddot, in the files beside this one, and those of wheels that are installed.
 
 Each of our own files says in its table `about` what the robot is, where its numbers are from and under which terms; numbers are
-facts, and the files are our own. The wheel `example-robot-data` (extra `robots`) has some eighty URDFs more.
+facts, and the files are our own. The wheel `example-robot-data` (extra `robots`) has some eighty URDFs more, and the package
+`robot_descriptions` downloads others by name.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import sys
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from qddot.catalog import downloads
 
 BUNDLED = Path(__file__).parent
 WHEEL = "example-robot-data"
@@ -26,13 +29,16 @@ class Entry(NamedTuple):
         title: what it is.
         source: where its numbers are from.
         licence: of the file.
+        path: of the file; None if it is still to be downloaded.
+        dof: as far as it is known without reading it.
     """
 
     name: str
-    path: Path
+    path: Path | None
     title: str
     source: str
     licence: str
+    dof: int | None = None
 
 
 def catalog_names() -> list[str]:
@@ -47,13 +53,16 @@ def catalog_names() -> list[str]:
 
 def known_names() -> list[str]:
     """Every name that can be loaded here: our own robots, and those of installed wheels."""
-    return [*catalog_names(), *installed()]
+    return [*catalog_names(), *installed(), *downloads.known()]
 
 
 def find(name: str) -> Path | None:
-    """The file of a robot by its name; None if there is none."""
-    own = BUNDLED / f"{name}.toml"
-    return own if name in catalog_names() else installed().get(name)
+    """The file of a robot by its name, downloaded where it has to be; None if there is none."""
+    if name in catalog_names():
+        return BUNDLED / f"{name}.toml"
+    if name in installed():
+        return installed()[name]
+    return downloads.fetch(name) if name.endswith("_description") and name in downloads.known() else None
 
 
 @cache
@@ -76,7 +85,8 @@ def folder_of(path: Path) -> Path:
 
 def entries() -> list[Entry]:
     """All of them, ours first."""
-    return [*map(own_entry, catalog_names()), *(wheel_entry(name, path) for name, path in installed().items())]
+    ours, wheel = map(own_entry, catalog_names()), (wheel_entry(name, path) for name, path in installed().items())
+    return [*ours, *wheel, *(download_entry(name, about) for name, about in downloads.known().items())]
 
 
 def own_entry(name: str) -> Entry:
@@ -92,6 +102,13 @@ def wheel_entry(name: str, path: Path) -> Entry:
     licence = said[1].strip() if said and said[1].strip() != "NA" else first or "not stated"
     title = folder.name.removesuffix("_description").replace("_", " ")
     return Entry(name, path, f"{title}, {path.name}", WHEEL, licence)
+
+
+def download_entry(name: str, about: Any) -> Entry:
+    """What the package says, in whichever of its versions."""
+    said = {key: getattr(about, key, None) for key in ("maker", "robot", "license_spdx", "dof")}
+    title = " ".join(str(x) for x in (said["maker"], said["robot"]) if x) or name.replace("_", " ")
+    return Entry(name, None, title, downloads.PACKAGE, str(said["license_spdx"] or "not stated"), said["dof"])
 
 
 def text_of(path: Path) -> str:

@@ -27,7 +27,7 @@ def command(search: str, ours: bool, as_json: bool) -> None:
     from qddot import catalog
     from qddot.errors import near_matches
 
-    found = [x for x in catalog.entries() if x.source != catalog.WHEEL or not ours]
+    found = [x for x in catalog.entries() if not ours or (x.path is not None and x.path.parent == catalog.BUNDLED)]
     wanted = [x for x in found if any(search.lower() in text.lower() for text in (x.name, x.title, x.source))]
     if not wanted:
         raise click.ClickException(f"no robot has {search!r} in it: {near_matches(search, [x.name for x in found])}")
@@ -52,8 +52,10 @@ def row(entry: Any) -> dict[str, Any]:
     from qddot.formats import load_model
     from qddot.model.details import Details
 
-    data: dict[str, Any] = {"name": entry.name, "dof": None, "mass": None}
+    data: dict[str, Any] = {"name": entry.name, "dof": entry.dof, "mass": None}
     words = {"title": entry.title, "source": entry.source, "licence": entry.licence}
+    if entry.path is None:
+        return {**data, **words, "title": f"{entry.title} (downloaded when loaded)"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
