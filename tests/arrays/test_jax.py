@@ -257,6 +257,34 @@ def test_variables_and_their_gradient():
     assert np.array_equal(each, of(loads))
 
 
+# rollouts -------------------------------------------------------------------------------------------------------------------
+
+
+def test_rollouts_and_their_gradient():
+    import qddot
+
+    robot = qddot.load("two_link").with_variable("payload", "joint1.viscous")
+    run = robot.rollout(step=0.01, stops=False)
+    rng = np.random.default_rng(0)
+    q0, qd0, control = rng.normal(size=(3, 2)), rng.normal(size=(3, 2)), rng.normal(size=(12, 3, 2))
+    load = rng.uniform(size=3)
+
+    @jax.jit
+    def through(q0, qd0, control, load):
+        return run(q0, qd0, control, every=4, variables={"payload": load})
+
+    found = through(*map(jnp.asarray, (q0, qd0, control, load)))
+    way = run.differentiable(q0, qd0, control, every=4, variables={"payload": load})
+    assert np.array_equal(found.q, way.states.q)
+    weights = rng.normal(size=way.states.q.shape)
+    slope = jax.grad(lambda *x: jnp.sum(weights * through(*x).q), (0, 1, 2, 3))(*map(jnp.asarray, (q0, qd0, control, load)))
+    exact = way(q=weights)
+    for ours, theirs in zip(slope, (exact.q0, exact.qd0, exact.control, exact.variables[:, 0])):
+        assert np.allclose(ours, theirs, rtol=1e-11, atol=1e-12)
+    held = jax.vmap(lambda q, v: run(q, v, jnp.ones(2), steps=5, every=5).q[-1])(jnp.asarray(q0), jnp.asarray(qd0))
+    assert np.allclose(held, run(q0, qd0, np.ones(2), steps=5, every=5).q[-1], rtol=1e-13)
+
+
 # what goes wrong ------------------------------------------------------------------------------------------------------------
 
 WRONG = {

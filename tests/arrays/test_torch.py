@@ -330,6 +330,30 @@ def test_variables_and_their_gradient():
         arm().inverse_dynamics(*three, variables=values)
 
 
+# rollouts -------------------------------------------------------------------------------------------------------------------
+
+
+def test_rollouts_and_their_gradient():
+    import qddot
+
+    robot = qddot.load("two_link").with_variable("payload", "joint1.viscous")
+    run = robot.rollout(step=0.01, stops=False)
+    rng = np.random.default_rng(0)
+    numbers = [rng.normal(size=(3, 2)), rng.normal(size=(3, 2)), rng.normal(size=(12, 3, 2))]
+    q0, qd0, control = (torch.from_numpy(x).requires_grad_() for x in numbers)
+    load, friction = torch.rand(3, dtype=torch.float64).requires_grad_(), torch.tensor(0.3, dtype=torch.float64).requires_grad_()
+    of = lambda *x: run(*x[:3], every=4, variables={"payload": x[3], "joint1.viscous": x[4]})  # noqa: E731
+    states = of(q0, qd0, control, load, friction)
+    expected = run(*numbers, every=4, variables={"payload": load.detach().numpy(), "joint1.viscous": 0.3})
+    assert np.array_equal(states.q.detach().numpy(), expected.q)
+    assert torch.autograd.gradcheck(lambda *x: tuple(of(*x)), (q0, qd0, control, load, friction))
+    assert not run(q0.detach(), None, control.detach()).q.requires_grad
+    with pytest.raises(InputError, match="control is a NumPy array, but q0 is a PyTorch tensor"):
+        run(q0, qd0, numbers[2])
+    with pytest.raises(InputError, match=r"outside of torch.compile and torch.func"):
+        torch.func.jacrev(lambda q: run(q, qd0, control).q)(q0)
+
+
 # what goes wrong ------------------------------------------------------------------------------------------------------------
 
 WRONG = {

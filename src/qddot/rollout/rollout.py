@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from qddot.arrays.guests import constant
 from qddot.compile.evaluate import Evaluator, Options, as_dtype
+from qddot.compile.given import known_names
+from qddot.compile.kinds import guest, library_of
 from qddot.errors import ConvergenceError, InputError, SingularityError, near_matches
+from qddot.rollout.adjoint import Way, backward_program, stride
 from qddot.rollout.laws import Law, applied, nothing
 from qddot.rollout.step import STATES, Step
 from qddot.simulate.dynamics import has_run_away
 from qddot.simulate.fixed_step import stopped
 
 if TYPE_CHECKING:
+    from qddot.compile.kernel import Kernel
     from qddot.robot import Robot
 
 
@@ -23,6 +29,38 @@ class States(NamedTuple):
 
     q: Any
     qd: Any
+
+
+class Start(NamedTuple):
+    """What a rollout was given.
+
+    Attributes:
+        rest: inputs besides state and control.
+        changes: each step has a control of its own, along the first dimension.
+    """
+
+    q: np.ndarray
+    qd: np.ndarray
+    control: np.ndarray | None
+    rest: dict[str, np.ndarray]
+    batch: tuple[int, ...]
+    count: int
+    changes: bool
+    every: int
+
+    def wide(self, x: np.ndarray) -> np.ndarray:
+        """With one row for each motion."""
+        return np.ascontiguousarray(np.broadcast_to(x, (*self.batch, x.shape[-1])))
+
+    def controls(self) -> np.ndarray | None:
+        """The control with one row for each motion, seen without a copy."""
+        if self.control is None:
+            return None
+        lead = (self.count, *self.batch) if self.changes else self.batch
+        between = (1,) * (len(lead) - self.control.ndim + 1) if self.changes else ()
+        first = self.control.shape[:1] if self.changes else ()
+        rest = self.control.shape[1:] if self.changes else self.control.shape
+        return np.broadcast_to(self.control.reshape(*first, *between, *rest), (*lead, self.control.shape[-1]))
 
 
 class Rollout:
@@ -42,6 +80,7 @@ class Rollout:
         self.robot, self.law, self.method, self.h, self.threads = robot, law, method, float(step), threads
         self.saturate, self.stops = saturate, stops
         self.evaluate = Evaluator(robot.model)
+        self.operations: dict[tuple, Any] = {}
 
     def step(self, controls: int, runtime: bool) -> Step:
         """What is repeated, for so many numbers in each control."""
@@ -75,46 +114,110 @@ class Rollout:
             InputError: a wrong shape or number.
             IntegrationError: a motion diverges or cannot go on; it names time, step and joint.
         """
-        kind = as_dtype(dtype)
-        read = lambda name, x, n: self.evaluate.prepared(name, x, (n,), kind)  # noqa: E731
-        q = self.evaluate.prepared("q", q0, (self.robot.nq,), kind)
-        qd = read("qd0", np.zeros(self.robot.nv) if qd0 is None else qd0, self.robot.nv)
-        given = None if control is None else read("control", control, np.shape(control)[-1] if np.ndim(control) else 1)
-        moved = None if parameters is None else read("parameters", parameters, 10 * len(self.robot.body_names))
-        rest = {} if moved is None else {"parameters": moved}
-        rest = dict(self.evaluate.with_variables(rest, variables, kind))
-        count, changes = step_count(steps, every, given)
-        batch = common_batch(q, qd, given[0] if changes and given is not None else given, *rest.values())
-        return self.run(q, qd, given, rest, batch, count, changes, every)
+        given = {"q0": q0, "qd0": qd0, "control": control, "parameters": parameters}
+        if library := guest((*given.values(), *self.numbers(variables))):
+            return self.of_tensors(library, given, variables, steps, every)
+        return self.run(self.read(given, variables, steps, every, dtype))
 
-    def run(
+    def differentiable(
         self,
-        q: np.ndarray,
-        qd: np.ndarray,
-        control: np.ndarray | None,
-        rest: dict[str, np.ndarray],
-        batch: tuple[int, ...],
-        count: int,
-        changes: bool,
-        every: int,
-    ) -> States:
-        controls, runtime, dtype = 0 if control is None else control.shape[-1], "parameters" in rest, q.dtype
+        q0: ArrayLike,
+        qd0: ArrayLike | None,
+        control: ArrayLike | None = None,
+        *,
+        steps: int | None = None,
+        every: int = 1,
+        parameters: ArrayLike | None = None,
+        variables: Any = None,
+        dtype: Any = None,
+    ) -> Way:
+        """The same, to be gone back: `states`, and called with the slopes of a loss at them, its gradient (`RolloutGradient`).
+
+            way = run.differentiable(q0, None, torques)
+            slope = way(q=2 * (way.states.q - wanted)).control
+
+        It keeps the states of some `2 sqrt(steps)` steps. What a gradient means where joints stick or run into stops, see
+        `qddot.rollout.adjoint`.
+
+        Raises:
+            InputError: as of a call, and for `method="variational"`.
+        """
+        if self.method == "variational":
+            raise InputError('the gradient of a rollout is there for method="semi_implicit" and "rk4"')
+        given = {"q0": q0, "qd0": qd0, "control": control, "parameters": parameters}
+        if guest((*given.values(), *self.numbers(variables))):
+            raise InputError("differentiable takes NumPy arrays: of tensors, differentiate the rollout itself")
+        start = self.read(given, variables, steps, every, dtype)
+        kept: dict[int, dict[str, np.ndarray]] = {}
+        states = self.run(start, kept, stride(start.count))
+        shapes = {"q": start.q.shape, "qd": start.qd.shape, **{name: x.shape for name, x in start.rest.items()}}
+        if start.control is not None:
+            shapes["control"] = start.control.shape
+        rest = {name: start.wide(x) for name, x in start.rest.items()}
+        return Way(self, states, start.controls(), rest, shapes, kept, start.count, every, start.changes)
+
+    def numbers(self, variables: Any) -> Iterable[Any]:
+        return variables.values() if isinstance(variables, Mapping) else (variables,)
+
+    def of_tensors(self, library: str, given: dict[str, Any], variables: Any, steps: int | None, every: int) -> States:
+        """The rollout of arrays of another library."""
+        if library not in ("torch", "jax"):
+            raise InputError("a rollout takes NumPy arrays, PyTorch tensors and JAX arrays")
+        known_names(self.robot.model.variables, variables)
+        like = next(x for x in (*given.values(), *self.numbers(variables)) if library_of(x))
+        if given["qd0"] is None:
+            given["qd0"] = constant(like, [0.0] * self.robot.nv)
+        packed = self.robot._guests.packed({"q0": given["q0"]}, variables) if self.robot.model.variables else None
+        given = {**given, "variables": packed}
+        if library == "torch":
+            from qddot.rollout.torch_rollout import rollout
+        else:
+            from qddot.rollout.jax_rollout import rollout
+        return rollout(self, given, steps, every)
+
+    def read(self, given: Mapping[str, Any], variables: Any, steps: int | None, every: int, dtype: Any) -> Start:
+        """What a rollout was given, checked."""
+        kind, robot = as_dtype(dtype), self.robot
+        read = lambda name, x, n: self.evaluate.prepared(name, x, (n,), kind)  # noqa: E731
+        q = self.evaluate.prepared("q", given["q0"], (robot.nq,), kind)
+        qd = read("qd0", np.zeros(robot.nv) if given["qd0"] is None else given["qd0"], robot.nv)
+        control, moved = given["control"], given["parameters"]
+        control = None if control is None else read("control", control, np.shape(control)[-1] if np.ndim(control) else 1)
+        rest = {} if moved is None else {"parameters": read("parameters", moved, 10 * len(robot.body_names))}
+        rest = dict(self.evaluate.with_variables(rest, variables, kind))
+        count, changes = step_count(steps, every, control)
+        batch = common_batch(q, qd, control[0] if changes and control is not None else control, *rest.values())
+        return Start(q, qd, control, rest, batch, count, changes, every)
+
+    def kernels(self, controls: int, runtime: bool, dtype: np.dtype) -> tuple[Kernel, Kernel]:
+        """A step, and the way back from it."""
+        make = lambda: self.step(controls, runtime).program(dtype)  # noqa: E731
+        forward = self.evaluate.compiled((controls, runtime, dtype.char), make, dtype)
+        back = self.evaluate.compiled(("back", controls, runtime, dtype.char), lambda: backward_program(forward.program), dtype)
+        return forward, back
+
+    def run(self, start: Start, kept: dict[int, dict[str, np.ndarray]] | None = None, apart: int = 1) -> States:
+        """All steps; each `apart`-th state goes into `kept`, if given."""
+        control, dtype, wide = start.controls(), start.q.dtype, start.wide
+        controls, runtime = 0 if control is None else control.shape[-1], "parameters" in start.rest
         make = lambda: self.step(controls, runtime).program(dtype)  # noqa: E731
         kernel = self.evaluate.compiled((controls, runtime, dtype.char), make, dtype)
-        wide = lambda x, n: np.ascontiguousarray(np.broadcast_to(x, (*batch, n)))  # noqa: E731
-        state = {"q": wide(q, q.shape[-1]), "qd": wide(qd, qd.shape[-1])}
+        state = {"q": wide(start.q), "qd": wide(start.qd)}
         if self.method == "variational":
-            state["p"] = self.momentum(state["q"], state["qd"], rest)
-        rest = {name: wide(x, x.shape[-1]) for name, x in rest.items()}
-        found = States(*(np.empty((count // every + 1, *batch, state[name].shape[-1]), dtype) for name in ("q", "qd")))
+            state["p"] = self.momentum(state["q"], state["qd"], start.rest)
+        rest = {name: wide(x) for name, x in start.rest.items()}
+        shape = (start.count // start.every + 1, *start.batch)
+        found = States(*(np.empty((*shape, state[name].shape[-1]), dtype) for name in ("q", "qd")))
         found.q[0], found.qd[0] = state["q"], state["qd"]
         h = np.array([self.h], dtype)
-        for k in range(count):
+        for k in range(start.count):
+            if kept is not None and k % apart == 0:
+                kept[k] = state
             if control is not None:
-                rest["control"] = wide(control[k] if changes else control, controls)
+                rest["control"] = control[k] if start.changes else control
             state = self.advance(k, kernel, state, {**rest, "t": np.array([k], dtype) * h, "dt": h})
-            if (k + 1) % every == 0:
-                found.q[(k + 1) // every], found.qd[(k + 1) // every] = state["q"], state["qd"]
+            if (k + 1) % start.every == 0:
+                found.q[(k + 1) // start.every], found.qd[(k + 1) // start.every] = state["q"], state["qd"]
         return found
 
     def advance(self, k: int, kernel: Any, state: dict[str, np.ndarray], rest: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -1,0 +1,17 @@
+"""Environments for learning, by Gymnasium's interface: one motion (`Environment`) or many at once (`Environments`).
+
+    from qddot.environments import Environments, SwingUp
+
+    envs = Environments(SwingUp(), 1024)
+    observations, infos = envs.reset(seed=0)
+
+`gymnasium.make("qddot/Reach-v0")`, `"qddot/SwingUp-v0"` and `"qddot/Balance-v0"` are there once this module is imported.
+It needs the extra `gym`.
+"""
+
+from qddot.environments.environment import Environment, Environments, register
+from qddot.environments.tasks import Balance, Reach, SwingUp, Task
+
+__all__ = ["Balance", "Environment", "Environments", "Reach", "SwingUp", "Task"]
+
+register()

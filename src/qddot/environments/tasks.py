@@ -1,0 +1,147 @@
+"""What is to be done, in arrays: where motions begin, what is seen of them, what they are worth and when they end.
+
+Every method takes and gives arrays with one row a motion, so that one motion and thousands are the same code.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import qddot
+from qddot.errors import InputError
+from qddot.robot import Robot
+
+
+class Start(NamedTuple):
+    """Where motions begin: q (n, nq), qd (n, nv), and what is asked of each (n, m)."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    goal: np.ndarray
+
+
+class Task:
+    """A robot, its actuators and a duty. Actions are in [-1, 1], one a driven joint; 1 is its largest joint force.
+
+    Args:
+        robot: that moves; with dry friction and stops as described.
+        period: between two actions, s.
+        step: longest step of the integrator, s.
+        horizon: actions until a motion is cut off.
+
+    Attributes:
+        effort: the largest joint forces (nv); 0 for passive joints.
+        observation: how many numbers are seen.
+    """
+
+    def __init__(self, robot: Robot, *, period: float, step: float, horizon: int, effort: Any = None) -> None:
+        given = robot.limits.effort if effort is None else np.broadcast_to(np.asarray(effort, float), (robot.nv,))
+        if not np.isfinite(given).all():
+            names = [name for name, x in zip(robot.joint_names, given) if not np.isfinite(x)]
+            raise InputError(
+                f"how strong are the joints {', '.join(names)} of {robot.name}? Give effort=, N m or N, 0 for passive ones"
+            )
+        self.robot, self.horizon, self.effort = robot, horizon, np.array(given)
+        self.driven = np.flatnonzero(self.effort > 0)
+        self.substeps = max(1, round(period / step))
+        self.period = period
+        self.run = robot.rollout(step=period / self.substeps, saturate=False)
+
+    def advance(self, q: np.ndarray, qd: np.ndarray, action: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The states after one period."""
+        tau = np.zeros(qd.shape)
+        tau[:, self.driven] = np.clip(action, -1, 1) * self.effort[self.driven]
+        after = self.run(q, qd, tau, steps=self.substeps, every=self.substeps)
+        return after.q[-1], after.qd[-1]
+
+    @property
+    def observation(self) -> int:
+        start = self.start(np.random.default_rng(0), 1)
+        return self.observe(start.q, start.qd, start.goal).shape[-1]
+
+    def start(self, rng: np.random.Generator, n: int) -> Start:
+        raise NotImplementedError
+
+    def observe(self, q: np.ndarray, qd: np.ndarray, goal: np.ndarray) -> np.ndarray:
+        """What is seen (n, observation)."""
+        raise NotImplementedError
+
+    def reward(self, q: np.ndarray, qd: np.ndarray, action: np.ndarray, goal: np.ndarray) -> np.ndarray:
+        """(n,) for the states after an action."""
+        raise NotImplementedError
+
+    def ended(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """(n,) true where a motion has failed."""
+        return np.zeros(len(q), bool)
+
+
+class Reach(Task):
+    """A tip goes to a random point within reach and stays there. Seen: sines and cosines of q, qd, the tip, and how far it has
+    to go.
+
+    The reward is minus the distance (m), less a little for effort.
+    """
+
+    def __init__(self, robot: Robot | None = None, *, frame: str | None = None, effort: Any = None, **options: Any) -> None:
+        robot = robot or qddot.load("arm7")
+        super().__init__(robot, effort=effort, **{"period": 0.02, "step": 0.005, "horizon": 250, **options})
+        self.frame = frame or robot.tip
+
+    def tip(self, q: np.ndarray) -> np.ndarray:
+        return self.robot.transform(q, self.frame)[..., :3, 3]
+
+    def start(self, rng: np.random.Generator, n: int) -> Start:
+        draw = lambda: np.array([self.robot.random_configuration(rng) for _ in range(n)])  # noqa: E731
+        return Start(draw(), np.zeros((n, self.robot.nv)), self.tip(draw()))
+
+    def observe(self, q: np.ndarray, qd: np.ndarray, goal: np.ndarray) -> np.ndarray:
+        tip = self.tip(q)
+        return np.concatenate([np.cos(q), np.sin(q), qd, tip, goal - tip], -1)
+
+    def reward(self, q: np.ndarray, qd: np.ndarray, action: np.ndarray, goal: np.ndarray) -> np.ndarray:
+        return -np.linalg.norm(goal - self.tip(q), axis=-1) - 1e-3 * np.square(action).sum(-1)
+
+
+class Pole(Task):
+    """A pendulum on a cart; upright at q2 = pi. Seen: place, cosine and sine of the angle from upright, and speeds."""
+
+    def __init__(self, robot: Robot | None = None, *, effort: Any = (20.0, 0.0), **options: Any) -> None:
+        super().__init__(robot or qddot.load("cart_pole"), effort=effort, **{"period": 0.02, "step": 0.005, **options})
+
+    def observe(self, q: np.ndarray, qd: np.ndarray, goal: np.ndarray) -> np.ndarray:
+        tilt = q[:, 1] - np.pi
+        return np.stack([q[:, 0], np.cos(tilt), np.sin(tilt), qd[:, 0], qd[:, 1]], -1)
+
+
+class SwingUp(Pole):
+    """From hanging to upright, and staying there. The reward is the height of the pole (-1 to 1), less distance and effort."""
+
+    def __init__(self, robot: Robot | None = None, **options: Any) -> None:
+        super().__init__(robot, **{"horizon": 500, **options})
+
+    def start(self, rng: np.random.Generator, n: int) -> Start:
+        q, qd = rng.uniform(-0.05, 0.05, (2, n, 2))
+        return Start(q, qd, np.zeros((n, 0)))
+
+    def reward(self, q: np.ndarray, qd: np.ndarray, action: np.ndarray, goal: np.ndarray) -> np.ndarray:
+        return -np.cos(q[:, 1]) - 0.1 * q[:, 0] ** 2 - 1e-3 * np.square(action).sum(-1)
+
+
+class Balance(Pole):
+    """Upright from the beginning; it has failed beyond 12 degrees or at the end of the rail. The reward is 1 for every period."""
+
+    def __init__(self, robot: Robot | None = None, **options: Any) -> None:
+        super().__init__(robot, **{"horizon": 500, **options})
+        self.rail = self.robot.limits.upper[0]
+
+    def start(self, rng: np.random.Generator, n: int) -> Start:
+        q, qd = rng.uniform(-0.05, 0.05, (2, n, 2))
+        return Start(q + np.array([0, np.pi]), qd, np.zeros((n, 0)))
+
+    def reward(self, q: np.ndarray, qd: np.ndarray, action: np.ndarray, goal: np.ndarray) -> np.ndarray:
+        return np.ones(len(q))
+
+    def ended(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return (np.abs(q[:, 1] - np.pi) > np.deg2rad(12)) | (np.abs(q[:, 0]) >= self.rail)

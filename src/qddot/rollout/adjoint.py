@@ -1,0 +1,145 @@
+"""The gradient of a rollout: back through its steps by the exact derivative of one step.
+
+Every so often a state is kept on the way out, and the stretch behind it is run again on the way back: of T steps the states of some
+`2 sqrt(T)` are in memory at a time, for the time of one more rollout.
+
+The derivative is that of the steps as they were taken. Where joints stick, slip or rest on a stop it is that of the mode each
+step was in: how the moment of an impact or of sticking moves within a step is not part of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qddot.compile.flags import IGNORING
+from qddot.compile.threads import thread_count
+from qddot.errors import InputError, SingularityError
+from qddot.graph.program import Program
+from qddot.graph.tangent import cotangent
+
+if TYPE_CHECKING:
+    from qddot.compile.kernel import Kernel
+    from qddot.rollout.rollout import Rollout, States
+
+STATE = ("q", "qd")
+
+
+class RolloutGradient(NamedTuple):
+    """Of a weighted sum of states, each in the shape of what was given; None where nothing was.
+
+    `q0` is with respect to its numbers: quaternions are made unit in every step.
+    """
+
+    q0: np.ndarray
+    qd0: np.ndarray
+    control: np.ndarray | None
+    parameters: np.ndarray | None
+    variables: np.ndarray | None
+
+
+class Way(NamedTuple):
+    """A rollout that can be gone back: what it was given, and states along it.
+
+    Attributes:
+        rest: inputs besides state and control, one row a motion.
+        kept: step -> state at its beginning.
+    """
+
+    rollout: Rollout
+    states: States
+    control: np.ndarray | None
+    rest: Mapping[str, np.ndarray]
+    shapes: Mapping[str, tuple[int, ...]]
+    kept: Mapping[int, dict[str, np.ndarray]]
+    count: int
+    every: int
+    changes: bool
+
+    def __call__(self, q: Any = None, qd: Any = None) -> RolloutGradient:
+        """The gradient of `sum(q * states.q) + sum(qd * states.qd)`: of a loss, given its slopes at the states.
+
+        Args:
+            q, qd: slopes (samples, ..., nq) and (samples, ..., nv), or None where the loss does not depend on them.
+
+        Raises:
+            InputError: another shape.
+            SingularityError: the motion is not differentiable there.
+        """
+        weights = {}
+        for name, given, like in (("q", q, self.states.q), ("qd", qd, self.states.qd)):
+            weights[name] = np.zeros_like(like) if given is None else np.asarray(given, like.dtype)
+            if weights[name].shape != like.shape:
+                raise InputError(f"the slopes of {name} have shape {weights[name].shape}, the states have {like.shape}")
+        slopes = self.back(weights)
+        found = {name: summed(x, self.shapes[name], int(self.changes and name == "control")) for name, x in slopes.items()}
+        for name, x in found.items():
+            if not np.isfinite(x).all():
+                raise SingularityError(f"the gradient of the rollout with respect to {name} is not finite")
+        return RolloutGradient(found["q"], found["qd"], *(found.get(name) for name in ("control", "parameters", "variables")))
+
+    def back(self, weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Slopes of all inputs, for every motion on its own."""
+        run, states = self.rollout, self.states
+        forward, backward = run.kernels(
+            0 if self.control is None else self.control.shape[-1], "parameters" in self.rest, states.q.dtype
+        )
+        threads = thread_count(run.threads)
+        slope = {name: weights[name][-1].copy() for name in STATE}
+        total = {name: np.zeros_like(x) for name, x in self.rest.items()}
+        if self.control is not None:
+            total["control"] = np.zeros_like(self.control)
+        ends = [*sorted(self.kept), self.count]
+        for begin, end in reversed(list(pairwise(ends))):
+            along = [self.kept[begin]]
+            for k in range(begin, end - 1):
+                after = call(forward, self.inputs(k, along[-1]), threads)
+                along.append(dict(zip(STATE, after)))
+            for k in range(end - 1, begin - 1, -1):
+                inputs = {**self.inputs(k, along.pop()), "cq_next": slope["q"], "cqd_next": slope["qd"]}
+                found = dict(zip((x.name[1:] for x in backward.program.outputs), call(backward, inputs, threads)))
+                slope = {name: found[name] for name in STATE}
+                if k % self.every == 0:
+                    slope = {name: slope[name] + weights[name][k // self.every] for name in STATE}
+                if "control" in total and self.changes:
+                    total["control"][k] = found["control"]
+                for name in total:
+                    if name != "control" or not self.changes:
+                        total[name] += found[name]
+        return {**slope, **total}
+
+    def inputs(self, k: int, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        h = np.array([self.rollout.h], state["q"].dtype)
+        given = {} if self.control is None else {"control": self.control[k] if self.changes else self.control}
+        return {**state, **given, **self.rest, "t": h * k, "dt": h}
+
+
+def call(kernel: Kernel, inputs: Mapping[str, np.ndarray], threads: int) -> Sequence[np.ndarray]:
+    """What was looked at on the way out is not looked at again."""
+    found = IGNORING.run(kernel.run, [inputs[x.name] for x in kernel.program.inputs], None, threads)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def summed(x: np.ndarray, shape: tuple[int, ...], first: int) -> np.ndarray:
+    """Over the dimensions along which something was given once for all motions; these come after the `first`."""
+    extra = tuple(range(first, first + x.ndim - len(shape)))
+    x = x.sum(extra) if extra else x
+    once = tuple(d for d, (n, m) in enumerate(zip(x.shape, shape)) if m == 1 and n != 1)
+    return x.sum(once, keepdims=True) if once else x
+
+
+def stride(count: int) -> int:
+    """How far apart kept states are."""
+    return max(1, math.isqrt(count))
+
+
+def backward_program(program: Program) -> Program:
+    """Of one step: slopes of its inputs, from the inputs and the slopes of the state after it."""
+    shown = tuple(x for x in program.outputs if x.name != "margins")
+    chosen = [k for k, x in enumerate(program.inputs) if x.name not in ("t", "dt")]
+    return cotangent(replace(program, outputs=shown), chosen)

@@ -1,0 +1,89 @@
+"""Environments for learning: Gymnasium's own checks, batches beside single motions, and physics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed")
+
+import qddot  # noqa: E402
+from qddot.environments import Balance, Environment, Environments, Reach, SwingUp  # noqa: E402
+from qddot.errors import InputError  # noqa: E402
+
+TASKS = {"Reach": lambda: Reach(effort=30.0), "SwingUp": SwingUp, "Balance": Balance}
+
+
+@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.filterwarnings("ignore")
+def test_gymnasiums_own_checker(name):
+    from gymnasium.utils.env_checker import check_env
+
+    check_env(Environment(TASKS[name]()), skip_render_check=True)
+
+
+@pytest.mark.parametrize("name", ["SwingUp", "Balance"])
+@pytest.mark.filterwarnings("ignore")
+def test_made_by_name(name):
+    env = gymnasium.make(f"qddot/{name}-v0")
+    first, _ = env.reset(seed=3)
+    again, _ = env.reset(seed=3)
+    assert np.array_equal(first, again)
+    many = gymnasium.make_vec(f"qddot/{name}-v0", num_envs=5)
+    seen, _ = many.reset(seed=0)
+    assert seen.shape == (5, *env.observation_space.shape)
+    assert many.observation_space.contains(seen)
+    assert many.step(many.action_space.sample())[1].shape == (5,)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_batch_is_as_many_motions(name):
+    task, rng = TASKS[name](), np.random.default_rng(0)
+    envs, one = Environments(task, 4), Environment(task)
+    envs.reset(seed=0)
+    one.reset(seed=0)
+    one.motions.q, one.motions.qd, one.motions.goal = (x[2:3].copy() for x in (envs.motions.q, envs.motions.qd, envs.motions.goal))
+    for _ in range(10):
+        actions = rng.uniform(-1, 1, envs.action_space.shape)
+        seen, reward, *_ = envs.step(actions)
+        alone, single, *_ = one.step(actions[2])
+        assert np.array_equal(seen[2], alone)
+        assert reward[2] == single
+
+
+def test_what_has_ended_begins_again():
+    envs = Environments(Balance(), 3)
+    envs.reset(seed=0)
+    envs.motions.q[1, 1] = 2.0  # fallen
+    _, reward, ended, cut, _ = envs.step(np.zeros((3, 1)))
+    assert ended.tolist() == [False, True, False]
+    seen, reward, ended, cut, _ = envs.step(np.zeros((3, 1)))
+    assert not ended.any()
+    assert not cut.any()
+    assert reward.tolist() == [1, 0, 1]
+    assert abs(envs.motions.q[1, 1] - np.pi) < 0.06
+    assert envs.motions.age.tolist() == [2, 0, 2]
+    assert seen.dtype == np.float32
+
+
+def test_cut_off_at_the_horizon():
+    env = Environment(SwingUp(horizon=3))
+    env.reset(seed=0)
+    assert [env.step(np.zeros(1))[3] for _ in range(3)] == [False, False, True]
+
+
+def test_energy_is_kept_without_a_force():
+    task = SwingUp(step=0.001)
+    start = task.start(np.random.default_rng(0), 5)
+    q, qd = start.q + np.array([0, 1.0]), start.qd
+    before = task.robot.hamiltonian(q, qd)
+    for _ in range(50):
+        q, qd = task.advance(q, qd, np.zeros((5, 1)))
+    assert np.allclose(task.robot.hamiltonian(q, qd), before, atol=2e-3)
+
+
+def test_the_strength_of_joints_must_be_known():
+    with pytest.raises(InputError, match=r"how strong are the joints .* Give effort="):
+        SwingUp(effort=None)
+    with pytest.raises(InputError, match="how strong"):
+        Reach(qddot.load("two_link"))
