@@ -55,10 +55,10 @@ def catalog():
         yield pytest.param(qddot.load(name), id=name, marks=pytest.mark.slow)
         yield pytest.param(qddot.load(name, symbolic=True), id=f"{name}-symbolic")
     rng = np.random.default_rng(7)
-    yield pytest.param(Robot(random_model(rng, 3, ("revolute", "prismatic"), chain=True)), id="chain")
+    yield pytest.param(Robot(random_model(rng, 3, ("revolute", "prismatic"), chain=True)), id="chain", marks=pytest.mark.slow)
     yield pytest.param(Robot(random_model(rng, 4, ("revolute", "prismatic", "helical"))), id="tree", marks=pytest.mark.slow)
     yield pytest.param(Robot(random_model(rng, 3, ("revolute", "helical"), mimic=1.0)), id="mimic")
-    yield pytest.param(Robot(random_model(rng, 2, ("planar",))), id="planar")
+    yield pytest.param(Robot(random_model(rng, 2, ("planar",))), id="planar", marks=pytest.mark.slow)
     yield pytest.param(driven(), id="driven")
     yield pytest.param(lumped(), id="lumped")
 
@@ -152,7 +152,7 @@ def test_long_arms_stay_readable(name, method):
     assert len(lines) < 600  # some twenty pages
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", FIRST)
 @pytest.mark.parametrize("parameters", ["inertial", "all"])
 def test_numbers_may_become_symbols(method, parameters):
     derivation = qddot.load("two_link").derive(method, parameters)
@@ -290,7 +290,7 @@ def test_a_notation_whose_variable_is_taken():
 
 
 @pytest.mark.parametrize("notation", ["lynch-park", "craig", "siciliano", "featherstone"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", FIRST)
 def test_every_notation_sets_every_route(method, notation):
     derivation = driven().derive(method, notation=notation, gravity="g")
     check_documents(derivation)

@@ -47,8 +47,8 @@ def test_stiffness_is_no_energy():
     [
         ("qddot", "P", r"\tilde{P}", "q"),
         ("lynch-park", r"\mathcal{P}", "P", r"\theta"),
-        ("craig", "u", "P", r"\theta"),
-        ("siciliano", r"\mathcal{U}", "P", "q"),
+        pytest.param("craig", "u", "P", r"\theta", marks=pytest.mark.slow),
+        pytest.param("siciliano", r"\mathcal{U}", "P", "q", marks=pytest.mark.slow),
     ],
 )
 def test_the_projection_is_no_potential_energy(notation, energy, projection, variable):

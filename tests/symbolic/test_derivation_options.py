@@ -20,6 +20,7 @@ def test_constraints_that_are_imposed_are_not_said_to_be_left_out():
     assert "`" not in open_tree.partition("<body>")[2]
 
 
+@pytest.mark.slow
 def test_what_is_too_long_is_said_to_be_left_out():
     robot = qddot.load("four_bar", symbolic=True)
     text = robot.derive("lagrange", constraints=True).markdown()

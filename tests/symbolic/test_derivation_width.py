@@ -24,13 +24,27 @@ def planar(n):
     return arm.robot()
 
 
-@pytest.mark.parametrize("method", ["lagrange", "jacobian", "newton-euler"])
-@pytest.mark.parametrize("name", ["2R", "RP", "3R"])
+CASES = [("3R", "lagrange"), ("2R", "newton-euler"), ("RP", "jacobian"), ("channel", "lagrange")]
+MORE = [
+    ("2R", "lagrange"),
+    ("2R", "jacobian"),
+    ("RP", "lagrange"),
+    ("RP", "newton-euler"),
+    ("3R", "jacobian"),
+    ("3R", "newton-euler"),
+]
+MORE += [("four_bar", "lagrange")]
+
+
+@pytest.mark.parametrize(("name", "method"), [*CASES, *(pytest.param(*x, marks=pytest.mark.slow) for x in MORE)])
 def test_no_line_runs_off_the_paper(tmp_path, name, method):
     if not shutil.which("pdflatex"):
         pytest.skip("pdflatex is not installed")
-    robot = qddot.load("rp_arm", symbolic=True) if name == "RP" else planar(int(name[0]))
-    robot.derive(method, notation="craig").save(tmp_path / "x.tex")
+    catalog = {"RP": "rp_arm", "channel": "point_mass_2r", "four_bar": "four_bar"}
+    robot = qddot.load(catalog[name], symbolic=name != "four_bar") if name in catalog else planar(int(name[0]))
+    channel = qddot.holonomic(lambda state: state.position("tip").x - 1)
+    constraints = {"channel": channel, "four_bar": True}.get(name)
+    robot.derive(method, constraints=constraints, notation="craig").save(tmp_path / "x.tex")
     done = subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "x.tex"], cwd=tmp_path, capture_output=True, timeout=120
     )

@@ -308,17 +308,17 @@ class Equations:
 
     @cached_property
     def kinetic_energy(self) -> Form:
-        """T(q, qd) of links and rotors."""
+        """K(q, qd) of links and rotors."""
         return Form(self, energy.kinetic_energy(self.lifted, self.alphabet.q, self.alphabet.qd), "kinetic_energy")
 
     @cached_property
     def potential_energy(self) -> Form:
-        """V(q) of gravity and springs."""
+        """P(q) of gravity and springs."""
         return Form(self, energy.potential_energy(self.lifted, self.alphabet.q), "potential_energy")
 
     @cached_property
     def lagrangian(self) -> Form:
-        """L = T - V."""
+        """L = K - P."""
         return Form(self, (self.kinetic_energy - self.potential_energy).entries, "lagrangian")
 
     @cached_property

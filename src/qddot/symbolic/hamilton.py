@@ -1,8 +1,8 @@
 """Hamilton's equations in closed form: momenta instead of velocities.
 
-    p = dL/dqd = M qd        H(q, p) = p^T M^-1 p / 2 + V        qd = dH/dp = M^-1 p        pd = -dH/dq + tau - friction
+    p = dL/dqd = M qd        H(q, p) = p^T M^-1 p / 2 + P        qd = dH/dp = M^-1 p        pd = -dH/dq + tau - friction
 
-`dH/dq` at constant p is `-dL/dq` at constant qd: `pd = dT/dq - g - springs + tau - friction` with `qd = M^-1 p`. The inverse of M
+`dH/dq` at constant p is `-dL/dq` at constant qd: `pd = dK/dq - g - springs + tau - friction` with `qd = M^-1 p`. The inverse of M
 is made of its minors over its determinant.
 """
 
@@ -58,7 +58,7 @@ class Hamilton:
 
     @cached_property
     def H(self) -> Form:
-        """`p^T M^-1 p / 2 + V`."""
+        """`p^T M^-1 p / 2 + P`."""
         B, d = self._inverse
         p = self.p.entries
         return Form(self.equations, quotient(p @ B @ p / 2, d) + self.equations.V._single(), "hamiltonian_of_momentum")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from qddot.assets import math_font_css, style_sheet
@@ -12,6 +13,7 @@ from qddot.symbolic.derivation.mathml import mathml
 from qddot.symbolic.derivation.steps import Derivation, Math, Prose, Table
 
 MATHML, XHTML = "http://www.w3.org/1998/Math/MathML", "http://www.w3.org/1999/xhtml"
+STOPPED = re.compile(r"(<math (?:(?!</math>).)*</math>[.,;:])")
 FOLDED = 40  # lines: a longer step opens on demand
 
 
@@ -67,7 +69,9 @@ def paragraph(prose: Prose) -> str:
 
 
 def text(prose: Prose) -> str:
-    return "".join(math(part) if isinstance(part, Math) else shown(part) for part in prose)
+    """Words and formulas; a formula stays on one line with the comma or full stop after it."""
+    written = "".join(math(part) if isinstance(part, Math) else shown(part) for part in prose)
+    return STOPPED.sub(r'<span class="whole">\1</span>', written)
 
 
 def math(latex: str) -> str:
