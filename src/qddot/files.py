@@ -1,8 +1,10 @@
-"""How files are opened and how much of them is read: regular files only, and no more than a limit that the user can raise."""
+"""How files are opened, how much of them is read, and how they are written: regular files only, no more than a limit, whole."""
 
 from __future__ import annotations
 
+import errno
 import os
+import secrets
 import stat
 from pathlib import Path
 from typing import BinaryIO
@@ -97,7 +99,29 @@ def read_whole(path: str | Path, limit: Limit) -> bytes:
         OSError: it cannot be read.
     """
     with open_regular(path) as file:
-        data = file.read(limit.value + 1)
-        if rule := limit.over("file size", max(len(data), os.fstat(file.fileno()).st_size)):
+        size = os.fstat(file.fileno()).st_size
+        data = file.read(min(size, limit.value) + 1)  # a buffer of this size is made: not one of the limit's
+        if rule := limit.over("file size", max(len(data), size)):
             raise TooLargeError(rule)
     return data
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file under another name first, and put it in its place when it is complete.
+
+    Raises:
+        OSError: the file cannot be written; it names the path given.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    draft = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
+    try:
+        with draft.open("xb") as stream:
+            stream.write(content)
+        os.replace(draft, path)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None  # not the draft's name
+    finally:
+        draft.unlink(missing_ok=True)

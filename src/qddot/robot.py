@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qddot.arguments import finite_number, flag, word
 from qddot.arrays.guests import Guests
 from qddot.compile.arrays import as_array
 from qddot.compile.bound import Bound
@@ -583,8 +584,14 @@ class Robot:
         Args:
             seed: of the random numbers, or their generator.
             size: how many, a number or a shape; None: one, (nq,).
+
+        Raises:
+            InputError: a seed that is no whole number from 0 on, nor a generator.
         """
-        rng, shape = np.random.default_rng(seed), configuration.batch_shape(size)
+        try:
+            rng, shape = np.random.default_rng(seed), configuration.batch_shape(size)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"seed={seed!r:.80}: {error} (give a whole number from 0 on, or a generator)") from None
         return configuration.random_configuration(self.model.mechanism, rng, self.limits.lower, self.limits.upper, shape)
 
     def integrate(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
@@ -1314,13 +1321,13 @@ class Robot:
             parameters: `"fixed"`, the robot's own numbers as constants; or `"runtime"`, a last input (..., 10 bodies) of inertial
                 parameters in the order of `parameters()`, for payloads and randomised robots without compiling again.
         """
-        if parameters not in ("fixed", "runtime"):
-            raise InputError(f"parameters={parameters!r} is not one of 'fixed', 'runtime'")
+        word("parameters", parameters, ("fixed", "runtime"))
+        wrench = flag("wrench", wrench)
         return self._evaluate.kernel(quantity, as_dtype(dtype), options, wrench=wrench, runtime=parameters == "runtime")
 
     def program(self, quantity: str, *, wrench: bool = False, **options: str) -> Program:
         """The expression graph of a quantity."""
-        return self._evaluate.program((self._evaluate.request(quantity, options),), wrench=wrench)
+        return self._evaluate.program((self._evaluate.request(quantity, options),), wrench=flag("wrench", wrench))
 
     def operations(self, quantity: str, **options: str) -> Operations:
         """How many scalar operations a quantity takes: multiplications, additions, and so on."""
@@ -1520,7 +1527,9 @@ class Robot:
         from qddot.explore.page import page
         from qddot.explore.show import Page, shown
 
-        named = {str(name): float(x) for name, x in (values or {}).items()}
+        if values is not None and not isinstance(values, Mapping):
+            raise InputError(f"values={values!r:.80}: a mapping of symbols to numbers is needed, such as {{'m1': 2.0}}")
+        named = {str(name): finite_number(f"values[{str(name)!r}]", x) for name, x in (values or {}).items()}
         robot = self.subs(named) if named else self
         html = page(robot, letters=self.model if named else None, values=named, q=q)
         return shown(Page(html, self.name), path)

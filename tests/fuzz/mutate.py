@@ -89,12 +89,24 @@ TEXTS += ["", " ", "a\0b", "x" * 5000]
 STRAYS = (b"<", b">", b'"', b"&", b"\0", b"\xff\xfe", b"\n", b"[", b"]", b"{", b"=", b",", b"1e999")
 
 
-def number(random: Random) -> str:
+def number(random: Random, present: str = "") -> str:
+    if random.random() < 0.2:
+        try:
+            return f"{near(random, float(present)):g}"
+        except ValueError:
+            pass
     return random.choice(NUMBERS) if random.random() < 0.7 else f"{random.choice((-1, 1)) * 10 ** random.uniform(-330, 308):.3g}"
 
 
-def scalar(random: Random) -> Any:
-    """A number or text for a place in a document."""
+def near(random: Random, value: float) -> float:
+    """A number that may well be meant: twice, a tenth, the other sign, a little more."""
+    return value * random.choice((2.0, 0.1, -1.0, 1.001, 10.0)) + random.choice((0.0, 0.0, 0.1))
+
+
+def scalar(random: Random, present: Any = None) -> Any:
+    """A number or text for a place in a document, where something may stand already."""
+    if isinstance(present, (int, float)) and random.random() < 0.4:
+        return near(random, present)
     if random.random() < 0.6:
         try:
             return float(number(random))
@@ -116,9 +128,7 @@ def bytes_of(random: Random, data: bytes) -> bytes:
             case 2:
                 changed[at:at] = changed[at : at + random.choice((1, 10, 50))]
             case _:
-                changed[at:at] = random.choice(
-                    (b"<", b">", b'"', b"&", b"\0", b"\xff\xfe", b"\n", b"[", b"]", b"{", b"=", b",", b"1e999")
-                )
+                changed[at:at] = random.choice(STRAYS)
     return bytes(changed)
 
 
@@ -162,7 +172,7 @@ def change_attribute(random: Random, element: ElementTree.Element) -> None:
     words = list(WORD.finditer(value))
     if kind < 0.65 and words:
         at = random.choice(words)
-        element.attrib[name] = value[: at.start()] + number(random) + value[at.end() :]
+        element.attrib[name] = value[: at.start()] + number(random, at.group()) + value[at.end() :]
     elif kind < 0.8:
         element.attrib[name] = random.choice(TEXTS).replace("\0", "")
     elif kind < 0.9:
@@ -207,7 +217,7 @@ def change_value(random: Random, tree: Any, times: int) -> Any:
         holder, key = random.choice(places)
         kind = random.random()
         if kind < 0.6:
-            holder[key] = scalar(random)
+            holder[key] = scalar(random, holder[key])
         elif kind < 0.75:
             del holder[key]
         elif isinstance(holder, list):
@@ -234,7 +244,8 @@ def columns(random: Random, seed: dict[str, list[float]]) -> dict[str, list[Any]
         name = random.choice(list(table))
         kind = random.random()
         if kind < 0.5:
-            table[name][random.randrange(len(table[name]))] = scalar(random)
+            at = random.randrange(len(table[name]))
+            table[name][at] = scalar(random, table[name][at])
         elif kind < 0.6:
             table[random.choice((*TEXTS, "qd1", "tau1", "time", "q9", "qdd_2 [deg]"))[:40]] = table.pop(name)
         elif kind < 0.7 and len(table) > 1:
@@ -249,15 +260,3 @@ def columns(random: Random, seed: dict[str, list[float]]) -> dict[str, list[Any]
         if any(not values for values in table.values()):
             break
     return table
-
-
-def csv(random: Random, table: dict[str, list[Any]]) -> bytes:
-    separator = random.choice(",,,;\t ")
-    rows = [separator.join(table)]
-    longest = max(map(len, table.values()))
-    for i in range(longest):
-        rows.append(separator.join(str(values[i]) if i < len(values) else "" for values in table.values()))
-    if random.random() < 0.2:
-        rows.insert(random.randrange(len(rows)), random.choice(("", "# comment", "rad;Nm", "a,b,c", '"', "=1+1")))
-    data = "\n".join(rows).encode(random.choice(("utf-8", "utf-8", "utf-16", "latin-1")), "replace")
-    return bytes_of(random, data) if random.random() < 0.2 else data

@@ -2,8 +2,8 @@
 
     python -m tests.fuzz.run --seconds 60 --workers 2 --seed 1
 
-What is found (a foreign exception, a result that is not finite without an error, a crash, a hang) is kept in `tests/fuzz/corpus`,
-which `tests/fuzz/test_fuzz.py` reads again and again.
+Every kind of input gets the same share of the time. What is found (a foreign exception, a result that is not finite without an
+error, a crash, a hang) is kept in `tests/fuzz/corpus`, which `tests/fuzz/test_fuzz.py` reads again and again.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -29,7 +30,9 @@ from tests.fuzz.judge import KINDS, Silent, outcome
 CORPUS = Path(__file__).with_name("corpus")
 SMALL = 20_000  # bytes: only such mutants are kept
 HANG = 20  # s of processor time for one mutant
-BATCH = 2000  # mutants of one kind in a row
+SLICE = 20.0  # s that a worker lives
+BATCH = 20_000  # mutants of one kind in a row, at most
+MEMORY = 8 * 2**30  # bytes a worker may ask for: more is a MemoryError, and a finding
 ROWS = ("mutants", "accepted", "refused with line", "refused", "foreign", "silent", "crash", "hang")
 
 
@@ -44,8 +47,9 @@ def worker(kind: str, start: int, count: int, seed: int, folder: Path) -> None:
         raise Hang
 
     signal.signal(signal.SIGPROF, stop)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     counts: Counter[str] = Counter()
-    progress = folder / "index"
+    progress, end = folder / "index", time.monotonic() + SLICE
     for index in range(start, start + count):
         progress.write_text(str(index))
         signal.setitimer(signal.ITIMER_PROF, HANG)
@@ -56,15 +60,25 @@ def worker(kind: str, start: int, count: int, seed: int, folder: Path) -> None:
         except Silent as error:
             report("silent", kind, index, seed, folder, str(error))
         except Exception as error:
-            at = traceback.extract_tb(error.__traceback__)[-1]
-            report("foreign", kind, index, seed, folder, f"{type(error).__name__} in {Path(at.filename).name}:{at.lineno}: {error}")
+            report("foreign", kind, index, seed, folder, f"{type(error).__name__} in {where(error)}: {error}")
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
+        if time.monotonic() > end:
+            break
     print(json.dumps({"counts": counts}), flush=True)
 
 
+def where(error: Exception) -> str:
+    """The last function of ours on the way to an error, and where it came from."""
+    steps = traceback.extract_tb(error.__traceback__)
+    ours = [step for step in steps if "/qddot/" in step.filename] or steps
+    return " <- ".join(dict.fromkeys(f"{Path(step.filename).name}:{step.lineno}" for step in (steps[-1], ours[-1])))
+
+
 def report(what: str, kind: str, index: int, seed: int, folder: Path, why: str) -> None:
-    print(json.dumps({"finding": what, "kind": kind, "index": index, "seed": seed, "why": why[:300]}), flush=True)
+    call = folder / "mutant.txt"
+    told = {"mutant": call.read_text("utf-8")[:800]} if call.exists() else {}
+    print(json.dumps({"finding": what, "kind": kind, "index": index, "seed": seed, "why": why[:300], **told}), flush=True)
     keep(folder)
 
 
@@ -87,6 +101,10 @@ class Job:
     folder: Path
     begun: float = field(default_factory=time.monotonic)
 
+    @property
+    def age(self) -> float:
+        return time.monotonic() - self.begun
+
 
 def run(
     kinds: list[str], seconds: float, workers: int, seed: int, most: int | None = None, batch: int = BATCH
@@ -94,26 +112,30 @@ def run(
     """Counts by kind, and what was found."""
     counts: dict[str, Counter] = {kind: Counter() for kind in kinds}
     findings: list[dict] = []
-    at, turn, jobs, end = dict.fromkeys(kinds, 0), 0, [], time.monotonic() + seconds
+    jobs: list[Job] = []
+    at, spent, turn, end = dict.fromkeys(kinds, 0), dict.fromkeys(kinds, 0.0), 0, time.monotonic() + seconds
+
+    def share(kind: str) -> tuple[float, int]:
+        running = [job.age for job in jobs if job.kind == kind]
+        return spent[kind] + sum(running), len(running)
+
     with tempfile.TemporaryDirectory() as root:
-        while jobs or time.monotonic() < end:
-            started = sum(at.values())
-            while len(jobs) < workers and time.monotonic() < end and (most is None or started < most):
-                kind = kinds[turn % len(kinds)]
+        while True:
+            while len(jobs) < workers and time.monotonic() < end and (most is None or sum(at.values()) < most):
+                kind = min(kinds, key=share)
                 jobs.append(begin(kind, at[kind], batch, seed, Path(root) / str(turn)))
-                at[kind] += batch
-                turn, started = turn + 1, started + batch
+                at[kind], turn = at[kind] + batch, turn + 1
             if not jobs:
-                break
+                return counts, findings
             time.sleep(0.05)
             for job in list(jobs):
-                if job.process.poll() is None and time.monotonic() - job.begun < 20 * HANG:
+                if job.process.poll() is None and job.age < SLICE + 5 * HANG:
                     continue
                 jobs.remove(job)
+                spent[job.kind] += job.age
                 left = finish(job, counts[job.kind], findings)
-                if left:
+                if left and time.monotonic() < end:
                     jobs.append(begin(job.kind, left[0], left[1], seed, job.folder))
-    return counts, findings
 
 
 def begin(kind: str, start: int, count: int, seed: int, folder: Path) -> Job:

@@ -6,9 +6,7 @@ stand beside them in comments, of letters, digits and `_.:-` only, so that nothi
 
 from __future__ import annotations
 
-import os
 import re
-import secrets
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,11 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qddot.algorithms.quantities import QUANTITIES
+from qddot.arguments import file_path, word
 from qddot.compile.c_selftest import STATES, expected, selftest
 from qddot.compile.c_source import NOT_INLINED, PRECISIONS, Precision, c_function, margins, prototype, shown
 from qddot.compile.evaluate import Evaluator
 from qddot.compile.trace import Request
 from qddot.errors import InputError, near_matches, unknown_name
+from qddot.files import write_whole
 from qddot.graph.program import Program
 from qddot.model.lower import Coordinates, Mechanism
 
@@ -84,12 +84,12 @@ def export_c(
         UnknownNameError, InputError: as `Robot.export_c`.
         OSError: a file cannot be written.
     """
-    if precision not in PRECISIONS:
-        raise InputError(f"precision={precision!r} is not one of {', '.join(map(repr, PRECISIONS))}")
-    real, prefix = PRECISIONS[precision], chosen(name) if name is not None else identifier(evaluator.model.name)
+    real = PRECISIONS[word("precision", precision, PRECISIONS)]
+    prefix = chosen(name) if name is not None else identifier(evaluator.model.name)
     functions = plan(evaluator, f"{prefix}_", requests(quantities), options, real.dtype)
     for f in functions:
         refuse_empty(f.program)
+    folder = file_path("directory", directory)
     kernel = lambda f: evaluator.joint_kernel((f.request,), real.dtype, wrench=f.wrench)  # noqa: E731
     mechanism = evaluator.model.mechanism
     states = random_states(mechanism, evaluator, draw)
@@ -99,21 +99,10 @@ def export_c(
         f"{prefix}_selftest.c": selftest(prefix, {f.name: expected(kernel(f), states, real) for f in functions}, real),
         "CMakeLists.txt": BUILD.format(name=prefix),
     }
-    folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in files.items():
-        write_whole(folder / file, text)
+        write_whole(folder / file, text.encode("ascii"))
     return [folder / file for file in files]
-
-
-def write_whole(path: Path, text: str) -> None:
-    """The file appears whole or not at all."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        draft.write_text(text, encoding="ascii", newline="\n")
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 # what is asked for ----------------------------------------------------------------------------------------------------
@@ -126,6 +115,8 @@ def requests(quantities: Quantities) -> list[tuple[str, dict[str, Any]]]:
         InputError: something else than names, pairs of name and options, or a mapping; or nothing at all.
     """
     items = [quantities] if isinstance(quantities, str) else quantities
+    if not isinstance(items, Mapping | list | tuple | set):
+        raise InputError(f"quantities={quantities!r:.80}: give a list of names, such as ['inverse_dynamics', 'mass_matrix']")
     pairs = list(items.items()) if isinstance(items, Mapping) else [(x, {}) if isinstance(x, str) else x for x in items]
     if not pairs:
         raise InputError("no quantities to export: name some, such as ['inverse_dynamics', 'mass_matrix']")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
+from qddot.arguments import flag
 from qddot.compile.arrays import as_array, check_configuration, extent
 from qddot.compile.flags import IGNORING, RAISING, are_raised
 from qddot.compile.threads import thread_count
@@ -137,7 +138,7 @@ class Evaluator:
         self, what: str, kernel: Kernel, inputs: Mapping[str, Any], options: Options
     ) -> tuple[Sequence[np.ndarray], np.ndarray | None]:
         """The outputs of a kernel, and its margins if some are not positive."""
-        check, threads, out = options.get("check", True), options.get("threads"), options.get("out")
+        check, threads, out = flag("check", options.get("check", True)), options.get("threads"), options.get("out")
         if threads is not None:
             thread_count(threads)  # is it a number?
         arrays = [as_array(name, inputs[name], shape, kernel.dtype, check=False) for name, shape in kernel.program.inputs]
@@ -306,7 +307,7 @@ def as_dtype(dtype: Any) -> np.dtype:
         return DOUBLE
     try:
         found = np.dtype(dtype)
-    except TypeError:
+    except (TypeError, ValueError):
         raise InputError(f"dtype={dtype!r} is neither float64 nor float32") from None
     if found not in (np.float64, np.float32):
         raise InputError(f"dtype {found} is neither float64 nor float32")

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from qddot.compile.c_export import Quantities, comment, description, introduction, plan, requests, write_whole
+from qddot.arguments import file_path
+from qddot.compile.c_export import Quantities, comment, description, introduction, plan, requests
 from qddot.compile.c_source import braced, shown, straight_line
 from qddot.compile.evaluate import Evaluator
 from qddot.errors import InputError
+from qddot.files import write_whole
 from qddot.graph.program import Program
 
 
@@ -63,7 +65,7 @@ def export_js(
         UnknownNameError, InputError: as `Robot.export_js`.
         OSError: the file cannot be written.
     """
-    path = Path(path)
+    path = file_path("path", path)
     if path.suffix not in (".js", ".mjs"):
         raise InputError(f"{path.name!r} ends in {path.suffix!r}: a JavaScript module is written to .mjs or .js")
     functions = plan(evaluator, "", requests(quantities), options, np.dtype(float))
@@ -72,5 +74,5 @@ def export_js(
     for f in functions:
         lines += comment(description(f, list(mechanism.frames), about))
         lines += javascript_function(f.program, f.name, "export ")
-    write_whole(path, "\n".join(lines))
+    write_whole(path, "\n".join(lines).encode("ascii"))
     return path

@@ -79,6 +79,8 @@ def free_columns(constrained: ConstrainedRobot, hold: Sequence[str]) -> np.ndarr
     """(nv,) true but for the joints held."""
     if isinstance(hold, str):
         hold = (hold,)
+    if not isinstance(hold, Sequence) or not all(isinstance(name, str) for name in hold):
+        raise InputError(f"hold={hold!r:.80} is not a list of names of joints")
     coordinates = {c.name: c for c in constrained.evaluate.model.mechanism.coordinates}
     free = np.ones(constrained.evaluate.model.mechanism.nv, bool)
     for name in hold:

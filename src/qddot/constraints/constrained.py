@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qddot.arguments import positive_number
 from qddot.compile.evaluate import Evaluator, refuse_non_finite
 from qddot.compile.wrenches import net_stack
 from qddot.constraints.constraint import Constraint
@@ -82,6 +83,7 @@ class ConstrainedRobot:
         """lam = (A M^-1 A^T)^-1 (A M^-1 (tau - h) + Adot qd), qdd = M^-1 (tau - h - A^T lam)."""
         A, b = self.values(("A", "Adot_qd"), q, qd)
         if tolerance is not None:
+            tolerance = positive_number("tolerance", tolerance)
             self.refuse_violation(q, times(A, self.evaluate.prepared("qd", qd, A.shape[-1:])), tolerance)
         tau, speeds = (self.evaluate.prepared(name, x, A.shape[-1:]) for name, x in (("tau", tau), ("qd", qd)))
         try:
@@ -175,7 +177,7 @@ class ConstrainedRobot:
         Raises:
             ConvergenceError: a state does not get there.
         """
-        mechanism, held = self.evaluate.model.mechanism, self.holonomic()
+        mechanism, held, tolerance = self.evaluate.model.mechanism, self.holonomic(), positive_number("tolerance", tolerance)
         q = self.evaluate.prepared("q", q, (mechanism.nq,)).copy()
         for _ in range(STEPS):
             h, A = held.values(("h", "A"), q)
@@ -233,6 +235,7 @@ def as_constraints(model: Model, constraints: Any) -> tuple[Constraint, ...]:
 
 def refuse_impossible(A: np.ndarray, b: np.ndarray, qdd: np.ndarray, tolerance: float) -> None:
     """An acceleration that leaves the constraints is not caused by any joint forces."""
+    tolerance = positive_number("tolerance", tolerance)
     left = np.abs(times(A, qdd) + b)
     scale = times(np.abs(A), np.abs(qdd)) + np.abs(b)
     wrong = left > tolerance * np.maximum(scale, 1.0)

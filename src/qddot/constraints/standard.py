@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from qddot.arguments import finite_array, finite_number
 from qddot.constraints.constraint import Constraint
 from qddot.constraints.state import State
 from qddot.errors import InputError
 from qddot.model import constraints as described
 from qddot.model.pose import from_matrix, unit, z_onto
 from qddot.model.scalar import Scalar
-from qddot.model.spatial import Mat, Transform, Vec, map_scalars, vec
+from qddot.model.spatial import Mat, Transform, Vec, vec
 
 
 class Spot(NamedTuple):
@@ -180,7 +181,7 @@ def fixed_frame(frame: str, pose: Any) -> Constraint:
 
 def joint_equality(joint: str, leader: str, multiplier: float = 1.0, offset: float = 0.0) -> Constraint:
     """Two joints are coupled: one row, `q_joint - multiplier q_leader - offset`."""
-    return JointEquality(joint, leader, (float(offset), float(multiplier)))
+    return JointEquality(joint, leader, (finite_number("offset", offset), finite_number("multiplier", multiplier)))
 
 
 loop_closure, frames_fixed = connect, weld
@@ -203,10 +204,10 @@ def from_description(constraint: described.Constraint) -> Constraint:
 
 
 def vector(name: str, values: Sequence[float]) -> Vec:
-    try:
-        return map_scalars(float, vec(values))
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name}={values!r}: {error}") from None
+    array = finite_array(name, values)
+    if array.shape != (3,):
+        raise InputError(f"{name}={values!r:.80}: three numbers are needed")
+    return vec(array.tolist())
 
 
 def direction(name: str, values: Sequence[float]) -> Vec:

@@ -6,10 +6,9 @@ is taken, where "smallest" means something. Forces alone can be compared; moment
 
 from __future__ import annotations
 
-import numbers
-
 import numpy as np
 
+from qddot.arguments import flag, positive_number
 from qddot.constraints.factored import T, first, named, times
 from qddot.errors import InputError
 
@@ -31,9 +30,8 @@ def tip_wrench(J: np.ndarray, wanted: np.ndarray, frame: str, moment: bool, scal
     Raises:
         InputError: there is no such wrench, or none that is the smallest whatever the length.
     """
-    if scale is not None and not (isinstance(scale, numbers.Real) and 0 < scale < np.inf):
-        raise InputError(f"scale={scale!r} is a positive length, m: moments are divided by it to be compared with forces")
-    if not moment:
+    scale = None if scale is None else positive_number("scale", scale)
+    if not flag("moment", moment):
         J = np.concatenate([np.zeros_like(J[..., :3, :]), J[..., 3:, :]], axis=-2)
     f = smallest(J, wanted, scale or 1.0)
     left = np.abs(times(T(J), f) - wanted).max(-1, initial=0)

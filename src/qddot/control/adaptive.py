@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from qddot.arguments import positive_number
 from qddot.control.elastic import refuse_elastic
 from qddot.control.gains import gains
-from qddot.control.references import Follow, followed, positive
+from qddot.control.references import Follow, followed
 from qddot.errors import InputError
 from qddot.model.friction import NAMES
 from qddot.task_space.dynamics import times, transpose
@@ -44,7 +45,7 @@ class SlotineLi:
         estimate: ArrayLike | None = None,
     ) -> None:
         refuse_elastic(robot, self)
-        self.robot, self.reference, self.period = robot, followed(reference, robot.nq, robot.nv), positive("period", period)
+        self.robot, self.reference, self.period = robot, followed(reference, robot.nq, robot.nv), positive_number("period", period)
         self.bandwidth, self.kd = gains("bandwidth", bandwidth, robot.nv), gains("kd", kd, robot.nv)
         self.gain = gains("gain", gain, len(robot.parameter_names))
         self.estimate = np.array(robot.parameters() if estimate is None else estimate, float)

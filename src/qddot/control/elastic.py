@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.control.references import Follow, followed, positive
+from qddot.arguments import positive_number
+from qddot.control.references import Follow, followed
 from qddot.errors import InputError
 from qddot.model.drive import Drive
 from qddot.task_space.dynamics import solve
@@ -38,7 +39,7 @@ class ElasticFeedbackLinearisation:
                 raise InputError(f"every joint must be elastic, and {name!r} is not: see Drive(series_stiffness=...)")
             if drive.series_damping or drive.load_friction or drive.rotor_axis is not None:
                 raise InputError(f"{name!r} has series_damping, load_friction or a rotor_axis, which this law does not make up for")
-        rate = positive("rate", rate)
+        rate = positive_number("rate", rate)
         self.robot, self.n = robot, n
         self.reference: Callable[[float], Sequence[Any]] = followed(reference, n, n, smooth=True)  # none of the five is None
         self.stiffness = np.array([drive.series_stiffness for drive in elastic], float)

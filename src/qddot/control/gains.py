@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from qddot.arguments import finite_array
 from qddot.errors import InputError
+
+LARGEST = 1e100  # times any error in a joint it is still a number
 
 
 def gains(name: str, value: ArrayLike, n: int = 1) -> np.ndarray:
@@ -15,11 +18,11 @@ def gains(name: str, value: ArrayLike, n: int = 1) -> np.ndarray:
         InputError: another shape, or a value that is negative, not finite or no number at all.
     """
     many = f", or one for each of {n}" if n > 1 else ""
-    refusal = InputError(f"{name}={value!r}: one number{many}, finite and none of them negative")
+    refusal = InputError(f"{name}={value!r:.80}: one number{many}, from 0 to {LARGEST:g}")
     try:
-        array = np.asarray(value, float)
-    except (TypeError, ValueError):
+        array = finite_array(name, value)
+    except InputError:
         raise refusal from None
-    if array.shape not in ((), (1,), (n,)) or not (np.isfinite(array) & (array >= 0)).all():
+    if array.shape not in ((), (1,), (n,)) or not ((array >= 0) & (array <= LARGEST)).all():
         raise refusal
     return np.broadcast_to(array, (n,))

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from qddot.arguments import finite_array, positive_number
 from qddot.errors import InputError
 
 
@@ -73,7 +74,8 @@ class Quintic:
 
     def __init__(self, start: ArrayLike, end: ArrayLike, duration: float) -> None:
         self.start, self.way = ways(start, end)
-        self.duration = positive("duration", duration)
+        self.duration = positive_number("duration", duration)
+        refuse_overflow(self.way, 360.0, *[self.duration] * 4)
 
     def __call__(self, t: float) -> Reference:
         T = self.duration
@@ -81,9 +83,9 @@ class Quintic:
         moves = 1.0 if 0 < t < T else 0.0
         s = x**3 * (10 - 15 * x + 6 * x**2)
         sd = 30 * x**2 * (1 - x) ** 2 / T
-        sdd = 60 * x * (1 - x) * (1 - 2 * x) / T**2
-        jerk = moves * 60 * (1 - 6 * x + 6 * x**2) / T**3
-        snap = moves * 360 * (2 * x - 1) / T**4
+        sdd = 60 * x * (1 - x) * (1 - 2 * x) / T / T  # not T**2, which overflows sooner
+        jerk = moves * 60 * (1 - 6 * x + 6 * x**2) / T / T / T
+        snap = moves * 360 * (2 * x - 1) / T / T / T / T
         return Reference(self.start + self.way * s, *(self.way * rate for rate in (sd, sdd, jerk, snap)))
 
 
@@ -106,6 +108,7 @@ class Trapezoidal:
             self.speed = self.rise = 1.0
         if not math.isfinite(self.rise):
             raise InputError("no joint that moves has a finite acceleration: it would leap")
+        refuse_overflow(self.way, self.rise)
         self.speed = min(self.speed, float(np.sqrt(self.rise)))  # a short way is a triangle
         self.ramp = self.speed / self.rise
         self.duration = 1 / self.speed + self.ramp
@@ -159,9 +162,9 @@ def followed(reference: Follow, nq: int, nv: int, smooth: bool = False) -> Follo
 
 
 def positions(name: str, value: ArrayLike) -> np.ndarray:
-    array = np.asarray(value, float)
-    if not np.isfinite(array).all():
-        raise InputError(f"{name}={value!r} has a value that is not finite")
+    array = finite_array(name, value)
+    if array.ndim == 0:
+        raise InputError(f"{name}={value!r:.80}: positions are a list, one number a joint")
     return array
 
 
@@ -173,16 +176,20 @@ def ways(start: ArrayLike, end: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     return first, last - first
 
 
+def refuse_overflow(way: np.ndarray, factor: float, *times: float) -> None:
+    """Ways so long, or times so short, that a rate is beyond all numbers."""
+    with np.errstate(all="ignore"):
+        rate = way * factor
+        for time in times:
+            rate = rate / time
+    if not np.isfinite(rate).all():
+        raise InputError(f"the way {way.tolist()} is too long, or too fast, for float64: give positions in rad or m, times in s")
+
+
 def limits(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
-    array = np.asarray(value, float)
+    array = finite_array(name, value, infinite=True)
     if not (array > 0).all():
-        raise InputError(f"{name} is positive, got {value}")
+        raise InputError(f"{name} is positive, got {value!r:.80}")
     if array.shape not in ((), (1,), shape):
         raise InputError(f"{name} has shape {array.shape}: one number, or one for each position {shape}")
     return array
-
-
-def positive(name: str, value: float) -> float:
-    if not 0 < value < math.inf:
-        raise InputError(f"{name} is positive and finite, got {value}")
-    return float(value)

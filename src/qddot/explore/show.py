@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import webbrowser
 from html import escape
 from pathlib import Path
 
+from qddot.arguments import file_path
 from qddot.errors import InputError
+from qddot.files import write_whole
 
 HEIGHT = 860
 """px: of the page inside a notebook."""
@@ -31,15 +32,10 @@ class Page:
         Raises:
             InputError: the name does not end in .html.
         """
-        path = Path(path)
+        path = file_path("path", path)
         if path.suffix.lower() not in (".html", ".htm"):
             raise InputError(f"{path.name!r} ends in {path.suffix!r}: a page is written to .html")
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            draft.write_text(self.html, encoding="utf-8", newline="\n")
-            os.replace(draft, path)
-        finally:
-            draft.unlink(missing_ok=True)
+        write_whole(path, self.html.encode())
         return path
 
     def open(self) -> Path:

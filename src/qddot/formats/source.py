@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from qddot import catalog
-from qddot.errors import InputError, ModelFormatError, ModelLimitError, Place, UnknownNameError, near_matches, unknown_name
+from qddot.arguments import word
+from qddot.errors import InputError, ModelFormatError, ModelLimitError, Place, UnknownNameError, unknown_name
 from qddot.files import DESCRIPTION_BYTES
 from qddot.formats.xml_tree import read_bytes
 
@@ -65,8 +66,8 @@ def from_text(text: str | bytes, format: str | None = None, name: str = "<text>"
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     if rule := DESCRIPTION_BYTES.over("size of the text", len(data)):
         raise ModelLimitError(rule, place=Place(name))
-    if format is not None and format not in (*FORMATS, "xml"):
-        raise InputError(f"format={format!r} is not one of {', '.join(FORMATS)}: {near_matches(str(format), FORMATS)}")
+    if format is not None:
+        word("format", format, (*FORMATS, "xml"))
     kind = format or sniffed(data, name)
     decoded = isinstance(text, str) and kind in ("urdf", "mjcf", "xacro", "xml")
     return Description(_declared_as_utf8(data) if decoded else data, name, kind)

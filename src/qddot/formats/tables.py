@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from qddot.errors import ModelStructureError, ModelValueError, Place, near_matches
+from qddot.arguments import finite_array
+from qddot.errors import InputError, ModelStructureError, ModelValueError, Place, near_matches
 from qddot.formats.subject import UNIT_TOLERANCE, Subject
 from qddot.model.check import warn
 from qddot.model.description import Frame, Joint, Limits, Link, Mimic, symbols_in
@@ -213,10 +214,14 @@ def inertia_from_spatial_matrix(G: Sequence[Sequence[float]] | Sequence[float] |
     Raises:
         ModelValueError: not the matrix of a rigid body.
     """
-    subject, G = Subject("spatial inertia"), np.asarray(G, float)
+    subject = Subject("spatial inertia")
+    try:
+        G = finite_array("G", G)
+    except InputError as error:
+        raise subject.error(str(error), fix="give 6 x 6 numbers, or the 6 of a diagonal") from None
     G = np.diag(G) if G.shape == (6,) else G
-    if G.shape != (6, 6) or not np.isfinite(G).all():
-        raise subject.error(f"6 x 6 finite numbers are needed, the shape is {G.shape}")
+    if G.shape != (6, 6):
+        raise subject.error(f"6 x 6 numbers are needed, the shape is {G.shape}", fix="give the whole matrix, or its diagonal (6,)")
     I, H, mass = G[:3, :3], G[:3, 3:], G[5, 5]
     tolerance = 1e-9 * max(abs(G).max(), 1e-300)
     rigid = np.block([[I, H], [-H, mass * np.eye(3)]])

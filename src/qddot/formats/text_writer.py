@@ -10,8 +10,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from qddot.arguments import file_path
 from qddot.errors import ModelValueError
-from qddot.formats.whole_file import write_whole
+from qddot.files import write_whole
 from qddot.model.constraints import Connect, Constraint, Coupling
 from qddot.model.description import Frame, Joint, Limits
 from qddot.model.drive import Drive
@@ -35,7 +36,7 @@ def write_text(model: Model, path: str | Path) -> None:
             still holds symbols, a joint that a constraint holds at a constant.
         OSError: the file cannot be written; it names the path given.
     """
-    write_whole(Path(path), to_toml(model).encode())
+    write_whole(file_path("path", path), to_toml(model).encode())
 
 
 def to_toml(model: Model) -> str:

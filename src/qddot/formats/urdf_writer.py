@@ -15,9 +15,10 @@ from io import BytesIO
 from pathlib import Path
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
+from qddot.arguments import file_path
 from qddot.errors import ModelValueError, UnboundSymbolError
+from qddot.files import write_whole
 from qddot.formats.urdf import BOUNDED, DRIVE_LISTS, DRIVE_NUMBERS, KINDS, LIMITS, MOMENTS
-from qddot.formats.whole_file import write_whole
 from qddot.model.check import warn
 from qddot.model.description import Joint, Limits, Link
 from qddot.model.drive import Drive
@@ -49,7 +50,7 @@ def write_urdf(model: Model, path: str | Path) -> None:
     indent(tree)
     content = BytesIO()
     tree.write(content, encoding="utf-8", xml_declaration=True)
-    write_whole(Path(path), content.getvalue() + b"\n")
+    write_whole(file_path("path", path), content.getvalue() + b"\n")
 
 
 def to_element(model: Model) -> Element:

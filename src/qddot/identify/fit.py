@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.arguments import flag, word
 from qddot.errors import ConvergenceError, InputError, ModelWarning, stacklevel_outside
 from qddot.identify.checks.check_torques import UNEXPLAINED
 from qddot.identify.checks.judge import Unseen, verdict
@@ -23,7 +24,7 @@ from qddot.identify.regression.estimators import Estimate, essential, least_squa
 from qddot.identify.regression.parameter_set import Columns
 from qddot.identify.regression.pieces import streamed
 from qddot.identify.regression.record import Record, Recorded
-from qddot.identify.regression.reduction import Factors, reduce
+from qddot.identify.regression.reduction import ENGINES, Factors, reduce
 from qddot.identify.regression.residuals import Residuals, relative
 from qddot.identify.regression.rest import left_out, with_needed_rests
 from qddot.identify.regression.signals import Signals, Velocity
@@ -220,8 +221,9 @@ def identify(
     progress: bool = False,
 ) -> Fit:
     """See `Robot.identify`."""
-    if method not in METHODS:
-        raise InputError(f"method={method!r} is not one of {', '.join(map(repr, METHODS))}")
+    word("method", method, METHODS)
+    word("engine", engine, ENGINES)
+    progress = flag("progress", progress)
     check_robot(robot, columns)
     if isinstance(validation, float | int):
         log, validation = parted(log, validation, robot)
@@ -317,7 +319,11 @@ def check_robot(robot: Robot, columns: Columns | None) -> None:
             f"{robot.name} has closed loops ({', '.join(closed)}): their forces act on the joints besides tau = Y pi, so it cannot "
             f"be identified from joint torques"
         )
-    if columns is None or columns.robot is robot:
+    if columns is None:
+        return
+    if not isinstance(columns, Columns):
+        raise InputError(f"columns={columns!r:.80}: give Columns.of(robot, ...), or nothing for all that show")
+    if columns.robot is robot:
         return
     if columns.robot.joint_names != robot.joint_names or columns.robot.body_names != robot.body_names:
         raise InputError(f"the columns are of {columns.robot.name}, not of {robot.name} (Columns.of(robot))")

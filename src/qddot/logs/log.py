@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from qddot.arguments import finite_array
 from qddot.errors import InputError
 from qddot.files import LOG_BYTES
 from qddot.logs.audit import Audit, audit
@@ -52,8 +53,8 @@ class Log:
     def __post_init__(self) -> None:
         for name in ("t", "q", "tau", "qd", "qdd"):
             value = getattr(self, name)
-            if value is not None:
-                array = np.array(value, dtype=float)
+            if value is not None or name in ("t", "q", "tau"):
+                array = finite_array(name, value)
                 array.setflags(write=False)
                 object.__setattr__(self, name, array)
         self._check()
@@ -261,7 +262,7 @@ class Chunks:
 
 def listed(source: Source | Iterable[Source]) -> list[Source]:
     """One source or several."""
-    if isinstance(source, str | PathLike | Mapping) or not isinstance(source, Iterable):
+    if isinstance(source, str | bytes | PathLike | Mapping | np.ndarray) or not isinstance(source, Iterable):
         return [source]  # type: ignore[list-item]
     several = list(source)
     if not several:

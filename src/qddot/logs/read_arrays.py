@@ -41,7 +41,7 @@ def read_npz(path: Path, rows: int) -> Iterator[Table]:
         heads = {name: head for name, head in every.items() if head[2].kind in "fiu"}
         length = max((max(shape, default=0) for shape, _, _ in heads.values()), default=0)
         plain = all(dtype.kind not in "VM" for _, _, dtype in every.values())
-        if plain and all(shape[:1] == (length,) and not fortran for shape, fortran, _ in heads.values()):
+        if plain and all(shape[:1] == (length,) and len(shape) <= 2 and not fortran for shape, fortran, _ in heads.values()):
             with np.load(path, allow_pickle=False) as arrays:
                 widths = {shape[1] for shape, _, _ in heads.values() if len(shape) == 2}
                 joints = joints_among({name: arrays[name] for name in texts}, widths)
@@ -208,26 +208,40 @@ def hdf_arrays(path: Path) -> dict[str, np.ndarray]:
     except ImportError:
         raise missing_extra("h5py", "logs", "reading MAT 7.3 and HDF5 (or in MATLAB: save(name, 'rec', '-v7'))") from None
     found: dict[str, np.ndarray] = {}
-
+    seen: set[int] = set()
     size = 0
+
+    def elsewhere(name: str) -> InputError:
+        return InputError(f"{path.name}: {name} lies in another file, which is not opened (h5repack copies it into this one)")
 
     def value_of(item: Any) -> np.ndarray:
         nonlocal size
+        if item.is_virtual or item.external:
+            raise elsewhere(item.name)
         size += item.nbytes
         refuse_large(path.name, [((size,), 1)])
         if item.attrs.get("MATLAB_class") == b"char":
-            return np.array(["".join(map(chr, item[()].reshape(-1)))])
+            return np.array(["".join(chr(int(code)) for code in item[()].reshape(-1))])
         return item.asstr()[()] if h5py.check_string_dtype(item.dtype) else item[()]
 
     def visit(name: str, item: Any) -> None:
+        address = h5py.h5o.get_info(item.id).addr  # links may lead back, or to one thing on many ways
+        if address in seen or not isinstance(item, h5py.Group | h5py.Dataset):
+            return
+        seen.add(address)
         if "MATLAB_object_decode" in item.attrs:
             found[name] = OBJECT
         elif isinstance(item, h5py.Group):
-            for key, child in item.items():
-                if not key.startswith("#"):
+            for key in item:
+                link = item.get(key, getlink=True)
+                if isinstance(link, h5py.ExternalLink):
+                    raise elsewhere(key)
+                if not key.startswith("#") and (child := item.get(key)) is not None:  # None: a link to nothing
                     visit(f"{name}.{key}" if name else key, child)
+        elif item.shape is None or h5py.check_vlen_dtype(item.dtype):
+            return
         elif h5py.check_ref_dtype(item.dtype):
-            parts = [file[reference] for reference in item[()].reshape(-1)]
+            parts = [file[reference] for reference in item[()].reshape(-1) if reference]
             if all(isinstance(part, h5py.Dataset) for part in parts):
                 samples = item.attrs.get("MATLAB_class") != b"cell"
                 side_by_side(path.name, name, [value_of(part) for part in parts], found, samples)

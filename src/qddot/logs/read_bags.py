@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from qddot.errors import InputError, missing_extra
+from qddot.files import LOG_BYTES
 from qddot.logs.table import Finding, Hints, Table, bad_row
 
 ZSTD = b"\x28\xb5\x2f\xfd"
@@ -155,11 +156,31 @@ def columns_of(
 def from_sqlite(path: Path, wanted: str | None) -> Iterator[tuple[int, bytes]]:
     """(recorded nanoseconds, message) of the topic of joint states."""
     with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
-        topics = list(connection.execute("SELECT id, name, type FROM topics"))
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST)
+        refuse_programs(path, connection)
+        topics = [(key, str(name), kind) for key, name, kind in connection.execute("SELECT id, name, type FROM topics")]
         topic = the_one(
             path, {name: key for key, name, kind in topics if kind in JOINT_STATE}, wanted, [name for _, name, _ in topics]
         )
-        yield from connection.execute("SELECT timestamp, data FROM messages WHERE topic_id = ? ORDER BY timestamp", (topic,))
+        found = connection.execute("SELECT timestamp, data FROM messages WHERE topic_id = ? ORDER BY timestamp", (topic,))
+        for row, (stamp, data) in enumerate(found, 1):
+            if not isinstance(stamp, int) or not isinstance(data, bytes):
+                raise bad_row(path.name, row, f"timestamp {stamp!r:.40}, data {data!r:.40}: not a whole number and bytes")
+            yield stamp, data
+
+
+def refuse_programs(path: Path, connection: sqlite3.Connection) -> None:
+    """A database may compute what it shows, without end: only tables that hold their rows are read.
+
+    Raises:
+        InputError: topics or messages are missing, or no plain tables.
+    """
+    schema = dict(connection.execute("SELECT lower(name), upper(type || ' ' || sql) FROM sqlite_schema WHERE sql IS NOT NULL"))
+    for name in ("topics", "messages"):
+        if name not in schema:
+            raise InputError(f"{path.name}: no table {name!r}: not a bag of rosbag2 (ros2 bag reindex mends a cut-off one)")
+        if not schema[name].startswith("TABLE CREATE TABLE") or " AS " in schema[name] or "GENERATED" in schema[name]:
+            raise InputError(f"{path.name}: {name!r} is computed and no plain table (record the bag anew with ros2 bag)")
 
 
 def from_mcap(path: Path, wanted: str | None) -> Iterator[tuple[int, bytes]]:
@@ -169,10 +190,13 @@ def from_mcap(path: Path, wanted: str | None) -> Iterator[tuple[int, bytes]]:
     except ImportError:
         raise missing_extra("mcap", "logs", "reading MCAP") from None
     with path.open("rb") as file:
-        reader = make_reader(file)
+        reader = make_reader(file, validate_crcs=True)
         summary = reader.get_summary()
         if summary is None:
             raise InputError(f"{path.name}: no summary at the end: the recording was cut off (mcap recover mends it)")
+        for chunk in summary.chunk_indexes:
+            if rule := LOG_BYTES.over("size of a chunk", chunk.uncompressed_size):
+                raise InputError(f"{path.name}: {rule}")
         schemas = {key: schema.name for key, schema in summary.schemas.items()}
         channels = list(summary.channels.values())
         states = [c.topic for c in channels if schemas.get(c.schema_id) in JOINT_STATE and c.message_encoding == "cdr"]

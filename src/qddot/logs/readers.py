@@ -92,10 +92,13 @@ def readable(path: Path) -> Iterator[None]:
         yield
     except NotAFileError as error:
         raise InputError(f"{path.name}: {error}") from None
-    except (QddotError, MemoryError, PermissionError):
+    except (QddotError, PermissionError):
         raise
+    except MemoryError as error:
+        raise InputError(f"{path.name}: claims more than fits into memory (copy the file anew, or record it in parts)") from error
     except Exception as error:
-        raise InputError(f"{path.name}: damaged, or not {path.suffix}: {type(error).__name__}: {error}") from error
+        why = f"{type(error).__name__}: {error}"[:300]
+        raise InputError(f"{path.name}: damaged, or not {path.suffix}: {why} (copy the file anew, or convert it to CSV)") from error
 
 
 def beside(streams: dict[str, Iterator[Table]]) -> Iterator[Table]:

@@ -75,6 +75,12 @@ def joined(tables: Sequence[Table]) -> Table:
     first = tables[0]
     if len(tables) == 1:
         return first
+    shapes = {name: column.shape[1:] for name, column in first.columns.items()}
+    for table in tables:
+        other = next((name for name, column in table.columns.items() if column.shape[1:] != shapes.get(name)), None)
+        if other is not None or len(table.columns) != len(shapes):
+            rule = f"from here on {repr(other) + ' is of another width' if other else 'columns are missing'}"
+            raise bad_row(first.file, table.row, rule, "save each part to a file of its own")
     columns = {name: np.concatenate([table.columns[name] for table in tables]) for name in first.columns}
     faults = {row: why for table in tables for row, why in table.faults.items()}
     findings = tuple(dict.fromkeys(finding for table in tables for finding in table.findings))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
+from qddot.arguments import file_path
 from qddot.model.constraints import Coupling
 from qddot.model.description import Joint
 from qddot.model.drive import Drive
@@ -118,7 +119,7 @@ class Diagram:
 
     def save(self, path: str | Path) -> None:
         """Write the drawing, or the text where the name does not end with .svg."""
-        Path(path).write_text(self.svg() if str(path).endswith(".svg") else f"{self}\n", encoding="utf-8")
+        file_path("path", path).write_text(self.svg() if str(path).endswith(".svg") else f"{self}\n", encoding="utf-8")
 
 
 class Line:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.arguments import flag, positive_number, whole_number
 from qddot.constraints.constrained import ConstrainedRobot
 from qddot.errors import InputError, near_matches
 from qddot.model.check import warn
@@ -58,11 +59,10 @@ def simulate(
 ) -> Trajectory:
     """See `Robot.simulate`."""
     method = chosen_method(method)
-    if not isinstance(every, (int, np.integer)) or every < 1:
-        raise InputError(f"every={every!r}: each k-th sample is kept, k a whole number from 1")
-    for name, tolerance in (("rtol", rtol), ("atol", atol)):
-        if not isinstance(tolerance, (int, float, np.number)) or not 0 < tolerance < np.inf:
-            raise InputError(f"{name}={tolerance!r} is not a positive number")
+    every = whole_number("every", every)
+    rtol, atol = positive_number("rtol", rtol), positive_number("atol", atol)
+    saturate, stops = flag("saturate", saturate), flag("stops", stops)
+    progress = None if progress is None else flag("progress", progress)
     feeding = [body.drive_name for body in robot.model.bodies if body.drive.friction.least_damping < 0]
     if feeding:
         rule = f"negative damping of {', '.join(map(repr, feeding))} feeds energy: the motion may grow without bound"
@@ -103,9 +103,9 @@ def simulate(
 def chosen_method(method: Any) -> str:
     """As it is spelt here, whatever its capitals."""
     known = {name.lower(): name for name in (*FIXED, *ADAPTIVE)}
-    if str(method).lower() not in known:
-        raise InputError(f"method={method!r}: {near_matches(str(method), known.values())}")
-    return known[str(method).lower()]
+    if not isinstance(method, str) or method.lower() not in known:
+        raise InputError(f"method={method!r:.80}: {near_matches(str(method)[:80], known.values())}")
+    return known[method.lower()]
 
 
 def record(states: Iterator[Moment], most: int, robot: Robot, law: Torque, switching: Switching, found: list[Event]) -> Trajectory:

@@ -60,7 +60,7 @@ def choose(
     else:
         known = (*ORIENTATION[coordinates], *POSITION)
         quantity, options = "analytic_jacobian", {"frame": frame, "coordinates": coordinates}
-    if rows is not None and not isinstance(rows, Iterable):
+    if rows is not None and (not isinstance(rows, Iterable) or getattr(rows, "ndim", 1) == 0):
         raise InputError(f"rows={rows!r} is not a sequence of names, such as ('x', 'y')")
     chosen = known if rows is None else (rows,) if isinstance(rows, str) else tuple(rows)
     for row in chosen:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qddot.arguments import finite_array, positive_number, whole_number, word
 from qddot.errors import ConvergenceError, InputError
 from qddot.identify.excitation.fourier import Fourier
 from qddot.identify.excitation.problem import FRICTION, SMOOTH, Bounds, Experiment
@@ -164,17 +165,25 @@ def excitation(
     progress: Callable[[str], None] | None = None,
 ) -> Excitation:
     """See `Robot.excitation`."""
+    if progress is not None and not callable(progress):
+        raise InputError(f"progress={progress!r:.80} is not a function of a text, such as print")
+    if limits is not None and type(limits) is not type(robot.limits):
+        raise InputError(f"limits={limits!r:.80}: give limits as robot.limits has them, or None")
     say = progress or (lambda text: None)
     n = robot.nv
     if robot.nq != n:
         raise InputError(f"robot {robot.name!r} has nq={robot.nq}, nv={n}: a series needs joints of one coordinate")
     deviations = each("noise", noise, n)
-    sizes = {"period": period, "ramp": ramp, "harmonics": harmonics, "periods": periods, "starts": starts, "iterations": iterations}
-    for name, value in {**sizes, "noise": float(deviations.min()), "radius": np.inf if radius is None else radius}.items():
-        if not value > 0:
-            raise InputError(f"{name}={value!r} is not positive")
-    if unknown := [name for name in friction if name not in FRICTION]:
-        raise InputError(f"friction={unknown[0]!r} is not one of {', '.join(FRICTION)}")
+    counts = {"harmonics": harmonics, "periods": periods, "starts": starts, "iterations": iterations}
+    for name, value in counts.items():
+        whole_number(name, value)
+    for name, value in {"period": period, "ramp": ramp, "noise": float(deviations.min()), "radius": radius or 1.0}.items():
+        positive_number(name, value)
+    friction = [friction] if isinstance(friction, str) else friction
+    if not isinstance(friction, Sequence):
+        raise InputError(f"friction={friction!r:.80} is not a list of {', '.join(FRICTION)}")
+    for name in friction:
+        word("friction", name, FRICTION)
     bounds = Bounds.of(limits or robot.limits, each("acceleration", acceleration, n))
     check_room(robot, bounds)
     smooth = SMOOTH * np.where(np.isfinite(bounds.velocity), bounds.velocity, 1.0)
@@ -192,7 +201,7 @@ def excitation(
         raise InputError(
             f"home={rest.tolist()} is not between the position limits {bounds.lower.tolist()} and {bounds.upper.tolist()}"
         )
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(whole_number("seed", seed, 0))
     drawn = [random_motion(experiment.shape, bounds, rng, rest) for _ in range(max(DRAWN, starts))]
     drawn.sort(key=lambda X: -log_det(experiment.information(X, experiment.samples)))
     random_log_det = log_det(experiment.information(drawn[0], 1000))
@@ -274,8 +283,8 @@ def log_det(A: np.ndarray) -> float:
 
 def each(name: str, value: ArrayLike, n: int) -> np.ndarray:
     """A number for each joint (n,)."""
-    array = np.asarray(value, float)
-    if array.shape not in ((), (n,)) or np.isnan(array).any():
+    array = finite_array(name, value, infinite=True)
+    if array.shape not in ((), (n,)):
         raise InputError(f"{name} has shape {array.shape}: it is one number, or one for each of {n} joints")
     return np.broadcast_to(array, (n,)).copy()
 

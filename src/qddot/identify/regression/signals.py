@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
+from qddot.arguments import positive_number
 from qddot.errors import InputError
 from qddot.logs.audit import velocity_agreement
 from qddot.logs.lowpass import LENGTH, LowPass, convolved
@@ -191,7 +192,7 @@ def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None 
     if cutoff is None:
         cutoff, why = chosen_cutoff(log)
         findings.append(Finding("assumed", "cut-off", why))
-    elif not 0 < cutoff <= rate / 4:
+    elif not positive_number("cutoff", cutoff) <= rate / 4:
         raise InputError(f"cutoff={cutoff:g} Hz of a log at {rate:.4g} Hz: above 0 and at most a quarter of the rate")
     if velocity is None:
         velocity, why = chosen_velocity(log, cutoff)

@@ -6,6 +6,7 @@ from typing import Any
 
 import sympy
 
+from qddot.arguments import flag, word
 from qddot.errors import InputError
 from qddot.model.diagram import Diagram
 from qddot.model.model import Model
@@ -36,9 +37,10 @@ def derive(
     abbreviate: bool | None = None,
 ) -> Derivation:
     """See `Robot.derive`."""
-    name, method = method, method.lower() if isinstance(method, str) else method
-    if method not in METHODS:
-        raise InputError(f"method={name!r} is not one of {', '.join(map(repr, METHODS))}")
+    method = word("method", method.lower() if isinstance(method, str) else method, METHODS)
+    full, abbreviate = flag("full", full), None if abbreviate is None else flag("abbreviate", abbreviate)
+    if gravity is not None and not (isinstance(gravity, str) and gravity.isidentifier()):
+        raise InputError(f"gravity={gravity!r:.80} is not a letter for gravity, such as 'g'")
     check_notation(notation, map(str, model.symbols), model.mechanism.nq)
     if digits is not None and (not isinstance(digits, int) or digits < 1):
         raise InputError(f"digits={digits!r} is not a positive integer")

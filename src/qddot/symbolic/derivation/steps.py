@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from qddot.arguments import file_path
 from qddot.errors import InputError, QddotError
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ class Derivation:
         """
         from qddot.symbolic.derivation.pdf import pdf
 
-        path = Path(path)
+        path = file_path("path", path)
         writers = {".md": self.markdown, ".tex": self.latex, ".html": self.html, ".pdf": lambda: pdf(self.latex())}
         if path.suffix.lower() not in writers:
             raise InputError(f"{path.name!r} ends in {path.suffix!r}: a derivation is written to one of {', '.join(writers)}")

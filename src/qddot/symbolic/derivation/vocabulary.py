@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from qddot.arguments import word
 from qddot.errors import InputError
 from qddot.symbolic.printing.notation import NOTATIONS, split
 
@@ -115,8 +116,7 @@ def check_notation(notation: str, symbols: Iterable[str], coordinates: int) -> N
     Raises:
         InputError: there is not, or joint variables would be written as one of the symbols.
     """
-    if notation not in BOOKS:
-        raise InputError(f"notation={notation!r} is not one of {', '.join(map(repr, BOOKS))}")
+    word("notation", notation, BOOKS)
     variable = NOTATIONS[notation].variable
     numbers = {str(i + 1) for i in range(coordinates)}
     for symbol in sorted(symbols):

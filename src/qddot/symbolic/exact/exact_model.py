@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from qddot.arguments import word
 from qddot.errors import InputError
 from qddot.model.description import Frame, Joint, Link
 from qddot.model.drive import Drive, JointSide
@@ -102,8 +103,7 @@ class ExactModel:
         further: Mapping[str, int] | None = None,
         constants: Sequence[Scalar] = (),
     ) -> None:
-        if parameters not in PARAMETERS:
-            raise InputError(f"parameters={parameters!r} is not one of {', '.join(map(repr, PARAMETERS))}")
+        word("parameters", parameters, PARAMETERS)
         self.source, self.name, self.root = source, source.name, source.root
         self.kinematics_only = source.kinematics_only
         self.parameters = parameters

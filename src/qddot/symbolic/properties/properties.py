@@ -8,6 +8,7 @@ import numpy as np
 import sympy
 from sympy.printing.str import StrPrinter
 
+from qddot.arguments import positive_number
 from qddot.card import Card, Table
 from qddot.errors import InputError, unknown_name
 from qddot.symbolic.equations import Equations
@@ -39,8 +40,7 @@ class Properties:
     """
 
     def __init__(self, model: Model, limits: Any = None, effort: float = 1.0) -> None:
-        if not effort > 0:
-            raise InputError(f"effort={effort!r} is not positive")
+        effort = positive_number("effort", effort)
         equations = Equations(model)
         if not equations.nv:
             raise InputError(f"{model.name!r} has no joint that moves, and so no M, c and g")

@@ -1,0 +1,110 @@
+"""What callers may hand to functions: numbers, flags, words and paths. Anything else is an `InputError` that names the argument."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Collection
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qddot.errors import InputError, near_matches
+
+
+def finite_array(name: str, value: object, *, infinite: bool = False) -> np.ndarray:
+    """Real numbers as an array of float64.
+
+    Args:
+        infinite: whether infinities may be among them.
+
+    Raises:
+        InputError: something else than real numbers, or one that is not finite.
+    """
+    try:
+        array = np.asarray(np.ma.filled(np.ma.asarray(value, dtype=None), np.nan) if np.ma.isMaskedArray(value) else value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is not an array of numbers: {error} (give rows of one length)") from None
+    if array.dtype.kind not in "fiu":
+        raise InputError(f"{name}={value!r:.80}: real numbers are needed")
+    array = array.astype(float)
+    if not (~np.isnan(array) if infinite else np.isfinite(array)).all():
+        raise InputError(f"{name}={value!r:.80} has a value that is not {'a number' if infinite else 'finite'}: give numbers")
+    return array
+
+
+def finite_number(name: str, value: object) -> float:
+    """A real number.
+
+    Raises:
+        InputError: it is none, or not finite.
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        raise InputError(f"{name}={value!r:.80}: a finite number is needed")
+    return float(value)
+
+
+def positive_number(name: str, value: object) -> float:
+    """A real number above zero.
+
+    Raises:
+        InputError: it is none, or not positive and finite.
+    """
+    try:
+        found = finite_number(name, value)
+    except InputError:
+        found = 0.0
+    if not found > 0:
+        raise InputError(f"{name}={value!r:.80} is not a positive number: a finite one above zero is needed")
+    return found
+
+
+def whole_number(name: str, value: Any, least: int = 1) -> int:
+    """A whole number from `least` on.
+
+    Raises:
+        InputError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name}={value!r:.80} is not a whole number from {least} on")
+    return int(value)
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False.
+
+    Raises:
+        InputError: it is neither.
+    """
+    if value is True or value is False:
+        return value
+    if not isinstance(value, int | np.bool_) or value not in (0, 1):
+        raise InputError(f"{name}={value!r:.80} is neither True nor False")
+    return bool(value)
+
+
+def word(name: str, value: object, choices: Collection[str]) -> str:
+    """One of some words.
+
+    Raises:
+        InputError: none of them.
+    """
+    if not isinstance(value, str) or value not in choices:
+        hint = near_matches(value, choices) if isinstance(value, str) else "give one of them"
+        raise InputError(f"{name}={value!r:.80} is not one of {', '.join(map(repr, choices))}: {hint}")
+    return value
+
+
+def file_path(name: str, value: object) -> Path:
+    """A path that can be one.
+
+    Raises:
+        InputError: not a path, or one with a NUL character.
+    """
+    if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str) or "\0" in os.fspath(value):
+        raise InputError(f"{name}={value!r:.80} is not a path: give the name of a file as text")
+    return Path(value)
