@@ -441,7 +441,7 @@ class Robot:
         subject = Subject("tool")
         subject.instance("name", name, str)
         own = None if inertia is None else subject.instance("inertia", inertia, Inertia)
-        return Robot(with_tool(self.model, name, subject.pose("pose", pose), own, frame or self.tip))
+        return Robot(with_tool(self.model, name, subject.pose("pose", pose), own, self.tip if frame is None else frame))
 
     def subtree(self, link: str, gravity: Sequence[float] | None = None) -> Robot:
         """A part of this robot: a link, which stands still, and everything beyond it, such as one leg.
@@ -588,8 +588,9 @@ class Robot:
         Raises:
             InputError: a seed that is no whole number from 0 on, nor a generator.
         """
+        shape = configuration.batch_shape(size)
         try:
-            rng, shape = np.random.default_rng(seed), configuration.batch_shape(size)
+            rng = np.random.default_rng(seed)
         except (TypeError, ValueError) as error:
             raise InputError(f"seed={seed!r:.80}: {error} (give a whole number from 0 on, or a generator)") from None
         return configuration.random_configuration(self.model.mechanism, rng, self.limits.lower, self.limits.upper, shape)

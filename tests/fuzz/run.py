@@ -30,7 +30,7 @@ from tests.fuzz.judge import KINDS, Silent, outcome
 CORPUS = Path(__file__).with_name("corpus")
 SMALL = 20_000  # bytes: only such mutants are kept
 HANG = 20  # s of processor time for one mutant
-SLICE = 20.0  # s that a worker lives
+SLICE = 20.0  # s that a worker lives, at most
 BATCH = 20_000  # mutants of one kind in a row, at most
 MEMORY = 8 * 2**30  # bytes a worker may ask for: more is a MemoryError, and a finding
 ROWS = ("mutants", "accepted", "refused with line", "refused", "foreign", "silent", "crash", "hang")
@@ -40,7 +40,7 @@ class Hang(BaseException):
     """One mutant took too long; not an Exception, so that no reader takes it for a damaged file."""
 
 
-def worker(kind: str, start: int, count: int, seed: int, folder: Path) -> None:
+def worker(kind: str, start: int, count: int, seed: int, folder: Path, seconds: float) -> None:
     """Some mutants; a line of JSON for each finding and for all that were harmless, the index of the present one in a file."""
 
     def stop(*_: object) -> None:
@@ -49,7 +49,7 @@ def worker(kind: str, start: int, count: int, seed: int, folder: Path) -> None:
     signal.signal(signal.SIGPROF, stop)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     counts: Counter[str] = Counter()
-    progress, end = folder / "index", time.monotonic() + SLICE
+    progress, end = folder / "index", time.monotonic() + seconds
     for index in range(start, start + count):
         progress.write_text(str(index))
         signal.setitimer(signal.ITIMER_PROF, HANG)
@@ -113,6 +113,7 @@ def run(
     counts: dict[str, Counter] = {kind: Counter() for kind in kinds}
     findings: list[dict] = []
     jobs: list[Job] = []
+    slice_ = min(SLICE, max(1.0, seconds * workers / len(kinds) / 2))
     at, spent, turn, end = dict.fromkeys(kinds, 0), dict.fromkeys(kinds, 0.0), 0, time.monotonic() + seconds
 
     def share(kind: str) -> tuple[float, int]:
@@ -123,7 +124,7 @@ def run(
         while True:
             while len(jobs) < workers and time.monotonic() < end and (most is None or sum(at.values()) < most):
                 kind = min(kinds, key=share)
-                jobs.append(begin(kind, at[kind], batch, seed, Path(root) / str(turn)))
+                jobs.append(begin(kind, at[kind], batch, seed, Path(root) / str(turn), slice_))
                 at[kind], turn = at[kind] + batch, turn + 1
             if not jobs:
                 return counts, findings
@@ -135,12 +136,23 @@ def run(
                 spent[job.kind] += job.age
                 left = finish(job, counts[job.kind], findings)
                 if left and time.monotonic() < end:
-                    jobs.append(begin(job.kind, left[0], left[1], seed, job.folder))
+                    jobs.append(begin(job.kind, left[0], left[1], seed, job.folder, slice_))
 
 
-def begin(kind: str, start: int, count: int, seed: int, folder: Path) -> Job:
+def begin(kind: str, start: int, count: int, seed: int, folder: Path, seconds: float) -> Job:
     folder.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "tests.fuzz.run", "--worker", kind, str(start), str(count), str(seed), str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.fuzz.run",
+        "--worker",
+        kind,
+        str(start),
+        str(count),
+        str(seed),
+        str(folder),
+        str(seconds),
+    ]
     environment = {**os.environ, "QDDOT_CACHE": "off", "OPENBLAS_NUM_THREADS": "1"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     return Job(process, kind, start, count, folder)
@@ -188,14 +200,14 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=KINDS)
-    parser.add_argument("--worker", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--worker", nargs=6, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.worker:
-        kind, start, count, seed, folder = given.worker
-        worker(kind, int(start), int(count), int(seed), Path(folder))
+        kind, start, count, seed, folder, seconds = given.worker
+        worker(kind, int(start), int(count), int(seed), Path(folder), float(seconds))
         return 0
     counts, findings = run(given.kinds, given.seconds, given.workers, given.seed)
-    for finding in findings[:50]:
+    for finding in findings:
         print(json.dumps(finding))
     print(table(counts))
     return 1 if findings else 0

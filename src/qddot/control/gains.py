@@ -18,7 +18,7 @@ def gains(name: str, value: ArrayLike, n: int = 1) -> np.ndarray:
         InputError: another shape, or a value that is negative, not finite or no number at all.
     """
     many = f", or one for each of {n}" if n > 1 else ""
-    refusal = InputError(f"{name}={value!r:.80}: one number{many}, from 0 to {LARGEST:g}")
+    refusal = InputError(f"{name}={value!r:.80}: one number{many}, finite, none of them negative, and at most {LARGEST:g}")
     try:
         array = finite_array(name, value)
     except InputError:

@@ -54,13 +54,14 @@ class Cubic:
 
     def __init__(self, start: ArrayLike, end: ArrayLike, duration: float) -> None:
         self.start, self.way = ways(start, end)
-        self.duration = positive("duration", duration)
+        self.duration = positive_number("duration", duration)
+        refuse_overflow(self.way, 6.0, *[self.duration] * 2)
 
     def __call__(self, t: float) -> Reference:
         T = self.duration
         x = min(max(t / T, 0.0), 1.0)
         moves = 1.0 if 0 < t < T else 0.0
-        s, sd, sdd = x**2 * (3 - 2 * x), 6 * x * (1 - x) / T, moves * 6 * (1 - 2 * x) / T**2
+        s, sd, sdd = x**2 * (3 - 2 * x), 6 * x * (1 - x) / T, moves * 6 * (1 - 2 * x) / T / T
         return Reference(self.start + self.way * s, self.way * sd, self.way * sdd)
 
 
