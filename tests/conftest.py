@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from qddot.errors import MissingExtraError
 
 settings.register_profile("qddot", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("qddot"), max_examples=12)  # for tools/mutation.py
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "qddot"))
 
 os.environ.setdefault("QDDOT_CACHE", "off")  # what is tested is compiled here and now
