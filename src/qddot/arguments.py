@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,11 @@ import numpy as np
 from qddot.errors import InputError, near_matches
 
 
-def finite_array(name: str, value: object, *, infinite: bool = False) -> np.ndarray:
-    """Real numbers as an array of float64.
-
-    Args:
-        infinite: whether infinities may be among them.
+def real_array(name: str, value: object) -> np.ndarray:
+    """Real numbers, finite or not, as an array of float64 of its own; masked ones are NaN.
 
     Raises:
-        InputError: something else than real numbers, or one that is not finite.
+        InputError: something else than real numbers.
     """
     try:
         array = np.asarray(np.ma.filled(np.ma.asarray(value, dtype=None), np.nan) if np.ma.isMaskedArray(value) else value)
@@ -29,7 +26,19 @@ def finite_array(name: str, value: object, *, infinite: bool = False) -> np.ndar
         raise InputError(f"{name} is not an array of numbers: {error} (give rows of one length)") from None
     if array.dtype.kind not in "fiu":
         raise InputError(f"{name}={value!r:.80}: real numbers are needed")
-    array = array.astype(float)
+    return array.astype(float)
+
+
+def finite_array(name: str, value: object, *, infinite: bool = False) -> np.ndarray:
+    """Real, finite numbers as an array of float64.
+
+    Args:
+        infinite: whether infinities may be among them.
+
+    Raises:
+        InputError: something else.
+    """
+    array = real_array(name, value)
     if not (~np.isnan(array) if infinite else np.isfinite(array)).all():
         raise InputError(f"{name}={value!r:.80} has a value that is not {'a number' if infinite else 'finite'}: give numbers")
     return array
@@ -97,6 +106,30 @@ def word(name: str, value: object, choices: Collection[str]) -> str:
         hint = near_matches(value, choices) if isinstance(value, str) else "give one of them"
         raise InputError(f"{name}={value!r:.80} is not one of {', '.join(map(repr, choices))}: {hint}")
     return value
+
+
+def names(name: str, value: Any) -> tuple[str, ...]:
+    """One name, or several.
+
+    Raises:
+        InputError: something else.
+    """
+    several = (value,) if isinstance(value, str) else value
+    if not isinstance(several, Sequence) or not all(isinstance(one, str) for one in several):
+        raise InputError(f"{name}={value!r:.80} is not a list of names")
+    return tuple(several)
+
+
+def random_numbers(seed: Any) -> np.random.Generator:
+    """A generator, given as such or by a whole number.
+
+    Raises:
+        InputError: neither.
+    """
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"seed={seed!r:.80}: {error} (give a whole number from 0 on, or a generator)") from None
 
 
 def file_path(name: str, value: object) -> Path:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qddot.arguments import finite_number, flag, word
+from qddot.arguments import finite_number, flag, random_numbers, word
 from qddot.arrays.guests import Guests
 from qddot.compile.arrays import as_array
 from qddot.compile.bound import Bound
@@ -589,10 +589,7 @@ class Robot:
             InputError: a seed that is no whole number from 0 on, nor a generator.
         """
         shape = configuration.batch_shape(size)
-        try:
-            rng = np.random.default_rng(seed)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"seed={seed!r:.80}: {error} (give a whole number from 0 on, or a generator)") from None
+        rng = random_numbers(seed)
         return configuration.random_configuration(self.model.mechanism, rng, self.limits.lower, self.limits.upper, shape)
 
     def integrate(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:

@@ -267,7 +267,7 @@ def test_a_wrench_that_the_joints_do_not_feel_is_not_guessed():
     assert_allclose(by_scale[1e-4][3:], [1, 0, 0], atol=1e-6)  # moments are dear: a pure force
     assert abs(by_scale[1e4][2]) > 0.4  # moments are cheap
     for scale in (0, -1, np.inf, np.nan, "a", [1.0, 2.0]):
-        with pytest.raises(InputError, match="is a positive length"):
+        with pytest.raises(InputError, match="is not a positive number"):
             arm.constraint_wrench(q, [1.0], channel, scale=scale)
 
 

@@ -31,7 +31,8 @@ METHODS = sorted(
     for name, method in vars(Robot).items()
     if not name.startswith("_") and callable(method) and len(inspect.signature(method).parameters) > 1
 )
-SELDOM = ("derive", "properties", "identify", "excitation", "explore", "equations", "casadi", "export_c", "export_js", "assemblies")
+SELDOM = ("derive", "properties", "identify", "excitation", "explore", "equations", "casadi", "export_c", "export_js")
+SELDOM += ("animate", "plot", "inverse_kinematics", "assemblies")
 """Calls that take a tenth of a second or more when they are sound."""
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
@@ -67,7 +68,7 @@ THINGS: tuple[Any, ...] = (None, True, False, 0, 1, -1, 7, 1 << 70, 1.5, math.na
 THINGS += ((), [], {}, [[1], [1, 2]], {"joint1": math.nan}, {"body_2": [0] * 6}, {"x": 1}, {1: 2}, [None], ["joint1"], ["x", "y"])
 THINGS += (np.array(["a", "b"]), np.array([None, None]), np.array(1.0), np.nan, np.float32(3), np.ma.masked)
 THINGS += (lambda *_: [0.0, 0.0], lambda *_: "text", range(2), iter([1.0, 2.0]), Path("nowhere"), "joint1")
-FINE = dict.fromkeys(("starts", "iterations", "harmonics", "periods"), (1, 2, 0, -1, 2.5, "a", None))
+FINE = dict.fromkeys(("starts", "iterations", "harmonics", "periods", "size"), (1, 2, 0, -1, 2.5, "a", None))
 """Numbers of tries are tried with small ones: a large one takes the time that was asked for."""
 
 
@@ -116,6 +117,11 @@ def recording() -> Log:
     return Log(**columns)
 
 
+@cache
+def motion(robot: Robot) -> Any:
+    return robot.simulate(robot.random_configuration(3), None, 0.002)
+
+
 def sound(robot: Robot, folder: Path) -> dict[str, Any]:
     """A value for each name that a parameter without a default has."""
     rates = dict.fromkeys(("v", "qd", "qdd", "tau", "jerk", "snap", "p", "qd0"), np.full(robot.nv, 0.2))
@@ -140,6 +146,7 @@ def sound(robot: Robot, folder: Path) -> dict[str, Any]:
         "quantities": ["gravity_torque"],
         "directory": folder / "code",
         "path": folder / "file",
+        "motion": motion(robot),
         "log": dataclasses.replace(recording(), joint_names=robot.joint_names[-2:]),
     }
 
@@ -185,6 +192,12 @@ def sound_call(robot: Robot, name: str, folder: Path) -> tuple[dict[str, Any], l
         case "constraint_wrench":
             needed["constraints"] = [qddot.point_on_plane(robot.link_names[-1], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0])]
             needed |= {"moment": False, "lam": [0.3]}
+        case "simulate":
+            needed |= {"qd0": known["qd0"], "t": known["t"]}
+        case "inverse_kinematics":
+            needed["pose"] = robot.transform(known["q"], needed["frame"])
+        case "animate":
+            needed["path"] = known["path"].with_suffix(".gif")
         case "compute":
             needed["q"] = known["q"]
         case "explore" | "export_js":  # without a path the page would be shown

@@ -185,7 +185,12 @@ def change_attribute(random: Random, element: ElementTree.Element) -> None:
 
 
 def document(random: Random, seed: dict[str, Any], suffix: str) -> bytes:
-    tree = change_value(random, copy.deepcopy(seed), random.choice((1, 1, 2, 4)))
+    data = written(change_value(random, copy.deepcopy(seed), random.choice((1, 1, 2, 4))), suffix)
+    return bytes_of(random, data) if random.random() < 0.15 else data
+
+
+def written(tree: dict[str, Any], suffix: str) -> bytes:
+    """A document in the language its suffix tells."""
     if suffix == ".json":
         text = json.dumps(tree)
     elif suffix == ".yaml":
@@ -194,8 +199,7 @@ def document(random: Random, seed: dict[str, Any], suffix: str) -> bytes:
         text = yaml.safe_dump(tree)
     else:
         text = "".join(f"{json.dumps(key)} = {toml(value)}\n" for key, value in tree.items())
-    data = text.encode("utf-8", "surrogatepass")
-    return bytes_of(random, data) if random.random() < 0.15 else data
+    return text.encode("utf-8", "surrogatepass")
 
 
 def toml(value: Any) -> str:

@@ -115,12 +115,13 @@ def run(
     jobs: list[Job] = []
     slice_ = min(SLICE, max(1.0, seconds * workers / len(kinds) / 2))
     at, spent, turn, end = dict.fromkeys(kinds, 0), dict.fromkeys(kinds, 0.0), 0, time.monotonic() + seconds
+    minute = time.monotonic() + 60
 
     def share(kind: str) -> tuple[float, int]:
         running = [job.age for job in jobs if job.kind == kind]
         return spent[kind] + sum(running), len(running)
 
-    with tempfile.TemporaryDirectory() as root:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as root:  # what a call has started may still write there
         while True:
             while len(jobs) < workers and time.monotonic() < end and (most is None or sum(at.values()) < most):
                 kind = min(kinds, key=share)
@@ -129,6 +130,9 @@ def run(
             if not jobs:
                 return counts, findings
             time.sleep(0.05)
+            if time.monotonic() > minute:
+                print(table(counts), file=sys.stderr, flush=True)
+                minute += 60
             for job in list(jobs):
                 if job.process.poll() is None and job.age < SLICE + 5 * HANG:
                     continue
@@ -141,32 +145,31 @@ def run(
 
 def begin(kind: str, start: int, count: int, seed: int, folder: Path, seconds: float) -> Job:
     folder.mkdir(exist_ok=True)
-    command = [
-        sys.executable,
-        "-m",
-        "tests.fuzz.run",
-        "--worker",
-        kind,
-        str(start),
-        str(count),
-        str(seed),
-        str(folder),
-        str(seconds),
-    ]
+    told = map(str, (kind, start, count, seed, folder, seconds))
     environment = {**os.environ, "QDDOT_CACHE": "off", "OPENBLAS_NUM_THREADS": "1"}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
+    with (folder / f"said{start}").open("w") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.fuzz.run", "--worker", *told],
+            stdout=said,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            start_new_session=True,
+        )
     return Job(process, kind, start, count, folder)
 
 
 def finish(job: Job, counts: Counter, findings: list[dict]) -> tuple[int, int] | None:
     """Take what a worker said; where it died or hung, what is left to do."""
     hung = job.process.poll() is None
-    if hung:
-        job.process.kill()
-    said = [json.loads(line) for line in job.process.communicate()[0].splitlines()]
+    with contextlib.suppress(ProcessLookupError):  # with whatever it has started
+        os.killpg(job.process.pid, signal.SIGKILL)
+    job.process.wait()
+    lines = (job.folder / f"said{job.start}").read_text("utf-8", "replace").splitlines()
+    said = [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
     for line in said:
         if "finding" in line:
             findings.append(line)
+            print(json.dumps(line), flush=True)
             counts[line["finding"]] += 1
             counts["mutants"] += 1
         else:
@@ -179,6 +182,7 @@ def finish(job: Job, counts: Counter, findings: list[dict]) -> tuple[int, int] |
         index = int((job.folder / "index").read_text())
     what = "hang" if hung else "crash"
     findings.append({"finding": what, "kind": job.kind, "index": index, "why": f"exit status {job.process.returncode}"})
+    print(json.dumps(findings[-1]), flush=True)
     keep(job.folder)
     counts[what] += 1
     counts["mutants"] += index - job.start + 1  # what was harmless before it is not told apart
@@ -207,8 +211,6 @@ def main() -> int:
         worker(kind, int(start), int(count), int(seed), Path(folder), float(seconds))
         return 0
     counts, findings = run(given.kinds, given.seconds, given.workers, given.seed)
-    for finding in findings:
-        print(json.dumps(finding))
     print(table(counts))
     return 1 if findings else 0
 

@@ -72,7 +72,12 @@ DOCUMENTS: list[dict[str, Any]] = [
             },
         ],
     },
-    {"screws": [{"axis": [0, 0, 1, 0, 0, 0], "inertia": {"mass": 2.0, "com": [0.1, 0, 0]}}, {"axis": [0, 1, 0, -0.3, 0, 0]}]},
+    {
+        "screws": [
+            {"screw": [0, 0, 1, 0, 0, 0], "inertia": {"mass": 2.0, "com": [0.1, 0, 0]}},
+            {"screw": [0, 1, 0, -0.3, 0, 0], "inertia": {"mass": 1.0, "tensor": [0.1, 0.1, 0.1]}},
+        ]
+    },
 ]
 
 N = 60

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qddot.arguments import names, random_numbers
 from qddot.constraints.constrained import LONGEST, ConstrainedRobot
 from qddot.constraints.factored import times
 from qddot.errors import ConvergenceError, InputError, unknown_name
@@ -37,7 +38,7 @@ def assemblies(
     q = constrained.evaluate.prepared("q", q, (mechanism.nq,))
     if q.ndim != 1:
         raise InputError(f"q has shape {q.shape}: assemblies are those of one configuration ({mechanism.nq},)")
-    free, rng = free_columns(constrained, hold), np.random.default_rng(seed)
+    free, rng = free_columns(constrained, hold), random_numbers(seed)
     trials = np.stack([q, *(configuration.random_configuration(mechanism, rng, lower, upper) for _ in range(starts))])
     for c in mechanism.coordinates:
         if not free[c.v.start]:
@@ -77,13 +78,9 @@ def assembly_mode(constrained: ConstrainedRobot, q: ArrayLike, hold: Sequence[st
 
 def free_columns(constrained: ConstrainedRobot, hold: Sequence[str]) -> np.ndarray:
     """(nv,) true but for the joints held."""
-    if isinstance(hold, str):
-        hold = (hold,)
-    if not isinstance(hold, Sequence) or not all(isinstance(name, str) for name in hold):
-        raise InputError(f"hold={hold!r:.80} is not a list of names of joints")
     coordinates = {c.name: c for c in constrained.evaluate.model.mechanism.coordinates}
     free = np.ones(constrained.evaluate.model.mechanism.nv, bool)
-    for name in hold:
+    for name in names("hold", hold):
         if name not in coordinates:
             raise unknown_name("joint", name, coordinates)
         free[list(coordinates[name].v)] = False

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qddot.algorithms.kinematics import path_to_root
+from qddot.arguments import random_numbers
 from qddot.errors import ConvergenceError
 from qddot.inverse_kinematics.target import DAMPING, Target
 from qddot.model import configuration
@@ -60,7 +61,7 @@ class Trials(NamedTuple):
 
 def search(target: Target, start: np.ndarray | None, starts: int, seed: int) -> Reached:
     """One configuration a pose: from `start` (..., nq), if there is one, then from random ones, at most `starts` in all."""
-    n, nq, rng = len(target.poses), target.evaluate.model.mechanism.nq, np.random.default_rng(seed)
+    n, nq, rng = len(target.poses), target.evaluate.model.mechanism.nq, random_numbers(seed)
     near = np.broadcast_to(target.evaluate.neutral() if start is None else start, (*target.batch, nq)).reshape(n, nq)
     q = random_starts(target, rng, near) if start is None else near.copy()
     far = np.full((n, 2), np.inf)

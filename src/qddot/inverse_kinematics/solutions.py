@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from qddot.algorithms.reaching import ROWS
+from qddot.arguments import random_numbers
 from qddot.errors import InputError
 from qddot.inverse_kinematics.search import STEPS, follow, parts, polished, random_starts, wound
 from qddot.inverse_kinematics.spherical_wrist import spherical_wrist
@@ -87,7 +88,7 @@ def solutions(target: Target, start: np.ndarray, starts: int, seed: int) -> Solu
 
 
 def by_search(target: Target, start: np.ndarray, starts: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    rng, n, nq = np.random.default_rng(seed), len(target.poses), target.evaluate.model.mechanism.nq
+    rng, n, nq = random_numbers(seed), len(target.poses), target.evaluate.model.mechanism.nq
     found, numbers = [np.zeros((0, nq))], [np.zeros(0, int)]
     for part in parts(n, starts):
         each = np.repeat(np.arange(n)[part], starts)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.algorithms.reaching import ROWS, size
+from qddot.arguments import flag, names, positive_number
 from qddot.compile.arrays import as_array, first_index
 from qddot.compile.evaluate import DOUBLE, Evaluator
 from qddot.errors import InputError, unknown_name
@@ -84,8 +85,7 @@ def as_target(
             f"{model.name} has constraints ({', '.join(c.name for c in model.constraints)}), which inverse kinematics of a "
             "tree does not keep: take robot.assemblies with a constraint on the frame, or the arm alone, robot.chain(base, tip)"
         )
-    if not 0 < tolerance < np.inf:
-        raise InputError(f"tolerance={tolerance!r} is not a positive number")
+    tolerance, limits = positive_number("tolerance", tolerance), flag("limits", limits)
     poses, of_position = as_poses(pose)
     task = choose(evaluate, frame, "world_aligned", ROWS[3:] if of_position and rows is None else rows)
     if of_position and any(i < 3 for i in task.picked):
@@ -123,7 +123,7 @@ def movable(evaluate: Evaluator, hold: Sequence[str] | str) -> np.ndarray:
     """(nv,) 1, and 0 for the joints that are held."""
     coordinates = {c.name: c for c in evaluate.model.mechanism.coordinates}
     moving = np.ones(evaluate.model.mechanism.nv)
-    for name in (hold,) if isinstance(hold, str) else hold:
+    for name in names("hold", hold):
         if name not in coordinates:
             raise unknown_name("joint", name, coordinates)
         moving[list(coordinates[name].v)] = 0.0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qddot.arguments import names
 from qddot.errors import ConvergenceError, InputError
 from qddot.linear.linearization import driven_columns
 
@@ -38,9 +39,8 @@ def equilibrium(robot: Robot, q: Any, actuated: Sequence[str], hold: Sequence[st
     if robot.model.constraints:
         raise InputError(f"{robot.name} has constraints: the equilibrium is that of an open tree")
     q = robot._evaluate.prepared("q", q, (robot.nq,))
-    as_names = lambda names: (names,) if isinstance(names, str) else tuple(names)  # noqa: E731
-    idle = [k for k in range(robot.nv) if k not in driven_columns(robot, as_names(actuated))]
-    free = [k for k in range(robot.nv) if k not in driven_columns(robot, as_names(hold))]
+    idle = [k for k in range(robot.nv) if k not in driven_columns(robot, names("actuated", actuated))]
+    free = [k for k in range(robot.nv) if k not in driven_columns(robot, names("hold", hold))]
     for _ in range(ROUNDS):
         force, stiffness = rest(robot, q)
         scale = np.abs(force).max(-1, initial=0.0) + np.abs(stiffness).max((-1, -2), initial=0.0)

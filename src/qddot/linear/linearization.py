@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qddot.arguments import names
 from qddot.errors import ConvergenceError, InputError, SingularityError, unknown_name
 
 if TYPE_CHECKING:
@@ -160,11 +161,11 @@ def linearize(robot: Robot, q: Any, qd: Any, tau: Any, actuated: Sequence[str] |
     A[..., :nv, :nv] = carried(robot, qd)
     A[..., :nv, nv:] = np.eye(nv)
     A[..., nv:, :nv], A[..., nv:, nv:] = slopes.dqdd_dq, slopes.dqdd_dqd
-    names = robot.joint_names if actuated is None else (actuated,) if isinstance(actuated, str) else tuple(actuated)
+    driven = robot.joint_names if actuated is None else names("actuated", actuated)
     B = np.zeros((*batch, 2 * nv, nv))
     B[..., nv:, :] = slopes.dqdd_dtau
-    B = B[..., driven_columns(robot, names)]
-    return Linearization(robot, A, B, q, qd, tau, robot.forward_dynamics(q, qd, tau), names)
+    B = B[..., driven_columns(robot, driven)]
+    return Linearization(robot, A, B, q, qd, tau, robot.forward_dynamics(q, qd, tau), driven)
 
 
 def driven_columns(robot: Robot, names: Sequence[str]) -> list[int]:

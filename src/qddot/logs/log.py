@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from qddot.arguments import finite_array
+from qddot.arguments import real_array
 from qddot.errors import InputError
 from qddot.files import LOG_BYTES
 from qddot.logs.audit import Audit, audit
@@ -54,7 +54,7 @@ class Log:
         for name in ("t", "q", "tau", "qd", "qdd"):
             value = getattr(self, name)
             if value is not None or name in ("t", "q", "tau"):
-                array = finite_array(name, value)
+                array = real_array(name, value)
                 array.setflags(write=False)
                 object.__setattr__(self, name, array)
         self._check()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,11 +15,10 @@ import numpy as np
 from qddot.errors import InputError, missing_extra
 from qddot.files import LOG_BYTES, LOG_COLUMNS, open_regular
 from qddot.logs.column_names import tokens
+from qddot.logs.mat_structure import check_mat
 from qddot.logs.table import Table, bad_row
 
 NAMES = {"name", "names"}
-COMPRESSED, MATRIX = 15, 14  # types of elements of a MAT file
-MAT_TYPES = {1, 2, 3, 4, 5, 6, 7, 9, 12, 13, 14, 16, 17, 18}
 OBJECT = np.empty(0, dtype=object)  # a table or a timeseries of MATLAB, whose form is its own
 
 
@@ -88,6 +85,8 @@ def header(file: str, name: str, stream: Any) -> tuple[tuple[int, ...], bool, np
     version = np.lib.format.read_magic(stream)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, fortran, dtype = read(stream)
+    if any(isinstance(n, bool) or n < 0 for n in shape):
+        raise InputError(f"{file}: damaged: array {name!r} of shape {shape} (save it anew)")
     if dtype.hasobject:
         raise InputError(f"{file}: array {name!r} holds pickled Python objects, which could run code (save arrays of numbers)")
     return shape, fortran, dtype
@@ -119,51 +118,6 @@ def read_mat(path: Path, rows: int) -> Iterator[Table]:
             if not name.startswith("__"):
                 collect(path.name, name, value, found)
     yield from blocks(along_rows(path.name, found), rows)
-
-
-def check_mat(path: Path) -> None:
-    """Measure and walk the variables of a MAT file of version 5 before SciPy reads it, which trusts every type and size in it.
-
-    Raises:
-        InputError: they unpack to more than the limit, or an element is of no known type or longer than what holds it.
-    """
-    total, most = path.stat().st_size, LOG_BYTES.value
-    refuse_large(path.name, [((total,), 1)])
-    data = path.read_bytes()
-    if 0 in data[:4]:  # version 4, which is not packed
-        return
-    order, at = ">" if data[126:128] == b"MI" else "<", 128
-    while at + 8 <= len(data):
-        kind, size = struct.unpack_from(f"{order}II", data, at)
-        part = data[at + 8 : at + 8 + size]
-        if kind == COMPRESSED:
-            part = zlib.decompressobj().decompress(part, most + 1)
-            total += len(part)
-            refuse_large(path.name, [((total,), 1)])
-            check_elements(path.name, part, order, top=True)
-        else:
-            check_elements(path.name, data[at : at + 8 + size], order, top=True)
-        at += 8 + size
-
-
-def check_elements(file: str, data: bytes, order: str, *, top: bool = False, depth: int = 0) -> None:
-    """A sequence of elements: a tag with type and size, and content, in eights; short ones have all of it in eight bytes."""
-    at, kinds = 0, []
-    while at + 8 <= len(data):
-        kind, size = struct.unpack_from(f"{order}II", data, at)
-        start = at + 8
-        if kind >> 16:
-            kind, size, start = kind & 0xFFFF, kind >> 16, at + 4
-            if size > 4:
-                raise InputError(f"{file}: damaged: a short element of {size} bytes")
-        if kind not in MAT_TYPES or start + size > len(data) or depth > 64:
-            raise InputError(f"{file}: damaged: an element of type {kind} and {size} bytes where {len(data) - start} are left")
-        kinds.append(kind)
-        if kind == MATRIX and size:
-            check_elements(file, data[start : start + size], order, depth=depth + 1)
-        at = at + 8 if start == at + 4 else start + size + (-size % 8 if not top else 0)
-    if not top and kinds[:3] != [6, 5, 1] and kinds[:2] != [6, 1]:  # flags, dimensions (none of an object), name
-        raise InputError(f"{file}: damaged: a matrix begins with elements of types {kinds[:3]}")
 
 
 def collect(file: str, name: str, value: Any, found: dict[str, np.ndarray]) -> None:

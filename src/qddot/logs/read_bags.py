@@ -136,6 +136,9 @@ def columns_of(
 
     A message that lacks numbers is added to `faults`, and refused unless to be repaired.
     """
+    for i, stamp in enumerate(stamps):
+        if abs(stamp) >= 2**63:
+            raise bad_row(file, row + i, f"its time of {stamp} ns is centuries away", "set the clock of the recorder")
     columns = {"time_ns": np.array(stamps, dtype=np.int64)}
     for key in ("position", "velocity", "effort"):
         if not any(len(getattr(state, key)) for state in states):

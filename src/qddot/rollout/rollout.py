@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from qddot.arguments import flag, positive_number, word
 from qddot.arrays.guests import constant
 from qddot.compile.evaluate import Evaluator, Options, as_dtype
 from qddot.compile.given import known_names
 from qddot.compile.kinds import guest, library_of
-from qddot.errors import ConvergenceError, InputError, SingularityError, near_matches
+from qddot.errors import ConvergenceError, InputError, SingularityError
 from qddot.rollout.adjoint import Way, backward_program, stride
 from qddot.rollout.laws import Law, applied, nothing
 from qddot.rollout.step import STATES, Step
@@ -69,10 +70,8 @@ class Rollout:
     def __init__(
         self, robot: Robot, law: Law | None, *, step: float, method: str, saturate: bool, stops: bool, threads: int | None
     ) -> None:
-        if method not in STATES:
-            raise InputError(f"method={method!r}: {near_matches(str(method), STATES)}")
-        if not isinstance(step, (int, float, np.number)) or not 0 < step < np.inf:
-            raise InputError(f"step={step!r} is not a positive number of seconds")
+        word("method", method, STATES)
+        step, saturate, stops = positive_number("step", step), flag("saturate", saturate), flag("stops", stops)
         if law is not None and not callable(law):
             raise InputError(f"law={law!r:.80}: a function of a qddot.rollout.Moment, such as qddot.rollout.PD(kp, kd), or None")
         if robot.nv == 0:
