@@ -54,9 +54,9 @@ def equilibrium(robot: Robot, q: Any, actuated: Sequence[str], hold: Sequence[st
         q = robot.integrate(q, step * np.minimum(1.0, LONGEST / np.maximum(size, LONGEST)))
     else:
         worst = float(np.abs(left).max())
-        names = ", ".join(dict.fromkeys(c.name for c in robot.model.mechanism.coordinates if set(c.v) & set(idle)))
+        idlers = ", ".join(dict.fromkeys(c.name for c in robot.model.mechanism.coordinates if set(c.v) & set(idle)))
         raise ConvergenceError(
-            f"no equilibrium found near the start: {worst:.3g} N m (or N) are left at joints that nothing drives ({names}). Start "
+            f"no equilibrium found near the start: {worst:.3g} N m (or N) are left at joints that nothing drives ({idlers}). Start "
             "elsewhere, hold fewer joints, or name the joints that are actuated"
         )
     force, stiffness = rest(robot, q)

@@ -41,13 +41,16 @@ class Transmission:
     def __post_init__(self) -> None:
         for name in ("joints", "matrix", "drives", "motors"):
             given = getattr(self, name)
-            if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or np.ndim(given) == 0:
+            if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or getattr(given, "ndim", 1) == 0:
                 raise self.refuse(name, given, "a list is needed")
         if not all(isinstance(name, str) for name in (*self.joints, *self.motors)):
             raise self.refuse("joints", self.joints, "joints and motors are given by their names")
         if not all(drive is None or isinstance(drive, Drive) for drive in self.drives):
             raise self.refuse("drives", self.drives, "a Drive or None for each motor is needed")
-        if any(isinstance(row, str) or not isinstance(row, Sequence | np.ndarray) or np.ndim(row) != 1 for row in self.matrix):
+        if any(
+            isinstance(row, str) or not isinstance(row, Sequence | np.ndarray) or getattr(row, "ndim", 1) != 1
+            for row in self.matrix
+        ):
             raise self.refuse("matrix", self.matrix, "one row a motor is needed, each a list of numbers")
         rows = tuple(tuple(self._number(x) for x in row) for row in self.matrix)
         count = len(rows)
