@@ -41,7 +41,7 @@ class Transmission:
     def __post_init__(self) -> None:
         for name in ("joints", "matrix", "drives", "motors"):
             given = getattr(self, name)
-            if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or getattr(given, "ndim", 1) == 0:
+            if not is_list(given):
                 raise self.refuse(name, given, "a list is needed")
         if not all(isinstance(name, str) for name in (*self.joints, *self.motors)):
             raise self.refuse("joints", self.joints, "joints and motors are given by their names")
@@ -82,6 +82,11 @@ class Transmission:
         """With `f` applied to every number."""
         matrix = tuple(tuple(map(f, row)) for row in self.matrix)
         return replace(self, matrix=matrix, drives=tuple(drive and drive.map(f) for drive in self.drives))
+
+
+def is_list(value: object) -> bool:
+    """Something that holds others, one after the other, and is no text."""
+    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) and getattr(value, "ndim", 1) > 0
 
 
 def check_transmissions(transmissions: Sequence[Transmission], single: Collection[str], joints: Sequence[str]) -> None:
