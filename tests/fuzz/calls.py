@@ -134,6 +134,7 @@ def sound(robot: Robot, folder: Path) -> dict[str, Any]:
         "gravity": [0.0, 0.0, -9.81],
         "transmission": qddot.Transmission((leader, joint), ((50.0, 0.0), (30.0, 40.0))),
         "positions": {joint: 0.1},
+        "joints": [joint],
         "mass": 1.0,
         "pose": np.eye(4),
         "link": tip,

@@ -47,10 +47,7 @@ class Transmission:
             raise self.refuse("joints", self.joints, "joints and motors are given by their names")
         if not all(drive is None or isinstance(drive, Drive) for drive in self.drives):
             raise self.refuse("drives", self.drives, "a Drive or None for each motor is needed")
-        if any(
-            isinstance(row, str) or not isinstance(row, Sequence | np.ndarray) or getattr(row, "ndim", 1) != 1
-            for row in self.matrix
-        ):
+        if not all(is_list(row) and getattr(row, "ndim", 1) == 1 for row in self.matrix):
             raise self.refuse("matrix", self.matrix, "one row a motor is needed, each a list of numbers")
         rows = tuple(tuple(self._number(x) for x in row) for row in self.matrix)
         count = len(rows)
