@@ -159,6 +159,7 @@ def hdf_arrays(path: Path) -> dict[str, np.ndarray]:
     """Arrays of an HDF5 file by their path, `rec.act_pos`; of MAT 7.3 also texts and cells."""
     try:
         import h5py
+        from h5py import h5o
     except ImportError:
         raise missing_extra("h5py", "logs", "reading MAT 7.3 and HDF5 (or in MATLAB: save(name, 'rec', '-v7'))") from None
     found: dict[str, np.ndarray] = {}
@@ -179,14 +180,14 @@ def hdf_arrays(path: Path) -> dict[str, np.ndarray]:
         return item.asstr()[()] if h5py.check_string_dtype(item.dtype) else item[()]
 
     def visit(name: str, item: Any) -> None:
-        address = h5py.h5o.get_info(item.id).addr  # links may lead back, or to one thing on many ways
+        address = h5o.get_info(item.id).addr  # links may lead back, or to one thing on many ways
         if address in seen or not isinstance(item, h5py.Group | h5py.Dataset):
             return
         seen.add(address)
         if "MATLAB_object_decode" in item.attrs:
             found[name] = OBJECT
         elif isinstance(item, h5py.Group):
-            for key in item:
+            for key in map(str, item):
                 link = item.get(key, getlink=True)
                 if isinstance(link, h5py.ExternalLink):
                     raise elsewhere(key)
