@@ -159,7 +159,7 @@ def hdf_arrays(path: Path) -> dict[str, np.ndarray]:
     """Arrays of an HDF5 file by their path, `rec.act_pos`; of MAT 7.3 also texts and cells."""
     try:
         import h5py
-        from h5py import h5o
+        from h5py import h5o  # pyright: ignore[reportAttributeAccessIssue]
     except ImportError:
         raise missing_extra("h5py", "logs", "reading MAT 7.3 and HDF5 (or in MATLAB: save(name, 'rec', '-v7'))") from None
     found: dict[str, np.ndarray] = {}
