@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from qddot.arguments import positive_number
 from qddot.control.gains import gains
-from qddot.control.references import positive
 from qddot.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class MomentumObserver:
     """
 
     def __init__(self, robot: Robot, gain: ArrayLike, period: float = 1e-3, threshold: ArrayLike = np.inf) -> None:
-        self.robot, self.period = robot, positive("period", period)
+        self.robot, self.period = robot, positive_number("period", period)
         self.gain = gains("gain", gain, robot.nv)
         if (self.gain * self.period >= 2).any():
             raise InputError(f"gain * period is {(self.gain * self.period).max():.3g}: from 2 on the residual does not settle")
