@@ -209,14 +209,14 @@ def test_a_reference_may_return_a_tuple(arm, soft):
 def test_numbers_that_are_no_gains(arm, soft):
     hold, task = Hold([0, 0, 0]), Task(arm)
     for rate in (-20, 0, np.nan, np.inf):
-        with pytest.raises(InputError, match=f"rate is positive and finite, got {rate}"):
+        with pytest.raises(InputError, match=f"rate={rate} is not a positive number"):
             ElasticFeedbackLinearisation(soft, Hold([0, 0]), rate)
     for bandwidth in (-5, np.nan, [1, 2]):
         with pytest.raises(InputError, match=r"bandwidth=.*: one number, or one for each of 3"):
             SlotineLi(arm, hold, bandwidth, 1, 1)
     with pytest.raises(InputError, match=r"kd=inf: .* finite"):
         SlotineLi(arm, hold, 1, np.inf, 1)
-    with pytest.raises(InputError, match="period is positive and finite, got 0"):
+    with pytest.raises(InputError, match="period=0 is not a positive number"):
         SlotineLi(arm, hold, 1, 1, 1, period=0)
     with pytest.raises(InputError, match="kp='stiff'"):
         PD(arm, hold, "stiff", 1)

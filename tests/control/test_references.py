@@ -62,7 +62,7 @@ def test_a_trapezoid_uses_its_limits():
 
 def test_what_is_refused():
     for duration in (0, np.nan, np.inf):
-        with pytest.raises(InputError, match=f"duration is positive and finite, got {duration}"):
+        with pytest.raises(InputError, match=f"duration={duration} is not a positive number"):
             Quintic(START, END, duration)
     with pytest.raises(InputError, match="speed is positive, got -1"):
         Trapezoidal(START, END, -1, 1)

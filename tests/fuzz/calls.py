@@ -26,11 +26,16 @@ from qddot.logs import Log
 from qddot.robot import Robot
 from tests.fuzz.seeds import LOG, URDF
 
-METHODS = sorted(
-    name
-    for name, method in vars(Robot).items()
-    if not name.startswith("_") and callable(method) and len(inspect.signature(method).parameters) > 1
-)
+
+def takes_arguments(name: str, method: Any) -> bool:
+    """By name, that is: of what takes any number of them one after the other, only `compute` is tried."""
+    if name.startswith("_") or not callable(method):
+        return False
+    parameters = inspect.signature(method).parameters.values()
+    return len(parameters) > 1 and (name == "compute" or all(p.kind is not p.VAR_POSITIONAL for p in parameters))
+
+
+METHODS = sorted(name for name, method in vars(Robot).items() if takes_arguments(name, method))
 SELDOM = ("derive", "properties", "identify", "excitation", "explore", "equations", "casadi", "export_c", "export_js")
 SELDOM += ("animate", "plot", "inverse_kinematics", "assemblies")
 """Calls that take a tenth of a second or more when they are sound."""
@@ -182,7 +187,7 @@ def sound_call(robot: Robot, name: str, folder: Path) -> tuple[dict[str, Any], l
     """Arguments that must be given, and names of those that may be."""
     parameters = [p for p in inspect.signature(getattr(Robot, name)).parameters.values() if p.name != "self"]
     known = sound(robot, folder)
-    needed = {p.name: known[p.name] for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD}
+    needed = {p.name: known.get(p.name) for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD}
     if name.startswith(("constr", "project", "assembl")):
         needed["constraints"] = known["constraints"]
     if any(p.name == "frame" for p in parameters):

@@ -91,4 +91,6 @@ def test_every_method_has_a_sound_call(name, tmp_path):
                 refusals.append(str(error))
     if name == "explore" and "explorer.js" in refusals[0]:
         pytest.skip("the page is not built")
+    if "has no variables" in refusals[0]:
+        pytest.skip("only a robot that was given variables has this")
     pytest.fail("; ".join(refusals))
