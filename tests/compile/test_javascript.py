@@ -85,13 +85,13 @@ def agrees(robot: Robot, module: Path, states: int = 3) -> None:
 
 
 @needs_node
-@pytest.mark.parametrize("name", ["two_link", "arm7", "rp_arm", "four_bar"])
+@pytest.mark.parametrize("name", ["rp_arm", "four_bar", pytest.param("arm7", marks=pytest.mark.slow)])
 def test_every_quantity_equals_the_kernel_s(name, tmp_path):
     agrees(qddot.load(name), tmp_path / "robot.mjs")
 
 
 @needs_node
-@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize("seed", [3, pytest.param(0, marks=pytest.mark.slow)])
 def test_joints_of_every_type_that_follow_each_other(seed, tmp_path):
     agrees(Robot(random_model(np.random.default_rng(seed), 5, mimic=0.3)), tmp_path / "odd.mjs", states=2)
 

@@ -143,7 +143,7 @@ def test_a_box_of_equal_inertia_is_the_box():
     assert sorted(scene(robot.model)["bodies"][0]["box"]["size"]) == pytest.approx([0.1, 0.2, 0.4])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2, 3))])
 def test_every_robot_has_a_page(seed, stub):
     robot = qddot.robot.Robot(random_model(np.random.default_rng(seed), 5, mimic=0.2))
     data = json.loads(parts(page(robot))["robot"])
@@ -180,6 +180,7 @@ def test_a_motion_is_in_its_page(stub, tmp_path):
     assert len(data["motion"]["t"]) == len(data["motion"]["tau"]) == 501
 
 
+@pytest.mark.slow
 def test_a_fit_is_in_its_page(stub, tmp_path):
     pytest.importorskip("cvxpy")
     from tests.identify.test_verdict import LOG, fitted

@@ -112,7 +112,6 @@ def test_a_property_that_does_not_hold_is_marked(shown):
 
 
 def test_a_fit_shows_its_verdict_and_parameters():
-    pytest.importorskip("cvxpy")
     from tests.identify.test_verdict import LOG, fitted
 
     fit = fitted(LOG)
