@@ -106,7 +106,7 @@ def test_what_cannot_be_drawn():
 
 
 def texts(ax) -> set[str]:
-    return {text.get_text().strip() for text in ax.texts} - {"", "$g$"}
+    return {line.strip() for text in ax.texts for line in text.get_text().split("\n")} - {"", "$g$"}
 
 
 def test_frames_of_a_standard_table():

@@ -150,6 +150,11 @@ class Arm:
         self.dot.set_visible(self.tip is not None and not self.names)
         for text, at, style in self.labels(poses):
             ax.text(*self.page(at), text, zorder=7, clip_on=True, **style).set_in_layout(False)
+        table = "\n".join(f"${step.letter}$ = {step.length:.4g} m" for step in self.steps(poses))
+        beside = {"va": "top", "color": INK} | ({"xytext": (8, -60), "ha": "left"} if self.is_flat else {"xytext": (0, 0)})
+        ax.annotate(
+            table, (1.0, 1.0) if self.is_flat else (0.0, 1.0), xycoords="axes fraction", textcoords="offset points", **beside
+        )
         self.move(poses)
         return [self.surface, self.lines, self.dot]
 
@@ -165,7 +170,7 @@ class Arm:
             faces, inks = self.lit(poses)
             self.surface.set_verts(faces)
             self.surface.set_facecolor(inks)
-            self.surface.set_edgecolor(inks)
+            self.surface.set_edgecolor("none" if self.names else inks)  # drawn with its faces, so that no gaps show between them
             self.surface.set_linewidth(0.3)
         self.lines.set_segments(self.page(self.centre_lines(poses)))
         if self.tip:
@@ -198,7 +203,7 @@ class Arm:
         return [*steps([self.frame(poses, x) for x in self.chain], self.table, self.reach)] if self.table else []
 
     def labels(self, poses: Poses) -> list[tuple[str, np.ndarray, dict[str, Any]]]:
-        """Text, place (3,) and look of each: names of frames or of their axes, distances of a table."""
+        """Text, place (3,) and look of each: names of frames or of their axes, letters of distances."""
         found = []
         if self.table:
             frames = [self.frame(poses, name) for name in self.chain]
@@ -207,8 +212,8 @@ class Arm:
                     ends = [T[:3, 3] + 1.3 * self.arrow_length * T[:3, k] for T in frames]
                     style = {"color": XYZ[k], "ha": "center", "va": "center"}
                     found += [(f"${text}$", at, style) for text, at in joined("xyz"[k], ends, 0.5 * self.arrow_length)]
-            small = {"color": INK, "size": 8, "ha": "left", "va": "bottom"}
-            found += [(f" {step.text} ", step.line.mean(axis=0), small) for step in self.steps(poses)]
+            small = {"color": INK, "size": 9, "ha": "left", "va": "bottom"}
+            found += [(f" ${step.letter}$", step.line.mean(axis=0), small) for step in self.steps(poses)]
         else:
             found += [(f"  {name}", self.frame(poses, name)[:3, 3], {"color": INK, "size": 8, "va": "top"}) for name in self.names]
         return found

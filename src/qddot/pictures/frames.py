@@ -17,10 +17,14 @@ TOLERANCE = 1e-6
 
 
 class Step(NamedTuple):
-    """A distance of the table, as a line from point to point (2, 3), with its letter and length."""
+    """A distance of the table, as a line from point to point (2, 3), with its letter."""
 
     line: np.ndarray
-    text: str
+    letter: str
+
+    @property
+    def length(self) -> float:
+        return float(np.linalg.norm(self.line[1] - self.line[0]))
 
 
 def serial_frames(model: Model) -> list[str]:
@@ -54,7 +58,5 @@ def steps(frames: Sequence[np.ndarray], kind: str, reach: float) -> Iterator[Ste
         along = before[:3, 2] if kind == "standard" else before[:3, 0]
         corner = start + along * (along @ (end - start))
         letters = (f"d_{{{i}}}", f"a_{{{i}}}") if kind == "standard" else (f"a_{{{i - 1}}}", f"d_{{{i}}}")
-        for letter, line in zip(letters, ((start, corner), (corner, end))):
-            length = float(np.linalg.norm(line[1] - line[0]))
-            if length > TOLERANCE * reach:
-                yield Step(np.array(line), f"${letter}$ = {length:.4g} m")
+        found = (Step(np.array(line), letter) for letter, line in zip(letters, ((start, corner), (corner, end))))
+        yield from (step for step in found if step.length > TOLERANCE * reach)
