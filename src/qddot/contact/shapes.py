@@ -1,0 +1,206 @@
+"""What touches: spheres on frames of a robot (points are spheres of radius zero), planes of the world; gaps and their Jacobians.
+
+A contact has a normal n, from the second body to the first, and a gap. Rows of its Jacobian are the relative velocity of the two
+bodies at the point of contact: along n, and along two tangents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qddot.errors import InputError
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+WORLD = -1
+
+
+@dataclass(frozen=True)
+class Sphere:
+    """A ball on a frame of the robot: `radius` in m, 0 for a point; its `center` in that frame, m."""
+
+    frame: str
+    radius: float = 0.0
+    center: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A wall of the world through `point`, whose `normal` points to where the robot may be."""
+
+    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
+
+
+class Touching(NamedTuple):
+    """Candidates at one configuration: gaps (k,), normals and points (k, 3), the two bodies (k,), the pair's number (k,)."""
+
+    gap: np.ndarray
+    normal: np.ndarray
+    point: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    pair: np.ndarray
+
+
+class Contacts:
+    """All pairs of a robot's spheres with planes, and with each other, and what happens where they touch.
+
+    Args:
+        spheres, planes: what may touch.
+        friction: Coulomb's coefficient, one number for all.
+        restitution: share of the normal speed that an impact gives back, 0 to 1.
+        among: whether spheres on different bodies touch each other.
+
+    Raises:
+        InputError: a frame that is fixed to the world or carries no mass, a coefficient out of range, nothing to touch.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        spheres: Sequence[Sphere],
+        planes: Sequence[Plane] = (),
+        *,
+        friction: float = 0.5,
+        restitution: float = 0.0,
+        among: bool = True,
+    ) -> None:
+        if not friction >= 0 or not np.isfinite(friction):
+            raise InputError(f"friction={friction!r} is not a coefficient: a number from 0 on")
+        if not 0 <= restitution <= 1:
+            raise InputError(f"restitution={restitution!r}: a share of the speed is from 0 to 1")
+        self.robot, self.friction, self.restitution = robot, float(friction), float(restitution)
+        self.spheres, self.planes = tuple(spheres), tuple(planes)
+        model = robot.model
+        self.bodies = np.array([model.frame(s.frame)[0] for s in self.spheres], int)
+        for sphere, body in zip(self.spheres, self.bodies):
+            if body == WORLD:
+                raise InputError(f"frame {sphere.frame!r} is fixed to the world: a contact belongs to something that moves")
+            if not model.bodies[body].is_link or any(not model.bodies[b].is_link for b in self._path(body)):
+                raise InputError(
+                    f"frame {sphere.frame!r} hangs on a planar joint, whose sliders have no links: use two sliders and a hinge"
+                )
+            if not any(float(b.inertia.m) > 0 or float(b.inertia.I.trace) > 0 for b in model.bodies if body in self._path(b.index)):
+                raise InputError(
+                    f"frame {sphere.frame!r} is on a body without mass, and nothing beyond it has any: an impact would be endless"
+                )
+            if not sphere.radius >= 0:
+                raise InputError(f"radius={sphere.radius!r} of the sphere on {sphere.frame!r} is negative")
+        self.radii = np.array([s.radius for s in self.spheres])
+        normals = np.array([p.normal for p in self.planes], float).reshape(-1, 3)
+        lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+        if not (lengths > 0).all():
+            raise InputError("a plane has the normal 0, which has no direction")
+        self.normals, self.points = normals / lengths, np.array([p.point for p in self.planes], float).reshape(-1, 3)
+        pairs = combinations(range(len(self.spheres)), 2) if among else ()
+        self.pairs = np.array([(i, j) for i, j in pairs if self.bodies[i] != self.bodies[j]], int).reshape(-1, 2)
+        if not self.spheres or (not self.planes and not len(self.pairs)):
+            raise InputError("nothing can touch: give spheres, and planes or other spheres")
+        self._frames = [robot.frame_names.index(s.frame) for s in self.spheres]
+        self._centers = np.array([s.center for s in self.spheres], float)
+        self._columns = Columns(robot)
+
+    def _path(self, body: int) -> list[int]:
+        found = []
+        while body != WORLD:
+            found.append(body)
+            body = self.robot.model.bodies[body].parent
+        return found
+
+    def touching(self, q: np.ndarray, within: float = np.inf) -> Touching:
+        """All pairs whose gap is at most `within`, m."""
+        T = self.robot.transforms(q)[self._frames]
+        c = np.einsum("kij,kj->ki", T[:, :3, :3], self._centers) + T[:, :3, 3]
+        n, m = len(self.spheres), len(self.planes)
+        to_plane = (c[:, None] - self.points) * self.normals
+        gaps = [(to_plane.sum(-1) - self.radii[:, None]).ravel()]
+        normals = [np.broadcast_to(self.normals, (n, m, 3)).reshape(-1, 3)]
+        first, second = [np.repeat(np.arange(n), m)], [np.full(n * m, WORLD)]
+        if len(self.pairs):
+            i, j = self.pairs.T
+            apart = c[i] - c[j]
+            length = np.linalg.norm(apart, axis=1)
+            gaps.append(length - self.radii[i] - self.radii[j])
+            normals.append(np.where(length[:, None] > 0, apart / np.maximum(length, 1e-300)[:, None], [0.0, 0.0, 1.0]))
+            first.append(i)
+            second.append(self.bodies[j])
+        gap, normal, ball, other = map(np.concatenate, (gaps, normals, first, second))
+        near = np.flatnonzero(gap <= within)
+        points = c[ball[near]] - normal[near] * self.radii[ball[near]][:, None]
+        return Touching(gap[near], normal[near], points, self.bodies[ball[near]], other[near], near)
+
+    def jacobian(self, q: np.ndarray, at: Touching) -> np.ndarray:
+        """(k, 3, nv): relative velocity along the normal and two tangents."""
+        columns = self._columns.at(q)
+        J = columns.of_points(at.first, at.point)
+        moving = at.second != WORLD
+        if moving.any():
+            J[moving] -= columns.of_points(at.second[moving], at.point[moving])
+        return np.einsum("kri,kic->krc", axes(at.normal), J)
+
+
+def axes(normal: np.ndarray) -> np.ndarray:
+    """(k, 3, 3): rows n, t1, t2, an orthonormal triad on each normal (k, 3)."""
+    least = np.eye(3)[np.abs(normal).argmin(-1)]
+    t1 = np.cross(normal, least)
+    t1 /= np.linalg.norm(t1, axis=-1, keepdims=True)
+    return np.stack([normal, t1, np.cross(normal, t1)], axis=-2)
+
+
+class Columns:
+    """The motion that each column of qd causes, for all bodies at once: made for many points on many bodies."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot, bodies = robot, robot.model.bodies
+        moved = [(b, c, s) for b in bodies if b.is_link for c, s in zip(b.columns, b.joint.subspace)]
+        self.body = np.array([b.index for b, _, _ in moved], int)
+        self.column = np.array([c for _, c, _ in moved], int)
+        self.w = np.array([[float(x) * float(b.rate) for x in s.w] for b, _, s in moved], float)
+        self.v = np.array([[float(x) * float(b.rate) for x in s.v] for b, _, s in moved], float)
+        links = [b for b in bodies if b.is_link]
+        self.frames = [robot.frame_names.index(b.name) for b in links]
+        self.place = np.full(len(bodies), -1)
+        self.place[[b.index for b in links]] = range(len(links))
+        self.back = np.stack([np.linalg.inv(homogeneous(b.link)) for b in links])
+        self.carries = np.zeros((len(bodies), len(moved)), bool)  # does an entry move this body?
+        for b in bodies:
+            i = b.index
+            while i != WORLD:
+                self.carries[b.index] |= self.body == i
+                i = bodies[i].parent
+
+    def at(self, q: np.ndarray) -> Placed:
+        T = self.robot.transforms(q)[self.frames] @ self.back
+        T = T[self.place[self.body]]
+        R = T[:, :3, :3]
+        return Placed(self, np.einsum("eij,ej->ei", R, self.w), np.einsum("eij,ej->ei", R, self.v), T[:, :3, 3])
+
+
+class Placed(NamedTuple):
+    """Angular and linear velocity that each entry causes, at its joint's origin, in world axes."""
+
+    columns: Columns
+    w: np.ndarray
+    v: np.ndarray
+    p: np.ndarray
+
+    def of_points(self, body: np.ndarray, point: np.ndarray) -> np.ndarray:
+        """Jacobians (k, 3, nv) of points (k, 3) of bodies (k,)."""
+        velocity = self.v + np.cross(self.w, point[:, None] - self.p)
+        velocity *= self.columns.carries[body][:, :, None]
+        J = np.zeros((len(point), 3, self.columns.robot.nv))
+        np.add.at(J, (slice(None), slice(None), self.columns.column), velocity.swapaxes(1, 2))
+        return J
+
+
+def homogeneous(T: Any) -> np.ndarray:
+    found = np.eye(4)
+    found[:3, :3], found[:3, 3] = np.array(T.R, float), np.array(T.p, float)
+    return found

@@ -1,0 +1,163 @@
+"""Motion with many contacts, by steps of fixed length that do not ask when each impact happens (Moreau 1988, Jean 1999).
+
+    q_m = q + h/2 v        M (v+ - v) = h (tau - bias) + J^T r        q+ = q_m + h/2 v+
+
+with impulses r that obey Coulomb's law and, for restitution e, `u_n+ >= -e u_n-` at contacts whose gap at q_m has closed. A gap
+that is still open may close within the step, and not more: `u_n+ >= -gap / h`. So nothing sinks in, impacts need no search, and
+their number does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from qddot.contact.coulomb import impulses
+from qddot.contact.shapes import Contacts, Touching
+from qddot.errors import InputError, IntegrationError, SingularityError
+
+SLOW = 2.0
+"""Impacts slower than this many steps of gravity are the weight of what rests, and give nothing back."""
+
+RECOVERY = 0.2
+"""Of what a sphere has sunk in, so much is given back in a step, without speed."""
+
+
+@dataclass(frozen=True, eq=False)
+class ContactMotion:
+    """What `simulate` returns.
+
+    Attributes:
+        t, q, qd: times (samples,), s, and states (samples, nq), (samples, nv).
+        force: of all pairs (samples, pairs, 3), N, normal first; each sphere with each plane, then the spheres among each other.
+        depth: the deepest penetration (samples,), m.
+    """
+
+    contacts: Contacts
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray
+    force: np.ndarray
+    depth: np.ndarray
+
+    @property
+    def energy(self) -> np.ndarray:
+        """Kinetic and potential (samples,), J."""
+        return self.contacts.robot.hamiltonian(self.q, self.qd)
+
+    def __repr__(self) -> str:
+        touched = int((self.force[..., 0] > 0).any(0).sum())
+        return (
+            f"ContactMotion of {self.contacts.robot.name!r}: {len(self.t)} samples up to {self.t[-1]:g} s, {touched} pairs touched"
+        )
+
+
+def simulate(
+    contacts: Contacts,
+    q0: Any,
+    qd0: Any,
+    duration: float,
+    *,
+    torque: Callable | np.ndarray | None = None,
+    step: float = 1e-3,
+    every: int = 1,
+) -> ContactMotion:
+    """The motion of a robot among its contacts, by time stepping.
+
+    Args:
+        q0, qd0: state (nq,), (nv,); at rest if None.
+        duration: s.
+        torque: joint forces (nv,), or a function (t, q, qd) of them.
+        step: s, of order one: impacts are seen at its ends.
+        every: keep each k-th sample.
+
+    Raises:
+        InputError: a state of another shape, or one in which something is deep inside of something else.
+        IntegrationError: the motion diverges.
+    """
+    robot = contacts.robot
+    q, qd = start_of(robot, q0, qd0)
+    steps = max(round(duration / step), 1) if 0 < step < np.inf and 0 < duration < np.inf else 0
+    if not steps or steps > 10**8:
+        raise InputError(f"duration={duration!r}, step={step!r}: positive times, s, and not more than 1e8 steps")
+    gravity = float(np.linalg.norm(np.array(robot.model.gravity, float)))
+    pairs = len(contacts.spheres) * len(contacts.planes) + len(contacts.pairs)
+    kept = steps // every + 1
+    found = ContactMotion(
+        contacts, np.zeros(kept), np.zeros((kept, robot.nq)), np.zeros((kept, robot.nv)), np.zeros((kept, pairs, 3)), np.zeros(kept)
+    )
+    found.q[0], found.qd[0] = q, qd
+    found.depth[0] = deepest(contacts, q)
+    last = np.zeros((pairs, 3))
+    for k in range(steps):
+        t = k * step
+        tau = torque(t, q, qd) if callable(torque) else np.zeros(robot.nv) if torque is None else np.asarray(torque, float)
+        try:
+            q, qd, last, depth = one_step(contacts, q, qd, tau, step, gravity, last)
+        except (SingularityError, FloatingPointError) as error:
+            raise IntegrationError(f"the motion cannot go on after t = {t:g} s: {error}", time=t, step=k) from error
+        if (k + 1) % every == 0:
+            i = (k + 1) // every
+            found.t[i], found.q[i], found.qd[i], found.force[i], found.depth[i] = t + step, q, qd, last / step, depth
+    return found
+
+
+def one_step(
+    contacts: Contacts, q: np.ndarray, v: np.ndarray, tau: np.ndarray, h: float, gravity: float, last: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """q and qd after h, the impulses of all pairs, and the deepest penetration at the middle."""
+    robot = contacts.robot
+    middle = robot.integrate(q, v * (h / 2))
+    M = robot.mass_matrix(middle)
+    L = np.linalg.cholesky(M)
+    free = v + np.linalg.solve(L.T, np.linalg.solve(L, h * (tau - robot.bias_torque(middle, v))))
+    reach = h * float(np.abs(free).max(initial=0.0)) * max(1.0, extent(contacts, middle)) + h * h * gravity
+    at = contacts.touching(middle, within=reach)
+    r = np.zeros_like(last)
+    if not len(at.gap):
+        return robot.integrate(middle, free * (h / 2)), free, r, 0.0
+    J = contacts.jacobian(middle, at)
+    if contacts.restitution:  # what is still open and fast is left to the step in which it has closed, and bounces
+        waits = (at.gap > 0) & (-(J @ v)[:, 0] > SLOW * gravity * h)
+        at, J = Touching(*(x[~waits] for x in at)), J[~waits]
+        if not len(at.gap):
+            return robot.integrate(middle, free * (h / 2)), free, r, 0.0
+    Y = np.linalg.solve(L, J.reshape(-1, robot.nv).T)
+    W = Y.T @ Y
+    before, c = J @ v, J @ free
+    closed = at.gap <= 0
+    bounces = closed & (-before[:, 0] > SLOW * gravity * h)
+    c[:, 0] += np.where(bounces, contacts.restitution * before[:, 0], np.where(closed, 0.0, at.gap / h))
+    found = impulses(W, c, contacts.friction, last[at.pair])
+    r[at.pair] = found
+    after = free + np.linalg.solve(L.T, Y @ found.ravel())
+    end = robot.integrate(middle, after * (h / 2))
+    sunk = np.minimum(at.gap, 0.0)
+    if sunk.any():  # back out, without speed
+        out = np.zeros_like(c)
+        out[:, 0] = RECOVERY * sunk
+        push = impulses(W, out, 0.0)
+        end = robot.integrate(end, np.linalg.solve(L.T, Y @ push.ravel()))
+    if not np.isfinite(end).all():
+        raise FloatingPointError("a number is no longer finite")
+    return end, after, r, float(-sunk.min())
+
+
+def extent(contacts: Contacts, q: np.ndarray) -> float:
+    """How far the robot reaches from its origin, m: a bound of speeds by joint speeds."""
+    return float(np.abs(contacts.robot.transforms(q)[..., :3, 3]).max(initial=0.0)) + float(contacts.radii.max())
+
+
+def deepest(contacts: Contacts, q: np.ndarray) -> float:
+    return float(max(-contacts.touching(q).gap.min(), 0.0))
+
+
+def start_of(robot: Any, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:
+    q = robot._evaluate.configuration("q0", q0)
+    qd = robot._evaluate.prepared("qd0", np.zeros(robot.nv) if qd0 is None else qd0, (robot.nv,))
+    if q.ndim != 1 or qd.ndim != 1:
+        raise InputError(f"q0 {q.shape} and qd0 {qd.shape}: contacts are followed for one motion, ({robot.nq},) and ({robot.nv},)")
+    return q, qd
