@@ -195,9 +195,9 @@ class Placed(NamedTuple):
         """Jacobians (k, 3, nv) of points (k, 3) of bodies (k,)."""
         velocity = self.v + np.cross(self.w, point[:, None] - self.p)
         velocity *= self.columns.carries[body][:, :, None]
-        J = np.zeros((len(point), 3, self.columns.robot.nv))
-        np.add.at(J, (slice(None), slice(None), self.columns.column), velocity.swapaxes(1, 2))
-        return J
+        J = np.zeros((self.columns.robot.nv, len(point), 3))
+        np.add.at(J, self.columns.column, velocity.swapaxes(0, 1))  # joints that follow another share its column
+        return np.moveaxis(J, 0, -1)
 
 
 def homogeneous(T: Any) -> np.ndarray:
