@@ -24,7 +24,7 @@ def lint(source: str | PathLike[str] | IO[Any], **how: Any) -> list[Finding]:
 
     >>> from qddot.lint import lint
     >>> [finding.code for finding in lint("two_link")]
-    ['QD305']
+    ['QD305', 'QD305']
 
     Args:
         source, how: as of `qddot.load`.
