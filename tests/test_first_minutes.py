@@ -1,6 +1,8 @@
 """What somebody meets in the first minutes: the traps that were there, each with what happens now."""
 
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -108,6 +110,14 @@ def test_names_of_other_libraries_lead_to_the_name_here(arm, name, message):
 def test_functions_of_other_libraries_lead_to_the_name_here():
     with pytest.raises(AttributeError, match=r"Pinocchio's buildModelFromUrdf is `qddot.load\(path\)` here"):
         _ = qddot.buildModelFromUrdf  # type: ignore[attr-defined]
+
+
+def test_rooms_are_there_when_they_are_named():
+    code = (
+        "import qddot; print(qddot.control.PD.__name__, qddot.lint.lint.__name__, hasattr(qddot, 'kontrol'), hasattr(qddot, '_x'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "PD lint False False\n"
 
 
 def test_every_name_that_is_recommended_exists_and_none_that_exists_is_explained():

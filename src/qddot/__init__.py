@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import wraps
+from importlib import import_module
+from importlib.util import find_spec
 from os import PathLike
 from typing import IO, Any
 
@@ -109,11 +111,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Names that are not there: what other libraries call the same thing is said with the name here."""
+    """Rooms are loaded when they are first named, as in `qddot.control.PD`; a name of other libraries is answered with that here."""
     if name == "System":  # SymPy: loaded when first needed
         from qddot.system import System
 
         return System
+    if not name.startswith("_") and find_spec(f"qddot.{name}") is not None:
+        return import_module(f"qddot.{name}")
     from qddot.names_elsewhere import no_such_name
 
     raise no_such_name(name, "qddot", __all__)

@@ -171,7 +171,6 @@ PACKAGE = {
         "open": "load(path)",
         "loads": "load_string(text)",
         "list_robots": "catalog_names()",
-        "catalog": "catalog_names()",
         "simulate": "load(path).simulate(q0, t=5.0)",
     },
 }

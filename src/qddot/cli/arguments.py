@@ -20,9 +20,9 @@ class RobotName(click.ParamType):
     def shell_complete(self, ctx, param, incomplete):
         from click.shell_completion import CompletionItem
 
-        from qddot.formats import catalog_names
+        from qddot.catalog import known_names
 
-        return [*completed(catalog_names(), incomplete), CompletionItem(incomplete, type="file")]
+        return [*completed(known_names(), incomplete), CompletionItem(incomplete, type="file")]
 
 
 class QuantityName(click.ParamType):

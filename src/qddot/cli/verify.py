@@ -29,10 +29,11 @@ def command(robot: Any, against: tuple[str, ...], states: int, seed: int, as_jso
     qddot verify puma560 --against pinocchio
     """
     import qddot
+    from qddot import catalog
     from qddot.errors import MissingExtraError
     from qddot.verify import PEERS, verify
 
-    source = robot if isinstance(robot, str) and not how["floating"] else None
+    source = catalog.find(robot) or robot if isinstance(robot, str) and not how["floating"] else None
     found = []
     with plainly("comparing"):
         loaded = qddot.load(robot, **how)
