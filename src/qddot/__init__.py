@@ -111,7 +111,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Rooms are loaded when they are first named, as in `qddot.control.PD`; a name of other libraries is answered with that here."""
+    """Rooms are loaded when they are first named, as in `qddot.control.PD`; a name of others is answered with that here."""
     if name == "System":  # SymPy: loaded when first needed
         from qddot.system import System
 
