@@ -47,7 +47,7 @@ def test_textbook_text(book):
     assert book.M.text() == ("[[2*m2*L1*L2*c2 + (m1 + m2)*L1**2 + m2*L2**2, m2*L2*(L1*c2 + L2)],\n [m2*L2*(L1*c2 + L2), m2*L2**2]]")
     assert book.c.text() == "[-m2*L1*L2*s2*qd2*(2*qd1 + qd2), m2*L1*L2*s2*qd1**2]"
     assert book.g.text() == "[(m1 + m2)*g*L1*c1 + m2*g*L2*c12, m2*g*L2*c12]"
-    assert book.V.text(lhs=True) == "V(q) = (m1 + m2)*g*L1*s1 + m2*g*L2*s12"
+    assert book.V.text(lhs=True) == "P(q) = (m1 + m2)*g*L1*s1 + m2*g*L2*s12"
     assert book.g[1].text() == "m2*g*L2*c12"
 
 
