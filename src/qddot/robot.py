@@ -1333,7 +1333,14 @@ class Robot:
 
         return Operations.of(self._evaluate.program((self._evaluate.request(quantity, options),)))
 
-    def compute(self, quantities: Sequence[Any], *arrays: ArrayLike, **options: Unpack[Options]) -> dict[str, Any]:
+    def compute(
+        self,
+        quantities: Sequence[Any],
+        *arrays: ArrayLike,
+        engine: str = "serial",
+        address: Any = None,
+        **options: Unpack[Options],
+    ) -> dict[str, Any]:
         """Several quantities in one kernel, which shares what they have in common.
 
             found = robot.compute(["mass_matrix", "bias_torque"], q, qd)
@@ -1342,10 +1349,18 @@ class Robot:
         Args:
             quantities: names, or pairs (name, options) such as `("jacobian", {"frame": "tool0"})`.
             arrays: what any of them needs, in the order q, qd, qdd, tau.
+            engine: `"serial"`, on this machine, or `"dask"`, the states spread over the workers of a cluster (extra `dist`); the
+                result is the same to the last bit.
+            address: of a Dask scheduler; None: a cluster on this machine.
 
         Returns:
             name -> array, or tuple of arrays for quantities with several results.
         """
+        word("engine", engine, ("serial", "dask"))
+        if engine == "dask":
+            from qddot.compile.spread import compute_spread
+
+            return compute_spread(self._evaluate, quantities, arrays, options, address)
         return compute_together(self._evaluate, quantities, arrays, options)
 
     def derivative(self, quantity: str, *arrays: ArrayLike, wrt: str = "variables", **options: Any) -> Any:
@@ -1660,6 +1675,8 @@ class Robot:
         saturate: bool = True,
         stops: bool = True,
         threads: int | None = None,
+        engine: str = "serial",
+        address: Any = None,
     ) -> Rollout:
         """A compiled motion of this robot under a law, for many states at once: on the CPU, or in one kernel on a GPU.
 
@@ -1675,10 +1692,14 @@ class Robot:
                 friction and no stops).
             saturate, stops: as in `simulate`. Dry friction sticks and slips as it does there.
             threads: how many share a large batch on the CPU.
+            engine: `"serial"`, on this machine, or `"dask"`, the motions spread over the workers of a cluster (extra `dist`); the
+                result is the same to the last bit.
+            address: of a Dask scheduler; None: a cluster on this machine.
         """
         from qddot.rollout.rollout import Rollout
 
-        return Rollout(self, law, step=step, method=method, saturate=saturate, stops=stops, threads=threads)
+        how = {"step": step, "method": method, "saturate": saturate, "stops": stops, "threads": threads}
+        return Rollout(self, law, **how, engine=engine, address=address)
 
     # identification ---------------------------------------------------------------------------------------------------
 

@@ -154,3 +154,17 @@ def test_what_cannot_be_done():
     way = robot.rollout().differentiable(np.zeros(2), None, steps=3)
     with pytest.raises(InputError, match=r"slopes of q have shape \(2,\), the states have \(4, 2\)"):
         way(q=np.zeros(2))
+
+
+@pytest.mark.parametrize("method", ["semi_implicit", "rk4"])
+def test_one_step_linearised(method):
+    run = qddot.load("cart_pole").rollout(step=0.02, method=method, stops=False, saturate=False)
+    x, u, h = np.random.default_rng(0).normal(size=(3, 4)), np.random.default_rng(1).normal(size=(3, 2)), 1e-6
+    A, B = run.linear(x[:, :2], x[:, 2:], u)
+    step = lambda x, u: np.concatenate([y[-1] for y in run(x[:, :2], x[:, 2:], u, steps=1)], -1)  # noqa: E731
+    for k in range(4):
+        e = h * np.eye(4)[k]
+        assert_allclose(A[:, :, k], (step(x + e, u) - step(x - e, u)) / (2 * h), rtol=1e-6, atol=1e-8)
+    for k in range(2):
+        e = h * np.eye(2)[k]
+        assert_allclose(B[:, :, k], (step(x, u + e) - step(x, u - e)) / (2 * h), rtol=1e-6, atol=1e-8)

@@ -21,7 +21,7 @@ from qddot.compile.flags import IGNORING
 from qddot.compile.threads import thread_count
 from qddot.errors import InputError, SingularityError
 from qddot.graph.program import Program
-from qddot.graph.tangent import cotangent
+from qddot.graph.tangent import cotangent, jacobian
 
 if TYPE_CHECKING:
     from qddot.compile.kernel import Kernel
@@ -143,3 +143,11 @@ def backward_program(program: Program) -> Program:
     shown = tuple(x for x in program.outputs if x.name != "margins")
     chosen = [k for k, x in enumerate(program.inputs) if x.name not in ("t", "dt")]
     return cotangent(replace(program, outputs=shown), chosen)
+
+
+def linear_program(program: Program) -> Program:
+    """Of one step: how the state after it depends on q, qd and the control."""
+    margins = tuple(x for x in program.outputs if x.name == "margins")
+    shown = replace(program, outputs=tuple(x for x in program.outputs if x.name != "margins"))
+    columns = [jacobian(shown, k).outputs for k, x in enumerate(program.inputs) if x.name in (*STATE, "control")]
+    return replace(shown, name="linear_step", outputs=(*(x for row in zip(*columns) for x in row), *margins))

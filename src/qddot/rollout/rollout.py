@@ -10,12 +10,14 @@ from numpy.typing import ArrayLike
 
 from qddot.arguments import flag, positive_number, word
 from qddot.arrays.guests import constant
+from qddot.compile.arrays import as_array
 from qddot.compile.evaluate import Evaluator, Options, as_dtype
 from qddot.compile.given import known_names
 from qddot.compile.kinds import guest, library_of
 from qddot.errors import ConvergenceError, InputError, SingularityError
-from qddot.rollout.adjoint import Way, backward_program, stride
+from qddot.rollout.adjoint import Way, backward_program, linear_program, stride
 from qddot.rollout.laws import Law, applied, nothing
+from qddot.rollout.spread import spread
 from qddot.rollout.step import STATES, Step
 from qddot.simulate.dynamics import has_run_away
 from qddot.simulate.fixed_step import stopped
@@ -25,11 +27,21 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 
+ENGINES = ("serial", "dask")
+
+
 class States(NamedTuple):
     """q (samples, ..., nq) and qd (samples, ..., nv), the first of them where the rollout began."""
 
     q: Any
     qd: Any
+
+
+class Linear(NamedTuple):
+    """`A` (..., 2 nv, 2 nv) and `B` (..., 2 nv, m) of one step."""
+
+    A: np.ndarray
+    B: np.ndarray
 
 
 class Start(NamedTuple):
@@ -68,7 +80,17 @@ class Rollout:
     """A compiled motion: called with states and controls, it gives the states after so many steps. See `Robot.rollout`."""
 
     def __init__(
-        self, robot: Robot, law: Law | None, *, step: float, method: str, saturate: bool, stops: bool, threads: int | None
+        self,
+        robot: Robot,
+        law: Law | None,
+        *,
+        step: float,
+        method: str,
+        saturate: bool,
+        stops: bool,
+        threads: int | None,
+        engine: str = "serial",
+        address: Any = None,
     ) -> None:
         word("method", method, STATES)
         step, saturate, stops = positive_number("step", step), flag("saturate", saturate), flag("stops", stops)
@@ -77,7 +99,8 @@ class Rollout:
         if robot.nv == 0:
             raise InputError(f"{robot.name} has no degrees of freedom: nothing moves")
         self.robot, self.law, self.method, self.h, self.threads = robot, law, method, float(step), threads
-        self.saturate, self.stops = saturate, stops
+        self.saturate, self.stops, self.engine, self.address = saturate, stops, engine, address
+        word("engine", engine, ENGINES)
         self.evaluate = Evaluator(robot.model)
         self.operations: dict[tuple, Any] = {}
 
@@ -116,7 +139,10 @@ class Rollout:
         given = {"q0": q0, "qd0": qd0, "control": control, "parameters": parameters}
         if library := guest((*given.values(), *self.numbers(variables))):
             return self.of_tensors(library, given, variables, steps, every)
-        return self.run(self.read(given, variables, steps, every, dtype))
+        start = self.read(given, variables, steps, every, dtype)
+        if self.engine == "dask" and start.batch:
+            return spread(self, start, self.address)
+        return self.run(start)
 
     def differentiable(
         self,
@@ -154,6 +180,42 @@ class Rollout:
             shapes["control"] = start.control.shape
         rest = {name: start.wide(x) for name, x in start.rest.items()}
         return Way(self, states, start.controls(), rest, shapes, kept, start.count, every, start.changes)
+
+    def linear(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        control: ArrayLike,
+        *,
+        t: ArrayLike = 0.0,
+        parameters: ArrayLike | None = None,
+        variables: Any = None,
+    ) -> Linear:
+        """Exact derivatives of one step, `dx' = A dx + B du` with the state x = (q, qd): for LQR, iLQR and filters.
+
+        Args:
+            q, qd, control: where, (..., nq), (..., nv) and (..., m); such as the states along a motion.
+            t: time (...), s, where the law depends on it.
+
+        Raises:
+            InputError: a wrong shape, `method="variational"`, or joints with quaternions, whose step has no such matrix.
+        """
+        if self.method == "variational" or self.robot.nq != self.robot.nv:
+            raise InputError('linear needs method="semi_implicit" or "rk4", and joints whose qd is the rate of q')
+        given = {"q0": q, "qd0": qd, "control": control, "parameters": parameters}
+        start = self.read(given, variables, 1, 1, None)
+        controls, runtime = start.q.shape[-1] if start.control is None else start.control.shape[-1], "parameters" in start.rest
+        make = lambda: linear_program(self.step(controls, runtime).program(start.q.dtype))  # noqa: E731
+        kernel = self.evaluate.compiled(("linear", controls, runtime), make, start.q.dtype)
+        time = as_array("t", t, (), start.q.dtype)[..., None]
+        rest = {**start.rest, "control": start.controls(), "t": time, "dt": np.array([self.h])}
+        options: Options = {} if self.threads is None else {"threads": self.threads}
+        found, margins = self.evaluate.evaluate("linear", kernel, {"q": start.q, "qd": start.qd, **rest}, options)
+        if margins is not None:
+            raise self.doubt(margins, {"q": start.q, "qd": start.qd, **rest})
+        qq, qv, qu, vq, vv, vu = found
+        rows = [np.concatenate(pair, -1) for pair in ((qq, qv), (vq, vv))]
+        return Linear(np.concatenate(rows, -2), np.concatenate([qu, vu], -2))
 
     def numbers(self, variables: Any) -> Iterable[Any]:
         return variables.values() if isinstance(variables, Mapping) else (variables,)

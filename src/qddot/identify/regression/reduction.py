@@ -19,8 +19,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy.linalg import lapack
 
+from qddot.cluster import AHEAD, in_cluster, window
 from qddot.compile.threads import thread_count
-from qddot.errors import InputError, missing_extra
+from qddot.errors import InputError
 from qddot.identify.regression.base import Base
 
 ENGINES = ("serial", "threads", "dask")
@@ -28,8 +29,6 @@ MOST_BLOCKS = 64
 CHUNK = 1024  # rows that become part of an R at a time
 CACHED = 256  # samples whose regressor stays in the cache
 STRIP = 16 * CHUNK  # samples of one task
-CONNECT = 5  # s to wait for a scheduler
-AHEAD = 8  # tasks handed out for each worker: the rest of the log stays where it is
 
 Triangles = list[np.ndarray]
 
@@ -288,7 +287,8 @@ def run(rows: Rows, pieces: Iterable[Piece], robust: Robust | None, engine: str,
     if engine == "threads":
         return in_threads(rows, pieces, robust)
     if engine == "dask":
-        return in_cluster(rows, pieces, robust, address)
+        base = pickle.dumps(rows.base)
+        return in_cluster(at_worker, ((base, piece, robust) for piece in pieces), address)
     raise InputError(f"engine={engine!r} is not one of {', '.join(map(repr, ENGINES))}")
 
 
@@ -299,28 +299,6 @@ def in_threads(rows: Rows, pieces: Iterable[Piece], robust: Robust | None) -> It
         yield from window((pool.submit(factors_of, rows, piece, robust) for piece in pieces), AHEAD * workers)
 
 
-def in_cluster(rows: Rows, pieces: Iterable[Piece], robust: Robust | None, address: Any) -> Iterator[Strip]:
-    """On the workers of a Dask cluster. A strip is a pure task: if its worker dies, the scheduler gives it to another."""
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError:
-        raise missing_extra("distributed", "dist", "engine='dask'") from None
-    if isinstance(address, Client):
-        base = pickle.dumps(rows.base)
-        ahead = AHEAD * max(1, sum(address.nthreads().values()))  # type: ignore[union-attr]
-        yield from window((address.submit(at_worker, base, piece, robust, pure=False) for piece in pieces), ahead)
-    elif address is not None:
-        try:
-            client = Client(address, timeout=CONNECT)
-        except (OSError, ValueError) as error:
-            raise InputError(f"address={address!r}: no Dask scheduler answers there within {CONNECT} s ({error})") from None
-        with client:
-            yield from in_cluster(rows, pieces, robust, client)
-    else:
-        with LocalCluster(threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
-            yield from in_cluster(rows, pieces, robust, client)
-
-
 def at_worker(base: bytes, piece: Piece, robust: Robust | None) -> Strip:
     return factors_of(unpacked(base), piece, robust)
 
@@ -329,14 +307,3 @@ def at_worker(base: bytes, piece: Piece, robust: Robust | None) -> Strip:
 def unpacked(base: bytes) -> Rows:
     """Compiled once in a worker, not for every strip."""
     return Rows(pickle.loads(base))
-
-
-def window(futures: Iterator[Any], ahead: int) -> Iterator[Any]:
-    """Results in order, with a bounded number of tasks on the way."""
-    waiting: deque[Any] = deque()
-    for future in futures:
-        waiting.append(future)
-        if len(waiting) >= ahead:
-            yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()

@@ -1,0 +1,55 @@
+"""Tasks on a Dask cluster: results come in order, and a bounded number of tasks is on the way.
+
+A task is a pure function of what it is handed: if its worker dies, the scheduler gives it to another, and nothing is lost.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from qddot.errors import InputError, missing_extra
+
+CONNECT = 5  # s to wait for a scheduler
+AHEAD = 8  # tasks handed out for each worker: the rest stays where it is
+
+
+def in_cluster(function: Callable, tasks: Iterable[tuple], address: Any) -> Iterator[Any]:
+    """`function(*task)` of each task, computed by the workers.
+
+    Args:
+        address: of a scheduler, or a `distributed.Client`; None: a cluster on this machine, for the time of the call.
+
+    Raises:
+        MissingExtraError: without the extra `dist`.
+        InputError: nobody answers at the address.
+    """
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise missing_extra("distributed", "dist", "engine='dask'") from None
+    if isinstance(address, Client):
+        ahead = AHEAD * max(1, sum(address.nthreads().values()))  # type: ignore[union-attr]
+        yield from window((address.submit(function, *task, pure=False) for task in tasks), ahead)
+    elif address is not None:
+        try:
+            client = Client(address, timeout=CONNECT)
+        except (OSError, ValueError) as error:
+            raise InputError(f"address={address!r}: no Dask scheduler answers there within {CONNECT} s ({error})") from None
+        with client:
+            yield from in_cluster(function, tasks, client)
+    else:
+        with LocalCluster(threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
+            yield from in_cluster(function, tasks, client)
+
+
+def window(futures: Iterator[Any], ahead: int) -> Iterator[Any]:
+    """Results in order, with a bounded number of tasks on the way."""
+    waiting: deque[Any] = deque()
+    for future in futures:
+        waiting.append(future)
+        if len(waiting) >= ahead:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()

@@ -1,0 +1,59 @@
+"""A rollout on a cluster: some motions a task. Motions do not know of each other, so the bits are those of one machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.cluster import in_cluster
+
+if TYPE_CHECKING:
+    from qddot.rollout.rollout import Rollout, Start, States
+
+WORK = 200_000
+"""Steps of one motion that make a task, at least: a task of tens of milliseconds."""
+
+
+def spread(run: Rollout, start: Start, address: Any) -> States:
+    """The states of all motions, in parts computed by the workers of a Dask cluster."""
+    import cloudpickle  # comes with Dask, and takes laws that were written in a notebook
+
+    from qddot.rollout.rollout import States
+
+    recipe = cloudpickle.dumps((run.robot, run.law, run.h, run.method, run.saturate, run.stops))
+    count = int(np.prod(start.batch))
+    size = max(1, min(-(-count // 2), WORK // start.count))
+    parts = list(in_cluster(at_worker, ((recipe, part) for part in pieces(start, count, size)), address))
+    joined = [np.concatenate(x, axis=1) for x in zip(*parts)]
+    return States(*(x.reshape(len(x), *start.batch, x.shape[-1]) for x in joined))
+
+
+def pieces(start: Start, count: int, size: int) -> Iterator[Start]:
+    """The motions in one row, cut into pieces."""
+    flat = lambda x: start.wide(x).reshape(count, x.shape[-1])  # noqa: E731
+    q, qd, rest, control = flat(start.q), flat(start.qd), {name: flat(x) for name, x in start.rest.items()}, start.controls()
+    if control is not None:
+        control = control.reshape(start.count, count, -1) if start.changes else control.reshape(count, -1)
+    for begin in range(0, count, size):
+        some = slice(begin, min(begin + size, count))
+        ours = None if control is None else control[:, some] if start.changes else control[some]
+        own = {name: x[some] for name, x in rest.items()}
+        yield start._replace(q=q[some], qd=qd[some], control=ours, rest=own, batch=(some.stop - some.start,))
+
+
+def at_worker(recipe: bytes, part: Start) -> States:
+    return unpacked(recipe).run(part)
+
+
+@lru_cache(maxsize=4)
+def unpacked(recipe: bytes) -> Rollout:
+    """Compiled once in a worker, not for every piece."""
+    import cloudpickle
+
+    from qddot.rollout.rollout import Rollout
+
+    robot, law, step, method, saturate, stops = cloudpickle.loads(recipe)
+    return Rollout(robot, law, step=step, method=method, saturate=saturate, stops=stops, threads=1)
