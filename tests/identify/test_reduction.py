@@ -75,7 +75,7 @@ def test_a_killed_worker_loses_nothing(prepared) -> None:
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense"])
 def test_an_address_without_a_scheduler_is_said_soon(prepared, monkeypatch, address) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("qddot.identify.regression.reduction.CONNECT", 0.2)
+    monkeypatch.setattr("qddot.cluster.CONNECT", 0.2)
     base, signals = prepared
     with pytest.raises(InputError, match="no Dask scheduler answers there"):
         reduce(base, pieces(signals), engine="dask", address=address)
