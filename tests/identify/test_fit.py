@@ -226,6 +226,7 @@ def test_intervals_cover_with_the_cut_off_of_the_log(noise: tuple[float, float])
 # real arms --------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @needs_recordings
 def test_lwr4() -> None:
     robot = qddot.load(RECORDINGS / "kuka_lwr4_flobaroid/kuka_lwr4_gaz.urdf")

@@ -107,7 +107,8 @@ def test_the_first_state_is_that_of_a_parabola() -> None:
 # fits -----------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("free", [pytest.param(None, marks=pytest.mark.slow), ["body_2", "joint1.viscous"]])
+@pytest.mark.slow
+@pytest.mark.parametrize("free", [None, ["body_2", "joint1.viscous"]])
 def test_the_truth_is_kept(free: list[str] | None) -> None:
     columns = Columns.of(TWO_LINK)
     theta = truth(columns)
@@ -143,6 +144,7 @@ def test_noise_is_in_the_standard_deviations() -> None:
     assert ((found.bandwidth > 1) & (found.bandwidth < 16)).all()
 
 
+@pytest.mark.slow
 def test_noisy_positions_spoil_least_squares_but_not_the_simulation() -> None:
     columns = Columns.of(TWO_LINK)
     theta = truth(columns)

@@ -19,7 +19,9 @@ BARE = {"armature": False, "viscous": False, "coulomb": None, "offset": False}
 needs_robots = pytest.mark.skipif(ROBOTS is None, reason="example-robot-data is not installed")
 
 
-@pytest.mark.parametrize("name", ["two_link", "puma560", "arm7", "cart_pole", "rp_arm", "acrobot"])
+@pytest.mark.parametrize(
+    "name", ["two_link", "puma560", pytest.param("arm7", marks=pytest.mark.slow), "cart_pole", "rp_arm", "acrobot"]
+)
 def test_columns_reproduce_inverse_dynamics(name: str) -> None:
     robot = qddot.load(name)
     columns = Columns.of(robot, coulomb="sign")
@@ -28,7 +30,7 @@ def test_columns_reproduce_inverse_dynamics(name: str) -> None:
     assert np.abs(tau - robot.inverse_dynamics(q, qd, qdd)).max() < 1e-10
 
 
-@pytest.mark.parametrize("name", ["two_link", "puma560", "arm7"])
+@pytest.mark.parametrize("name", ["two_link", "puma560", pytest.param("arm7", marks=pytest.mark.slow)])
 def test_base_is_the_symbolic_one_and_loses_nothing(name: str) -> None:
     robot = qddot.load(name)
     columns = Columns.of(robot, **BARE)

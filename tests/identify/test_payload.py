@@ -48,6 +48,7 @@ def test_a_box_is_recovered_exactly_without_noise():
     assert np.allclose(found.inertia.com, (0.03, -0.02, 0.12), atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_box_is_within_its_intervals():
     """About 95 % of all intervals hold the truth, also with noise that is alike from sample to sample."""
     robot = random_arm(2, 6)

@@ -42,7 +42,7 @@ def check(robot, motion):
     assert_allclose((A @ motion.qdd[..., None] + Adot @ motion.qd[..., None])[..., 0], 0, atol=1e-6)
 
 
-@pytest.mark.parametrize(("name", "step"), [("four_bar", 1e-2), ("delta", 4e-3)])
+@pytest.mark.parametrize(("name", "step"), [("four_bar", 1e-2), pytest.param("delta", 4e-3, marks=pytest.mark.slow)])
 def test_loops_stay_closed(name, step):
     """The figure: a drift of at most 1e-9 over 10 s, and a power of at most 1e-9 of the total."""
     robot, q, qd = start(name)
@@ -103,7 +103,7 @@ def test_the_open_tree_moves_when_asked_for():
     assert abs(robot.constraint_residual(opened.q)).max() > 1e-3
 
 
-@pytest.mark.parametrize("name", ["four_bar", "five_bar", "delta"])
+@pytest.mark.parametrize("name", ["four_bar", "five_bar", pytest.param("delta", marks=pytest.mark.slow)])
 def test_the_compiled_step_is_that_of_four_stages(name, cared_for):
     robot, q, qd = start(name)
     step, tau, h = runge_kutta(robot), np.linspace(-1, 1, robot.nv), 1e-3
@@ -116,7 +116,9 @@ def test_the_compiled_step_is_that_of_four_stages(name, cared_for):
     assert_allclose(step.dynamics.settle(*compiled), ConstrainedRobot(robot._evaluate, None).settled(*stages), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["four_bar", "five_bar", "delta"])
+@pytest.mark.parametrize(
+    "name", ["four_bar", pytest.param("five_bar", marks=pytest.mark.slow), pytest.param("delta", marks=pytest.mark.slow)]
+)
 def test_a_motion_asks_for_no_care(name, cared_for):
     robot, q, qd = start(name)
     robot.simulate(q, qd, 0.2, torque=np.ones(robot.nv), stops=False)

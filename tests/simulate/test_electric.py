@@ -54,7 +54,7 @@ def test_the_full_motion_goes_over_into_the_reduced_one():
     assert_allclose(full.qd, reduced.qd, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("method", ["rk4", "DOP853"])
+@pytest.mark.parametrize("method", ["rk4", pytest.param("DOP853", marks=pytest.mark.slow)])
 def test_energy_of_an_arm_under_voltage(method):
     """Electrical power in is mechanical energy, heat, friction and magnetic energy, to the order of the method."""
 
@@ -71,7 +71,7 @@ def test_energy_of_an_arm_under_voltage(method):
         assert errors[1] < errors[0] / 8
 
 
-@pytest.mark.parametrize("method", ["DOP853", "Radau"])
+@pytest.mark.parametrize("method", ["DOP853", pytest.param("Radau", marks=pytest.mark.slow)])
 def test_the_balance_is_that_of_the_motion_and_not_of_its_samples(method):
     """Samples ten time constants of the circuits apart; voltages and other joint forces that are held, too."""
     from dataclasses import replace

@@ -237,7 +237,7 @@ def test_a_joint_may_rest_at_its_limit_with_nothing_to_push_it():
         assert motion.events == ()
 
 
-@pytest.mark.parametrize("static", [0.3, 0.5])
+@pytest.mark.parametrize("static", [0.3, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_friction_and_a_stop_hold_a_joint_together(static):
     """Pushed to and fro by sin 2t: it leaves a stop when the pull exceeds static friction."""
     builder = Builder(gravity=(0, 0, 0))
@@ -266,7 +266,7 @@ def test_motions_of_a_batch_do_not_feel_the_stops_of_others():
         assert_array_equal(batch.q[:, k], robot.simulate(q0[k], None, 0.3, torque=tau).q)
 
 
-@pytest.mark.parametrize("seed", [0, 8])
+@pytest.mark.parametrize("seed", [0, pytest.param(8, marks=pytest.mark.slow)])
 def test_falls_onto_stops_are_the_same_by_steps_and_by_events(seed):
     """An impact on one stop may set in motion what rests at another, which then leaves and comes back."""
     builder = Builder("chain")
