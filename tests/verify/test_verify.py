@@ -78,3 +78,16 @@ def test_what_cannot_be_compared_says_why():
     assert "spherical" in found.reason
     with pytest.raises(InputError, match="did you mean 'pinocchio'"):
         verify(ball, "pinochio")
+
+
+def test_moments_without_mass_are_a_convention(tmp_path):
+    inertia = '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>'
+    foot = f'<link name="foot"><inertial><mass value="0"/>{inertia}</inertial></link>'
+    joint = '<joint name="sole" type="fixed"><parent link="a"/><child link="foot"/></joint></robot>'
+    path = tmp_path / "robot.urdf"
+    path.write_text(BRANCHED.replace("</robot>", foot + joint))
+    robot = qddot.load(path)
+    assert verify(robot, "pinocchio", source=path).agrees
+    found = verify(robot, "mujoco", source=path)
+    assert found.agrees, str(found)
+    assert "MuJoCo drops the moments of foot" in found.conventions[0]

@@ -96,6 +96,10 @@ def verify(robot: Robot, against: str, *, source: str | Path | None = None, stat
     own = source is not None and str(source).lower().endswith(".urdf")
     read = "the file itself" if own else "the URDF that qddot writes"
     added: list[str] = []
+    if against == "mujoco" and (odd := fixed_moments_without_mass(bare.model)):
+        links = [replace(link, inertia=None) if link.name in odd else link for link in bare.model.links]
+        bare = Robot(bare.model.copy(links=links))
+        added.append(f"MuJoCo drops the moments of {', '.join(odd)}, which have no mass and are fixed: left out here, too")
     try:
         driven_joints(bare.model)
         try:
@@ -133,6 +137,12 @@ def without_drives(model: Model) -> Model:
     """The links alone: friction, springs, gears and rotors mean something else in every library."""
     joints = [replace(joint, drive=None) for joint in model.joints]
     return model.copy(joints=joints, transmissions=(), constraints=(), doubtful=())
+
+
+def fixed_moments_without_mass(model: Model) -> list[str]:
+    """Links that are fixed to others and have a tensor, but no mass."""
+    fixed = {joint.child for joint in model.joints if joint.kind == "fixed"}
+    return [x.name for x in model.links if x.name in fixed and x.inertia and x.inertia.mass == 0 and x.inertia != Inertia()]
 
 
 def thickened(model: Model) -> Model:
