@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rich.console import Group
 
     from qddot.compile.kernel import Kernel
+    from qddot.control.time_optimal import TimedPath
     from qddot.explore.show import Page
     from qddot.graph.program import Operations, Program
     from qddot.identify.excitation.plan import Excitation
@@ -1589,6 +1590,36 @@ class Robot:
         from qddot.linear.equilibrium import equilibrium
 
         return equilibrium(self, q, actuated, hold)
+
+    def time_optimal(
+        self,
+        path: Any,
+        *,
+        limits: Limits | None = None,
+        acceleration: ArrayLike = np.inf,
+        points: int = 500,
+        start_speed: float = 0.0,
+        end_speed: float = 0.0,
+    ) -> TimedPath:
+        """The fastest motion along a path within limits of speed, effort and acceleration: a reference (see `TimedPath`).
+
+            motion = robot.time_optimal([q0, q1, q2])
+            robot.simulate(q0, None, motion.duration, torque=ComputedTorque(robot, motion, kp=100, kd=20))
+
+        Args:
+            path: waypoints (k, nq), joined by a cubic spline; or a spline of SciPy (`CubicSpline`, `PPoly`, `BSpline`).
+            limits: speeds and efforts; the robot's own if None. `robot.limits._replace(effort=...)` for others.
+            acceleration: limits (nv,), or one number for all.
+            points: of the grid on which the limits are kept.
+            start_speed, end_speed: s' at the ends of the path, 1/s.
+
+        Raises:
+            InputError: a path with a corner, or of another shape.
+            ConvergenceError: no motion keeps the limits; the message says where.
+        """
+        from qddot.control.time_optimal import time_optimal
+
+        return time_optimal(self, path, limits, acceleration, points, start_speed, end_speed)
 
     # motion -----------------------------------------------------------------------------------------------------------
 

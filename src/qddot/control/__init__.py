@@ -21,6 +21,7 @@ from qddot.control.references import Cubic, Hold, Quintic, Reference, Trapezoida
 from qddot.control.set_point import SetPointPD, gravity_stiffness
 from qddot.control.sliding_mode import SlidingMode
 from qddot.control.task_space import Impedance, OperationalSpace, Task
+from qddot.control.time_optimal import TimedPath
 
 __all__ = [
     "Cubic",
@@ -38,6 +39,7 @@ __all__ = [
     "SlidingMode",
     "SlotineLi",
     "Task",
+    "TimedPath",
     "Trapezoidal",
     "gravity_stiffness",
 ]

@@ -1,0 +1,248 @@
+"""The fastest motion along a path within limits of speed, acceleration and torque: reachability analysis (Pham and Pham 2018).
+
+Along a path q(s) with `x = s'^2` and `u = s''`
+
+    qd = q' s'        qdd = q' u + q'' x        tau = (M q') u + (M q'' + c(q, q')) x + g + friction
+
+so every limit is linear in u and x. On a grid of s, where u is constant between two points, the sets of x from which the end can
+still be reached are intervals; they are found from the end to the start by eliminating u (each upper bound of u against each lower
+one), exactly. Then one pass from the start takes the largest u that stays within them. Limits hold at both ends of every interval.
+Friction depends on s' by its root, and is taken from the motion found before: a few rounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.control.references import Reference
+from qddot.errors import ConvergenceError, InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from qddot.robot import Limits, Robot
+
+ROUNDS = 30
+SETTING_OUT = 1e-12  # 1/s: a speed at which dry friction acts already
+CORNER = 1e-6
+"""Of the largest slope: a jump of q' beyond this is a corner."""
+
+
+@dataclass(frozen=True, eq=False)
+class TimedPath:
+    """A path with the time at which each point is passed: a reference for controllers, called with t.
+
+    Attributes:
+        s, t: grid of the path and its times (n,), s.
+        speed: s' (n,), 1/s.
+        acceleration: s'' (n - 1,) between the points, 1/s^2.
+        duration: s.
+    """
+
+    robot: Robot
+    path: Any
+    s: np.ndarray
+    t: np.ndarray
+    speed: np.ndarray
+    acceleration: np.ndarray
+
+    @property
+    def duration(self) -> float:
+        return float(self.t[-1])
+
+    def __repr__(self) -> str:
+        return f"TimedPath of {self.robot.name!r}: {self.duration:.4g} s, {len(self.s)} points"
+
+    def __call__(self, t: float | np.ndarray) -> Reference:
+        """q, qd and qdd (..., nv) at times t (...); before the start and after the end the robot is there."""
+        time = np.clip(np.asarray(t, float), 0.0, self.duration)
+        i = np.clip(np.searchsorted(self.t, time, side="right") - 1, 0, len(self.s) - 2)
+        later = time - self.t[i]
+        u = self.acceleration[i]
+        s = np.clip(self.s[i] + later * (self.speed[i] + u * later / 2), self.s[0], self.s[-1])
+        sd = np.maximum(self.speed[i] + u * later, 0.0)
+        outside = (np.asarray(t) < 0) | (np.asarray(t) > self.duration)
+        sd, u = np.where(outside, 0.0, sd)[..., None], np.where(outside, 0.0, u)[..., None]
+        first = self.path(s, 1)
+        return Reference(self.path(s), first * sd, first * u + self.path(s, 2) * sd**2)
+
+    def torque(self) -> np.ndarray:
+        """Joint forces (2 n - 2, nv) at the start and end of every interval, N m; at rest with the friction of setting out."""
+        q, first, second = (self.path(self.s, k) for k in (0, 1, 2))
+        sides = []
+        for at in (slice(None, -1), slice(1, None)):
+            sd = np.maximum(self.speed[at, None], SETTING_OUT)
+            qdd = first[at] * self.acceleration[:, None] + second[at] * sd**2
+            sides.append(self.robot.inverse_dynamics(q[at], first[at] * sd, qdd))
+        return np.stack(sides, axis=1).reshape(-1, self.robot.nv)
+
+
+def time_optimal(
+    robot: Robot, path: Any, limits: Limits | None, acceleration: ArrayLike, points: int, start_speed: float, end_speed: float
+) -> TimedPath:
+    """See `Robot.time_optimal`."""
+    if robot.nq != robot.nv:
+        raise InputError("time_optimal is for joints whose qd is the rate of q: a spherical or free joint has none such")
+    curve, s = as_path(robot, path, points)
+    bounds = robot.limits if limits is None else limits
+    most = np.broadcast_to(np.asarray(acceleration, float), (robot.nv,))
+    if not (most > 0).all() or not (np.asarray(bounds.velocity) > 0).all() or not (np.asarray(bounds.effort) > 0).all():
+        raise InputError("limits of speed, acceleration and effort are positive; inf where there is none")
+    q, first, second = (curve(s, k) for k in (0, 1, 2))
+    M, still = robot.mass_matrix(q), robot.gravity_torque(q) + robot.spring_torque(q)
+    a = np.einsum("nij,nj->ni", M, first)
+    b = np.einsum("nij,nj->ni", M, second) + robot.coriolis_torque(q, first)
+    top = fastest(first, bounds.velocity)
+    x = np.zeros(len(s))
+    for _ in range(ROUNDS):
+        rows = Rows.of(first, second, most) + Rows.of(a, b, bounds.effort, still + friction(robot, first, x))
+        new, u = profile(rows, s, top, start_speed**2, end_speed**2)
+        if np.abs(new - x).max() <= 1e-12 * max(new.max(), 1e-300):
+            break
+        x = new
+    else:
+        raise ConvergenceError("friction and speed along the path do not settle: raise the effort limits, or smooth the friction")
+    speed = np.sqrt(new)
+    slow = speed[1:] + speed[:-1]
+    if not (slow > 0).all():
+        raise ConvergenceError(f"the robot cannot leave s = {s[int(np.argmin(slow))]:.4g}: there its limits allow no speed at all")
+    t = np.concatenate([[0.0], np.cumsum(2 * np.diff(s) / slow)])
+    return TimedPath(robot, curve, s, t, speed, u)
+
+
+class Rows:
+    """Constraints `p u + r x + k <= 0` at each grid point: arrays (n, m)."""
+
+    def __init__(self, p: np.ndarray, r: np.ndarray, k: np.ndarray) -> None:
+        self.p, self.r, self.k = p, r, k
+
+    @staticmethod
+    def of(p: np.ndarray, r: np.ndarray, limit: ArrayLike, offset: np.ndarray | float = 0.0) -> Rows:
+        """`|p u + r x + offset| <= limit`, each scaled by its limit; none where that is infinite."""
+        limit = np.asarray(limit, float)
+        real = np.isfinite(limit)
+        p, r = p[:, real] / limit[real], r[:, real] / limit[real]
+        k = np.broadcast_to(offset, (len(p), len(limit)))[:, real] / limit[real]
+        return Rows(np.concatenate([p, -p], 1), np.concatenate([r, -r], 1), np.concatenate([k - 1, -k - 1], 1))
+
+    def __add__(self, o: Rows) -> Rows:
+        return Rows(*(np.concatenate([x, y], 1) for x, y in ((self.p, o.p), (self.r, o.r), (self.k, o.k))))
+
+    def over(self, i: int, step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """All of the interval from point i on, in u and x of its start: at the end x is `x + 2 step u`."""
+        later = self.p[i + 1] + 2 * step * self.r[i + 1]
+        return tuple(np.concatenate(x) for x in ((self.p[i], later), (self.r[i], self.r[i + 1]), (self.k[i], self.k[i + 1])))  # type: ignore[return-value]
+
+
+def profile(rows: Rows, s: np.ndarray, top: np.ndarray, first: float, last: float) -> tuple[np.ndarray, np.ndarray]:
+    """x (n,) at the points and u (n - 1,) between them: the fastest.
+
+    Raises:
+        ConvergenceError: no motion keeps the limits.
+    """
+    n, steps = len(s), np.diff(s)
+    low, high = np.zeros(n), np.zeros(n)
+    low[-1], high[-1] = last, last
+    if last > top[-1]:
+        raise ConvergenceError(f"end_speed {np.sqrt(last):.4g} is more than the limits of speed allow, {np.sqrt(top[-1]):.4g}")
+    for i in reversed(range(n - 1)):
+        p, r, k = within(rows.over(i, steps[i]), steps[i], low[i + 1], high[i + 1])
+        low[i], high[i] = interval(p, r, k, top[i])
+        if low[i] > high[i]:
+            raise ConvergenceError(
+                f"no motion keeps the limits at s = {s[i]:.4g}: the torques that hold the robot there, or on its way, are beyond "
+                "the effort limits"
+            )
+    if not low[0] - 1e-12 <= first <= high[0] * (1 + 1e-12):
+        raise ConvergenceError(f"start_speed {np.sqrt(first):.4g}: the end is reached from at most {np.sqrt(high[0]):.4g}")
+    x, u = np.zeros(n), np.zeros(n - 1)
+    x[0] = first
+    for i in range(n - 1):
+        p, r, k = within(rows.over(i, steps[i]), steps[i], low[i + 1], high[i + 1])
+        rising = p > 0
+        u[i] = np.min(-(r[rising] * x[i] + k[rising]) / p[rising])
+        x[i + 1] = np.clip(x[i] + 2 * steps[i] * u[i], low[i + 1], high[i + 1])
+        u[i] = (x[i + 1] - x[i]) / (2 * steps[i])
+    return x, u
+
+
+def within(
+    rows: tuple[np.ndarray, np.ndarray, np.ndarray], step: float, low: float, high: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """With `low <= x + 2 step u <= high` besides."""
+    p, r, k = rows
+    return np.append(p, [2 * step, -2 * step]), np.append(r, [1.0, -1.0]), np.append(k, [-high, low])
+
+
+def interval(p: np.ndarray, r: np.ndarray, k: np.ndarray, top: float) -> tuple[float, float]:
+    """The x in [0, top] for which some u keeps all rows: each upper bound of u is above each lower one."""
+    size = 1e-14 * np.abs(p).max()
+    up, down, none = p > size, p < -size, np.abs(p) <= size
+    # u <= -(r x + k) / p above, u >= -(r x + k) / p below: slope and offset of their differences
+    slope = ((-r[up] / p[up])[:, None] - (-r[down] / p[down])).ravel()
+    offset = ((-k[up] / p[up])[:, None] - (-k[down] / p[down])).ravel()
+    slope, offset = np.concatenate([slope, -r[none]]), np.concatenate([offset, -k[none]])  # slope x + offset >= 0
+    low, high = 0.0, top
+    rising, falling = slope > 0, slope < 0
+    if rising.any():
+        low = max(low, float(np.max(-offset[rising] / slope[rising])))
+    if falling.any():
+        high = min(high, float(np.min(-offset[falling] / slope[falling])))
+    flat = ~rising & ~falling
+    if (offset[flat] < -1e-12).any():
+        return 1.0, 0.0
+    return (low, high) if low <= high or low > high + 1e-12 * (1 + high) else (high, high)
+
+
+def fastest(first: np.ndarray, velocity: ArrayLike) -> np.ndarray:
+    """The largest x (n,) that limits of joint speeds allow; without any, a number larger than every other."""
+    with np.errstate(divide="ignore"):
+        speed = np.min(np.asarray(velocity, float) / np.abs(first), axis=1)
+    return np.minimum(speed, 1e6) ** 2
+
+
+def friction(robot: Robot, first: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Friction (n, nv) at the speeds of a motion; at rest that of setting out."""
+    speed = np.sqrt(np.maximum(x, 0.0))
+    return robot.friction_torque(first * np.maximum(speed, SETTING_OUT)[:, None])
+
+
+def as_path(robot: Robot, given: Any, points: int) -> tuple[Any, np.ndarray]:
+    """A curve `path(s, derivative)` and its grid: a spline through waypoints (k, nq), or a piecewise polynomial of SciPy.
+
+    Raises:
+        InputError: another shape, a path with a corner, or one that stands still.
+    """
+    from scipy.interpolate import CubicSpline
+
+    if isinstance(points, bool) or not isinstance(points, (int, np.integer)) or points < 3:
+        raise InputError(f"points={points!r}: at least three grid points")
+    path: Any = given
+    if not callable(given):
+        waypoints = robot._evaluate.configuration("path", given)
+        if waypoints.ndim != 2 or len(waypoints) < 2:
+            raise InputError(f"path has shape {waypoints.shape}: waypoints (at least 2, {robot.nq}) are needed")
+        if (np.abs(np.diff(waypoints, axis=0)).max(-1) == 0).any():
+            raise InputError("two waypoints in a row are the same: the path stands still there")
+        path = CubicSpline(np.linspace(0, 1, len(waypoints)), waypoints, bc_type="natural" if len(waypoints) < 4 else "not-a-knot")
+    ends = getattr(path, "x", getattr(path, "t", None))
+    if ends is None:
+        raise InputError(
+            "path is a function without a range: give waypoints, or a spline of SciPy such as CubicSpline, PPoly, BSpline"
+        )
+    knots: Any = np.unique(np.asarray(ends, float))
+    if np.shape(path(knots[0])) != (robot.nq,):
+        raise InputError(f"path gives {np.shape(path(knots[0]))} numbers at one s, the robot has ({robot.nq},)")
+    inner, near = knots[1:-1], 1e-9 * (knots[-1] - knots[0])
+    if len(inner):
+        jump = np.abs(path(inner + near, 1) - path(inner - near, 1)).max(-1)
+        scale = np.abs(path(knots, 1)).max() + near * np.abs(path(knots, 2)).max()
+        if (jump > CORNER * scale + 4 * near * np.abs(path(knots, 2)).max()).any():
+            where = float(inner[int(np.argmax(jump))])
+            raise InputError(
+                f"the path has a corner at s = {where:.4g}: a robot would have to stop there. Round it, or part the path"
+            )
+    return path, np.linspace(knots[0], knots[-1], int(points))
