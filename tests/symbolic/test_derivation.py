@@ -537,6 +537,15 @@ def test_long_sums_are_broken_between_terms():
     assert cut(r"a + \left(b + c\right) - d") == ["a", r"+ \left(b + c\right)", "- d"]
 
 
+def test_wide_fractions_are_cut_in_their_numerators():
+    above = " + ".join(rf"m_{{{i}}} l_{{{i}}} \left(a + b\right)" for i in range(30))
+    lines = broken("x", "", rf"-\frac{{{above}}}{{m_{{1}} + s_{{2}}^{{2}}}}")
+    assert lines[0].right.startswith(r"= -\frac{1}{m_{1} + s_{2}^{2}} \bigl(m_{0} l_{0}")
+    assert lines[-1].right.endswith(r"\bigr)")
+    assert len(lines) > 2
+    assert broken("x", "", r"\frac{a}{b}")[0].right == r"= \frac{a}{b}"
+
+
 def test_mathml_knows_what_is_used_and_nothing_else():
     assert mathml(r"\dot q_{1}^{2}").count("<msubsup>") == 1
     assert "<mfrac>" in mathml(r"\frac{1}{2} \left( a - b \right)")

@@ -9,6 +9,7 @@ import pytest
 
 import qddot
 from qddot.symbolic.derivation.figure import LABEL, Drawing, Label
+from qddot.symbolic.derivation.figure_latex import lengthened
 from qddot.symbolic.derivation.subject import Subject
 from tests.symbolic.test_derivation_width import planar
 
@@ -37,3 +38,11 @@ def test_the_tree_is_drawn_where_there_is_more_than_a_chain():
     assert "[gear 100, rotor 1e-05 kg m^2]" in derivation.markdown()
     assert r"\textasciigrave{}{-}{-}~a\_1~~a\_1\_joint: revolute about z~~[gear 100" in derivation.latex()
     assert "Kinematic tree of geared" in derivation.html()
+
+
+def test_lines_in_latex_are_as_long_as_they_are_thick():
+    """LaTeX without pict2e divides by the number of dots of a line, which would be 0."""
+    (x0, y0), (x1, y1) = lengthened((1.0, 2.0), (1.3, 1.0), 4.0)
+    assert max(abs(x1 - x0), abs(y1 - y0)) == pytest.approx(4.0)
+    assert ((x0 + x1) / 2, (y0 + y1) / 2) == pytest.approx((1.15, 1.5))
+    assert lengthened((0.0, 0.0), (9.0, 1.0), 4.0) == ((0.0, 0.0), (9.0, 1.0))

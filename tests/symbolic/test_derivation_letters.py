@@ -80,3 +80,13 @@ def test_abbreviations_take_a_letter_that_is_free():
     text = arm.derive("newton-euler", abbreviate=True).markdown()
     assert r"\kappa_{1}" in text
     assert "abbreviation_" not in text
+
+
+def test_every_abbreviation_is_used():
+    """Of a robot with fractions too: in a form that was tried and not taken, none is defined."""
+    robot = qddot.load("point_mass_2r", symbolic=True)
+    channel = qddot.holonomic(lambda state: state.position("tip").x - 1)
+    text = robot.derive("lagrange", constraints=channel, abbreviate=True).markdown()
+    defined = re.findall(r"^(k_\{\d+\}) &= ", text, re.MULTILINE)
+    assert defined
+    assert all(text.count(name) > 1 for name in defined)

@@ -122,10 +122,15 @@ class Presentation:
         self._done[key].append((x, node))
         return node
 
+    @property
+    def may_choose(self) -> bool:
+        """Several trees may be made and the shortest taken: not where each gives short names to what it is made of."""
+        return self.style.group != "none" and self.style.abbreviate is None
+
     def compact(self, p: Poly) -> Node:
         """Part of a fraction: grouped as is shortest, with what is common taken out, since it stands in parentheses anyway."""
         plain = self.entry(p)
-        if self.style.group == "none" or p.letters() & self.equations.alphabet.loads.keys():
+        if not self.may_choose or p.letters() & self.equations.alphabet.loads.keys():
             return plain
         terms = self.terms(p)
         inside = gathered(flattened([self.term(*term) for term in terms]), inside=True)

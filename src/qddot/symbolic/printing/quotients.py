@@ -25,12 +25,17 @@ MOVES, WAVES = 0, 2
 LARGE = 1000
 """Factors with larger numbers were made of decimals: then one of their numbers is 1, instead of all being whole."""
 
+LONG = 1000
+"""Terms: what is longer nobody reads, and it is not taken apart."""
+
 APART = 4
 """Fractions, at most, that one is taken apart into."""
 
 
 def quotient_tree(shown: Presentation, num: Poly, den: Poly) -> Node:
     """`num / den`, as a sum of something whole and fractions where that is shorter."""
+    if len(num) > LONG or not shown.may_choose:
+        return fraction_tree(shown, num, den)
     whole, rest = divided(shown, num, den)
     if not rest:
         return shown.entry(whole)

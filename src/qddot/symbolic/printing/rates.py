@@ -39,7 +39,7 @@ def by_rates(shown: Presentation, terms: list[tuple[Monomial, tuple, dict[Monomi
     for degree, same in groupby(sorted(groups, key=shown.motion_order), key=lambda rates: velocities(shown, rates)):
         block = {rates: groups[rates] for rates in same}
         plain = each(shown, block, degree > 0)
-        turning = by_turning(shown, block) if degree else None
+        turning = by_turning(shown, block) if degree and shown.may_choose else None
         found += turning if turning and size(total_of(turning)) < size(total_of(plain)) else plain
     kinds = {(velocities(shown, rates), bool(rates)) for rates in groups}
     return gathered(found, inside) if inside or kinds in ({(0, False)}, {(1, True)}, {(2, True)}) else total_of(found)
