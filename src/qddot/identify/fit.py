@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from qddot.arguments import flag, word
 from qddot.errors import ConvergenceError, InputError, ModelWarning, stacklevel_outside
 from qddot.identify.checks.check_torques import UNEXPLAINED
 from qddot.identify.checks.judge import Unseen, verdict
+from qddot.identify.checks.laws import missing_laws
 from qddot.identify.checks.motion_summary import MotionSummary
 from qddot.identify.checks.verdict import Verdict
 from qddot.identify.physical.identified import identified_robot, sound_prior
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 METHODS = ("auto", "ols", "wls", "irls")
 REWEIGHTED = 5  # rounds of the robust estimate
 LOADED = 50  # rounds of parameters and the load they make, at most: each gains a digit where friction is a tenth of the load
+UNSEEN = "the squared errors of half a log that the other half predicts"
 SAME_LOAD = 1e-12  # of the largest parameter: from there on the load does not change
 
 
@@ -229,6 +231,7 @@ def identify(
         log, validation = parted(log, validation, robot)
     record = Record.of(robot, log, cutoff, velocity)
     signals, findings = record.signals, list(record.findings)
+    chosen = columns is None
     if columns is None:
         speeds = standstill_speeds(robot, signals)
         columns = Columns.of(robot, standstill=speeds)
@@ -239,6 +242,13 @@ def identify(
     how = {"engine": engine, "address": address}
     with shown(progress, None if record.streamed else int(signals.decimated_segments[-1].stop)) as tick:
         factors, estimate, left = estimated(base, record, method, tick, how)
+        added = missing_laws(base, estimate.theta, signals, with_options(columns)) if chosen else []
+        if added:
+            findings += [Finding("found", "friction", f"{law.text}: added, since {law.gain:.0%} of {UNSEEN} go") for law in added]
+            columns = with_options(columns)({name: value for law in added for name, value in law.options.items()})
+            columns = with_needed_rests(columns, record.parts())
+            base = base_parameters(columns)
+            factors, estimate, left = estimated(base, record, method, tick, how)
     if columns.is_loaded:
         base, factors, estimate, left = with_own_load(base, estimate, record, method, how)
         columns = base.columns
@@ -254,6 +264,11 @@ def identify(
     motion = MotionSummary.of(record.parts(), signals)
     found = verdict(base, estimate, motion, left, record.audit(), factors, unseen)
     return Fit(columns, base, estimate, factors, signals, left, unseen and unseen.left, judged, found, tuple(findings))
+
+
+def with_options(columns: Columns) -> Callable[[Mapping[str, Any]], Columns]:
+    """Makes columns with the same options, and more."""
+    return lambda more: Columns.of(columns.robot, **{**columns.asked, **more})
 
 
 def estimated(

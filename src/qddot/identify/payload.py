@@ -15,6 +15,7 @@ from scipy import stats
 
 from qddot.algorithms.regressor import INERTIAL
 from qddot.errors import InputError
+from qddot.identify.checks.verdict import Concern, Verdict
 from qddot.identify.physical.consistent import Consistent, consistent
 from qddot.identify.physical.pseudo_inertia import congruence, pseudo_inertia
 from qddot.identify.regression.base import base_parameters
@@ -30,6 +31,9 @@ BLOCKS = 40
 
 REACH = 0.1
 """Size of a load, m, by which moments of different order are compared."""
+
+MISSED = 0.1
+"""Of the torques that a load makes: where more remains, its ten numbers hold some of the arm."""
 
 BALL = 0.05
 """Radius of the ball that stands for a load where the motion does not show more of it, m."""
@@ -48,6 +52,7 @@ class Payload:
         identified: which of the ten (10,) the motion shows, to better than what such a body could have anyway.
         reason: why not the others; empty if all are.
         fit: the semidefinite program's account.
+        verdict: whether the load can be trusted: do the arm's own torques fit?
     """
 
     frame: str
@@ -58,6 +63,7 @@ class Payload:
     identified: np.ndarray
     reason: str
     fit: Consistent
+    verdict: Verdict
 
     @property
     def inertia(self) -> Inertia:
@@ -70,7 +76,8 @@ class Payload:
             f"{name:>4} {value: .6f}  " + (f"+- {std:.2g}  [{low:.4g}, {high:.4g}]" if seen else "not identified")
             for name, value, std, (low, high), seen in rows
         ]
-        return "\n".join([f"load on {self.frame!r} (kg, kg m, kg m^2)", *lines, *([self.reason] if self.reason else [])])
+        doubts = [] if self.verdict and not self.verdict.concerns else [str(self.verdict)]
+        return "\n".join([f"load on {self.frame!r} (kg, kg m, kg m^2)", *lines, *([self.reason] if self.reason else []), *doubts])
 
 
 def payload(
@@ -142,7 +149,24 @@ def payload(
         identified=identified,
         reason=why_not(identified, bool(np.any(X[:, 4:]))),
         fit=fit,
+        verdict=trusted(X @ ls, y - X @ ls, tau.shape[1], unloaded is None),
     )
+
+
+def trusted(shown: np.ndarray, left: np.ndarray, joints: int, predicted: bool) -> Verdict:
+    """What is left of the torques beside what the load explains (rows of all joints in turn, each in units of its noise).
+
+    White noise changes sign from sample to sample; what an arm that is known wrongly leaves goes on for a while, and passes for a
+    part of the load.
+    """
+    left, shown = (x.reshape(-1, joints) for x in (left, shown))
+    noise = np.sum(np.diff(left, axis=0) ** 2) / 2  # of what does not go on; about all of white noise
+    missed = np.sqrt(max(float(np.sum(left**2)) - noise, 0.0) / float(np.sum(shown**2)))
+    if missed < MISSED:
+        return Verdict()
+    fix = "identify the arm first, or give a log without the load (unloaded=)" if predicted else "are both logs of the same arm?"
+    text = f"{missed:.0%} of the torques that the load makes remain and are no noise (at most {MISSED:.0%}): the arm's own torques "
+    return Verdict((Concern("unexplained torques", f"{text}are not those that were taken off; {fix}"),))
 
 
 def beyond(A: np.ndarray, X: np.ndarray) -> np.ndarray:

@@ -63,10 +63,12 @@ class Alternative:
 
 
 class Left(NamedTuple):
-    """What a fit leaves of each joint's torque (nv,), rms, and what parameters of a half miss of the other (`Alternative`)."""
+    """What a fit leaves of each joint's torque (nv,), rms; what parameters of a half miss of the other (as in `Alternative`), and
+    what they leave of each joint there (nv,), rms."""
 
     noise: np.ndarray
     unpredicted: float
+    unseen: np.ndarray
 
 
 def alternatives(base: Base, theta: np.ndarray, signals: Signals) -> list[Alternative]:
@@ -128,20 +130,36 @@ class Trial:
         return np.concatenate([low_pass.decimated(x[segment], step, **ends) for segment in self.signals.segments])
 
     @cached_property
-    def given(self) -> np.ndarray:
-        """The rows of the model as given, filtered (M, nv, r + 1)."""
-        return self.filtered(self.rows(self.motion))
+    def whole(self) -> np.ndarray:
+        """The rows of the model as given (N, nv, r + 1)."""
+        return self.rows(self.motion)
 
     @cached_property
+    def given(self) -> np.ndarray:
+        """The same, filtered (M, nv, r + 1)."""
+        return self.filtered(self.whole)
+
+    @cached_property
+    def left(self) -> Left:
+        """What the model as given leaves."""
+        return fitted(self.given, self.second)[1]
+
+    @property
     def noise(self) -> np.ndarray:
         """What the model as given leaves of each joint's torque (nv,), rms."""
-        return fitted(self.given, self.second)[1].noise
+        return self.left.noise
 
     @cached_property
     def second(self) -> np.ndarray:
         """Which rows (M,) lie in the second half of their stretch."""
         halves = [np.arange(s.stop - s.start) * 2 >= s.stop - s.start for s in self.signals.segments]
         return self.filtered(np.concatenate(halves)[:, None].astype(float))[:, 0] > 0.5
+
+    @cached_property
+    def rigid(self) -> np.ndarray:
+        """The links' own part of the predicted torques (N, nv)."""
+        links = [name.rpartition(".")[2].removesuffix("_c") in INERTIAL for name in self.base.names]
+        return self.whole[..., :-1][..., links] @ self.theta[links]
 
     def told(self, kind: str, text: str, left: Left, *joints: int) -> Alternative:
         """With what it leaves in place of what the model does. What is said of some joints must be true of each of
@@ -158,6 +176,11 @@ class Trial:
         whole = np.concatenate([self.given[..., :-1], self.filtered(Z), self.given[..., -1:]], axis=-1)
         theta, left = fitted(whole, self.second)
         return theta[-Z.shape[-1] :], left
+
+    def with_torques(self, tau: np.ndarray) -> Left:
+        """What the model leaves of the same motion with other torques (N, nv)."""
+        y = self.filtered(self.whole[..., -1] + tau - self.motion.tau)
+        return fitted(np.concatenate([self.given[..., :-1], y[..., None]], axis=-1), self.second)[1]
 
     def instead(self, motion: Samples, more: np.ndarray | None = None) -> Left:
         """What the model leaves of another motion, or with other columns of the links."""
@@ -177,7 +200,7 @@ class Trial:
             found = [(0.0, *self.with_columns(-(slope * one)[..., None]))]
             for shift in SHIFTS:
                 moved = self.shifted(j, shift)
-                found.append((shift, np.zeros(1), self.instead(self.motion._replace(tau=moved))))
+                found.append((shift, np.zeros(1), self.with_torques(moved)))
             start, (more,), left = min(found, key=lambda each: each[2].noise[j])
             yield self.told("delay", f"torques of {name} are {late(start + more)}", left, j)
 
@@ -211,16 +234,16 @@ class Trial:
 
     def wrong_way(self) -> Iterator[Alternative]:
         """Joints that count backwards, and joints in another order."""
-        q, qd, qdd, tau = self.motion
+        tau = self.motion.tau
         for j, name in enumerate(self.names):
             signs = np.where(np.arange(self.nv) == j, -1.0, 1.0)
-            yield self.told("sign", f"torques of {name} have the other sign", self.instead(Samples(q, qd, qdd, signs * tau)), j)
+            yield self.told("sign", f"torques of {name} have the other sign", self.with_torques(signs * tau), j)
             mirrored = Samples(*(signs * x for x in self.motion))
             yield self.told("axis", f"{name} counts positions and torques the other way", self.instead(mirrored), j)
         for i, j in combinations(range(self.nv), 2):
             order = np.arange(self.nv)
             order[[i, j]] = j, i
-            left = self.instead(self.motion._replace(tau=tau[:, order]))
+            left = self.with_torques(tau[:, order])
             yield self.told("order", f"torques of {self.names[i]} and {self.names[j]} are exchanged", left, i, j)
             left = self.instead(Samples(*(x[:, order] for x in self.motion)))
             yield self.told(
@@ -230,8 +253,7 @@ class Trial:
     def joint_by_joint(self) -> Iterator[Alternative]:
         """Zeros, gains, and motors that turn with two joints."""
         q, qd, qdd, _ = self.motion
-        links = [name.rpartition(".")[2].removesuffix("_c") in INERTIAL for name in self.base.names]
-        tau = self.rows(self.motion)[..., :-1][..., links] @ self.theta[links]  # friction has parameters in any unit
+        tau = self.rigid  # friction has parameters in any unit
         for j, name in enumerate(self.names):
             aside = STEP * (np.arange(self.nv) == j)
             there, here = (self.predicted(self.motion._replace(q=q + s * aside)) for s in (1, -1))
@@ -266,7 +288,7 @@ class Trial:
             freedom = max(len(t) * self.nv - 2 * k, 1) / (len(t) * self.nv)
             noise = np.sqrt((cut * parts[0] ** 2 + (len(t) - cut) * parts[1] ** 2) / (len(t) * freedom))
             text = f"from t = {t[cut]:.3g} s on the arm carries another load, or is another one"
-            yield self.told("load", text, Left(noise, 0.0))
+            yield self.told("load", text, Left(noise, 0.0, noise))
 
 
 def later_half(count: int) -> np.ndarray:
@@ -296,7 +318,7 @@ def fitted(rows: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, Left]:
     M, _, k = rows.shape
     scale = np.linalg.norm(rows, axis=(0, 1))
     scale = np.where(scale > 0, scale, 1.0)
-    rows = np.moveaxis(rows / scale, 1, 0)
+    rows = np.ascontiguousarray(np.moveaxis(rows, 1, 0)) / scale  # in order, for the sake of matrix products
     halves = [half.transpose(0, 2, 1) @ half for half in (rows[:, ~second], rows[:, second])]
     G = halves[0] + halves[1]
     least = 1e-7 * np.sqrt(G[:, -1, -1].max() / M)  # rounding
@@ -306,7 +328,8 @@ def fitted(rows: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, Left]:
         noise = np.maximum(np.sqrt(remaining(G, theta) / M), least)
     unseen = remaining(halves[1], solved(halves[0], noise)) + remaining(halves[0], solved(halves[1], noise))
     beyond = max(float(np.sum(unseen - remaining(G, theta))), 0.0)
-    return theta * scale[-1] / scale[:-1], Left(noise * scale[-1], np.sqrt(beyond / np.sum(G[:, -1, -1])))
+    missed = np.sqrt(beyond / np.sum(G[:, -1, -1]))
+    return theta * scale[-1] / scale[:-1], Left(noise * scale[-1], missed, np.sqrt(unseen / M) * scale[-1])
 
 
 def solved(G: np.ndarray, noise: np.ndarray) -> np.ndarray:

@@ -1,0 +1,111 @@
+"""Which laws of friction a log asks for, beyond those that every joint has.
+
+A law is worth adding where it predicts: parameters of one half of the log, its own among them, then miss less of the other half.
+What it gains is the part of the squared error there that it takes away,
+
+    gain = 1 - (product over joints of e_j^2 with it / e_j^2 without it)^(1 / joints)
+
+The best is taken first, then the best beside it, as long as there is much to gain. More freedom alone gains nothing: it learns one
+half and misses the other. Where a fault of the log explains more, nothing is added: it would only be hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qddot.identify.checks.alternatives import Left, Trial, alternatives, few
+from qddot.identify.checks.check_torques import MATTERS, MOST
+from qddot.identify.regression.base import Base
+from qddot.identify.regression.drive_terms import Motion
+from qddot.identify.regression.parameter_set import Columns
+from qddot.identify.regression.residuals import filtered_noise, rms, structure
+from qddot.identify.regression.signals import Signals
+
+GAIN = 0.3  # of the squared error in the other half: from there on it is worth another parameter a joint
+AS_WELL = 0.01  # of all torques, by which the other half may be predicted worse: joints with small torques do not decide alone
+MOST_LAWS = 3
+SLOW = (0.1, 0.3)  # of the usual speed, at which Stribeck's curve may have halved
+
+
+class Law(NamedTuple):
+    """Something that friction may depend on besides.
+
+    Attributes:
+        text: in words.
+        options: of `Columns.of`.
+        gain: part of the squared error in unseen halves that it takes away.
+    """
+
+    text: str
+    options: dict[str, Any]
+    gain: float = 0.0
+
+
+def laws(joints: tuple[str, ...], usual: float) -> Iterator[Law]:
+    """Those that can be tried, for joints that usually move at this speed."""
+    yield Law("viscous friction with powers of the speed up to the third", {"viscous": 3})
+    yield Law("friction that differs between directions", {"asymmetric": True})
+    for share in SLOW:
+        yield Law(f"Stribeck's curve, halved at {share * usual:.2g} rad/s", {"stribeck": share * usual})
+    yield Law("friction in proportion to the load", {"load": True})
+    yield Law("torques that depend on the position, as of springs", {"harmonics": dict.fromkeys(joints, 1)})
+
+
+def missing_laws(base: Base, theta: np.ndarray, signals: Signals, made: Callable[[Mapping[str, Any]], Columns]) -> list[Law]:
+    """The laws that the log asks for beyond those of the fit, the most telling first.
+
+    Args:
+        made: columns as those of the fit, with more options.
+    """
+    some = few(signals)
+    trial, floor = Trial(base, theta, some), filtered_noise(signals)
+    size = rms(trial.given[..., -1])
+    if not misses_something(trial.left, floor, size):
+        return []
+    fault = max((one.share for one in alternatives(base, theta, signals)), default=0.0)
+    usual = float(np.median(rms(trial.motion.qd)))
+    found: list[Law] = []
+    before, columns = trial.left, np.zeros((*trial.motion.q.shape, 0))
+    for _ in range(MOST_LAWS):
+        chosen = {name: value for law in found for name, value in law.options.items()}
+        tried = []
+        for law in laws(trial.names, usual):
+            if not law.options.keys() & chosen.keys():
+                more = np.concatenate([columns, new_columns(trial, made(law.options))], axis=-1)
+                left = trial.with_columns(more)[1]
+                gain = gained(before, left) if left.unpredicted <= before.unpredicted + AS_WELL else 0.0
+                tried.append((gain, law, more, left))
+        gain, law, more, left = max(tried, key=lambda each: each[0])
+        if gain < GAIN or (not found and fault > max(gain, MOST)):
+            break
+        found.append(law._replace(gain=gain))
+        before, columns = left, more
+        if not misses_something(before, floor, size):
+            break
+    return found
+
+
+def misses_something(left: Left, floor: np.ndarray, size: np.ndarray) -> bool:
+    """Whether more is left of a joint's torque than noise, and more than a drive's torque is known by."""
+    return bool(np.any(structure(left.noise, floor) > MATTERS * size))
+
+
+def new_columns(trial: Trial, columns: Columns) -> np.ndarray:
+    """Of those parameters of the drives that the fit does not have: their effect on the torques (N, nv, d)."""
+    q, qd, qdd, _ = trial.motion
+    known = {term.name for term in trial.base.columns.terms}
+    motion = Motion(q, qd, qdd, trial.rigid)
+    terms = [term for term in columns.terms if term.name not in known]
+    Z = np.zeros((*q.shape, len(terms)))
+    for k, term in enumerate(terms):
+        for j, column in term.rows.items():
+            Z[:, j, k] = column(motion)
+    return Z
+
+
+def gained(before: Left, after: Left) -> float:
+    """The part of the squared errors in unseen halves that is gone, in the geometric mean of the joints."""
+    return float(1 - np.exp(np.mean(2 * np.log(after.unseen / before.unseen))))
