@@ -14,6 +14,7 @@ import numpy as np
 from qddot.arguments import flag, word
 from qddot.errors import ConvergenceError, InputError, ModelWarning, stacklevel_outside
 from qddot.identify.checks.check_torques import UNEXPLAINED
+from qddot.identify.checks.halves import unpredicted
 from qddot.identify.checks.judge import Unseen, verdict
 from qddot.identify.checks.laws import missing_laws
 from qddot.identify.checks.motion_summary import MotionSummary
@@ -244,11 +245,13 @@ def identify(
         factors, estimate, left = estimated(base, record, method, tick, how)
         added = missing_laws(base, estimate.theta, signals, with_options(columns)) if chosen else []
         if added:
-            findings += [Finding("found", "friction", f"{law.text}: added, since {law.gain:.0%} of {UNSEEN} go") for law in added]
-            columns = with_options(columns)({name: value for law in added for name, value in law.options.items()})
-            columns = with_needed_rests(columns, record.parts())
-            base = base_parameters(columns)
-            factors, estimate, left = estimated(base, record, method, tick, how)
+            more = with_options(columns)({name: value for law in added for name, value in law.options.items()})
+            richer = base_parameters(with_needed_rests(more, record.parts()))
+            found = estimated(richer, record, method, tick, how)
+            before, after = (missed_of_halves(*each) for each in ((factors, estimate, left), found))
+            if after <= before:  # not what the halves of an excerpt say, but those of all of it
+                base, columns, (factors, estimate, left) = richer, richer.columns, found
+                findings += [Finding("found", "friction", f"{law}: added, since {law.gain:.0%} of {UNSEEN} go") for law in added]
     if columns.is_loaded:
         base, factors, estimate, left = with_own_load(base, estimate, record, method, how)
         columns = base.columns
@@ -264,6 +267,11 @@ def identify(
     motion = MotionSummary.of(record.parts(), signals)
     found = verdict(base, estimate, motion, left, record.audit(), factors, unseen)
     return Fit(columns, base, estimate, factors, signals, left, unseen and unseen.left, judged, found, tuple(findings))
+
+
+def missed_of_halves(factors: Factors, estimate: Estimate, left: Residuals | Tally) -> float:
+    """Torque of each half of the log that parameters of the other leave, rms over all joints, N m."""
+    return float(np.hypot(unpredicted(estimate, factors, left.ends), np.linalg.norm(left.rms)))
 
 
 def with_options(columns: Columns) -> Callable[[Mapping[str, Any]], Columns]:

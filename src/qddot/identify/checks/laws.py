@@ -43,6 +43,9 @@ class Law(NamedTuple):
     options: dict[str, Any]
     gain: float = 0.0
 
+    def __str__(self) -> str:
+        return self.text
+
 
 def laws(joints: tuple[str, ...], usual: float) -> Iterator[Law]:
     """Those that can be tried, for joints that usually move at this speed."""
