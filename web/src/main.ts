@@ -29,10 +29,14 @@ async function unpacked(base64: string): Promise<unknown> {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 
-export function start(kernels: Kernels): void {
-  const forms = closedForms(); // while the scene is built
+/** ms that the scene waits for the closed forms: with them, nothing has to wait for the first picture, which takes longest. */
+const SOON = 100;
+
+export async function start(kernels: Kernels): Promise<void> {
+  const forms = closedForms();
+  await Promise.race([forms, new Promise((go) => setTimeout(go, SOON))]);
   const app = new App(JSON.parse(text("robot")) as Data, kernels);
-  void forms.then((found) => app.lens.load(found));
+  app.lens.load(await forms);
 }
 
 class App {
