@@ -19,6 +19,7 @@ from qddot.model.description import Joint, Link, Visual
 from qddot.model.model import PARTS, Model
 from qddot.model.pose import from_rpy
 from qddot.model.spatial import Transform, Vec
+from qddot.model.variables import variable
 from qddot.symbolic.exact.rounded_angles import rounded_angles
 
 A, B = Transform(from_rpy(0.1, 0.2, 0.3), Vec(0.1, 0.2, 0.3)), Transform(from_rpy(1.5708, 0.0, 0.0), Vec(0.0, 0.1, 0.0))
@@ -55,7 +56,7 @@ def everything() -> Model:
         joint(5, "revolute", 4),
         joint(6, "revolute", 5, drive=Drive(viscous=0.1, resistance=1.0, inductance=1e-3, torque_constant=0.05)),
     ]
-    return Model(
+    model = Model(
         "everything",
         [link(k) for k in range(7)],
         joints,
@@ -71,6 +72,7 @@ def everything() -> Model:
             Transmission(("joint4", "joint5"), [[10, 0], [5, 5]], [MOTOR, MOTOR], ("left", "right"), place(13)),
         ],
     )
+    return model.copy(variables=(variable(model, "link3.mass"),))
 
 
 def leaves(thing: object, path: str = "") -> dict[str, object]:
@@ -110,6 +112,11 @@ COPIES = {  # what makes a copy, and what it may change
     "with_payload": (
         lambda r: r.with_payload(0.5, (0, 0, 0.1), frame="link6"),
         ("/links/payload", "/joints/payload_joint", "/end"),
+    ),
+    "with_variable": (lambda r: r.with_variable("gravity"), ("/variables",)),
+    "with_values": (
+        lambda r: r.with_values({"link3.mass": 7.0}),
+        ("/links/link3/inertia/mass", "/variables"),
     ),
     "with_tool": (lambda r: r.with_tool(np.eye(4), name="gripper"), ("/frames/gripper", "/end")),
     "subtree": (lambda r: r.subtree("link0"), ()),
