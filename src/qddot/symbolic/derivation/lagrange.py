@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from qddot.algorithms.drives import spring_energy
+from qddot.model.joints import Prismatic
 from qddot.model.spatial import Motion, Vec
 from qddot.symbolic.derivation.kinematics import frames, heavy_links, inertias, parent_of, point_name, positions
 from qddot.symbolic.derivation.named import Named, components, letters_of
@@ -107,10 +108,12 @@ class Motions:
         return spins_step(s, r"\sigma", self.spins, formula, expected)
 
     def prose(self) -> list[Any]:
+        slides = any(isinstance(x.body.joint, Prismatic) for x in self.s.links)
         turning = say(
             "The angular velocity $\\omega_i$ of link $i$, in its own axes, is that of its parent, turned into these axes, and "
-            "what the joint adds along its axis $\\hat z_i$; a prismatic joint adds nothing, one that follows another a "
-            "multiple of its leader's rate."
+            "what the joint adds along its axis $\\hat z_i${sliding}{following}.",
+            sliding="; a prismatic joint adds nothing" if slides else "",
+            following="; one that follows another adds a multiple of its leader's rate" if self.s.model.leaders else "",
         )
         if not self.recursive:
             return [
@@ -326,7 +329,8 @@ def joint_step(s: Subject, terms: Terms, L: Poly, i: int) -> Step:
     if friction:
         equations.append(Equation(rf"\tau_{{f{k}}}", "", s.form(friction)))
     equations.append(Equation(rf"\tau_{{{k}}}", formula, forms[3]))
-    prose = [say(f"Lagrange's equation for $q_{{{k}}}$: a torque where the joint turns, a force where it slides.")]
+    slides = any(isinstance(x.body.joint, Prismatic) and i in x.body.columns for x in s.links)
+    prose = [say(f"Lagrange's equation for $q_{{{k}}}$ gives the {'force' if slides else 'torque'} $\\tau_{{{k}}}$.")]
     if not terms.are_short:
         prose.append(
             say(
