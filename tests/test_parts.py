@@ -8,7 +8,17 @@ import sympy
 from numpy.testing import assert_allclose
 
 import qddot
-from qddot import Builder, Drive, Inertia, InputError, ModelValueError, ModelWarning, Transmission, UnknownNameError
+from qddot import (
+    Builder,
+    Drive,
+    Inertia,
+    InputError,
+    ModelReferenceError,
+    ModelValueError,
+    ModelWarning,
+    Transmission,
+    UnknownNameError,
+)
 from tests.robots import CLASSIC
 
 BODY = Inertia.box(2.0, (0.3, 0.1, 0.2)).shifted((0.1, 0.05, -0.1))
@@ -90,6 +100,18 @@ def test_a_load_leaves_the_tip():
     with pytest.raises(InputError, match="3 ends"):
         _ = two_arms().tip
     assert two_arms().with_payload(0.5, frame=two_arms().body_names[-1]).nv == two_arms().nv
+
+
+def test_a_file_keeps_the_tip(tmp_path):
+    """Where there are several ends: a load beside a flange."""
+    robot = arm(tool=POSE).with_payload(0.3)
+    robot.to_toml(tmp_path / "arm.toml")
+    again = qddot.load(tmp_path / "arm.toml")
+    assert again.tip == robot.tip == "tool"
+    assert_allclose(again.jacobian(Q), robot.jacobian(Q), atol=1e-12)
+    (tmp_path / "arm.toml").write_text((tmp_path / "arm.toml").read_text().replace('tip = "tool"', 'tip = "tol"'))
+    with pytest.raises(ModelReferenceError, match=r"arm.toml:\d+.*there is no link or frame 'tol'.*'tool'"):
+        qddot.load(tmp_path / "arm.toml")
 
 
 def test_a_tool_is_the_tip():

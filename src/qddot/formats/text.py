@@ -43,10 +43,11 @@ Each table may also hold
 
 At the top: `name`, `about` (a table of `title`, `source` and `licence`, for people, and `kinematics_only`, why there are no masses:
 dynamics is then refused), `gravity`, `base` (name of the link that stands still), `base_inertia` (of that link, for a base that is
-made to float), `symbols`, `values`, `frames`, a list of tables `name`, `link`, `xyz`, `rpy` or `rpy_deg`, and `constraints`, a
-list of tables (see `qddot.formats.text_constraints`). A pose is a 4 x 4 matrix or a table `{xyz, rpy}`. `transmissions` is a list
-of tables `joints`, `matrix` (a row a motor), `motors` (their names) and `drives` (one a motor, as above, on the motor's side):
-motors that drive several joints at once.
+made to float), `tip` (the link or frame meant where none is named; by default the only one at the end of the only chain),
+`symbols`, `values`, `frames`, a list of tables `name`, `link`, `xyz`, `rpy` or `rpy_deg`, and `constraints`, a list of tables (see
+`qddot.formats.text_constraints`). A pose is a 4 x 4 matrix or a table `{xyz, rpy}`. `transmissions` is a list of tables `joints`,
+`matrix` (a row a motor), `motors` (their names) and `drives` (one a motor, as above, on the motor's side): motors that drive
+several joints at once.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ from dataclasses import fields
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from qddot.errors import ModelError, ModelFormatError, ModelStructureError, near_matches
+from qddot.errors import ModelError, ModelFormatError, ModelReferenceError, ModelStructureError, near_matches
 from qddot.formats.builder import AXES, Builder
 from qddot.formats.document import Node, parse_document
 from qddot.formats.expression import NOT_NAMES, RESERVED, TOKEN, Scope, names_in
@@ -75,7 +76,7 @@ from qddot.model.model import GRAVITY, Model
 from qddot.model.scalar import Scalar
 
 SHORT = {"S": "screws", "B": "body_screws", "M": "tool"}
-TOP = ("name", "about", "gravity", "base", "base_inertia", "symbols", "values", "frames", "transmissions", "constraints")
+TOP = ("name", "about", "gravity", "base", "base_inertia", "tip", "symbols", "values", "frames", "transmissions", "constraints")
 ABOUT = ("title", "source", "licence", "kinematics_only")
 FORMS = {
     "dh": ("dh", "convention", "tool"),
@@ -129,12 +130,23 @@ def parse_text(
             model = _bodies(top, strict, given)
         else:
             model = _screws(top, form, strict=strict, **given)
-        model = model.copy(transmissions=read_transmissions(top), kinematics_only=_kinematics_only(top))
+        model = model.copy(transmissions=read_transmissions(top), kinematics_only=_kinematics_only(top), end=_tip(top, model))
     except ModelError as error:
         if error.file and "> inertial" not in error.element:
             raise
         raise _as_written(error, top.get(form)) from None
     return model.with_constraints(read_constraints(top, model)) if "constraints" in top else model
+
+
+def _tip(top: Keys, model: Model) -> str | None:
+    """The link or frame meant where none is named."""
+    if "tip" not in top:
+        return model.end
+    name, names = top.text("tip"), [x.name for x in (*model.links, *model.frames)]
+    if name not in names:
+        rule = f"there is no link or frame {name!r}"
+        raise ModelReferenceError(rule, place=top.get("tip").place, element="robot > tip", fix=near_matches(name, names))
+    return name
 
 
 def _kinematics_only(top: Keys) -> str:
