@@ -368,7 +368,7 @@ def test_a_robot_without_inertia_says_so():
         ({"method": "rk5"}, "method='rk5': did you mean 'rk4'"),
         ({"step": 0.0}, "step=0.0: times and step are finite, and the step is positive"),
         ({"method": None}, "method=None: known: 'rk4'"),
-        ({"every": 0}, "every=0: each k-th sample"),
+        ({"every": 0}, "every=0 is not a whole number from 1 on"),
         ({"rtol": np.nan, "method": "RK45"}, "rtol=nan is not a positive number"),
         ({"torque": "pd"}, "torque='pd': give an array, or a function"),
         ({"events": lambda t, q, qd: q}, "one finite number is needed"),
