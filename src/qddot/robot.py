@@ -26,7 +26,6 @@ from qddot.model.inertia import Inertia
 from qddot.model.model import Model
 from qddot.model.overflow import overflow
 from qddot.model.transmission import Transmission, transmission_rows
-from qddot.pictures import portrait
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -550,13 +549,19 @@ class Robot:
         return type(self), (self.model,)
 
     def __repr__(self) -> str:
-        return portrait.text(self.model)
+        from qddot.pictures.portrait import text
+
+        return text(self.model)
 
     def _repr_html_(self) -> str:
-        return portrait.card(self).html()
+        from qddot.pictures.portrait import card
+
+        return card(self).html()
 
     def __rich__(self) -> Group:
-        return portrait.card(self).rich()
+        from qddot.pictures.portrait import card
+
+        return card(self).rich()
 
     # configurations ---------------------------------------------------------------------------------------------------
 

@@ -41,6 +41,13 @@ def test_joints_of_every_type_are_drawn(seed):
     assert drawn(robot.plot(frames=bool(seed % 2))) > 0.01
 
 
+@pytest.mark.parametrize("place", [(0, 0, 0), (1e6, 0, 0), (1e-6, 0, 0)])
+def test_robots_of_any_size_are_drawn(place):
+    stone = qddot.Builder("stone")
+    assert drawn(stone.robot().plot()) > 0.001
+    assert drawn(stone.body("a", "base", xyz=place, mass=1).robot().plot(frames=True)) > 0.001
+
+
 def test_a_planar_robot_lies_where_it_is():
     robot = qddot.load("two_link")
     arm = Arm(robot.model, own_view(robot.model))

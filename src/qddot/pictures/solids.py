@@ -87,4 +87,4 @@ def outline(points: np.ndarray) -> np.ndarray:
     """The corners, in order, of the polygon around points (k, 2)."""
     from scipy.spatial import ConvexHull
 
-    return points[ConvexHull(points).vertices]
+    return points[ConvexHull(points - points.mean(axis=0)).vertices]  # far from the origin, too
