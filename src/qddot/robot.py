@@ -121,7 +121,7 @@ class NewtonEulerBlocks(NamedTuple):
 
 
 class TorqueRates(NamedTuple):
-    """Of inverse dynamics along a motion, each (..., nv): N m, N m/s, N m/s^2."""
+    """Torques of inverse dynamics along a motion and their rates, each (..., nv): N m, N m/s, N m/s^2."""
 
     tau: np.ndarray
     taud: np.ndarray
@@ -136,7 +136,7 @@ class HamiltonRates(NamedTuple):
 
 
 class InverseDerivatives(NamedTuple):
-    """Of inverse dynamics, each (..., nv, nv)."""
+    """Derivatives of inverse dynamics, each (..., nv, nv)."""
 
     dtau_dq: np.ndarray
     dtau_dqd: np.ndarray
@@ -144,7 +144,7 @@ class InverseDerivatives(NamedTuple):
 
 
 class ForwardDerivatives(NamedTuple):
-    """Of forward dynamics, each (..., nv, nv)."""
+    """Derivatives of forward dynamics, each (..., nv, nv)."""
 
     dqdd_dq: np.ndarray
     dqdd_dqd: np.ndarray
@@ -311,11 +311,11 @@ class Robot:
         return Robot(self.model.subs(pairs))
 
     def with_gravity(self, gravity: Sequence[float]) -> Robot:
-        """The same robot under another gravity (3,), m/s^2."""
+        """Return the robot under another gravity (3,), m/s^2."""
         return Robot(self.model.with_gravity(gravity))
 
     def with_variable(self, *names: str) -> Robot:
-        """The same robot with some of its numbers given in each call, as for a batch of different robots.
+        """Return the robot with some of its numbers given in each call, as for a batch of different robots.
 
             arms = robot.with_variable("payload", "gravity", "link3.mass", "joint2.viscous")
             tau = arms.inverse_dynamics(q, qd, qdd, variables={"payload": loads, "joint2.viscous": 0.1})
@@ -357,13 +357,13 @@ class Robot:
         return Robot(opened(self.model, packed(self.model.variables, values, DOUBLE).tolist()))
 
     def with_transmission(self, transmission: Transmission) -> Robot:
-        """The same robot with motors that drive several joints at once."""
+        """Return the robot with motors that drive several joints at once."""
         if not isinstance(transmission, Transmission):
             raise InputError(f"with_transmission needs a qddot.Transmission, not {transmission!r}")
         return Robot(self.model.copy(transmissions=(*self.model.transmissions, transmission)))
 
     def with_locked(self, positions: Mapping[str, Any]) -> Robot:
-        """The same robot with joints fixed at these positions, such as the fingers of a gripper: `{"finger_joint1": 0.04}`.
+        """Return the robot with joints fixed at these positions, such as the fingers of a gripper: `{"finger_joint1": 0.04}`.
 
         Joints that follow a locked one are locked with it. Links and frames stay. A position beyond the limits is kept, with a
         `ModelWarning`. A robot that holds symbols needs values for them first (`subs`).
@@ -383,7 +383,7 @@ class Robot:
         return Robot(locked(self.model, positions))
 
     def reduced(self, joints: Sequence[str], q: ArrayLike) -> Robot:
-        """The same robot with some joints fixed as they are in a configuration q (nq,) of it (Pinocchio's `buildReducedModel`).
+        """Return the robot with some joints fixed as they are in a configuration q (nq,) of it (Pinocchio's `buildReducedModel`).
 
         Raises:
             UnknownNameError: no such joint with coordinates of its own.
@@ -400,7 +400,7 @@ class Robot:
     def with_payload(
         self, mass: Any, com: Sequence[Any] = (0.0, 0.0, 0.0), inertia: object = 0, *, frame: str | None = None
     ) -> Robot:
-        """The same robot with a load fixed to a frame: one more link, `payload`, on a fixed joint.
+        """Return the robot with a load fixed to a frame: one more link, `payload`, on a fixed joint.
 
         >>> import qddot
         >>> qddot.load("two_link").with_payload(0.5, com=(0, 0, 0.1)).nv
@@ -423,7 +423,7 @@ class Robot:
         return Robot(with_load(self.model, load, self.tip if frame is None else frame))
 
     def with_tool(self, pose: Any, inertia: Inertia | None = None, *, name: str = "tool", frame: str | None = None) -> Robot:
-        """The same robot with a tool: a frame that becomes its tip, and the tool's inertia, if it has one.
+        """Return the robot with a tool: a frame that becomes its tip, and the tool's inertia, if it has one.
 
         Args:
             pose: of the tool in the frame that carries it, 4 x 4.
@@ -535,7 +535,7 @@ class Robot:
         return film(self.model, t, q, path, fps=fps, ax=ax, progress=progress)
 
     def with_floating_base(self) -> Robot:
-        """The same robot with its root link free to move; the coordinates of the root come first."""
+        """Return the robot with its root link free to move; the coordinates of the root come first."""
         return Robot(self.model.with_floating_base())
 
     def __getattr__(self, name: str) -> Any:
@@ -957,11 +957,11 @@ class Robot:
     # energy -----------------------------------------------------------------------------------------------------------
 
     def kinetic_energy(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Of links and rotors (...), J."""
+        """Return the kinetic energy of links and rotors (...), J."""
         return self._compute("kinetic_energy", {"q": q, "qd": qd}, options)
 
     def potential_energy(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Of gravity (zero with all mass at the world's origin) and springs (...), J."""
+        """Return the potential energy of gravity (zero with all mass at the world's origin) and springs (...), J."""
         return self._compute("potential_energy", {"q": q}, options)
 
     def lagrangian(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
@@ -1058,7 +1058,7 @@ class Robot:
 
     @fast
     def center_of_mass(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Of all moving links (..., 3), in the world, m."""
+        """Return the centre of mass of all moving links (..., 3), in the world, m."""
         return self._compute("center_of_mass", {"q": q}, options)
 
     # kinematics -------------------------------------------------------------------------------------------------------

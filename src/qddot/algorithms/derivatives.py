@@ -43,7 +43,7 @@ def inverse_dynamics_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qd
 
 
 def load_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) -> tuple[Matrix, Matrix, Matrix]:
-    """The same without friction."""
+    """Return derivatives of inverse dynamics without friction."""
     X = joint_poses(model, q)
     carried, v = velocities(model, X, qd)
     I, B = composite_inertias(model, X), coriolis_maps(model, X, v)

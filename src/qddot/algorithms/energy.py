@@ -12,7 +12,7 @@ from qddot.model.spatial import Force, Motion, Vec
 
 
 def kinetic_energy(model: LiftedModel, q: Scalars, qd: Scalars) -> Scalar:
-    """Of links and rotors: half of v . I v, summed."""
+    """Return the kinetic energy of links and rotors: half of v . I v, summed."""
     X = joint_poses(model, q)
     v, twice = {WORLD: Motion()}, sum((a * x * x for a, x in zip(armatures(model), qd)), 0)
     for body in model.bodies:
@@ -23,7 +23,7 @@ def kinetic_energy(model: LiftedModel, q: Scalars, qd: Scalars) -> Scalar:
 
 
 def potential_energy(model: LiftedModel, q: Scalars) -> Scalar:
-    """Of gravity (zero with all mass at the world's origin) and of the springs."""
+    """Return the potential energy of gravity (zero with all mass at the world's origin) and of the springs."""
     return spring_energy(model, q) - model.gravity.dot(first_moment(model, q))
 
 
@@ -34,12 +34,12 @@ def first_moment(model: LiftedModel, q: Scalars) -> Vec:
 
 
 def total_mass(model: LiftedModel) -> Scalar:
-    """Of everything that moves."""
+    """Return the mass of everything that moves."""
     return sum((body.inertia.m for body in model.bodies), 0)
 
 
 def center_of_mass(model: LiftedModel, q: Scalars) -> Vec:
-    """Of everything that moves, in the world."""
+    """Return the centre of mass of everything that moves, in the world."""
     return first_moment(model, q) * reciprocal(total_mass(model))
 
 

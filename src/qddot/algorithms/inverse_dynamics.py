@@ -79,7 +79,7 @@ def demanded_torque(model: LiftedModel, qd: Scalars, load: Scalars) -> list[Scal
 
 
 def load_torque(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, f_ext: Wrenches | None = None) -> list[Scalar]:
-    """The same as `inverse_dynamics` without friction."""
+    """Return joint forces as `inverse_dynamics` does, without friction."""
     terms = (
         newton_euler(model, q, qd, qdd, model.gravity, f_ext),
         armature_torque(model, qdd),

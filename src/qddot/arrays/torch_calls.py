@@ -119,7 +119,7 @@ def evenly(operation: Operation, inputs: Mapping[str, Any]) -> list[torch.Tensor
 
 
 def into(operation: Operation, tensors: list[torch.Tensor], out: Any) -> Any:
-    """The same into tensors that are there: their memory is NumPy's, too."""
+    """Compute into tensors that are there: their memory is NumPy's, too."""
     rooms = out if isinstance(out, tuple) else (out,)
     for x, room in zip(operation.program.outputs, rooms):
         if not isinstance(room, torch.Tensor):
@@ -147,7 +147,7 @@ def into(operation: Operation, tensors: list[torch.Tensor], out: Any) -> Any:
 
 
 def constants(operation: Operation, like: torch.Tensor) -> Any:
-    """Of a robot without joints: what does not depend on q is constant, the rest is empty."""
+    """Return what a robot without joints has: what does not depend on q is constant, the rest is empty."""
     lead = like.shape[: like.ndim - len(operation.program.inputs[0].shape)]
     found = [
         like.new_tensor([float(v) for v in x.values]).reshape(x.shape).expand(*lead, *x.shape).clone()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def to_casadi(program: Program) -> casadi.Function:
-    """The same function over `casadi.SX`; a matrix output keeps its shape, a vector is a column. Margins are left out."""
+    """Return the function over `casadi.SX`; a matrix output keeps its shape, a vector is a column. Margins are left out."""
     try:
         import casadi as ca
     except ImportError:

@@ -42,7 +42,7 @@ class Lanes:
 
     @property
     def suffix(self) -> str:
-        """Of the name of an intrinsic: `v8f64`."""
+        """Suffix of the name of an intrinsic: `v8f64`."""
         return f"v{self.width}f{self.bits}" if self.width > 1 else f"f{self.bits}"
 
     @property

@@ -70,7 +70,7 @@ def ufunc_api() -> Any:
 
 
 def function_address(name: str) -> int:
-    """Of a function of CPython."""
+    """Return the address of a function of CPython."""
     return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
 
 

@@ -68,6 +68,6 @@ class Repeated:
         return tuple(results)
 
     def fill(self, inputs: Inputs, out: Any) -> None:
-        """The same for one state, into arrays."""
+        """Compute one state into arrays."""
         for room, values in zip(out, self.batch(inputs)):
             room[...] = values

@@ -18,7 +18,7 @@ steps of four of them take seconds to compile."""
 
 
 class CompiledConstraints(ConstrainedRobot):
-    """The same robot and constraints as another, over and over.
+    """A robot under constraints, computed over and over.
 
     Args:
         parameters: inertial parameters (..., 10 bodies) instead of the robot's own, or None.

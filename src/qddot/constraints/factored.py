@@ -78,7 +78,7 @@ class Factored:
 
     @property
     def condition(self) -> np.ndarray:
-        """Of `A M^-1 A^T`, its rows scaled, within its rank (...)."""
+        """Condition number of `A M^-1 A^T`, its rows scaled, within its rank (...)."""
         kept = np.arange(self.s.shape[-1]) < self.rank[..., None]
         return (self.s.max(-1, initial=0, where=kept) / self.s.min(-1, initial=np.inf, where=kept)) ** 2
 

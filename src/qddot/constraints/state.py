@@ -45,21 +45,21 @@ class State:
         return self.q[found[leader].q.start] * constant(multiplier) + constant(offset)
 
     def pose(self, frame: str) -> Transform:
-        """Of a frame in the world: `R` (rows `a, b, c`) and `p`."""
+        """Return the pose of a frame in the world: `R` (rows `a, b, c`) and `p`."""
         body, pose = self._model.frame(frame)
         return self._poses[body] @ pose
 
     def position(self, frame: str) -> Vec:
-        """Of a frame's origin, m."""
+        """Return the position of a frame's origin, m."""
         return self.pose(frame).p
 
     def velocity(self, frame: str) -> Vec:
-        """Of a frame's origin, m/s."""
+        """Return the velocity of a frame's origin, m/s."""
         twist = self._twist(frame)
         return twist.v + twist.w.cross(self.position(frame))
 
     def angular_velocity(self, frame: str) -> Vec:
-        """Of a frame, rad/s."""
+        """Return the angular velocity of a frame, rad/s."""
         return self._twist(frame).w
 
     def cos(self, angle: Scalar) -> Scalar:

@@ -46,7 +46,7 @@ def constraint_program(model: Model, constraints: Sequence[Constraint], wanted: 
 
 
 def constraint_rows(model: LiftedModel, constraints: Sequence[Constraint], q: list[Expr], qd: list[Expr]) -> Rows:
-    """Of holonomic constraints `A = dh/dq dq/dqd`: along the tangent where q holds quaternions."""
+    """Return the rows of holonomic constraints, `A = dh/dq dq/dqd`: along the tangent where q holds quaternions."""
     motions = [coordinate_rates(model, q, [1.0 if i == k else 0.0 for i in range(model.nv)]) for k in range(model.nv)]
     found = Rows([], [])
     for constraint in constraints:

@@ -49,7 +49,7 @@ class Bounces:
 
     @property
     def times(self) -> np.ndarray:
-        """Of the impacts, s."""
+        """Times of the impacts, s."""
         return np.array([t for t, _ in self.impacts])
 
     @property

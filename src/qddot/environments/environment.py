@@ -48,7 +48,7 @@ class Motions:
 
 
 def spaces(task: Task) -> tuple[Box, Box]:
-    """Of observations and actions of one motion."""
+    """Spaces of observations and actions of one motion."""
     return Box(-np.inf, np.inf, (task.observation,), np.float32), Box(-1.0, 1.0, (len(task.driven),), np.float32)
 
 

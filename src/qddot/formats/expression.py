@@ -97,7 +97,7 @@ def _finite(value: Scalar) -> Scalar:
 
 
 def _degree(value: Scalar) -> float:
-    """Of a SymPy expression in its symbols, functions taken as symbols of their argument's degree."""
+    """Return the degree of a SymPy expression in its symbols, functions taken as symbols of their argument's degree."""
     inner = [_degree(x) for x in value.args]
     if value.is_Pow:
         return inner[0] * abs(float(value.exp)) if value.exp.is_number else math.inf

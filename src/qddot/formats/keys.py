@@ -163,7 +163,7 @@ class Keys:
 
 
 def _radians(degrees: Scalar) -> Scalar:
-    """Of an angle in degrees, less its full turns."""
+    """Return an angle in degrees as radians, less its full turns."""
     if not is_symbolic(degrees):
         return math.radians(math.remainder(degrees, 360.0) if abs(degrees) > 360 else degrees)
     import sympy

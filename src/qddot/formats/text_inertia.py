@@ -44,7 +44,7 @@ def read_inertia(parent: Keys, key: str) -> Inertia | None:
 
 
 def _of_mesh(keys: Keys) -> Inertia:
-    """Of a mesh in the description's own folders, where `xyz` and `rpy` place it in the link's frame."""
+    """Return the inertia of a mesh in the description's own folders, where `xyz` and `rpy` place it in the link's frame."""
     name, reach = keys.text("mesh"), keys.scope.reach or Reach(None)
     try:
         path = reach.mesh(name)

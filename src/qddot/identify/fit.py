@@ -297,7 +297,7 @@ def estimated(
 def with_own_load(
     base: Base, estimate: Estimate, record: Record, method: str, how: Mapping[str, Any]
 ) -> tuple[Base, Factors, Estimate, Residuals | Tally]:
-    """The same where friction grows with the load of the robot that is found, and not of the one described.
+    """Estimate again and again where friction grows with the load: with that of the robot found, not of the one described.
 
     Raises:
         ConvergenceError: the load that a robot makes is never the one it was found with.

@@ -130,7 +130,7 @@ def output_error(
 
 
 def of_robot(columns: Columns, robot: Robot) -> Columns:
-    """The same parameters, with the values of another robot; those that are fixed keep theirs."""
+    """Return the parameters with the values of another robot; fixed ones keep theirs."""
     for name, row in zip(columns.full_names, columns.T):
         if row.any() and name not in columns.names:
             raise InputError(f"{name} is tied to other parameters: for a simulation it is fixed, or free")

@@ -185,7 +185,7 @@ def page(text: str, drawn: Sequence[tuple[str, bytes]], tree: str = "") -> str:
 
 
 def kind_of(line: str) -> str:
-    """Of a line of Markdown."""
+    """Return what kind of Markdown a line is: a table, a list, a heading, text."""
     starts = {"|": "table", "- ": "list", "#": "head"}
     return next((kind for start, kind in starts.items() if line.startswith(start)), "text" if line else "")
 

@@ -166,7 +166,7 @@ class Agreement:
 
     @property
     def good(self) -> bool:
-        """The same velocity within a per cent, and no later than a tenth of a step."""
+        """Whether velocities are those of the positions within a per cent, and no later than a tenth of a step."""
         return bool(
             np.all(np.abs(self.scale - 1) < 0.01) and np.all(np.abs(self.delay) < 0.1 * self.step) and np.all(self.rest < 0.1)
         )

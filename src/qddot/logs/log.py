@@ -112,7 +112,7 @@ class Log:
     def chunks(
         source: Source | Iterable[Source], robot: Robot | None = None, *, rows: int = BLOCK, **options: Unpack[Options]
     ) -> Chunks:
-        """The same, `rows` at a time and in constant memory (MAT files excepted). Units are decided from the first chunk."""
+        """Read a recording `rows` at a time and in constant memory (MAT files excepted). Units are decided from the first chunk."""
         return Chunks(tuple(listed(source)), robot, rows, options)
 
     @staticmethod
@@ -216,7 +216,7 @@ class Log:
         return concatenated([self, other])
 
     def resampled(self, rate: float) -> Log:
-        """The same motion at `rate` samples a second: low-passed where it gets slower, cubic splines between samples."""
+        """Return the motion at `rate` samples a second: low-passed where it gets slower, cubic splines between samples."""
         return resampled(self, rate)
 
 

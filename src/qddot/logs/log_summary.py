@@ -98,7 +98,7 @@ class Steps:
 
     @property
     def jitter(self) -> float:
-        """Of a step, rms."""
+        """Deviation from even steps, in steps, rms."""
         return float(np.sqrt(self.squares / self.count))
 
 
@@ -110,7 +110,7 @@ def usual_step(steps: np.ndarray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class LogSummary:
-    """Of a log, or of chunks of one, added up.
+    """Extremes and counts of a log, or of chunks of one, added up.
 
     Attributes:
         q, tau, qd: ranges; None for velocities that the log does not have.

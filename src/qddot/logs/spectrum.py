@@ -12,7 +12,7 @@ MOTION = 0.999  # of the power of the positions lies below the edge of the motio
 
 
 class Band(NamedTuple):
-    """Of the joints that move, Hz."""
+    """Frequencies of the joints that move, Hz."""
 
     edge: float
     """below it lies nearly all power of the positions, in every joint"""

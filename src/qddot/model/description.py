@@ -46,7 +46,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one joint: position (rad or m), speed (rad/s or m/s), effort (N m or N)."""
+    """Limits of one joint: position (rad or m), speed (rad/s or m/s), effort (N m or N)."""
 
     lower: float = -math.inf
     upper: float = math.inf

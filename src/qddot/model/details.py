@@ -53,7 +53,7 @@ class Details:
 
     @property
     def mass(self) -> Any:
-        """Of all links that move, kg; an expression where it is symbolic."""
+        """Mass of all links that move, kg; an expression where it is symbolic."""
         fixed = {name for name, (body, _) in self.model.mechanism.frames.items() if body < 0}
         return sum(x.mass for name, x in self.inertias.items() if x is not None and name not in fixed)
 
@@ -152,5 +152,5 @@ def drive_words(drive: Drive | None, kind: str = "revolute") -> str:
 
 
 def units(kind: str) -> tuple[str, str]:
-    """Of a joint's position and of its force."""
+    """Return the units of a joint's position and of its force."""
     return ("m", "N") if kind == "prismatic" else ("rad", "N m")

@@ -140,11 +140,11 @@ class Inertia:
     # moving and adding ------------------------------------------------------------------------------------------------
 
     def shifted(self, offset: Sequence[Scalar]) -> Inertia:
-        """The same body with its centre of mass moved by `offset` (3,), in m."""
+        """Return the body with its centre of mass moved by `offset` (3,), in m."""
         return Inertia(self.mass, self.com + vec(offset), self.tensor)
 
     def moved(self, pose: Transform) -> Inertia:
-        """The same body seen from another frame, in which the present frame has this pose."""
+        """Return the body as seen from another frame, in which the present frame has this pose."""
         return Inertia(self.mass, pose.point(self.com), rotate(pose.R, self.tensor))
 
     def rotated(self, R: Mat) -> Inertia:

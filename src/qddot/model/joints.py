@@ -192,7 +192,7 @@ class Free:
 
 
 def quaternion_rate(q: Sequence[Scalar], w: Sequence[Scalar]) -> list[Scalar]:
-    """Of a unit quaternion that turns with angular velocity `w` in its own axes, over any scalar."""
+    """Return the rate of a unit quaternion that turns with angular velocity `w` in its own axes, over any scalar."""
     a, b, c, d = q
     x, y, z = (component / 2 for component in w)
     return [-(b * x + c * y + d * z), a * x + c * z - d * y, a * y + d * x - b * z, a * z + b * y - c * x]

@@ -299,7 +299,7 @@ def gears(model: Model, bodies: Sequence[Body], coordinates: Sequence[Coordinate
 
 
 def motors(model: Model, bodies: Sequence[Body], coordinates: Sequence[Coordinates]) -> list[Body]:
-    """Of coupled drives: a body for each motor, that spins on the ground."""
+    """Return a body for each motor of coupled drives, which spins on the ground."""
     column = {c.name: c.v.start for c in coordinates}
     found: list[Body] = []
     for x in model.transmissions:

@@ -178,7 +178,7 @@ class RigidInertia(NamedTuple):
 
 
 class PseudoInertia(NamedTuple):
-    """The same body by the moments of its mass: `m`, first `h = m c`, second `S` (the integral of r r^T): `I = tr(S) 1 - S`.
+    """A body by the moments of its mass: `m`, first `h = m c`, second `S` (the integral of r r^T): `I = tr(S) 1 - S`.
 
     Moments of mass add and move more simply than moments of inertia, and turn accelerations into a wrench with fewer products.
     """

@@ -71,7 +71,7 @@ class Dynamics:
         return not self.forces and self.constraints is None
 
     def at(self, motions: tuple) -> Dynamics:
-        """The same for some motions of a batch."""
+        """Return the dynamics of some motions of a batch."""
         if not motions:
             return self
         if self.forces:

@@ -78,7 +78,7 @@ class Switching:
         return bool(len(self.rows))
 
     def at(self, motions: tuple) -> Switching:
-        """The same for some motions of a batch."""
+        """Return the modes of some motions of a batch."""
         found = copy(self)
         found.dynamics = self.dynamics.at(motions)
         return found

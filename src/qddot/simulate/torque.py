@@ -207,7 +207,7 @@ NO_LINE = (np.inf, np.inf)
 
 
 def own_lines(robot: Robot) -> list[Lines]:
-    """Of the motors that drive one joint each; an elastic joint's turns with its own coordinate."""
+    """Columns of the motors that drive one joint each; an elastic joint's turns with its own coordinate."""
     columns = {c.name: c.v.start for c in robot.model.mechanism.coordinates}
     found = []
     for name, drive in robot.drives.items():

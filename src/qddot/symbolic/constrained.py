@@ -157,7 +157,7 @@ class Constrained:
 
 
 def constrained(model: Model, parameters: str, constraints: Sequence[Constraint]) -> Constrained:
-    """Of the robot under these constraints; symbols that only the constraints have become letters."""
+    """Return the equations of the robot under these constraints; symbols that only the constraints have become letters."""
     found: tuple[Any, ...] = ()
     while True:
         equations = Equations(model, parameters, constants=found)

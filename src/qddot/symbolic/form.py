@@ -85,7 +85,7 @@ class Form:
         return Form(self.equations, self.entries / self._other(o))
 
     def __pow__(self, n: int) -> Form:
-        """Of each entry."""
+        """Return each entry raised to a power."""
         return self._map(lambda p: p**n)
 
     def __matmul__(self, o: Any) -> Form:
@@ -164,7 +164,7 @@ class Form:
 
     @property
     def value(self) -> Fraction:
-        """Of an entry without letters: the exact number."""
+        """Return the exact number that an entry without letters is."""
         return self._single().value
 
     # printing -------------------------------------------------------------------------------------------------------------

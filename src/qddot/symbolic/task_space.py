@@ -111,6 +111,6 @@ def square_inverse(J: Matrix, M: Matrix) -> Inverse:
 
 
 def weighted_inverse(J: Matrix, M: Matrix) -> Inverse:
-    """Of a redundant arm, `M^-1 J^T (J M^-1 J^T)^-1`."""
+    """Return the weighted inverse of a redundant arm's Jacobian, `M^-1 J^T (J M^-1 J^T)^-1`."""
     _, B, Z, d = bordered_inverse(M, J)
     return B, -Z, (d, 1)

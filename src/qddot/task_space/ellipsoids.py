@@ -31,7 +31,7 @@ class Ellipsoid(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ellipsoids:
-    """Of the task rows V = J qd, in one state or a batch of states (...).
+    """Ellipsoids of the task rows V = J qd, in one state or a batch of states (...).
 
     Attributes:
         mass: `{M_C a: |a| = 1}`, the forces that accelerate the frame by 1: lengths are the principal effective masses, kg;
@@ -119,7 +119,7 @@ def ellipsoids(evaluate: Evaluator, q: ArrayLike, task: Task) -> Ellipsoids:
 
 
 def axes(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of `{A x: |x| = 1}`, A (..., m, n): directions (..., m, m) and lengths (..., m), longest first, rounding taken for zero."""
+    """Return the axes of `{A x: |x| = 1}`, A (..., m, n): directions (..., m, m), lengths (..., m), longest first, rounding as zero."""
     U, s, _ = np.linalg.svd(A)
     lengths = np.zeros(U.shape[:-1])
     lengths[..., : s.shape[-1]] = np.where(s > ROUNDING * s[..., :1], s, 0)

@@ -136,7 +136,7 @@ class Trial:
 
     @cached_property
     def given(self) -> np.ndarray:
-        """The same, filtered (M, nv, r + 1)."""
+        """The rows of the model as given, filtered (M, nv, r + 1)."""
         return self.filtered(self.whole)
 
     @cached_property

@@ -44,14 +44,14 @@ def inertial_names(robot: Robot) -> list[str]:
 
 
 def about_standard(robot: Robot) -> dict[str, str]:
-    """Of ten parameters a link and the rotors, by the symbolic base parameters."""
+    """Explain ten parameters a link and the rotors by the symbolic base parameters."""
     with_rotors = with_parameters(without_drives(robot), {}, {joint: Drive(rotor_inertia=1.0) for joint in robot.joint_names})
     found = with_rotors.equations().base_parameters()
     return {**found.grouped, **found.unidentifiable}
 
 
 def about_centres(columns: Columns) -> dict[str, str]:
-    """Of masses and moments about known centres of mass, by symbols in their place."""
+    """Explain masses and moments about known centres of mass, by symbols in their place."""
     import sympy
 
     robot = columns.robot

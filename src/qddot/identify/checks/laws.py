@@ -97,7 +97,7 @@ def misses_something(left: Left, floor: np.ndarray, size: np.ndarray) -> bool:
 
 
 def new_columns(trial: Trial, columns: Columns) -> np.ndarray:
-    """Of those parameters of the drives that the fit does not have: their effect on the torques (N, nv, d)."""
+    """Return the effect on the torques (N, nv, d) of those parameters of the drives that the fit does not have."""
     q, qd, qdd, _ = trial.motion
     known = {term.name for term in trial.base.columns.terms}
     motion = Motion(q, qd, qdd, trial.rigid)

@@ -42,7 +42,7 @@ class Verdict:
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """Of the torques; figures beyond all of them say nothing."""
+    """Print a part of the torques; figures beyond all of them say nothing."""
     return f"{share:.{digits}%}" if share <= 1 else "more than 100%"
 
 

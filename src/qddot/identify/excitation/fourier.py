@@ -39,12 +39,12 @@ class Fourier:
 
     @property
     def duration(self) -> float:
-        """Of the whole motion, s."""
+        """Duration of the whole motion, s."""
         return 2 * self.ramp + self.periods * self.period
 
     @property
     def unknowns(self) -> int:
-        """Of each joint."""
+        """Number of coefficients of each joint."""
         return 2 * self.harmonics + 3
 
     def basis(self, t: np.ndarray, derivative: int = 0) -> np.ndarray:

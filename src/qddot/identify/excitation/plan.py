@@ -64,7 +64,7 @@ class Excitation:
 
     @property
     def duration(self) -> float:
-        """Of the whole motion, blends included, s."""
+        """Duration of the whole motion, blends included, s."""
         return float(self.shape.duration)
 
     @property
@@ -74,12 +74,12 @@ class Excitation:
 
     @property
     def log_det(self) -> float:
-        """Of the information: 2 log 2 more for each parameter whose standard deviation is halved."""
+        """Log-determinant of the information: 2 log 2 more for each parameter whose standard deviation is halved."""
         return log_det(self.information)
 
     @property
     def condition_number(self) -> float:
-        """Of the base regressor with columns of length 1, rows weighted by the noise."""
+        """Condition number of the base regressor with columns of length 1, rows weighted by the noise."""
         size = np.sqrt(np.diagonal(self.information))
         return float(np.sqrt(np.linalg.cond(self.information / np.outer(size, size))))
 
@@ -276,7 +276,7 @@ def margins(experiment: Experiment, bounds: Bounds, X: np.ndarray) -> Margins:
 
 
 def log_det(A: np.ndarray) -> float:
-    """Of a positive definite matrix; -inf if it is singular."""
+    """Return the log-determinant of a positive definite matrix; -inf if it is singular."""
     sign, value = np.linalg.slogdet(A)
     return float(value) if sign > 0 else -np.inf
 

@@ -24,7 +24,7 @@ def body_inertias(robot: Robot) -> dict[str, np.ndarray]:
 
 @lru_cache(maxsize=8)
 def without_drives(robot: Robot) -> Robot:
-    """The same links with joints that need nothing for themselves. Kept, since its kernels are compiled at the first call."""
+    """Return the robot without drives. It is kept, since its kernels are compiled at the first call."""
     joints = [replace(joint, drive=None) for joint in robot.model.joints]
     return Robot(robot.model.copy(joints=joints, transmissions=()))
 

@@ -81,7 +81,7 @@ class Estimate:
 
     @property
     def reach(self) -> float:
-        """Of a 95 % interval, in standard deviations: Student's t with as many degrees of freedom as there are further blocks."""
+        """Half a 95 % interval in standard deviations: Student's t with as many degrees of freedom as there are further blocks."""
         return float(stats.t.ppf((1 + CONFIDENCE) / 2, max(self.blocks - 1, 1)))
 
     @property
@@ -160,7 +160,7 @@ def lengths(X: np.ndarray) -> np.ndarray:
 
 
 def noise(columns: list[np.ndarray], R: list[np.ndarray], theta: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """Of each joint's torque (nv,): rms of what theta leaves, with the parameters' freedom taken off."""
+    """Return the noise of each joint's torque (nv,): rms of what theta leaves, the parameters' freedom taken off."""
     left = np.array([np.linalg.norm(r[:, -1] - r[:, :-1] @ theta[here]) for here, r in zip(columns, R)])
     freedom = np.maximum(1.0, count - len(theta) / len(R))
     largest = max(np.linalg.norm(r[:, -1]) for r in R)

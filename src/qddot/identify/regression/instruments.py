@@ -79,6 +79,6 @@ def start_columns(start: Estimate) -> np.ndarray:
 
 
 def replaced(signals: Signals, reference: tuple[np.ndarray, ...]) -> Signals:
-    """The same log with another motion."""
+    """Return the log with another motion."""
     q, qd, qdd = (np.asarray(x, float) for x in reference)
     return replace(signals, q=q, qd=qd, qdd=qdd)

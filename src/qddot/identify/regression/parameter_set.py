@@ -203,7 +203,7 @@ class Columns:
 
     @cached_property
     def step_speeds(self) -> np.ndarray:
-        """Of each joint (nv,): the speed at which its Coulomb friction takes its step; 0 where it has none."""
+        """The speed of each joint (nv,) at which its Coulomb friction takes its step; 0 where it has none."""
         speeds, links = standstill_of(self.robot, self.asked["standstill"]), len(self.T) - len(self.terms)
         asked = np.any(self.T[links:] != 0, axis=1) | (self.constant[links:] != 0)
         coulomb = (t for t, some in zip(self.terms, asked) if some and "coulomb" in t.name.rpartition(".")[2])
@@ -218,7 +218,7 @@ class Columns:
 
     @cached_property
     def rest_speeds(self) -> np.ndarray:
-        """Of each joint (nv,): the speed below which, for a while, friction may hold it and it is left out; 0: it never is."""
+        """The speed of each joint (nv,) below which, for a while, friction may hold it and it is left out; 0: it never is."""
         counts = np.isin(self.robot.joint_names, self.at_rest)
         return np.where(counts, 0.0, self.step_speeds)
 
@@ -245,7 +245,7 @@ class Columns:
         return replace(self, names=names, T=T[:, keep], constant=constant, described=self.described[keep], priors=priors)
 
     def place(self, name: str) -> int:
-        """Of a free parameter."""
+        """Return the place of a free parameter."""
         if name not in self.names:
             raise unknown_name("free parameter", name, self.names)
         return self.names.index(name)
@@ -259,7 +259,7 @@ class Columns:
 
     @property
     def full_names(self) -> tuple[str, ...]:
-        """Of all parameters pi (P,), fixed and tied ones included."""
+        """The names of all parameters pi (P,), fixed and tied ones included."""
         links = [f"{body}.{name}" for body in body_inertias(self.robot) for name in INERTIAL]
         return (*links, *(term.name for term in self.terms))
 

@@ -78,7 +78,7 @@ class Record:
         return stream(of_robot(self.chunks, self.robot), self.signals.cutoff, velocity=self.signals.velocity)
 
     def audit(self) -> Audit:
-        """Of all of it; slopes over velocities and gravity are those of the chunk that moves most."""
+        """Audit all of the recording; slopes over velocities and gravity are those of the chunk that moves most."""
         return audit(self.log, self.robot, self.summary)
 
 
@@ -93,7 +93,7 @@ def of_robot(chunks: Iterable[Log], robot: Robot) -> Iterator[Log]:
 
 
 def filled(chunks: Iterable[Log], rows: int) -> Iterator[Log]:
-    """The same samples, `rows` of them together where files are shorter."""
+    """Yield the samples, `rows` of them together where files are shorter."""
     held: list[Log] = []
     for chunk in chunks:
         held.append(chunk)

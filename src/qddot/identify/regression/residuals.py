@@ -61,7 +61,7 @@ class Residuals:
 
     @property
     def relative(self) -> float:
-        """The same of the filtered torques."""
+        """The figure above for filtered torques."""
         return relative(self.filtered[self.filtered_moving], self.filtered_measured[self.filtered_moving])
 
     @property
@@ -76,7 +76,7 @@ class Residuals:
 
     @property
     def size(self) -> np.ndarray:
-        """Of the filtered torques (nv,), N m, rms."""
+        """The filtered torques' size (nv,), N m, rms."""
         return rms(self.filtered_measured, self.filtered_moving)
 
     @property
@@ -91,7 +91,7 @@ class Residuals:
 
     @property
     def nrms(self) -> float:
-        """The same of the filtered torques."""
+        """The figure above for filtered torques."""
         return nrms(self.rms, self.limits)
 
     @property
@@ -142,7 +142,7 @@ class Residuals:
 
 
 def residuals(base: Base, theta: np.ndarray, signals: Signals) -> Residuals:
-    """Of base parameters on a prepared log."""
+    """Return what base parameters leave of a prepared log."""
     columns = base.columns
     evaluator = columns.evaluator()
     whole = columns.T[:, base.independent] @ theta + columns.constant
@@ -184,13 +184,13 @@ def structure(rms: np.ndarray, floor: np.ndarray) -> np.ndarray:
 
 
 def local_median(x: np.ndarray) -> np.ndarray:
-    """Of stretches of a signal (N, nv), for each of their samples."""
+    """Return the median of the stretch about each sample of a signal (N, nv)."""
     stretches = np.array_split(x, max(1, len(x) // LOCAL))
     return np.concatenate([np.broadcast_to(np.median(part, axis=0), part.shape) for part in stretches])
 
 
 def mean(x: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """Of some samples of each joint (nv,); 0 where there are none."""
+    """Return the mean of some samples of each joint (nv,); 0 where there are none."""
     return np.sum(x, axis=0, where=where) / np.maximum(np.sum(where, axis=0), 1)
 
 

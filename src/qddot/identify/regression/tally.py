@@ -15,7 +15,7 @@ from qddot.identify.regression.signals import Signals
 
 
 class Sums(NamedTuple):
-    """Of one chunk, without a joint's rests; each (nv,) but the counts of all samples."""
+    """Sums over one chunk, without a joint's rests; each (nv,) but the counts of all samples."""
 
     raw: np.ndarray
     measured: np.ndarray
@@ -81,7 +81,7 @@ class Tally:
 
     @property
     def relative(self) -> float:
-        """The same of the filtered torques."""
+        """The figure above for filtered torques."""
         return float(np.sqrt(self._total("filtered").sum() / self._total("filtered_measured").sum()))
 
     @property
@@ -101,12 +101,12 @@ class Tally:
 
     @property
     def nrms(self) -> float:
-        """The same of the filtered torques."""
+        """The figure above for filtered torques."""
         return nrms(self.rms, self.shown.limits)
 
     @property
     def size(self) -> np.ndarray:
-        """Of the filtered torques (nv,), N m, rms."""
+        """The filtered torques' size (nv,), N m, rms."""
         return np.sqrt(self._total("filtered_measured") / np.maximum(self._total("filtered_moving"), 1))
 
     @property

@@ -295,7 +295,7 @@ class Subject:
         return [link for link in self.links if link.body.is_link]
 
     def named_pose(self, link: LinkData) -> Transform:
-        """Of the frame that goes by the link's name."""
+        """Pose of the frame that goes by the link's name."""
         return self.world_poses[link.body.index] @ link.body.link
 
     def kernel_twist(self, link: LinkData, state: State) -> Motion:

@@ -100,7 +100,7 @@ def is_written_short(off: float, k: int) -> bool:
 
 
 def cosine(k: int) -> Surd:
-    """Of k times 15 degrees."""
+    """Return the cosine of k times 15 degrees."""
     k = abs((k + 12) % 24 - 12)
     return COSINES[k] if k <= 6 else Surd(*(-x for x in COSINES[12 - k]))
 

@@ -77,7 +77,7 @@ class Ratio:
         return f"({self.num})/({self.den})"
 
     def adopted(self, ring: Ring) -> Ratio:
-        """The same fraction in the letters of the same names of another ring."""
+        """Return the fraction in the letters of the same names of another ring."""
         return self if ring is self.ring else Ratio(ring.adopted(self.num), ring.adopted(self.den))
 
     @property

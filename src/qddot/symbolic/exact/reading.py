@@ -74,7 +74,7 @@ def read_inverse(base: Any, leaf: Leaf) -> Any:
 
 
 def read_root(base: Any, leaf: Leaf) -> Any:
-    """Of a number, by the roots of its primes."""
+    """Return the square root of a number, by the roots of its primes."""
     if not base.is_Integer:
         return leaf("atom", sympy.sqrt(base))
     if base < 0:

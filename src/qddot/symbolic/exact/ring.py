@@ -234,7 +234,7 @@ class Poly:
         return plain(self)
 
     def adopted(self, ring: Ring) -> Poly:
-        """The same polynomial in another ring (see `Ring.adopted`)."""
+        """Return the polynomial in another ring (see `Ring.adopted`)."""
         return self if ring is self.ring else ring.adopted(self)
 
     @property
@@ -249,7 +249,7 @@ class Poly:
 
     @property
     def value(self) -> Fraction:
-        """Of a constant."""
+        """Return the value of a constant."""
         if not self.p.is_constant():
             raise NotPolynomialError(f"{self} is not a number")
         c = self.p.leading_coefficient() if self.p else 0
