@@ -242,7 +242,7 @@ class Evaluator:
         )
 
     def condition(self, inputs: Mapping[str, Any], batch: tuple[int, ...], state: tuple[int, ...]) -> float:
-        """Return the condition number of the mass matrix in one state: largest over least eigenvalue, infinite where one is not positive."""
+        """Return the condition number of the mass matrix in one state, infinite where an eigenvalue is not positive."""
         given = {name: np.asarray(inputs[name], float) for name in ("q", "parameters", "variables") if name in inputs}
         here = {name: np.broadcast_to(x, (*batch, x.shape[-1]))[state] for name, x in given.items()}
         moments = np.linalg.eigvalsh(self("mass_matrix", here, {}))

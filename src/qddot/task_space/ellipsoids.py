@@ -119,7 +119,7 @@ def ellipsoids(evaluate: Evaluator, q: ArrayLike, task: Task) -> Ellipsoids:
 
 
 def axes(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the axes of `{A x: |x| = 1}`, A (..., m, n): directions (..., m, m), lengths (..., m), longest first, rounding as zero."""
+    """Return the axes of `{A x: |x| = 1}`, A (..., m, n): directions (..., m, m), lengths (..., m), longest first."""
     U, s, _ = np.linalg.svd(A)
     lengths = np.zeros(U.shape[:-1])
     lengths[..., : s.shape[-1]] = np.where(s > ROUNDING * s[..., :1], s, 0)
