@@ -23,6 +23,7 @@ from qddot.graph.expr import Expr, Trace
 from qddot.graph.program import Input, Output, Program
 from qddot.graph.replay import replay
 from qddot.model.model import LiftedModel, Model
+from qddot.model.overflow import overflow
 from qddot.model.scalar import Scalar
 
 CORRECTIONS = 2
@@ -69,7 +70,10 @@ def motion_program(model: Model, constraints: Sequence[Constraint], what: str, *
     else:
         *values, margins = tree.regularity(q)
     verdict = Output("margins", (1,), (all_positive(recorder, margins),))
-    return Program(what, inputs, (*(Output(n, (len(x),), tuple(x)) for n, x in zip(results, values, strict=True)), verdict))
+    program = Program(what, inputs, (*(Output(n, (len(x),), tuple(x)) for n, x in zip(results, values, strict=True)), verdict))
+    if not program.is_finite():
+        raise overflow(model, "motion under the constraints")
+    return program
 
 
 class Rows(NamedTuple):

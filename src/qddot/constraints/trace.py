@@ -14,6 +14,7 @@ from qddot.graph.derivative import along, gradient, variables_of
 from qddot.graph.expr import Expr, Trace
 from qddot.graph.program import Input, Output, Program
 from qddot.model.model import LiftedModel, Model
+from qddot.model.overflow import overflow
 from qddot.model.scalar import Scalar
 
 ROUNDING = 1e-9
@@ -42,7 +43,10 @@ def constraint_program(model: Model, constraints: Sequence[Constraint], wanted: 
         "Adot": lambda: Output("Adot", (k, nv), tuple(along(flat(A), moving))),
     }
     inputs = (Input("q", (nq,)), Input("qd", (nv,)))
-    return Program("constraint", inputs if {"Adot", "Adot_qd"} & set(wanted) else inputs[:1], tuple(make[x]() for x in wanted))
+    program = Program("constraint", inputs if {"Adot", "Adot_qd"} & set(wanted) else inputs[:1], tuple(make[x]() for x in wanted))
+    if not program.is_finite():
+        raise overflow(model, "the constraints' derivative")
+    return program
 
 
 def constraint_rows(model: LiftedModel, constraints: Sequence[Constraint], q: list[Expr], qd: list[Expr]) -> Rows:
@@ -54,9 +58,11 @@ def constraint_rows(model: LiftedModel, constraints: Sequence[Constraint], q: li
             h = scalars(constraint, State(model, q))
             refuse_impossible(constraint, h)
             found.h.extend(h)
-            found.A.extend([dot(slopes, motion) for motion in motions] for slopes in (gradient(x, q) for x in h))
+            A = [[dot(slopes, motion) for motion in motions] for slopes in (gradient(x, q) for x in h)]
         else:
-            found.A.extend(linear_rows(constraint, model, q, qd))
+            h, A = [], linear_rows(constraint, model, q, qd)
+        refuse_overflow(constraint, [*h, *flat(A)])
+        found.A.extend(A)
     return found
 
 
@@ -87,6 +93,12 @@ def scalars(constraint: Constraint, state: State) -> list[Scalar]:
         if not isinstance(x, (Expr, int, float)):
             raise InputError(f"row {i} of {constraint} is {x!r}: one scalar a row is needed, made from the state")
     return rows
+
+
+def refuse_overflow(constraint: Constraint, values: Sequence[Scalar]) -> None:
+    """What a user writes is folded while it is traced, where an overflow raises no flag."""
+    if not Program("constraint", (), (Output("rows", (len(values),), tuple(values)),)).is_finite():
+        raise InputError(f"{constraint} overflows: a constant in it, or in its derivative, is not finite (write it in SI units)")
 
 
 def refuse_impossible(constraint: Constraint, h: list[Scalar]) -> None:
