@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import compileall
 import json
 import os
 import random
@@ -22,21 +23,27 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from multiprocessing import get_context
+from multiprocessing import TimeoutError, get_context
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 FOLDER = Path("qddot/algorithms")
 TESTS = (
     ("tests/laws/test_physics.py",),
-    ("tests/laws/test_derivatives.py", "tests/test_joint_wrenches.py", "tests/test_hamilton.py", "tests/test_locked.py"),
+    ("tests/laws/test_derivatives.py", "tests/test_joint_wrenches.py", "tests/test_hamilton.py", "tests/compile/test_kernels.py"),
     ("tests/test_drive.py", "tests/test_transmission.py", "tests/test_elastic.py", "tests/hostile/test_numbers.py"),
-    ("tests/textbook/test_peer_vectors.py", "tests/test_friction.py", "tests/symbolic/test_equations.py", "tests/test_inputs.py"),
+    ("tests/textbook/test_peer_vectors.py", "tests/test_friction.py", "tests/test_inputs.py", "tests/test_first_minutes.py"),
 )
 """Rounds: a mutant meets the next only if it survived the one before."""
-OF_STEPS = ("tests/simulate/test_euler.py", "tests/simulate/test_smooth.py", "tests/simulate/test_variational.py")
+FURTHER = {
+    "steps.py": ("tests/simulate/test_euler.py", "tests/simulate/test_smooth.py", "tests/simulate/test_variational.py"),
+    "displacement.py": ("tests/inverse_kinematics/test_search.py",),
+    "reaching.py": ("tests/inverse_kinematics/test_search.py",),
+}
+"""A last round for some files."""
 HANG = 120  # s of processor time for one round
 SWAPS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.And: ast.Or, ast.Or: ast.And}
 SWAPS |= {ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
@@ -147,9 +154,7 @@ def copied() -> Path:
     """A copy of the source for this worker's mutants."""
     home = Path(os.environ["MUTATION_HOME"]) / str(os.getpid())
     if not home.exists():
-        shutil.copytree(
-            ROOT, home, ignore=shutil.ignore_patterns(".*", "__pycache__", "node_modules", "docs", "web"), symlinks=True
-        )
+        shutil.copytree(ROOT, home, ignore=shutil.ignore_patterns(".*", "node_modules", "docs", "web"), symlinks=True)
     return home
 
 
@@ -158,9 +163,9 @@ def passes_unchanged(file: str) -> bool:
     return passes(copied(), [file])
 
 
-def judge(mutant: Mutant, rounds: list[list[str]]) -> tuple[str, Mutant]:
-    """`killed`, or `survived`."""
-    home = copied()
+def judge(given: tuple[Mutant, list[list[str]]]) -> tuple[str, Mutant]:
+    """`killed` in one of the rounds of tests, or `survived`."""
+    (mutant, rounds), home = given, copied()
     place = home / "src" / FOLDER / mutant.file
     original = place.read_text("utf-8")
     place.write_text(mutant.made()[0], "utf-8")
@@ -202,6 +207,13 @@ def prepare() -> None:
     assert all((hypothesis, mpmath, numpy, pytest, scipy, sympy))
 
 
+def until(end: float, results: Any) -> Iterator[tuple[str, Mutant]]:
+    """What comes before a time."""
+    with suppress(StopIteration, TimeoutError):
+        while True:
+            yield results.next(timeout=max(0.0, end - time.monotonic()))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", type=int, default=1)
@@ -215,6 +227,7 @@ def main() -> int:
     every = [m for path in files if not given.files or path.name in given.files for m in mutants(path)]
     random.Random(given.seed).shuffle(every)
     chosen, end = every[: given.sample or None], time.monotonic() + given.seconds
+    compileall.compile_dir(ROOT / "src", quiet=2)
     os.environ |= {"HYPOTHESIS_PROFILE": "quick", "QDDOT_CACHE": "off", "OPENBLAS_NUM_THREADS": "1"}
     found: dict[str, Counter[str]] = {path.name: Counter() for path in files}
     survivors: list[Mutant] = []
@@ -223,21 +236,17 @@ def main() -> int:
         if (ROOT.parent / "shared").exists():  # worked examples that tests read, where they are
             (Path(home) / "shared").symlink_to(ROOT.parent / "shared")
         with get_context("fork").Pool(given.workers, prepare) as pool:
-            files_of_tests = [file for files in (*TESTS, OF_STEPS) for file in files]
+            files_of_tests = sorted({file for files in (*TESTS, *FURTHER.values()) for file in files})
             sound = dict(zip(files_of_tests, pool.map(passes_unchanged, files_of_tests, 1)))
             print("left out, since they fail without any mutant:", [file for file in sound if not sound[file]], flush=True)
             rounds = [[file for file in files if sound[file]] for files in TESTS]
-            of_steps = [file for file in OF_STEPS if sound[file]]
-            judged = partial(judge, rounds=rounds), partial(judge, rounds=[*rounds, of_steps])
-            waiting = [pool.apply_async(judged[mutant.file == "steps.py"], (mutant,)) for mutant in chosen]
-            for verdict, mutant in (result.get() for result in waiting):
+            last = {name: [[file for file in files if sound[file]]] for name, files in FURTHER.items()}
+            tasks = [(mutant, [*rounds, *last.get(mutant.file, [])]) for mutant in chosen]
+            for verdict, mutant in until(end, pool.imap_unordered(judge, tasks)):
                 found[mutant.file][verdict] += 1
                 if verdict == "survived":
                     survivors.append(mutant)
                     print(f"{mutant.file}:{mutant.line}: {mutant.made()[1]}", flush=True)
-                if time.monotonic() > end:
-                    pool.terminate()
-                    break
     if given.survivors:
         lines = (json.dumps({"file": m.file, "line": m.line, "change": m.made()[1]}) for m in survivors)
         given.survivors.write_text("".join(f"{line}\n" for line in lines), "utf-8")
