@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qddot.arguments import finite_number, flag, random_numbers, word
+from qddot.arguments import finite_number, flag, names, random_numbers, word
 from qddot.arrays.guests import Guests
 from qddot.compile.arrays import as_array
 from qddot.compile.bound import Bound
@@ -354,6 +354,8 @@ class Robot:
         from qddot.compile.given import packed
         from qddot.model.variables import opened
 
+        if not self.model.variables:
+            raise InputError(f"{self.name} has no variables: choose some with robot.with_variable('payload', ...)")
         return Robot(opened(self.model, packed(self.model.variables, values, DOUBLE).tolist()))
 
     def with_transmission(self, transmission: Transmission) -> Robot:
@@ -392,10 +394,10 @@ class Robot:
         if at.ndim != 1:
             raise InputError(f"q has shape {at.shape}: one configuration ({self.nq},) is needed")
         coordinates = {c.name: c for c in self.model.mechanism.coordinates}
-        for name in (names := (joints,) if isinstance(joints, str) else tuple(joints)):
+        for name in (chosen := names("joints", joints)):
             if name not in coordinates:
                 raise unknown_name("joint", name, coordinates)
-        return self.with_locked({name: at[list(coordinates[name].q)] for name in names})
+        return self.with_locked({name: at[list(coordinates[name].q)] for name in chosen})
 
     def with_payload(
         self, mass: Any, com: Sequence[Any] = (0.0, 0.0, 0.0), inertia: object = 0, *, frame: str | None = None
@@ -613,7 +615,10 @@ class Robot:
         if guest((q, qd)):
             return self._compute("configuration_rate", {"q": q, "qd": qd}, {})
         q, qd = as_array("q", q, (self.nq,), DOUBLE), as_array("qd", qd, (self.nv,), DOUBLE)
-        return configuration.rate(self.model.mechanism, q, qd)
+        with np.errstate(all="ignore"):  # looked at below
+            found = configuration.rate(self.model.mechanism, q, qd)
+        refuse_non_finite("configuration_rate", ["rate"], [found])
+        return found
 
     def normalized(self, q: ArrayLike) -> np.ndarray:
         """q (..., nq) with its quaternions made unit.
@@ -1177,7 +1182,7 @@ class Robot:
 
         target = as_target(self._evaluate, pose, frame, rows, self.limits[:2], limits, hold, tolerance)
         found = search(target, as_start(target, start, hold), as_count(starts), seed)
-        if not nearest:
+        if not flag("nearest", nearest):
             refuse_unreached(target, found, starts)
         return found
 

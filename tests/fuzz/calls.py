@@ -180,7 +180,7 @@ def method(random: Random, folder: Path) -> None:
             if not {"directory", "path"} & set(arguments):
                 raise
             return  # a path that cannot be written to
-        looked_at(result, check=arguments.get("check", True) is not False)
+        looked_at(result, check=bool(arguments.get("check", True)))
 
 
 def sound_call(robot: Robot, name: str, folder: Path) -> tuple[dict[str, Any], list[str]]:

@@ -109,3 +109,19 @@ def test_a_home_nobody_has_means_no_cache(monkeypatch):
     monkeypatch.setenv(cache.VARIABLE, "~nosuchuser/x")
     assert cache.directory() is None
     assert qddot.load("two_link", gravity=(0, 0, -3)).gravity_torque([0, 0]).shape == (2,)
+
+
+@pytest.mark.parametrize(
+    "row", [lambda s: s.joint("joint1") * 1e308 * 10, lambda s: s.joint("joint1") * np.nan, lambda s: s.joint("joint1") + np.inf]
+)
+def test_a_constraint_with_a_constant_that_is_none_is_refused(robot, row):
+    """As any program is: where it is made."""
+    constraint = qddot.holonomic(row)
+    for use in (
+        lambda: robot.constraint_residual([0.1, 0.2], [constraint]),
+        lambda: robot.constraint_jacobian([0.1, 0.2], [constraint]),
+        lambda: robot.constrained_forward_dynamics([0.1, 0.2], [0, 0], [0, 0], [constraint]),
+        lambda: robot.simulate([0.1, 0.2], None, 0.01, constraints=[constraint]),
+    ):
+        with pytest.raises(InputError, match="overflows: a constant in it"):
+            use()

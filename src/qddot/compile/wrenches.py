@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.arguments import word
 from qddot.compile.evaluate import Evaluator
 from qddot.errors import InputError
 from qddot.model.lower import WORLD
@@ -40,8 +41,7 @@ def stack_wrenches(
 ) -> np.ndarray:
     """Wrenches (..., 6) at the origins of frames, in their axes (`"body"`) or in world axes, as a stack (..., bodies, 6) about the
     world's origin in world axes."""
-    if expressed not in ("body", "world"):
-        raise InputError(f"expressed={expressed!r} is not one of 'body', 'world'")
+    word("expressed", expressed, ("body", "world"))
     if not isinstance(wrenches, Mapping):
         raise InputError(f"wrenches are {{frame: wrench (..., 6)}}, not {type(wrenches).__name__}")
     rows = {body.index: row for row, body in enumerate(b for b in evaluate.model.bodies if b.is_link)}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qddot.arguments import names, random_numbers
+from qddot.arguments import names, random_numbers, whole_number
 from qddot.constraints.constrained import LONGEST, ConstrainedRobot
 from qddot.constraints.factored import times
 from qddot.errors import ConvergenceError, InputError, unknown_name
@@ -39,7 +39,8 @@ def assemblies(
     if q.ndim != 1:
         raise InputError(f"q has shape {q.shape}: assemblies are those of one configuration ({mechanism.nq},)")
     free, rng = free_columns(constrained, hold), random_numbers(seed)
-    trials = np.stack([q, *(configuration.random_configuration(mechanism, rng, lower, upper) for _ in range(starts))])
+    count = whole_number("starts", starts, 0)
+    trials = np.stack([q, *(configuration.random_configuration(mechanism, rng, lower, upper) for _ in range(count))])
     for c in mechanism.coordinates:
         if not free[c.v.start]:
             trials[:, c.q.start : c.q.stop] = q[c.q.start : c.q.stop]

@@ -101,11 +101,12 @@ class Subject:
             raise self.error("a Mimic, the name of a joint or (joint, multiplier, offset) is needed", "mimic", value)
         return self.made(Mimic, *parts)
 
-    def pose(self, attribute: str, matrix: object) -> Transform:
+    def pose(self, attribute: str, matrix: Any) -> Transform:
         """A pose, given as such or as a 4 x 4 homogeneous matrix."""
         if isinstance(matrix, Transform):
             return matrix
-        if isinstance(matrix, (str, dict)) or not isinstance(matrix, (Sequence, np.ndarray)) or len(matrix) != 4:
+        listed = isinstance(matrix, (Sequence, np.ndarray)) and not isinstance(matrix, str) and getattr(matrix, "ndim", 1) > 0
+        if not listed or len(matrix) != 4:
             raise self.error("a pose is a 4 x 4 matrix", attribute, matrix)
         rows = []
         for i, row in enumerate(matrix, 1):

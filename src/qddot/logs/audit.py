@@ -26,6 +26,7 @@ EVEN = 1e-6  # of a step, rms, below which nobody need know
 FAR_OFF = 3.0  # times the described weight, or a third of it
 WEIGHT_BLOCKS = 20
 FAR_BEYOND = 3.0  # times the largest angle within limits, which zeros and tolerances do not explain
+BEYOND = 1e100  # rad, or per second or second squared: such a number is no measurement, and its square overflows
 LOST = 0.001  # of the samples, of a recording that claims to have them all: velocities and accelerations are wrong about each
 
 
@@ -196,7 +197,8 @@ def velocity_agreement(log: Log) -> Agreement:
     smooth, v, a = motion.measured_qd, motion.qd, motion.qdd
     scale, delay, rest = np.ones(log.n), np.zeros(log.n), np.zeros(log.n)
     moving = np.ptp(motion.q, axis=0) > 0.01
-    for i in np.flatnonzero(moving):
+    sizes = np.max([np.abs(x).max(axis=0) for x in (smooth, v, a)], axis=0)
+    for i in np.flatnonzero(moving & (sizes < BEYOND)):
         (scale[i], late), *_ = np.linalg.lstsq(np.column_stack([v[:, i], -a[:, i]]), smooth[:, i], rcond=None)
         delay[i] = late / scale[i] if scale[i] else 0.0
         rest[i] = np.std(smooth[:, i] - scale[i] * v[:, i] + late * a[:, i]) / np.std(v[:, i])

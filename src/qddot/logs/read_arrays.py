@@ -166,6 +166,12 @@ def hdf_arrays(path: Path) -> dict[str, np.ndarray]:
     seen: set[int] = set()
     size = 0
 
+    def matlab_class(item: Any) -> bytes | None:
+        """A text of fixed length; those of any length lie in a heap, in which HDF5 goes round without end where it is damaged."""
+        if "MATLAB_class" not in item.attrs or item.attrs.get_id("MATLAB_class").dtype.kind != "S":
+            return None
+        return bytes(item.attrs["MATLAB_class"])
+
     def elsewhere(name: str) -> InputError:
         return InputError(f"{path.name}: {name} lies in another file, which is not opened (h5repack copies it into this one)")
 
@@ -175,7 +181,7 @@ def hdf_arrays(path: Path) -> dict[str, np.ndarray]:
             raise elsewhere(item.name)
         size += item.nbytes
         refuse_large(path.name, [((size,), 1)])
-        if item.attrs.get("MATLAB_class") == b"char":
+        if matlab_class(item) == b"char":
             return np.array(["".join(chr(int(code)) for code in item[()].reshape(-1))])
         return item.asstr()[()] if h5py.check_string_dtype(item.dtype) else item[()]
 
@@ -198,7 +204,7 @@ def hdf_arrays(path: Path) -> dict[str, np.ndarray]:
         elif h5py.check_ref_dtype(item.dtype):
             parts = [file[reference] for reference in item[()].reshape(-1) if reference]
             if all(isinstance(part, h5py.Dataset) for part in parts):
-                samples = item.attrs.get("MATLAB_class") != b"cell"
+                samples = matlab_class(item) != b"cell"
                 side_by_side(path.name, name, [value_of(part) for part in parts], found, samples)
         else:
             value = np.atleast_1d(np.asarray(value_of(item)))

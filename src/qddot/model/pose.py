@@ -76,8 +76,10 @@ def z_onto(axis: Vec) -> Mat:
     K = skew(Vec(-axis.y, axis.x, 0.0))  # z cross axis
     if is_symbolic(axis.z) or axis.z > -0.5:
         gain = 1 / (1 + axis.z)
+    elif not (across := axis.x * axis.x + axis.y * axis.y):  # so close to -z that its square vanishes
+        return ALONG[Vec(0.0, 0.0, -1.0)]
     else:  # the same number; 1 + z would lose its digits near -z
-        gain = (1 - axis.z) / (axis.x * axis.x + axis.y * axis.y)
+        gain = (1 - axis.z) / across
     return snapped(Mat() + K + K @ K * gain)
 
 

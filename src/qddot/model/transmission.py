@@ -43,6 +43,7 @@ class Transmission:
             given = getattr(self, name)
             if not is_list(given):
                 raise self.refuse(name, given, "a list is needed")
+            object.__setattr__(self, name, tuple(given))
         if not all(isinstance(name, str) for name in (*self.joints, *self.motors)):
             raise self.refuse("joints", self.joints, "joints and motors are given by their names")
         if not all(drive is None or isinstance(drive, Drive) for drive in self.drives):

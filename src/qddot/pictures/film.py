@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.arguments import file_path, positive_number
 from qddot.errors import InputError
 from qddot.pictures.arm import Arm
 from qddot.pictures.look import pyplot
@@ -32,7 +33,7 @@ def film(
 ) -> Film:
     """See `Trajectory.animate`."""
     if path is not None:
-        refuse_suffix(Path(path))
+        refuse_suffix(file_path("path", path))
     made = Film(model, t, q, fps, ax)
     if path is not None:
         made.save(path, progress=progress)
@@ -57,9 +58,7 @@ class Film:
     """
 
     def __init__(self, model: Model, t: np.ndarray, q: np.ndarray, fps: float, ax: Any = None) -> None:
-        if not fps > 0 or not np.isfinite(fps):
-            raise InputError(f"fps={fps!r} is not a positive number of pictures a second")
-        self.fps, self.name = float(fps), model.name
+        self.fps, self.name = positive_number("fps", fps), model.name
         self.t = t[0] + np.arange(int((t[-1] - t[0]) * fps + 1e-6) + 1) / fps
         self.arm = Arm(model, None if hasattr(ax, "zaxis") else own_view(model))
         self.poses = [self.arm.poses(x) for x in q[np.clip(np.searchsorted(t, self.t), 0, len(t) - 1)]]

@@ -53,7 +53,7 @@ def choose(
     frame = evaluate.model.tip if frame is None else frame
     if coordinates is None:
         known, quantity, options = TWIST, "jacobian", {"frame": frame, "reference": reference}
-    elif coordinates not in tuple(ORIENTATION):
+    elif not isinstance(coordinates, str) or coordinates not in ORIENTATION:
         raise unknown_name("coordinates", coordinates, ORIENTATION)
     elif reference != "world_aligned":
         raise InputError(f"coordinates={coordinates!r} go with world axes: leave reference={reference!r} out")
