@@ -45,7 +45,8 @@ class Watch:
 
 def as_watches(events: Any, batch: tuple[int, ...]) -> list[Watch]:
     """One function or several."""
-    given = list(events) if isinstance(events, Iterable) and getattr(events, "ndim", 1) else [events] if events is not None else []
+    several = isinstance(events, Iterable) and getattr(events, "ndim", 1) > 0
+    given: list[Any] = list(events) if several else [events] if events is not None else []
     for f in given:
         if not callable(f):
             raise InputError(f"events={f!r} is not a function of (t, q, qd)")
