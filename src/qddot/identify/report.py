@@ -166,7 +166,8 @@ def page(text: str, drawn: Sequence[tuple[str, bytes]], tree: str = "") -> str:
     for kind, lines in groupby(text.splitlines(), key=kind_of):
         rows = [line for line in lines if not line.startswith("|---")]
         if kind == "table":
-            body.append(f"<table>{''.join(map(table_row, rows))}</table>")
+            head, *rest = rows
+            body.append(f"<div class='wide'><table>{table_row(head, 'th')}{''.join(map(table_row, rest))}</table></div>")
         elif kind == "list":
             body.append(f"<ul>{''.join(f'<li>{html.escape(row[2:])}</li>' for row in rows)}</ul>")
         elif kind == "head":
@@ -190,8 +191,8 @@ def kind_of(line: str) -> str:
     return next((kind for start, kind in starts.items() if line.startswith(start)), "text" if line else "")
 
 
-def table_row(line: str) -> str:
-    return "<tr>" + "".join(f"<td>{html.escape(cell.strip())}</td>" for cell in line.strip("|").split("|")) + "</tr>"
+def table_row(line: str, kind: str = "td") -> str:
+    return "<tr>" + "".join(f"<{kind}>{html.escape(cell.strip())}</{kind}>" for cell in line.strip("|").split("|")) + "</tr>"
 
 
 def figures(fit: Fit) -> Iterator[tuple[str, bytes]]:
