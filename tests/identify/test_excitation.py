@@ -187,7 +187,7 @@ def test_refusals(arm: Robot):
         excitation(arm)
     with pytest.raises(InputError, match="joint 'j0' cannot move: position 1 to 1"):
         excitation(arm, limits=LIMITS._replace(lower=np.ones(3), upper=np.ones(3)))
-    with pytest.raises(InputError, match="friction='dry' is not one of viscous, coulomb, offset"):
+    with pytest.raises(InputError, match="friction='dry' is not one of 'viscous', 'coulomb', 'offset'"):
         excitation(arm, limits=LIMITS, friction=["dry"])
     with pytest.raises(InputError, match="harmonics=0 is not positive"):
         excitation(arm, limits=LIMITS, harmonics=0)
