@@ -189,11 +189,11 @@ def test_refusals(arm: Robot):
         excitation(arm, limits=LIMITS._replace(lower=np.ones(3), upper=np.ones(3)))
     with pytest.raises(InputError, match="friction='dry' is not one of 'viscous', 'coulomb', 'offset'"):
         excitation(arm, limits=LIMITS, friction=["dry"])
-    with pytest.raises(InputError, match="harmonics=0 is not positive"):
+    with pytest.raises(InputError, match="harmonics=0 is not a whole number from 1 on"):
         excitation(arm, limits=LIMITS, harmonics=0)
     with pytest.raises(InputError, match=r"noise has shape \(2,\)"):
         excitation(arm, limits=LIMITS, noise=[1.0, 2.0])
-    with pytest.raises(InputError, match=r"noise=0\.0 is not positive"):
+    with pytest.raises(InputError, match=r"noise=0\.0 is not a positive number"):
         excitation(arm, limits=LIMITS, noise=0.0)
     with pytest.raises(InputError, match=r"home=\[5.0, 0.0, 0.0\] is not between the position limits"):
         excitation(arm, limits=LIMITS, home=[5.0, 0.0, 0.0])
