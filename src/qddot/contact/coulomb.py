@@ -17,20 +17,18 @@ import numpy as np
 
 from qddot.errors import ConvergenceError
 
-ROUNDS = 60
-STEPS = 5000
-TOLERANCE = 1e-11
-"""Of the largest velocity: what is left of the projections at the end."""
-
 FEW = 12
-"""Contacts for which it is tried first whether all of them stand, which is one linear problem."""
+"""Contacts that are solved to all digits, after it was tried whether all of them stand, which is one linear problem."""
 
-ENOUGH = 1e-5
+ROUNDS, STEPS, TOLERANCE = (60, 5), (5000, 600), (1e-11, 1e-6)
+"""For few contacts, and for many: rounds of the shift, iterations of each, and what may be left, of the largest velocity."""
+
+ENOUGH = 1e-3
 """What may be left after all steps: less exact, and still a law of friction."""
 
 
-def impulses(W: np.ndarray, c: np.ndarray, mu: float, start: np.ndarray | None = None) -> np.ndarray:
-    """r (k, 3), normal first, for W (3 k, 3 k) and c (k, 3).
+def impulses(W: np.ndarray, c: np.ndarray, mu: float, start: np.ndarray | None = None, least: float = 0.0) -> np.ndarray:
+    """r (k, 3), normal first, for W (3 k, 3 k) and c (k, 3), from the impulses `start`; `least` is a speed that matters, m/s.
 
     Raises:
         ConvergenceError: none were found.
@@ -38,22 +36,24 @@ def impulses(W: np.ndarray, c: np.ndarray, mu: float, start: np.ndarray | None =
     k = len(c)
     if not k:
         return np.zeros((0, 3))
-    scale = max(float(np.abs(c).max()), 1e-300)
-    if k <= FEW:  # do all of them stand?
+    scale = max(float(np.abs(c).max()), least, 1e-300)
+    many = int(k > FEW)
+    tolerance = TOLERANCE[many] * scale
+    if not many:  # do all of them stand?
         held = -np.linalg.lstsq(W, c.ravel(), rcond=1e-12)[0].reshape(k, 3)
-        stands = np.abs((W @ held.ravel()).reshape(k, 3) + c).max() <= TOLERANCE * scale
+        stands = np.abs((W @ held.ravel()).reshape(k, 3) + c).max() <= tolerance
         if stands and (np.linalg.norm(held[:, 1:], axis=1) <= mu * held[:, 0]).all():
             return held
     size = float(np.linalg.eigvalsh(W)[-1])
     r = np.zeros((k, 3)) if start is None else start.copy()
     shift = np.zeros(k)
-    for _ in range(ROUNDS):
+    for _ in range(ROUNDS[many]):
         shifted = c.copy()
         shifted[:, 0] += shift
-        r, left = cone_problem(W, shifted, mu, r, size, TOLERANCE * scale)
+        r, left = cone_problem(W, shifted, mu, r, size, STEPS[many], tolerance)
         u = (W @ r.ravel()).reshape(k, 3) + c
         new = mu * np.linalg.norm(u[:, 1:], axis=1)
-        if np.abs(new - shift).max() <= TOLERANCE * scale * 10:
+        if np.abs(new - shift).max() <= 10 * tolerance:
             break
         shift = new
     if left > ENOUGH * scale:
@@ -61,11 +61,13 @@ def impulses(W: np.ndarray, c: np.ndarray, mu: float, start: np.ndarray | None =
     return r
 
 
-def cone_problem(W: np.ndarray, c: np.ndarray, mu: float, r: np.ndarray, size: float, tolerance: float) -> tuple[np.ndarray, float]:
+def cone_problem(
+    W: np.ndarray, c: np.ndarray, mu: float, r: np.ndarray, size: float, steps: int, tolerance: float
+) -> tuple[np.ndarray, float]:
     """The minimum of `r^T W r / 2 + r^T c` over the friction cones, and how far the last step still moved, as a velocity."""
     step = 1.0 / max(size, 1e-300)
     y, t, left = r, 1.0, np.inf
-    for _ in range(STEPS):
+    for _ in range(steps):
         g = (W @ y.ravel()).reshape(r.shape) + c
         new = projected(y - step * g, mu)
         left = float(np.abs(new - y).max()) / step

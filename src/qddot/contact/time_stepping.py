@@ -22,6 +22,9 @@ from qddot.errors import InputError, IntegrationError, SingularityError
 SLOW = 2.0
 """Impacts slower than this many steps of gravity are the weight of what rests, and give nothing back."""
 
+DEPTH = 1e-3
+"""m: a millionth of this is the digit to which penetration is taken back."""
+
 RECOVERY = 0.2
 """Of what a sphere has sunk in, so much is given back in a step, without speed."""
 
@@ -131,7 +134,7 @@ def one_step(
     closed = at.gap <= 0
     bounces = closed & (-before[:, 0] > SLOW * gravity * h)
     c[:, 0] += np.where(bounces, contacts.restitution * before[:, 0], np.where(closed, 0.0, at.gap / h))
-    found = impulses(W, c, contacts.friction, last[at.pair])
+    found = impulses(W, c, contacts.friction, last[at.pair], gravity * h)
     r[at.pair] = found
     after = free + np.linalg.solve(L.T, Y @ found.ravel())
     end = robot.integrate(middle, after * (h / 2))
@@ -139,7 +142,7 @@ def one_step(
     if sunk.any():  # back out, without speed
         out = np.zeros_like(c)
         out[:, 0] = RECOVERY * sunk
-        push = impulses(W, out, 0.0)
+        push = impulses(W, out, 0.0, least=DEPTH)
         end = robot.integrate(end, np.linalg.solve(L.T, Y @ push.ravel()))
     if not np.isfinite(end).all():
         raise FloatingPointError("a number is no longer finite")
