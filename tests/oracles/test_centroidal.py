@@ -13,7 +13,7 @@ from tests.oracles.random_trees import random_tree  # noqa: E402
 from tests.oracles.test_derivatives import FIXED, FLOATING, LARGEST, real_and_random  # noqa: E402
 
 
-@pytest.mark.parametrize("name", [*FIXED, *FLOATING, *range(3000, 3010)])
+@pytest.mark.parametrize("name", [*list(FIXED)[:3], *list(FLOATING)[:2], *range(3000, 3008)])
 def test_centroidal_momentum(name):
     robot, oracle, (q, qd, qdd) = real_and_random(name)
     if not isinstance(name, str):
