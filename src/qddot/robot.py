@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
+from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from qddot.arrays.guests import Guests
 from qddot.compile.arrays import as_array
 from qddot.compile.bound import Bound
 from qddot.compile.evaluate import DOUBLE, Evaluator, Options, as_dtype, refuse_non_finite
+from qddot.compile.fastcall import admit
 from qddot.compile.kinds import guest, library_of
 from qddot.compile.together import compute_together
 from qddot.compile.wrenches import net_stack, stack_wrenches
@@ -170,15 +172,17 @@ def fast(method: Callable) -> Callable:
 
 def behind(robot: Robot, name: str) -> Callable:
     """The method behind a direct entry; arrays of other libraries have direct ways of their own."""
-    method, ways = getattr(Robot, name).__wrapped__, robot._guests.direct.setdefault(name, {})
+    method, guests = getattr(Robot, name).__wrapped__, robot._guests
+    ways = guests.direct.setdefault(name, {})
 
     def call(*arguments: Any, **options: Any) -> Any:
         if ways and arguments and not options and (way := ways.get(type(arguments[0]))):
-            found = way(arguments)
+            found = way(*arguments)
             if found is not None:
                 return found
         return method(robot, *arguments, **options)
 
+    call.guests = guests  # type: ignore[attr-defined]  # they own what the entry calls
     return call
 
 
@@ -332,12 +336,12 @@ class Robot:
             UnknownNameError: no such link, joint or number.
             InputError: a name twice, or a number that decides what is computed, such as a gear ratio.
         """
-        from qddot.model.variables import variable
-
         chosen = (*(x.name for x in self.model.variables), *names)
         if len(set(chosen)) < len(chosen) or not names:
             raise InputError(f"with_variable takes some names, each once, not {chosen}")
-        return Robot(self.model.copy(variables=(*self.model.variables, *(variable(self.model, name) for name in names))))
+        found = self.model.copy(variables=chosen)
+        _ = found.variables  # are they there?
+        return Robot(found)
 
     @property
     def variables(self) -> dict[str, np.ndarray]:
@@ -1853,9 +1857,13 @@ class Robot:
     def _shadow(self, name: str) -> None:
         """Put the direct entry of a method in its place, if it has one and no subclass has a method of its own."""
         method = getattr(Robot, name, None)
-        if hasattr(method, "__wrapped__") and getattr(type(self), name) is method and name not in self.__dict__:
+        if not hasattr(method, "__wrapped__") or getattr(type(self), name) is not method:
+            return
+        if name not in self.__dict__:
             plain = behind(self, name)
             self.__dict__[name] = self._evaluate.fast(name, plain, method.__doc__ or "") or plain
+        if name in self._guests.entries and isinstance(self.__dict__[name], BuiltinFunctionType):
+            admit(self.__dict__[name], *self._guests.entries[name])
 
     def _compute(self, quantity: str, inputs: dict[str, Any], options: Options, **fixed: str) -> Any:
         """A quantity in the kind of its inputs."""

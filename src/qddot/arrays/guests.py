@@ -27,6 +27,7 @@ class Guests:
     Attributes:
         direct: by quantity and type of array, the shortest way for a call without options: it takes the arrays, and returns None
             where they are unusual in any way.
+        entries: by quantity, what its direct entry hands calls of one type of array to.
         ways: where a library keeps what its direct ways choose from.
     """
 
@@ -34,7 +35,8 @@ class Guests:
         self.evaluate, self.shadow = evaluate, shadow
         self.operations: dict[tuple, Operation] = {}
         self.ways: dict[str, dict] = {}
-        self.direct: dict[str, dict[type, Callable[[tuple], Any]]] = {}
+        self.entries: dict[str, tuple[type, Callable[..., Any]]] = {}
+        self.direct: dict[str, dict[type, Callable[..., Any]]] = {}
 
     def operation(self, quantity: str, dtype: str, wrench: bool, fixed: tuple[tuple[str, str], ...]) -> Operation:
         """A quantity in one precision."""
@@ -55,6 +57,14 @@ class Guests:
     for method in (operation, made):  # torch.compile calls them while it traces, and keeps the results
         method._dynamo_marked_constant = True  # type: ignore[attr-defined]
     del method
+
+    def keep(self, quantity: str, kind: type, direct: Callable[..., Any], in_python: Callable[..., Any]) -> None:
+        """Let arrays of a type take a direct way from now on: one from machine code, one for those who cannot look into that."""
+        ways = self.direct.setdefault(quantity, {})
+        if kind not in ways:
+            ways[kind] = in_python
+            self.entries[quantity] = kind, direct
+            self.shadow(quantity)
 
     def compute(self, quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any], fixed: Mapping[str, str]) -> Any:
         """A quantity in the kind of its inputs.

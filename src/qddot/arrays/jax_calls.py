@@ -35,7 +35,7 @@ def keep_direct(guests: Guests, quantity: str, operation: Operation, like: jax.A
     """Next time, arrays of this type go to the compiled function at once; shapes are looked at where it is traced."""
     kind, dtype, call, single = type(like), operation.dtype, operation.once(compiled), len(operation.program.outputs) == 1
 
-    def direct(arrays: tuple) -> Any:
+    def direct(*arrays: Any) -> Any:
         for a in arrays:
             if type(a) is not kind or a.dtype != dtype:
                 return None
@@ -44,8 +44,7 @@ def keep_direct(guests: Guests, quantity: str, operation: Operation, like: jax.A
         found = call(*arrays)
         return found[0] if single else found
 
-    guests.direct.setdefault(quantity, {})[kind] = direct
-    guests.shadow(quantity)
+    guests.keep(quantity, kind, direct, direct)
 
 
 def common_dtype(inputs: Mapping[str, Any], options: Mapping[str, Any]) -> str:

@@ -48,21 +48,24 @@ def keep_direct(guests: Guests, quantity: str, operation: Operation, like: torch
     is_traced, transforms = torch.compiler.is_dynamo_compiling, torch._C._functorch.peek_interpreter_stack
     records, forward_mode = torch.is_grad_enabled, torch.autograd.forward_ad
 
-    def direct(tensors: tuple) -> Any:
+    def direct(*tensors: Any) -> Any:
         way = ways.get(tensors[0].dtype)
-        if way is None or is_traced() or transforms() is not None:
+        if way is None or transforms() is not None:
             return None
         try:
-            if records():
-                for t in tensors:
-                    if t.requires_grad:
-                        return way[1](*tensors)
-            return way[forward_mode._current_level >= 0](*tensors)
+            for t in tensors:
+                if t.requires_grad and records():
+                    return way[1](*tensors)
+            if forward_mode._current_level >= 0:
+                return way[1](*tensors)
+            return way[0](*tensors)
         except (RuntimeError, TypeError, AttributeError):  # which the long way broadcasts, or puts into words
             return None
 
-    guests.direct.setdefault(quantity, {})[type(like)] = direct
-    guests.shadow(quantity)
+    def in_python(*tensors: Any) -> Any:  # what torch.compile meets
+        return None if is_traced() else direct(*tensors)
+
+    guests.keep(quantity, type(like), direct, in_python)
 
 
 def is_transformed() -> bool:

@@ -26,6 +26,7 @@ FAR_BITS = struct.unpack("<q", struct.pack("<d", FAR))[0]
 INFINITE_BITS = struct.unpack("<q", struct.pack("<d", np.inf))[0]
 MAGNITUDE = (1 << 63) - 1
 VECTORCALL, INCREF, DECREF, ARRAY_TYPE, ARRAY_NEW, FLOAT64, KERNEL = range(7)  # places in the table
+GUEST = KERNEL + 1  # behind them: the type of another library's array, the function that takes such, and None
 FASTCALL_KEYWORDS, NOARGS = 0x82, 0x04
 LARGEST = 1000  # elements of an argument: the tests on numbers are unrolled
 
@@ -43,7 +44,17 @@ def fast_entry(program: Program, single: Code, computer: Computer, fallback: Cal
     module = "\n".join([*helpers(program), *entry(program)])
     code = load_module(module, "entry", computer)
     signature = f"{program.name}({', '.join(x.name for x in program.inputs)}, **options)\n--\n\n"
-    return builtin(program.name, code, fallback, single, FASTCALL_KEYWORDS, signature + doc)
+    return builtin(program.name, code, fallback, single, FASTCALL_KEYWORDS, signature + doc, (0, 0, id(None)))
+
+
+def admit(entry: Callable, kind: type, function: Callable) -> None:
+    """Let a direct entry hand calls whose first argument is of this type to a function, which returns None where it cannot answer.
+
+    Whoever made the entry keeps type and function alive as long as its ordinary method.
+    """
+    table = id(entry.__self__[1]) + BYTES  # type: ignore[attr-defined]
+    for place, address in ((GUEST + 1, id(function)), (GUEST, id(kind))):
+        ctypes.c_void_p.from_address(table + 8 * place).value = address
 
 
 def bound_entry(
@@ -124,7 +135,8 @@ def entry(program: Program) -> Iterable[str]:
     yield "bad:"
     yield from word("%decref", DECREF)
     yield "call void %decref(ptr %out)\nbr label %slow\nfailed:\nret ptr null"
-    yield from fallback("%args", "%nargs", "%kwnames")
+    yield from guest()
+    yield from fallback("%args", "%nargs", "%kwnames", "ordinary")
 
 
 def bound(program: Program) -> Iterable[str]:
@@ -144,7 +156,7 @@ def bound(program: Program) -> Iterable[str]:
     yield from word("%result", KERNEL + 1)
     yield from word("%incref", INCREF)
     yield "call void %incref(ptr %result)\nret ptr %result"
-    yield from fallback("null", "0", "null")
+    yield from fallback("null", "0", "null", "slow")
 
 
 def table() -> Iterable[str]:
@@ -212,9 +224,24 @@ def run(program: Program, inputs: Sequence[str], room: str) -> Iterable[str]:
         yield f"%low{k} = call i1 @not_positive{x.size}(ptr %extra{k})\nbr i1 %low{k}, label %bad, label %sound{k}\nsound{k}:"
 
 
-def fallback(args: str, nargs: str, kwnames: str) -> Iterable[str]:
+def guest() -> Iterable[str]:
+    """Another library's array goes to its own function, if there is one (`admit`)."""
+    yield "slow:\n%some = icmp ne i64 %nargs, 0\n%bare = icmp eq ptr %kwnames, null\n%look = and i1 %some, %bare"
+    yield "br i1 %look, label %looked, label %ordinary\nlooked:\n%guest = load ptr, ptr %args"
+    yield field("%kind", "%guest", TYPE, "ptr")
+    yield field("%gb", "%self", ITEMS + 8, "ptr") + f"\n%gt = getelementptr i8, ptr %gb, i64 {BYTES}"
+    places = {"kind": GUEST, "function": GUEST + 1, "none": GUEST + 2, "vectorcall": VECTORCALL, "decref": DECREF}
+    for name, place in places.items():
+        yield f"%g_{name}_p = getelementptr ptr, ptr %gt, i64 {place}\n%g_{name} = load ptr, ptr %g_{name}_p"
+    yield "%known = icmp eq ptr %kind, %g_kind\nbr i1 %known, label %ask, label %ordinary\nask:"
+    yield "%reply = call ptr %g_vectorcall(ptr %g_function, ptr %args, i64 %nargs, ptr null)"
+    yield "%no = icmp eq ptr %reply, %g_none\nbr i1 %no, label %unanswered, label %answered\nanswered:\nret ptr %reply"
+    yield "unanswered:\ncall void %g_decref(ptr %reply)\nbr label %ordinary"
+
+
+def fallback(args: str, nargs: str, kwnames: str, label: str) -> Iterable[str]:
     """The ordinary method, with the same arguments."""
-    yield f"slow:\n%first = getelementptr i8, ptr %self, i64 {ITEMS}\n%method = load ptr, ptr %first"
+    yield f"{label}:\n%first = getelementptr i8, ptr %self, i64 {ITEMS}\n%method = load ptr, ptr %first"
     yield f"%slow_second = getelementptr i8, ptr %self, i64 {ITEMS + 8}\n%slow_bytes = load ptr, ptr %slow_second"
     yield f"%slow_table = getelementptr i8, ptr %slow_bytes, i64 {BYTES}\n%vectorcall = load ptr, ptr %slow_table"
     yield f"%answer = call ptr %vectorcall(ptr %method, ptr {args}, i64 {nargs}, ptr {kwnames})\nret ptr %answer\n}}"

@@ -21,7 +21,7 @@ from qddot.model.regroup import base_moments
 from qddot.model.scalar import Scalar, as_scalar, is_symbolic
 from qddot.model.spatial import PseudoInertia, RigidInertia, Transform, Vec, map_scalars, vec
 from qddot.model.transmission import Transmission, check_transmissions
-from qddot.model.variables import Variable
+from qddot.model.variables import Variable, variable
 
 GRAVITY = Vec(0.0, 0.0, -9.81)
 
@@ -60,9 +60,10 @@ class Model:
         transmissions: Sequence[Transmission] = (),
         end: str | None = None,
         kinematics_only: str = "",
-        variables: Sequence[Variable] = (),
+        variables: Sequence[str | Variable] = (),
     ) -> None:
-        self.name, self.end, self.kinematics_only, self.variables = name, end, kinematics_only, tuple(variables)
+        self.name, self.end, self.kinematics_only = name, end, kinematics_only
+        self.open = tuple(x.name if isinstance(x, Variable) else x for x in variables)
         self.links, self.joints, self.frames = tuple(links), tuple(joints), tuple(frames)
         self.constraints, self.transmissions = tuple(constraints), tuple(transmissions)
         try:
@@ -84,6 +85,11 @@ class Model:
         if self.transmissions:
             single = {x.name for x in self.joints if x.kind in SINGLE and x.name not in self.leaders}
             check_transmissions(self.transmissions, single, [x.name for x in self.joints])
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        """Numbers that are given when something is computed, and what they are in this description."""
+        return tuple(variable(self, name) for name in self.open)
 
     @cached_property
     def mechanism(self) -> Mechanism:

@@ -86,11 +86,12 @@ def is_inertial(name: str) -> bool:
 
 def opened(model: Model, values: Sequence[Scalar]) -> Model:
     """The model with numbers, or scalars of any kind, in the place of its variables."""
-    at = 0
-    for x in model.variables:
+    chosen, at = model.variables, 0
+    model = model.copy(variables=())
+    for x in chosen:
         model = with_numbers(model, x.name, values[at : at + x.size])
         at += x.size
-    return model.copy(variables=())
+    return model
 
 
 def with_numbers(model: Model, name: str, values: Sequence[Scalar]) -> Model:
