@@ -207,7 +207,7 @@ def gradient_figures(steps: int = 1000, batch: int = 256) -> None:
     tracemalloc.stop()
     row(
         f"gradient of {steps} steps of {batch} Pandas, all torques, beside the rollout",
-        f"{found['gradient'] / found['rollout']:.2f} ({found['gradient']:.2f} s); {(most - tau.nbytes) / 1e6:.1f} MB besides its result",
+        f"{found['gradient'] / found['rollout']:.2f} ({found['gradient']:.2f} s); {(most - tau.nbytes) / 1e6:.1f} MB extra",
         "<= 6",
     )
 
