@@ -63,7 +63,6 @@ def everything() -> Model:
         [Frame("tool", "link6", B, place(9))],
         (0.1, 0.2, -9.7),
         end="tool",
-        variables=("link2.mass", "joint4.xyz"),
         constraints=[
             Connect("pin", "link1", "link5", Vec(0.1, 0, 0), Vec(0, 0.1, 0), False, place(10), "xy"),
             Weld("weld", "link1", "link5", A, B, False, place(11)),
@@ -105,8 +104,6 @@ COPIES = {  # what makes a copy, and what it may change
     "pickle": (lambda r: pickle.loads(pickle.dumps(r)), ()),
     "subs": (lambda r: Robot(r.model.copy(gravity=(0.1, SYMBOL, -9.7))).subs({SYMBOL: 0.2}), ()),
     "with_gravity": (lambda r: r.with_gravity((1.0, 2.0, 3.0)), ("/gravity",)),
-    "with_variable": (lambda r: r.with_variable("gravity"), ("/variables",)),
-    "with_values": (lambda r: r.with_values({"link2.mass": 7.0}), ("/variables", "/links/link2/inertia")),
     "with_transmission": (
         lambda r: r.with_transmission(Transmission(("joint5", "joint6"), [[1, 1]], motors=("third",))),
         ("/transmissions/1",),
