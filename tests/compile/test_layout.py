@@ -82,7 +82,7 @@ def test_without_it_all_is_the_same_but_slower_and_said_once(unknown, monkeypatc
     expected = qddot.load("two_link").gravity_torque(q)
     for values in found:
         np.testing.assert_array_equal(values, expected)
-    assert type(robot.gravity_torque).__name__ == "method"
+    assert type(robot.gravity_torque).__name__ == "function"
 
 
 def test_kernels_refuse_another_numpy(unknown, monkeypatch):
