@@ -3,11 +3,15 @@
 import runpy
 from pathlib import Path
 
+from latex2mathml.converter import convert
+
 DOCS = Path(__file__).parent
 
 project = "qddot"
 author = "The qddot authors"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"
 html_theme = "furo"
 exclude_patterns = ["_build"]
 autodoc_member_order = "bysource"
@@ -20,7 +24,19 @@ rooms = runpy.run_path(str(DOCS.parent / "tools" / "draw_rooms.py"))
 
 
 def setup(app) -> None:
-    """The page about the explorer has one in it, where this installation can make it."""
+    """Formulas are MathML, which browsers draw without a script; the page about the explorer has one in it where it can be made."""
+
+    def write_formula(display):
+        def visit(self, node) -> None:
+            import docutils.nodes
+
+            formula = convert(node.astext(), display=display)
+            self.body.append(f'<div style="margin: 1em 0; overflow-x: auto">{formula}</div>' if display == "block" else formula)
+            raise docutils.nodes.SkipNode
+
+        return visit, None
+
+    app.add_html_math_renderer("mathml", write_formula("inline"), write_formula("block"))
 
     def write_pages(app, error) -> None:
         import qddot

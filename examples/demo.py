@@ -93,6 +93,6 @@ if __name__ == "__main__":
         "\n  .venv/bin/qddot catalog                     the bundled robots"
         "\n  .venv/bin/qddot info path/to/your.urdf      your own robot"
         "\n  .venv/bin/qddot explore path/to/your.urdf   your own robot as a page"
-        "\n  docs/first_steps.md                         from a description to dynamics, step by step"
+        "\n  docs/start.md                               ten minutes, from nothing to equations and a page"
         "\n  docs/describe.md                            a robot from a DH table, screws, TOML or code"
     )

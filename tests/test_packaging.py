@@ -57,7 +57,7 @@ def test_the_package_index_gets_no_link_that_leads_nowhere():
     assert "](docs/" in readme
     shown = re.sub(rule["pattern"], rule["replacement"], readme)
     assert all(target.startswith("http") for target in re.findall(r"\]\(([^)]+)\)", shown))
-    assert "First steps (`docs/first_steps.md`)" in shown
+    assert "Start (`docs/start.md`)" in shown
 
 
 def test_make_explains_every_target():

@@ -587,7 +587,7 @@ class Robot:
     def random_configuration(
         self, seed: int | np.random.Generator | None = None, size: int | tuple[int, ...] | None = None
     ) -> np.ndarray:
-        """Configurations (*size, nq) within the limits; rotations without limits are uniform.
+        """Configurations `(*size, nq)` within the limits; rotations without limits are uniform.
 
         >>> import qddot
         >>> qddot.load("puma560").random_configuration(seed=0, size=100).shape

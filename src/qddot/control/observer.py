@@ -40,7 +40,7 @@ class MomentumObserver:
 
     Attributes:
         residual: r (nv,), N m: the latest.
-        alarm: True where some |r| is beyond its threshold.
+        alarm: True where some `|r|` is beyond its threshold.
     """
 
     def __init__(self, robot: Robot, gain: ArrayLike, period: float = 1e-3, threshold: ArrayLike = np.inf) -> None:

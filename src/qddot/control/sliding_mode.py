@@ -20,8 +20,8 @@ class SlidingMode:
     """`tau = M v' + C v + g + friction + Kd s + reach sat(s / width)` with `v = qd_r + Lambda e`, `s = v - qd = e' + Lambda e`.
 
     Let `S = s^T M s / 2`. Against a disturbance d of each joint, `S' = -s^T Kd s - s^T (reach sat(s / width) + d)`, since `M' - 2
-    C` is skew; so while `|d| < reach` every |s| beyond `width` falls, and from then on `|e| <= width / Lambda`. With `width` 0 the
-    switch is a step, and s becomes zero in finite time, at the price of chatter.
+    C` is skew; so while `|d| < reach` every `|s|` beyond `width` falls, and from then on `|e| <= width / Lambda`. With `width` 0
+    the switch is a step, and s becomes zero in finite time, at the price of chatter.
 
     Args:
         robot: the model, which may be wrong.

@@ -1,0 +1,90 @@
+"""The tables of docs/coming_from.md: what stands for a function of another library runs, and gives the numbers of that library."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pytest
+
+import qddot
+
+matplotlib.use("Agg")
+PAGE = (Path(__file__).parents[2] / "docs" / "coming_from.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+
+
+def rows(section: str) -> list[tuple[str, str]]:
+    """The first code of the left and of the right column."""
+    lines = re.findall(r"^\| (`.+?) \| (`.+?) \|$", SECTIONS[section], re.MULTILINE)
+    return [(left.split("`")[1], right.split("`")[1]) for left, right in lines]
+
+
+def setup(section: str) -> str:
+    return SECTIONS[section].partition("```python\n")[2].partition("```")[0]
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory) -> dict[str, Any]:
+    robot = qddot.load("panda")
+    file = tmp_path_factory.mktemp("coming_from") / "arm.urdf"
+    robot.to_urdf(file)
+    q, (qd, qdd) = robot.random_configuration(seed=0), np.random.default_rng(0).uniform(-1, 1, (2, 7))
+    tau = robot.inverse_dynamics(q, qd, qdd)
+    pose = robot.transform(q)
+    state = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
+    return {"qddot": qddot, "np": np, "robot": robot, **state, "frame": "link5", "pose": pose, "file": file}
+
+
+def run(code: str, names: dict[str, Any]) -> Any:
+    return eval(code.replace('"arm.urdf"', "file"), names)
+
+
+def test_every_library_has_its_table():
+    assert [section.partition(",")[0].partition(" (")[0] for section in SECTIONS] == [
+        "MATLAB",
+        "Pinocchio",
+        "Drake",
+        "Robotics Toolbox",
+        "MuJoCo",
+        "SymPy mechanics",
+    ]
+    assert all(len(rows(section)) >= 5 for section in SECTIONS)
+
+
+@pytest.mark.parametrize("section", ["MATLAB, Robotics System Toolbox", "Drake", "Robotics Toolbox (Corke)"])
+def test_what_stands_for_it_runs(names, section):
+    for theirs, here in rows(section):
+        assert run(here, dict(names)) is not None, theirs
+
+
+@pytest.mark.parametrize(("section", "package"), [("Pinocchio", "pinocchio"), ("MuJoCo", "mujoco")])
+def test_both_columns_give_the_same_numbers(names, section, package):
+    pytest.importorskip(package, reason=f"{package} is not installed")
+    beside = dict(names)
+    exec(setup(section).replace('"arm.urdf"', "str(file)"), beside)
+    for theirs, here in rows(section):
+        np.testing.assert_allclose(run(here, beside), run(theirs, beside), rtol=1e-7, atol=1e-9, err_msg=theirs)
+
+
+def test_equations_are_those_of_sympy(names):
+    sympy = pytest.importorskip("sympy")
+    beside = dict(names)
+    exec(setup("SymPy mechanics"), beside)
+    t, numbers = (
+        beside["dynamicsymbols"]._t,
+        dict(zip(("q1", "q2", "qd1", "qd2", "qdd1", "qdd2"), (0.3, -0.8, 1.1, 0.4, -0.6, 0.9))),
+    )
+    numbers |= {"m1": 1.3, "m2": 0.7, "L1": 0.5, "L2": 0.4}
+    functions = [beside["q1"], beside["q2"]]
+    rates = {x.diff(t, order): numbers[f"q{'d' * order}{i}"] for order in (2, 1, 0) for i, x in enumerate(functions, 1)}
+
+    def value(expression: Any) -> np.ndarray:
+        plain = sympy.Matrix([expression] if isinstance(expression, sympy.Expr) else expression).subs(rates)
+        return np.array(plain.subs({x: numbers[x.name] for x in plain.free_symbols}), float).ravel()
+
+    for theirs, here in rows("SymPy mechanics"):
+        np.testing.assert_allclose(value(run(here, beside)), value(run(theirs, beside)), rtol=1e-12, err_msg=theirs)
