@@ -1,8 +1,8 @@
-"""What a GPU makes of the programs: states a second, as a share of the bandwidth of a plain copy; bits beside the CPU's.
+"""What a GPU makes of the programs: states and steps a second, beside the bandwidth of a plain copy; bits beside the CPU's.
 
-    python benchmarks/gpu.py panda.urdf
+    python benchmarks/gpu.py panda.urdf [g1.urdf ...]
 
-Needs an NVIDIA GPU and PyTorch, which only holds the memory and measures time.
+Needs an NVIDIA GPU and PyTorch, which holds the memory and measures time; JAX is measured where it is installed.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ import itertools
 import sys
 import time
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
 
 import qddot
 from qddot.compile.gpu.device_kernel import DeviceKernel, Rows
-from qddot.compile.gpu.driver import LOCAL_BYTES, REGISTERS, device
+from qddot.compile.gpu.driver import LOCAL_BYTES, REGISTERS, device, wait
 from qddot.compile.gpu.thread import Shape
 from qddot.compile.trace import complete, trace
+from qddot.rollout import PD, ComputedTorque
 
 STATES = 1 << 20
 SAMPLE = 1000
@@ -32,12 +35,11 @@ QUANTITIES = (
     "inverse_dynamics_derivatives",
     "forward_dynamics_derivatives",
 )
+STEPS = 100
+LAWS = {"torque": None, "PD": PD(100, 10, gravity=False), "PD + gravity": PD(100, 10), "computed torque": ComputedTorque(100, 20)}
 
 
-REGISTERS_TRIED = {"forward_dynamics": {"float32": (96,), "float64": (168,)}}
-
-
-def seconds(call, repeats: int = 20) -> float:
+def seconds(call: Callable[[], Any], repeats: int = 20) -> float:
     """Of one call, the best mean of five."""
     for _ in range(3):
         call()
@@ -53,6 +55,18 @@ def seconds(call, repeats: int = 20) -> float:
     return best
 
 
+def by_the_clock(call: Callable[[], Any], settle: Callable[[Any], None], repeats: int = 2000) -> float:
+    """Of one call as Python sees it, the best mean of five."""
+    best = np.inf
+    for _ in range(6):
+        start = time.perf_counter()
+        for _ in range(repeats):
+            found = call()
+        best = min(best, (time.perf_counter() - start) / repeats)
+        settle(found)
+    return best
+
+
 def bandwidth() -> float:
     """Bytes read and written a second by a copy."""
     a = torch.zeros(1 << 28, dtype=torch.float32, device="cuda")
@@ -60,33 +74,36 @@ def bandwidth() -> float:
     return 2 * a.numel() * 4 / seconds(lambda: b.copy_(a), 10)
 
 
-def measure(robot: qddot.Robot, quantity: str, dtype: type, copy: float, options: dict[str, str] = {}, **shape) -> None:  # noqa: B006
+def states(robot: qddot.Robot, sizes: list[int], dtype: type, count: int = SAMPLE) -> list[np.ndarray]:
+    rng = np.random.default_rng(0)
+    return [rng.uniform(-2, 2, (count, n)).astype(dtype) for n in sizes]
+
+
+def measure(robot: qddot.Robot, quantity: str, dtype: type, copy: float, options: dict[str, str], **shape: Any) -> None:
+    """One quantity, in rows as users hold them or with the states last."""
     where = device(0)
     program = trace(robot.model, [complete(quantity, options, lambda: robot.tip)], dtype)
     began = time.perf_counter()
-    kernel = DeviceKernel(program, np.dtype(dtype), where, Shape(**shape))
+    kernel = DeviceKernel(program, np.dtype(dtype), where, Shape(**shape) if shape else None)
     compiled = time.perf_counter() - began
-    rng = np.random.default_rng(0)
-    drawn = [rng.uniform(-2, 2, (SAMPLE, x.size)).astype(dtype) for x in program.inputs]
+    drawn = states(robot, [x.size for x in program.inputs], dtype)
     small = [torch.from_numpy(x).cuda() for x in drawn]
     outputs = [x for x in program.outputs if x.name != "margins"]
     found = [torch.full((SAMPLE, x.size), -7.0, dtype=small[0].dtype, device="cuda") for x in outputs]
 
-    def launch(states: int, inputs: list, results: list) -> None:
-        kernel.launch(states, [Rows(x.data_ptr(), x.shape[1]) for x in inputs], [x.data_ptr() for x in results])
+    def launch(count: int, inputs: list, results: list) -> None:
+        kernel.launch(count, [Rows(x.data_ptr(), x.shape[1]) for x in inputs], [x.data_ptr() for x in results])
 
     torch.cuda.synchronize()
     launch(SAMPLE, small, found)
-    wrong = kernel.worst.read(0)
-    torch.cuda.synchronize()
-    wanted = getattr(robot, quantity)(*drawn, dtype=dtype, **options)
+    wait(where, 0)
+    wrong = kernel.now.take()
+    wanted = getattr(robot, quantity)(*drawn, dtype=dtype, check=False, **options)
     wanted = wanted if isinstance(wanted, tuple) else (wanted,)
     got = [x.cpu().numpy() for x in found]
     if shape.get("element_major"):
         got = [x.reshape(-1).reshape(y.size, SAMPLE).T for x, y in zip(got, outputs)]
-    pairs = [(a, b.reshape(SAMPLE, -1)) for a, b in zip(got, wanted)]
-    same = np.mean([np.mean(a == b) for a, b in pairs])
-    error = max(np.abs(a - b).max() / np.abs(b).max() for a, b in pairs)
+    same = np.mean([np.mean(a == b.reshape(SAMPLE, -1)) for a, b in zip(got, wanted)])
     big = [torch.from_numpy(np.resize(x, (STATES, x.shape[1]))).cuda() for x in drawn]
     results = [torch.empty((STATES, x.size), dtype=small[0].dtype, device="cuda") for x in outputs]
     t = seconds(lambda: launch(STATES, big, results))
@@ -95,27 +112,126 @@ def measure(robot: qddot.Robot, quantity: str, dtype: type, copy: float, options
     say = " ".join(f"{k}={v}" for k, v in {**options, **shape}.items())
     print(
         f"{quantity:30s} {np.dtype(dtype).name} {say:42s} {STATES / t / 1e9:7.2f} G/s {size / t / copy:6.1%} of copy, "
-        f"{registers:3d} registers, {local:4d} local, {compiled:.2f} s, same bits {same:.2%}, error {error:.1e}, wrong {wrong}",
+        f"{registers:3d} registers, {local:4d} local, {compiled:.2f} s, same bits {same:.2%}, wrong {wrong}",
         flush=True,
     )
 
 
+def rollouts(robot: qddot.Robot, method: str, law: str, dtype: type, **options: Any) -> None:
+    """Steps a second of a batch of motions, and their bits."""
+    run = robot.rollout(LAWS[law], method=method, **options)
+    lower, upper = np.clip(robot.limits.lower, -2, 2), np.clip(robot.limits.upper, -2, 2)
+    rng = np.random.default_rng(0)
+    q = rng.uniform(lower, upper, (SAMPLE, robot.nv)).astype(dtype)
+    qd, control = (rng.uniform(-1, 1, (SAMPLE, robot.nv)).astype(dtype) for _ in range(2))
+    began = time.perf_counter()
+    on = [torch.from_numpy(x).cuda() for x in (q, qd, control)]
+    found = run(*on, steps=20)
+    compiled = time.perf_counter() - began
+    want = run(q, qd, control, steps=20, dtype=dtype)
+    same = np.mean([np.mean(a.cpu().numpy() == b) for a, b in zip(found, want)])
+    many = STATES if method != "variational" else STATES // 8
+    big = [torch.from_numpy(np.resize(x, (many, x.shape[1]))).cuda() for x in (q, qd, control)]
+    t = seconds(lambda: run(*big, steps=STEPS, every=STEPS, check=False), 2)
+    say = ", ".join(f"{k}={v}" for k, v in options.items())
+    print(
+        f"rollout {method:14s} {law:16s} {np.dtype(dtype).name} {say:30s} {many * STEPS / t / 1e9:7.2f} G steps/s, "
+        f"{compiled:.2f} s, same bits {same:.2%}",
+        flush=True,
+    )
+
+
+def overhead(robot: qddot.Robot) -> None:
+    """One state through PyTorch and JAX, beside their own x + y."""
+    x, y, z = (torch.zeros((1, robot.nv), device="cuda") for _ in range(3))
+    wait_for = lambda _: torch.cuda.synchronize()  # noqa: E731
+    ours, theirs = by_the_clock(lambda: robot.inverse_dynamics(x, y, z), wait_for), by_the_clock(lambda: x + y, wait_for)
+    print(f"PyTorch, one state: {1e6 * ours:.1f} us a call, x + y {1e6 * theirs:.1f} us: {ours / theirs:.2f} times", flush=True)
+    try:
+        import jax
+    except ImportError:
+        return
+    a, b, c = (jax.numpy.zeros((1, robot.nv)) for _ in range(3))
+    add = jax.jit(lambda x, y: x + y)
+    settle = lambda found: found.block_until_ready()  # noqa: E731
+    ours, theirs = by_the_clock(lambda: robot.inverse_dynamics(a, b, c), settle), by_the_clock(lambda: add(a, b), settle)
+    print(f"JAX, one state: {1e6 * ours:.1f} us a call, jitted x + y {1e6 * theirs:.1f} us: {ours / theirs:.2f} times", flush=True)
+
+
+def gradient(robot: qddot.Robot, copy: float) -> None:
+    """Value and gradient of inverse dynamics through PyTorch."""
+    inputs = [
+        torch.from_numpy(np.resize(x, (STATES, robot.nv))).cuda().requires_grad_()
+        for x in states(robot, [robot.nv] * 3, np.float32)
+    ]
+    weights = torch.ones((STATES, robot.nv), device="cuda")
+
+    def both() -> tuple:
+        return torch.autograd.grad(robot.inverse_dynamics(*inputs), inputs, weights)
+
+    numbers = STATES * robot.nv * (4 + 7)  # three read and one written; four read and three written
+    graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        both()
+    torch.cuda.current_stream().wait_stream(side)
+    with torch.cuda.graph(graph):
+        kept = both()
+    for how, t in (("call by call", seconds(both)), ("in a CUDA graph", seconds(graph.replay))):
+        print(f"PyTorch, value and gradient {how}: {STATES / t / 1e9:.2f} G/s, {numbers * 4 / t / copy:.1%} of copy", flush=True)
+    del kept
+
+
+def crossing(robot: qddot.Robot) -> None:
+    """The batch from which a GPU is faster than two cores, arrays where they are computed; the call and its end."""
+    for exponent in range(0, 21, 2):
+        given = [np.resize(x, (1 << exponent, robot.nv)) for x in states(robot, [robot.nv] * 3, np.float32)]
+        gpu, cpu = beside_each_other(robot, given, 200 if exponent < 14 else 10)
+        print(f"inverse dynamics of {1 << exponent:8d} states: GPU {1e6 * gpu:9.1f} us, two cores {1e6 * cpu:9.1f} us", flush=True)
+
+
+def beside_each_other(robot: qddot.Robot, given: list[np.ndarray], repeats: int) -> tuple[float, float]:
+    on = [torch.from_numpy(x).cuda() for x in given]
+
+    def there() -> None:
+        robot.inverse_dynamics(*on)
+        torch.cuda.synchronize()
+
+    here = lambda: robot.inverse_dynamics(*given, dtype=np.float32, threads=2)  # noqa: E731
+    gpu, cpu = (by_the_clock(call, lambda _: None, repeats) for call in (there, here))
+    return gpu, cpu
+
+
+def tried(measurement: Callable[..., None], *arguments: Any, **options: Any) -> None:
+    try:
+        measurement(*arguments, **options)
+    except qddot.QddotError as failure:
+        print(f"{measurement.__name__} {arguments[1:]} {options}: {failure}", flush=True)
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
-    robot = qddot.load(sys.argv[1])
-    fingers = {name: 0.0 for name in robot.joint_names if "finger" in name}
-    robot = robot.with_locked(fingers) if fingers else robot
     copy = bandwidth()
-    print(f"{device(0).name}, {robot.name}, {robot.nv} joints; copy {copy / 1e12:.2f} TB/s", flush=True)
-    for quantity, dtype in itertools.product(QUANTITIES, (np.float32, np.float64)):
-        shapes = [{}, {"element_major": True}]
-        shapes += [{"registers": n} for n in REGISTERS_TRIED.get(quantity, {}).get(np.dtype(dtype).name, ())]
-        ways = [{"frame": robot.frame_names[-1]}] if quantity == "jacobian" else [{}]
-        for options, shape in itertools.product(ways, shapes):
-            try:
-                measure(robot, quantity, dtype, copy, options, **shape)
-            except qddot.QddotError as failure:
-                print(f"{quantity} {np.dtype(dtype).name} {options} {shape}: {failure}", flush=True)
+    for number, path in enumerate(sys.argv[1:]):
+        robot = qddot.load(path)
+        fingers = {name: 0.0 for name in robot.joint_names if "finger" in name}
+        robot = robot.with_locked(fingers) if fingers else robot
+        print(f"{device(0).name}, {robot.name}, {robot.nv} joints; copy {copy / 1e12:.2f} TB/s", flush=True)
+        quantities = QUANTITIES if number == 0 else QUANTITIES[:4]
+        for quantity, dtype, shape in itertools.product(quantities, (np.float32, np.float64), ({}, {"element_major": True})):
+            options = {"frame": robot.frame_names[-1]} if quantity == "jacobian" else {}
+            tried(measure, robot, quantity, dtype, copy, options, **shape)
+        if number:
+            continue
+        for method, law, dtype in itertools.product(("semi_implicit", "rk4"), LAWS, (np.float32, np.float64)):
+            tried(rollouts, robot, method, law, dtype, stops=False, saturate=False)
+        for method, dtype in itertools.product(("semi_implicit", "rk4"), (np.float32, np.float64)):
+            tried(rollouts, robot, method, "torque", dtype)
+        tried(rollouts, robot, "variational", "torque", np.float64, stops=False)
+        for other in (overhead, crossing):
+            tried(other, robot)
+        tried(gradient, robot, copy)
+        print(f"memory held at most: {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB", flush=True)
 
 
 if __name__ == "__main__":

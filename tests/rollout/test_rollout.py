@@ -6,7 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import qddot
 from qddot import Builder, Drive, InputError, IntegrationError, control
+from qddot.compile.kernel import Kernel
 from qddot.rollout import PD, ComputedTorque
+from qddot.simulate.friction import without_dry_friction
 
 STEPS, STEP = 60, 2e-3
 
@@ -108,6 +110,24 @@ def test_semi_implicit_by_hand():
     found = robot.rollout(step=STEP, stops=False)(q, qd, tau, steps=1)
     assert_allclose(found.qd[1], after, rtol=1e-12)
     assert_allclose(found.q[1], q + STEP * after, rtol=1e-12)
+
+
+def test_stages_give_the_bits_of_the_step():
+    """A loop over the stages, as a GPU has it, and the whole step."""
+    robot = qddot.load("puma560")
+    q, qd, rng = start(robot)
+    control = rng.normal(size=q.shape)
+    run = robot.rollout(PD(30.0, 4.0), step=STEP, method="rk4", stops=False)
+    run.robot = robot = without_dry_friction(robot)
+    want = run(q, qd, control, steps=5)
+    program = run.step(6, False).program(np.dtype(float), in_stages=True)
+    kernel, zero = Kernel(program, np.dtype(float)), np.zeros_like(q)
+    state = [q, qd, q, qd, zero, zero]
+    for k in range(20):
+        *state, margins = kernel(*state, control, np.array([k // 4 * STEP]), np.array([STEP]), np.array([float(k % 4)]))
+        assert margins.min() > 0
+    assert_array_equal(state[0], want.q[-1])
+    assert_array_equal(state[1], want.qd[-1])
 
 
 def test_quaternions_stay_unit():

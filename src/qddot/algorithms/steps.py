@@ -76,6 +76,36 @@ def kutta(
     return unit_quaternions(model, along(q, total[0], h / 6)), along(qd, total[1], h / 6), margins
 
 
+def kutta_stage(
+    model: LiftedModel,
+    state: tuple[Scalars, Scalars],
+    point: tuple[Scalars, Scalars],
+    total: tuple[Scalars, Scalars],
+    stage: Scalar,
+    h: Scalar,
+    accelerate: Accelerate,
+) -> tuple[list[list[Scalar]], list[Scalar]]:
+    """One of the stages 0 to 3 of `kutta`, for a loop that is a quarter as long; after four of them the same bits.
+
+    Args:
+        state: q and qd at the step's beginning.
+        point: q and qd of this stage; at first those of the state.
+        total: of the slopes so far; at first zero.
+
+    Returns:
+        state, point and total for the next stage, after stage 3 those of the next step; and margins.
+    """
+    where = model.field.where_positive
+    by_stage = lambda first, between, last: where(stage - 0.5, where(2.5 - stage, between, last), first)  # noqa: E731
+    qdd, margins = accelerate(by_stage(0.0, h / 2, h), *point)
+    slopes = coordinate_rates(model, *point), qdd
+    sums = [along(x, slope, by_stage(1.0, 2.0, 1.0)) for x, slope in zip(total, slopes)]
+    end = unit_quaternions(model, along(state[0], sums[0], h / 6)), along(state[1], sums[1], h / 6)
+    ahead = [along(x, slope, where(1.5 - stage, h / 2, h)) for x, slope in zip(state, slopes)]
+    then, otherwise = [*end, *end, *([0.0] * len(x) for x in sums)], [*state, *ahead, *sums]
+    return [[where(stage - 2.5, a, b) for a, b in zip(*pair)] for pair in zip(then, otherwise)], margins
+
+
 def semi_implicit(
     model: LiftedModel, q: Scalars, qd: Scalars, h: Scalar, accelerate: Accelerate
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:

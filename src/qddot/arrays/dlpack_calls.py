@@ -1,4 +1,4 @@
-"""Arrays of any library that speaks DLPack and lives on the CPU: seen as NumPy arrays without a copy, and results handed back."""
+"""Arrays of any library that speaks DLPack, on the CPU: seen as NumPy arrays without a copy, and results handed back."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.arrays.on_device import is_on_gpu
 from qddot.compile.kinds import library_of, mixed
 from qddot.errors import InputError
 
@@ -24,12 +25,16 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
         InputError: arrays of several libraries or types, on another device, or of a library that takes nothing back.
     """
     first, q = next((name, x) for name, x in inputs.items() if library_of(x))
+    if is_on_gpu(q):
+        from qddot.arrays.cuda_calls import compute as on_gpu
+
+        return on_gpu(guests, quantity, inputs, options, fixed)
     arrays = {}
     for name, x in inputs.items():
         if type(x) is not type(q):
             raise mixed(name, x, first, q)
         if x.__dlpack_device__()[0] != CPU:
-            raise InputError(f"{name} is not in the CPU's memory: {quantity} runs on the CPU only as yet; copy it there")
+            raise InputError(f"{name} is neither in the CPU's memory nor in that of an NVIDIA GPU: copy it there")
         arrays[name] = seen(name, x)
     kinds = {a.dtype for a in arrays.values()}
     if len(kinds) > 1 or not kinds <= {np.dtype(np.float64), np.dtype(np.float32)}:

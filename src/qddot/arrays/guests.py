@@ -160,6 +160,10 @@ def guest_module(array: Any) -> Any:
         import torch
 
         return torch
+    if type(array).__module__.partition(".")[0] == "cupy":
+        import cupy
+
+        return cupy
     import jax.numpy
 
     return jax.numpy

@@ -9,7 +9,7 @@ rule for `vmap`.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
@@ -18,7 +18,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from qddot.arrays.operation import Operation
-from qddot.arrays.xla_ir import handler
+from qddot.arrays.xla_ir import call_loop, handler
 from qddot.compile.llvm import load_module, this_computer
 from qddot.errors import InputError
 
@@ -27,11 +27,23 @@ _kept: list[Any] = []  # XLA never forgets a target, so its code must not die
 
 def target(operation: Operation) -> str:
     """The name under which XLA knows the machine code of an operation."""
-    code = load_module("\n".join(handler(operation)), "handler", this_computer(), kept=False)
+    return registered(operation, handler(operation, call_loop(operation)), "cpu")
+
+
+def cuda_target(operation: Operation) -> str:
+    """The same on GPUs, all of the kind of the first."""
+    from qddot.arrays.on_device import OnDevices
+    from qddot.arrays.xla_cuda_ir import CAPTURED, launch
+
+    return registered(operation, handler(operation, launch(operation, operation.once(OnDevices).kernel(0)), CAPTURED), "CUDA")
+
+
+def registered(operation: Operation, lines: Iterable[str], platform: str) -> str:
+    code = load_module("\n".join(lines), "handler", this_computer(), kept=False)
     capsule = ctypes.pythonapi.PyCapsule_New
     capsule.restype, capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     name = f"qddot_{operation.name}"
-    jax.ffi.register_ffi_target(name, capsule(code.loop, None, None), platform="cpu")
+    jax.ffi.register_ffi_target(name, capsule(code.loop, None, None), platform=platform)
     _kept.append((operation, code))
     return name
 
@@ -41,11 +53,11 @@ def lead_of(operation: Operation, arrays: Sequence[Any]) -> tuple[int, ...]:
     return max((a.shape[: a.ndim - len(x.shape)] for a, x in zip(arrays, operation.program.inputs)), key=len)
 
 
-def run(operation: Operation, arrays: Sequence[Any]) -> list[Any]:
+def run(operation: Operation, arrays: Sequence[Any], name: Callable[[Operation], str]) -> list[Any]:
     """The call of the machine code, in terms of JAX."""
     lead = lead_of(operation, arrays)
     out = [jax.ShapeDtypeStruct((*lead, *x.shape), operation.dtype) for x in operation.program.outputs]
-    return list(jax.ffi.ffi_call(operation.once(target), out)(*arrays))
+    return list(jax.ffi.ffi_call(operation.once(name), out)(*arrays))
 
 
 def primitive(name: str, of: Callable[..., Operation]) -> Primitive:
@@ -53,18 +65,19 @@ def primitive(name: str, of: Callable[..., Operation]) -> Primitive:
     p = Primitive(name)
     p.multiple_results = True
 
-    def lowered(*arrays, **which):
-        return run(of(**which), arrays)
+    def lowered(name):
+        return mlir.lower_fun(lambda *arrays, **which: run(of(**which), arrays, name), multiple_results=True)
 
     def elsewhere(ctx, *arrays, **which):
         raise InputError(
-            f"{of(**which).program.name} runs on the CPU only, not on {ctx.module_context.platforms[0]}: move its inputs with "
-            "jax.device_put(q, jax.devices('cpu')[0])"
+            f"{of(**which).program.name} runs on CPUs and NVIDIA GPUs, not on {ctx.module_context.platforms[0]}: move its inputs "
+            "with jax.device_put(q, jax.devices('cpu')[0])"
         )
 
     p.def_impl(lambda *arrays, **which: jax.jit(lambda *a: p.bind(*a, **which))(*arrays))
     p.def_abstract_eval(lambda *avals, **which: results(of(**which), avals))
-    mlir.register_lowering(p, mlir.lower_fun(lowered, multiple_results=True), platform="cpu")
+    mlir.register_lowering(p, lowered(target), platform="cpu")
+    mlir.register_lowering(p, lowered(cuda_target), platform="cuda")
     mlir.register_lowering(p, elsewhere)
 
     def batched(arrays, axes, **which):

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from qddot.arrays.late import explain, raise_earlier, raise_now
+from qddot.arrays.on_device import OnDevices
+from qddot.arrays.torch_cuda import HANDLE, cuda_kernel
 from qddot.arrays.torch_guest import inner, operator_name, recorded
 from qddot.compile.kinds import library_of, mixed
 from qddot.errors import InputError, SingularityError
@@ -26,6 +29,8 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
     tensors = evenly(operation, inputs)
     if options.get("out") is not None:
         return into(operation, tensors, options["out"])
+    if options.get("check") and tensors[0].is_cuda and not (operation.is_empty or is_transformed()):
+        return looked_at(guests, quantity, inputs, options["check"], fixed, operation, tensors)
     if operation.is_empty:
         found = constants(operation, tensors[0])
     elif is_transformed():
@@ -44,12 +49,13 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
 def keep_direct(guests: Guests, quantity: str, operation: Operation, like: torch.Tensor) -> None:
     """Next time, tensors go to the operator at once: it looks at them itself, and what does not fit goes the long way."""
     ways = guests.ways.setdefault(quantity, {})
-    ways[like.dtype] = inner(operation)._op, recorded(operation)
+    plain = operation.once(cuda_kernel) if like.is_cuda else inner(operation)._op
+    ways[like.dtype, like.is_cuda] = plain, recorded(operation)
     is_traced, transforms = torch.compiler.is_dynamo_compiling, torch._C._functorch.peek_interpreter_stack
     records, forward_mode = torch.is_grad_enabled, torch.autograd.forward_ad
 
     def direct(*tensors: Any) -> Any:
-        way = ways.get(tensors[0].dtype)
+        way = ways.get((tensors[0].dtype, tensors[0].is_cuda))
         if way is None or transforms() is not None:
             return None
         try:
@@ -86,8 +92,10 @@ def common_dtype(quantity: str, inputs: Mapping[str, Any], options: Mapping[str,
         if x.dtype not in NAMES:
             fix = "q.double()" if not x.dtype.is_floating_point else "q.double() or q.float()"
             raise InputError(f"{name} holds {x.dtype}, float64 or float32 is needed: {fix.replace('q', name)}")
-        if x.device.type != "cpu":
-            raise InputError(f"{name} is on {x.device}: {quantity} runs on the CPU only as yet; {name}.cpu() brings it there")
+        if x.device.type not in ("cpu", "cuda"):
+            raise InputError(f"{name} is on {x.device}: {quantity} runs on CPUs and NVIDIA GPUs; {name}.cpu() brings it there")
+        if x.device != q.device:
+            raise InputError(f"{name} is on {x.device}, but {first} is on {q.device}: {name}.to({first}.device) brings it there")
         if x.dtype != q.dtype:
             raise InputError(f"{name} holds {x.dtype}, but {first} holds {q.dtype}: {name}.to({q.dtype}) makes them one type")
         if x.layout != torch.strided:
@@ -143,6 +151,12 @@ def into(operation: Operation, tensors: list[torch.Tensor], out: Any) -> Any:
     for x, room in zip(operation.program.outputs, rooms):
         if tuple(room.shape) != (*lead, *x.shape):
             raise InputError(f"out for {x.name} has shape {tuple(room.shape)}, the result has {(*lead, *x.shape)}")
+    if tensors[0].is_cuda:
+        even = all(room.is_contiguous() for room in rooms)
+        found = operation.once(OnDevices).run(HANDLE, [t.detach() for t in tensors], tuple(lead), rooms if even else None)
+        for room, values in zip(rooms, () if even else found):
+            room.copy_(values)
+        return out
     arrays = [t.detach().numpy() for t in tensors]
     targets = tuple([room.detach().numpy() for room in rooms])
     operation.kernel.run(arrays, targets, torch.get_num_threads())
@@ -159,6 +173,26 @@ def constants(operation: Operation, like: torch.Tensor) -> Any:
     return found[0] if len(found) == 1 else tuple(found)
 
 
+def looked_at(
+    guests: Guests, quantity: str, inputs: Mapping[str, Any], check: Any, fixed: tuple, operation: Operation, tensors: list
+) -> Any:
+    """On a GPU, where the kernel itself notes what is wrong.
+
+    Raises:
+        InputError: a gradient is wanted, too: the notes are not part of it.
+        SingularityError: a result is no number, here or in an earlier call.
+    """
+    if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
+        raise InputError("check= on a GPU records no gradient: leave it out, and look at the result, or call under torch.no_grad()")
+    devices = operation.once(OnDevices)
+    kernel = devices.kernel(tensors[0].get_device())
+    raise_earlier(quantity, check, kernel)
+    lead = tensors[0].shape[: tensors[0].ndim - len(operation.program.inputs[0].shape)]
+    found = devices.run(HANDLE, tensors, tuple(lead), check=check)
+    raise_now(guests, quantity, inputs, check, fixed, HANDLE, kernel)
+    return found[0] if len(found) == 1 else tuple(found)
+
+
 def look_at(guests: Guests, quantity: str, inputs: Mapping[str, Any], fixed: tuple, found: Any) -> None:
     """Results that are no numbers, said as for NumPy arrays.
 
@@ -169,6 +203,5 @@ def look_at(guests: Guests, quantity: str, inputs: Mapping[str, Any], fixed: tup
         raise InputError("check=True needs values, and within torch.compile or torch.func there are none: check outside")
     results = found if isinstance(found, tuple) else (found,)
     if not all(bool(torch.isfinite(x).all()) for x in results):
-        arrays = {name: x.detach().numpy() for name, x in inputs.items()}
-        guests.evaluate(quantity, arrays, {"dtype": next(iter(arrays.values())).dtype}, **dict(fixed))
+        explain(guests, quantity, {name: x.detach().cpu().numpy() for name, x in inputs.items()}, fixed)
         raise SingularityError(f"{quantity}: a result is not finite")

@@ -1,8 +1,9 @@
 """PyTorch tensors: operations as native operators, with derivatives of any order in both modes, under every transform.
 
-Each operation becomes two operators. The inner one is machine code for the CPU and knows nothing of derivatives; the outer one has
-a kernel for the dispatch key Autograd, an `autograd.Function` with rules for both modes. Where nothing is differentiated the inner
-one is called at once; a compiled graph records inner ones only, forward and backward, so that no Python runs within it.
+Each operation becomes two operators. The inner one is machine code for the CPU or a kernel for a GPU, and knows nothing of
+derivatives; the outer one has a kernel for the dispatch key Autograd, an `autograd.Function` with rules for both modes. Where
+nothing is differentiated the inner one is called at once; a compiled graph records inner ones only, forward and backward, so that
+on the CPU no Python runs within it.
 `torch.library.register_autograd` would be shorter, but with it `torch.func.jacfwd` returns zeros without a word.
 """
 
@@ -17,6 +18,7 @@ import torch
 from torch._functorch import autograd_function
 
 from qddot.arrays.operation import Operation
+from qddot.arrays.torch_cuda import cuda_kernel
 from qddot.arrays.torch_ir import boxed, libtorch
 from qddot.compile.llvm import load_module, this_computer
 from qddot.errors import InputError
@@ -67,6 +69,10 @@ def native_operator(operation: Operation) -> Any:
         if failed:
             raise InputError(f"PyTorch {torch.__version__} refuses the operator {NAMESPACE}::{name}")
     _kept.append((operation, code, definition, implementation))
+    if torch.cuda.is_available():
+        library = torch.library.Library(NAMESPACE, "FRAGMENT")
+        library.impl(name, operation.once(cuda_kernel), "CUDA")
+        _kept.append(library)
     return with_rules(name, operation)
 
 
@@ -81,7 +87,8 @@ def differentiable_operator(operation: Operation) -> Any:
             return rules.apply(*tensors)
 
     library.impl(name, differentiated, "Autograd")
-    library.impl(name, plain, "CPU")
+    for key in ("CPU", "CUDA"):
+        library.impl(name, plain, key)
     _kept.append(library)
     return with_rules(name, operation)
 
@@ -119,7 +126,7 @@ def derivative_rules(operation: Operation) -> Any:
 
 def recording(operation: Operation) -> Any:
     """The same rules for ordinary calls, without a transform: a third of the time."""
-    plain = inner(operation)._op
+    plain = at_once(operation)
 
     class Recorded(torch.autograd.Function):
         @staticmethod
@@ -130,7 +137,7 @@ def recording(operation: Operation) -> Any:
 
         @staticmethod
         def backward(ctx, *weights):
-            return gradients(operation, recorded, ctx, weights)
+            return gradients(operation, recorded if torch.is_grad_enabled() else at_once, ctx, weights)
 
         @staticmethod
         def jvp(ctx, *rates):
@@ -138,6 +145,15 @@ def recording(operation: Operation) -> Any:
             return recorded(operation.tangent(moving))(*ctx.saved_tensors, *(rates[i] for i in moving))
 
     return Recorded.apply
+
+
+def at_once(operation: Operation) -> Callable[..., Any]:
+    """The shortest way to a value, for tensors with values and without derivatives."""
+    on_cpu = inner(operation)._op
+    if not torch.cuda.is_available():
+        return on_cpu
+    on_gpu = operation.once(cuda_kernel)
+    return lambda *tensors: (on_gpu if tensors[0].is_cuda else on_cpu)(*tensors)
 
 
 def gradients(operation: Operation, way: Callable[[Operation], Callable], ctx: Any, weights: Sequence[Any]) -> tuple:

@@ -62,8 +62,12 @@ def known_version(major: int, minor: int) -> tuple[int, int]:
     return min((major, minor), NEWEST)
 
 
-def handler(operation: Operation) -> Iterable[str]:
-    """The module with `@handler`."""
+def handler(operation: Operation, run: Iterable[str], traits: int = 0) -> Iterable[str]:
+    """The module with `@handler`.
+
+    Args:
+        run: what it does once its buffers have been looked at, such as `call_loop`.
+    """
     program, item = operation.program, operation.dtype.itemsize
     sizes = [x.size for x in (*program.inputs, *program.outputs)]
     n_in, n = len(program.inputs), len(sizes)
@@ -83,7 +87,7 @@ query:"""
 br i1 %asks, label %answer, label %stage"""
     yield f"""answer:
 {field("%metadata", "%extension", EXTENSION["metadata"])}"""
-    for name, value in (("major", major), ("minor", minor), ("traits", 0)):
+    for name, value in (("major", major), ("minor", minor), ("traits", traits)):
         yield f"""%{name} = getelementptr i8, ptr %metadata, i64 {METADATA[name]}
 store i32 {value}, ptr %{name}"""
     yield f"""ret ptr null
@@ -124,7 +128,7 @@ buffers:"""
         fits = f"%ok{i}"
     yield f"""br i1 {fits}, label %go, label %wrong
 go:"""
-    yield from call_loop(operation)
+    yield from run
     yield f"""ret ptr null
 wrong:
 {field("%api", "%frame", FRAME["api"])}

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from qddot.arguments import flag, positive_number, word
 from qddot.arrays.guests import constant
+from qddot.arrays.on_device import is_on_gpu
 from qddot.compile.arrays import as_array
 from qddot.compile.evaluate import Evaluator, Options, as_dtype
 from qddot.compile.given import known_names
@@ -23,6 +24,7 @@ from qddot.simulate.dynamics import has_run_away
 from qddot.simulate.fixed_step import stopped
 
 if TYPE_CHECKING:
+    from qddot.compile.gpu.device_kernel import DeviceLoop
     from qddot.compile.kernel import Kernel
     from qddot.robot import Robot
 
@@ -103,6 +105,7 @@ class Rollout:
         word("engine", engine, ENGINES)
         self.evaluate = Evaluator(robot.model)
         self.operations: dict[tuple, Any] = {}
+        self.loops: dict[tuple, DeviceLoop] = {}
 
     def step(self, controls: int, runtime: bool) -> Step:
         """What is repeated, for so many numbers in each control."""
@@ -120,8 +123,11 @@ class Rollout:
         parameters: ArrayLike | None = None,
         variables: Any = None,
         dtype: Any = None,
+        check: bool | str = True,
     ) -> States:
         """The states at first, and after each `every`-th step.
+
+        PyTorch tensors and CuPy arrays on a GPU go through one kernel there, on the current stream, and come back as such.
 
         Args:
             q0, qd0: states (..., nq) and (..., nv) at first; at rest if `qd0` is None. Leading dimensions are a batch.
@@ -131,12 +137,19 @@ class Rollout:
             every: keep each k-th state; `steps` must be a multiple of it.
             parameters: inertial parameters (..., 10 bodies) instead of the robot's own.
             variables: of a robot that has some (`Robot.with_variable`): name -> (...) or (..., size).
+            dtype: float64 or float32, of NumPy arrays.
+            check: on a GPU `"now"` (True) waits for the device and raises what went wrong; `"later"` does not wait, and raises it
+                when called next; False: what went wrong is NaN. On the CPU it is always raised.
 
         Raises:
             InputError: a wrong shape or number.
             IntegrationError: a motion diverges or cannot go on; it names time, step and joint.
         """
         given = {"q0": q0, "qd0": qd0, "control": control, "parameters": parameters}
+        if is_on_gpu(q0):
+            from qddot.rollout.on_device import on_device
+
+            return States(*on_device(self, given, variables, steps, every, check))
         if library := guest((*given.values(), *self.numbers(variables))):
             return self.of_tensors(library, given, variables, steps, every)
         start = self.read(given, variables, steps, every, dtype)

@@ -53,13 +53,23 @@ class Step(NamedTuple):
     stops: bool
     runtime: bool
 
-    def program(self, dtype: np.dtype) -> Program:
-        """Traced by the way to accelerations that takes fewer operations."""
+    def program(self, dtype: np.dtype, *, in_stages: bool = False) -> Program:
+        """Traced by the way to accelerations that takes fewer operations.
+
+        Args:
+            in_stages: where the step has four stages, one of them: the loop goes round four times a step, and an input `stage` says
+                which it is. A GPU keeps the state in registers anyway, and short loops in its cache of instructions.
+        """
+        in_stages = in_stages and self.has_stages
         if self.method == "variational" or self.switching or forward_dynamics.shares_coordinates(self.robot.model):
-            return self.traced("crba", dtype)
+            return self.traced("crba", dtype, in_stages)
         if self.robot.nv > FEW:
-            return self.traced("aba", dtype)
-        return min((self.traced(way, dtype) for way in ("aba", "crba")), key=lambda program: program.operations().total())
+            return self.traced("aba", dtype, in_stages)
+        return min((self.traced(way, dtype, in_stages) for way in ("aba", "crba")), key=lambda found: found.operations().total())
+
+    @property
+    def has_stages(self) -> bool:
+        return self.method == "rk4" and not self.switching
 
     @property
     def switching(self) -> Switching | None:
@@ -73,29 +83,20 @@ class Step(NamedTuple):
             raise InputError('method="variational" knows neither dry friction nor stops: use "rk4", or stops=False')
         return found or None
 
-    def inputs(self) -> list[Input]:
+    def inputs(self, in_stages: bool) -> list[Input]:
+        """The state first."""
         variables = self.robot.model.variables
         refuse_dry(variables, self.robot)
-        sizes = {
-            "variables": sum(x.size for x in variables),
-            "q": self.robot.nq,
-            "control": self.controls,
-            "t": 1,
-            "dt": 1,
-            "parameters": 10 * len(self.robot.body_names),
-        }
-        names = [
-            *STATES[self.method],
-            *(["control"] if self.controls else []),
-            "t",
-            "dt",
-            *(["parameters"] if self.runtime else []),
-            *(["variables"] if variables else []),
-        ]
-        return [Input(name, (sizes.get(name, self.robot.nv),)) for name in names]
+        state = (*STATES[self.method], "q_point", "qd_point", "q_sum", "qd_sum") if in_stages else STATES[self.method]
+        given = {"control": self.controls > 0, "t": True, "dt": True, "stage": in_stages}
+        given |= {"parameters": self.runtime, "variables": bool(variables)}
+        sizes = dict.fromkeys(("t", "dt", "stage"), 1) | dict.fromkeys(("q", "q_point", "q_sum"), self.robot.nq)
+        sizes |= {"control": self.controls, "parameters": 10 * len(self.robot.body_names)}
+        sizes |= {"variables": sum(x.size for x in variables)}
+        return [Input(name, (sizes.get(name, self.robot.nv),)) for name in (*state, *(x for x, wanted in given.items() if wanted))]
 
-    def traced(self, way: str, dtype: np.dtype) -> Program:
-        recorder, inputs = Trace(float(np.finfo(dtype).eps)), self.inputs()
+    def traced(self, way: str, dtype: np.dtype, in_stages: bool) -> Program:
+        recorder, inputs = Trace(float(np.finfo(dtype).eps)), self.inputs(in_stages)
         given = {x.name: [recorder.variable(k, i) for i in range(x.size)] for k, x in enumerate(inputs)}
         nominal, plant = self.robot.model.over(recorder), recorded(self.robot.model, recorder, given, regrouped=True)
         q, qd, control, (start,), (h,) = given["q"], given["qd"], given.get("control", []), given["t"], given["dt"]
@@ -111,6 +112,9 @@ class Step(NamedTuple):
         rule = steps.kutta if self.method == "rk4" else steps.semi_implicit
         if self.method == "variational":
             *after, margins = steps.variational_step(plant, q, given["p"], drive(0, q, qd), [h])
+        elif in_stages:
+            point, total = (given["q_point"], given["qd_point"]), (given["q_sum"], given["qd_sum"])
+            after, margins = steps.kutta_stage(plant, (q, qd), point, total, given["stage"][0], h, accelerate)
         elif switching:
             *after, margins = Modes(plant, switching).step(rule, q, qd, h, drive)
         else:

@@ -19,6 +19,7 @@ LIBRARY = {"win32": "nvcuda.dll"}.get(sys.platform, "libcuda.so.1")
 # attributes of a device and of a function, as cuda.h numbers them
 CAPABILITY_MAJOR, CAPABILITY_MINOR = 75, 76
 LOCAL_BYTES, REGISTERS, DYNAMIC_SHARED = 3, 4, 8
+PORTABLE_AND_MAPPED = 3  # of memory of the host
 OUT_OF_MEMORY, NO_DEVICE, INVALID_PTX, UNSUPPORTED_PTX = 2, 100, 218, 222
 
 FIXES = {
@@ -50,14 +51,18 @@ def driver() -> ctypes.CDLL:
 
 def call(name: str, *arguments: Any) -> None:
     """One call, whose error becomes ours."""
-    library = driver()
-    code = getattr(library, name)(*arguments)
+    code = getattr(driver(), name)(*arguments)
     if code:
-        text = ctypes.c_char_p()
-        library.cuGetErrorString(code, ctypes.byref(text))
-        said = (text.value or b"unknown error").decode()
-        fix = FIXES.get(code, "an earlier kernel of this process may have failed")
-        raise DeviceError(f"{name}: {said} (CUDA error {code}): {fix}")
+        raise failure(name, code)
+
+
+def failure(name: str, code: int) -> DeviceError:
+    """What the driver says of an error, and what may help."""
+    text = ctypes.c_char_p()
+    driver().cuGetErrorString(code, ctypes.byref(text))
+    said = (text.value or b"unknown error").decode()
+    fix = FIXES.get(code, "an earlier kernel of this process may have failed, of whatever library: start it anew")
+    return DeviceError(f"{name}: {said} (CUDA error {code}): {fix}")
 
 
 class Device:
@@ -86,6 +91,11 @@ class Device:
         call("cuDeviceGetName", text, 100, self._handle)
         return text.value.decode()
 
+    def is_current(self) -> bool:
+        """True if this thread's calls go to this device, as those of other libraries do."""
+        found = ctypes.c_void_p()
+        return driver().cuCtxGetCurrent(ctypes.byref(found)) == 0 and found.value == self._context.value
+
     def __enter__(self) -> Device:
         call("cuCtxPushCurrent_v2", self._context)
         return self
@@ -102,14 +112,19 @@ def device(number: int = 0) -> Device:
 
 
 class Function:
-    """A kernel on a device, from PTX, which the driver compiles and keeps in a cache of its own."""
+    """A kernel on a device, from PTX, which the driver compiles and keeps in a cache of its own.
+
+    Attributes:
+        handle: what the driver knows it by, whatever the context.
+    """
 
     def __init__(self, where: Device, ptx: str, name: str, shared_bytes: int) -> None:
         self.device, self.shared_bytes = where, shared_bytes
-        self._module, self._function = ctypes.c_void_p(), ctypes.c_void_p()
+        self._library, self.handle, self._function = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
         with where:
-            call("cuModuleLoadData", ctypes.byref(self._module), ctypes.c_char_p(ptx.encode()))
-            call("cuModuleGetFunction", ctypes.byref(self._function), self._module, name.encode())
+            call("cuLibraryLoadData", ctypes.byref(self._library), ptx.encode(), None, None, 0, None, None, 0)
+            call("cuLibraryGetKernel", ctypes.byref(self.handle), self._library, name.encode())
+            call("cuKernelGetFunction", ctypes.byref(self._function), self.handle)
             if shared_bytes:
                 call("cuFuncSetAttribute", self._function, DYNAMIC_SHARED, shared_bytes)
 
@@ -120,28 +135,55 @@ class Function:
 
     def launch(self, blocks: int, threads: int, stream: int, arguments: ctypes.Array) -> None:
         """Start it on a stream; `arguments` are pointers to its arguments."""
-        shape = (blocks, 1, 1, threads, 1, 1, self.shared_bytes)
-        call("cuLaunchKernel", self._function, *shape, ctypes.c_void_p(stream), arguments, None)
+        if self.device.is_current():
+            self._launch(blocks, threads, stream, arguments)
+        else:
+            with self.device:
+                self._launch(blocks, threads, stream, arguments)
+
+    def _launch(self, blocks: int, threads: int, stream: int, arguments: ctypes.Array) -> None:
+        code = driver().cuLaunchKernel(
+            self._function, blocks, 1, 1, threads, 1, 1, self.shared_bytes, ctypes.c_void_p(stream), arguments, None
+        )
+        if code:
+            raise failure("cuLaunchKernel", code)
 
 
 class Flag:
-    """A number of 64 bits in the device's memory: all ones, until a kernel lowers it to the number of a state."""
+    """A number of 64 bits that kernels write and this process reads without waiting for them: all ones, or the number of a state.
+
+    It lies in memory of the host that devices reach. A state that went wrong is rare, so that writing there costs nothing.
+    """
 
     NONE = (1 << 64) - 1
 
-    def __init__(self, where: Device) -> None:
-        self.device, self.pointer = where, ctypes.c_uint64()
-        with where:
-            call("cuMemAlloc_v2", ctypes.byref(self.pointer), 8)
-            call("cuMemsetD8_v2", self.pointer, 0xFF, 8)
+    def __init__(self, place: int) -> None:
+        self.pointer, self._value = place, ctypes.c_uint64.from_address(place)
+        self._value.value = self.NONE
 
-    def read(self, stream: int) -> int | None:
-        """The state that was found wrong since it was read last, or None; waits for the stream."""
-        value = ctypes.c_uint64()
-        with self.device:
-            call("cuMemcpyDtoHAsync_v2", ctypes.byref(value), self.pointer, 8, ctypes.c_void_p(stream))
-            call("cuStreamSynchronize", ctypes.c_void_p(stream))
-            if value.value == self.NONE:
-                return None
-            call("cuMemsetD8Async", self.pointer, 0xFF, 8, ctypes.c_void_p(stream))
-        return value.value
+    def take(self) -> int | None:
+        """A state that was found wrong since it was looked at last, or None: of kernels that have ended."""
+        found = self._value.value
+        if found == self.NONE:
+            return None
+        self._value.value = self.NONE
+        return found
+
+
+def flags(where: Device, count: int) -> list[Flag]:
+    """Several, side by side; they live as long as the process."""
+    place = ctypes.c_void_p()
+    with where:
+        call("cuMemHostAlloc", ctypes.byref(place), ctypes.c_size_t(8 * count), PORTABLE_AND_MAPPED)
+    assert place.value is not None
+    return [Flag(place.value + 8 * k) for k in range(count)]
+
+
+def wait(where: Device, stream: int) -> None:
+    """Until everything on a stream has ended.
+
+    Raises:
+        DeviceError: it failed.
+    """
+    with where:
+        call("cuStreamSynchronize", ctypes.c_void_p(stream))

@@ -2,39 +2,44 @@
 
     kernel(states, samples, every, dt, (row, stride) of each state input..., (row, stride, hop) of the others..., out..., worst)
 
-The state is read once and kept every so many steps: `out` has samples + 1 times the states, the first of them as read. Inputs `dt`
+The state is read once and kept every so many rounds: `out` has samples + 1 times the states, the first of them as read. Inputs `dt`
 and `t` (the step's number times dt) are the kernel's own. The others are read in each step, `hop` numbers further each time: 0 for
-what stays the same.
+what stays the same. A program with an input `stage` goes four rounds a step, and is told which one it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from qddot.compile.gpu.dialects import NVIDIA, Dialect
 from qddot.compile.gpu.thread import WARP, Shape, Source, Thread
 from qddot.compile.lanes import Lanes
 from qddot.graph.program import Program
+
+OWN = ("t", "dt", "stage")
+STAGES = 4
 
 FAST = 1e9
 """rad/s or m/s: a speed beyond this has run away."""
 
 
-def loop_source(program: Program, real: str, kept: tuple[int, ...], shape: Shape) -> Source:
+def loop_source(program: Program, real: str, kept: tuple[int, ...], shape: Shape, dialect: Dialect = NVIDIA) -> Source:
     """The IR of a program whose outputs, but for the margins, are its first inputs after a step; `kept` says which are stored."""
-    return LoopKernel(program, Lanes(1, real), kept, shape).source()
+    return LoopKernel(program, Lanes(1, real), kept, shape, dialect).source()
 
 
 class LoopKernel(Thread):
-    def __init__(self, program: Program, lanes: Lanes, kept: tuple[int, ...], shape: Shape) -> None:
-        super().__init__(program, lanes, shape)
+    def __init__(self, program: Program, lanes: Lanes, kept: tuple[int, ...], shape: Shape, dialect: Dialect) -> None:
+        super().__init__(program, lanes, shape, dialect)
         self.kept, self.states = kept, len(self.outputs)
         self.threads = shape.threads or 2 * WARP
         names = [x.name for x in program.inputs]
-        self.read = [k for k in range(self.states, len(names)) if names[k] not in ("t", "dt")]
+        self.read = [k for k in range(self.states, len(names)) if names[k] not in OWN]
+        self.has_stages = "stage" in names
         elements = [(k, e) for k, x in enumerate(program.inputs[: self.states]) for e in range(x.size)]
         self.after = {(k, e): self.outputs[k].values[e] for k, e in elements}
         self.given = {place: "%x{}_{}".format(*place) for place in elements}
-        self.given |= {(names.index(name), 0): f"%{name}" for name in ("t", "dt")}
+        self.given |= {(names.index(name), 0): f"%{name}" for name in OWN if name in names}
 
     def define(self) -> Iterable[str]:
         real = self.lanes.real
@@ -67,8 +72,10 @@ class LoopKernel(Thread):
         yield "step:\n%i = phi i32 [ 0, %sample ], [ %i1, %step ]\n%sound_i = phi i1 [ %sound_j, %sample ], [ %sound, %step ]"
         for (k, e), end in ends.items():
             yield f"%x{k}_{e} = phi {real} [ %y{k}_{e}, %sample ], [ {end}, %step ]"
-        yield f"%count = add i32 %before, %i\n%count_real = uitofp i32 %count to {real}\n%t = fmul {real} %count_real, %dt"
-        yield "%count_wide = zext i32 %count to i64"
+        yield f"%round = add i32 %before, %i\n%count = udiv i32 %round, {STAGES if self.has_stages else 1}"
+        if self.has_stages:
+            yield f"%stage_whole = and i32 %round, {STAGES - 1}\n%stage = uitofp i32 %stage_whole to {real}"
+        yield f"%count_real = uitofp i32 %count to {real}\n%t = fmul {real} %count_real, %dt\n%count_wide = zext i32 %count to i64"
         for k in self.read:
             yield f"%skip{k} = mul i64 %count_wide, %hop{k}\n%in{k} = getelementptr {real}, ptr %row{k}, i64 %skip{k}"
         self.good = "%sound_i"
@@ -97,7 +104,7 @@ class LoopKernel(Thread):
         """%slow: sound, and no velocity of this sample is out of all proportion."""
         real, sound = self.lanes.real, "%sound"
         for (k, e), value in values.items():
-            if k == self.states - 1:
+            if k == self.kept[-1]:
                 name = f"{k}_{e}"
                 yield f"%size{name} = {self.lanes.call('fabs', value)}"
                 yield f"%small{name} = fcmp olt {real} %size{name}, {self.lanes.literal(FAST)}"

@@ -5,10 +5,29 @@ from __future__ import annotations
 import llvmlite.binding as llvm
 
 from qddot.compile import cache
-from qddot.compile.gpu.thread import TRIPLE
+from qddot.errors import DeviceError
 
+TRIPLE = "nvptx64-nvidia-cuda"
 PTX_VERSION = "+ptx80"
 """Understood by drivers from 525 (December 2022) on."""
+
+
+ARCHITECTURES = (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90)
+"""What PTX of that version is written for. Newer devices run it, too: the driver compiles it for them."""
+
+
+def architecture(capability: tuple[int, int]) -> str:
+    """The newest that a device of a compute capability such as (9, 0) runs.
+
+    Raises:
+        DeviceError: it is too old.
+    """
+    found = [x for x in ARCHITECTURES if x <= 10 * capability[0] + capability[1]]
+    if not found:
+        raise DeviceError(
+            f"compute capability {capability[0]}.{capability[1]} is older than 5.0 (Maxwell, 2014): use another device"
+        )
+    return f"sm_{found[-1]}"
 
 
 def ptx(text: str, capability: tuple[int, int]) -> str:
@@ -26,6 +45,6 @@ def ptx(text: str, capability: tuple[int, int]) -> str:
         builder.getModulePassManager().run(module, builder)
         return machine.emit_assembly(module).encode()
 
-    cpu = f"sm_{capability[0]}{capability[1]}"
+    cpu = architecture(capability)
     version = ".".join(map(str, llvm.llvm_version_info))
     return cache.recall((text, cpu, PTX_VERSION, version), make).decode()

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from qddot.compile import sincos
+from qddot.compile.gpu.dialects import NVIDIA, Dialect
+from qddot.compile.gpu.order import fewest_waiting, most_waiting
 from qddot.compile.kernel_ir import Emitter
 from qddot.compile.lanes import Lanes
 from qddot.errors import DeviceError
@@ -18,18 +20,12 @@ from qddot.graph.program import Program
 from qddot.model.scalar import Scalar
 
 KERNEL = "qddot"
-LAYOUT = 'target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"'
-TRIPLE = "nvptx64-nvidia-cuda"
-
-INTRINSICS = """declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
-declare void @llvm.nvvm.bar.warp.sync(i32)
-declare float @llvm.nvvm.rcp.approx.ftz.f(float)
-declare double @llvm.nvvm.rcp.approx.ftz.d(double)
-declare i64 @llvm.umin.i64(i64, i64)"""
-
+UMIN = "declare i64 @llvm.umin.i64(i64, i64)"
 LIKELY = '!0 = !{!"branch_weights", i32 100000, i32 1}'
 WARP = 32
+
+WAITING = {"float": 255, "double": 127}
+"""So many values a thread has registers for."""
 
 
 class Shape(NamedTuple):
@@ -68,9 +64,9 @@ class Thread(Emitter):
     threads: int
     shared_bytes = 0
 
-    def __init__(self, program: Program, lanes: Lanes, shape: Shape) -> None:
+    def __init__(self, program: Program, lanes: Lanes, shape: Shape, dialect: Dialect = NVIDIA) -> None:
         super().__init__(program, lanes, in_one=True)
-        self.shape = shape
+        self.shape, self.dialect = shape, dialect
         self.outputs = [x for x in program.outputs if x.name != "margins"]
         self.margins = [x for output in program.outputs if output.name == "margins" for x in output.values]
         self.unseen = {x for x in self.margins if x.__class__ is Expr}
@@ -79,7 +75,7 @@ class Thread(Emitter):
 
     def source(self) -> Source:
         """The whole module."""
-        head = [LAYOUT, f'target triple = "{TRIPLE}"', INTRINSICS, LIKELY, *self.lanes.declarations()]
+        head = [self.dialect.head, UMIN, LIKELY, *self.lanes.declarations()]
         text = "\n".join([*head, *self.globals(), *define_sincos(self.lanes), *self.define()]) + "\n"
         return Source(text, self.threads, self.shared_bytes)
 
@@ -91,17 +87,24 @@ class Thread(Emitter):
 
     def begin(self, arguments: Iterable[str]) -> Iterable[str]:
         """The kernel's head, and which state is %mine."""
-        limit = f' "nvvm.maxnreg"="{self.shape.registers}"' if self.shape.registers else ""
-        yield f'define ptx_kernel void @{KERNEL}({", ".join(arguments)}) "nvvm.maxntid"="{self.threads}"{limit} {{\nentry:'
-        yield "%tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n%block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()"
+        limit = self.dialect.limit.format(self.shape.registers) if self.shape.registers else ""
+        attributes = self.dialect.attributes.format(self.threads) + limit
+        yield f"{self.dialect.kernel} void @{KERNEL}({', '.join(arguments)}) {attributes} {{\nentry:"
+        yield "%tid = call i32 @thread()\n%block = call i32 @block()"
         yield f"%block_at = zext i32 %block to i64\n%first = mul i64 %block_at, {self.threads}\n%tid_wide = zext i32 %tid to i64"
-        yield "%mine = add i64 %first, %tid_wide"
+        # An `or` where it is a sum: so LLVM would write it itself if it knew how far threads count, and then the driver finds 72
+        # registers enough for forward dynamics of a 7-joint arm, and not 80.
+        yield f"%mine = {'add' if self.threads & (self.threads - 1) else 'or'} i64 %first, %tid_wide"
 
     def in_order(self, results: Iterable[object]) -> list[Expr]:
-        """The nodes that results still need, in the order of their making; leaves only where they are results themselves."""
+        """The nodes that results still need, in the order of their making unless too many values would wait; leaves only where they
+        are results themselves."""
         wanted = {x for x in results if x.__class__ is Expr}
         nodes = (n for n in schedule(wanted) if n not in self.fused and n not in self.here)
-        return sorted((n for n in nodes if not self.is_leaf(n) or n in wanted), key=lambda node: node.number)
+        made = sorted((n for n in nodes if not self.is_leaf(n) or n in wanted), key=lambda node: node.number)
+        inside = set(made)
+        operands = {n: [a for a in dict.fromkeys(self.operands(n)) if a in inside] for n in made}
+        return made if most_waiting(made, operands) <= WAITING[self.lanes.real] else fewest_waiting(made, operands)
 
     def watched(self, node: object) -> Iterable[str]:
         """Zero times every result: a sum that is no number as soon as one of them is none."""
@@ -131,10 +134,10 @@ class Thread(Emitter):
         yield f"%sound = and i1 {self.good}, true"
 
     def report(self, sound: str) -> Iterable[str]:
-        """Lower `worst` to this state where something is wrong with it."""
+        """Tell `worst` of this state where something is wrong with it."""
         yield f"%numbers = fcmp oeq {self.lanes.number} {self.watch}, {self.lanes.literal(0.0)}\n%fine = and i1 {sound}, %numbers"
         yield "br i1 %fine, label %done, label %wrong, !prof !0\nwrong:"
-        yield "%least = atomicrmw umin ptr %worst, i64 %state monotonic\nbr label %done\ndone:\nret void\n}"
+        yield "store volatile i64 %state, ptr %worst\nbr label %done\ndone:\nret void\n}"
 
     def operation(self, node: Expr) -> Iterable[str]:
         if node.op == "/" and node.args[0].__class__ is not Expr and node.args[0] == 1:
@@ -147,7 +150,7 @@ class Thread(Emitter):
         and a branch for numbers that hardly are any (1/x above 2^126 or so): here those give no number, or zero."""
         lanes, V, n, x = self.lanes, self.lanes.number, node.number, self.value(node.args[1])
         one, guess = lanes.literal(1.0), f"%r{n}"
-        yield f"{guess} = call {V} @llvm.nvvm.rcp.approx.ftz.{V[0]}({V} {x})\n%n{n} = fneg {V} {x}"
+        yield f"{guess} = call {V} @estimate.{V}({V} {x})\n%n{n} = fneg {V} {x}"
         if lanes.real == "double":  # the estimate has a third of the digits: twice as many of them first
             yield f"%e{n} = {lanes.call('fma', f'%n{n}', guess, one)}\n%f{n} = {lanes.call('fma', f'%e{n}', f'%e{n}', f'%e{n}')}"
             yield f"%s{n} = {lanes.call('fma', guess, f'%f{n}', guess)}"

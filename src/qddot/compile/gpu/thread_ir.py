@@ -3,16 +3,17 @@
     kernel(states, (row, stride) of each input..., out of each output..., worst)
 
 Inputs are rows whose elements are adjacent; the distance of two rows is an argument, 0 where all states share one. Outputs are
-rows side by side. A thread that finds a margin that is not positive, or a result that is no number, lowers `worst` to its state:
+rows side by side. A thread that finds a margin that is not positive, or a result that is no number, writes its state to `worst`:
 whoever launched the kernel looks there later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
+from qddot.compile.gpu.dialects import NVIDIA, Dialect
 from qddot.compile.gpu.thread import WARP, Shape, Source, Thread
-from qddot.compile.gpu.windows import Window, flush, room_of, windows
+from qddot.compile.gpu.windows import Piece, Window, flush, room_of, windows
 from qddot.compile.lanes import Lanes
 from qddot.graph.expr import Expr
 from qddot.graph.program import Program
@@ -24,19 +25,19 @@ TILE = 12 << 10
 """Bytes: a warp whose tile is larger is a block of its own, so that as many of them as can be are at work."""
 
 
-def source(program: Program, real: str, shape: Shape) -> Source:
+def source(program: Program, real: str, shape: Shape, dialect: Dialect = NVIDIA) -> Source:
     """The IR of a program over `double` or `float`."""
-    return ThreadKernel(program, Lanes(1, real), shape).source()
+    return ThreadKernel(program, Lanes(1, real), shape, dialect).source()
 
 
 class ThreadKernel(Thread):
     """Each state's results once."""
 
-    def __init__(self, program: Program, lanes: Lanes, shape: Shape) -> None:
-        super().__init__(program, lanes, shape)
+    def __init__(self, program: Program, lanes: Lanes, shape: Shape, dialect: Dialect = NVIDIA) -> None:
+        super().__init__(program, lanes, shape, dialect)
         self.staged = not shape.element_major and sum(x.size for x in self.outputs) > NARROW
         column = WARP * lanes.bits // 8
-        self.windows: list[Window] = windows(self.outputs, shape.shared // column - 1) if self.staged else []
+        self.windows: list[Window] = windows(self.outputs, shape.shared // column) if self.staged else []
         self.room = room_of(self.windows) if self.staged else 0
         self.threads = shape.threads or (WARP if self.room * column > TILE else 4 * WARP)
         self.shared_bytes = self.threads * self.room * lanes.bits // 8
@@ -50,7 +51,7 @@ class ThreadKernel(Thread):
         inputs = [f"ptr noalias readonly %base{k}, i64 %stride{k}" for k in range(len(self.program.inputs))]
         outputs = [f"ptr noalias writeonly %out{k}" for k in range(len(self.outputs))]
         yield from self.begin(["i64 %states", *inputs, *outputs, "ptr %worst"])
-        if self.staged:  # every lane of a warp with a state helps to write
+        if self.staged:  # every lane of a warp with a state helps to write; those without one compute the last state, too
             yield f"%lane = and i32 %tid, {WARP - 1}\n%lane_wide = zext i32 %lane to i64\n%warp_first = sub i64 %mine, %lane_wide"
             yield "%any = icmp ult i64 %warp_first, %states\nbr i1 %any, label %work, label %done\nwork:"
             yield "%last = sub i64 %states, 1\n%state = call i64 @llvm.umin.i64(i64 %mine, i64 %last)"
@@ -58,10 +59,14 @@ class ThreadKernel(Thread):
             yield "%rows = trunc i64 %rows_wide to i32"
             yield f"%warp_tid = sub i32 %tid, %lane\n%tile_at = mul i32 %warp_tid, {self.room}"
             yield f"%tile = getelementptr {real}, ptr addrspace(3) @tiles, i32 %tile_at"
-            yield f"%row_at = mul i32 %lane, {self.room}\n%row = getelementptr {real}, ptr addrspace(3) %tile, i32 %row_at"
+            for apart in sorted({piece.pitch for window in self.windows for piece in window.pieces}):
+                yield f"%skip{apart} = mul i32 %lane, {apart}"
+                yield f"%row{apart} = getelementptr {real}, ptr addrspace(3) %tile, i32 %skip{apart}"
         else:
             yield "%any = icmp ult i64 %mine, %states\nbr i1 %any, label %work, label %done\nwork:"
             yield "%state = add i64 %mine, 0"
+            yield f"%column_bytes = mul i64 %states, {self.lanes.bits // 8}\n%column_short = trunc i64 %column_bytes to i32"
+            yield "%column = zext i32 %column_short to i64"  # one instruction an address then
             for k, output in enumerate(self.outputs):
                 yield f"%place{k} = mul i64 %state, {1 if self.shape.element_major else output.size}"
                 yield f"%to{k} = getelementptr {real}, ptr %out{k}, i64 %place{k}"
@@ -90,7 +95,7 @@ class ThreadKernel(Thread):
         """A number into output k."""
         V, place = self.lanes.number, f"%p{k}_{element}"
         if self.shape.element_major:
-            yield f"{place}_at = mul i64 %states, {element}\n{place} = getelementptr {V}, ptr %to{k}, i64 {place}_at"
+            yield f"{place}_at = mul nuw i64 %column, {element}\n{place} = getelementptr i8, ptr %to{k}, i64 {place}_at"
         else:
             yield f"{place} = getelementptr {V}, ptr %to{k}, i64 {element}"
         yield f"store {V} {value}, ptr {place}"
@@ -98,22 +103,23 @@ class ThreadKernel(Thread):
     def staged_body(self) -> Iterable[str]:
         """Results gather in the warp's tile; a full tile is written by all lanes together."""
         for window in self.windows:
-            slots: dict[object, list[int]] = {}
-            for slot, x in enumerate(window.values):
-                slots.setdefault(x, []).append(slot)
+            slots: dict[object, list[tuple[Piece, int]]] = {}
+            for piece, values in zip(window.pieces, window.values):
+                for column, x in enumerate(values):
+                    slots.setdefault(x, []).append((piece, column))
             for x in [x for x in slots if x.__class__ is not Expr or x in self.here]:
                 yield from self.into_tile(window, slots.pop(x), x)
-            for node in self.in_order(window.values):
+            for node in self.in_order(slots):
                 yield from self.instruction(node)
                 if node in slots:
                     yield from self.into_tile(window, slots[node], node)
                     yield from self.watched(node)
-            yield from flush(window, self.room, self.lanes.real, self.outputs)
+            yield from flush(window, self.lanes.real, self.outputs)
         for node in self.in_order(self.margins):
             yield from self.instruction(node)
 
-    def into_tile(self, window: Window, slots: Sequence[int], x: object) -> Iterable[str]:
-        for slot in slots:
-            place = f"%t{window.number}_{slot}"
-            yield f"{place} = getelementptr {self.lanes.real}, ptr addrspace(3) %row, i32 {slot}"
+    def into_tile(self, window: Window, slots: Iterable[tuple[Piece, int]], x: object) -> Iterable[str]:
+        for piece, column in slots:
+            place = f"%t{window.number}_{piece.at + column}"
+            yield f"{place} = getelementptr {self.lanes.real}, ptr addrspace(3) %row{piece.pitch}, i32 {WARP * piece.at + column}"
             yield f"store {self.lanes.real} {self.value(x)}, ptr addrspace(3) {place}"

@@ -1,0 +1,96 @@
+"""CuPy arrays: quantities computed where they are, on the stream that is current."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.arrays.late import raise_earlier, raise_now
+from qddot.arrays.on_device import OnDevices, handling, is_on_gpu
+from qddot.compile.given import known_names
+from qddot.compile.kinds import library_of, mixed
+from qddot.errors import InputError
+
+if TYPE_CHECKING:
+    from qddot.arrays.guests import Guests
+
+
+def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any], fixed: tuple) -> Any:
+    """A quantity of arrays on a GPU, as arrays of their library there.
+
+    Raises:
+        InputError: arrays of several libraries, types or devices, or a shape that does not fit.
+        DeviceError: the device cannot.
+    """
+    first, q = next((name, x) for name, x in inputs.items() if library_of(x))
+    handle = handling(first, q)
+    for name, x in inputs.items():
+        if type(x) is not type(q):
+            raise mixed(name, x, first, q)
+        if not is_on_gpu(x):
+            raise InputError(f"{name} is not on a GPU, but {first} is: bring them together")
+    views = {name: handle.view(x) for name, x in inputs.items()}
+    for what, found in (("types", {v.dtype for v in views.values()}), ("devices", {v.device for v in views.values()})):
+        if len(found) > 1:
+            raise InputError(
+                f"inputs have several {what}: {', '.join(f'{name} {v.dtype} on {v.device}' for name, v in views.items())}"
+            )
+    dtype = views[first].dtype
+    if dtype not in ("float64", "float32"):
+        raise InputError(f"{first} holds {dtype}, float64 or float32 is needed: {first}.astype('float64')")
+    asked = options.get("dtype")
+    if asked is not None and np.dtype(asked) != dtype:
+        raise InputError(f"dtype={np.dtype(asked)}, but {first} holds {dtype}: convert the arrays, and leave dtype out")
+    if guests.evaluate.model.variables or "variables" in options:
+        known_names(guests.evaluate.model.variables, options.get("variables"))
+        inputs = {**inputs, "variables": guests.packed(inputs, options.get("variables"))}
+    operation = guests.operation(quantity, dtype, "wrench" in inputs, fixed)
+    if operation.is_empty:
+        raise InputError(f"{quantity} of {guests.evaluate.model.name} has no elements: there is nothing to compute on a GPU")
+    arrays = [inputs[x.name] for x in operation.program.inputs]
+    lead = common_lead(operation, arrays)
+    spread = [
+        x if x.shape[: x.ndim - len(i.shape)] in ((), lead) else handle.broadcast(x, (*lead, *i.shape))
+        for x, i in zip(arrays, operation.program.inputs)
+    ]
+    devices, check = operation.once(OnDevices), options.get("check")
+    kernel = devices.kernel(views[first].device)
+    raise_earlier(quantity, check, kernel)
+    found = devices.run(handle, spread, lead, given_outputs(handle, operation, lead, options.get("out"), views[first]), check)
+    raise_now(guests, quantity, inputs, check, fixed, handle, kernel)
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def common_lead(operation: Any, arrays: list[Any]) -> tuple[int, ...]:
+    """The leading shape of all inputs together."""
+    for x, a in zip(operation.program.inputs, arrays):
+        if a.ndim < len(x.shape) or a.shape[a.ndim - len(x.shape) :] != x.shape:
+            raise InputError(f"{x.name} has shape {a.shape}, expected (..., {', '.join(map(str, x.shape))})")
+    try:
+        return np.broadcast_shapes(*(a.shape[: a.ndim - len(x.shape)] for x, a in zip(operation.program.inputs, arrays)))
+    except ValueError:
+        shown = ", ".join(f"{x.name} {a.shape}" for x, a in zip(operation.program.inputs, arrays))
+        raise InputError(f"leading dimensions of the inputs do not fit each other: {shown}") from None
+
+
+def given_outputs(handle: Any, operation: Any, lead: tuple[int, ...], out: Any, like: Any) -> list[Any] | None:
+    """What `out` holds, if it can be written row by row.
+
+    Raises:
+        InputError: another shape, type or device, or rows apart.
+    """
+    if out is None:
+        return None
+    given = list(out) if isinstance(out, tuple) else [out]
+    if len(given) != len(operation.program.outputs):
+        raise InputError(f"{operation.program.name} has {len(operation.program.outputs)} results: out is a tuple of as many arrays")
+    for x, room in zip(operation.program.outputs, given):
+        view, wanted = handle.view(room), (*lead, *x.shape)
+        if view.shape != wanted or (view.dtype, view.device) != (like.dtype, like.device) or not room.flags.c_contiguous:
+            raise InputError(
+                f"out for {x.name} is {view.dtype} {view.shape} on {view.device}: {like.dtype} {wanted} on {like.device}, "
+                "contiguous, is needed"
+            )
+    return given

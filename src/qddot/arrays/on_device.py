@@ -1,0 +1,193 @@
+"""Arrays on a GPU: how each library's are handled, and the kernels of an operation on each device."""
+
+# pyright: reportMissingImports=false
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from qddot.compile.gpu.device_kernel import DeviceKernel, Rows
+from qddot.compile.gpu.driver import device
+from qddot.compile.kinds import library_of
+from qddot.errors import InputError
+
+CUDA = 2  # kDLCUDA
+
+
+class View(NamedTuple):
+    """An array's memory: address, shape, distances in numbers, type, and the number of its device."""
+
+    pointer: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: str
+    device: int
+
+
+class Handling(Protocol):
+    """What is asked of a library."""
+
+    def view(self, x: Any) -> View: ...
+    def empty(self, shape: tuple[int, ...], dtype: str, number: int) -> Any: ...
+    def zeros(self, shape: tuple[int, ...], dtype: str, number: int) -> Any: ...
+    def contiguous(self, x: Any) -> Any: ...
+    def broadcast(self, x: Any, shape: tuple[int, ...]) -> Any: ...
+    def stream(self, number: int) -> int:
+        """The stream on which the caller's work is in order."""
+        ...
+
+    def on_host(self, x: Any) -> np.ndarray: ...
+    def records_gradients(self) -> bool: ...
+
+
+class TorchTensors:
+    def view(self, x: Any) -> View:
+        return View(x.data_ptr(), tuple(x.shape), x.stride(), str(x.dtype).rpartition(".")[2], x.get_device())
+
+    def empty(self, shape: tuple[int, ...], dtype: str, number: int) -> Any:
+        import torch
+
+        return torch.empty(shape, dtype=getattr(torch, dtype), device=f"cuda:{number}")
+
+    def zeros(self, shape: tuple[int, ...], dtype: str, number: int) -> Any:
+        return self.empty(shape, dtype, number).zero_()
+
+    def contiguous(self, x: Any) -> Any:
+        return x.contiguous()
+
+    def broadcast(self, x: Any, shape: tuple[int, ...]) -> Any:
+        return x.expand(shape)
+
+    def stream(self, number: int) -> int:
+        import torch
+
+        return torch.cuda.current_stream(number).cuda_stream
+
+    def on_host(self, x: Any) -> np.ndarray:
+        return x.detach().cpu().numpy()
+
+    def records_gradients(self) -> bool:
+        import torch
+
+        return torch.is_grad_enabled()
+
+
+class CupyArrays:
+    def view(self, x: Any) -> View:
+        return View(x.data.ptr, x.shape, tuple(s // x.itemsize for s in x.strides), str(x.dtype), x.device.id)
+
+    def empty(self, shape: tuple[int, ...], dtype: str, number: int) -> Any:
+        import cupy
+
+        with cupy.cuda.Device(number):
+            return cupy.empty(shape, dtype)
+
+    def zeros(self, shape: tuple[int, ...], dtype: str, number: int) -> Any:
+        found = self.empty(shape, dtype, number)
+        found.fill(0)
+        return found
+
+    def contiguous(self, x: Any) -> Any:
+        import cupy
+
+        return cupy.ascontiguousarray(x)
+
+    def broadcast(self, x: Any, shape: tuple[int, ...]) -> Any:
+        import cupy
+
+        return cupy.broadcast_to(x, shape)
+
+    def stream(self, number: int) -> int:
+        import cupy
+
+        return cupy.cuda.get_current_stream().ptr
+
+    def on_host(self, x: Any) -> np.ndarray:
+        return x.get()
+
+    def records_gradients(self) -> bool:
+        return False
+
+
+def handling(name: str, x: Any) -> Handling:
+    """For the library of an array on a GPU.
+
+    Raises:
+        InputError: one that we do not know.
+    """
+    library = library_of(x)
+    if library == "torch":
+        return TorchTensors()
+    if type(x).__module__.partition(".")[0] == "cupy":
+        return CupyArrays()
+    whose = f"{type(x).__module__}.{type(x).__name__}"
+    raise InputError(f"{name} is a {whose} on a GPU: hand over a CuPy array, cupy.asarray({name}), or a PyTorch tensor")
+
+
+def is_on_gpu(x: Any) -> bool:
+    """True of another library's array in the memory of an NVIDIA GPU."""
+    return library_of(x) is not None and hasattr(x, "__dlpack_device__") and int(x.__dlpack_device__()[0]) == CUDA
+
+
+def rows(view: View, core: tuple[int, ...]) -> Rows | None:
+    """How a kernel finds the rows of an array (..., *core), or None where they lie in no order that it knows."""
+    leading = len(view.shape) - len(core)
+    step = 1
+    for n, stride in zip(reversed(view.shape[leading:]), reversed(view.strides[leading:])):
+        if n != 1 and stride != step:
+            return None
+        step *= n
+    parts = [(n, stride) for n, stride in zip(view.shape[:leading], view.strides[:leading]) if n != 1]
+    if not parts:
+        return Rows(view.pointer, 0)
+    stride, reach = parts[-1][1], parts[-1][1]
+    for n, distance in reversed(parts):
+        if distance != reach:
+            return None
+        reach = distance * n
+    return Rows(view.pointer, stride)
+
+
+class OnDevices:
+    """The kernels of an operation, one for each device; made when first asked for."""
+
+    def __init__(self, operation: Any) -> None:
+        self.operation = operation
+        self.kernels: dict[int, DeviceKernel] = {}
+        self._lock = threading.Lock()
+
+    def kernel(self, number: int) -> DeviceKernel:
+        found = self.kernels.get(number)
+        if found is None:
+            with self._lock:
+                if number not in self.kernels:
+                    self.kernels[number] = DeviceKernel(self.operation.program, self.operation.dtype, device(number))
+                found = self.kernels[number]
+        return found
+
+    def run(
+        self,
+        handle: Handling,
+        arrays: Sequence[Any],
+        lead: tuple[int, ...],
+        outputs: Sequence[Any] | None = None,
+        check: Any = None,
+    ) -> list[Any]:
+        """The outputs (lead, ...), of arrays each of which has that leading shape, or none at all."""
+        program, number = self.operation.program, handle.view(arrays[0]).device
+        kernel, states, read, kept = self.kernel(number), math.prod(lead), [], []
+        for a, x in zip(arrays, program.inputs):
+            found = rows(handle.view(a), x.shape)
+            if found is None:
+                kept.append(a := handle.contiguous(a))
+                found = rows(handle.view(a), x.shape)
+                assert found is not None
+            read.append(found)
+        if outputs is None:
+            outputs = [handle.empty((*lead, *x.shape), self.operation.dtype.name, number) for x in program.outputs]
+        kernel.launch(states, read, [handle.view(x).pointer for x in outputs], handle.stream(number), check)
+        return list(outputs)

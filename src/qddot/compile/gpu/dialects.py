@@ -1,0 +1,73 @@
+"""What kernels say differently to different makers' processors: everything else of their text is the same."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Dialect(NamedTuple):
+    """A module's head and a kernel's.
+
+    Attributes:
+        head: triple, layout, and the functions that kernels call: `thread` and `block` number this one, `together` waits for the
+            threads of a warp, `estimate.float` and `estimate.double` are about 1/x.
+        kernel: how a kernel's definition begins.
+        attributes: of a kernel with so many threads a block; `limit`, where it is to have no more than so many registers.
+    """
+
+    head: str
+    kernel: str
+    attributes: str
+    limit: str
+
+
+def inlined(signature: str, value: str) -> str:
+    kind = signature.split()[0]
+    return f"define internal {signature} alwaysinline nounwind {{\n{value}\nret {kind}{'' if kind == 'void' else ' %y'}\n}}"
+
+
+NVIDIA = Dialect(
+    "\n".join(
+        (
+            'target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"',
+            'target triple = "nvptx64-nvidia-cuda"',
+            "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()",
+            "declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()",
+            "declare void @llvm.nvvm.bar.warp.sync(i32)",
+            "declare float @llvm.nvvm.rcp.approx.ftz.f(float)",
+            "declare double @llvm.nvvm.rcp.approx.ftz.d(double)",
+            inlined("i32 @thread()", "%y = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()"),
+            inlined("i32 @block()", "%y = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()"),
+            inlined("void @together()", "call void @llvm.nvvm.bar.warp.sync(i32 -1)"),
+            inlined("float @estimate.float(float %x)", "%y = call float @llvm.nvvm.rcp.approx.ftz.f(float %x)"),
+            inlined("double @estimate.double(double %x)", "%y = call double @llvm.nvvm.rcp.approx.ftz.d(double %x)"),
+        )
+    ),
+    "define ptx_kernel",
+    '"nvvm.maxntid"="{}"',
+    ' "nvvm.maxnreg"="{}"',
+)
+
+AMD = Dialect(
+    "\n".join(
+        (
+            'target triple = "amdgcn-amd-amdhsa"',
+            "declare i32 @llvm.amdgcn.workitem.id.x()",
+            "declare i32 @llvm.amdgcn.workgroup.id.x()",
+            "declare void @llvm.amdgcn.wave.barrier()",
+            "declare float @llvm.amdgcn.rcp.f32(float)",
+            "declare double @llvm.amdgcn.rcp.f64(double)",
+            inlined("i32 @thread()", "%y = call i32 @llvm.amdgcn.workitem.id.x()"),
+            inlined("i32 @block()", "%y = call i32 @llvm.amdgcn.workgroup.id.x()"),
+            inlined(
+                "void @together()",
+                'fence syncscope("wavefront") release\ncall void @llvm.amdgcn.wave.barrier()\nfence syncscope("wavefront") acquire',
+            ),
+            inlined("float @estimate.float(float %x)", "%y = call float @llvm.amdgcn.rcp.f32(float %x)"),
+            inlined("double @estimate.double(double %x)", "%y = call double @llvm.amdgcn.rcp.f64(double %x)"),
+        )
+    ),
+    "define amdgpu_kernel",
+    '"amdgpu-flat-work-group-size"="1,{}"',
+    ' "amdgpu-num-vgpr"="{}"',
+)

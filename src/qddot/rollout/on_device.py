@@ -1,0 +1,166 @@
+"""Rollouts on a GPU: all steps in one kernel, the state in registers, on arrays that live there."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qddot.arrays.late import refuse_other_checks
+from qddot.arrays.on_device import Handling, handling, is_on_gpu, rows
+from qddot.compile.given import known_names
+from qddot.compile.gpu.device_kernel import DeviceLoop, Rows
+from qddot.compile.gpu.driver import device, wait
+from qddot.errors import InputError, IntegrationError
+from qddot.rollout.rollout import Start, common_batch, step_count
+from qddot.rollout.step import STATES
+
+if TYPE_CHECKING:
+    from qddot.rollout.rollout import Rollout
+
+KEPT = ("q", "qd")
+
+
+class Reading(NamedTuple):
+    """An input as the kernel reads it, and the array that must live until it is started."""
+
+    rows: Rows
+    array: Any
+
+
+def on_device(rollout: Rollout, given: dict[str, Any], variables: Any, steps: Any, every: Any, check: Any) -> tuple[Any, Any]:
+    """q and qd (samples + 1, ..., n) of a rollout whose inputs are on a GPU.
+
+    Raises:
+        InputError: arrays of several libraries, types or devices, shapes that do not fit, or a gradient is wanted.
+        IntegrationError: a motion diverges or cannot go on.
+    """
+    refuse_other_checks(check)
+    handle = handling("q0", given["q0"])
+    start = looked_at(rollout, given, variables, steps, every, handle)
+    like, lead, samples = handle.view(start.q), start.batch, start.count // start.every
+    kernel = loop(rollout, start, like.device, np.dtype(like.dtype))
+    zero = handle.zeros((max(rollout.robot.nq, rollout.robot.nv),), like.dtype, like.device)
+    still = Reading(Rows(handle.view(zero).pointer, 0), zero)
+    fixed = {"q": start.q, "qd": start.qd, "control": None if start.changes else start.control, **start.rest}
+    read = {name: reading(handle, x, lead) for name, x in fixed.items() if x is not None}
+    read.setdefault("qd", still)
+    if rollout.method == "variational":
+        read["p"] = reading(handle, momenta(rollout, start), lead)
+    if start.changes:
+        read["control"] = changing(handle, start.control, lead)
+    read |= {"q_point": read["q"], "qd_point": read["qd"], "q_sum": still, "qd_sum": still}
+    found = [handle.empty((samples + 1, *lead, size), like.dtype, like.device) for size in (rollout.robot.nq, rollout.robot.nv)]
+    inputs = [read[x.name].rows for x in kernel.program.inputs if x.name in read]
+    places, stream = [handle.view(x).pointer for x in found], handle.stream(like.device)
+    if check == "later" and (motion := kernel.later.take()) is not None:
+        raise IntegrationError(f"motion {motion} of an earlier call diverged or could not go on", time=0.0, step=0)
+    kernel.launch(math.prod(lead), samples, start.every, rollout.h, inputs, places, stream, check)
+    if check and check != "later":
+        wait(kernel.device, stream)
+        if (motion := kernel.now.take()) is not None:
+            raise stopped(rollout, start, handle, motion)
+    return found[0], found[1]
+
+
+def looked_at(rollout: Rollout, given: dict[str, Any], variables: Any, steps: Any, every: Any, handle: Handling) -> Start:
+    """Whether everything is where q0 is, and goes together."""
+    robot, like = rollout.robot, handle.view(given["q0"])
+    known_names(robot.model.variables, variables)
+    packed = robot._guests.packed({"q0": given["q0"]}, variables) if robot.model.variables else None
+    given = {**given, "variables": packed}
+    sizes = {"q0": robot.nq, "qd0": robot.nv, "parameters": 10 * len(robot.body_names)}
+    for name, x in given.items():
+        if x is None:
+            continue
+        if not is_on_gpu(x) or (handle.view(x).dtype, handle.view(x).device) != (like.dtype, like.device):
+            raise InputError(f"{name} is not {like.dtype} on device {like.device}, as q0 is: bring it there")
+        if x.ndim == 0 or x.shape[-1] != sizes.get(name, x.shape[-1]):
+            raise InputError(f"{name} has shape {tuple(x.shape)}, expected (..., {sizes.get(name, 'm')})")
+        if getattr(x, "requires_grad", False) and handle.records_gradients():
+            raise InputError(
+                "the gradient of a rollout is computed on the CPU: move the tensors there, or call under torch.no_grad()"
+            )
+    if like.dtype not in ("float64", "float32"):
+        raise InputError(f"q0 holds {like.dtype}, float64 or float32 is needed")
+    count, changes = step_count(steps, every, given["control"])
+    rest = {name: given[name] for name in ("parameters", "variables") if given[name] is not None}
+    one = given["control"][0] if changes else given["control"]
+    return Start(
+        given["q0"],
+        given["qd0"],
+        given["control"],
+        rest,
+        common_batch(given["q0"], given["qd0"], one, *rest.values()),
+        count,
+        changes,
+        int(every),
+    )
+
+
+def loop(rollout: Rollout, start: Start, number: int, dtype: np.dtype) -> DeviceLoop:
+    """The kernel, made once for each device, type and size of control."""
+    controls, runtime = 0 if start.control is None else start.control.shape[-1], "parameters" in start.rest
+    key = (number, dtype.char, controls, runtime)
+    if key not in rollout.loops:
+        program = rollout.step(controls, runtime).program(dtype, in_stages=True)
+        kept = tuple(STATES[rollout.method].index(name) for name in KEPT)
+        rollout.loops[key] = DeviceLoop(program, kept, dtype, device(number))
+    return rollout.loops[key]
+
+
+def reading(handle: Handling, x: Any, lead: tuple[int, ...]) -> Reading:
+    """An array (lead, n), or (n,) for all states."""
+    if tuple(x.shape[:-1]) not in ((), lead):
+        x = handle.broadcast(x, (*lead, x.shape[-1]))
+    found = rows(handle.view(x), tuple(x.shape[-1:]))
+    if found is None:
+        x = handle.contiguous(x)
+        found = rows(handle.view(x), tuple(x.shape[-1:]))
+    assert found is not None
+    return Reading(found, x)
+
+
+def changing(handle: Handling, x: Any, lead: tuple[int, ...]) -> Reading:
+    """An array (steps, lead, n), or (steps, n) for all states."""
+    if tuple(x.shape[1:-1]) not in ((), lead):
+        x = handle.broadcast(x, (x.shape[0], *lead, x.shape[-1]))
+    first = rows(handle.view(x[0]), tuple(x.shape[-1:]))
+    if first is None:
+        x = handle.contiguous(x)
+        first = rows(handle.view(x[0]), tuple(x.shape[-1:]))
+    assert first is not None
+    return Reading(first._replace(hop=handle.view(x).strides[0]), x)
+
+
+def momenta(rollout: Rollout, start: Start) -> Any:
+    """p = M qd of the first states."""
+    if start.rest:
+        raise InputError('method="variational" with parameters or variables is not for arrays on a GPU: use "rk4"')
+    return 0 * start.q if start.qd is None else rollout.robot.generalized_momentum(start.q, start.qd)
+
+
+def stopped(rollout: Rollout, start: Start, handle: Handling, motion: int) -> IntegrationError:
+    """Why a motion ended too early, as the CPU says it."""
+    at = tuple(int(i) for i in np.unravel_index(motion, start.batch))
+    given = {"q": start.q, "qd": start.qd, "control": start.control, **start.rest}
+    rest = {name: handle.on_host(x) for name, x in given.items() if x is not None}
+    alone = {name: one_motion(x, at, 2 if name == "control" and start.changes else 1) for name, x in rest.items()}
+    options = {name: alone.get(name) for name in ("parameters", "variables")}
+    steps = None if start.changes else start.count
+    try:
+        rollout(
+            alone["q"], alone.get("qd"), alone.get("control"), steps=steps, every=start.every, dtype=alone["q"].dtype, **options
+        )
+    except IntegrationError as error:
+        return IntegrationError(f"motion {list(at)}: {error}", time=error.time, step=error.step, joint=error.joint)
+    return IntegrationError(f"motion {list(at)} diverges or cannot go on", time=0.0, step=0)
+
+
+def one_motion(x: np.ndarray, at: tuple, core: int) -> np.ndarray:
+    """What belongs to one motion: of (..., n), or of (steps, ..., n)."""
+    if x.ndim == core:
+        return x
+    places = tuple(np.minimum(at, np.array(x.shape[core - 1 : -1]) - 1)) if len(at) == x.ndim - core else ()
+    return x[(slice(None), *places)] if core == 2 else x[places]

@@ -1,0 +1,282 @@
+"""Arrays on a GPU: the CPU's bits, on the caller's stream, in the caller's kind; rollouts in one kernel. Skipped without a GPU."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import qddot
+from qddot import InputError, IntegrationError, SingularityError
+from qddot.compile.gpu import driver
+from qddot.errors import DeviceError
+from qddot.rollout import PD, ComputedTorque
+
+QUANTITIES = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "jacobian", "gravity_torque", "inverse_dynamics_derivatives")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def gpu():
+    try:
+        return driver.device(0)
+    except DeviceError as error:
+        pytest.skip(f"no GPU here: {error}")
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch", reason="PyTorch is not installed")
+
+
+@pytest.fixture(scope="module")
+def cupy():
+    return pytest.importorskip("cupy", reason="CuPy is not installed")
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return qddot.load("arm7")
+
+
+def drawn(robot, quantity, lead, dtype, seed=0):
+    rng = np.random.default_rng(seed)
+    return [rng.normal(size=(*lead, x.size)).astype(dtype) for x in robot.program(quantity).inputs]
+
+
+def parts(x):
+    return x if isinstance(x, tuple) else (x,)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("lead", [(), (1,), (33,), (3, 50), (0,)])
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_torch_tensors(torch, arm, quantity, lead, dtype):
+    given = drawn(arm, quantity, lead, dtype)
+    found = getattr(arm, quantity)(*(torch.from_numpy(x).cuda() for x in given))
+    for got, want in zip(parts(found), parts(getattr(arm, quantity)(*given, dtype=dtype)), strict=True):
+        assert got.device.type == "cuda"
+        assert got.shape == want.shape
+        assert_array_equal(got.cpu().numpy(), want)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_cupy_arrays(cupy, arm, quantity, dtype):
+    for lead in ((), (33,), (3, 50)):
+        given = drawn(arm, quantity, lead, dtype)
+        found = getattr(arm, quantity)(*map(cupy.asarray, given))
+        for got, want in zip(parts(found), parts(getattr(arm, quantity)(*given, dtype=dtype)), strict=True):
+            assert isinstance(got, cupy.ndarray)
+            assert_array_equal(got.get(), want)
+
+
+def test_memory_in_any_order(torch, cupy, arm):
+    q, qd, qdd = drawn(arm, "inverse_dynamics", (6, 20), "float64")
+    want = arm.inverse_dynamics(q, qd[0, 0], qdd)
+    columns = torch.from_numpy(q).cuda().permute(2, 1, 0).contiguous().permute(2, 1, 0)
+    every = torch.from_numpy(np.repeat(qdd, 2, axis=1)).cuda()[:, ::2]
+    one = torch.from_numpy(qd[0, 0]).cuda()
+    assert_array_equal(arm.inverse_dynamics(columns, one, every).cpu().numpy(), want)
+    big = cupy.asarray(np.repeat(qdd, 3, axis=0))
+    found = arm.inverse_dynamics(cupy.asfortranarray(cupy.asarray(q)), cupy.asarray(qd[0, 0]), big[::3])
+    assert_array_equal(found.get(), want)
+
+
+def test_the_current_stream_is_respected(torch, cupy, arm):
+    q = torch.zeros((1 << 18, 7), device="cuda")
+    want = arm.gravity_torque(q + 0.3).cpu()
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        torch.cuda._sleep(50_000_000)  # what follows on this stream waits
+        q += 0.3
+        found = arm.gravity_torque(q)
+    side.synchronize()
+    assert torch.equal(found.cpu(), want)
+    with cupy.cuda.Stream(non_blocking=True) as side:
+        x = cupy.zeros((1 << 18, 7), "float32")
+        for _ in range(200):
+            x += 1.0
+        x *= 0.0
+        x += 0.3
+        found = arm.gravity_torque(x)
+        side.synchronize()
+    assert_array_equal(found.get(), want.numpy())
+
+
+def test_torch_gradients_and_transforms(torch, arm):
+    given = [torch.from_numpy(x) for x in drawn(arm, "inverse_dynamics", (5,), "float64")]
+
+    def loss(q, qd, qdd):
+        return arm.inverse_dynamics(q, qd, qdd).sin().sum()
+
+    here, there = ([x.clone().to(device).requires_grad_() for x in given] for device in ("cpu", "cuda"))
+    loss(*here).backward()
+    loss(*there).backward()
+    for a, b in zip(here, there):
+        assert_allclose(b.grad.cpu().numpy(), a.grad.numpy(), rtol=1e-12, atol=1e-12)
+    on = [x.cuda() for x in given]
+    exact = arm.inverse_dynamics_derivatives(*given)[0].numpy()
+    slope = torch.func.vmap(torch.func.jacrev(lambda q, qd, qdd: arm.inverse_dynamics(q, qd, qdd)))(*on)
+    assert_allclose(slope.cpu().numpy(), exact, rtol=1e-10, atol=1e-10)
+
+
+def test_torch_compile(torch):
+    if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 12):
+        pytest.skip(f"the tracer of PyTorch {torch.__version__} does not know how to go over a named tuple")
+    arm = qddot.load("arm7")
+    given = [torch.from_numpy(x) for x in drawn(arm, "inverse_dynamics", (5,), "float64")]
+    compiled = torch.compile(lambda q, qd, qdd: arm.inverse_dynamics(q, qd, qdd) * 2, backend="aot_eager", fullgraph=True)
+    assert torch.equal(compiled(*(x.cuda() for x in given)).cpu(), 2 * arm.inverse_dynamics(*given))
+
+
+def test_cuda_graphs(torch, arm):
+    q, qd, tau = (torch.from_numpy(x).cuda() for x in drawn(arm, "forward_dynamics", (1000,), "float32"))
+    arm.forward_dynamics(q, qd, tau)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        found = arm.forward_dynamics(q, qd, tau)
+    q.add_(0.1)
+    graph.replay()
+    torch.cuda.synchronize()
+    assert torch.equal(found, arm.forward_dynamics(q, qd, tau))
+
+
+def test_out(torch, cupy, arm):
+    q, qd, qdd = drawn(arm, "inverse_dynamics", (8,), "float64")
+    want = arm.inverse_dynamics(q, qd, qdd)
+    for room in (
+        torch.empty((8, 7), dtype=torch.float64, device="cuda"),
+        torch.empty((7, 8), dtype=torch.float64, device="cuda").T,
+    ):
+        arm.inverse_dynamics(*(torch.from_numpy(x).cuda() for x in (q, qd, qdd)), out=room)
+        assert_array_equal(room.cpu().numpy(), want)
+    room = cupy.empty((8, 7))
+    arm.inverse_dynamics(*map(cupy.asarray, (q, qd, qdd)), out=room)
+    assert_array_equal(room.get(), want)
+
+
+def test_errors_now_and_later(torch, cupy, arm):
+    for put in (lambda x: torch.from_numpy(x).cuda(), cupy.asarray):
+        q, qd, tau = drawn(arm, "forward_dynamics", (100,), "float64")
+        good = [put(x) for x in (q, qd, tau)]
+        q[7, 3] = np.nan
+        bad = [put(q), *good[1:]]
+        assert np.isnan(float(arm.forward_dynamics(*bad)[7, 0]))
+        arm.forward_dynamics(*good, check=False)
+        with pytest.raises((InputError, SingularityError)):
+            arm.forward_dynamics(*bad, check="now")
+        arm.forward_dynamics(*good, check="now")
+        arm.forward_dynamics(*bad, check="later")  # nothing is raised
+        torch.cuda.synchronize()
+        with pytest.raises(SingularityError, match="not finite in state 7 of an earlier call"):
+            arm.forward_dynamics(*good, check="later")
+        arm.forward_dynamics(*good, check="now")
+        with pytest.raises(InputError, match="check='soon'"):
+            arm.forward_dynamics(*good, check="soon")
+
+
+def test_what_is_refused(torch, cupy, arm):
+    q = torch.zeros((3, 7), device="cuda")
+    with pytest.raises(InputError, match="qd is on cpu, but q is on cuda:0"):
+        arm.coriolis_torque(q, torch.zeros((3, 7)))
+    with pytest.raises(InputError, match="several types"):
+        arm.coriolis_torque(cupy.zeros((3, 7)), cupy.zeros((3, 7), "float32"))
+    with pytest.raises(InputError, match=r"q has shape \(3, 6\)"):
+        arm.gravity_torque(cupy.zeros((3, 6)))
+    with pytest.raises(InputError, match="do not fit each other"):
+        arm.coriolis_torque(cupy.zeros((3, 7)), cupy.zeros((4, 7)))
+
+
+def test_jax_arrays(arm):
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+    if jax.default_backend() != "gpu":
+        pytest.skip(f"JAX runs on {jax.default_backend()}")
+    q, qd, qdd = drawn(arm, "inverse_dynamics", (50,), "float32")
+    want = arm.inverse_dynamics(q, qd, qdd, dtype="float32")
+    on = [jax.numpy.asarray(x) for x in (q, qd, qdd)]
+    found = arm.inverse_dynamics(*on)
+    assert found.devices().pop().platform == "gpu"
+    assert_array_equal(np.asarray(found), want)
+    jitted = jax.jit(lambda q, qd, qdd: 2 * arm.inverse_dynamics(q, qd, qdd))
+    assert_array_equal(np.asarray(jitted(*on)), 2 * want)
+    mapped = jax.vmap(lambda q: arm.inverse_dynamics(q, on[1][0], on[2][0]))(on[0])
+    assert_array_equal(np.asarray(mapped), arm.inverse_dynamics(q, qd[0], qdd[0], dtype="float32"))
+    slopes = jax.vmap(jax.jacrev(lambda *x: arm.inverse_dynamics(*x)))(*on)
+    assert_allclose(np.asarray(slopes), arm.inverse_dynamics_derivatives(q, qd, qdd)[0], rtol=1e-3, atol=1e-3)
+
+
+LAWS = {"torque": None, "PD": PD(30.0, 4.0), "computed torque": ComputedTorque(30.0, 8.0)}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("method", ["semi_implicit", "rk4"])
+@pytest.mark.parametrize("law", LAWS)
+def test_rollouts(torch, cupy, arm, law, method, dtype):
+    rng = np.random.default_rng(1)
+    q, qd = (rng.normal(size=(40, 7)).astype(dtype) for _ in range(2))
+    control = rng.normal(size=(30, 40, 7)).astype(dtype)
+    run = arm.rollout(LAWS[law], method=method, stops=False)
+    for given, steps in ((control, None), (control[0], 30), (control[0, 0], 30)):
+        want = run(q, qd, given, steps=steps, every=10, dtype=dtype)
+        for put, back in ((lambda x: torch.from_numpy(x).cuda(), lambda x: x.cpu().numpy()), (cupy.asarray, lambda x: x.get())):
+            found = run(put(q), put(qd), put(given), steps=steps, every=10)
+            assert_array_equal(back(found.q), want.q)
+            assert_array_equal(back(found.qd), want.qd)
+
+
+def test_rollouts_with_dry_friction_and_stops(torch):
+    robot = qddot.load("puma560")
+    rng = np.random.default_rng(2)
+    q = rng.uniform(robot.limits.lower, robot.limits.upper, (30, 6))
+    tau = robot.gravity_torque(q) + rng.normal(size=(30, 6))
+    run = robot.rollout()
+    want = run(q, None, tau, steps=200, every=50)
+    found = run(torch.from_numpy(q).cuda(), None, torch.from_numpy(tau).cuda(), steps=200, every=50)
+    assert_array_equal(found.q.cpu().numpy(), want.q)
+    assert 0.1 < np.mean(want.qd[-1] == 0) < 0.95
+
+
+def test_rollouts_with_parameters_and_by_momenta(torch, arm):
+    rng = np.random.default_rng(3)
+    q, tau = rng.normal(size=(2, 16, 7))
+    parameters = arm.parameters()[: 10 * len(arm.body_names)] * rng.uniform(0.9, 1.1, (16, 1))
+    run = arm.rollout(method="rk4", stops=False)
+    want = run(q, None, tau, steps=20, parameters=parameters)
+    on = lambda x: torch.from_numpy(x).cuda()  # noqa: E731
+    found = run(on(q), None, on(tau), steps=20, parameters=on(parameters))
+    assert_array_equal(found.q.cpu().numpy(), want.q)
+    run = arm.rollout(method="variational", stops=False)
+    found, want = run(on(q), on(tau), on(tau), steps=5), run(q, tau, tau, steps=5)
+    assert_array_equal(found.qd.cpu().numpy(), want.qd)
+
+
+def test_a_rollout_that_runs_away(torch, arm):
+    run = arm.rollout(lambda x: [x.control[0] * v * v * v for v in x.qd], saturate=False, stops=False)
+    q, gain = torch.zeros((50, 7), device="cuda"), torch.zeros((50, 1), device="cuda")
+    gain[33] = 1e8
+    with pytest.raises(IntegrationError, match=r"motion \[33\].*step \d+ after t"):
+        run(q, q + 1, gain, steps=200, every=200)
+    assert torch.isnan(run(q, q + 1, gain, steps=200, every=200, check=False).q[-1, 33]).any()
+    run(q, q + 1, 0 * gain, steps=200, every=200)
+    run(q, q + 1, gain, steps=200, every=200, check="later")
+    torch.cuda.synchronize()
+    with pytest.raises(IntegrationError, match="motion 33 of an earlier call"):
+        run(q, q + 1, 0 * gain, steps=200, every=200, check="later")
+
+
+BOTH = """
+import numpy as np, torch, qddot
+arm = qddot.load("arm7")
+q = np.random.default_rng(0).normal(size=(1000, 7))
+for _ in range(50):
+    found = arm.mass_matrix(torch.from_numpy(q).cuda())
+assert (found.cpu().numpy() == arm.mass_matrix(q)).all()
+"""
+
+
+def test_two_processes_on_one_device(torch):
+    running = [subprocess.Popen([sys.executable, "-c", BOTH]) for _ in range(2)]
+    assert [process.wait(timeout=300) for process in running] == [0, 0]
