@@ -1,4 +1,4 @@
-"""What a rollout tells a GPU: addresses, distances and counts, tried on a kernel that reads them as one would, from NumPy's memory."""
+"""What a rollout tells a GPU: addresses, distances and counts, read by a kernel on the CPU as one there would."""
 
 import ctypes
 from types import SimpleNamespace
