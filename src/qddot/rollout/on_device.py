@@ -147,12 +147,10 @@ def stopped(rollout: Rollout, start: Start, handle: Handling, motion: int) -> In
     given = {"q": start.q, "qd": start.qd, "control": start.control, **start.rest}
     rest = {name: handle.on_host(x) for name, x in given.items() if x is not None}
     alone = {name: one_motion(x, at, 2 if name == "control" and start.changes else 1) for name, x in rest.items()}
-    options = {name: alone.get(name) for name in ("parameters", "variables")}
-    steps = None if start.changes else start.count
+    options: dict[str, Any] = {name: alone.get(name) for name in ("parameters", "variables")}
+    options |= {"steps": None if start.changes else start.count, "every": start.every, "dtype": alone["q"].dtype}
     try:
-        rollout(
-            alone["q"], alone.get("qd"), alone.get("control"), steps=steps, every=start.every, dtype=alone["q"].dtype, **options
-        )
+        rollout(alone["q"], alone.get("qd"), alone.get("control"), **options)
     except IntegrationError as error:
         return IntegrationError(f"motion {list(at)}: {error}", time=error.time, step=error.step, joint=error.joint)
     return IntegrationError(f"motion {list(at)} diverges or cannot go on", time=0.0, step=0)
