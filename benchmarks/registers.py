@@ -1,4 +1,4 @@
-"""Registers and spills of every quantity of the catalog's robots on a GPU, as the assembler of CUDA counts them; no GPU is needed.
+"""Registers and spills of every quantity of ten robots on a GPU, as the assembler of CUDA counts them; no GPU is needed.
 
     python benchmarks/registers.py [sm_90]      needs `ptxas` on the PATH
 
@@ -22,6 +22,8 @@ from qddot.compile.gpu.thread import Shape
 from qddot.compile.gpu.thread_ir import source
 from qddot.compile.trace import complete, trace
 from qddot.errors import QddotError
+
+CLASSIC = ("acrobot", "arm7", "cart_pole", "delta", "five_bar", "four_bar", "point_mass_2r", "puma560", "rp_arm", "two_link")
 
 RESULT = Path(__file__).parent / "results" / "gpu_registers.txt"
 
@@ -54,7 +56,7 @@ def row(robot: qddot.Robot, quantity: str, architecture: str) -> str:
 def main() -> None:
     architecture = sys.argv[1] if len(sys.argv) > 1 else "sm_90"
     lines = [f"registers and bytes spilled a thread, {architecture}, rows; float32, then float64"]
-    for name in qddot.catalog_names():
+    for name in CLASSIC:
         robot = qddot.load(name)
         values = dict.fromkeys(robot.symbols, 1.0)
         robot = robot.subs(values) if values else robot

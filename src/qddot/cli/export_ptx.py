@@ -46,13 +46,12 @@ def command(
     if not (major.isdigit() and minor.isdigit()) or int(major) < 5:
         raise click.BadParameter(f"{capability!r} is no compute capability such as 7.0 or 9.0", param_hint="--capability")
     with plainly("compiling for the GPU"):
-        from qddot.compile.gpu.device_kernel import DEFAULT
         from qddot.compile.gpu.ptx import ptx
-        from qddot.compile.gpu.thread import KERNEL
+        from qddot.compile.gpu.thread import KERNEL, Shape
         from qddot.compile.gpu.thread_ir import source
 
         program = qddot.load(robot, **how).program(quantity, **chosen_options(options, frame))
-        code = source(program, "float" if single else "double", DEFAULT)
+        code = source(program, "float" if single else "double", Shape())
         text = ptx(code.text, (int(major), int(minor)))
         shapes = [f"{x.name} {list(x.shape)}" for x in (*program.inputs, *program.outputs)]
         head = [
