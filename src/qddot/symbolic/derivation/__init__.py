@@ -37,7 +37,8 @@ def derive(
     abbreviate: bool | None = None,
 ) -> Derivation:
     """See `Robot.derive`."""
-    method = word("method", method.lower() if isinstance(method, str) else method, METHODS)
+    small = method.lower() if isinstance(method, str) else method
+    method = small if isinstance(small, str) and small in METHODS else word("method", method, METHODS)  # complains as it was given
     full, abbreviate = flag("full", full), None if abbreviate is None else flag("abbreviate", abbreviate)
     if gravity is not None and not (isinstance(gravity, str) and gravity.isidentifier()):
         raise InputError(f"gravity={gravity!r:.80} is not a letter for gravity, such as 'g'")
