@@ -91,7 +91,7 @@ def test_an_axis_is_made_unit_and_reported():
         ({"mass": 1, "com": (0, 0)}, "body 'a' com=.*3 numbers are needed"),
         ({"inertia": 1.0}, "body 'a' inertia='1.0': an Inertia is needed"),
         ({"inertia": BALL, "drive": 0.1}, "body 'a' drive='0.1': a Drive is needed"),
-        ({"mimic": 3}, "body 'a' mimic='3': a Mimic, the name of a joint"),
+        ({"mimic": 3}, "body 'a' mimic='3': no joint to follow"),
         ({"mimic": ("j", "x")}, "body 'a' multiplier='x'"),
         ({"limits": 1}, "body 'a' limits='1': Limits or a pair"),
         ({"limits": (0, "x")}, "body 'a' upper='x'"),

@@ -125,7 +125,7 @@ def test_dh_refuses_wrong_rows():
         ({"limits": [1, 2, 3]}, "joint 1 limits='1': Limits or a pair"),
         ({"limits": [(0, 1, 2)] * 3}, "Limits or a pair"),
         ({"limits": [("a", 1)] * 3}, "joint 1 lower='a'"),
-        ({"mimics": [None, 3, None]}, "joint 2 mimic='3': a Mimic, the name of a joint"),
+        ({"mimics": [None, 3, None]}, "joint 2 mimic='3': no joint to follow"),
         ({"base_inertia": 3}, "base_inertia='3': an Inertia is needed"),
         ({"base": 3}, "base '3': a pose is a 4 x 4 matrix"),
         ({"name": 3}, "name='3': a text is needed"),

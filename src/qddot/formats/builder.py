@@ -147,14 +147,14 @@ class Builder:
         """
         subject = Subject(f"beam {name!r}", place)
         if axis not in ("y", "z"):
-            raise subject.error("a beam along x bends about y or z", "axis", str(axis))
+            raise subject.error("a beam along x bends about y or z", "axis", str(axis), "write axis='y' or axis='z'")
         if isinstance(segments, bool) or not isinstance(segments, int) or segments < 1:
-            raise subject.error("a whole number from 1 is needed", "segments", str(segments))
+            raise subject.error("a whole number from 1 is needed", "segments", str(segments), "give 1, 2, 3, ...")
         numbers = {"length": length, "EI": EI, "mass_per_length": mass_per_length}
         length, EI, mass_per_length = (subject.number(key, x) for key, x in numbers.items())
         for key, x in (("length", length), ("EI", EI), ("mass_per_length", mass_per_length)):
             if not is_symbolic(x) and x <= 0:
-                raise subject.error("a positive number is needed", key, str(x))
+                raise subject.error("a positive number is needed", key, str(x), "give a number above zero")
         segment = length / segments
         spring = Drive(stiffness=EI / segment)
         self.body(name, parent, "fixed", xyz=xyz, rpy=rpy, inertia=rod(segment / 2, mass_per_length), place=place)

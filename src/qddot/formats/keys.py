@@ -71,7 +71,7 @@ class Keys:
     def length(self, key: str) -> Scalar:
         value = self.number(key)
         if not is_symbolic(value) and value < 0:
-            raise self.error("a length is not negative", key)
+            raise self.error("a length is not negative", key, "give its magnitude")
         return value
 
     def vector(self, key: str, default: tuple[Scalar, ...] | None = None, size: int = 3) -> tuple[Scalar, ...]:
@@ -91,7 +91,7 @@ class Keys:
         if key not in self:
             return False
         if not isinstance(self.get(key).value, bool):
-            raise self.error("true or false is needed", key)
+            raise self.error("true or false is needed", key, "write true or false, without quotes")
         return self.get(key).value
 
     def items(self, key: str) -> list[Node]:
@@ -99,7 +99,7 @@ class Keys:
         if key not in self:
             return []
         if not isinstance(self.get(key).value, list):
-            raise self.error("a list is needed", key)
+            raise self.error("a list is needed", key, "put it in brackets: [...]")
         return self.get(key).value
 
     def texts(self, key: str) -> list[str]:
@@ -148,11 +148,11 @@ class Keys:
                     error.rule, place=node.place, element=self.element, attribute=attribute, text=node.text
                 ) from None
             except ValueError as error:
-                raise subject.error(str(error), attribute, node.text) from None
+                raise subject.error(str(error), attribute, node.text, "correct the expression") from None
         if isinstance(node.value, bool) or not isinstance(node.value, float):
-            raise subject.error("a number is needed", attribute, node.shown)
+            raise subject.error("a number is needed", attribute, node.shown, "write a number, or an expression in quotes")
         if not math.isfinite(node.value):
-            raise subject.error("not a finite number", attribute, node.text)
+            raise subject.error("not a finite number", attribute, node.text, "write a finite number")
         return node.value
 
     def array(self, node: Node, attribute: str) -> Any:

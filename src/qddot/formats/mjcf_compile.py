@@ -37,6 +37,17 @@ ADVICE = {
     "mass and inertia of moving bodies": "give it a <geom>, or an <inertial> with mass",
     "opening file": "give the body an <inertial>: then its meshes are not needed",
     "unrecognized": "see MuJoCo's XML reference",
+    "zero quaternion": "give four numbers that are not all zero, or leave quat out",
+    "invalid qpos size": "give as many numbers as expected",
+    "invalid qvel size": "give as many numbers as expected",
+    "should be smaller than": "write the smaller number first",
+    "invalid range": "write the smaller number first",
+    "must be positive": "give a number above zero",
+    "repeated name": "rename one of them",
+    "bad format": "write plain numbers, apart by blanks",
+    "problem reading attribute": "write as many plain numbers as it needs, apart by blanks",
+    "too small": "give a number above 1e-15, or none",
+    "invalid": "see MuJoCo's XML reference for what it may be",
 }
 
 

@@ -54,9 +54,9 @@ class Subject:
     def vector(self, attribute: str, values: object, size: int = 3) -> tuple[Scalar, ...]:
         """So many finite numbers or expressions."""
         if isinstance(values, (str, dict)) or not isinstance(values, (Sequence, np.ndarray)):
-            raise self.error(f"{size} numbers are needed", attribute, values)
+            raise self.error(f"{size} numbers are needed", attribute, values, f"give a list of {size}")
         if len(values) != size:
-            raise self.error(f"{size} numbers are needed, there are {len(values)}", attribute, list(values))
+            raise self.error(f"{size} numbers are needed, there are {len(values)}", attribute, list(values), f"give {size}")
         return tuple(self.number(f"{attribute}[{i}]", x) for i, x in enumerate(values))
 
     def angles(self, attribute: str, values: Sequence[Scalar]) -> Sequence[Scalar]:
@@ -71,7 +71,7 @@ class Subject:
         """A value of that type."""
         if not isinstance(value, kind):
             wanted = "a text" if kind is str else f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
-            raise self.error(f"{wanted} is needed", attribute, value)
+            raise self.error(f"{wanted} is needed", attribute, value, f"give {wanted}")
         return value
 
     def made(self, make: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
@@ -89,7 +89,7 @@ class Subject:
             return value or Limits()
         pair = isinstance(value, Sequence) or (isinstance(value, np.ndarray) and value.ndim == 1)
         if isinstance(value, str) or not pair or len(value) != 2:
-            raise self.error("Limits or a pair (lower, upper) is needed", "limits", value)
+            raise self.error("Limits or a pair (lower, upper) is needed", "limits", value, "give two numbers, or None")
         return self.made(Limits, *value)
 
     def mimic(self, value: Any) -> Mimic | None:
@@ -98,7 +98,7 @@ class Subject:
             return value
         parts = (value,) if isinstance(value, str) else value
         if not isinstance(parts, (tuple, list)) or not 1 <= len(parts) <= 3 or not isinstance(parts[0], str):
-            raise self.error("a Mimic, the name of a joint or (joint, multiplier, offset) is needed", "mimic", value)
+            raise self.error("no joint to follow", "mimic", value, "name a joint, or give (joint, multiplier, offset)")
         return self.made(Mimic, *parts)
 
     def pose(self, attribute: str, matrix: Any) -> Transform:
@@ -107,12 +107,12 @@ class Subject:
             return matrix
         listed = isinstance(matrix, (Sequence, np.ndarray)) and not isinstance(matrix, str) and getattr(matrix, "ndim", 1) > 0
         if not listed or len(matrix) != 4:
-            raise self.error("a pose is a 4 x 4 matrix", attribute, matrix)
+            raise self.error("a pose is a 4 x 4 matrix", attribute, matrix, "give four rows of four numbers")
         rows = []
         for i, row in enumerate(matrix, 1):
             named = replace(self, element=" ".join(filter(None, (self.element, attribute, f"row {i}"))))
             if isinstance(row, str) or not isinstance(row, (Sequence, np.ndarray)) or len(row) != 4:
-                raise named.error("a row of a 4 x 4 matrix has four numbers", value=row)
+                raise named.error("a row of a 4 x 4 matrix has four numbers", value=row, fix="give four numbers")
             rows.append([named.number(f"column {j}", x) for j, x in enumerate(row, 1)])
         try:
             return from_matrix(rows)

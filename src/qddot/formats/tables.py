@@ -71,7 +71,9 @@ class Parts:
             if given is None:
                 continue
             if isinstance(given, str) or not isinstance(given, (Sequence, np.ndarray)):
-                raise Subject(field.name).error("a list with one entry a joint is needed", value=given)
+                raise Subject(field.name).error(
+                    "a list with one entry a joint is needed", value=given, fix="give a list, None where there is nothing"
+                )
             if len(given) != count:
                 raise ModelStructureError(
                     f"{len(given)} {field.name} for {count} joints", element=field.name, fix="give one a joint, or none at all"
@@ -234,7 +236,7 @@ def inertia_from_spatial_matrix(G: Sequence[Sequence[float]] | Sequence[float] |
 def _check_lists(**lists: Any) -> None:
     for name, value in lists.items():
         if isinstance(value, (str, Mapping)) or not isinstance(value, (Sequence, np.ndarray)):
-            raise Subject(name).error("a list is needed", value=value)
+            raise Subject(name).error("a list is needed", value=value, fix="put it in brackets: [...]")
 
 
 # rows -----------------------------------------------------------------------------------------------------------------------
@@ -250,7 +252,7 @@ def _dh_row(row: Any, subject: Subject) -> DHRow:
                 raise subject.error("unknown key", str(key), fix=near_matches(str(key), known))
         return DHRow(**row)
     if isinstance(row, str) or not isinstance(row, (Sequence, np.ndarray)) or len(row) != 4:
-        raise subject.error("a row is (a, alpha, d, theta)", value=row)
+        raise subject.error("a row is (a, alpha, d, theta)", value=row, fix="give four numbers")
     return DHRow(*row)
 
 
@@ -302,9 +304,11 @@ def _screw_step(twist: Motion, subject: Subject, before: Transform, home: Transf
     w, v = twist
     turning, sliding = _length(w), _length(v)
     if turning is None or (sliding is None and turning == 0):
-        raise subject.error("the direction of a screw needs plain numbers", value=twist.components())
+        raise subject.error("the direction of a screw needs plain numbers", value=twist.components(), fix="give its symbols values")
     if turning == 0 and sliding == 0:
-        raise subject.error("the screw is zero: it has no direction", value=twist.components())
+        raise subject.error(
+            "the screw is zero: it has no direction", value=twist.components(), fix="give (w, v) with w or v of length 1"
+        )
     hinge = turning > NO_TURN * (sliding or 0.0)
     rate = turning if hinge or sliding is None else sliding
     if abs(rate - 1) > UNIT_TOLERANCE:

@@ -33,7 +33,7 @@ def read_inertia(parent: Keys, key: str) -> Inertia | None:
     keys = Keys(node, element, ("shape", "mass", "com", "rpy", "rpy_deg", *sizes), parent.scope)
     mass = keys.number("mass")
     if not is_symbolic(mass) and mass < 0:
-        raise keys.error("a mass is not negative", "mass")
+        raise keys.error("a mass is not negative", "mass", "give its magnitude")
     if shape is None:
         inertia = keys.made(Inertia, mass, tensor=keys.array(keys.get("tensor"), "tensor") if "tensor" in keys else 0)
     else:

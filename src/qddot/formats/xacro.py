@@ -137,7 +137,7 @@ class _Expander:
     def on_element(self, element: Element, scope: Scope) -> list[Element]:
         name = self.written(element, "xacro:name", scope)
         if not name:
-            raise self.error(element, "an element needs a name", "xacro:name")
+            raise self.error(element, "an element needs a name", "xacro:name", fix="give it a name")
         return [self.copied(element, scope, name)]
 
     def on_attribute(self, element: Element, scope: Scope) -> list[Element]:
@@ -176,7 +176,7 @@ class _Expander:
     def on_property(self, element: Element, scope: Scope) -> list[Element]:
         name = self.written(element, "name", scope)
         if not name.isidentifier() or name.startswith("__"):
-            raise self.error(element, "a property's name is made of letters, digits and _", "name")
+            raise self.error(element, "a property's name is made of letters, digits and _", "name", fix="rename it")
         given = [key for key in ("value", "default") if key in element.attributes]
         if self.truth(element, "remove", scope, False):
             scope.remove(name)

@@ -195,7 +195,12 @@ def check_joint(joint: Joint) -> None:
     element = f"joint {joint.name!r}"
     if joint.kind not in KINDS:
         raise ModelValueError(
-            f"unknown joint type; known: {', '.join(KINDS)}", place=joint.place, element=element, attribute="type", text=joint.kind
+            f"unknown joint type; known: {', '.join(KINDS)}",
+            place=joint.place,
+            element=element,
+            attribute="type",
+            text=joint.kind,
+            fix=near_matches(str(joint.kind), KINDS),
         )
     if joint.limits.lower > joint.limits.upper:
         raise ModelValueError(
@@ -216,27 +221,34 @@ def check_joint(joint: Joint) -> None:
             raise ModelValueError("a limit is not negative", **where, fix="give its magnitude")
     if (joint.kind == "helical") != (not is_zero(joint.pitch)):
         rule = "a helical joint needs a pitch" if joint.kind == "helical" else f"a {joint.kind} joint has no pitch"
-        raise ModelValueError(rule, place=joint.place, element=element, attribute="pitch", text=str(joint.pitch))
+        raise ModelValueError(
+            rule, place=joint.place, element=element, attribute="pitch", text=str(joint.pitch), fix="give type and pitch that fit"
+        )
     if joint.mimic and joint.kind not in SINGLE:
-        raise ModelValueError(f"a {joint.kind} joint cannot follow another", place=joint.place, element=f"{element} > mimic")
+        raise ModelValueError(
+            f"a {joint.kind} joint cannot follow another", place=joint.place, element=f"{element} > mimic", fix="remove its mimic"
+        )
     drive, side = joint.drive, joint.drive.at_joint if joint.drive else None
     if drive and joint.kind not in SINGLE and (drive.rotor_axis or drive.torque_speed or drive.series_stiffness is not None):
         raise ModelValueError(
             f"rotor_axis, torque_speed and series_stiffness need a joint with one coordinate, this one is {joint.kind}",
             place=joint.place,
             element=f"{element} > drive",
+            fix="remove them",
         )
     if drive and joint.kind not in SINGLE and not is_zero(drive.load_friction):
         raise ModelValueError(
             f"load_friction needs a joint with one coordinate, this one is {joint.kind}",
             place=joint.place,
             element=f"{element} > drive",
+            fix="remove it",
         )
     if drive and drive.is_electric and (joint.kind not in SINGLE or joint.mimic):
         raise ModelValueError(
             "an electric motor (resistance, torque_constant) needs a joint with one coordinate of its own",
             place=joint.place,
             element=f"{element} > drive",
+            fix="give the motor to a joint that has one",
         )
     if drive and joint.mimic and drive.series_stiffness is not None:
         raise ModelValueError(
@@ -258,6 +270,7 @@ def check_joint(joint: Joint) -> None:
             f"rotor and spring need a joint with one coordinate (a ball joint may have a rotor), this one is {joint.kind}",
             place=joint.place,
             element=f"{element} > drive",
+            fix="remove them, or use joints of one coordinate",
         )
 
 

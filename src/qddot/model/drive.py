@@ -73,7 +73,7 @@ class Drive(Friction):
             if name not in ("rest", "gear_ratio", "damping"):
                 not_negative(name, value)
         if is_zero(self.gear_ratio):
-            raise refuse("gear_ratio", self.gear_ratio, "the motor would not turn the joint")
+            raise refuse("gear_ratio", self.gear_ratio, "the motor would not turn the joint", "give motor turns per joint turn")
         if self.series_stiffness is not None:
             object.__setattr__(self, "series_stiffness", _positive("series_stiffness", self.series_stiffness))
         elif not is_zero(self.series_damping):
@@ -172,19 +172,19 @@ def _axis(value: Sequence[Scalar]) -> Vec:
     except (TypeError, ValueError) as error:
         raise refuse("rotor_axis", value, str(error)) from None
     if is_zero(length):
-        raise refuse("rotor_axis", value, "an axis has a direction")
+        raise refuse("rotor_axis", value, "an axis has a direction", "give a vector that is not zero")
     return axis
 
 
 def _torque_speed(value: Sequence[float]) -> tuple[float, float]:
     numbers = tuple(number("torque_speed", x) for x in value) if isinstance(value, Sequence) else ()
     if len(numbers) != 2 or any(is_symbolic(x) or x <= 0 for x in numbers):
-        raise refuse("torque_speed", value, "two positive numbers are needed, stall torque and no-load speed")
+        raise refuse("torque_speed", value, "two positive numbers are needed, stall torque and no-load speed", "give both")
     return numbers[0], numbers[1]
 
 
 def _positive(name: str, value: object) -> Scalar:
     x = number(name, value)
     if not is_symbolic(x) and x <= 0:
-        raise refuse(name, value, "a positive number is needed")
+        raise refuse(name, value, "a positive number is needed", "give a number above zero")
     return x

@@ -77,7 +77,12 @@ class Friction:
             if name not in DIRECTED and name != "offset":
                 not_negative(name, value)
         if not is_symbolic(self.load_friction) and self.load_friction >= 1:
-            raise refuse("load_friction", self.load_friction, "it is less than 1: the joint would never move under load")
+            raise refuse(
+                "load_friction",
+                self.load_friction,
+                "it is less than 1: the joint would never move under load",
+                "give the part of the load that is lost",
+            )
         for dry, static in zip(pair(self.coulomb), pair(self.static)):
             if not is_zero(static) and not is_symbolic(static - dry) and static < dry:
                 raise refuse("static", self.static, f"less than the Coulomb friction {dry}: a joint at rest holds at least as much")
@@ -387,14 +392,16 @@ def _either_way(name: str, value: Scalar | Sequence[Scalar]) -> Scalar | Pair:
         not_negative(name, value)
         return value
     if len(value) != 2:
-        raise refuse(name, value, "one number or a pair is needed")
+        raise refuse(name, value, "one number or a pair is needed", "give one, or (positive, negative)")
     positive, negative = (abs(number(name, c)) for c in value)
     return positive, negative
 
 
 def not_negative(name: str, value: Scalar) -> None:
     if not is_symbolic(value) and value < 0:
-        raise refuse(name, value, "friction, stiffness, inertia and the constants of a motor are not negative")
+        raise refuse(
+            name, value, "friction, stiffness, inertia and the constants of a motor are not negative", "give its magnitude"
+        )
 
 
 def number(name: str, value: object) -> Scalar:
@@ -404,5 +411,5 @@ def number(name: str, value: object) -> Scalar:
         raise refuse(name, value, str(error)) from None
 
 
-def refuse(name: str, value: object, rule: str) -> ModelValueError:
-    return ModelValueError(rule, element="drive", attribute=name, text=str(value))
+def refuse(name: str, value: object, rule: str, fix: str = "give a finite number") -> ModelValueError:
+    return ModelValueError(rule, element="drive", attribute=name, text=str(value), fix=fix)

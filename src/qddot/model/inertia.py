@@ -95,7 +95,7 @@ class Inertia:
     def hollow_cylinder(mass: Scalar, outer_radius: Scalar, inner_radius: Scalar, length: Scalar, axis: str = "z") -> Inertia:
         """A tube along `axis`."""
         if axis not in tuple(AXES):
-            raise ModelValueError("not one of x, y, z", element="inertia", attribute="axis", text=str(axis))
+            raise ModelValueError("not one of x, y, z", element="inertia", attribute="axis", text=str(axis), fix="write axis='z'")
         positive(outer_radius=outer_radius, inner_radius=inner_radius, length=length)
         if not is_symbolic(outer_radius - inner_radius) and inner_radius > outer_radius:
             raise ModelValueError(
@@ -240,7 +240,9 @@ def positive(**lengths: Scalar) -> None:
     """Refuse a negative length of a shape."""
     for name, value in lengths.items():
         if not is_symbolic(value) and value < 0:
-            raise ModelValueError("a length is not negative", element="inertia", attribute=name, text=str(value))
+            raise ModelValueError(
+                "a length is not negative", element="inertia", attribute=name, text=str(value), fix="give its magnitude"
+            )
 
 
 def steiner(mass: Scalar, d: Vec) -> Mat:

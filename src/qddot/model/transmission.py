@@ -74,7 +74,8 @@ class Transmission:
             raise self.refuse("matrix", x, str(error)) from None
 
     def refuse(self, attribute: str, value: object, rule: str) -> ModelValueError:
-        return ModelValueError(rule, place=self.place, element="transmission", attribute=attribute, text=str(value))
+        fix = "give joints=[...], matrix=[[...], ...] with a row a motor and a column a joint, and for each motor a Drive or None"
+        return ModelValueError(rule, place=self.place, element="transmission", attribute=attribute, text=str(value), fix=fix)
 
     def map(self, f: Callable[[Scalar], Scalar]) -> Transmission:
         """With `f` applied to every number."""
