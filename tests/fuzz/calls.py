@@ -1,7 +1,7 @@
 """Calls of public functions with arguments nobody means: a sound call, one or two arguments of which are made odd.
 
 What a sound call is, follows from the names of the parameters, so that a new method is tried without a word here, or, if it takes
-something never heard of, is missed by `test_every_method_has_a_sound_call`.
+something never heard of, is missed by `test_methods_have_sound_calls`.
 """
 
 from __future__ import annotations
@@ -198,6 +198,8 @@ def sound_call(robot: Robot, name: str, folder: Path) -> tuple[dict[str, Any], l
         case "constraint_wrench":
             needed["constraints"] = [qddot.point_on_plane(robot.link_names[-1], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0])]
             needed |= {"moment": False, "lam": [0.3]}
+        case "time_optimal":
+            needed["path"] = np.stack([robot.home(), robot.home() + 0.1])
         case "simulate":
             needed |= {"qd0": known["qd0"], "t": known["t"]}
         case "inverse_kinematics":
