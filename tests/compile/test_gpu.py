@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,17 +11,20 @@ from hypothesis import strategies as st
 
 import qddot
 from qddot.algorithms.quantities import QUANTITIES
-from qddot.compile.gpu import driver
+from qddot.compile.gpu import device_kernel, driver
 from qddot.compile.gpu.amd import code_object
 from qddot.compile.gpu.device_kernel import DeviceKernel, Rows
 from qddot.compile.gpu.dialects import AMD
 from qddot.compile.gpu.loop_kernel_ir import loop_source
+from qddot.compile.gpu.order import fewest_waiting, most_waiting
 from qddot.compile.gpu.ptx import architecture, ptx
-from qddot.compile.gpu.thread import Shape
-from qddot.compile.gpu.thread_ir import source
+from qddot.compile.gpu.thread import WAITING, Shape, Source
+from qddot.compile.gpu.thread_ir import ThreadKernel, source
 from qddot.compile.gpu.windows import room_of, windows
+from qddot.compile.lanes import Lanes
 from qddot.compile.trace import complete, trace
 from qddot.errors import DeviceError
+from qddot.graph.expr import Expr
 from qddot.graph.program import Output
 from qddot.rollout import PD
 from tests.robots import CLASSIC
@@ -95,6 +99,43 @@ def test_rollouts_for_amd():
     step = qddot.load("two_link").rollout(PD(10.0, 1.0), method="rk4").step(2, False)
     text = loop_source(step.program(np.dtype(np.float32), in_stages=True), "float", (0, 1), Shape(), AMD).text
     assert b"qddot.kd" in code_object(text, "gfx90a")
+
+
+@pytest.mark.parametrize("quantity", ["inverse_dynamics", "forward_dynamics_derivatives"])
+def test_an_order_in_which_fewer_values_wait(quantity):
+    """Every node once, after what it needs; where registers would not do, fewer wait than as made."""
+    kernel = ThreadKernel(program_of(qddot.load("arm7"), quantity, "float"), Lanes(1, "float"), Shape())
+    results = [x for output in kernel.outputs for x in output.values if x.__class__ is Expr]
+    made = sorted(kernel.in_order(results), key=lambda node: node.number)
+    operands = {n: [a for a in dict.fromkeys(kernel.operands(n)) if a in set(made)] for n in made}
+    order = fewest_waiting(made, operands)
+    place = {node: k for k, node in enumerate(order)}
+    assert sorted(order, key=lambda node: node.number) == made
+    assert all(place[a] < place[node] for node in made for a in operands[node])
+    assert most_waiting(order, operands) <= most_waiting(made, operands)
+    chosen = kernel.in_order(results)
+    assert chosen == (made if most_waiting(made, operands) <= WAITING["float"] else order)
+
+
+@pytest.mark.parametrize(("likes", "spilled", "chosen"), [(224, 48, 168), (224, 400, 0), (150, 0, 128), (96, 0, 0)])
+def test_fewer_registers_are_chosen_once(monkeypatch, tmp_path, likes, spilled, chosen):
+    """Where next to nothing goes to memory for it; another process finds the choice on disk."""
+    monkeypatch.setenv("QDDOT_CACHE", str(tmp_path / "cache"))
+    tried = []
+
+    def compiled(where, code):
+        tried.append(limit := int(code.text.split()[-1]))
+        found = {driver.REGISTERS: limit or likes, driver.LOCAL_BYTES: spilled if limit else 0}
+        return code, SimpleNamespace(attribute=found.__getitem__, limit=limit)
+
+    monkeypatch.setattr(device_kernel, "compiled", compiled)
+    shaped = lambda shape: Source(f"kernel {shape.registers or 0}", 128, 0)  # noqa: E731
+    where = SimpleNamespace(name="a device")
+    assert device_kernel.fitted(where, shaped)[1].limit == chosen
+    assert tried[0] == 0
+    tried.clear()
+    assert device_kernel.fitted(where, shaped)[1].limit == chosen
+    assert tried == [chosen]
 
 
 @pytest.mark.parametrize(("capability", "name"), [((5, 0), "sm_50"), ((8, 8), "sm_87"), ((9, 0), "sm_90"), ((12, 1), "sm_90")])
