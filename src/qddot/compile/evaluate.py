@@ -37,7 +37,7 @@ class Options(TypedDict, total=False):
     out: array (or tuple of arrays, for several results) that receives the result.
     dtype: of the computation and the result, float64 (default) or float32; inputs of any real type are cast to it.
     check: False skips the tests that inputs and results are finite and that the state is not singular, and the normalisation of
-        quaternions: what is wrong then comes out as inf or nan. Arrays on a GPU are only looked at if it is `"now"` (or True), which
+        quaternions: what is wrong then comes out as inf or nan. Arrays on a GPU are only looked at if it is `"now"` (True), which
         waits for the device, or `"later"`: then what went wrong is raised by the next such call.
     threads: how many share a large batch; by default QDDOT_THREADS or every core. The result does not depend on it.
     variables: of a robot that has some (`Robot.with_variable`): name -> number or array; those left out are as described.
