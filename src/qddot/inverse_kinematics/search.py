@@ -20,8 +20,11 @@ from qddot.model import configuration
 from qddot.model.field import Floats
 from qddot.model.joints import Revolute
 
-STEPS = 24
+STEPS = 16
 """Of one start: most that ever converge have by then, and another start has better chances than more steps."""
+
+TOGETHER = 256
+"""Trials that cost hardly more than one."""
 
 SETTLING = 100
 """Steps towards the closest configuration, where there is no solution."""
@@ -65,9 +68,9 @@ def search(target: Target, start: np.ndarray | None, starts: int, seed: int) -> 
     near = np.broadcast_to(target.evaluate.neutral() if start is None else start, (*target.batch, nq)).reshape(n, nq)
     q = random_starts(target, rng, near) if start is None else near.copy()
     far = np.full((n, 2), np.inf)
-    pending, tried, wide = np.arange(n), 0, 1
+    pending, tried = np.arange(n), 0
     while len(pending) and tried < starts:
-        wide = min(wide, starts - tried)
+        wide = 1 if tried == 0 else min(max(TOGETHER // len(pending), 1), starts - tried)  # the last few get many starts at once
         for part in parts(len(pending), wide):
             some = pending[part]
             each = np.repeat(some, wide)
@@ -76,21 +79,21 @@ def search(target: Target, start: np.ndarray | None, starts: int, seed: int) -> 
             better = badness(target, trials.far[best]) < badness(target, far[some])
             q[some[better]], far[some[better]] = trials.q[best[better]], trials.far[best[better]]
         pending = pending[~target.reached(far[pending])]
-        tried, wide = tried + wide, 2 * wide
+        tried += wide
     q, far = polished(target, wound(target, q, near, target.poses), target.poses, 1)
     if len(pending):
         q[pending], far[pending] = settled(target, q[pending], target.poses[pending])
     return result(target, q, far)
 
 
-def follow(target: Target, q: np.ndarray, pose: np.ndarray) -> Trials:
+def follow(target: Target, q: np.ndarray, pose: np.ndarray, steps: int = STEPS) -> Trials:
     """Each start (m, nq) towards its pose, given by number: until it is there, or out of steps."""
     ends, away = np.empty_like(q), np.empty((len(q), 2))
     on, poses = np.arange(len(q)), target.poses[pose]
-    for k in range(STEPS):
+    for k in range(steps):
         ahead, far = target.step(q, poses)
         there = target.reached(far)
-        if k + 1 == STEPS:
+        if k + 1 == steps:
             there[:] = True  # as far as it went
         if there.any():
             done, going = on[there], ~there

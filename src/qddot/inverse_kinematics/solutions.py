@@ -76,7 +76,7 @@ def solutions(target: Target, start: np.ndarray, starts: int, seed: int) -> Solu
     else:
         q, pose = by_search(target, start, starts, seed)
     free = replace(target, limits=False)
-    q, far = polished(free if wrist else target, q, target.poses[pose], STEPS // 4)  # near double roots digits are few
+    q, far = polished(free if wrist else target, q, target.poses[pose], 6)  # near double roots digits are few
     there = target.reached(far)
     q, pose = q[there], pose[there]
     q = wound(target, q, np.broadcast_to(start, q.shape), target.poses[pose])
@@ -92,7 +92,7 @@ def by_search(target: Target, start: np.ndarray, starts: int, seed: int) -> tupl
     found, numbers = [np.zeros((0, nq))], [np.zeros(0, int)]
     for part in parts(n, starts):
         each = np.repeat(np.arange(n)[part], starts)
-        trials = follow(target, random_starts(target, rng, np.broadcast_to(start, (len(each), nq))), each)
+        trials = follow(target, random_starts(target, rng, np.broadcast_to(start, (len(each), nq))), each, 2 * STEPS)
         there = target.reached(trials.far)
         found.append(trials.q[there])
         numbers.append(each[there])
