@@ -14,6 +14,7 @@ import argparse
 import tempfile
 import time
 import warnings
+import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
 
@@ -92,10 +93,11 @@ def ikpy_solver(path: str, robot: qddot.Robot) -> Solver:
     """SciPy's least squares over its chain."""
     import ikpy.chain
 
-    way, above = [robot.tip], {joint.child: joint for joint in robot.model.joints}
+    joints = ET.parse(path).getroot().findall("joint")
+    above = {x.find("child").get("link"): (x.find("parent").get("link"), x.get("name")) for x in joints}
+    way = [robot.tip]
     while way[0] in above:
-        joint = above[way[0]]
-        way[:0] = [joint.parent, joint.name]
+        way[:0] = above[way[0]]
     chain = ikpy.chain.Chain.from_urdf_file(path, base_elements=way)
     movable = [link.joint_type == "revolute" for link in chain.links]
     chain.active_links_mask = np.array(movable)
