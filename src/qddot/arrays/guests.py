@@ -33,6 +33,7 @@ class Guests:
 
     def __init__(self, evaluate: Evaluator, shadow: Callable[[str], None]) -> None:
         self.evaluate, self.shadow = evaluate, shadow
+        self.variables = evaluate.model.variables  # here, since torch.compile cannot enter the lock of a cached property
         self.operations: dict[tuple, Operation] = {}
         self.ways: dict[str, dict] = {}
         self.entries: dict[str, tuple[type, Callable[..., Any]]] = {}
@@ -74,7 +75,7 @@ class Guests:
         """
         if options:
             refuse_unknown(quantity, options, tuple(fixed))
-        library, variables = guest(inputs.values()) or "dlpack", self.evaluate.model.variables
+        library, variables = guest(inputs.values()) or "dlpack", self.variables
         if library != "dlpack" and (variables or "variables" in options):
             known_names(variables, options.get("variables"))
             inputs = {**inputs, "variables": self.packed(inputs, options.get("variables"))}
