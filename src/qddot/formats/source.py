@@ -52,7 +52,10 @@ def from_stream(stream: IO[Any], format: str | None = None) -> Description:
     """What an open file still has to give. If it has the name of a file, that is where meshes and includes are looked for."""
     name = getattr(stream, "name", None)
     path = Path(name) if isinstance(name, str) and Path(name).is_file() else None
-    text = stream.read(DESCRIPTION_BYTES.value + 1)
+    try:
+        text = stream.read(DESCRIPTION_BYTES.value + 1)
+    except (ValueError, OSError) as error:  # closed, open for writing only, or not in its encoding
+        raise InputError(f"{stream!r:.120} cannot be read: {error} (open the description as a file, for reading)") from None
     if not isinstance(text, (str, bytes)):
         raise InputError(f"{stream!r} gives {type(text).__name__} when read, not text: open the description as a file")
     made = from_text(text, format or (SUFFIXES.get(path.suffix.lower()) if path else None), name=str(name) if path else "<stream>")

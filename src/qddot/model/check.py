@@ -292,12 +292,14 @@ def leaders(joints: Sequence[Joint]) -> dict[str, tuple[str, object, object]]:
                 )
             at = by_name[at.mimic.joint]
             if at.name in path:
-                raise ModelStructureError(f"joints follow each other in a cycle: {'-'.join([*path, at.name])}", place=at.place)
+                rule = f"joints follow each other in a cycle: {'-'.join([*path, at.name])}"
+                raise ModelStructureError(rule, place=at.place, fix="remove the mimic of the one that leads")
         if path and at.kind not in SINGLE:
             raise ModelValueError(
                 f"it follows {at.name!r}, which is {at.kind} and has no single coordinate",
                 place=joint.place,
                 element=f"joint {joint.name!r} > mimic",
+                fix="name a revolute, continuous or prismatic joint",
             )
         leader, multiplier, offset = found.get(at.name, (at.name, 1, 0))
         for name, mimic in reversed(path.items()):
