@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import qddot
-from qddot import InputError, IntegrationError
+from qddot import Builder, InputError, IntegrationError
 from qddot.arrays.on_device import View
 from qddot.compile.gpu import driver
 from qddot.compile.kernel import Kernel
@@ -95,6 +95,7 @@ class LikeAKernel:
 def on_gpu(monkeypatch):
     """A call of a rollout as if its arrays were on a device."""
     monkeypatch.setattr(on_device, "handling", lambda name, x: NumpyMemory())
+    monkeypatch.setattr(on_device, "guest_module", lambda x: np)
     monkeypatch.setattr(on_device, "is_on_gpu", lambda x: isinstance(x, np.ndarray))
     monkeypatch.setattr(on_device, "DeviceLoop", LikeAKernel)
     monkeypatch.setattr(on_device, "device", lambda number: driver)
@@ -133,6 +134,19 @@ def test_strange_memory_and_parameters(on_gpu):
     want = run(q, None, q[0], steps=6, every=3, parameters=parameters)
     assert_array_equal(found[0], want.q)
     assert_array_equal(found[1], want.qd)
+
+
+def test_quaternions_are_made_unit(on_gpu):
+    builder = Builder("swing").body("box", joint="free", mass=1.0, tensor=(0.2, 0.3, 0.4))
+    robot = builder.body("rod", "box", axis="y", mass=0.4, com=(0.1, 0, -0.5), tensor=(0.1, 0.1, 0.1)).robot()
+    q = np.stack([robot.random_configuration(seed) for seed in range(3)])
+    run = robot.rollout(method="rk4", stops=False)
+    want = run(q, None, steps=5)
+    scaled = q.copy()
+    scaled[:, :4] *= 3
+    found = on_gpu(run, scaled, None, steps=5)
+    assert_allclose(found[0], want.q, atol=1e-14)
+    assert_allclose(np.linalg.norm(found[0][..., :4], axis=-1), 1, atol=1e-14)
 
 
 def test_what_is_refused_and_what_runs_away(on_gpu):

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qddot.arrays.guests import guest_module
 from qddot.arrays.late import refuse_other_checks
 from qddot.arrays.on_device import Handling, handling, is_on_gpu, rows
 from qddot.compile.given import known_names
 from qddot.compile.gpu.device_kernel import DeviceLoop, Rows
 from qddot.compile.gpu.driver import device, wait
 from qddot.errors import InputError, IntegrationError
+from qddot.model.lower import Mechanism
 from qddot.rollout.rollout import Start, common_batch, step_count
 from qddot.rollout.step import STATES
 
@@ -87,16 +89,21 @@ def looked_at(rollout: Rollout, given: dict[str, Any], variables: Any, steps: An
     count, changes = step_count(steps, every, given["control"])
     rest = {name: given[name] for name in ("parameters", "variables") if given[name] is not None}
     one = given["control"][0] if changes else given["control"]
-    return Start(
-        given["q0"],
-        given["qd0"],
-        given["control"],
-        rest,
-        common_batch(given["q0"], given["qd0"], one, *rest.values()),
-        count,
-        changes,
-        int(every),
-    )
+    batch = common_batch(given["q0"], given["qd0"], one, *rest.values())
+    q = with_unit_quaternions(given["q0"], robot.model.mechanism)
+    return Start(q, given["qd0"], given["control"], rest, batch, count, changes, int(every))
+
+
+def with_unit_quaternions(q: Any, mechanism: Mechanism) -> Any:
+    """q (..., nq) with its quaternions made unit, by arithmetic that every library has."""
+    parts, at = [], 0
+    for c in mechanism.coordinates:
+        if c.parts[0].quaternion:
+            start = c.q.start
+            length = sum(q[..., k : k + 1] * q[..., k : k + 1] for k in range(start, start + 4)) ** 0.5
+            parts += [q[..., at:start], q[..., start : start + 4] / length]
+            at = start + 4
+    return guest_module(q).concatenate([*parts, q[..., at:]], -1) if parts else q
 
 
 def loop(rollout: Rollout, start: Start, number: int, dtype: np.dtype) -> DeviceLoop:
