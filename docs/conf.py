@@ -1,5 +1,6 @@
 """Sphinx: the pages are Markdown; their code runs in the tests as doctests."""
 
+import re
 import runpy
 from pathlib import Path
 
@@ -16,11 +17,22 @@ html_theme = "furo"
 exclude_patterns = ["_build"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-suppress_warnings = ["myst.xref_missing"]
+suppress_warnings = ["myst.xref_missing", "ref.python"]  # links out of docs; shapes such as (samples, nv) that are no names
 
 
 rooms = runpy.run_path(str(DOCS.parent / "tools" / "draw_rooms.py"))
 (DOCS / "images" / "rooms.svg").write_text(rooms["picture"](rooms["layers"]()), encoding="utf-8")
+
+
+def as_code(app, what, name, obj, options, lines) -> None:
+    """Between single backticks our docstrings have code, as Markdown does; bars around a word are a magnitude."""
+    parts = re.split(r"(`+[^`]+`+)", "\n".join(lines))
+    parts[1::2] = [f"``{part.strip('`')}``" for part in parts[1::2]]
+    parts[::2] = [
+        re.sub(r"^(?!\s*(?:>>>|\.\.\. )).*$", lambda line: line[0].replace("|", r"\|"), part, flags=re.MULTILINE)
+        for part in parts[::2]
+    ]
+    lines[:] = "".join(parts).split("\n")
 
 
 def setup(app) -> None:
@@ -48,4 +60,5 @@ def setup(app) -> None:
         except NoAssetError as problem:
             print(f"the docs are without the explorer's page: {problem}")
 
+    app.connect("autodoc-process-docstring", as_code, priority=900)
     app.connect("build-finished", write_pages)
