@@ -20,6 +20,8 @@ class TimeJet(NamedTuple):
     dx: Scalar
     ddx: Scalar = 0
 
+    __array_ufunc__ = None  # NumPy's numbers leave `+ - * /` to it, instead of making arrays
+
     def __add__(self, o: Any) -> TimeJet:  # type: ignore[override]
         o = time_jet(o)
         return TimeJet(self.x + o.x, self.dx + o.dx, self.ddx + o.ddx)
