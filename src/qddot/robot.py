@@ -205,6 +205,7 @@ class Robot:
             from qddot.definite import refuse_indefinite
 
             refuse_indefinite(model)
+        _ = model.variables  # are they there? And found now, they can be read where code is traced
         self._evaluate = Evaluator(model)
         self._guests = Guests(self._evaluate, self._shadow)
 

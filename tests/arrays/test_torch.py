@@ -508,7 +508,7 @@ def test_no_memory_is_lost():
 def test_friction_is_learnt_from_a_recording():
     from tests.examples.test_examples import example
 
-    found = example("learn_friction").learn(rounds=60)
+    found = example("learn_friction").learn(rounds=120)
     assert found["loss"][-1] < 0.02 * found["loss"][0]
     before, after = (np.abs(found[x] - found["truth"])[1:].sum() for x in ("described", "found"))
     assert after < 0.35 * before
