@@ -24,7 +24,7 @@ values = {{l1 = 0.4, l2 = 0.3, m1 = 2.0, m2 = 1.2}}
 
 [[bodies]]
 name = "upper_arm"
-joint_name = "shoulder"                          # joint1 if left out
+joint_name = "shoulder"                          # upper_arm_joint if left out
 type = "revolute"                                # or continuous, prismatic, fixed, planar, spherical, free, helical
 axis = "y"                                       # or [0, 1, 0], in the joint's frame
 xyz = [0, 0, 0.5]                                # where the joint stands on the base; rpy or rpy_deg turn it
