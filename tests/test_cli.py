@@ -520,3 +520,17 @@ def test_logs_are_completed_as_files():
     items = ShellComplete(main, {}, "qddot", "_QDDOT_COMPLETE").get_completions(["identify", "two_link"], "ru")
     assert [item.type for item in items] == ["file"]
     assert completions("identify", "two_link", "--m") == ["--method"]
+
+
+def test_degrees_are_noticed():
+    assert "pi/2" in call("compute", "two_link", "mass_matrix", "--q", "0,90deg").stderr
+    result = call("compute", "two_link", "mass_matrix", "--q", "0,90")
+    assert result.exit_code == 0
+    assert "joint2 at 90 rad" in result.stderr
+    assert "radians" in call("simulate", "panda", "--q0", "0,-30,0,-90,0,90,0", "-t", "0.01").stderr
+    assert not call("compute", "cart_pole", "mass_matrix", "--q", "90,0").stderr  # metres
+
+
+def test_stops_that_take_energy_are_named():
+    assert "joint2 ran into stops" in call("simulate", "panda", "--q0", "0,1.76,0,-1.5,0,1.5,0", "-t", "0.05").stdout
+    assert "stops" not in call("simulate", "two_link", "-t", "0.05").stdout

@@ -551,6 +551,15 @@ class Robot:
 
         raise no_such_name(name, "Robot", dir(type(self)))
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refused once the robot is made: what is set would change nothing. Private names are those of subclasses and caches."""
+        if "_guests" in self.__dict__ and not name.startswith("_"):
+            raise AttributeError(
+                f"a robot is immutable, {name!r} cannot be set: with_gravity, with_payload, subs, ... return another robot",
+                name=name,
+            )
+        super().__setattr__(name, value)
+
     def __reduce__(self) -> tuple:
         """Pickled as its model; kernels are compiled again where they are needed."""
         return type(self), (self.model,)

@@ -218,6 +218,12 @@ def test_bad_input():
     contacts = Contacts(robot, [Sphere("body")], [Plane()])
     with pytest.raises(InputError, match="inside of each other"):
         bounce(contacts, [0, -0.1], None, 1.0)
+    with pytest.raises(InputError, match="inside of each other"):
+        simulate(contacts, [0, -0.1], None, 1.0)
+    for run in (simulate, bounce):
+        for torque in (3.0, [1.0], [np.nan, 0.0], lambda t, q, qd: None, lambda t, q, qd: [1.0, 2.0, 3.0], lambda t, q, qd: "push"):
+            with pytest.raises(InputError, match="torque"):
+                run(contacts, [0, 0.1], None, 0.01, torque=torque)
     with pytest.raises(InputError, match="one motion"):
         simulate(contacts, np.zeros((2, 2)), None, 1.0)
     with pytest.raises(InputError, match="duration"):

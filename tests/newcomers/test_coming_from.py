@@ -88,3 +88,14 @@ def test_equations_are_those_of_sympy(names):
 
     for theirs, here in rows("SymPy mechanics"):
         np.testing.assert_allclose(value(run(here, beside)), value(run(theirs, beside)), rtol=1e-12, err_msg=theirs)
+
+
+def test_a_robot_cannot_be_set():
+    """As in MATLAB's `robot.Gravity = [0 0 -1.6]`, which would change nothing."""
+    arm = qddot.load("two_link")
+    for name in ("Gravity", "gravity", "payload", "model", "mass_matrix"):
+        with pytest.raises(AttributeError, match="with_gravity"):
+            setattr(arm, name, (0, 0, -1.6))
+    assert arm.with_gravity((0, 0, -1.6)).gravity[2] == -1.6
+    with pytest.raises(qddot.ModelValueError, match="three numbers are needed, there is one"):
+        arm.with_gravity(-1.6)  # type: ignore[arg-type]

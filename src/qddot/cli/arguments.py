@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Callable, Iterable
-from typing import Any
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
 
 
 class RobotName(click.ParamType):
@@ -65,7 +70,23 @@ class Numbers(click.ParamType):
         try:
             return [Scope(symbols=()).evaluate(x) for x in (value.split(",") if "," in value else value.split())]
         except ValueError as error:
-            self.fail(f"{value!r} is not a list of numbers such as 0.1,pi/2,-3: {error}", param, ctx)
+            hint = "; angles are radians, 90 degrees are pi/2" if "deg" in value or "°" in value else ""
+            self.fail(f"{value!r} is not a list of numbers such as 0.1,pi/2,-3: {error}{hint}", param, ctx)
+
+
+def warn_of_degrees(robot: Robot, option: str, q: Sequence[float] | None) -> None:
+    """Say so where an angle that was typed is beyond a full turn: most often it was meant in degrees."""
+    from qddot.errors import ModelWarning
+
+    if q is None or len(q) != robot.nq:
+        return
+    for c in robot.model.mechanism.coordinates:
+        if c.kind in ("revolute", "continuous") and abs(q[c.q.start]) > 2 * math.pi:
+            warnings.warn(
+                f"{option}: {c.name} at {q[c.q.start]:g} rad is beyond a full turn; angles are radians, 90 degrees are pi/2",
+                ModelWarning,
+                stacklevel=2,
+            )
 
 
 class Pair(click.ParamType):

@@ -18,6 +18,7 @@ from qddot.cli.arguments import (
     quantity_options_option,
     robot_argument,
     robot_options,
+    warn_of_degrees,
 )
 from qddot.cli.printing import plainly, print_json
 
@@ -86,6 +87,7 @@ def command(
         raise click.BadParameter(f"{output}: results are written as .csv or .parquet", param_hint="--output")
     with plainly(f"computing {quantity}"):
         found = qddot.load(robot, **rest)
+        warn_of_degrees(found, "--q", given.get("q"))
         many = read_states(found, states, entry.inputs) if states is not None else {}
         if both := set(many) & set(given):
             raise click.UsageError(f"--{sorted(both)[0]} is in {states}, too: give it once")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from qddot.cli.arguments import Numbers, robot_argument, robot_options
+from qddot.cli.arguments import Numbers, robot_argument, robot_options, warn_of_degrees
 from qddot.cli.printing import plainly, print_json, written
 
 FEW = 10  # events are shown
@@ -45,6 +45,7 @@ def command(
             raise click.BadParameter(f"{path}: known suffixes are {', '.join(SUFFIXES)}", param_hint="--output")
     with plainly("" if method == "rk4" else "simulating"):
         found = qddot.load(robot, **how)
+        warn_of_degrees(found, "--q0", q0)
         start = found.home() if q0 is None else q0
         motion = found.simulate(start, qd0, time, torque=torque, method=method, step=step, every=every)
         for path in outputs:
@@ -65,11 +66,24 @@ def command(
         rates = ", ".join(f"{x:.6g}" for x in end["qd"][c.v.start : c.v.stop])
         click.echo(f"  {c.name}: q {values}  qd {rates}")
     click.echo(f"  energy {energy[0]:.6g} J at first, {energy[-1]:.6g} J at last, unaccounted for {off:.2g} J")
+    if stopped := at_their_stops(motion):
+        click.echo(f"  {', '.join(stopped)} ran into stops, whose impacts take energy that is not accounted for")
     for event in events[:FEW]:
         click.echo(f"  {event['kind']} of {event['joint']} at {event['t']:.6g} s")
     if len(events) > FEW:
         click.echo(f"  ... and {len(events) - FEW} more events")
     written(list(outputs), False)
+
+
+def at_their_stops(motion: Any) -> list[str]:
+    """Names of the joints that stand at a limit in some sample."""
+    found = []
+    for c in motion.robot.model.mechanism.coordinates:
+        if c.single:
+            x = motion.q[:, c.q.start]
+            if (x <= c.limits.lower).any() or (x >= c.limits.upper).any():
+                found.append(c.name)
+    return found
 
 
 def save(motion: Any, path: str) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from qddot.contact.coulomb import impulses
 from qddot.contact.shapes import Contacts, Touching
-from qddot.contact.time_stepping import start_of
+from qddot.contact.time_stepping import forces_of, start_of
 from qddot.errors import InputError, IntegrationError
 
 CLOSED = 1e-9
@@ -92,7 +92,7 @@ def bounce(
         raise InputError(f"a pair is {-contacts.touching(q).gap.min():.3g} m inside of each other at the start")
     n, t = robot.nq, 0.0
     times, states, met = [0.0], [np.concatenate([q, qd])], []
-    push = (lambda t, q, qd: np.asarray(torque(t, q, qd), float)) if callable(torque) else constant(torque, robot.nv)
+    push = forces_of(torque, robot.nv)
     q, qd, _ = impact(contacts, q, qd, rest)
     for _ in range(MOST):
         held = Held(contacts, q, qd, push(t, q, qd), rest)
@@ -125,11 +125,6 @@ def bounce(
 def rates_of(held: Held, n: int, push: Callable) -> Callable:
     """dy/dt of the state y = (q, qd)."""
     return lambda t, y: np.concatenate([y[n:], held.accelerate(y[:n], y[n:], push(t, y[:n], y[n:]))])
-
-
-def constant(torque: Any, nv: int) -> Callable:
-    tau = np.zeros(nv) if torque is None else np.asarray(torque, float)
-    return lambda t, q, qd: tau
 
 
 def impact(contacts: Contacts, q: np.ndarray, qd: np.ndarray, rest: float) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:

@@ -25,6 +25,9 @@ SLOW = 2.0
 DEPTH = 1e-3
 """m: a millionth of this is the digit to which penetration is taken back."""
 
+DEEP = 1e-2
+"""m: a start that is deeper inside is a mistake, not what steps have left."""
+
 RECOVERY = 0.2
 """Of what a sphere has sunk in, so much is given back in a step, without speed."""
 
@@ -83,6 +86,11 @@ def simulate(
     """
     robot = contacts.robot
     q, qd = start_of(robot, q0, qd0)
+    if (depth := deepest(contacts, q)) > DEEP:
+        raise InputError(
+            f"a pair is {depth:.3g} m inside of each other at the start: start outside (a plane's normal points out of it)"
+        )
+    push = forces_of(torque, robot.nv)
     steps = max(round(duration / step), 1) if 0 < step < np.inf and 0 < duration < np.inf else 0
     if not steps or steps > 10**8:
         raise InputError(f"duration={duration!r}, step={step!r}: positive times, s, and not more than 1e8 steps")
@@ -93,11 +101,11 @@ def simulate(
         contacts, np.zeros(kept), np.zeros((kept, robot.nq)), np.zeros((kept, robot.nv)), np.zeros((kept, pairs, 3)), np.zeros(kept)
     )
     found.q[0], found.qd[0] = q, qd
-    found.depth[0] = deepest(contacts, q)
+    found.depth[0] = depth
     last = np.zeros((pairs, 3))
     for k in range(steps):
         t = k * step
-        tau = torque(t, q, qd) if callable(torque) else np.zeros(robot.nv) if torque is None else np.asarray(torque, float)
+        tau = push(t, q, qd)
         try:
             q, qd, last, depth = one_step(contacts, q, qd, tau, step, gravity, last)
         except (SingularityError, FloatingPointError) as error:
@@ -156,6 +164,25 @@ def extent(contacts: Contacts, q: np.ndarray) -> float:
 
 def deepest(contacts: Contacts, q: np.ndarray) -> float:
     return float(max(-contacts.touching(q).gap.min(), 0.0))
+
+
+def forces_of(torque: Any, nv: int) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
+    """Joint forces as a function (t, q, qd), nv finite numbers each time."""
+
+    def checked(value: Any, when: str) -> np.ndarray:
+        try:
+            tau = np.asarray(value, float)
+        except (TypeError, ValueError):
+            raise InputError(f"torque{when} is {value!r:.80}: ({nv},) finite numbers are needed") from None
+        if tau.shape != (nv,) or not np.isfinite(tau).all():
+            what = f"has shape {tau.shape}" if tau.shape != (nv,) else "is not finite"
+            raise InputError(f"torque{when} {what}: ({nv},) finite numbers are needed")
+        return tau
+
+    if callable(torque):
+        return lambda t, q, qd: checked(torque(t, q, qd), f" at t = {t:g} s")
+    constant = np.zeros(nv) if torque is None else checked(torque, "")
+    return lambda t, q, qd: constant
 
 
 def start_of(robot: Any, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:

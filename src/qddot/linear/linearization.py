@@ -212,7 +212,8 @@ def refuse_dry_rest(robot: Robot, qd: np.ndarray) -> None:
 
 def weight(name: str, value: ArrayLike, n: int, least: float) -> np.ndarray:
     """A symmetric matrix (n, n) with no eigenvalue below `least` of its largest."""
-    refusal = InputError(f"{name}={value!r:.80}: a number, {n} numbers, or a symmetric matrix ({n}, {n}) is needed")
+    shown = f"{name} of shape {np.shape(value)}" if isinstance(value, np.ndarray) else f"{name}={value!r:.80}"
+    refusal = InputError(f"{shown}: a number, {n} numbers, or a symmetric matrix ({n}, {n}) is needed")
     try:
         array = np.asarray(value, float)
     except (TypeError, ValueError):

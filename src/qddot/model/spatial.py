@@ -328,6 +328,8 @@ def vec(values: Iterable[Scalar]) -> Vec:
     Raises:
         ValueError: not three finite numbers or expressions.
     """
+    if not isinstance(values, Iterable):
+        raise ValueError("three numbers are needed, there is one")
     numbers = [as_scalar(x) for x in values]
     if len(numbers) != 3:
         raise ValueError(f"three numbers are needed, there are {len(numbers)}")

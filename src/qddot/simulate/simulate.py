@@ -155,8 +155,9 @@ def refuse_beyond_stops(switching: Switching, q: np.ndarray) -> None:
         k = int(np.argwhere(beyond)[0][-1])
         values, name = x[..., k].ravel(), switching.names[switching.shafts + k]
         value, lower, upper = float(values[beyond[..., k].ravel()][0]), switching.lower[k], switching.upper[k]
+        hint = " (angles are radians)" if abs(value) > 2 * np.pi else ""
         raise InputError(
-            f"q0 of joint {name!r} is {value:g}, beyond its limits [{lower:g}, {upper:g}]: start within, or use stops=False"
+            f"q0 of joint {name!r} is {value:g}{hint}, beyond its limits [{lower:g}, {upper:g}]: start within, or use stops=False"
         )
 
 
