@@ -15,7 +15,6 @@ from qddot.arrays.guests import Guests
 from qddot.compile.arrays import as_array
 from qddot.compile.bound import Bound
 from qddot.compile.evaluate import DOUBLE, Evaluator, Options, as_dtype, refuse_non_finite
-from qddot.compile.fastcall import admit
 from qddot.compile.kinds import guest, library_of
 from qddot.compile.together import compute_together
 from qddot.compile.wrenches import net_stack, stack_wrenches
@@ -1873,6 +1872,8 @@ class Robot:
             plain = behind(self, name)
             self.__dict__[name] = self._evaluate.fast(name, plain, method.__doc__ or "") or plain
         if name in self._guests.entries and isinstance(self.__dict__[name], BuiltinFunctionType):
+            from qddot.compile.fastcall import admit  # only now: it brings LLVM, which `import qddot` and --help do without
+
             admit(self.__dict__[name], *self._guests.entries[name])
 
     def _compute(self, quantity: str, inputs: dict[str, Any], options: Options, **fixed: str) -> Any:

@@ -76,12 +76,13 @@ class Numbers(click.ParamType):
 
 def warn_of_degrees(robot: Robot, option: str, q: Sequence[float] | None) -> None:
     """Say so where an angle that was typed is beyond a full turn: most often it was meant in degrees."""
+    from qddot.compile.arrays import FAR
     from qddot.errors import ModelWarning
 
     if q is None or len(q) != robot.nq:
         return
     for c in robot.model.mechanism.coordinates:
-        if c.kind in ("revolute", "continuous") and abs(q[c.q.start]) > 2 * math.pi:
+        if c.kind in ("revolute", "continuous") and 2 * math.pi < abs(q[c.q.start]) <= FAR:  # farther, the robot warns itself
             warnings.warn(
                 f"{option}: {c.name} at {q[c.q.start]:g} rad is beyond a full turn; angles are radians, 90 degrees are pi/2",
                 ModelWarning,
