@@ -310,3 +310,14 @@ def test_a_differential_at_rest_has_no_friction_of_rounding():
     for speed in np.linspace(0.1, 0.9, 33):
         assert_array_equal(robot.friction_torque([0, speed, speed]), 0)
         close(robot.friction_torque([0, speed + 1e-9, speed]), [0, 5, -5])
+
+
+def test_friction_of_a_motor_with_unequal_ratios():
+    """`N^T f(N qd)`, where each motor rubs by its own speed."""
+    N = np.array([[50.0, 0.0], [30.0, -40.0]])
+    drives = [Drive(viscous=2e-4, coulomb=3e-3), Drive(viscous=5e-4, coulomb=1e-3)]
+    robot = qddot.load("two_link").with_transmission(Transmission(("joint1", "joint2"), N.tolist(), drives))
+    for qd in np.array([[0.3, -0.7], [1.0, 0.1], [0.4, 0.9]]):
+        speed = N @ qd
+        motor = [2e-4, 5e-4] * speed + [3e-3, 1e-3] * np.sign(speed)
+        assert_allclose(robot.friction_torque(qd), N.T @ motor, rtol=1e-13)
