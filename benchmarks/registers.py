@@ -23,7 +23,7 @@ from qddot.compile.gpu.thread_ir import source
 from qddot.compile.trace import complete, trace
 from qddot.errors import QddotError
 
-CLASSIC = ("acrobot", "arm7", "cart_pole", "delta", "five_bar", "four_bar", "point_mass_2r", "puma560", "rp_arm", "two_link")
+ROBOTS = ("acrobot", "cart_pole", "five_bar", "four_bar", "point_mass_2r", "rp_arm", "two_link", "puma560", "arm7", "delta")
 
 RESULT = Path(__file__).parent / "results" / "gpu_registers.txt"
 
@@ -56,13 +56,13 @@ def row(robot: qddot.Robot, quantity: str, architecture: str) -> str:
 def main() -> None:
     architecture = sys.argv[1] if len(sys.argv) > 1 else "sm_90"
     lines = [f"registers and bytes spilled a thread, {architecture}, rows; float32, then float64"]
-    for name in CLASSIC:
+    for name in ROBOTS:
         robot = qddot.load(name)
         values = dict.fromkeys(robot.symbols, 1.0)
         robot = robot.subs(values) if values else robot
         lines += filter(None, (row(robot, quantity, architecture) for quantity in QUANTITIES))
         print("\n".join(lines[-2:]), flush=True)
-    RESULT.write_text("\n".join(lines) + "\n")
+        RESULT.write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
