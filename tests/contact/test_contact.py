@@ -210,6 +210,8 @@ def test_bad_input():
         Contacts(robot, [Sphere("base")], [Plane()])
     with pytest.raises(InputError, match="nothing can touch"):
         Contacts(robot, [Sphere("body")], [])
+    with pytest.raises(InputError, match="are lists"):
+        Contacts(robot, Sphere("body"), [Plane()])  # type: ignore[arg-type]
     with pytest.raises(InputError, match="normal 0"):
         Contacts(robot, [Sphere("body")], [Plane(normal=(0, 0, 0))])
     massless = sliders("x", "z", inertia=Inertia(0.0))

@@ -162,6 +162,8 @@ def test_what_is_refused():
         robot.rollout()(zero, None, zero, steps=10, every=7)
     with pytest.raises(InputError, match="gave 2 joint forces, 6 are needed"):
         robot.rollout(lambda x: [1, 2])(zero, None, steps=1)
+    with pytest.raises(InputError, match=r"laws of \(t, q, qd\) are for simulate"):
+        robot.rollout(lambda t, q, qd: q)(zero, None, steps=1)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"cannot be traced.*no truth value"):
         robot.rollout(lambda x: [1.0 if x.q[0] else 0.0])(zero, None, steps=1)
     with pytest.raises(InputError, match="control of 6 positions, 12 with velocities or 18"):

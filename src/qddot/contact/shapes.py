@@ -76,6 +76,8 @@ class Contacts:
             raise InputError(f"friction={friction!r} is not a coefficient: a number from 0 on")
         if not 0 <= restitution <= 1:
             raise InputError(f"restitution={restitution!r}: a share of the speed is from 0 to 1")
+        if isinstance(spheres, Sphere) or isinstance(planes, Plane):
+            raise InputError("spheres and planes are lists: [Sphere(...)], [Plane(...)]")
         self.robot, self.friction, self.restitution = robot, float(friction), float(restitution)
         self.spheres, self.planes = tuple(spheres), tuple(planes)
         model = robot.model

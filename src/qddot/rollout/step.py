@@ -152,7 +152,7 @@ def joint_forces(law: Law, moment: Moment) -> list[Scalar]:
     except TypeError as error:
         raise InputError(
             f"the law of a rollout cannot be traced: {error}. It returns {len(moment.qd)} joint forces, made of the "
-            "numbers it is given by + - * / ** and the functions of its argument"
+            "numbers it is given by + - * / ** and the functions of its one argument, a Moment; laws of (t, q, qd) are for simulate"
         ) from error
     if len(tau) != len(moment.qd):
         raise InputError(
