@@ -214,3 +214,10 @@ def test_acceleration_of_a_frame_is_pinocchio_s(tmp_path):
 def test_joints_have_their_names_in_the_header_of_exported_c(arm, tmp_path):
     header = arm.export_c(tmp_path, ["gravity_torque"])[0].read_text()
     assert "1  joint2  revolute  q[1]  qd, qdd, tau[1]: rad" in header
+
+
+def test_a_part_of_a_name_finds_it():
+    with pytest.raises(qddot.UnknownNameError, match="did you mean 'panda'"):
+        qddot.load("frankaEmikaPanda")
+    with pytest.raises(qddot.InputError, match="LOCAL is 'body'"):
+        qddot.load("two_link").jacobian([0, 0], reference="LOCAL")

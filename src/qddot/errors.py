@@ -186,7 +186,11 @@ def describe(
 def near_matches(name: str, known: Iterable[str]) -> str:
     """`did you mean 'tool0'?`, or the names there are, for the end of an error message."""
     names = list(known)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    plain = name.lower()
+    within = [
+        known for known in names if len(plain) > 2 and (plain in known.lower() or (len(known) > 3 and known.lower() in plain))
+    ]
+    close = list(dict.fromkeys([*difflib.get_close_matches(name, names, n=3, cutoff=0.5), *within]))[:4]
     if close:
         return "did you mean " + " or ".join(repr(c) for c in close) + "?"
     if not names:

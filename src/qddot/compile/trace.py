@@ -26,6 +26,10 @@ FEW = 64
 INPUTS = ("q", "qd", "p", "v", "direction", "qdd", "jerk", "snap", "tau", "load", "sliding", "moving", "dt", "damping", "target")
 
 
+ELSEWHERE = {"local": "body", "local_world_aligned": "world_aligned", "world": "space"}
+"""Pinocchio's names of where velocities are taken, and ours."""
+
+
 class Request(NamedTuple):
     """A quantity with all its options (see `complete`)."""
 
@@ -51,7 +55,9 @@ def complete(quantity: str, options: Mapping[str, str], tip: Callable[[], str]) 
         if not isinstance(value, str):
             raise InputError(f"{name}={value!r} is not a name")
         if known[name] and value not in known[name]:
-            raise InputError(f"{name}={value!r} is not one of {', '.join(map(repr, known[name]))}")
+            hint = ELSEWHERE.get(str(value).lower(), "") if name == "reference" else ""
+            said = f" (Pinocchio's {value} is {hint!r})" if hint else ""
+            raise InputError(f"{name}={value!r} is not one of {', '.join(map(repr, known[name]))}{said}")
     chosen = {name: options[name] if name in options else choices[0] if choices else tip() for name, choices in known.items()}
     return Request(quantity, tuple(chosen.items()))
 
