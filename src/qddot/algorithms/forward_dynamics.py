@@ -126,15 +126,14 @@ def mass_matrix_inverse(model: LiftedModel, q: Scalars) -> tuple[Matrix, list[Sc
 def pivot_noise(model: LiftedModel) -> list[list[float]]:
     """For each body and column, the rounding error of a pivot: of numbers as large as the inertia beyond the joint can get.
 
-    The bounds follow from the constants that are computed with: mass, first and second moment of everything beyond, as far out as
-    it can be. Regrouped ones have lost what no joint feels, such as how far along a hinge's axis a link lies.
+    The bounds follow from the nominal constants: mass, first and second moment of everything beyond, as far out as it can be.
     """
     bodies = model.source.bodies
     mass, first, second = ([0.0] * len(bodies) for _ in range(3))
     if model.source.symbols:
         return [[0.0] * len(body.columns) for body in bodies]
     for body in reversed(bodies):
-        i, p, (m, h, I) = body.index, body.parent, model.nominal[body.index]
+        i, p, (m, h, I) = body.index, body.parent, body.inertia
         mass[i] += abs(m)
         first[i] += sum(map(abs, h))
         second[i] += sum(abs(x) for row in I for x in row)

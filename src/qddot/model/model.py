@@ -227,11 +227,7 @@ def refuse_open_symbols(model: Model, field: Field) -> None:
 
 
 class LiftedModel:
-    """The mechanism over one kind of scalar: what every algorithm takes as `model`.
-
-    Attributes:
-        nominal: each body's inertia in plain numbers, as far as it has them, regrouped where the bodies' are.
-    """
+    """The mechanism over one kind of scalar: what every algorithm takes as `model`."""
 
     def __init__(self, model: Model, field: Field, regrouped: bool = False, inertias: Sequence[RigidInertia] | None = None) -> None:
         refuse_open_symbols(model, field)
@@ -239,7 +235,6 @@ class LiftedModel:
         self.nq, self.nv = model.mechanism.nq, model.mechanism.nv
         self.gravity = map_scalars(field.constant, model.gravity)
         moments = base_moments(model.bodies) if regrouped else [None] * len(model.bodies)
-        self.nominal: list[RigidInertia] = [own.rigid if own else body.inertia for body, own in zip(model.bodies, moments)]
         self.bodies: list[LiftedBody] = [body.over(field, own) for body, own in zip(model.bodies, moments)]
         if inertias is not None:  # scalars of the field already
             pairs = zip(self.bodies, inertias)
