@@ -362,7 +362,7 @@ def test_limits_are_checked():
 
 
 def test_what_has_no_bounds_is_refused():
-    with pytest.raises(InputError, match="effort=0 is not positive"):
+    with pytest.raises(InputError, match="effort=0 is not a positive number"):
         qddot.load("two_link").properties(effort=0)
     with pytest.raises(InputError, match="'stone' has no joint that moves"):
         qddot.Builder("stone").body("stone", None, "fixed", mass=1).robot().properties()

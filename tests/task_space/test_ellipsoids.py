@@ -62,7 +62,7 @@ def test_stretched_arm():
     assert found.mass.lengths[0] == found.force.lengths[0] == np.inf
     assert found.velocity.lengths[1] == 0
     assert_allclose(abs(found.mass.directions[:, 0]), [1, 0], atol=1e-12)
-    flat = qddot.load("point_mass_2r").ellipsoids([0, 1])
+    flat = qddot.load("point_mass_2r").ellipsoids([0, 1], rows=("x", "y", "z"))  # of a planar arm it is the plane by default
     assert flat.mass.lengths[0] == np.inf
     assert flat.effective_mass([0, 0, 1]) == np.inf
     assert np.isfinite(flat.mass.lengths[1:]).all()

@@ -73,9 +73,7 @@ class System(Robot):
             if joint not in names:
                 raise unknown_name("coordinate", joint, names)
         model = SystemModel(name, energies, rows, {x: as_limits(x, pair) for x, pair in (limits or {}).items()})
-        super().__init__(model)
-        if values:
-            super().__init__(self.subs(values).model)
+        super().__init__(System.of(model).subs(values).model if values else model)
 
     @classmethod
     def of(cls, model: SystemModel) -> System:
