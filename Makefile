@@ -8,6 +8,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 WEB := $(wildcard web/*.* web/.npmrc web/src/*)
 SOURCES := pyproject.toml constraints.txt hatch_build.py $(WEB)
 
+# Modules that are for PyTorch or JAX alone import them, which only the environment of test-arrays has.
+DOCTESTS := --doctest-modules src/qddot --doctest-glob="*.md" README.md docs \
+	--ignore-glob="src/qddot/*/torch_*.py" --ignore-glob="src/qddot/*/jax_*.py"
+
 .PHONY: help setup setup-tests demo test test-all test-arrays lint fuzz soak docs package bench clean
 
 help: ## say what each target does
@@ -36,11 +40,11 @@ demo: setup ## a textbook arm beside its printed figures, then a 7R arm from a U
 
 test: lint ## every check but the slow ones: style, types, layers, tests, examples in the docs
 	$(BIN)/python -m pytest -n 2 -m "not slow"
-	$(BIN)/python -m pytest --doctest-modules src/qddot --doctest-glob="*.md" README.md docs
+	$(BIN)/python -m pytest $(DOCTESTS)
 
 test-all: lint ## the slow ones too: other processors by emulation, memory checked by valgrind
 	$(BIN)/python -m pytest -n 2
-	$(BIN)/python -m pytest --doctest-modules src/qddot --doctest-glob="*.md" README.md docs
+	$(BIN)/python -m pytest $(DOCTESTS)
 
 # PyPI's PyTorch for Linux on x86 is built for CUDA and would bring 4 GB of libraries that nothing on a CPU calls.
 .venv-arrays/.ready: constraints-arrays.txt tools/torch_without_cuda.py
