@@ -11,6 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: make test-arrays")
 
+import qddot  # noqa: E402
 from qddot.arrays import torch_ir  # noqa: E402
 from qddot.arrays.torch_guest import inner  # noqa: E402
 from qddot.errors import InputError, SingularityError  # noqa: E402
