@@ -33,6 +33,7 @@ QUANTITIES = (
     "potential_energy",
     "regressor",
 )
+OURS = str(Path(qddot.__file__).parent)
 OWN_MISTAKES = (TypeError, AttributeError, LookupError, RecursionError, ArithmeticError, AssertionError)
 LARGE = 12  # more degrees of freedom are not computed with
 
@@ -164,7 +165,7 @@ def read(path: Path) -> None:
         log = Log.load(path)
     except InputError as error:
         cause = error.__cause__
-        if isinstance(cause, OWN_MISTAKES) and "/qddot/" in traceback.extract_tb(cause.__traceback__)[-1].filename:
+        if isinstance(cause, OWN_MISTAKES) and traceback.extract_tb(cause.__traceback__)[-1].filename.startswith(OURS):
             raise cause from None
         raise
     for array in (log.t, log.q, log.tau):
