@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import qddot
 from qddot.logs.continuity import Continuity
 from qddot.logs.log import Log
 
@@ -66,3 +67,13 @@ def test_a_frozen_position_and_a_step() -> None:
     [(joint, t, size)] = seen.jumps
     assert (joint, t) == (1, pytest.approx(3000 / RATE))
     assert size == pytest.approx(0.4, abs=1e-3)
+
+
+def test_degrees_are_told_from_an_endless_axis() -> None:
+    robot = qddot.load("puma560")
+    tau = np.random.default_rng(5).normal(size=(len(T), 6))
+    q = np.concatenate([moved(), moved()[:, :2]], axis=1)
+    endless = q + np.arange(6) // 5 * 5 * T[:, None]  # the last axis goes on and on
+    assert not [f for f in Log(T, endless, tau).audit(robot).warnings if f.topic == "units"]
+    [found] = [f for f in Log(T, np.degrees(q), tau).audit(robot).warnings if f.topic == "units"]
+    assert found.serious

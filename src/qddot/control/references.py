@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,7 +44,40 @@ class Hold:
         return Reference(self.q, self.zero, self.zero, self.zero, self.zero)
 
 
-class Cubic:
+class RestToRest:
+    """A straight line in the joints' positions, along which a polynomial s(t / duration) goes from 0 to 1.
+
+    Args:
+        start, end: positions (n,).
+        duration: s.
+
+    Attributes:
+        order: of the last derivative that is given.
+        steepest: largest value of that derivative, for a duration of 1 s.
+    """
+
+    order: ClassVar[int]
+    steepest: ClassVar[float]
+
+    def __init__(self, start: ArrayLike, end: ArrayLike, duration: float) -> None:
+        self.start, self.way = ways(start, end)
+        self.duration = positive_number("duration", duration)
+        refuse_overflow(self.way, self.steepest, *[self.duration] * self.order)
+
+    def __call__(self, t: float) -> Reference:
+        T = self.duration
+        s, *rates = self.along(min(max(t / T, 0.0), 1.0), 1.0 if 0 < t < T else 0.0, T)
+        return Reference(self.start + self.way * s, *(self.way * rate for rate in rates))
+
+    def along(self, x: float, moves: float, T: float) -> tuple[float, ...]:
+        """s at the time x T and its derivatives by t; `moves` is 0 at rest, for those that do not end at zero.
+
+        They are divided by T again and again: T**2 overflows sooner.
+        """
+        raise NotImplementedError
+
+
+class Cubic(RestToRest):
     """From rest to rest along a polynomial of degree three: the slowest top speed of the two, with a jerk at both ends.
 
     Args:
@@ -52,20 +85,13 @@ class Cubic:
         duration: s.
     """
 
-    def __init__(self, start: ArrayLike, end: ArrayLike, duration: float) -> None:
-        self.start, self.way = ways(start, end)
-        self.duration = positive_number("duration", duration)
-        refuse_overflow(self.way, 6.0, *[self.duration] * 2)
+    order, steepest = 2, 6.0
 
-    def __call__(self, t: float) -> Reference:
-        T = self.duration
-        x = min(max(t / T, 0.0), 1.0)
-        moves = 1.0 if 0 < t < T else 0.0
-        s, sd, sdd = x**2 * (3 - 2 * x), 6 * x * (1 - x) / T, moves * 6 * (1 - 2 * x) / T / T
-        return Reference(self.start + self.way * s, self.way * sd, self.way * sdd)
+    def along(self, x: float, moves: float, T: float) -> tuple[float, ...]:
+        return x**2 * (3 - 2 * x), 6 * x * (1 - x) / T, moves * 6 * (1 - 2 * x) / T / T
 
 
-class Quintic:
+class Quintic(RestToRest):
     """From rest to rest along a polynomial of degree five, whose acceleration begins and ends at zero.
 
     Args:
@@ -73,21 +99,15 @@ class Quintic:
         duration: s.
     """
 
-    def __init__(self, start: ArrayLike, end: ArrayLike, duration: float) -> None:
-        self.start, self.way = ways(start, end)
-        self.duration = positive_number("duration", duration)
-        refuse_overflow(self.way, 360.0, *[self.duration] * 4)
+    order, steepest = 4, 360.0
 
-    def __call__(self, t: float) -> Reference:
-        T = self.duration
-        x = min(max(t / T, 0.0), 1.0)
-        moves = 1.0 if 0 < t < T else 0.0
+    def along(self, x: float, moves: float, T: float) -> tuple[float, ...]:
         s = x**3 * (10 - 15 * x + 6 * x**2)
         sd = 30 * x**2 * (1 - x) ** 2 / T
-        sdd = 60 * x * (1 - x) * (1 - 2 * x) / T / T  # not T**2, which overflows sooner
+        sdd = 60 * x * (1 - x) * (1 - 2 * x) / T / T
         jerk = moves * 60 * (1 - 6 * x + 6 * x**2) / T / T / T
         snap = moves * 360 * (2 * x - 1) / T / T / T / T
-        return Reference(self.start + self.way * s, *(self.way * rate for rate in (sd, sdd, jerk, snap)))
+        return s, sd, sdd, jerk, snap
 
 
 class Trapezoidal:

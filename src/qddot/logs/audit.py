@@ -14,7 +14,7 @@ from qddot.logs.log_summary import LogSummary
 from qddot.logs.smoothed import Smoothed, smoothed
 from qddot.logs.stops import STUCK
 from qddot.logs.table import Finding
-from qddot.logs.units import LARGEST_ANGLE, RATES
+from qddot.logs.units import RATES
 from qddot.model.friction import smooth_step
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ JITTER = 0.05  # of a step, rms, from where it is worth a warning
 EVEN = 1e-6  # of a step, rms, below which nobody need know
 FAR_OFF = 3.0  # times the described weight, or a third of it
 WEIGHT_BLOCKS = 20
+ENDLESS = 40 * np.pi  # rad: twenty turns, which an axis without limits hardly makes to be identified
 FAR_BEYOND = 3.0  # times the largest angle within limits, which zeros and tolerances do not explain
 BEYOND = 1e100  # rad, or per second or second squared: such a number is no measurement, and its square overflows
 LOST = 0.001  # of the samples, of a recording that claims to have them all: velocities and accelerations are wrong about each
@@ -116,9 +117,9 @@ def units(names: Sequence[str], summary: LogSummary, robot: Robot | None) -> Ite
         return
     turns = np.array([joint.kind != "prismatic" for joint in robot.model.joints if joint.name in names])
     limit = np.maximum(np.abs(robot.limits.lower), np.abs(robot.limits.upper))
-    far = np.where(np.isfinite(limit), np.maximum(FAR_BEYOND * limit, 1.0), LARGEST_ANGLE)
+    far = np.where(np.isfinite(limit), np.maximum(FAR_BEYOND * limit, 1.0), ENDLESS)
     beyond = np.flatnonzero(turns & (summary.q.size > far)) if len(turns) == len(names) else []
-    if len(beyond):
+    if len(beyond) and 2 * len(beyond) >= turns.sum():  # one axis alone may be endless, or its limits wrong
         i = int(beyond[0])
         message = f"{names[i]} goes to {summary.q.size[i]:.4g} rad, far beyond what it can: positions in degrees? (np.radians(q))"
         yield Finding("warning", "units", message, serious=True)

@@ -329,7 +329,7 @@ def fitted(rows: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, Left]:
     unseen = remaining(halves[1], solved(halves[0], noise)) + remaining(halves[0], solved(halves[1], noise))
     beyond = max(float(np.sum(unseen - remaining(G, theta))), 0.0)
     missed = np.sqrt(beyond / np.sum(G[:, -1, -1]))
-    return theta * scale[-1] / scale[:-1], Left(noise * scale[-1], missed, np.sqrt(unseen / M) * scale[-1])
+    return theta * scale[-1] / scale[:-1], Left(noise * scale[-1], missed, np.maximum(np.sqrt(unseen / M), least) * scale[-1])
 
 
 def solved(G: np.ndarray, noise: np.ndarray) -> np.ndarray:
