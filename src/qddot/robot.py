@@ -95,6 +95,13 @@ class NewtonEulerBlocks(NamedTuple):
         ad_Aqd, ad_V: (..., 6 n, 6 n), brackets `[ad]` of the joints' velocities and of the twists, on the diagonal.
         V: (..., 6 n), twists.
         Vdot_base: (..., 6 n), minus the acceleration of gravity, seen from the bodies that stand on the base.
+
+    >>> robot, q, qd, qdd = qddot.load("two_link"), [0, 1], [1, 2], [3, 4]
+    >>> blocks = robot.newton_euler_blocks(q, qd)
+    >>> np.allclose(blocks.A.T @ blocks.L.T @ blocks.G @ blocks.L @ blocks.A, robot.mass_matrix(q))
+    True
+    >>> np.allclose(blocks.tau(qdd), robot.inverse_dynamics(q, qd, qdd))
+    True
     """
 
     A: np.ndarray
@@ -196,6 +203,14 @@ class Robot:
     or float32 to compute in single precision), `threads` (how many share a large batch; by default all cores, or QDDOT_THREADS) and
     `check` (False skips the tests that inputs and results are finite and that the state is not singular); only those with
     constraints, which end in NumPy's linear algebra, do not.
+
+    Examples, here and everywhere, begin with `import qddot` and `import numpy as np`.
+
+    >>> robot = qddot.load("two_link")  # a planar arm
+    >>> robot.inverse_dynamics([0, 0], [0, 0], [0, 0]).round(2)  # N m, to hold it stretched out
+    array([7.06, 2.4 ])
+    >>> robot.inverse_dynamics(np.zeros((1000, 2)), [0, 0], [0, 0]).shape  # a thousand states
+    (1000, 2)
     """
 
     def __init__(self, model: Model) -> None:
@@ -212,66 +227,126 @@ class Robot:
 
     @property
     def name(self) -> str:
+        """The robot's name, as its description gives it.
+
+        >>> qddot.load("panda").name
+        'panda'
+        """
         return self.model.name
 
     @property
     def nq(self) -> int:
-        """Numbers in a configuration q."""
+        """Numbers in a configuration q.
+
+        >>> qddot.load("quadruped").nq  # seven for the trunk (quaternion, position), twelve joints
+        19
+        """
         return self.model.mechanism.nq
 
     @property
     def nv(self) -> int:
-        """Degrees of freedom: numbers in qd, qdd and tau."""
+        """Degrees of freedom: numbers in qd, qdd and tau.
+
+        >>> qddot.load("quadruped").nv  # the trunk moves in six ways, though it has seven numbers
+        18
+        """
         return self.model.mechanism.nv
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Joints with coordinates of their own, in the order of q."""
+        """Joints with coordinates of their own, in the order of q.
+
+        >>> qddot.load("four_bar").joint_names
+        ('joint1', 'joint2', 'joint3')
+        """
         return tuple(c.name for c in self.model.mechanism.coordinates)
 
     @property
     def link_names(self) -> tuple[str, ...]:
-        """Every link of the description."""
+        """Every link of the description.
+
+        >>> qddot.load("two_link").link_names
+        ('base', 'body_1', 'body_2')
+        """
         return tuple(link.name for link in self.model.links)
 
     @property
     def body_names(self) -> tuple[str, ...]:
-        """Links that move on a joint of their own; what is fixed to them is part of them. The order of `external_wrench`."""
+        """Links that move on a joint of their own; what is fixed to them is part of them. The order of `external_wrench`.
+
+        >>> qddot.load("two_link").body_names  # the base stands still
+        ('body_1', 'body_2')
+        """
         return tuple(body.name for body in self.model.bodies if body.is_link)
 
     @property
     def frame_names(self) -> tuple[str, ...]:
-        """Everything `frame=` accepts: links and named frames."""
+        """Everything `frame=` accepts: links and named frames.
+
+        >>> qddot.load("panda").frame_names[-2:]
+        ('link7', 'flange')
+        """
         return tuple(self.model.mechanism.frames)
 
     @property
     def mimics(self) -> dict[str, tuple[str, Any, Any]]:
-        """Joints that follow another: name -> (leader, multiplier, offset)."""
+        """Joints that follow another: name -> (leader, multiplier, offset).
+
+        >>> gripper = qddot.Builder("gripper").body("left", mass=0.1)
+        >>> gripper = gripper.body("right", mass=0.1, mimic=("left_joint", -1.0, 0.0)).robot()
+        >>> gripper.mimics
+        {'right_joint': ('left_joint', -1.0, 0.0)}
+        >>> gripper.nv  # one motor moves both
+        1
+        """
         return dict(self.model.leaders)  # type: ignore[arg-type]
 
     @property
     def gravity(self) -> np.ndarray:
-        """Acceleration of gravity (3,), m/s^2; an object array where it is symbolic."""
+        """Acceleration of gravity (3,), m/s^2; an object array where it is symbolic.
+
+        >>> qddot.load("two_link").gravity  # this arm moves in a vertical plane, y up
+        array([ 0.  , -9.81,  0.  ])
+        """
         return np.array(self.model.gravity)
 
     @property
     def drives(self) -> dict[str, Drive]:
-        """Drives by joint name, for joints that have one."""
+        """Drives by joint name, for joints that have one.
+
+        >>> qddot.load("puma560").drives["joint1"].gear_ratio
+        -62.6111
+        """
         return {joint.name: joint.drive for joint in self.model.joints if joint.drive is not None}
 
     @property
     def motor_names(self) -> tuple[str, ...]:
-        """The rows of `transmission_matrix`: coupled motors, then the joints that have a drive or motor of their own."""
+        """The rows of `transmission_matrix`: coupled motors, then the joints that have a drive or motor of their own.
+
+        >>> wrist = qddot.Transmission(["joint1", "joint2"], [[1, 1], [1, -1]], motors=["left", "right"])
+        >>> qddot.load("two_link").with_transmission(wrist).motor_names
+        ('left', 'right')
+        """
         return tuple(name for name, _ in transmission_rows(self.model))
 
     @property
     def transmission_matrix(self) -> np.ndarray:
-        """N (motors, nv): motor speeds are `N qd`, and motor torques make the joint forces `N^T tau_motor`."""
+        """N (motors, nv): motor speeds are `N qd`, and motor torques make the joint forces `N^T tau_motor`.
+
+        >>> wrist = qddot.Transmission(["joint1", "joint2"], [[1, 1], [1, -1]])  # a differential gear
+        >>> qddot.load("two_link").with_transmission(wrist).transmission_matrix @ [1, 0]  # both motors turn the first joint
+        array([1., 1.])
+        """
         return np.array([row for _, row in transmission_rows(self.model)]).reshape(-1, self.nv)
 
     @property
     def limits(self) -> Limits:
-        """Joint limits as arrays."""
+        """Joint limits as arrays.
+
+        >>> limits = qddot.load("panda").limits
+        >>> print(limits.upper[3], limits.effort[3])
+        -0.0698 87.0
+        """
         found = Limits(*(np.full(n, x) for n, x in ((self.nq, -np.inf), (self.nq, np.inf), (self.nv, np.inf), (self.nv, np.inf))))
         for c in self.model.mechanism.coordinates:
             if c.single:
@@ -286,12 +361,19 @@ class Robot:
 
         Raises:
             InputError: the robot has several ends.
+
+        >>> qddot.load("panda").tip
+        'flange'
         """
         return self.model.tip
 
     @property
     def symbols(self) -> frozenset:
-        """SymPy symbols the description left open."""
+        """SymPy symbols the description left open.
+
+        >>> sorted(map(str, qddot.load("two_link", symbolic=True).symbols))
+        ['l1', 'l2', 'm1', 'm2', 'r']
+        """
         return self.model.symbols
 
     def subs(self, values: Mapping) -> Robot:
@@ -303,6 +385,10 @@ class Robot:
         Raises:
             UnknownNameError: no such symbol in this robot.
             ModelValueError: a value that is not a number or expression, or that makes the robot impossible.
+
+        >>> arm = qddot.load("two_link", symbolic=True).subs({"l1": 0.5, "l2": 0.5, "m1": 1, "m2": 1, "r": 0.02})
+        >>> print(arm.transform([0, 0])[0, 3])
+        1.0
         """
         if not isinstance(values, Mapping):
             raise InputError(f"subs needs a mapping from symbols to values, not {values!r:.80}")
@@ -315,7 +401,12 @@ class Robot:
         return Robot(self.model.subs(pairs))
 
     def with_gravity(self, gravity: Sequence[float]) -> Robot:
-        """Return the robot under another gravity (3,), m/s^2."""
+        """Return the robot under another gravity (3,), m/s^2.
+
+        >>> robot = qddot.load("two_link")
+        >>> robot.with_gravity((0, -1.62, 0)).gravity_torque([0, 0]).round(2)  # on the moon
+        array([1.17, 0.4 ])
+        """
         return Robot(self.model.with_gravity(gravity))
 
     def with_variable(self, *names: str) -> Robot:
@@ -335,6 +426,11 @@ class Robot:
         Raises:
             UnknownNameError: no such link, joint or number.
             InputError: a name twice, or a number that decides what is computed, such as a gear ratio.
+
+        >>> arms = qddot.load("two_link").with_variable("payload")
+        >>> arms.gravity_torque([0, 0], variables={"payload": [0.0, 1.0]}).round(2)  # two arms, one of them with a load
+        array([[ 7.06,  2.4 ],
+               [18.84,  9.27]])
         """
         chosen = (*(x.name for x in self.model.variables), *names)
         if len(set(chosen)) < len(chosen) or not names:
@@ -345,7 +441,11 @@ class Robot:
 
     @property
     def variables(self) -> dict[str, np.ndarray]:
-        """Numbers that are given in each call, as described: name -> () or (size,). See `with_variable`."""
+        """Numbers that are given in each call, as described: name -> () or (size,). See `with_variable`.
+
+        >>> qddot.load("two_link").with_variable("body_2.mass").variables
+        {'body_2.mass': array(0.7)}
+        """
         return {x.name: np.array(x.default if x.size > 1 else x.default[0]) for x in self.model.variables}
 
     def with_values(self, values: Mapping[str, Any]) -> Robot:
@@ -354,6 +454,10 @@ class Robot:
         Raises:
             UnknownNameError: no such variable.
             ModelValueError: numbers no robot has.
+
+        >>> arms = qddot.load("two_link").with_variable("body_2.mass")
+        >>> arms.with_values({"body_2.mass": 2.0}).gravity_torque([0, 0]).round(2)
+        array([17.9 ,  6.87])
         """
         from qddot.compile.given import packed
         from qddot.model.variables import opened
@@ -363,7 +467,14 @@ class Robot:
         return Robot(opened(self.model, packed(self.model.variables, values, DOUBLE).tolist()))
 
     def with_transmission(self, transmission: Transmission) -> Robot:
-        """Return the robot with motors that drive several joints at once."""
+        """Return the robot with motors that drive several joints at once.
+
+        >>> differential = qddot.Transmission(["joint1", "joint2"], [[1, 1], [1, -1]], [qddot.Drive(rotor_inertia=0.1)] * 2)
+        >>> robot = qddot.load("two_link")
+        >>> (robot.with_transmission(differential).mass_matrix([0, 0]) - robot.mass_matrix([0, 0])).round(9) + 0
+        array([[0.2, 0. ],
+               [0. , 0.2]])
+        """
         if not isinstance(transmission, Transmission):
             raise InputError(f"with_transmission needs a qddot.Transmission, not {transmission!r}")
         return Robot(self.model.copy(transmissions=(*self.model.transmissions, transmission)))
@@ -383,6 +494,9 @@ class Robot:
             ModelValueError: a wrong number of positions, one that is not finite, a quaternion that is not unit, or something else
                 depends on the joint.
             UnboundSymbolError: the robot still holds symbols.
+
+        >>> qddot.load("two_link").with_locked({"joint2": 0.5}).nv
+        1
         """
         from qddot.locked import locked
 
@@ -393,6 +507,10 @@ class Robot:
 
         Raises:
             UnknownNameError: no such joint with coordinates of its own.
+
+        >>> robot = qddot.load("panda")
+        >>> robot.reduced(["joint5", "joint6", "joint7"], robot.home()).nv  # the wrist is held
+        4
         """
         at = self._evaluate.configuration("q", q)
         if at.ndim != 1:
@@ -440,6 +558,11 @@ class Robot:
         Raises:
             ModelValueError: a pose not in SE(3), or a name that is taken.
             UnknownNameError: no such frame.
+
+        >>> at = np.eye(4)
+        >>> at[:3, 3] = 0, 0, 0.1
+        >>> qddot.load("two_link").with_tool(at, qddot.Inertia.point(0.2), name="drill").tip
+        'drill'
         """
         from qddot.formats.subject import Subject
         from qddot.model.parts import with_tool
@@ -459,6 +582,9 @@ class Robot:
         Raises:
             UnknownNameError: no such link.
             ModelValueError: a joint follows one that is left out, or a motor drives joints within and without.
+
+        >>> qddot.load("quadruped").subtree("trunk").nv  # the trunk stands still
+        12
         """
         from qddot.model.parts import subtree
 
@@ -478,6 +604,10 @@ class Robot:
             UnknownNameError: no such link or frame.
             InputError: the tip does not hang on the base.
             ModelValueError: a joint follows one that is left out, or a motor drives joints within and without.
+
+        >>> robot = qddot.load("puma560")
+        >>> robot.chain("base", "link3").nv  # without the wrist
+        3
         """
         from qddot.model.parts import chain
 
@@ -486,14 +616,29 @@ class Robot:
     def tree(self) -> Diagram:
         """The kinematic tree with its joints, drives, frames and loops: printed as text, drawn in a notebook, saved as SVG.
 
-        >>> print(qddot.load("two_link").tree())  # doctest: +SKIP
+        >>> print(qddot.load("two_link").tree())
+        base
+        `-- body_1  joint1: revolute about z
+            `-- body_2  joint2: revolute about z
         """
         from qddot.model.diagram import Diagram
 
         return Diagram(self.model)
 
     def details(self) -> Details:
-        """Joints, inertias, limits and drives in words: `print(robot.details())`; `rows()` has the same as data."""
+        """Joints, inertias, limits and drives in words: `print(robot.details())`; `rows()` has the same as data.
+
+        >>> print(qddot.load("two_link").details())
+        two_link: moving mass 1.2 kg
+        body_1 on base
+          joint1: revolute about z
+          mass 0.5 kg, centre of mass (-0.25, 0, 0) m
+          about it Ixx 0.0004, Iyy 0.0106167, Izz 0.0106167 kg m^2
+        body_2 on body_1
+          joint2: revolute about z
+          mass 0.7 kg, centre of mass (-0.35, 0, 0) m
+          about it Ixx 0.00056, Iyy 0.0288633, Izz 0.0288633 kg m^2
+        """
         from qddot.model.details import Details
 
         return Details(self.model)
@@ -512,6 +657,10 @@ class Robot:
             InputError: q of another shape, or a flat `ax` for a robot in space.
             UnboundSymbolError: the robot still holds symbols.
             MissingExtraError: matplotlib is not installed.
+
+        >>> ax = qddot.load("two_link").plot([0.3, 0.8])
+        >>> ax.get_xlabel()
+        'x [m]'
         """
         from qddot.pictures.arm import draw
         from qddot.pictures.view import bent
@@ -530,6 +679,10 @@ class Robot:
 
         Raises:
             InputError: no such motion, another suffix, or fps that is not positive.
+
+        >>> robot = qddot.load("two_link")
+        >>> film = robot.animate(robot.simulate([0.3, 0.8], t=0.2))
+        >>> film.save("swing.gif")
         """
         from qddot.pictures.film import film
 
@@ -541,7 +694,11 @@ class Robot:
         return film(self.model, t, q, path, fps=fps, ax=ax, progress=progress)
 
     def with_floating_base(self) -> Robot:
-        """Return the robot with its root link free to move; the coordinates of the root come first."""
+        """Return the robot with its root link free to move; the coordinates of the root come first.
+
+        >>> qddot.load("two_link").with_floating_base().nv
+        8
+        """
         return Robot(self.model.with_floating_base())
 
     def __getattr__(self, name: str) -> Any:
@@ -581,7 +738,11 @@ class Robot:
     # configurations ---------------------------------------------------------------------------------------------------
 
     def neutral(self) -> np.ndarray:
-        """The zero configuration (nq,): zeros, and identity quaternions."""
+        """The zero configuration (nq,): zeros, and identity quaternions.
+
+        >>> qddot.load("quadrotor_arm").neutral()  # quaternion (w first), position, two joints
+        array([1., 0., 0., 0., 0., 0., 0., 0., 0.])
+        """
         return configuration.neutral(self.model.mechanism)
 
     def home(self) -> np.ndarray:
@@ -614,7 +775,12 @@ class Robot:
         return configuration.random_configuration(self.model.mechanism, rng, self.limits.lower, self.limits.upper, shape)
 
     def integrate(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """The configuration reached from q by the displacement v (..., nv): `q + v`, on the manifold for quaternions."""
+        """The configuration reached from q by the displacement v (..., nv): `q + v`, on the manifold for quaternions.
+
+        >>> body = qddot.load("quadrotor_arm")
+        >>> body.integrate(body.neutral(), [0, 0, np.pi, 0, 0, 0, 0, 0]).round(3)  # half a turn about z
+        array([0., 0., 0., 1., 0., 0., 0., 0., 0.])
+        """
         if guest((q, v)):
             return self._compute("integrate", {"q": q, "v": v}, {})
         read = self._evaluate.prepared
@@ -624,7 +790,12 @@ class Robot:
         return found
 
     def configuration_rate(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
-        """dq/dt (..., nq): qd itself, but for quaternions."""
+        """dq/dt (..., nq): qd itself, but for quaternions.
+
+        >>> body = qddot.load("quadrotor_arm")
+        >>> body.configuration_rate(body.neutral(), [0, 0, 1, 0, 0, 0, 0, 0]) + 0  # half the angular velocity
+        array([0. , 0. , 0. , 0.5, 0. , 0. , 0. , 0. , 0. ])
+        """
         if guest((q, qd)):
             return self._compute("configuration_rate", {"q": q, "qd": qd}, {})
         q, qd = as_array("q", q, (self.nq,), DOUBLE), as_array("qd", qd, (self.nv,), DOUBLE)
@@ -638,11 +809,20 @@ class Robot:
 
         Raises:
             InputError: q is not finite, or a quaternion is zero and has no direction.
+
+        >>> body = qddot.load("quadrotor_arm")
+        >>> body.normalized(2 * body.neutral())
+        array([1., 0., 0., 0., 0., 0., 0., 0., 0.])
         """
         return configuration.normalized(self.model.mechanism, as_array("q", q, (self.nq,), DOUBLE))
 
     def difference(self, start: ArrayLike, end: ArrayLike) -> np.ndarray:
-        """The displacement (..., nv) with `integrate(start, difference(start, end)) == end`."""
+        """The displacement (..., nv) with `integrate(start, difference(start, end)) == end`.
+
+        >>> robot = qddot.load("two_link")
+        >>> robot.difference([0.1, 0.2], [0.4, 0.0]).round(3)
+        array([ 0.3, -0.2])
+        """
         start, end = (self._evaluate.configuration(name, x) for name, x in (("start", start), ("end", end)))
         return configuration.difference(self.model.mechanism, start, end)
 
@@ -666,6 +846,13 @@ class Robot:
             f_ext: forces of the environment on the robot: `{frame: wrench (..., 6)}` at the frame's origin in world axes, or the
                 stack (..., bodies, 6) that `external_wrench` returns.
             f_tip: forces of the robot on the environment, in the same forms.
+
+        >>> robot = qddot.load("two_link")
+        >>> robot.inverse_dynamics([0, 0], [0, 0], [0, 0]).round(2)  # what holds it stretched out
+        array([7.06, 2.4 ])
+        >>> lift = {"body_2": [0, 0, 0, 0, 10, 0]}  # 10 N up, at the tip
+        >>> robot.inverse_dynamics([0, 0], [0, 0], [0, 0], f_ext=lift).round(2)
+        array([-4.94, -4.6 ])
         """
         return self._forced("inverse_dynamics", {"q": q, "qd": qd, "qdd": qdd}, f_ext, f_tip, options)
 
@@ -689,6 +876,10 @@ class Robot:
             q, qd, qdd: the motion.
             axes: `"body"` (of the link's frame), `"parent"` (of the frame of the link before it) or `"world"`.
             f_ext, f_tip: as in `inverse_dynamics`.
+
+        >>> robot = qddot.load("two_link")
+        >>> robot.joint_wrenches([0, 0], [0, 0], [0, 0], axes="world")[0].round(2)  # the first bearing carries all the weight
+        array([ 0.  ,  0.  ,  7.06,  0.  , 11.77,  0.  ])
         """
         return self._forced("joint_wrenches", {"q": q, "qd": qd, "qdd": qdd}, f_ext, f_tip, options, axes=axes)
 
@@ -713,19 +904,39 @@ class Robot:
 
         Raises:
             SingularityError: the mass matrix is not positive definite at this q, as with a massless moving link.
+
+        >>> robot = qddot.load("two_link")
+        >>> robot.forward_dynamics([0, 0], [0, 0], [0, 0]).round(2)  # let go
+        array([-24.33,  29.37])
+        >>> robot.forward_dynamics([0, 0], [0, 0], robot.gravity_torque([0, 0])).round(9) + 0  # and held
+        array([0., 0.])
         """
         return self._forced("forward_dynamics", {"q": q, "qd": qd, "tau": tau}, f_ext, f_tip, options, method=method)
 
     def torque_rates(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, jerk: ArrayLike, snap: ArrayLike, **options: Unpack[Options]
     ) -> TorqueRates:
-        """Inverse dynamics and its first and second rate (..., nv) along a motion whose q has these derivatives."""
+        """Inverse dynamics and its first and second rate (..., nv) along a motion whose q has these derivatives.
+
+        >>> rates = qddot.load("two_link").torque_rates([0, 0], [1, 0], [0, 0], [0, 0], [0, 0])
+        >>> rates.taud.round(2) + 0, rates.taudd.round(2)  # stretched out, gravity's moment is at its largest
+        (array([0., 0.]), array([-7.06, -2.4 ]))
+        """
         inputs = {"q": q, "qd": qd, "qdd": qdd, "jerk": jerk, "snap": snap}
         return TorqueRates(*self._compute("torque_rates", inputs, options))
 
     @fast
     def mass_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """M(q) (..., nv, nv), rotors included."""
+        """M(q) (..., nv, nv), rotors included.
+
+        >>> robot = qddot.load("two_link")
+        >>> robot.mass_matrix([0, 0]).round(3)
+        array([[0.576, 0.237],
+               [0.237, 0.115]])
+        >>> robot.mass_matrix([0, np.pi]).round(3)  # folded, the arm is easier to turn
+        array([[ 0.086, -0.008],
+               [-0.008,  0.115]])
+        """
         return self._compute("mass_matrix", {"q": q}, options)
 
     def mass_matrix_inverse(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
@@ -733,12 +944,22 @@ class Robot:
 
         Raises:
             SingularityError: the mass matrix is not positive definite at this q.
+
+        >>> robot = qddot.load("two_link")
+        >>> (robot.mass_matrix_inverse([0, 1]) @ robot.mass_matrix([0, 1])).round(9) + 0
+        array([[1., 0.],
+               [0., 1.]])
         """
         return self._compute("mass_matrix_inverse", {"q": q}, options)
 
     @fast
     def mass_matrix_rate(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """dM/dt (..., nv, nv) along the motion."""
+        """dM/dt (..., nv, nv) along the motion.
+
+        >>> qddot.load("two_link").mass_matrix_rate([0, np.pi / 2], [0, 1]).round(4)  # bending makes it easier to turn
+        array([[-0.245 , -0.1225],
+               [-0.1225,  0.    ]])
+        """
         return self._compute("mass_matrix_rate", {"q": q, "qd": qd}, options)
 
     @fast
@@ -748,27 +969,51 @@ class Robot:
         Args:
             form: `"christoffel"`, the standard one, for which `Mdot - 2 C` is skew: `(Mdot + U^T - U) / 2`; `"rate"`: `Mdot - U/2`;
                 `"gradient"`: `U^T - U/2`; where `U_ij = sum_k dM_jk/dq_i qd_k`.
+
+        >>> robot, q, qd = qddot.load("two_link"), [0, 1], [1, 2]
+        >>> N = robot.mass_matrix_rate(q, qd) - 2 * robot.coriolis_matrix(q, qd)
+        >>> np.allclose(N, -N.T)  # skew: these forces do no work
+        True
         """
         return self._compute("coriolis_matrix", {"q": q, "qd": qd}, options, form=form)
 
     @fast
     def coriolis_torque(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """c(q, qd) = C qd (..., nv): Coriolis and centripetal forces."""
+        """c(q, qd) = C qd (..., nv): Coriolis and centripetal forces.
+
+        >>> robot = qddot.load("two_link")
+        >>> robot.coriolis_torque([0, np.pi / 2], [1, 0]).round(4) + 0  # the second link is pulled outwards
+        array([0.    , 0.1225])
+        """
         return self._compute("coriolis_torque", {"q": q, "qd": qd}, options)
 
     @fast
     def gravity_torque(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """g(q) (..., nv): the joint forces that hold the arm still against gravity."""
+        """g(q) (..., nv): the joint forces that hold the arm still against gravity.
+
+        >>> qddot.load("two_link").gravity_torque([[0, 0], [np.pi / 2, 0]]).round(2)  # stretched out; upright
+        array([[7.06, 2.4 ],
+               [0.  , 0.  ]])
+        """
         return self._compute("gravity_torque", {"q": q}, options)
 
     @fast
     def friction_torque(self, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Viscous and Coulomb friction and dampers (..., nv): the joint forces that overcome them, so positive for positive qd."""
+        """Viscous and Coulomb friction and dampers (..., nv): the joint forces that overcome them, so positive for positive qd.
+
+        >>> qddot.load("puma560").friction_torque([[1] * 6, [-1] * 6])[:, 0].round(2)  # not the same in both directions
+        array([ 30.53, -33.04])
+        """
         return self._compute("friction_torque", {"qd": qd}, options)
 
     @fast
     def spring_torque(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """The joint forces (..., nv) that hold the joints against their springs."""
+        """The joint forces (..., nv) that hold the joints against their springs.
+
+        >>> door = qddot.Builder("door").body("leaf", mass=10, drive=qddot.Drive(stiffness=20, rest=0.1)).robot()
+        >>> door.spring_torque([0.6])
+        array([10.])
+        """
         return self._compute("spring_torque", {"q": q}, options)
 
     @fast
@@ -787,44 +1032,93 @@ class Robot:
         Args:
             drives: `"with"` friction and springs, or `"without"`: `C qd + g - J^T f_ext` alone. A rotor that is a gyroscope on its
                 link (`rotor_axis`) is a body like others: what its spin does is part of C, and stays.
+
+        >>> robot, q, qd = qddot.load("two_link"), [0, 1], [1, 2]
+        >>> np.allclose(robot.bias_torque(q, qd), robot.coriolis_torque(q, qd) + robot.gravity_torque(q))
+        True
         """
         return self._forced("bias_torque", {"q": q, "qd": qd}, f_ext, f_tip, options, drives=drives)
 
     @fast
     def christoffel(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Christoffel symbols of the first kind (..., nv, nv, nv): `c_k = sum_ij Gamma[i, j, k] qd_i qd_j`."""
+        """Christoffel symbols of the first kind (..., nv, nv, nv): `c_k = sum_ij Gamma[i, j, k] qd_i qd_j`.
+
+        >>> robot, q, qd = qddot.load("two_link"), [0, 1], [1, 2]
+        >>> c = np.einsum("ijk, i, j", robot.christoffel(q), qd, qd)
+        >>> np.allclose(c, robot.coriolis_torque(q, qd))
+        True
+        """
         return self._compute("christoffel", {"q": q}, options)
 
     @fast
     def centrifugal_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Craig's C(q) (..., nv, nv) in `c = C(q) [qd_i^2] + B(q) [qd_i qd_j]`."""
+        """Craig's C(q) (..., nv, nv) in `c = C(q) [qd_i^2] + B(q) [qd_i qd_j]`.
+
+        >>> qddot.load("two_link").centrifugal_matrix([0, np.pi / 2]).round(4) + 0
+        array([[ 0.    , -0.1225],
+               [ 0.1225,  0.    ]])
+        """
         return self._compute("centrifugal_matrix", {"q": q}, options)
 
     @fast
     def coriolis_products_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Craig's B(q) (..., nv, nv (nv - 1) / 2); its columns belong to `qd_1 qd_2, qd_1 qd_3, ..., qd_(n-1) qd_n`."""
+        """Craig's B(q) (..., nv, nv (nv - 1) / 2); its columns belong to `qd_1 qd_2, qd_1 qd_3, ..., qd_(n-1) qd_n`.
+
+        >>> qddot.load("two_link").coriolis_products_matrix([0, np.pi / 2]).round(4) + 0  # of qd_1 qd_2
+        array([[-0.245],
+               [ 0.   ]])
+        """
         return self._compute("coriolis_products_matrix", {"q": q}, options)
 
     def newton_euler_matrices(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> NewtonEuler:
         """M, c, g and Mdot from the stacked closed form `M = A^T L^T G L A` of Newton-Euler: of links, and of rotors that are
-        bodies of their own (`rotor_axis`); without other rotors, friction and springs."""
+        bodies of their own (`rotor_axis`); without other rotors, friction and springs.
+
+        >>> robot, q, qd = qddot.load("two_link"), [0, 1], [1, 2]
+        >>> stacked = robot.newton_euler_matrices(q, qd)
+        >>> np.allclose(stacked.M, robot.mass_matrix(q)), np.allclose(stacked.g, robot.gravity_torque(q))
+        (True, True)
+        """
         return NewtonEuler(*self._compute("newton_euler_matrices", {"q": q, "qd": qd}, options))
 
     def newton_euler_blocks(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> NewtonEulerBlocks:
         """The blocks of `M = A^T L^T G L A`, and those of c and g in the same form (see `NewtonEulerBlocks`); bodies as
-        in `newton_euler_matrices`."""
+        in `newton_euler_matrices`.
+
+        >>> robot, q, qd, qdd = qddot.load("two_link"), [0, 1], [1, 2], [3, 4]
+        >>> blocks = robot.newton_euler_blocks(q, qd)
+        >>> blocks.A.shape, blocks.L.shape  # six rows a body
+        ((12, 2), (12, 12))
+        >>> np.allclose(blocks.tau(qdd), robot.inverse_dynamics(q, qd, qdd))
+        True
+        """
         return NewtonEulerBlocks(*self._compute("newton_euler_blocks", {"q": q, "qd": qd}, options))
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, **options: Unpack[Options]
     ) -> InverseDerivatives:
-        """Exact derivatives of tau with respect to q (along the tangent), qd and qdd, each (..., nv, nv)."""
+        """Exact derivatives of tau with respect to q (along the tangent), qd and qdd, each (..., nv, nv).
+
+        >>> robot = qddot.load("two_link")
+        >>> slopes = robot.inverse_dynamics_derivatives([0, 1], [0, 0], [0, 0])
+        >>> slopes.dtau_dq.round(2)  # how the holding torque changes as the arm moves
+        array([[-2.02, -2.02],
+               [-2.02, -2.02]])
+        >>> np.allclose(slopes.dtau_dqdd, robot.mass_matrix([0, 1]))
+        True
+        """
         return InverseDerivatives(*self._compute("inverse_dynamics_derivatives", {"q": q, "qd": qd, "qdd": qdd}, options))
 
     def forward_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, **options: Unpack[Options]
     ) -> ForwardDerivatives:
-        """Exact derivatives of qdd with respect to q (along the tangent), qd and tau, each (..., nv, nv)."""
+        """Exact derivatives of qdd with respect to q (along the tangent), qd and tau, each (..., nv, nv).
+
+        >>> robot = qddot.load("two_link")
+        >>> slopes = robot.forward_dynamics_derivatives([0, 1], [0, 0], [0, 0])
+        >>> np.allclose(slopes.dqdd_dtau, robot.mass_matrix_inverse([0, 1]))
+        True
+        """
         return ForwardDerivatives(*self._compute("forward_dynamics_derivatives", {"q": q, "qd": qd, "tau": tau}, options))
 
     # constraints ------------------------------------------------------------------------------------------------------
@@ -855,6 +1149,15 @@ class Robot:
         Raises:
             SingularityError: the mass matrix is not positive definite, or no acceleration satisfies all constraints.
             InputError: a state beyond the tolerance.
+
+        >>> robot = qddot.load("two_link")
+        >>> wall = qddot.point_on_plane("body_2", point=(0.9, 0, 0), normal=(1, 0, 0))
+        >>> q = robot.project([0.5, -0.5], wall)
+        >>> found = robot.constrained_forward_dynamics(q, [0, 0], robot.gravity_torque(q) - [3, 0], wall)
+        >>> (robot.constraint_jacobian(q, wall) @ found.qdd).round(9) + 0  # the tip stays on the wall
+        array([0.])
+        >>> found.lam.round(2)  # and is pressed against it, N
+        array([2.97])
         """
         return ConstrainedRobot(self._evaluate, constraints).forward_dynamics(q, qd, tau, f_ext, f_tip, tolerance)
 
@@ -879,25 +1182,56 @@ class Robot:
 
         Raises:
             InputError: no joint forces cause this motion, since it leaves the constraints.
+
+        >>> robot = qddot.load("two_link")
+        >>> wall = qddot.point_on_plane("body_2", point=(0.9, 0, 0), normal=(1, 0, 0))
+        >>> q = robot.project([0.5, -0.5], wall)
+        >>> tau = robot.constrained_inverse_dynamics(q, [0, 0], [0, 0], wall, lam=[5.0])  # at rest, pressing with 5 N
+        >>> np.allclose(tau, robot.gravity_torque(q) + 5.0 * robot.constraint_jacobian(q, wall)[0])
+        True
         """
         return ConstrainedRobot(self._evaluate, constraints).inverse_dynamics(q, qd, qdd, lam, f_ext, f_tip, tolerance)
 
     def constraint_residual(self, q: ArrayLike, constraints: Any = None) -> np.ndarray:
-        """h(q) (..., k) of the holonomic constraints: zero where they are satisfied."""
+        """h(q) (..., k) of the holonomic constraints: zero where they are satisfied.
+
+        >>> robot = qddot.load("two_link")
+        >>> wall = qddot.point_on_plane("body_2", point=(1.0, 0, 0), normal=(1, 0, 0))
+        >>> robot.constraint_residual([0, 0], wall).round(3)  # stretched out, it reaches 0.2 m beyond
+        array([0.2])
+        """
         return ConstrainedRobot(self._evaluate, constraints).values(("h",), q)[0]
 
     def constraint_jacobian(self, q: ArrayLike, constraints: Any = None) -> np.ndarray:
-        """A(q) (..., k, nv) with `A qd = 0`; of holonomic constraints `dh/dq`, along the tangent where q holds quaternions."""
+        """A(q) (..., k, nv) with `A qd = 0`; of holonomic constraints `dh/dq`, along the tangent where q holds quaternions.
+
+        >>> robot = qddot.load("two_link")
+        >>> wall = qddot.point_on_plane("body_2", point=(1.0, 0, 0), normal=(1, 0, 0))
+        >>> robot.constraint_jacobian([0, np.pi / 2], wall).round(3)
+        array([[-0.7, -0.7]])
+        """
         return ConstrainedRobot(self._evaluate, constraints).values(("A",), q)[0]
 
     def constraint_jacobian_dot(self, q: ArrayLike, qd: ArrayLike, constraints: Any = None) -> np.ndarray:
-        """Rate of A (..., k, nv) along the motion, exact."""
+        """Rate of A (..., k, nv) along the motion, exact.
+
+        >>> robot = qddot.load("two_link")
+        >>> wall = qddot.point_on_plane("body_2", point=(1.0, 0, 0), normal=(1, 0, 0))
+        >>> robot.constraint_jacobian_dot([0, np.pi / 2], [1, 0], wall).round(3) + 0
+        array([[-0.5,  0. ]])
+        """
         return ConstrainedRobot(self._evaluate, constraints).values(("Adot",), q, qd)[0]
 
     def constraint_projections(self, q: ArrayLike, constraints: Any = None) -> Projections:
         """`P = I - A^T (A M^-1 A^T)^-1 A M^-1` and `P_qdd = M^-1 P M`, each (..., nv, nv) of rank nv - k.
 
         `P tau` is the part of joint forces that moves the robot, `(I - P) tau` the part its constraints take.
+
+        >>> robot = qddot.load("two_link")
+        >>> wall = qddot.point_on_plane("body_2", point=(0.9, 0, 0), normal=(1, 0, 0))
+        >>> P = robot.constraint_projections(robot.project([0.5, -0.5], wall), wall).P
+        >>> np.allclose(P @ P, P), round(np.trace(P))  # a projection, onto the one way that is left
+        (True, 1)
         """
         return ConstrainedRobot(self._evaluate, constraints).projections(q)
 
@@ -924,6 +1258,12 @@ class Robot:
         Raises:
             InputError: the constraints do not act on this frame alone, or leave its wrench open and `scale` is None; the message
                 names the components.
+
+        >>> robot = qddot.load("two_link")
+        >>> wall = qddot.point_on_plane("body_2", point=(0.9, 0, 0), normal=(1, 0, 0))
+        >>> q = robot.project([0.5, -0.5], wall)
+        >>> robot.constraint_wrench(q, [5.0], wall, moment=False).round(9) + 0  # 5 N along the normal
+        array([0., 0., 0., 5., 0., 0.])
         """
         return ConstrainedRobot(self._evaluate, constraints).wrench(q, lam, frame, moment, scale)
 
@@ -932,6 +1272,11 @@ class Robot:
 
         Raises:
             ConvergenceError: none was found; the message says what is left.
+
+        >>> robot = qddot.load("two_link")
+        >>> wall = qddot.point_on_plane("body_2", point=(0.9, 0, 0), normal=(1, 0, 0))
+        >>> robot.transform(robot.project([0.5, -0.5], wall))[:3, 3].round(4) + 0
+        array([0.9  , 0.736, 0.   ])
         """
         return ConstrainedRobot(self._evaluate, constraints).project(q, tolerance)
 
@@ -951,6 +1296,10 @@ class Robot:
         Raises:
             ConvergenceError: there is none.
             InputError: the constraints leave motions open, which must be held.
+
+        >>> linkage = qddot.load("four_bar")
+        >>> len(linkage.assemblies(linkage.home(), hold=["joint1"]))  # it closes in two ways
+        2
         """
         from qddot.constraints.assemblies import assemblies
 
@@ -962,32 +1311,65 @@ class Robot:
 
         Raises:
             InputError: there are not as many rows of constraints as free columns.
+
+        >>> linkage = qddot.load("four_bar")
+        >>> first, second = linkage.assemblies(linkage.home(), hold=["joint1"])
+        >>> sorted([int(linkage.assembly_mode(q, hold=["joint1"])) for q in (first, second)])
+        [-1, 1]
         """
         from qddot.constraints.assemblies import assembly_mode
 
         return assembly_mode(ConstrainedRobot(self._evaluate, constraints), q, hold)
 
     def project_velocity(self, q: ArrayLike, qd: ArrayLike, constraints: Any = None) -> np.ndarray:
-        """The velocity (..., nv) nearest to qd, by kinetic energy, with `A qd = 0`: what an inelastic impact leaves of it."""
+        """The velocity (..., nv) nearest to qd, by kinetic energy, with `A qd = 0`: what an inelastic impact leaves of it.
+
+        >>> robot = qddot.load("two_link")
+        >>> wall = qddot.point_on_plane("body_2", point=(0.9, 0, 0), normal=(1, 0, 0))
+        >>> q = robot.project([0.5, -0.5], wall)
+        >>> (robot.constraint_jacobian(q, wall) @ robot.project_velocity(q, [1, 0], wall)).round(9) + 0
+        array([0.])
+        """
         qd = self._evaluate.prepared("qd", qd, (self.nv,))
         return ConstrainedRobot(self._evaluate, constraints).project_velocity(q, qd)
 
     # energy -----------------------------------------------------------------------------------------------------------
 
     def kinetic_energy(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Return the kinetic energy of links and rotors (...), J."""
+        """Return the kinetic energy of links and rotors (...), J.
+
+        >>> robot = qddot.load("two_link")
+        >>> round(float(robot.kinetic_energy([0, 0], [1, 0])), 4)
+        0.2882
+        """
         return self._compute("kinetic_energy", {"q": q, "qd": qd}, options)
 
     def potential_energy(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Return the potential energy of gravity (zero with all mass at the world's origin) and springs (...), J."""
+        """Return the potential energy of gravity (zero with all mass at the world's origin) and springs (...), J.
+
+        >>> robot = qddot.load("two_link")
+        >>> np.diff(robot.potential_energy([[-np.pi / 2, 0], [np.pi / 2, 0]])).round(2)  # from hanging to standing
+        array([14.13])
+        """
         return self._compute("potential_energy", {"q": q}, options)
 
     def lagrangian(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Kinetic less potential energy (...), J."""
+        """Kinetic less potential energy (...), J.
+
+        >>> robot, q, qd = qddot.load("two_link"), [0.2, 1], [1, 2]
+        >>> np.allclose(robot.lagrangian(q, qd), robot.kinetic_energy(q, qd) - robot.potential_energy(q))
+        True
+        """
         return self._compute("lagrangian", {"q": q, "qd": qd}, options)
 
     def hamiltonian(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Kinetic plus potential energy (...), J."""
+        """Kinetic plus potential energy (...), J.
+
+        >>> motion = qddot.load("two_link").simulate([0.2, 1], t=1.0)
+        >>> H = qddot.load("two_link").hamiltonian(motion.q, motion.qd)
+        >>> f"{np.ptp(H):.0e}"  # nothing is lost in free motion, but for what steps of 1 ms make
+        '1e-07'
+        """
         return self._compute("hamiltonian", {"q": q, "qd": qd}, options)
 
     def hamiltonian_of_momentum(self, q: ArrayLike, p: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
@@ -995,12 +1377,21 @@ class Robot:
 
         Raises:
             SingularityError: the mass matrix is not positive definite at this q.
+
+        >>> robot, q, qd = qddot.load("two_link"), [0.2, 1], [1, 2]
+        >>> p = robot.generalized_momentum(q, qd)
+        >>> np.allclose(robot.hamiltonian_of_momentum(q, p), robot.hamiltonian(q, qd))
+        True
         """
         return self._compute("hamiltonian_of_momentum", {"q": q, "p": p}, options)
 
     @fast
     def generalized_momentum(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """p = M qd (..., nv), the derivative of the Lagrangian with respect to qd: N m s or N s."""
+        """p = M qd (..., nv), the derivative of the Lagrangian with respect to qd: N m s or N s.
+
+        >>> qddot.load("two_link").generalized_momentum([0, 0], [1, 0]).round(4)  # the first column of M
+        array([0.5765, 0.2371])
+        """
         return self._compute("generalized_momentum", {"q": q, "qd": qd}, options)
 
     def hamilton_rates(
@@ -1022,6 +1413,11 @@ class Robot:
 
         Raises:
             SingularityError: the mass matrix is not positive definite at this q.
+
+        >>> robot, q, qd = qddot.load("two_link"), [0.2, 1], [1, 2]
+        >>> rates = robot.hamilton_rates(q, robot.generalized_momentum(q, qd))
+        >>> rates.qd.round(9), rates.pd.round(3)
+        (array([1., 2.]), array([-5.438, -1.18 ]))
         """
         inputs = {"q": q, "p": p, "tau": np.zeros(self.nv) if tau is None else tau}
         return HamiltonRates(*self._forced("hamilton_rates", inputs, f_ext, f_tip, options))
@@ -1031,23 +1427,45 @@ class Robot:
         """Angular momentum about the centre of mass, and linear momentum (..., 6), world axes; of the links, not of rotors.
 
         Not to be confused with the momenta `p = M qd` of the joints, `generalized_momentum`.
+
+        >>> body = qddot.load("quadrotor_arm")
+        >>> body.momentum(body.neutral(), [0, 0, 0, 2, 0, 0, 0, 0]).round(3) + 0  # 1.75 kg at 2 m/s
+        array([0. , 0. , 0. , 3.5, 0. , 0. ])
         """
         return self._compute("momentum", {"q": q, "qd": qd}, options)
 
     @fast
     def momentum_rate(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Rate of `momentum` (..., 6) along a motion: moment about the centre of mass, N m, and force, N, of all that acts from
-        outside, gravity included; world axes."""
+        outside, gravity included; world axes.
+
+        >>> body = qddot.load("quadrotor_arm")
+        >>> q, rest = body.neutral(), np.zeros(8)
+        >>> fall = body.forward_dynamics(q, rest, rest)
+        >>> body.momentum_rate(q, rest, fall).round(3) + 0  # of a free fall: its weight
+        array([  0.   ,   0.   ,   0.   ,   0.   ,   0.   , -17.168])
+        """
         return self._evaluate("momentum_rate", {"q": q, "qd": qd, "qdd": qdd}, options)
 
     @fast
     def centroidal_momentum_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """A_G(q) (..., 6, nv) with `momentum = A_G qd`."""
+        """A_G(q) (..., 6, nv) with `momentum = A_G qd`.
+
+        >>> body = qddot.load("quadrotor_arm")
+        >>> q, qd = body.neutral(), np.arange(8.0)
+        >>> np.allclose(body.centroidal_momentum_matrix(q) @ qd, body.momentum(q, qd))
+        True
+        """
         return self._evaluate("centroidal_momentum_matrix", {"q": q}, options)
 
     @fast
     def centroidal_momentum_matrix_rate(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """dA_G/dt (..., 6, nv) along the motion: `momentum_rate = A_G qdd + A_G' qd`."""
+        """dA_G/dt (..., 6, nv) along the motion: `momentum_rate = A_G qdd + A_G' qd`.
+
+        >>> body = qddot.load("quadrotor_arm")
+        >>> body.centroidal_momentum_matrix_rate(body.neutral(), np.arange(8.0)).shape
+        (6, 8)
+        """
         return self._evaluate("centroidal_momentum_matrix_rate", {"q": q, "qd": qd}, options)
 
     def zero_moment_point(
@@ -1069,6 +1487,10 @@ class Robot:
 
         Raises:
             SingularityError: the ground would have to pull, or carries nothing: there is no such point.
+
+        >>> robot = qddot.load("two_link")
+        >>> robot.zero_moment_point([0, 0], [0, 0], [0, 0], normal=(0, 1, 0)).round(3) + 0  # at rest: below the centre of mass
+        array([0.6, 0. , 0. ])
         """
         from qddot.task_space.zero_moment import zero_moment_point
 
@@ -1076,23 +1498,45 @@ class Robot:
 
     @fast
     def center_of_mass(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Return the centre of mass of all moving links (..., 3), in the world, m."""
+        """Return the centre of mass of all moving links (..., 3), in the world, m.
+
+        >>> qddot.load("two_link").center_of_mass([0, 0]).round(4)
+        array([0.6, 0. , 0. ])
+        """
         return self._compute("center_of_mass", {"q": q}, options)
 
     # kinematics -------------------------------------------------------------------------------------------------------
 
     def transform(self, q: ArrayLike, frame: str | None = None, **options: Unpack[Options]) -> np.ndarray:
-        """Pose (..., 4, 4) of a frame in the world."""
+        """Pose (..., 4, 4) of a frame in the world.
+
+        >>> qddot.load("two_link").transform([np.pi / 2, 0]).round(3) + 0  # straight up
+        array([[ 0. , -1. ,  0. ,  0. ],
+               [ 1. ,  0. ,  0. ,  1.2],
+               [ 0. ,  0. ,  1. ,  0. ],
+               [ 0. ,  0. ,  0. ,  1. ]])
+        """
         return self._compute("transform", {"q": q}, options, **framed(frame))
 
     def transforms(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Poses (..., frames, 4, 4) of all links and frames in the world, in the order of `frame_names`."""
+        """Poses (..., frames, 4, 4) of all links and frames in the world, in the order of `frame_names`.
+
+        >>> robot = qddot.load("two_link")
+        >>> poses = robot.transforms([0, np.pi / 2])
+        >>> dict(zip(robot.frame_names, poses[:, :3, 3].round(3).tolist(), strict=True))
+        {'base': [0.0, 0.0, 0.0], 'body_1': [0.5, 0.0, 0.0], 'body_2': [0.5, 0.7, 0.0]}
+        """
         return self._compute("transforms", {"q": q}, options)
 
     def frame_velocity(
         self, q: ArrayLike, qd: ArrayLike, frame: str | None = None, reference: str = "space", **options: Unpack[Options]
     ) -> np.ndarray:
-        """Twist (..., 6) of a frame, `J qd`: angular velocity first, in the references of `jacobian`."""
+        """Twist (..., 6) of a frame, `J qd`: angular velocity first, in the references of `jacobian`.
+
+        >>> robot = qddot.load("two_link")
+        >>> robot.frame_velocity([0, 0], [1, 0], reference="world_aligned").round(3) + 0  # the tip, 1.2 m out, goes up
+        array([0. , 0. , 1. , 0. , 1.2, 0. ])
+        """
         return self._compute("frame_velocity", {"q": q, "qd": qd}, options, **framed(frame), reference=reference)
 
     def frame_acceleration(
@@ -1108,6 +1552,10 @@ class Robot:
 
         With `reference="world_aligned"` its last three elements are the acceleration of the frame's origin; an accelerometer there
         would show it less `gravity`.
+
+        >>> robot = qddot.load("two_link")
+        >>> robot.frame_acceleration([0, 0], [1, 0], [0, 0], reference="world_aligned").round(3) + 0  # centripetal
+        array([ 0. ,  0. ,  0. , -1.2,  0. ,  0. ])
         """
         inputs = {"q": q, "qd": qd, "qdd": qdd}
         return self._compute("frame_acceleration", inputs, options, **framed(frame), reference=reference)
@@ -1119,13 +1567,27 @@ class Robot:
             frame: name; the tip of the only chain if None.
             reference: `"space"` (twist at the world's origin, world axes), `"body"` (at the frame's origin, its axes) or
                 `"world_aligned"` (at the frame's origin, world axes).
+
+        >>> qddot.load("two_link").jacobian([0, np.pi / 2], reference="world_aligned").round(3) + 0
+        array([[ 0. ,  0. ],
+               [ 0. ,  0. ],
+               [ 1. ,  1. ],
+               [-0.7, -0.7],
+               [ 0.5,  0. ],
+               [ 0. ,  0. ]])
         """
         return self._compute("jacobian", {"q": q}, options, **framed(frame), reference=reference)
 
     def jacobian_dot(
         self, q: ArrayLike, qd: ArrayLike, frame: str | None = None, reference: str = "space", **options: Unpack[Options]
     ) -> np.ndarray:
-        """Rate of the Jacobian (..., 6, nv), in closed form."""
+        """Rate of the Jacobian (..., 6, nv), in closed form.
+
+        >>> robot, q, qd = qddot.load("two_link"), [0, 1], [1, 2]
+        >>> J = robot.jacobian(robot.integrate(q, 1e-6 * np.array(qd))) - robot.jacobian(q)
+        >>> np.allclose(J / 1e-6, robot.jacobian_dot(q, qd), atol=1e-5)
+        True
+        """
         return self._compute("jacobian_dot", {"q": q, "qd": qd}, options, **framed(frame), reference=reference)
 
     def analytic_jacobian(
@@ -1139,6 +1601,9 @@ class Robot:
 
         Raises:
             SingularityError: the coordinates are singular here: pitch of +-90 degrees.
+
+        >>> qddot.load("two_link").analytic_jacobian([0, np.pi / 2])[2] + 0  # of yaw: both joints turn about z
+        array([1., 1.])
         """
         return self._compute("analytic_jacobian", {"q": q}, options, **framed(frame), coordinates=coordinates)
 
@@ -1149,6 +1614,10 @@ class Robot:
 
         Raises:
             SingularityError: the coordinates are singular here.
+
+        >>> robot = qddot.load("puma560")
+        >>> robot.analytic_jacobian_dot(robot.home() + 0.1, np.ones(6), coordinates="quaternion").shape
+        (7, 6)
         """
         return self._compute("analytic_jacobian_dot", {"q": q, "qd": qd}, options, **framed(frame), coordinates=coordinates)
 
@@ -1189,6 +1658,11 @@ class Robot:
         Raises:
             ConvergenceError: a pose was not reached; the message names it, what is left, and whether lengths alone rule it out.
             InputError: no poses in SE(3), or a robot with constraints.
+
+        >>> robot = qddot.load("two_link")
+        >>> found = robot.inverse_kinematics([0.8, 0.4, 0], rows=["x", "y"], start=[0.1, 0.5])
+        >>> robot.transform(found.q)[:2, 3].round(6)
+        array([0.8, 0.4])
         """
         from qddot.inverse_kinematics.search import refuse_unreached, search
         from qddot.inverse_kinematics.target import as_count, as_start, as_target
@@ -1227,6 +1701,11 @@ class Robot:
 
         Raises:
             InputError: more joints than rows, so that there is no end of solutions.
+
+        >>> robot = qddot.load("puma560")
+        >>> pose = robot.transform([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+        >>> robot.inverse_kinematics_solutions(pose, limits=False).q.shape  # shoulder, elbow, wrist: two ways each
+        (8, 6)
         """
         from qddot.inverse_kinematics.solutions import solutions
         from qddot.inverse_kinematics.target import as_count, as_start, as_target
@@ -1241,6 +1720,11 @@ class Robot:
         Args:
             wrenches: `{frame: wrench (..., 6)}`, moment first, acting at the frame's origin.
             expressed: axes of the wrenches: `"body"` (the frame's) or `"world"`.
+
+        >>> robot, q = qddot.load("two_link"), [0, 0]
+        >>> push = robot.external_wrench(q, {"body_2": [0, 0, 0, 0, 10, 0]}, expressed="world")
+        >>> robot.inverse_dynamics(q, [0, 0], [0, 0], f_ext=push).round(2)
+        array([-4.94, -4.6 ])
         """
         return stack_wrenches(self._evaluate, q, wrenches, expressed)
 
@@ -1271,6 +1755,12 @@ class Robot:
 
         Raises:
             SingularityError: the rows are dependent here, or more than the robot has degrees of freedom, and damping is None.
+
+        >>> robot = qddot.load("two_link")
+        >>> at = robot.task_space([0.3, 0.8], [0, 0], rows=["x", "y"])
+        >>> at.M.round(2)  # what the tip weighs along x and y, kg
+        array([[0.5 , 0.2 ],
+               [0.2 , 0.11]])
         """
         from qddot.task_space.dynamics import task_space
         from qddot.task_space.task import choose
@@ -1283,6 +1773,10 @@ class Robot:
         Args:
             rows: some of `"wx", "wy", "wz"`, or some of `"x", "y", "z"`: for lengths to compare, of one unit. None: x, y and z, or
                 the two of them in whose plane the robot moves.
+
+        >>> found = qddot.load("two_link").ellipsoids([0.3, 0.8])
+        >>> round(float(found.effective_mass([1, 0])), 3)  # pushed along x, kg
+        0.247
         """
         from qddot.task_space.ellipsoids import ellipsoids
         from qddot.task_space.task import choose, positions_in_reach
@@ -1295,6 +1789,10 @@ class Robot:
 
         Raises:
             InputError: more rows than degrees of freedom.
+
+        >>> robot = qddot.load("two_link")
+        >>> robot.manipulability([[0, np.pi / 2], [0, 0.1]], rows=["x", "y"]).round(3)  # bent at a right angle; nearly stretched
+        array([0.35 , 0.035])
         """
         from qddot.task_space.ellipsoids import manipulability
         from qddot.task_space.task import choose
@@ -1305,7 +1803,12 @@ class Robot:
 
     @fast
     def regressor(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Y (..., nv, p) with `inverse_dynamics = Y @ parameters()`: ten columns a moving link, then one a drive constant."""
+        """Y (..., nv, p) with `inverse_dynamics = Y @ parameters()`: ten columns a moving link, then one a drive constant.
+
+        >>> robot, q, qd, qdd = qddot.load("two_link"), [0, 1], [1, 2], [3, 4]
+        >>> np.allclose(robot.regressor(q, qd, qdd) @ robot.parameters(), robot.inverse_dynamics(q, qd, qdd))
+        True
+        """
         return self._compute("regressor", {"q": q, "qd": qd, "qdd": qdd}, options)
 
     def parameters(self) -> np.ndarray:
@@ -1313,6 +1816,10 @@ class Robot:
 
         Raises:
             ModelValueError: numbers of the description are so large that a parameter overflows.
+
+        >>> robot = qddot.load("two_link")
+        >>> dict(zip(robot.parameter_names, robot.parameters().round(4).tolist(), strict=True))["body_1.Izz"]
+        0.0419
         """
         values = np.array([value for _, value in self._named_parameters()], dtype=float)
         if not np.isfinite(values).all():
@@ -1321,7 +1828,11 @@ class Robot:
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """`link.m, link.mcx, ..., link.Izz` for each moving link (about its frame's origin), then `joint.viscous` and the like."""
+        """`link.m, link.mcx, ..., link.Izz` for each moving link (about its frame's origin), then `joint.viscous` and the like.
+
+        >>> qddot.load("two_link").parameter_names[:4]
+        ('body_1.m', 'body_1.mcx', 'body_1.mcy', 'body_1.mcz')
+        """
         return tuple(name for name, _ in self._named_parameters())
 
     def _named_parameters(self) -> list[tuple[str, Any]]:
@@ -1342,17 +1853,31 @@ class Robot:
             wrench: a further input (..., bodies, 6), external forces as `external_wrench` returns them.
             parameters: `"fixed"`, the robot's own numbers as constants; or `"runtime"`, a last input (..., 10 bodies) of inertial
                 parameters in the order of `parameters()`, for payloads and randomised robots without compiling again.
+
+        >>> kernel = qddot.load("two_link").kernel("mass_matrix")
+        >>> kernel.ufunc([0.0, 0.0]).round(3)  # a NumPy gufunc
+        array([[0.576, 0.237],
+               [0.237, 0.115]])
         """
         word("parameters", parameters, ("fixed", "runtime"))
         wrench = flag("wrench", wrench)
         return self._evaluate.kernel(quantity, as_dtype(dtype), options, wrench=wrench, runtime=parameters == "runtime")
 
     def program(self, quantity: str, *, wrench: bool = False, **options: str) -> Program:
-        """The expression graph of a quantity."""
+        """The expression graph of a quantity.
+
+        >>> program = qddot.load("two_link").program("mass_matrix")
+        >>> len(program.nodes)  # from q to M
+        7
+        """
         return self._evaluate.program((self._evaluate.request(quantity, options),), wrench=flag("wrench", wrench))
 
     def operations(self, quantity: str, **options: str) -> Operations:
-        """How many scalar operations a quantity takes: multiplications, additions, and so on."""
+        """How many scalar operations a quantity takes: multiplications, additions, and so on.
+
+        >>> qddot.load("panda").operations("inverse_dynamics")
+        Operations(multiplications=309, additions=297, divisions=0, angles=6, other=0)
+        """
         from qddot.graph.program import Operations
 
         return Operations.of(self._evaluate.program((self._evaluate.request(quantity, options),)))
@@ -1379,6 +1904,11 @@ class Robot:
 
         Returns:
             name -> array, or tuple of arrays for quantities with several results.
+
+        >>> robot = qddot.load("two_link")
+        >>> found = robot.compute(["mass_matrix", "gravity_torque"], [0, 0])
+        >>> found["gravity_torque"].round(2)
+        array([7.06, 2.4 ])
         """
         word("engine", engine, ("serial", "dask"))
         if engine == "dask":
@@ -1400,18 +1930,33 @@ class Robot:
 
         Raises:
             InputError: the wrong number of arrays, or no such input.
+
+        >>> robot = qddot.load("two_link").with_variable("payload")
+        >>> robot.derivative("gravity_torque", [0, 0], wrt="variables").round(2)  # N m more for each kg
+        array([[11.77],
+               [ 6.87]])
         """
         from qddot.compile.together import differentiated
 
         return differentiated(self._evaluate, quantity, arrays, wrt, options)
 
     def bind(self, quantity: str, **options: str) -> Bound:
-        """A quantity with input and output arrays of its own, for control loops: a call allocates nothing (see `Bound`)."""
+        """A quantity with input and output arrays of its own, for control loops: a call allocates nothing (see `Bound`).
+
+        >>> torque = qddot.load("two_link").bind("gravity_torque")
+        >>> torque.q[:] = [0, 0]
+        >>> torque().round(2)
+        array([7.06, 2.4 ])
+        """
         kernel = self._evaluate.kernel(quantity, np.dtype(float), options)
         return Bound(self._evaluate, kernel, lambda inputs, out: self._evaluate(quantity, inputs, {"out": out}, **options))
 
     def casadi(self, quantity: str, *, wrench: bool = False, **options: str) -> casadi.Function:
-        """A quantity as a `casadi.Function` (needs the extra `casadi`), for example `robot.casadi("inverse_dynamics")`."""
+        """A quantity as a `casadi.Function` (needs the extra `casadi`), for example `robot.casadi("inverse_dynamics")`.
+
+        >>> qddot.load("two_link").casadi("mass_matrix")
+        Function(mass_matrix:(q[2])->(M[2x2]) SXFunction)
+        """
         from qddot.compile.casadi import to_casadi
 
         return to_casadi(self.program(quantity, wrench=wrench, **options))
@@ -1439,6 +1984,10 @@ class Robot:
             UnknownNameError: no such quantity or frame.
             InputError: no such option, precision or name, or a result without elements, as of a robot without joints.
             UnboundSymbolError: the robot still holds symbols.
+
+        >>> files = qddot.load("two_link").export_c("controller", ["inverse_dynamics", "mass_matrix"])
+        >>> sorted(path.name for path in files)
+        ['CMakeLists.txt', 'two_link.c', 'two_link.h', 'two_link_selftest.c']
         """
         from qddot.compile.c_export import export_c
 
@@ -1465,6 +2014,10 @@ class Robot:
             UnknownNameError: no such quantity or frame.
             InputError: no such option, or another ending of the file's name.
             UnboundSymbolError: the robot still holds symbols.
+
+        >>> path = qddot.load("two_link").export_js("arm.mjs", ["inverse_dynamics"])
+        >>> "export function inverse_dynamics" in path.read_text()
+        True
         """
         from qddot.compile.javascript import export_js
 
@@ -1482,6 +2035,10 @@ class Robot:
                 (`a2, b2, d2` along x, y, z) and gravity (`gx, gy, gz`); the ten numbers are then about the joint's frame.
             constraints: what `Equations.constraints` imposes, one or several; None: those of the description. The open tree's
                 equations are there in any case.
+
+        >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
+        >>> print(equations.M[1, 1], "|", equations.g[1])
+        m2*L2**2 | 9.81*m2*L2*c12
         """
         from qddot.constraints.constrained import as_constraints
         from qddot.symbolic.equations import Equations
@@ -1522,6 +2079,10 @@ class Robot:
             InputError: `"lagrange"` or `"jacobian"` for a robot with spherical or free joints, whose qd is not the rate of q; an
                 unknown notation, or one that writes the joint variables as a symbol of the robot; a name for gravity that is taken.
             DerivationError: a step disagrees with `equations` or with the compiled kernels.
+
+        >>> derivation = qddot.load("point_mass_2r", symbolic=True).derive(gravity="g")
+        >>> [step.title for step in derivation.steps][-1]
+        'The equations of motion'
         """
         from qddot.symbolic.derivation import derive
 
@@ -1536,6 +2097,12 @@ class Robot:
             limits: where the bounds hold, in the place of the joint limits: a pair (lower, upper) of numbers or arrays (nq,), or a
                 mapping from joint names to pairs. A hinge without limits goes full circle; a slider without limits leaves no bound.
             effort: of making guaranteed bounds closer; 10 takes up to ten times as long.
+
+        >>> found = qddot.load("two_link").properties()
+        >>> round(found.g_b[2].rigorous, 3)  # N m: no configuration needs more to be held
+        7.461
+        >>> found["skew"].holds
+        True
         """
         from qddot.symbolic.properties import Properties
 
@@ -1560,6 +2127,8 @@ class Robot:
             NoAssetError: this installation was built without the page; the message says how to get it.
             UnboundSymbolError: the robot holds symbols without values.
             InputError: a q of another shape, a robot without joints, or a file that is not .html.
+
+        >>> page = qddot.load("two_link").explore("arm.html")  # one file that needs nothing else
         """
         from qddot.explore.page import page
         from qddot.explore.show import Page, shown
@@ -1591,6 +2160,11 @@ class Robot:
         Raises:
             SingularityError: the mass matrix is not positive definite, or a joint with dry friction rests.
             InputError: a robot with constraints.
+
+        >>> robot = qddot.load("two_link")
+        >>> hanging = robot.linearize([-np.pi / 2, 0])
+        >>> round(float(hanging.poles.imag.max()), 2)  # rad/s, the faster of its two vibrations
+        9.76
         """
         from qddot.linear.linearization import linearize
 
@@ -1609,6 +2183,10 @@ class Robot:
 
         Raises:
             ConvergenceError: none was found.
+
+        >>> robot = qddot.load("two_link")
+        >>> robot.equilibrium([-1.5, 0.1]).q.round(3)  # hanging down
+        array([-1.571,  0.   ])
         """
         from qddot.linear.equilibrium import equilibrium
 
@@ -1639,6 +2217,12 @@ class Robot:
         Raises:
             InputError: a path with a corner, or of another shape.
             ConvergenceError: no motion keeps the limits; the message says where.
+
+        >>> robot = qddot.load("panda")
+        >>> path = robot.home() + np.linspace(0, 1, 50)[:, None] * [0.5, 0.3, 0, 0, 0, 0, 0]
+        >>> timed = robot.time_optimal(path)
+        >>> round(timed.duration, 2)
+        0.27
         """
         from qddot.control.time_optimal import time_optimal
 
@@ -1708,6 +2292,12 @@ class Robot:
             InputError: a wrong shape, an unknown method, or a batch where only one motion can be followed.
             SingularityError: the robot has no accelerations in its first state.
             IntegrationError: the motion diverges, or the solver cannot go on; it names time, step and joint.
+
+        >>> motion = qddot.load("two_link").simulate([0, 0], t=2.0)
+        >>> motion.q.shape  # a sample every millisecond
+        (2001, 2)
+        >>> bool(np.ptp(motion.energy) < 1e-6)  # J: nothing is lost
+        True
         """
         from qddot.simulate.simulate import simulate
 
@@ -1749,6 +2339,12 @@ class Robot:
             engine: `"serial"`, on this machine, or `"dask"`, the motions spread over the workers of a cluster (extra `dist`); the
                 result is the same to the last bit.
             address: of a Dask scheduler; None: a cluster on this machine.
+
+        >>> robot = qddot.load("two_link")
+        >>> run = robot.rollout(qddot.rollout.PD(kp=50, kd=10), step=1e-3)
+        >>> q, qd = run(np.zeros((100, 2)), None, np.ones(2), steps=500)  # a hundred arms, half a second
+        >>> q.shape
+        (501, 100, 2)
         """
         from qddot.rollout.rollout import Rollout
 
@@ -1792,6 +2388,13 @@ class Robot:
 
         Raises:
             InputError: a log of other joints, or too short.
+
+        >>> arm = qddot.Builder("arm", gravity=(0, -9.81, 0)).body("rod", mass=1, com=(0.3, 0, 0), tensor=(0, 0.03, 0.03)).robot()
+        >>> motion = arm.simulate([0.0], t=np.arange(0, 10, 0.01), torque=lambda t, q, qd: [4 * np.sin(3 * t)])
+        >>> log = qddot.identify.Log(motion.t, motion.q, tau=motion.tau, joint_names=arm.joint_names)
+        >>> fit = arm.identify(log)
+        >>> {name: round(fit.parameters[name], 3) for name in ("rod.mcx", "rod.Izz")}
+        {'rod.mcx': 0.3, 'rod.Izz': 0.12}
         """
         from qddot.identify.fit import identify
 
@@ -1841,6 +2444,12 @@ class Robot:
         Raises:
             InputError: joints without a single coordinate, limits that leave no room, or leave the motion unbounded.
             ConvergenceError: no motion within the limits was found.
+
+        >>> limits = qddot.Limits(-1.5, 1.5, velocity=2.0)
+        >>> arm = qddot.Builder("arm").body("rod", axis="y", mass=1, com=(0.3, 0, 0), limits=limits).robot()
+        >>> plan = arm.excitation(period=5.0, harmonics=2, starts=1, iterations=5, acceleration=10.0)
+        >>> plan.duration  # a period, and two seconds each to begin and to end
+        9.0
         """
         from qddot.identify.excitation.plan import excitation
 
@@ -1850,13 +2459,23 @@ class Robot:
         return excitation(self, **series, **bounds, **search, friction=friction, noise=noise)
 
     def to_urdf(self, path: str | Path) -> None:
-        """Write a URDF that reads back to the same dynamics."""
+        """Write a URDF that reads back to the same dynamics.
+
+        >>> qddot.load("two_link").to_urdf("arm.urdf")
+        >>> qddot.load("arm.urdf").gravity_torque([0, 0]).round(2)
+        array([7.06, 2.4 ])
+        """
         from qddot.formats.urdf_writer import write_urdf
 
         write_urdf(self.model, path)
 
     def to_toml(self, path: str | Path) -> None:
-        """Write a TOML file of our own schema that reads back to the same robot, drives, coupled motors and loops included."""
+        """Write a TOML file of our own schema that reads back to the same robot, drives, coupled motors and loops included.
+
+        >>> qddot.load("two_link").to_toml("arm.toml")
+        >>> qddot.load("arm.toml").gravity_torque([0, 0]).round(2)
+        array([7.06, 2.4 ])
+        """
         from qddot.formats.text_writer import write_text
 
         write_text(self.model, path)
