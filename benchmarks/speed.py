@@ -27,25 +27,17 @@ from pathlib import Path
 import numpy as np
 import ours
 import peers
+import roofline
 import table
 import waits
-from peak import bytes_out, fill_rate, flops, measured_peak, two_threads
+from peak import two_threads
 from table import Row
 from timing import Job, Spread, interleave
 
 from robots import TITLES, Case
 from robots import case as make_case
 
-BATCHES = (
-    "inverse_dynamics",
-    "forward_dynamics",
-    "mass_matrix",
-    "coriolis_matrix",
-    "regressor",
-    "inverse_dynamics_derivatives",
-    "forward_dynamics_derivatives",
-    "jacobian",
-)
+BATCHES = roofline.WORKS
 SINGLES = ("single: inverse_dynamics", "single: forward_dynamics", "single: mass_matrix")
 TARGETS = {"inverse_dynamics": 50.0, "single: inverse_dynamics": 1 / 0.3}  # against Pinocchio; every other batch: 40
 MANY = 65_536
@@ -118,18 +110,10 @@ def deviation(mine: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> float
     return max(float(abs(a - b).max() / abs(a).max()) for a, b in pairs)
 
 
-def shares(cases: Sequence[Case], quick: bool) -> tuple[dict[str, float], list[dict]]:
-    """The machine's limits, and what part of them each batch kernel reaches."""
-    limits = {"flop/s": measured_peak(), "fill B/s": fill_rate()}
-    found = []
-    for case in cases:
-        for work in (work for work in works(case, quick) if work in BATCHES):
-            program = ours.kernel(case, work).program
-            time_ = Spread.of(interleave({"": ours.alone(case, work)}, 0.1 if quick else 0.3)[""]).median
-            counts = {"flops": flops(program), "bytes": bytes_out(program)}
-            parts = {"share": counts["flops"] / time_ / limits["flop/s"], "fill": counts["bytes"] / time_ / limits["fill B/s"]}
-            found.append({"work": work, "robot": case.name, "time": time_, **counts, **parts})
-    return limits, found
+def limits(cases: Sequence[Case], quick: bool) -> list[roofline.Row]:
+    """How near each batch comes to what one core can do at all."""
+    seconds = 0.05 if quick else 0.3
+    return [roofline.measured(case, work, seconds) for case in cases for work in works(case, quick) if work in BATCHES]
 
 
 def threads(case: Case, seconds: float) -> dict[str, Spread]:
@@ -141,25 +125,6 @@ def threads(case: Case, seconds: float) -> dict[str, Spread]:
 
 def say(title: str, text: str) -> None:
     print(f"\n{title}\n\n{text}", flush=True)
-
-
-SHARE_HEAD = ("work", "robot", "kernel alone", "operations", "Gflop/s", "of peak", "bytes out", "of fill")
-
-
-def share_lines(found: Sequence[dict]) -> list[tuple[str, ...]]:
-    return [
-        (
-            x["work"],
-            TITLES[x["robot"]],
-            table.duration(x["time"]),
-            str(x["flops"]),
-            f"{x['flops'] / x['time'] * 1e-9:.1f}",
-            f"{100 * x['share']:.0f} %",
-            str(x["bytes"]),
-            f"{100 * x['fill']:.0f} %",
-        )
-        for x in found
-    ]
 
 
 def wait_lines(found: Mapping[str, float]) -> str:
@@ -207,9 +172,8 @@ def main() -> None:
     say("Times of one state", table.plain(table.HEAD, [table.cells(row) for row in rows]))
     say("Not measured", "\n".join(missing) or "nothing")
     with_urdf = [one for one in cases if one.urdf]
-    limits, share = timed(shares, with_urdf, given.quick, notes=notes)
-    title = "Share of what one core can do at most, measured: {flop/s:.1f} Gflop/s; filling memory at {fill B/s:.1f} GB/s"
-    say(title.format(**{name: x * 1e-9 for name, x in limits.items()}), table.plain(SHARE_HEAD, share_lines(share)))
+    share = timed(limits, with_urdf, given.quick, notes=notes)
+    say("Share of what one core can do at all, by the limit that binds (benchmarks/roofline.py)", roofline.text(share))
     gains = timed(threads, cases[0], 1.0 if given.quick else 3.0, notes=notes)
     how = "threads=2" if ours.HAS_THREADS else "two Python threads, half of the states each"
     lines = "\n".join(f"{kind}: {gain.median:.2f} ({gain.low:.2f} .. {gain.high:.2f})" for kind, gain in gains.items())
@@ -223,8 +187,7 @@ def main() -> None:
         "load before": load,
         "rows": table.as_json(rows),
         "missing": missing,
-        "limits": limits,
-        "shares": share,
+        "shares": [{**vars(row), "limit": row.limit, "share": row.share} for row in share],
         "threads": {kind: vars(gain) for kind, gain in gains.items()},
         "waits": waited,
         "durations": notes,
