@@ -1,7 +1,7 @@
 """A soak: many calls from eight threads, through the direct entry, gufuncs and bound arrays, while memory stays flat.
 
-    python tools/soak.py --calls 1000000000      # about an hour on a large machine
-    python tools/soak.py --calls 10000000
+    python tools/soak.py --calls 1000000000 --over 3600     # spread over an hour
+    python tools/soak.py --calls 10000000                   # as fast as they go
 
 Each call of a batch counts as many calls as it has states. Ends with 1 if a result was wrong or memory grew by more than a few per
 cent after the first tenth.
@@ -32,8 +32,8 @@ def resident() -> int:
 class Soak:
     """Eight threads that each take their share of the calls and compare every result with the first."""
 
-    def __init__(self, calls: int, batch: int) -> None:
-        self.share, self.batch = calls // THREADS, batch
+    def __init__(self, calls: int, batch: int, over: float) -> None:
+        self.share, self.batch, self.over = calls // THREADS, batch, over
         self.robot = qddot.load("puma560")
         rng = np.random.default_rng(0)
         self.x = [rng.normal(size=(batch, 6)) for _ in range(3)]
@@ -42,7 +42,7 @@ class Soak:
 
     def work(self, k: int) -> None:
         robot, x, out = self.robot, self.x, np.empty_like(self.expected)
-        bound, i = robot.bind("inverse_dynamics"), 0
+        bound, i, start = robot.bind("inverse_dynamics"), 0, time.monotonic()
         while self.done[k] < self.share:
             i += 1
             robot.inverse_dynamics(*x, out=out, threads=1 + i % 2)
@@ -54,6 +54,7 @@ class Soak:
             self.done[k] += self.batch + 2
             if i % 1000 == 0:  # robots come and go, with their kernels
                 qddot.load("two_link", gravity=(0, 0, -float(i))).mass_matrix([0.1, 0.2])
+            time.sleep(max(0.0, self.over * self.done[k] / self.share - (time.monotonic() - start)))
 
     def run(self) -> int:
         threads = [threading.Thread(target=self.work, args=(k,)) for k in range(THREADS)]
@@ -61,7 +62,7 @@ class Soak:
         for thread in threads:
             thread.start()
         while any(thread.is_alive() for thread in threads):
-            time.sleep(1)
+            time.sleep(max(1.0, self.over / 60))
             done, memory = sum(self.done), resident()
             if not first and done > total / 10:
                 gc.collect()
@@ -83,8 +84,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--calls", type=int, default=10**7)
     parser.add_argument("--batch", type=int, default=1000)
+    parser.add_argument("--over", type=float, default=0.0, help="seconds that the calls are spread over, with a line a sixtieth")
     given = parser.parse_args()
-    return Soak(given.calls, given.batch).run()
+    return Soak(given.calls, given.batch, given.over).run()
 
 
 if __name__ == "__main__":

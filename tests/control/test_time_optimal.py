@@ -131,3 +131,22 @@ def test_what_cannot_be_done_is_said():
         robot.time_optimal(puma_path(), points=1)
     with pytest.raises(ConvergenceError, match="start_speed"):
         robot.time_optimal(puma_path(), limits=limits(6, velocity=1.0), acceleration=5.0, start_speed=50.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"limits": [1.0]}, "robot.limits"),
+        ({"limits": limits(1, effort=0.0)}, "effort"),
+        ({"acceleration": [1.0, 2.0]}, "acceleration"),
+        ({"acceleration": "fast"}, "acceleration"),
+        ({"acceleration": np.nan}, "acceleration"),
+        ({"start_speed": -1.0}, "from 0 to 1e"),
+        ({"end_speed": 1e200}, "from 0 to 1e"),
+        ({"end_speed": {}}, "end_speed"),
+        ({"points": 10**9}, "at most 1000000"),
+    ],
+)
+def test_limits_and_speeds_are_looked_at(given, said):
+    with pytest.raises(InputError, match=said):
+        sledge().time_optimal(LINE, **given)

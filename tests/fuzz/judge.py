@@ -76,9 +76,9 @@ def from_document(suffix: str) -> Callable[[Random, Path], None]:
     return check
 
 
-def load(random: Random, path: Path, data: bytes) -> None:
+def load(random: Random, path: Path, data: bytes, quantities: int = 2) -> None:
     path.write_bytes(data)
-    compute(random, qddot.load(path, strict=random.random() < 0.1, floating=random.random() < 0.05))
+    compute(random, qddot.load(path, strict=random.random() < 0.1, floating=random.random() < 0.05), quantities)
 
 
 def from_dh(random: Random, folder: Path) -> None:
@@ -115,7 +115,7 @@ def made(table: dict[str, Any]) -> dict[str, Any]:
     return named
 
 
-def compute(random: Random, robot: Robot) -> None:
+def compute(random: Random, robot: Robot, quantities: int = 2) -> None:
     """Quantities of an accepted robot: refused by name, or finite.
 
     A traced program is evaluated in plain Python; only where that overflows is it compiled, to see that the call says so.
@@ -129,7 +129,7 @@ def compute(random: Random, robot: Robot) -> None:
     q, v = robot.random_configuration(random.randrange(99)), np.full(robot.nv, 0.3)
     if not np.isfinite(q).all():
         raise Silent("random_configuration")
-    for quantity in random.sample(QUANTITIES, 2):
+    for quantity in random.sample(QUANTITIES, quantities):
         program = robot.program(quantity)
         inputs = [q if x.name == "q" else v for x in program.inputs]
         try:
@@ -208,7 +208,7 @@ def again(path: Path) -> str:
                 copy.write_bytes(path.read_bytes())
                 read(copy)
             else:
-                load(Random(0), copy, path.read_bytes())
+                load(Random(0), copy, path.read_bytes(), len(QUANTITIES))
         except ALLOWED:
             return "refused"
     return "accepted"

@@ -55,8 +55,8 @@ def worker(kind: str, start: int, count: int, seed: int, folder: Path, seconds: 
         signal.setitimer(signal.ITIMER_PROF, HANG)
         try:
             counts[outcome(kind, index, seed, folder)] += 1
-        except Hang:
-            report("hang", kind, index, seed, folder, f"more than {HANG} s")
+        except Hang as error:
+            report("hang", kind, index, seed, folder, f"more than {HANG} s, in {where(error)}")
         except Silent as error:
             report("silent", kind, index, seed, folder, str(error))
         except Exception as error:
@@ -68,7 +68,7 @@ def worker(kind: str, start: int, count: int, seed: int, folder: Path, seconds: 
     print(json.dumps({"counts": counts}), flush=True)
 
 
-def where(error: Exception) -> str:
+def where(error: BaseException) -> str:
     """The last function of ours on the way to an error, and where it came from."""
     steps = traceback.extract_tb(error.__traceback__)
     ours = [step for step in steps if "/qddot/" in step.filename] or steps

@@ -56,6 +56,10 @@ def test_parts(motion):
     assert_array_equal(part.q, motion.q[2:5])
     assert_array_equal(part.qdd, motion.qdd[2:5])
     assert_array_equal(motion[-1].t, motion.t[-1:])
+    assert_array_equal([sample.t[0] for sample in motion], motion.t)  # ends
+    assert_array_equal(motion[np.int64(2)].q, motion.q[2:3])
+    with pytest.raises(IndexError):
+        motion[len(motion)]
 
 
 def test_tables_and_pictures_show_one_motion():

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.arguments import finite_array, finite_number, whole_number
 from qddot.control.references import Reference
 from qddot.errors import ConvergenceError, InputError
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 ROUNDS = 30
 SETTING_OUT = 1e-12  # 1/s: a speed at which dry friction acts already
+FASTEST = 1e6  # 1/s: no motion is faster along its path
+MOST_POINTS = 1_000_000
 CORNER = 1e-6
 """Of the largest slope: a jump of q' beyond this is a corner."""
 
@@ -86,19 +89,23 @@ def time_optimal(
     """See `Robot.time_optimal`."""
     if robot.nq != robot.nv:
         raise InputError("time_optimal is for joints whose qd is the rate of q: a spherical or free joint has none such")
+    if limits is not None and type(limits) is not type(robot.limits):
+        raise InputError(f"limits={limits!r:.80}: give limits as robot.limits has them, or None")
+    given = robot.limits if limits is None else limits
+    velocity, effort, most = (
+        positive_limits(name, x, robot.nv)
+        for name, x in (("velocity", given.velocity), ("effort", given.effort), ("acceleration", acceleration))
+    )
+    start_speed, end_speed = path_speed("start_speed", start_speed), path_speed("end_speed", end_speed)
     curve, s = as_path(robot, path, points)
-    bounds = robot.limits if limits is None else limits
-    most = np.broadcast_to(np.asarray(acceleration, float), (robot.nv,))
-    if not (most > 0).all() or not (np.asarray(bounds.velocity) > 0).all() or not (np.asarray(bounds.effort) > 0).all():
-        raise InputError("limits of speed, acceleration and effort are positive; inf where there is none")
     q, first, second = (curve(s, k) for k in (0, 1, 2))
     M, still = robot.mass_matrix(q), robot.gravity_torque(q) + robot.spring_torque(q)
     a = np.einsum("nij,nj->ni", M, first)
     b = np.einsum("nij,nj->ni", M, second) + robot.coriolis_torque(q, first)
-    top = fastest(first, bounds.velocity)
+    top = fastest(first, velocity)
     x = np.zeros(len(s))
     for _ in range(ROUNDS):
-        rows = Rows.of(first, second, most) + Rows.of(a, b, bounds.effort, still + friction(robot, first, x))
+        rows = Rows.of(first, second, most) + Rows.of(a, b, effort, still + friction(robot, first, x))
         new, u = profile(rows, s, top, start_speed**2, end_speed**2)
         if np.abs(new - x).max() <= 1e-12 * max(new.max(), 1e-300):
             break
@@ -111,6 +118,29 @@ def time_optimal(
         raise ConvergenceError(f"the robot cannot leave s = {s[int(np.argmin(slow))]:.4g}: there its limits allow no speed at all")
     t = np.concatenate([[0.0], np.cumsum(2 * np.diff(s) / slow)])
     return TimedPath(robot, curve, s, t, speed, u)
+
+
+def positive_limits(name: str, value: ArrayLike, n: int) -> np.ndarray:
+    """Limits (n,), from one number for all or one for each.
+
+    Raises:
+        InputError: another shape, or something that is no limit.
+    """
+    array = finite_array(name, value, infinite=True)
+    if array.shape not in ((), (1,), (n,)) or not (array > 0).all():
+        raise InputError(f"{name}={value!r:.80}: ({n},) limits above zero are needed, or one for all; inf where there is none")
+    return np.broadcast_to(array, (n,))
+
+
+def path_speed(name: str, value: float) -> float:
+    """A speed at one end of the path.
+
+    Raises:
+        InputError: not a number from 0 on, or faster than any motion here.
+    """
+    if not 0 <= (speed := finite_number(name, value)) <= FASTEST:
+        raise InputError(f"{name}={value!r:.80}: a speed along the path is from 0 to {FASTEST:g}")
+    return speed
 
 
 class Rows:
@@ -201,7 +231,7 @@ def fastest(first: np.ndarray, velocity: ArrayLike) -> np.ndarray:
     """The largest x (n,) that limits of joint speeds allow; without any, a number larger than every other."""
     with np.errstate(divide="ignore"):
         speed = np.min(np.asarray(velocity, float) / np.abs(first), axis=1)
-    return np.minimum(speed, 1e6) ** 2
+    return np.minimum(speed, FASTEST) ** 2
 
 
 def friction(robot: Robot, first: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -218,8 +248,8 @@ def as_path(robot: Robot, given: Any, points: int) -> tuple[Any, np.ndarray]:
     """
     from scipy.interpolate import CubicSpline
 
-    if isinstance(points, bool) or not isinstance(points, (int, np.integer)) or points < 3:
-        raise InputError(f"points={points!r}: at least three grid points")
+    if whole_number("points", points, 3) > MOST_POINTS:
+        raise InputError(f"points={points}: a grid has at most {MOST_POINTS} of them")
     path: Any = given
     if not callable(given):
         waypoints = robot._evaluate.configuration("path", given)
@@ -245,4 +275,4 @@ def as_path(robot: Robot, given: Any, points: int) -> tuple[Any, np.ndarray]:
             raise InputError(
                 f"the path has a corner at s = {where:.4g}: a robot would have to stop there. Round it, or part the path"
             )
-    return path, np.linspace(knots[0], knots[-1], int(points))
+    return path, np.linspace(knots[0], knots[-1], points)

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
-from qddot.graph.expr import Expr, schedule
+from qddot.graph.expr import Expr, plain, schedule
 from qddot.model.scalar import Scalar
 
 
@@ -105,4 +105,4 @@ def output(name: str, value, rank: int) -> Output:
     for _ in range(rank):
         shape.append(len(flat[0]) if flat else 0)
         flat = [x for row in flat for x in row]
-    return Output(name, tuple(shape), tuple(flat))
+    return Output(name, tuple(shape), tuple(plain(x) for x in flat))

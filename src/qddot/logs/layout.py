@@ -134,7 +134,8 @@ def grouped(table: Table, joint_names: Sequence[str]) -> dict[str, Group]:
     for name, column in table.columns.items():
         if column.ndim == 2:
             unit, width = parsed_name(name).unit, column.shape[1]
-            gathered.setdefault(name, []).extend((table.joints.get(k + 1, str(k + 1)), (name, k), unit) for k in range(width))
+            if width:
+                gathered.setdefault(name, []).extend((table.joints.get(k + 1, str(k + 1)), (name, k), unit) for k in range(width))
             continue
         kind, label, unit = parsed_name(name, joint_names)
         if not label and templates[template := re.sub(r"\d+", "#", name)] > 1:  # `axis1.position_value`, `axis2.position_value`

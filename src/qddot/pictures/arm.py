@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from qddot.algorithms.kinematics import world_poses
+from qddot.arguments import flag
 from qddot.errors import InputError
 from qddot.model.field import Floats
 from qddot.model.joints import Free, Rotor, Spherical
@@ -39,7 +40,7 @@ def draw(model: Model, q: np.ndarray, ax: Any, frames: bool) -> Any:
     """See `Robot.plot`."""
     if q.ndim > 1:
         raise InputError(f"one configuration can be drawn, q has shape {q.shape}: choose one")
-    arm = Arm(model, None if hasattr(ax, "zaxis") else own_view(model), frames=frames)
+    arm = Arm(model, None if hasattr(ax, "zaxis") else own_view(model), frames=flag("frames", frames))
     poses = arm.poses(q)
     points = arm.points(poses)
     new = ax is None

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from qddot.model.model import Model
 
 FORMATS = (".gif", ".html", ".mp4")
+MOST_PICTURES = 100_000
 TRAIL = "#cc79a7"
 
 
@@ -59,7 +60,9 @@ class Film:
 
     def __init__(self, model: Model, t: np.ndarray, q: np.ndarray, fps: float, ax: Any = None) -> None:
         self.fps, self.name = positive_number("fps", fps), model.name
-        self.t = t[0] + np.arange(int((t[-1] - t[0]) * fps + 1e-6) + 1) / fps
+        if not (pictures := (t[-1] - t[0]) * self.fps + 1e-6) < MOST_PICTURES:
+            raise InputError(f"fps={fps!r:.80}: a film of {pictures:.3g} pictures, more than {MOST_PICTURES}: give fewer a second")
+        self.t = t[0] + np.arange(int(pictures) + 1) / self.fps
         self.arm = Arm(model, None if hasattr(ax, "zaxis") else own_view(model))
         self.poses = [self.arm.poses(x) for x in q[np.clip(np.searchsorted(t, self.t), 0, len(t) - 1)]]
         few = self.poses[:: max(1, len(self.poses) // 60)]

@@ -307,12 +307,9 @@ class ElectricTrajectory(_Electric, Trajectory):
         return energy - energy[0] - self._integral(self.external_power - self.friction_loss)
 
     def __getitem__(self, index: Any) -> ElectricTrajectory:
-        first, *rest = index if isinstance(index, tuple) else (index,)
-        if isinstance(first, int):
-            first = slice(first, first + 1 or None)
-        at = (first, *rest)
+        at = self._slices(index)
         picked = {name: getattr(self, name)[at] for name in ("q", "qd", "tau", "voltage", "current", "given")}
-        return replace(self, t=self.t[first], whole=self.whole[index], **picked)
+        return replace(self, t=self.t[at[0]], whole=self.whole[index], **picked)
 
     def columns(self) -> dict[str, np.ndarray]:
         """As of `Trajectory`, with `u1`, ... and `i1`, ... of the motors."""

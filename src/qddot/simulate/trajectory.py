@@ -195,12 +195,19 @@ class Trajectory:
 
     def __getitem__(self, index: Any) -> Trajectory:
         """Some samples, and with a second index some motions of a batch: `trajectory[:, 3]` is the fourth."""
-        first, *rest = index if isinstance(index, tuple) else (index,)
-        if isinstance(first, int):
-            first = slice(first, first + 1 or None)
+        first, *rest = self._slices(index)
         at = (first, *rest)
         q, qd, tau = (x[at] for x in (self.q, self.qd, self.tau))
         return Trajectory(self.robot, self.t[first], q, qd, tau, self.events, self._switching.at(tuple(rest)), self._jumps)
+
+    def _slices(self, index: Any) -> tuple[Any, ...]:
+        """An index whose first part is no number, so that samples stay an axis."""
+        first, *rest = index if isinstance(index, tuple) else (index,)
+        if isinstance(first, int | np.integer):
+            if not -len(self) <= first < len(self):  # also where an iteration ends
+                raise IndexError(f"sample {first} of a motion with {len(self)}")
+            first = slice(int(first), int(first) + 1 or None)
+        return (first, *rest)
 
     def columns(self) -> dict[str, np.ndarray]:
         """One column (samples,) a signal: `t`, `q1`, ..., `qd1`, ..., `qdd1`, ..., `tau1`, ..., `lam1`, ... and the energies."""
