@@ -13,7 +13,6 @@ import numpy as np
 
 from qddot.arguments import flag, word
 from qddot.errors import ConvergenceError, InputError, ModelWarning, stacklevel_outside
-from qddot.identify.checks.check_torques import UNEXPLAINED
 from qddot.identify.checks.halves import unpredicted
 from qddot.identify.checks.judge import Unseen, verdict
 from qddot.identify.checks.laws import missing_laws
@@ -35,6 +34,7 @@ from qddot.identify.regression.tally import Tally, tallied
 from qddot.logs.log import Chunks, Log
 from qddot.logs.table import Finding
 from qddot.robot import Robot
+from qddot.thresholds import LOAD_ROUNDS, ROBUST_ROUNDS, SAME_LOAD, UNEXPLAINED
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -43,10 +43,7 @@ if TYPE_CHECKING:
     from qddot.identify.physical.consistent import Consistent
 
 METHODS = ("auto", "ols", "wls", "irls")
-REWEIGHTED = 5  # rounds of the robust estimate
-LOADED = 50  # rounds of parameters and the load they make, at most: each gains a digit where friction is a tenth of the load
 UNSEEN = "the squared errors of half a log that the other half predicts"
-SAME_LOAD = 1e-12  # of the largest parameter: from there on the load does not change
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +284,7 @@ def estimated(
     estimate = least_squares(factors, "ols" if method == "ols" else "wls")
     left = tallied(base, estimate.theta, record.parts())
     if method == "irls" or (method == "auto" and left.has_outliers and left.relative < UNEXPLAINED):
-        for _ in range(REWEIGHTED):
+        for _ in range(ROBUST_ROUNDS):
             factors = reduce(base, streamed(record.parts()), robust=(estimate.theta, left.spread), **how)
             estimate = least_squares(factors, "irls")
             left = tallied(base, estimate.theta, record.parts())
@@ -302,7 +299,7 @@ def with_own_load(
     Raises:
         ConvergenceError: the load that a robot makes is never the one it was found with.
     """
-    for _ in range(LOADED):
+    for _ in range(LOAD_ROUNDS):
         base = replace(base, columns=base.columns.carrying(base.completed(estimate.theta)))
         before = estimate.theta
         factors, estimate, left = estimated(base, record, method, None, how)

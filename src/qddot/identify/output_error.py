@@ -22,22 +22,25 @@ from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.physical.log_cholesky import Chart, chosen, nonlinear_least_squares
 from qddot.identify.prediction import Predictor
 from qddot.identify.regression.base import Base, base_parameters, random_motions
-from qddot.identify.regression.estimators import CONFIDENCE
 from qddot.identify.regression.parameter_set import Columns
 from qddot.logs.log import Log
 from qddot.robot import Robot
-
-BLOCKS = 40  # of time, each left out once for the standard deviations
-DIFFERENCE = 1e-6  # of a parameter's size, for derivatives
-EXACT = 1e-6  # of its travel: no joint's position is known better
-FALLEN = 0.02  # part by which the errors must fall for another round
-FINE = 0.1  # of the errors may come from the rule of integration
-INNER = 1000  # evaluations of the linearised errors, which cost next to nothing
-MOST_SUBSTEPS = 8
-PRIOR = 1.0  # weight of the start: of masses within a factor of e, and of centres within a radius of gyration
-ROUNDS = 12
-TOLERANCE = 0.01  # by which the squared errors must fall for another step: less is a tenth of a standard deviation
-TRIED = np.geomspace(0.5, 2.0, 5)  # times the present bandwidth
+from qddot.thresholds import (
+    BANDWIDTHS_TRIED,
+    CONFIDENCE,
+    ERRORS_FALL,
+    INTEGRATION_ERROR,
+    LINEARISED_EVALUATIONS,
+    MOST_SUBSTEPS,
+    OUTPUT_ERROR_ROUNDS,
+    PARAMETER_STEP,
+    POSITION_EXACT,
+    SQUARES_FALL,
+    START_WEIGHT,
+    STEP_KEPT,
+    STILL,
+    TIME_BLOCKS,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +81,7 @@ class OutputError:
     @property
     def intervals(self) -> dict[str, tuple[float, float]]:
         """Base parameter -> 95 % interval."""
-        reach = stats.t.ppf((1 + CONFIDENCE) / 2, BLOCKS - 1)
+        reach = stats.t.ppf((1 + CONFIDENCE) / 2, TIME_BLOCKS - 1)
         return {name: (x - reach * s, x + reach * s) for (name, x), s in zip(self.parameters.items(), self.deviations.tolist())}
 
     @cached_property
@@ -154,7 +157,7 @@ class Search:
         self.base = base_parameters(columns)
         self.predictor = Predictor(columns, log)
         self.start = self.pi = sound_prior(columns)
-        self.travel = np.maximum(np.ptp(log.q, axis=0), 1e-3)
+        self.travel = np.maximum(np.ptp(log.q, axis=0), STILL)
         self.sizes = sizes(columns, log)
         self.chart = Chart(columns.full_names, self.start, self.sizes)
         self.middle = self.chart.coordinates(self.start)
@@ -164,17 +167,17 @@ class Search:
         w = np.full(len(self.travel), self.predictor.fastest / 4) if bandwidth is None else bandwidth
         history: list[np.ndarray] = []
         simulations = 0
-        for k in range(ROUNDS):
+        for k in range(OUTPUT_ERROR_ROUNDS):
             w = self.tuned(w) if bandwidth is None else w
             history.append(self.errors(w))
             say(f"{k} rounds, {simulations} simulations: errors {listed(history[-1])} rad or m at {listed(w / (2 * np.pi))} Hz")
-            if k and np.all(history[-1] > (1 - FALLEN) * history[-2]):
+            if k and np.all(history[-1] > (1 - ERRORS_FALL) * history[-2]):
                 break
             found, more = self.improved(w, history[-1], evaluations)
             self.pi, simulations, deviations = found.pi, simulations + more, self.deviations(found)
         else:
             raise ConvergenceError(
-                f"the errors still fall after {ROUNDS} rounds: {listed(history[-1])} (begin again with what was found)"
+                f"the errors still fall after {OUTPUT_ERROR_ROUNDS} rounds: {listed(history[-1])} (begin again with what was found)"
             )
         ends = {"before": history[0], "after": history[-1]}
         return OutputError(self.columns, self.base, self.pi, deviations, w / (2 * np.pi), **ends, rounds=k, evaluations=simulations)
@@ -182,8 +185,8 @@ class Search:
     def tuned(self, w: np.ndarray) -> np.ndarray:
         """The bandwidth of each joint, near w (nv,), with the smallest errors."""
         slowest = min(self.predictor.slowest(self.pi), self.predictor.fastest)
-        for _ in range(ROUNDS):
-            tried = np.clip(TRIED[:, None] * w, slowest, self.predictor.fastest)
+        for _ in range(OUTPUT_ERROR_ROUNDS):
+            tried = np.clip(BANDWIDTHS_TRIED[:, None] * w, slowest, self.predictor.fastest)
             found = self.predictor(np.tile(self.pi, (len(tried), 1)), tried)
             counted = self.predictor.counted(tried.min(axis=0))
             size = np.nan_to_num([rms(e, counted) for e in found], nan=np.inf)
@@ -198,7 +201,7 @@ class Search:
         rule of integration not to matter."""
         counted, e = self.predictor.counted(w), self.predictor(self.pi, w)[0]
         while True:
-            size = np.maximum(rms(e, counted), EXACT * self.travel)
+            size = np.maximum(rms(e, counted), POSITION_EXACT * self.travel)
             if not np.isfinite(size).all():
                 raise ConvergenceError(
                     "the simulated arm runs away from the log: are units, signs and joints right? (or a higher bandwidth)"
@@ -207,7 +210,7 @@ class Search:
                 return size
             self.predictor.substeps *= 2
             coarse, e = e, self.predictor(self.pi, w)[0]
-            if np.all(rms(e - coarse, counted) < FINE * size):
+            if np.all(rms(e - coarse, counted) < INTEGRATION_ERROR * size):
                 self.predictor.substeps //= 2
                 return size
 
@@ -217,7 +220,7 @@ class Search:
         The errors are linearised in the base parameters, of which they are nearly linear functions, and not in the coordinates of
         the links, of which they are not."""
         rows, independent = np.nonzero(self.predictor.counted(w)), list(self.base.independent)
-        steps = DIFFERENCE * (self.columns.T.T @ self.sizes)[independent]
+        steps = PARAMETER_STEP * (self.columns.T.T @ self.sizes)[independent]
         moves = np.vstack([np.zeros_like(self.pi), steps[:, None] * self.columns.T[:, independent].T])
 
         def simulated(pi: np.ndarray) -> Step:
@@ -229,18 +232,19 @@ class Search:
             R = np.asarray(np.linalg.qr(np.column_stack([here.J, here.errors]), mode="r"))
             pi, expected = self.minimum(here, R, damping)
             reached = self.squares(here)
-            if reached - expected < TOLERANCE:
+            if reached - expected < SQUARES_FALL:
                 return here, k
             then = simulated(pi)
             kept = (reached - self.squares(then)) / (reached - expected)  # of what was promised; not a number if the arm ran away
-            damping = damping / 10 if kept > 0.75 else damping if kept > 0.25 else max(10 * damping, 1e-2)
+            poor, good = STEP_KEPT
+            damping = damping / 10 if kept > good else damping if kept > poor else max(10 * damping, 1e-2)
             here = then if kept > 0 else here
         raise ConvergenceError(f"not converged after {evaluations} simulations (allow more, or leave fewer parameters free)")
 
     def squares(self, at: Step) -> float:
         """What is minimised."""
         moved = self.chart.coordinates(at.pi) - self.middle
-        return float(at.errors @ at.errors + PRIOR * moved @ moved)
+        return float(at.errors @ at.errors + START_WEIGHT * moved @ moved)
 
     def minimum(self, here: Step, R: np.ndarray, damping: float) -> tuple[np.ndarray, float]:
         """(pi, squares) where the linearised errors, R of `[J | errors]`, are smallest; damping keeps it near."""
@@ -255,22 +259,22 @@ class Search:
             free=self.columns.names,
             scale=self.sizes,
             reference=self.start,
-            gamma=PRIOR,
-            evaluations=INNER,
+            gamma=START_WEIGHT,
+            evaluations=LINEARISED_EVALUATIONS,
         )
         moved = self.chart.coordinates(fit.parameters) - self.middle
-        return fit.parameters, float(fit.residual**2 + PRIOR * moved @ moved)
+        return fit.parameters, float(fit.residual**2 + START_WEIGHT * moved @ moved)
 
     def deviations(self, at: Step) -> np.ndarray:
         """Standard deviations of the base parameters (r,): from leaving out blocks of time, and of what the start decides."""
         free = self.columns.T.any(axis=1)
         G = self.base.K @ self.columns.T.T @ self.chart.jacobian(self.chart.coordinates(at.pi))[:, free]
-        J, prior = at.J @ G, PRIOR * np.eye(G.shape[1])
+        J, prior = at.J @ G, START_WEIGHT * np.eye(G.shape[1])
         A, moved = J.T @ J + prior, []
-        for rows in np.array_split(np.arange(len(J)), BLOCKS):
+        for rows in np.array_split(np.arange(len(J)), TIME_BLOCKS):
             moved.append(np.linalg.solve(A - J[rows].T @ J[rows], J[rows].T @ at.errors[rows]))
         spread, inverse = np.array(moved) - np.mean(moved, axis=0), np.linalg.inv(A)
-        covariance = (BLOCKS - 1) / BLOCKS * spread.T @ spread + inverse @ prior @ inverse
+        covariance = (TIME_BLOCKS - 1) / TIME_BLOCKS * spread.T @ spread + inverse @ prior @ inverse
         return np.sqrt(np.einsum("rx,xy,ry->r", G, covariance, G))
 
 

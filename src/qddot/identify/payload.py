@@ -22,21 +22,10 @@ from qddot.identify.regression.base import base_parameters
 from qddot.identify.regression.motions import Recorded, moved
 from qddot.identify.regression.parameter_set import Columns
 from qddot.model.inertia import Inertia
+from qddot.thresholds import LOAD_MISSED, LOAD_RADIUS, LOAD_SIZE, TIME_BLOCKS
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
-
-BLOCKS = 40
-"""Runs of consecutive samples whose errors count as one in the covariance, since errors near in time are alike."""
-
-REACH = 0.1
-"""Size of a load, m, by which moments of different order are compared."""
-
-MISSED = 0.1
-"""Of the torques that a load makes: where more remains, its ten numbers hold some of the arm."""
-
-BALL = 0.05
-"""Radius of the ball that stands for a load where the motion does not show more of it, m."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +112,7 @@ def payload(
         tau = np.vstack([one.filtered(one.samples.tau) for one in (alone, run)])
     X, y = weighted(Y, tau)
     X, y = beyond(X[:, :arm], X[:, arm:]), beyond(X[:, :arm], y)
-    scale = REACH ** np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])  # so that a mass and a moment compare
+    scale = LOAD_SIZE ** np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])  # so that a mass and a moment compare
     R = np.asarray(np.linalg.qr(np.column_stack([X, y]), mode="r"))
     _, s, Vt = np.linalg.svd(R[:, :-1] / scale, full_matrices=True)
     rank = int(np.count_nonzero(s > 1e-8 * s[0]))
@@ -162,11 +151,11 @@ def trusted(shown: np.ndarray, left: np.ndarray, joints: int, predicted: bool) -
     left, shown = (x.reshape(-1, joints) for x in (left, shown))
     noise = np.sum(np.diff(left, axis=0) ** 2) / 2  # of what does not go on; about all of white noise
     missed = np.sqrt(max(float(np.sum(left**2)) - noise, 0.0) / float(np.sum(shown**2)))
-    if missed < MISSED:
+    if missed < LOAD_MISSED:
         return Verdict()
     fix = "identify the arm first, or give a log without the load (unloaded=)" if predicted else "are both logs of the same arm?"
-    text = f"{missed:.0%} of the torques that the load makes remain and are no noise (at most {MISSED:.0%}): the arm's own torques "
-    return Verdict((Concern("unexplained torques", f"{text}are not those that were taken off; {fix}"),))
+    text = f"{missed:.0%} of the torques that the load makes remain and are no noise (at most {LOAD_MISSED:.0%}): the arm's own "
+    return Verdict((Concern("unexplained torques", f"{text}torques are not those that were taken off; {fix}"),))
 
 
 def beyond(A: np.ndarray, X: np.ndarray) -> np.ndarray:
@@ -206,7 +195,7 @@ def block_covariance(X: np.ndarray, error: np.ndarray, half: np.ndarray, joints:
     """Sandwich covariance of the estimate and its degrees of freedom; `half half^T` is the (pseudo-)inverse of `X^T X`, and so many
     parameters of the arm have been found before."""
     samples = len(error) // joints
-    blocks = min(BLOCKS, samples)
+    blocks = min(TIME_BLOCKS, samples)
     bread = half @ half.T
     if blocks <= half.shape[1] + 1:  # too few for their scatter to mean something: the errors are taken as independent
         freedom = len(error) - half.shape[1] - arm
@@ -227,7 +216,7 @@ def ball(ten: np.ndarray, deviations: np.ndarray, unseen: np.ndarray, frame: str
             + ("this motion never lifts it" if unseen[0] else f"{ten[0]:.3g} +- {deviations[0]:.2g} kg")
             + " (give a `prior` for its shape, or a motion against gravity)"
         )
-    return Inertia.sphere(float(ten[0]), BALL).shifted([float(x) for x in np.where(unseen[1:4], 0.0, ten[1:4] / ten[0])])
+    return Inertia.sphere(float(ten[0]), LOAD_RADIUS).shifted([float(x) for x in np.where(unseen[1:4], 0.0, ten[1:4] / ten[0])])
 
 
 def sizes(ten: np.ndarray) -> np.ndarray:

@@ -21,11 +21,9 @@ from qddot.identify.regression.bodies import body_inertias, without_drives
 from qddot.identify.regression.drive_terms import Motion
 from qddot.identify.regression.parameter_set import Columns
 from qddot.logs.log import Log
+from qddot.thresholds import FEWEST_PREDICTED, SETTLED, STEEPEST_SPEED, STIFFEST
 
 GAMMA = 1 - np.sqrt(0.5)  # of Rosenbrock's rule of order two that damps friction of any steepness
-SLOW = 1e-3  # rad/s or m/s: of a slower joint, friction is as steep as up to this speed
-STIFFEST = 1.0  # lambda: beyond, a single sample would rule the prediction
-SETTLED = 0.01  # of an error in the state where the log begins is left when predictions begin to count
 
 
 class Predictor:
@@ -40,8 +38,8 @@ class Predictor:
             raise InputError(
                 f"{robot.name} has motors that drive several joints at once, which are not simulated here (use identify)"
             )
-        if min(s.stop - s.start for s in log.segments) < 8:
-            raise InputError("a segment of the log is shorter than 8 samples: there is nothing to predict")
+        if min(s.stop - s.start for s in log.segments) < FEWEST_PREDICTED:
+            raise InputError(f"a segment of the log is shorter than {FEWEST_PREDICTED} samples: there is nothing to predict")
         self.columns, self.log = columns, log
         self.step = 1 / log.rate
         self.fastest = np.sqrt(STIFFEST) / self.step
@@ -144,7 +142,7 @@ class Predictor:
         F, B = self._bias(q, v, pi[:, : self._links]), len(q)
         if self._spring is not None:
             F = F + self._spring(q, threads=1)
-        speed = np.maximum(np.abs(v), SLOW)
+        speed = np.maximum(np.abs(v), STEEPEST_SPEED)
         three = Motion(np.tile(q, (3, 1)), np.concatenate([v, speed, -speed]), np.zeros((3 * B, 0)), np.zeros((0, q.shape[1])))
         friction = np.array([law(three) for law in self._laws]).reshape(-1, 3, B) * pi.T[self._places][:, None]
         now, ahead, back = (self._sum @ friction.reshape(-1, 3 * B)).T.reshape(3, B, -1)
@@ -153,6 +151,6 @@ class Predictor:
 
 def first_state(t: np.ndarray, q: np.ndarray, span: float) -> tuple[np.ndarray, np.ndarray]:
     """Position and speed (nv,) where a log begins: of a parabola through its first `span` seconds."""
-    count = int(np.clip(np.searchsorted(t, t[0] + span), 8, len(t)))
+    count = int(np.clip(np.searchsorted(t, t[0] + span), FEWEST_PREDICTED, len(t)))
     parabola = np.polynomial.polynomial.polyfit(t[:count] - t[0], q[:count], 2)
     return parabola[0], parabola[1]

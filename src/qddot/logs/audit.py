@@ -12,23 +12,37 @@ from qddot.errors import InputError
 from qddot.logs.continuity import Continuity
 from qddot.logs.log_summary import LogSummary
 from qddot.logs.smoothed import Smoothed, smoothed
-from qddot.logs.stops import STUCK
 from qddot.logs.table import Finding
-from qddot.logs.units import RATES
 from qddot.model.friction import smooth_step
+from qddot.thresholds import (
+    EFFORT_EXCEEDED,
+    ENDLESS_ANGLE,
+    EVEN_STEPS,
+    FAR_BEYOND_LIMITS,
+    FRICTION_STEP,
+    HELD,
+    JITTER,
+    LIMIT_TOLERANCE,
+    LOST_SAMPLES,
+    NO_MEASUREMENT,
+    POSSIBLE_RATES,
+    SAME_RATE,
+    SPEED_EXCEEDED,
+    STILL,
+    STUCK_SAMPLES,
+    SURE_SLOPE,
+    TORQUE_BAND,
+    VELOCITY_AGREES,
+    VELOCITY_DIFFERS,
+    VELOCITY_MOVES,
+    WEIGHT_BLOCKS,
+    WEIGHT_FACTOR,
+    WEIGHT_SHOWS,
+)
 
 if TYPE_CHECKING:
     from qddot.logs.log import Log
     from qddot.robot import Robot
-
-JITTER = 0.05  # of a step, rms, from where it is worth a warning
-EVEN = 1e-6  # of a step, rms, below which nobody need know
-FAR_OFF = 3.0  # times the described weight, or a third of it
-WEIGHT_BLOCKS = 20
-ENDLESS = 40 * np.pi  # rad: twenty turns, which an axis without limits hardly makes to be identified
-FAR_BEYOND = 3.0  # times the largest angle within limits, which zeros and tolerances do not explain
-BEYOND = 1e100  # rad, or per second or second squared: such a number is no measurement, and its square overflows
-LOST = 0.001  # of the samples, of a recording that claims to have them all: velocities and accelerations are wrong about each
 
 
 @dataclass(frozen=True)
@@ -79,13 +93,13 @@ def timing(summary: LogSummary) -> Iterator[Finding]:
         return
     level = "warning" if steps.jitter > JITTER else "found"
     even = f"steps vary by {100 * steps.jitter:.2g} % rms, {100 * steps.farthest:.3g} % at most"
-    yield Finding(level, "rate", f"{steps.rate:.5g} Hz; {'even steps' if steps.jitter < EVEN else even}")
+    yield Finding(level, "rate", f"{steps.rate:.5g} Hz; {'even steps' if steps.jitter < EVEN_STEPS else even}")
     if steps.missing:
         yield Finding(
             "warning", "missing", f"{steps.missing} samples within segments, {steps.places} places: interpolated when prepared"
         )
     low, high = steps.rates
-    if high > 1.05 * low:
+    if high > SAME_RATE * low:
         yield Finding("warning", "rates", f"segments of {low:.4g} to {high:.4g} Hz (resampled(rate) makes them one)")
 
 
@@ -96,11 +110,11 @@ def unbroken(names: Sequence[str], found: Continuity) -> Iterator[Finding]:
         more = " and later" if found.lost > len(found.places) else ""
         message = f"{found.lost} samples are missing though the clock does not say so, at t = {at} s{more}: there all joints go "
         message += "further than their speed takes them"
-        yield Finding("warning", "lost samples", message, serious=found.lost > max(LOST * found.samples, 2))
+        yield Finding("warning", "lost samples", message, serious=found.lost > max(LOST_SAMPLES * found.samples, 2))
     for name, held in zip(names, found.frozen):
         if held:
             message = f"the position of {name} stands still for {held} samples while the joint moves, and then catches up"
-            yield Finding("warning", "frozen channel", message, serious=held > LOST * found.samples)
+            yield Finding("warning", "frozen channel", message, serious=held > LOST_SAMPLES * found.samples)
     for joint, t, size in found.jumps:
         message = f"the position of {names[joint]} steps by {size:.3g} rad (m) at t = {t:.4g} s and stays there: another zero?"
         yield Finding("warning", "position step", message, serious=True)
@@ -109,15 +123,15 @@ def unbroken(names: Sequence[str], found: Continuity) -> Iterator[Finding]:
 def units(names: Sequence[str], summary: LogSummary, robot: Robot | None) -> Iterator[Finding]:
     """Degrees for radians, milliseconds for seconds: what a reader finds in a file, and nobody in arrays."""
     steps = summary.steps
-    if steps is not None and not RATES[0] <= steps.rate <= RATES[1]:
-        many, unit = ("few", "milliseconds") if steps.rate < RATES[0] else ("many", "another unit")
+    if steps is not None and not POSSIBLE_RATES[0] <= steps.rate <= POSSIBLE_RATES[1]:
+        many, unit = ("few", "milliseconds") if steps.rate < POSSIBLE_RATES[0] else ("many", "another unit")
         message = f"{steps.rate:.3g} samples a second are too {many} for an arm in motion: times in {unit}?"
         yield Finding("warning", "units", message, serious=True)
     if robot is None or robot.nq != len(names) or robot.nv != len(names):
         return
     turns = np.array([joint.kind != "prismatic" for joint in robot.model.joints if joint.name in names])
     limit = np.maximum(np.abs(robot.limits.lower), np.abs(robot.limits.upper))
-    far = np.where(np.isfinite(limit), np.maximum(FAR_BEYOND * limit, 1.0), ENDLESS)
+    far = np.where(np.isfinite(limit), np.maximum(FAR_BEYOND_LIMITS * limit, 1.0), ENDLESS_ANGLE)
     beyond = np.flatnonzero(turns & (summary.q.size > far)) if len(turns) == len(names) else []
     if len(beyond) and 2 * len(beyond) >= turns.sum():  # one axis alone may be endless, or its limits wrong
         i = int(beyond[0])
@@ -129,15 +143,15 @@ def channels(names: Sequence[str], summary: LogSummary) -> Iterator[Finding]:
     """Joints that do not move, channels that say nothing, samples held for several steps."""
     q, tau, qd = summary.q, summary.tau, summary.qd
     for i, name in enumerate(names):
-        if q.reach[i] < 1e-3:
+        if q.reach[i] < STILL:
             message = f"{name} moves by {q.reach[i]:.2g} rad only: what its motion would show stays unknown"
             yield Finding("warning", "still", message)
         if tau.reach[i] == 0:
             yield Finding("warning", "constant", f"tau of {name} is {tau.low[i] + 0.0:g} throughout")
-        if qd is not None and qd.reach[i] == 0 and q.reach[i] > 1e-3:
+        if qd is not None and qd.reach[i] == 0 and q.reach[i] > STILL:
             yield Finding("warning", "constant", f"qd of {name} is {qd.low[i] + 0.0:g} throughout, its q is not")
         held = summary.repeats[i] / max(summary.samples - 1, 1)
-        if held > 0.3 and tau.reach[i] > 0:
+        if held > HELD and tau.reach[i] > 0:
             message = f"tau of {name} repeats its last value in {100 * held:.0f} % of samples: a slower or rounded sensor"
             yield Finding("warning", "held", message)
 
@@ -146,13 +160,13 @@ def saturation(names: Sequence[str], summary: LogSummary, robot: Robot | None) -
     """Torques that rest at their largest value, or go beyond what the drives can do."""
     size = summary.tau.size
     for i, name in enumerate(names):
-        if summary.stuck[i] >= STUCK and summary.tau.reach[i] > 0:
+        if summary.stuck[i] >= STUCK_SAMPLES and summary.tau.reach[i] > 0:
             message = f"tau of {name} rests at its largest value {size[i]:.4g} for {summary.stuck[i]} samples"
             yield Finding("warning", "saturated", message)
     if robot is None:
         return
     for name, most, limit in zip(names, size, robot.limits.effort):
-        if most > 1.02 * limit:
+        if most > EFFORT_EXCEEDED * limit:
             times = f"{most / limit:.3g} times the robot's limit {limit:g}" if limit > 0 else f"{most:.3g}, and its limit is 0"
             yield Finding("warning", "torque", f"tau of {name} is up to {times}: other units, gears?")
 
@@ -169,14 +183,17 @@ class Agreement:
     @property
     def good(self) -> bool:
         """Whether velocities are those of the positions within a per cent, and no later than a tenth of a step."""
-        return bool(
-            np.all(np.abs(self.scale - 1) < 0.01) and np.all(np.abs(self.delay) < 0.1 * self.step) and np.all(self.rest < 0.1)
-        )
+        return bool(np.all(self.differences < VELOCITY_AGREES))
 
     @property
     def wrong(self) -> bool:
         """Not the velocity of these positions: another unit, another joint, or late by more than a step."""
-        return bool(np.any(np.abs(self.scale - 1) > 0.05) or np.any(np.abs(self.delay) > self.step) or np.any(self.rest > 0.2))
+        return bool(np.any(self.differences > VELOCITY_DIFFERS))
+
+    @property
+    def differences(self) -> np.ndarray:
+        """Scale beside 1, delay in steps, and rest of each joint (n, 3)."""
+        return np.stack([np.abs(self.scale - 1), np.abs(self.delay) / self.step, self.rest], axis=-1)
 
     def __str__(self) -> str:
         worst = self.scale[np.argmax(np.abs(self.scale - 1))]
@@ -197,9 +214,9 @@ def velocity_agreement(log: Log) -> Agreement:
         return Agreement(np.ones(log.n), np.zeros(log.n), np.ones(log.n), 1 / log.rate)
     smooth, v, a = motion.measured_qd, motion.qd, motion.qdd
     scale, delay, rest = np.ones(log.n), np.zeros(log.n), np.zeros(log.n)
-    moving = np.ptp(motion.q, axis=0) > 0.01
+    moving = np.ptp(motion.q, axis=0) > VELOCITY_MOVES
     sizes = np.max([np.abs(x).max(axis=0) for x in (smooth, v, a)], axis=0)
-    for i in np.flatnonzero(moving & (sizes < BEYOND)):
+    for i in np.flatnonzero(moving & (sizes < NO_MEASUREMENT)):
         (scale[i], late), *_ = np.linalg.lstsq(np.column_stack([v[:, i], -a[:, i]]), smooth[:, i], rcond=None)
         delay[i] = late / scale[i] if scale[i] else 0.0
         rest[i] = np.std(smooth[:, i] - scale[i] * v[:, i] + late * a[:, i]) / np.std(v[:, i])
@@ -219,13 +236,13 @@ def within_limits(names: Sequence[str], summary: LogSummary, robot: Robot) -> It
     if len(limits.lower) != len(names):
         return
     low, high = summary.q.low, summary.q.high
-    for i in np.flatnonzero((low < limits.lower - 0.01) | (high > limits.upper + 0.01)).tolist():
+    for i in np.flatnonzero((low < limits.lower - LIMIT_TOLERANCE) | (high > limits.upper + LIMIT_TOLERANCE)).tolist():
         reach = f"{names[i]} goes from {low[i]:.4g} to {high[i]:.4g}"
         message = f"{reach}, its limits are {limits.lower[i]:.4g} and {limits.upper[i]:.4g}"
         yield Finding("warning", "limits", f"{message}: another order, zero or unit?")
     if summary.qd is not None:
         speed = summary.qd.size
-        for i in np.flatnonzero(speed > 1.1 * limits.velocity).tolist():
+        for i in np.flatnonzero(speed > SPEED_EXCEEDED * limits.velocity).tolist():
             yield Finding("warning", "limits", f"{names[i]} reaches {speed[i]:.4g} rad/s, its limit is {limits.velocity[i]:.4g}")
 
 
@@ -236,18 +253,18 @@ def gravity(log: Log, robot: Robot) -> Iterator[Finding]:
     """
     if robot.symbols or robot.nv != log.n or robot.nq != log.n or len(log) < 2:
         return
-    motion = smoothed(log, above=5.0)  # torques have the harmonics of the motion too
+    motion = smoothed(log, above=TORQUE_BAND)  # torques have the harmonics of the motion too
     if motion is None:
         return
     weight, described = robot.gravity_torque(motion.q), robot.inverse_dynamics(motion.q, motion.qd, motion.qdd)
     size = np.std(weight, axis=0)
     with_it, against, off = [], [], []
-    for i in np.flatnonzero((size > 0.05 * max(size.max(), 1e-9)) & (np.std(motion.tau, axis=0) > 0)):
+    for i in np.flatnonzero((size > WEIGHT_SHOWS * max(size.max(), 1e-9)) & (np.std(motion.tau, axis=0) > 0)):
         slope, error = slope_of(motion, described, weight, int(i))
         told = f"{log.joint_names[i]} {slope:.3g} +- {error:.1g}"
-        if abs(slope) > 3 * error:
+        if abs(slope) > SURE_SLOPE * error:
             (with_it if slope > 0 else against).append(told)
-        if abs(slope) - 3 * error > FAR_OFF or abs(slope) + 3 * error < 1 / FAR_OFF:
+        if abs(slope) - SURE_SLOPE * error > WEIGHT_FACTOR or abs(slope) + SURE_SLOPE * error < 1 / WEIGHT_FACTOR:
             off.append(told)
     if against:
         others = f", with them at {', '.join(with_it)}" if with_it else ""
@@ -267,7 +284,7 @@ def slope_of(motion: Smoothed, described: np.ndarray, weight: np.ndarray, i: int
     instrument. The error is by leaving out one block of time after the other, since neighbouring samples know each other.
     """
     qd, tau = motion.qd[:, i], motion.tau[:, i]
-    rest = np.column_stack([motion.qdd[:, i], qd, smooth_step(qd, 0.1 * max(np.std(qd), 1e-12)), np.ones(len(qd))])
+    rest = np.column_stack([motion.qdd[:, i], qd, smooth_step(qd, FRICTION_STEP * max(np.std(qd), 1e-12)), np.ones(len(qd))])
     X, Z = np.column_stack([described[:, i], rest]), np.column_stack([weight[:, i], rest])
     parts = np.array_split(np.arange(len(qd)), WEIGHT_BLOCKS)
     ZX, Zt = np.array([Z[p].T @ X[p] for p in parts]), np.array([Z[p].T @ tau[p] for p in parts])

@@ -17,18 +17,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.ndimage import median_filter, minimum_filter1d
 
+from qddot.thresholds import (
+    BY_MEDIAN,
+    CAUGHT_UP,
+    FEW_RUNS,
+    FROZEN_RUN,
+    HALF_SAMPLE,
+    JUMP,
+    PLACES_NAMED,
+    STEADY_STEPS,
+    SURE_STEP,
+    THAWED,
+    VELOCITY_STEPS,
+)
+
 if TYPE_CHECKING:
     from qddot.logs.log import Log
-
-ABOUT = 9  # steps whose median is the velocity
-SURE = 8.0  # standard deviations: such steps do not come by chance
-HALF = 0.5  # of a sample: a step that is longer by more has lost one, one that is shorter by more is held
-NEAR = 3  # steps on each side among which none is held: where one is, a slow sensor catches up
-JUMP = 0.05  # rad or m: a smaller step of the positions of one joint is no fault worth a word
-FROZEN = 20  # times the usual run of equal positions, and as many samples
-CAUGHT_UP = 0.005  # rad or m, by which a frozen position is behind when it moves again
-FEW = 10  # runs of equal positions: a rounded signal has more of them
-SHOWN = 5  # places that are named
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,16 +57,16 @@ class Continuity:
     def of(log: Log) -> Continuity:
         found = Continuity(0, (), np.zeros(log.n, int), (), len(log))
         for s in log.segments:
-            if s.stop - s.start > 4 * ABOUT:
+            if s.stop - s.start > 4 * VELOCITY_STEPS:
                 found += in_segment(log.t[s], log.q[s])
         return Continuity(found.lost, found.places, found.frozen, found.jumps, len(log))
 
     def __add__(self, other: Continuity) -> Continuity:
         return Continuity(
             self.lost + other.lost,
-            (*self.places, *other.places)[:SHOWN],
+            (*self.places, *other.places)[:PLACES_NAMED],
             self.frozen + other.frozen,
-            (*self.jumps, *other.jumps)[:SHOWN],
+            (*self.jumps, *other.jumps)[:PLACES_NAMED],
             self.samples + other.samples,
         )
 
@@ -70,25 +74,25 @@ class Continuity:
 def in_segment(t: np.ndarray, q: np.ndarray) -> Continuity:
     """One stretch of samples without a pause."""
     step = np.diff(q, axis=0) / np.diff(t)[:, None]
-    v = median_filter(step, size=(ABOUT, 1), mode="nearest")
+    v = median_filter(step, size=(VELOCITY_STEPS, 1), mode="nearest")
     deviation = scatter(step - v)
     seen = deviation > 0
     w = np.where(seen, 1 / np.where(seen, deviation, 1.0), 0.0)
     power = np.sum((w * v) ** 2, axis=1)
-    told = power > (SURE / HALF) ** 2
+    told = power > (SURE_STEP / HALF_SAMPLE) ** 2
     r = np.where(told, np.sum(w * step * w * v, axis=1) / np.where(told, power, 1.0), 1.0)
-    steady = minimum_filter1d(r, 2 * NEAR + 1, mode="nearest") > HALF
-    jitter = 1.4826 * np.median(np.abs(r[told] - 1)) if told.any() else 0.0  # of the clock itself
-    late = told & steady & (r > 1 + max(HALF, SURE * jitter))
+    steady = minimum_filter1d(r, 2 * STEADY_STEPS + 1, mode="nearest") > HALF_SAMPLE
+    jitter = BY_MEDIAN * np.median(np.abs(r[told] - 1)) if told.any() else 0.0  # of the clock itself
+    late = told & steady & (r > 1 + max(HALF_SAMPLE, SURE_STEP * jitter))
     frozen, thawed = stuck(t, step, deviation)
     beside = (step - np.where(late, r, 1.0)[:, None] * v) * np.diff(t)[:, None]
     size = np.abs(beside)
-    sure = (size > np.maximum(JUMP, 2 * SURE * deviation * np.median(np.diff(t)))) & ~thawed
+    sure = (size > np.maximum(JUMP, 2 * SURE_STEP * deviation * np.median(np.diff(t)))) & ~thawed
     alone = sure & (np.sum(sure, axis=1) == 1)[:, None] & ~late[:, None] & stays(beside)
     where, joint = np.nonzero(alone)
     jumps = tuple((int(j), float(t[k + 1]), float(beside[k, j])) for k, j in zip(where, joint))
     lost = int(np.sum(np.round(r[late] - 1)))
-    return Continuity(lost, tuple(t[1:][late][:SHOWN].tolist()), frozen, jumps[:SHOWN], len(t))
+    return Continuity(lost, tuple(t[1:][late][:PLACES_NAMED].tolist()), frozen, jumps[:PLACES_NAMED], len(t))
 
 
 def scatter(x: np.ndarray) -> np.ndarray:
@@ -104,11 +108,11 @@ def stuck(t: np.ndarray, step: np.ndarray, deviation: np.ndarray) -> tuple[np.nd
     for j in range(step.shape[1]):
         edges = np.flatnonzero(np.diff(np.concatenate([[0], (step[:, j] == 0).astype(int), [0]])))
         starts, ends = edges[::2], edges[1::2]
-        run = float(np.median(ends - starts)) if len(starts) > FEW else 1.0
-        long = (ends - starts > FROZEN * run) & (ends < len(step))
+        run = float(np.median(ends - starts)) if len(starts) > FEW_RUNS else 1.0
+        long = (ends - starts > FROZEN_RUN * run) & (ends < len(step))
         for start, end in zip(starts[long], ends[long]):
-            sudden, after = abs(step[end, j]), np.abs(step[end + 1 : end + 1 + ABOUT, j])
-            usual = max(SURE * deviation[j], 3 * float(np.median(after)) if len(after) else 0.0)
+            sudden, after = abs(step[end, j]), np.abs(step[end + 1 : end + 1 + VELOCITY_STEPS, j])
+            usual = max(SURE_STEP * deviation[j], THAWED * float(np.median(after)) if len(after) else 0.0)
             if sudden > usual and sudden * (t[end + 1] - t[end]) > CAUGHT_UP:
                 found[j] += end - start
                 thawed[end, j] = True

@@ -14,6 +14,7 @@ from qddot.logs.column_names import shown
 from qddot.logs.layout import Choice, Group, Layout, layout_of
 from qddot.logs.table import Finding, Hints, Table, bad_row
 from qddot.logs.units import SCALE, TIME, TimeUnit, angle_scale, time_scale, velocity_scale
+from qddot.thresholds import PLAIN_STEPS
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -106,7 +107,7 @@ class Reading:
         """
         before = q[:1] if self.position is None else self.position
         unwound = np.unwrap(np.concatenate([before, q]), axis=0)
-        plain = np.mean(np.abs(np.diff(unwound, axis=0)) < np.pi / 2, axis=0) > 0.99
+        plain = np.mean(np.abs(np.diff(unwound, axis=0)) < np.pi / 2, axis=0) > PLAIN_STEPS
         unwound = np.where(plain & self._angular(q.shape[1]), unwound[1:], q)
         self.position = unwound[-1:]
         jumps = np.sum(np.abs(np.diff(unwound - q, axis=0)) > np.pi, axis=0)

@@ -17,14 +17,14 @@ from qddot.files import LOG_BYTES
 from qddot.logs.audit import Audit, audit
 from qddot.logs.column_names import number_of, places
 from qddot.logs.convert import Options, Reading
-from qddot.logs.readers import BLOCK, Source, read
+from qddot.logs.log_summary import usual_step
+from qddot.logs.readers import Source, read
 from qddot.logs.resample import resampled
 from qddot.logs.table import Finding, Table, joined
+from qddot.thresholds import GAP, ROWS_AT_ONCE
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
-
-GAP = 5.0  # steps: a longer pause ends a segment
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +104,13 @@ class Log:
         reading = Reading(robot, options)
         pieces = []
         for one in listed(source):
-            pieces.append(Log.from_table(reading, joined(list(within_memory(read(one, BLOCK, reading.hints))))))
+            pieces.append(Log.from_table(reading, joined(list(within_memory(read(one, ROWS_AT_ONCE, reading.hints))))))
             reading.new_file()
         return concatenated(pieces)
 
     @staticmethod
     def chunks(
-        source: Source | Iterable[Source], robot: Robot | None = None, *, rows: int = BLOCK, **options: Unpack[Options]
+        source: Source | Iterable[Source], robot: Robot | None = None, *, rows: int = ROWS_AT_ONCE, **options: Unpack[Options]
     ) -> Chunks:
         """Read a recording `rows` at a time and in constant memory (MAT files excepted). Units are decided from the first chunk."""
         return Chunks(tuple(listed(source)), robot, rows, options)
@@ -171,8 +171,7 @@ class Log:
         steps = np.concatenate([np.diff(self.t[s]) for s in self.segments])
         if not len(steps):
             raise InputError("a single sample has no rate")
-        usual = np.median(steps)
-        return float(1 / steps[(steps > 0.5 * usual) & (steps < 1.5 * usual)].mean())
+        return 1 / usual_step(steps)
 
     @property
     def duration(self) -> float:

@@ -10,11 +10,10 @@ import numpy as np
 from qddot.logs.continuity import Continuity
 from qddot.logs.stops import Stops, longest_run
 from qddot.logs.table import Finding
+from qddot.thresholds import HALF_SAMPLE, SAME_TORQUE
 
 if TYPE_CHECKING:
     from qddot.logs.log import Log
-
-SAME = 1e-9  # relative, between equal torques
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +68,13 @@ class Steps:
             return None
         rates = [1 / usual_step(part) for part in parts]
         steps = np.concatenate([part * rate for part, rate in zip(parts, rates)])
-        even = steps[steps < 1.5]
+        even = steps[steps < 1 + HALF_SAMPLE]
         return Steps(
             count=len(even),
             squares=float(np.sum((even - 1) ** 2)),
             farthest=float(np.abs(steps - 1).max()),
-            missing=int(np.sum(np.round(steps) - 1, where=steps > 1.5)),
-            places=int(np.sum(steps > 1.5)),
+            missing=int(np.sum(np.round(steps) - 1, where=steps > 1 + HALF_SAMPLE)),
+            places=int(np.sum(steps > 1 + HALF_SAMPLE)),
             rates=(min(rates), max(rates)),
             seconds=len(even) / log.rate,
         )
@@ -105,7 +104,7 @@ class Steps:
 def usual_step(steps: np.ndarray) -> float:
     """The mean step, lost samples left out."""
     usual = np.median(steps)
-    return float(steps[(steps > 0.5 * usual) & (steps < 1.5 * usual)].mean())
+    return float(steps[(steps > HALF_SAMPLE * usual) & (steps < (1 + HALF_SAMPLE) * usual)].mean())
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +135,7 @@ class LogSummary:
     @staticmethod
     def of(log: Log) -> LogSummary:
         size = np.abs(log.tau)
-        at_most = (size >= size.max(axis=0) * (1 - SAME)) & (size > 0)
+        at_most = (size >= size.max(axis=0) * (1 - SAME_TORQUE)) & (size > 0)
         return LogSummary(
             q=Range.of(log.q),
             tau=Range.of(log.tau),
@@ -151,7 +150,7 @@ class LogSummary:
         )
 
     def __add__(self, other: LogSummary) -> LogSummary:
-        least = np.maximum(self.tau.size, other.tau.size) * (1 - SAME)
+        least = np.maximum(self.tau.size, other.tau.size) * (1 - SAME_TORQUE)
         return LogSummary(
             q=self.q + other.q,
             tau=self.tau + other.tau,

@@ -13,9 +13,8 @@ import numpy as np
 from scipy.signal import oaconvolve
 
 from qddot.errors import InputError
+from qddot.thresholds import KERNEL_LENGTH, KERNEL_SHAPE
 
-LENGTH = 4.0  # of the kernel, in periods of the cut-off: what is below a quarter of the cut-off passes unchanged to 5e-5
-KAISER = 9.0  # shape of the window over the ideal low-pass
 FIRST = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0.0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
 WORK = 4_000_000  # numbers held at once while decimating
 SECOND = np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
@@ -37,13 +36,13 @@ class LowPass:
     @property
     def half(self) -> int:
         """Samples the kernel reaches to each side."""
-        return max(4, round(LENGTH / 2 * self.rate / self.cutoff))
+        return max(4, round(KERNEL_LENGTH / 2 * self.rate / self.cutoff))
 
     @cached_property
     def smooth(self) -> np.ndarray:
         """Taps (2 half + 1,) that keep constants and straight lines."""
         k = np.arange(-self.half, self.half + 1)
-        taps = np.sinc(2 * self.cutoff / self.rate * k) * np.kaiser(len(k), KAISER)
+        taps = np.sinc(2 * self.cutoff / self.rate * k) * np.kaiser(len(k), KERNEL_SHAPE)
         return taps / taps.sum()
 
     @cached_property
@@ -54,7 +53,7 @@ class LowPass:
         5e-5 in accelerations would be larger than what the noise of a quiet log leaves.
         """
         k = np.arange(-(self.half // 2), self.half // 2 + 1)
-        taps = np.sinc(4 * self.cutoff / self.rate * k) * np.kaiser(len(k), KAISER)
+        taps = np.sinc(4 * self.cutoff / self.rate * k) * np.kaiser(len(k), KERNEL_SHAPE)
         taps /= taps.sum()
         once = np.pad(taps, self.half - self.half // 2)
         return 2 * once - np.pad(np.convolve(taps, taps), self.half - 2 * (self.half // 2))

@@ -19,8 +19,8 @@ from qddot.files import LOG_COLUMNS, LOG_LINE
 from qddot.logs.column_names import WORDS, says_quantity, shown, words_of
 from qddot.logs.table import Finding, Table, bad_row
 from qddot.logs.units import is_unit
+from qddot.thresholds import LONGEST_PREAMBLE
 
-LONGEST_PREAMBLE = 50  # lines
 FORMULA = ("=", "@")
 COMMENT = ("#", "%", "//")
 CLOCK = re.compile(r"(?:(\d{4}-\d{2}-\d{2})[T ])?(\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?)(?:Z|[+-]\d{2}:?\d{2})?")

@@ -17,16 +17,16 @@ from qddot.logs.read_arrays import read_mat, read_npy, read_npz, read_parquet
 from qddot.logs.read_bags import bag_files, read_bag
 from qddot.logs.read_csv import read_csv
 from qddot.logs.table import Hints, Table
+from qddot.thresholds import HALF_SAMPLE, ROWS_AT_ONCE
 
 TEXT = (".csv", ".txt", ".tsv", ".dat", ".log")
 SUFFIXES = (*TEXT, ".csv.gz", ".npz", ".npy", ".mat", ".h5", ".hdf5", ".parquet", ".db3", ".mcap")
-BLOCK = 100_000  # rows read at a time
 NOTHING = Hints()
 
 Source = str | PathLike[str] | Mapping[str, str | PathLike[str]]
 
 
-def read(source: Source, rows: int = BLOCK, hints: Hints = NOTHING) -> Iterator[Table]:
+def read(source: Source, rows: int = ROWS_AT_ONCE, hints: Hints = NOTHING) -> Iterator[Table]:
     """The rows of one recording in blocks of at most `rows`.
 
     A mapping `{"q": "positions.csv", "tau": "currents.csv"}` is one recording kept in several files, row beside row; of each file
@@ -128,4 +128,4 @@ def beside(streams: dict[str, Iterator[Table]]) -> Iterator[Table]:
 def alike(t: np.ndarray, other: np.ndarray) -> bool:
     """Whether two clocks agree to half a step."""
     step = np.nanmedian(np.abs(np.diff(t.astype(float)))) if len(t) > 1 else np.inf
-    return bool(np.nanmax(np.abs(t - other), initial=0.0) < 0.5 * step)
+    return bool(np.nanmax(np.abs(t - other), initial=0.0) < HALF_SAMPLE * step)

@@ -11,11 +11,10 @@ from scipy.interpolate import CubicSpline
 from qddot.errors import InputError
 from qddot.logs.lowpass import LowPass, convolved
 from qddot.logs.table import Finding
+from qddot.thresholds import HIGHEST_CUTOFF, SLOWER, UNIFORM
 
 if TYPE_CHECKING:
     from qddot.logs.log import Log
-
-UNIFORM = 1e-3  # of a step: times this close to a grid are taken as the grid
 
 
 def grid(t: np.ndarray, rate: float) -> np.ndarray:
@@ -42,8 +41,8 @@ def resampled(log: Log, rate: float) -> Log:
     if not (np.isfinite(rate) and rate > 0):
         raise InputError(f"resampled({rate}): samples a second, above zero")
     names = [name for name in ("q", "tau", "qd", "qdd") if getattr(log, name) is not None]
-    slower = rate < 0.99 * log.rate
-    low_pass = LowPass(log.rate, 0.25 * rate) if slower else None
+    slower = rate < SLOWER * log.rate
+    low_pass = LowPass(log.rate, HIGHEST_CUTOFF * rate) if slower else None
     times, values, parts, start = [], {name: [] for name in names}, [], 0
     for segment in log.segments:
         t = log.t[segment]

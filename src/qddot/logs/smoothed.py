@@ -9,6 +9,7 @@ import numpy as np
 from qddot.logs.lowpass import LowPass, convolved
 from qddot.logs.resample import grid, is_uniform, onto
 from qddot.logs.spectrum import motion_band
+from qddot.thresholds import FEWEST_PERIODS, HIGHEST_CUTOFF
 
 if TYPE_CHECKING:
     from qddot.logs.log import Log
@@ -32,7 +33,9 @@ def smoothed(log: Log, above: float = 1.0) -> Smoothed | None:
     if not is_uniform(t, rate):
         times = grid(t, rate)
         q, tau, qd = onto(times, t, q), onto(times, t, tau), None if qd is None else onto(times, t, qd)
-    low_pass = LowPass(rate, min(rate / 4, max(*(above * np.array(motion_band(q, rate))), 16 / (len(q) / rate))))
+    low_pass = LowPass(
+        rate, min(HIGHEST_CUTOFF * rate, max(*(above * np.array(motion_band(q, rate))), FEWEST_PERIODS / (len(q) / rate)))
+    )
     if len(q) < 2 * low_pass.half + 19:
         return None
     smooth = low_pass.smooth

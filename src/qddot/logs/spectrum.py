@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.signal import periodogram
 
-CLEAR = 100.0  # the motion's power over the noise's, up to where it is worth differentiating
-MOTION = 0.999  # of the power of the positions lies below the edge of the motion
+from qddot.thresholds import CLEAR_POWER, MOTION_POWER, MOVING_SPREAD, NOISE_BAND
 
 
 class Band(NamedTuple):
@@ -27,7 +26,7 @@ def densities(x: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
 
 def noise_floor(f: np.ndarray, power: np.ndarray) -> np.ndarray:
     """White noise of each channel, (k,), per Hz: the median density in the upper half of the band."""
-    upper = f > 0.5 * f[-1]
+    upper = f > NOISE_BAND * f[-1]
     return np.median(power[upper], axis=0) / np.log(2)  # the median of an exponential distribution is log 2 of its mean
 
 
@@ -43,13 +42,13 @@ def motion_band(q: np.ndarray, rate: float) -> Band:
     """Where positions (N, n) hold motion."""
     f, power = densities(q, rate)
     spread = np.std(q, axis=0)
-    moving = spread > 0.01 * spread.max()
+    moving = spread > MOVING_SPREAD * spread.max()
     if not moving.any():
         return Band(f[1], f[1])
     edges, clears = [], []
     for density, floor in zip(power[:, moving].T, noise_floor(f, power[:, moving])):
-        end = last_clear(density, CLEAR * floor)
+        end = last_clear(density, CLEAR_POWER * floor)
         below = np.cumsum(density[: end + 1])
-        edges.append(f[np.searchsorted(below, MOTION * below[-1])])
+        edges.append(f[np.searchsorted(below, MOTION_POWER * below[-1])])
         clears.append(f[end])
     return Band(float(max(edges)), float(np.median(clears)))

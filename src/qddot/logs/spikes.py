@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from qddot.thresholds import BY_MEDIAN, SPIKE_DEVIATIONS, SPIKE_REACH, SPIKE_SAMPLES, SPIKE_SHARE, SPIKE_SIZE
+
 if TYPE_CHECKING:
     from qddot.logs.log import Log
-
-ABOUT = 4  # samples on each side: a spike is shorter
-FAR = 12.0  # standard deviations of the channel's usual difference
-LEAST = 0.15  # of a channel's standard deviation: less does little harm, and a smooth channel has such turns
-FEW = 0.003  # of the samples: more are how the channel is
 
 
 class Despiked(NamedTuple):
@@ -37,20 +34,20 @@ def without_spikes(log: Log) -> tuple[Log, np.ndarray]:
 def despiked(tau: np.ndarray) -> Despiked:
     """Return torques (N, n) of a stretch with spikes replaced by the median about them."""
     count = np.zeros(tau.shape[1], int)
-    if len(tau) < 8 * ABOUT:
+    if len(tau) < 8 * SPIKE_REACH:
         return Despiked(tau, count)
     found = tau
     for j, x in enumerate(tau.T):
         sudden = np.abs(np.diff(x))
-        least = LEAST * np.std(x)
-        at = np.flatnonzero(sudden > max(FAR * 1.4826 * float(np.median(sudden)), least))
+        least = SPIKE_SIZE * np.std(x)
+        at = np.flatnonzero(sudden > max(SPIKE_DEVIATIONS * BY_MEDIAN * float(np.median(sudden)), least))
         if not len(at):
             continue
-        near = np.unique(np.clip(at[:, None] + np.arange(1 - ABOUT, 1 + ABOUT), 0, len(x) - 1))
+        near = np.unique(np.clip(at[:, None] + np.arange(1 - SPIKE_REACH, 1 + SPIKE_REACH), 0, len(x) - 1))
         usual = usual_difference(x)
         median = medians(x, near)
-        far = np.abs(x[near] - median) > max(FAR * usual, least)
-        if 0 < far.sum() <= FEW * len(x):
+        far = np.abs(x[near] - median) > max(SPIKE_DEVIATIONS * usual, least)
+        if 0 < far.sum() <= SPIKE_SHARE * len(x):
             found = tau.copy() if found is tau else found
             found[near[far], j] = median[far]
             count[j] = far.sum()
@@ -59,11 +56,11 @@ def despiked(tau: np.ndarray) -> Despiked:
 
 def medians(x: np.ndarray, at: np.ndarray) -> np.ndarray:
     """The median of the samples about each of these, itself among them; at the ends, of those that there are on the other side."""
-    centre = np.clip(at, ABOUT, len(x) - 1 - ABOUT)
-    return np.median(x[centre[:, None] + np.arange(-ABOUT, ABOUT + 1)], axis=1)
+    centre = np.clip(at, SPIKE_REACH, len(x) - 1 - SPIKE_REACH)
+    return np.median(x[centre[:, None] + np.arange(-SPIKE_REACH, SPIKE_REACH + 1)], axis=1)
 
 
 def usual_difference(x: np.ndarray) -> float:
     """Standard deviation of a channel from the medians about its samples, by the bulk of some of them."""
-    some = np.arange(ABOUT, len(x) - ABOUT, max(1, len(x) // 2000))
-    return 1.4826 * float(np.median(np.abs(x[some] - medians(x, some))))
+    some = np.arange(SPIKE_REACH, len(x) - SPIKE_REACH, max(1, len(x) // SPIKE_SAMPLES))
+    return BY_MEDIAN * float(np.median(np.abs(x[some] - medians(x, some))))

@@ -11,14 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
+from qddot.thresholds import PILED_UP, RESTING_WAY, RESTING_WINDOW, STOP_PARTS, STUCK_SAMPLES
+
 if TYPE_CHECKING:
     from qddot.logs.log import Log
-
-PARTS = 10  # of a log, each looked at by itself: a limit may have been set for some of it only
-PILED = 10  # times as many samples at the largest value as at the next: a signal that is only rounded has about twice as many
-STUCK = 10  # equal samples in a row at the largest value: a channel at its stop
-RESTING = 0.02  # of the largest distance that a joint goes in a window: less is rest
-WINDOW = 21  # samples
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +31,7 @@ class Stops:
         if tau.shape[1] > 1:
             moving = moving & np.any(np.diff(tau, axis=0, prepend=tau[:1]) != 0, axis=1)
         found = Stops(np.zeros((2, tau.shape[1]), int), np.full((2, tau.shape[1]), np.nan))
-        for part, moved in zip(np.array_split(tau, PARTS), np.array_split(moving, PARTS)):
+        for part, moved in zip(np.array_split(tau, STOP_PARTS), np.array_split(moving, STOP_PARTS)):
             if len(part):
                 found += Stops(*np.array([[at_top(s * x, moved) for x in part.T] for s in (1, -1)]).transpose(2, 0, 1))
         return Stops(found.samples, found.level * np.array([[1], [-1]]))
@@ -46,16 +42,16 @@ class Stops:
 
 def moves(q: np.ndarray) -> np.ndarray:
     """When (N,) one of the joints moves, of positions (N, n) without a pause."""
-    how = {"size": WINDOW, "axis": 0, "mode": "nearest"}
+    how = {"size": RESTING_WINDOW, "axis": 0, "mode": "nearest"}
     way = maximum_filter1d(q, **how) - minimum_filter1d(q, **how)
-    return np.any(way > RESTING * way.max(axis=0), axis=1)
+    return np.any(way > RESTING_WAY * way.max(axis=0), axis=1)
 
 
 def at_top(x: np.ndarray, moving: np.ndarray) -> tuple[int, float]:
     """Samples of a signal that rests at its largest value, and that value; none, if it only passes by."""
     top = x == x.max()
     below = x[~top]
-    if not len(below) or longest_run(top & moving) < STUCK or top.sum() <= PILED * np.sum(below == below.max()):
+    if not len(below) or longest_run(top & moving) < STUCK_SAMPLES or top.sum() <= PILED_UP * np.sum(below == below.max()):
         return 0, np.nan
     return int(np.sum(top & moving)), float(x.max())
 

@@ -10,11 +10,18 @@ import numpy as np
 
 from qddot.errors import InputError
 from qddot.logs.table import Finding
+from qddot.thresholds import (
+    FAR_BEYOND_LIMITS,
+    FASTEST_TIMES,
+    LARGEST_ANGLE,
+    POSSIBLE_RATES,
+    SAME_UNIT,
+    SPEED_PARTS,
+    VELOCITY_MISFIT,
+)
 
 TimeUnit = Literal["s", "ms", "us", "ns"]
 SCALE = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-LARGEST_ANGLE = 4 * np.pi  # beyond two turns a joint's angle is more likely in degrees
-RATES = (1.0, 20e3)  # samples a second: from what can hardly show a motion to the current loop of a drive
 DEGREE, TURN_A_MINUTE = np.pi / 180, 2 * np.pi / 60
 
 
@@ -101,7 +108,7 @@ def time_scale(
     counts = step == 1 and bool(np.all(t == np.round(t)))
     if by_motion is not None:
         unit = min(SCALE, key=lambda u: abs(np.log(SCALE[u] * step / by_motion)))
-        if abs(np.log(SCALE[unit] * step / by_motion)) < 0.1:
+        if abs(np.log(SCALE[unit] * step / by_motion)) < SAME_UNIT:
             return SCALE[unit], Finding(
                 "assumed", "time", f"in {unit}: positions move by velocity times steps of {SCALE[unit] * step:.4g} s"
             )
@@ -119,15 +126,16 @@ def by_step(file: str, t: np.ndarray, q: np.ndarray, step: float, fastest: np.nd
 
     Units are a thousand apart, the peak speeds of robots (0.03 to 30 rad/s) hardly more, so speeds tell.
     """
-    possible = [unit for unit, scale in SCALE.items() if RATES[0] <= 1 / (scale * step) <= RATES[1]]
+    slowest, highest = POSSIBLE_RATES
+    possible = [unit for unit, scale in SCALE.items() if slowest <= 1 / (scale * step) <= highest]
     speeds = peak_speeds(t, q)
     if fastest is not None and len(fastest) == len(speeds):
-        within = [unit for unit in possible if np.all(speeds <= 2 * fastest * SCALE[unit])]
+        within = [unit for unit in possible if np.all(speeds <= FASTEST_TIMES * fastest * SCALE[unit])]
         possible = within or possible
     peak = float(speeds.max(initial=0.0))
     if not possible:
         raise InputError(
-            f"{file}: a step of time is {step:.4g}, which is no rate between {RATES[0]:g} Hz and {RATES[1]:g} Hz in "
+            f"{file}: a step of time is {step:.4g}, which is no rate between {slowest:g} Hz and {highest:g} Hz in "
             f"{', '.join(SCALE)} (give time_unit= or rate=)"
         )
     unit = min(possible, key=lambda u: abs(np.log(peak / SCALE[u]))) if peak else possible[0]
@@ -142,7 +150,7 @@ def by_step(file: str, t: np.ndarray, q: np.ndarray, step: float, fastest: np.nd
 
 def peak_speeds(t: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Largest speed of each joint in units of `t`, over hundredths of the record, so that noise counts little."""
-    lag = max(1, len(t) // 100)
+    lag = max(1, len(t) // SPEED_PARTS)
     if len(t) <= lag:
         return np.zeros(q.shape[1])
     elapsed = (t[lag:] - t[:-lag])[:, None]
@@ -159,7 +167,7 @@ def step_by_motion(t: np.ndarray, q: np.ndarray, qd: np.ndarray | None) -> float
         return None
     slope = float(np.sum(dq * speed) / power)
     misfit = np.sum((dq - slope * speed) ** 2) / max(np.sum(dq * dq), 1e-300)
-    return slope if slope > 0 and misfit < 0.5 else None
+    return slope if slope > 0 and misfit < VELOCITY_MISFIT else None
 
 
 def velocity_scale(t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> tuple[float, Finding] | None:
@@ -178,7 +186,7 @@ def velocity_scale(t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> tuple[float,
         "turns a minute, positions in degrees": TURN_A_MINUTE / DEGREE,
     }
     unit = min(known, key=lambda u: abs(np.log(known[u] / ratio)))
-    if abs(np.log(known[unit] / ratio)) > 0.1:
+    if abs(np.log(known[unit] / ratio)) > SAME_UNIT:
         return None
     return known[unit], Finding("assumed", "velocity", f"in {unit}: positions move by {ratio:.4g} times velocity times time")
 
@@ -192,7 +200,7 @@ def angle_scale(q: np.ndarray, degrees: bool | None, limits: tuple[np.ndarray, n
     allowed = np.full(q.shape[1], LARGEST_ANGLE)
     if limits is not None and len(limits[0]) == q.shape[1]:
         bound = np.maximum(np.abs(limits[0]), np.abs(limits[1]))
-        allowed = np.where(np.isfinite(bound), np.clip(3 * bound, LARGEST_ANGLE / 2, LARGEST_ANGLE), LARGEST_ANGLE)
+        allowed = np.where(np.isfinite(bound), np.clip(FAR_BEYOND_LIMITS * bound, LARGEST_ANGLE / 2, LARGEST_ANGLE), LARGEST_ANGLE)
     beyond = np.flatnonzero(reach > allowed)
     if len(beyond):
         i = beyond[np.argmax(reach[beyond] / allowed[beyond])]

@@ -31,18 +31,21 @@ from qddot.algorithms.regressor import INERTIAL
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.reduction import Samples
 from qddot.identify.regression.signals import Signals, stacked
+from qddot.thresholds import (
+    DELAYS_TRIED,
+    POSITION_STEP,
+    SHORT_WHILE,
+    STANDS_OUT,
+    TRIAL_PARTS,
+    TRIAL_RATE,
+    TRIAL_ROUNDS,
+    TRIAL_ROWS,
+    TRIAL_SAMPLES,
+    TRIAL_WINDOW,
+    UNCERTAIN,
+)
 
-MOST = 2000  # samples looked at
-WINDOW = 8  # kernels: the length of a stretch, where a log is too long to be looked at whole
-SLOWER = 8  # samples a period of the cut-off that are kept
-ROWS = 600  # about, a joint, that are fitted
-ROUNDS = 6  # of weights and parameters in turn
 SIMPLEST = ("sign", "axis", "order", "gravity", "delay", "tilt", "zero", "contact", "load", "coupled", "gain")
-UNPREDICTED = 0.15  # of the torques of the other half, beyond what is left of both: as uncertain as a fit may be
-STEP = 1e-4  # rad or m, for derivatives by differences
-SHIFTS = (-0.2, -0.1, -0.05, 0.05, 0.1, 0.2)  # s, tried of a single joint: where a first derivative does not reach
-TIMES = 20  # parts of a log, at whose ends something may begin or end
-SHORT = 0.3  # of a log, at most, that something happens besides: what lasts longer is how the arm is
 
 
 @dataclass(frozen=True)
@@ -73,15 +76,15 @@ class Left(NamedTuple):
 
 def alternatives(base: Base, theta: np.ndarray, signals: Signals) -> list[Alternative]:
     """All that predict one half of the log from the other, the best first; of equals the simplest."""
-    found = [one for one in Trial(base, theta, few(signals)).alternatives() if one.unpredicted < UNPREDICTED]
+    found = [one for one in Trial(base, theta, few(signals)).alternatives() if one.unpredicted < UNCERTAIN]
     return sorted(found, key=lambda one: (-round(one.share, 2), SIMPLEST.index(one.kind)))
 
 
 def few(signals: Signals) -> Signals:
     """As many samples as tell what the filter passes, in stretches all over the log."""
-    step = max(1, int(signals.rate / (SLOWER * signals.cutoff)))
-    window = WINDOW * (2 * signals.low_pass.half + 1)
-    every = window * max(1, -(-len(signals) // (step * MOST)))
+    step = max(1, int(signals.rate / (TRIAL_RATE * signals.cutoff)))
+    window = TRIAL_WINDOW * (2 * signals.low_pass.half + 1)
+    every = window * max(1, -(-len(signals) // (step * TRIAL_SAMPLES)))
     starts = [(start, s.stop) for s in signals.segments for start in range(s.start, s.stop, every)]
     stretches = [range(start, min(start + window, stop), step) for start, stop in starts]
     if every == window:
@@ -125,7 +128,7 @@ class Trial:
 
     def filtered(self, x: np.ndarray) -> np.ndarray:
         """A signal (N, ...) through the filter, at some of its samples (M, ...)."""
-        low_pass, step = self.signals.low_pass, max(self.signals.factor, len(x) // ROWS)
+        low_pass, step = self.signals.low_pass, max(self.signals.factor, len(x) // TRIAL_ROWS)
         ends = {"lead": low_pass.half, "trail": low_pass.half}
         return np.concatenate([low_pass.decimated(x[segment], step, **ends) for segment in self.signals.segments])
 
@@ -198,7 +201,7 @@ class Trial:
         for j, name in enumerate(self.names):
             one = np.arange(self.nv) == j
             found = [(0.0, *self.with_columns(-(slope * one)[..., None]))]
-            for shift in SHIFTS:
+            for shift in DELAYS_TRIED:
                 moved = self.shifted(j, shift)
                 found.append((shift, np.zeros(1), self.with_torques(moved)))
             start, (more,), left = min(found, key=lambda each: each[2].noise[j])
@@ -255,9 +258,9 @@ class Trial:
         q, qd, qdd, _ = self.motion
         tau = self.rigid  # friction has parameters in any unit
         for j, name in enumerate(self.names):
-            aside = STEP * (np.arange(self.nv) == j)
+            aside = POSITION_STEP * (np.arange(self.nv) == j)
             there, here = (self.predicted(self.motion._replace(q=q + s * aside)) for s in (1, -1))
-            (offset,), left = self.with_columns(((there - here) / (2 * STEP))[..., None])
+            (offset,), left = self.with_columns(((there - here) / (2 * POSITION_STEP))[..., None])
             text = f"positions of {name} are {abs(offset):.2g} rad (m) too {'small' if offset > 0 else 'large'}"
             yield self.told("zero", text, left)
             (gain,), left = self.with_columns((tau * (np.arange(self.nv) == j))[..., None])
@@ -274,9 +277,9 @@ class Trial:
         t = self.filtered(self.signals.t[:, None])[:, 0]
         error = self.given[..., -1] - self.given[..., :-1] @ fitted(self.given, self.second)[0]
         power = np.sum((error / self.noise) ** 2, axis=1)
-        cuts = np.linspace(0, len(t), TIMES + 1).astype(int)
+        cuts = np.linspace(0, len(t), TRIAL_PARTS + 1).astype(int)
         sums = np.array([power[a:b].sum() for a, b in pairwise(cuts)])
-        a, b = about_peak(sums, int(SHORT * TIMES))
+        a, b = about_peak(sums, int(SHORT_WHILE * TRIAL_PARTS))
         inside = np.zeros(len(t), bool)
         inside[cuts[a] : cuts[b]] = True
         rest = fitted(self.given[~inside], later_half((~inside).sum()))[1]
@@ -298,7 +301,7 @@ def later_half(count: int) -> np.ndarray:
 
 def about_peak(x: np.ndarray, longest: int) -> tuple[int, int]:
     """The stretch [a, b) about the largest value, with neighbours that stand out too."""
-    a, usual = int(np.argmax(x)), 3 * np.median(x)
+    a, usual = int(np.argmax(x)), STANDS_OUT * np.median(x)
     b = a + 1
     while b - a < longest:
         before, after = x[a - 1] if a else 0.0, x[b] if b < len(x) else 0.0
@@ -323,7 +326,7 @@ def fitted(rows: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, Left]:
     G = halves[0] + halves[1]
     least = 1e-7 * np.sqrt(G[:, -1, -1].max() / M)  # rounding
     noise, theta = np.ones(len(G)), np.zeros(k - 1)
-    for _ in range(ROUNDS):
+    for _ in range(TRIAL_ROUNDS):
         theta = solved(G, noise)
         noise = np.maximum(np.sqrt(remaining(G, theta) / M), least)
     unseen = remaining(halves[1], solved(halves[0], noise)) + remaining(halves[0], solved(halves[1], noise))

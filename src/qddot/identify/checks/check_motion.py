@@ -14,15 +14,19 @@ from qddot.identify.regression.estimators import Estimate, conditioned, stacked
 from qddot.identify.regression.reduction import Factors
 from qddot.identify.regression.residuals import Residuals, rms, structure
 from qddot.identify.regression.tally import Tally
-
-CONDITION = 1000.0  # of the weighted regressor with columns of length 1: beyond, noise is amplified a thousand times
-UNCERTAIN = 0.15  # of the torques, in postures that the log need not have seen: unknown, or unexplained as in the log
-COLOUR = 0.2
-ROUNDING = 1e-6  # of a torque: what is left of a log without noise is that of differentiating, and says nothing of the arm
-ELSEWHERE = 300  # postures
-STILL = 0.1  # rad: a joint that moves less has not moved
-REMEMBER = 2.0  # variance of neighbouring blocks together over their own: beyond, more is common to them than is their own
-FEWEST = 8  # blocks that know nothing of each other: from fewer, a standard deviation is uncertain by more than a quarter
+from qddot.thresholds import (
+    BEST_CONDITION,
+    BLOCK_MEMORY,
+    CHANCE_COLOUR,
+    COLOUR,
+    CONDITION,
+    FEWEST_BLOCKS,
+    MOVES,
+    POSTURES,
+    TORQUE_ROUNDING,
+    UNCERTAIN,
+    WEAKEST_PART,
+)
 
 
 def unidentifiable(base: Base) -> list[Concern]:
@@ -43,9 +47,9 @@ def excitation(
     """The motion does not tell the base parameters apart."""
     found = []
     if motion is not None:
-        still = [name for name, reach in zip(base.columns.robot.joint_names, motion.q.reach) if reach < STILL]
+        still = [name for name, reach in zip(base.columns.robot.joint_names, motion.q.reach) if reach < MOVES]
         if still:
-            found.append(Concern("insufficient excitation", f"{listed(still)} moved by less than {STILL} rad"))
+            found.append(Concern("insufficient excitation", f"{listed(still)} moved by less than {MOVES} rad"))
         share, missed = 1.0, 0.0
         if left is not None:
             share = float(np.max(motion.noise / np.where(left.rms > 0, left.rms, np.inf)))
@@ -90,7 +94,7 @@ def excitation(
 def alike(base: Base, estimate: Estimate) -> str:
     """Which columns the motion does not tell apart, or does not show at all."""
     worst = np.argsort(-np.abs(estimate.weakest))[:4]
-    names = [base.names[j] for j in worst if abs(estimate.weakest[j]) > 0.1]
+    names = [base.names[j] for j in worst if abs(estimate.weakest[j]) > WEAKEST_PART]
     if len(names) == 1:
         return f"{names[0]} does not show"
     return f"the columns of {listed(names)} are nearly dependent"
@@ -107,7 +111,7 @@ def uncertainty_elsewhere(base: Base, estimate: Estimate, motion: MotionSummary,
     accelerations such as the log has. By blocks; if there were only white noise, which is this part of the residuals; and the joint
     where it is worst."""
     columns = base.columns
-    q, qd, qdd = random_motions(columns, ELSEWHERE)
+    q, qd, qdd = random_motions(columns, POSTURES)
     qd, qdd = (x / rms(x) * size for x, size in ((qd, motion.qd_rms), (qdd, motion.qdd_rms)))
     Y = columns.matrix(q, qd, qdd)[..., list(base.independent)]
     size = np.sum((Y @ estimate.theta) ** 2, axis=0)
@@ -118,7 +122,7 @@ def uncertainty_elsewhere(base: Base, estimate: Estimate, motion: MotionSummary,
 
 
 def remedy(base: Base) -> str:
-    if base.condition > CONDITION / 3:
+    if base.condition > BEST_CONDITION:
         return f"Random motions would not do better (condition number {base.condition:.3g}): fix one of them, or give it a prior"
     return (
         f"A longer and richer motion separates them (robot.excitation): random ones have a condition number of {base.condition:.3g}"
@@ -141,14 +145,17 @@ def coloured(base: Base, estimate: Estimate, left: Residuals | Tally | None) -> 
     """Residuals that are no noise: something is missing in the model. Intervals by blocks of time allow for that, as long as blocks
     know little of each other and there are enough of them."""
     found = []
-    if estimate.memory > REMEMBER or estimate.blocks / estimate.memory < FEWEST:
-        text = f"the {estimate.blocks} blocks of time count for {estimate.blocks / estimate.memory:.2g} (at least {FEWEST}), and "
-        text += f"neighbours that err alike raise variances by a factor of {estimate.memory:.2g} (at most {REMEMBER:g}): residuals "
+    if estimate.memory > BLOCK_MEMORY or estimate.blocks / estimate.memory < FEWEST_BLOCKS:
+        count = estimate.blocks / estimate.memory
+        text = (
+            f"the {estimate.blocks} blocks of time count for {count:.2g} (at least {FEWEST_BLOCKS}), and neighbours that err alike "
+        )
+        text += f"raise variances by a factor of {estimate.memory:.2g} (at most {BLOCK_MEMORY:g}): residuals "
         found.append(Concern("coloured residuals", f"{text}drift, or the log is too short for intervals one can trust"))
     if left is None:
         return found
-    chance = 4 / np.sqrt(left.samples)  # what white noise may show in so few samples
-    remembers = (np.abs(left.colour) > max(COLOUR, chance)) & (left.rms > ROUNDING * left.size)
+    chance = CHANCE_COLOUR / np.sqrt(left.samples)  # what white noise may show in so few samples
+    remembers = (np.abs(left.colour) > max(COLOUR, chance)) & (left.rms > TORQUE_ROUNDING * left.size)
     names = [name for name, some in zip(base.columns.robot.joint_names, remembers) if some]
     if names:
         ratio = float(np.median(estimate.std / np.where(estimate.std_classical > 0, estimate.std_classical, 1.0)))
@@ -162,7 +169,7 @@ def coloured(base: Base, estimate: Estimate, left: Residuals | Tally | None) -> 
 def impossible(base: Base, estimate: Estimate, left: Residuals | Tally | None) -> list[Concern]:
     """Values that no arm can have, by more than their uncertainty and rounding: the model misses something, and they stand for
     that."""
-    rounding = 0.0 if left is None else ROUNDING * float(np.max(left.size, initial=0.0))
+    rounding = 0.0 if left is None else TORQUE_ROUNDING * float(np.max(left.size, initial=0.0))
     bad = never_negative(base) & (estimate.intervals[:, 1] < -rounding)
     if not bad.any():
         return []

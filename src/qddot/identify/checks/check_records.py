@@ -10,11 +10,7 @@ from qddot.identify.regression.estimators import Estimate
 from qddot.identify.regression.reduction import Factors
 from qddot.identify.regression.residuals import Residuals
 from qddot.identify.regression.tally import Tally
-
-TWICE = 2.0  # the unexplained, without parameters of its own: most of it is disagreement
-UNPREDICTED = 0.15  # of the torques of another log, beyond what the fit leaves of its own: as uncertain as a fit may be
-WORSE = 3.0  # times what the fit leaves of its own log: it has learnt that log rather than the arm
-NOTICEABLE = 0.04  # of the torques: less is no harm, however good the fit is elsewhere
+from qddot.thresholds import DISAGREEMENT, UNCERTAIN, VALIDATION_NOTICEABLE, VALIDATION_WORSE
 
 
 def disagreeing(estimate: Estimate, factors: Factors, ends: np.ndarray) -> list[Concern]:
@@ -29,7 +25,7 @@ def disagreeing(estimate: Estimate, factors: Factors, ends: np.ndarray) -> list[
         rest = part(factors, [*range(starts[k]), *range(starts[k + 1], starts[-1])])
         found.append(disagreement(estimate, factors.columns, one, rest))
     worst = int(np.argmax(found))
-    if found[worst] < TWICE:
+    if found[worst] < DISAGREEMENT:
         return []
     text = (
         f"recording {worst + 1} and the others ask for different parameters: with the same ones, {np.sqrt(found[worst]):.2g} times"
@@ -43,12 +39,12 @@ def validated(
     """The log kept for validation belongs to another robot, or moves in ways of which the fit knows too little."""
     found = []
     apart = disagreement(estimate, factors.columns, factors, other)
-    if apart > TWICE:
+    if apart > DISAGREEMENT:
         text = f"the log kept for validation asks for other parameters: with the same ones, {np.sqrt(apart):.2g} times as much "
         text += "torque of both remains unexplained. A payload, another unit or another zero?"
         found.append(Concern("inconsistent logs", text))
     beyond = np.sqrt(max(unseen.relative**2 - left.relative**2, 0.0))
-    if beyond > UNPREDICTED or beyond > max(WORSE * left.relative, NOTICEABLE):
+    if beyond > UNCERTAIN or beyond > max(VALIDATION_WORSE * left.relative, VALIDATION_NOTICEABLE):
         text = f"{percent(unseen.relative)} of the torques of the log kept for validation are not predicted, against "
         text += f"{left.relative:.2%} of the fit's own: the fit knows too little of such motion"
         found.append(Concern("validation", text))

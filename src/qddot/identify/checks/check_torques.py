@@ -16,15 +16,7 @@ from qddot.identify.regression.residuals import Residuals, rms, structure
 from qddot.identify.regression.signals import Signals
 from qddot.identify.regression.tally import Tally
 from qddot.logs.log_summary import LogSummary, Range
-
-UNEXPLAINED = 0.25  # of all torques
-MOST = 0.5  # of a joint's power, or of what is unexplained: more is most of it
-WORTH = 0.1  # of what is unexplained, that a delay or a tilt explains: worth a word
-MATTERS = 0.01  # of a joint's torque: no drive's torque is known better, so less is no sign of a fault
-CLIPPED = 0.01  # of the samples
-WEIGHT = 3.0  # times heavier or lighter than described: descriptions are rough, but not so rough
-NO_ARM = 30.0  # times: no description of the arm is as far off, but milli, pulses and motor sides of gears are
-VARIES = 0.01  # of the described weight, at least, along the log: for less its direction is not known well enough
+from qddot.thresholds import CLIPPED, MATTERS, MOST_OF_IT, UNEXPLAINED, WEIGHT_FACTOR, WEIGHT_OF_NO_ARM, WEIGHT_VARIES, WORTH_A_WORD
 
 
 def dead(names: Sequence[str], tau: Range) -> list[Concern]:
@@ -65,7 +57,7 @@ def unexplained(names: Sequence[str], left: Residuals | Tally, motion: MotionSum
     if left.relative > UNEXPLAINED:
         text = f"{percent(left.relative)} of the filtered torques remain: are units, signs and the order of joints right?"
         found.append(Concern("unexplained torques", text))
-    for j in np.flatnonzero((left.size > 0) & (structure(left.rms, floor) ** 2 > MOST * left.size**2)).tolist():
+    for j in np.flatnonzero((left.size > 0) & (structure(left.rms, floor) ** 2 > MOST_OF_IT * left.size**2)).tolist():
         share = left.rms[j] / left.size[j]
         remains = f"{share:.0%} remain" if share < 1 else "all remain"
         text = f"{names[j]} shows {left.size[j]:.2g} N m, of which {remains}, where noise "
@@ -105,23 +97,23 @@ def explained_otherwise(
     if not np.any(structure(left.rms, floor) > MATTERS * left.size):
         return []
     tried = alternatives(base, estimate.theta, signals)
-    best = [found for found in tried if found.share > MOST]
+    best = [found for found in tried if found.share > MOST_OF_IT]
     rest = f"of what is unexplained ({left.relative:.2%} of the torques)"
     if best:
         others = "".join(f"; or {found.text} ({found.share:.0%})" for found in best[1:3])
         return [Concern(best[0].kind, f"{best[0].text}: that explains {best[0].share:.0%} {rest}{others}")]
-    small = [found for found in tried if found.kind in ("delay", "tilt") and found.share > WORTH]
+    small = [found for found in tried if found.kind in ("delay", "tilt") and found.share > WORTH_A_WORD]
     return [Concern(found.kind, f"perhaps {found.text}: that would explain {found.share:.0%} {rest}", False) for found in small]
 
 
 def units(base: Base, estimate: Estimate, signals: Signals) -> list[Concern]:
     """The weight that was found against the weight as described: currents for torques, milli for whole, motor for joint side."""
     slope = weight_found(base, estimate, signals)
-    if slope is None or 1 / WEIGHT < slope < WEIGHT:
+    if slope is None or 1 / WEIGHT_FACTOR < slope < WEIGHT_FACTOR:
         return []
     text = f"the weight in the torques is {slope:.3g} times that of the robot as described: torques in another unit, currents, "
     text += "motor side, or a description without proper masses"
-    return [Concern("units", text, serious=not 1 / NO_ARM < abs(slope) < NO_ARM)]
+    return [Concern("units", text, serious=not 1 / WEIGHT_OF_NO_ARM < abs(slope) < WEIGHT_OF_NO_ARM)]
 
 
 def weight_found(base: Base, estimate: Estimate, signals: Signals) -> float | None:
@@ -132,7 +124,7 @@ def weight_found(base: Base, estimate: Estimate, signals: Signals) -> float | No
     found = columns.matrix(some.q, rest, rest)[..., list(base.independent)] @ estimate.theta
     if columns.evaluator().knows:
         found += columns.known_torque(some.q, rest, rest) - columns.robot.spring_torque(some.q)
-    least = VARIES**2 * float(np.sum(described**2))  # of a weight that is always the same (a SCARA's), only rounding varies
+    least = WEIGHT_VARIES**2 * float(np.sum(described**2))  # of a weight that is always the same (a SCARA's), only rounding varies
     described, found = (x - x.mean(axis=0) for x in (described, found))  # an offset is no weight
     power = float(np.sum(described**2))
     return float(np.sum(described * found) / power) if power > max(least, 1e-12 * float(np.sum(found**2))) else None

@@ -17,17 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qddot.identify.checks.alternatives import Left, Trial, alternatives, few
-from qddot.identify.checks.check_torques import MATTERS, MOST
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.drive_terms import Motion
 from qddot.identify.regression.parameter_set import Columns
 from qddot.identify.regression.residuals import filtered_noise, rms, structure
 from qddot.identify.regression.signals import Signals
-
-GAIN = 0.3  # of the squared error in the other half: from there on it is worth another parameter a joint
-AS_WELL = 0.01  # of all torques, by which the other half may be predicted worse: joints with small torques do not decide alone
-MOST_LAWS = 3
-SLOW = (0.1, 0.3)  # of the usual speed, at which Stribeck's curve may have halved
+from qddot.thresholds import LAW_AS_WELL, LAW_GAIN, MATTERS, MOST_LAWS, MOST_OF_IT, STRIBECK_SPEEDS
 
 
 class Law(NamedTuple):
@@ -51,7 +46,7 @@ def laws(joints: tuple[str, ...], usual: float) -> Iterator[Law]:
     """Those that can be tried, for joints that usually move at this speed."""
     yield Law("viscous friction with powers of the speed up to the third", {"viscous": 3})
     yield Law("friction that differs between directions", {"asymmetric": True})
-    for share in SLOW:
+    for share in STRIBECK_SPEEDS:
         yield Law(f"Stribeck's curve, halved at {share * usual:.2g} rad/s", {"stribeck": share * usual})
     yield Law("friction in proportion to the load", {"load": True})
     yield Law("torques that depend on the position, as of springs", {"harmonics": dict.fromkeys(joints, 1)})
@@ -79,10 +74,10 @@ def missing_laws(base: Base, theta: np.ndarray, signals: Signals, made: Callable
             if not law.options.keys() & chosen.keys():
                 more = np.concatenate([columns, new_columns(trial, made(law.options))], axis=-1)
                 left = trial.with_columns(more)[1]
-                gain = gained(before, left) if left.unpredicted <= before.unpredicted + AS_WELL else 0.0
+                gain = gained(before, left) if left.unpredicted <= before.unpredicted + LAW_AS_WELL else 0.0
                 tried.append((gain, law, more, left))
         gain, law, more, left = max(tried, key=lambda each: each[0])
-        if gain < GAIN or (not found and fault > max(gain, MOST)):
+        if gain < LAW_GAIN or (not found and fault > max(gain, MOST_OF_IT)):
             break
         found.append(law._replace(gain=gain))
         before, columns = left, more

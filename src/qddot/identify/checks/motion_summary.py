@@ -9,12 +9,11 @@ from operator import add
 
 import numpy as np
 
-from qddot.identify.checks.alternatives import MOST, few
+from qddot.identify.checks.alternatives import few
 from qddot.identify.regression.residuals import filtered_noise
 from qddot.identify.regression.signals import Signals, stacked
 from qddot.logs.log_summary import Range
-
-RESTING = 0.02  # of a joint's usual top speed: slower, it does not count as moving one way
+from qddot.thresholds import RESTING_SPEED, TRIAL_SAMPLES
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +44,7 @@ class MotionSummary:
     @staticmethod
     def of(parts: Iterable[Signals], usual: Signals) -> MotionSummary:
         """One pass; `usual` is a part with all the motion that there is, or most of it."""
-        slow = RESTING * np.abs(usual.qd).max(axis=0)
+        slow = RESTING_SPEED * np.abs(usual.qd).max(axis=0)
         ranges, squares, noise, turns, count, excerpt = [], np.zeros((2, usual.q.shape[1])), 0.0, 0, 0, Excerpt()
         for part in parts:
             own = part.owned
@@ -87,7 +86,7 @@ class Excerpt:
                 arrays = {name: getattr(thinned, name)[segment] for name in ARRAYS}
                 self.stretches.append(replace(thinned, **arrays, segments=(slice(0, segment.stop - segment.start),)))
             self.met += 1
-        while sum(map(len, self.stretches)) > 2 * MOST and len(self.stretches) > 1:
+        while sum(map(len, self.stretches)) > 2 * TRIAL_SAMPLES and len(self.stretches) > 1:
             self.stretches, self.every = self.stretches[::2], 2 * self.every
 
     def signals(self) -> Signals:

@@ -17,8 +17,7 @@ import numpy as np
 
 from qddot.identify.regression.estimators import Estimate, solve
 from qddot.identify.regression.reduction import Factors, Triangles, merge
-
-INDEPENDENT = 0.5  # of the decimated samples: there are four in a period of the cut-off, and two would tell all
+from qddot.thresholds import INDEPENDENT
 
 
 def disagreement(estimate: Estimate, columns: list[np.ndarray], one: Factors, other: Factors) -> float:

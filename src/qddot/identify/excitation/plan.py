@@ -13,23 +13,15 @@ import numpy as np
 from qddot.arguments import finite_array, positive_number, whole_number, word
 from qddot.errors import ConvergenceError, InputError
 from qddot.identify.excitation.fourier import Fourier
-from qddot.identify.excitation.problem import FRICTION, SMOOTH, Bounds, Experiment
+from qddot.identify.excitation.problem import FRICTION, Bounds, Experiment
 from qddot.identify.excitation.self_distance import Capsules
 from qddot.pictures.look import beside, color, curves, panels, units
+from qddot.thresholds import FINE_STEP, SERIES_DRAWN, SMOOTH_SPEED, TIGHTER
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from qddot.robot import Limits, Robot
-
-DRAWN = 40
-"""Random series from which the starting points are taken."""
-
-TIGHTER = (0.02, 0.04, 0.08)
-"""By how much of each limit the program stays inside at its sampled times, so that the motion keeps it between them."""
-
-FINE = 1e-3
-"""Step of the grid on which the limits are looked at, s."""
 
 
 class Margins(NamedTuple):
@@ -142,7 +134,8 @@ class Excitation:
         return (
             f"Excitation of {self.robot.name!r}: {self.duration:g} s, {self.rank} base parameters, "
             f"condition number {self.condition_number:.3g}, log det {self.log_det:.4g} (random: {self.random_log_det:.4g})\n"
-            f"  limits kept on a grid of {FINE * 1e3:g} ms, with margins: {kept}" + (f"\n  not limited: {unseen}" if unseen else "")
+            f"  limits kept on a grid of {FINE_STEP * 1e3:g} ms, with margins: {kept}"
+            + (f"\n  not limited: {unseen}" if unseen else "")
         )
 
 
@@ -186,7 +179,7 @@ def excitation(
         word("friction", name, FRICTION)
     bounds = Bounds.of(limits or robot.limits, each("acceleration", acceleration, n))
     check_room(robot, bounds)
-    smooth = SMOOTH * np.where(np.isfinite(bounds.velocity), bounds.velocity, 1.0)
+    smooth = SMOOTH_SPEED * np.where(np.isfinite(bounds.velocity), bounds.velocity, 1.0)
     experiment = Experiment(
         robot,
         Fourier(period, harmonics, ramp),
@@ -202,7 +195,7 @@ def excitation(
             f"home={rest.tolist()} is not between the position limits {bounds.lower.tolist()} and {bounds.upper.tolist()}"
         )
     rng = np.random.default_rng(whole_number("seed", seed, 0))
-    drawn = [random_motion(experiment.shape, bounds, rng, rest) for _ in range(max(DRAWN, starts))]
+    drawn = [random_motion(experiment.shape, bounds, rng, rest) for _ in range(max(SERIES_DRAWN, starts))]
     drawn.sort(key=lambda X: -log_det(experiment.information(X, experiment.samples)))
     random_log_det = log_det(experiment.information(drawn[0], 1000))
     if not np.isfinite(random_log_det):
@@ -262,7 +255,7 @@ def random_motion(shape: Fourier, bounds: Bounds, rng: np.random.Generator, rest
 
 def margins(experiment: Experiment, bounds: Bounds, X: np.ndarray) -> Margins:
     """How far a motion stays inside its limits, on a fine grid of all of it."""
-    t = np.linspace(0, experiment.shape.duration, int(experiment.shape.duration / FINE) + 2)
+    t = np.linspace(0, experiment.shape.duration, int(experiment.shape.duration / FINE_STEP) + 2)
     q, qd, qdd = np.split(experiment.states(X, t), 3, axis=1)
     tau = experiment.robot.inverse_dynamics(q, qd, qdd)
     capsules = experiment.capsules

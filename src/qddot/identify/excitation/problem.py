@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from qddot.robot import Limits, Robot
 
 FRICTION = ("viscous", "coulomb", "offset")
-SMOOTH = 0.05
-"""Of a joint's speed limit: over which Coulomb friction is smoothed."""
-
 OPTIONS = {
     "print_time": False,
     "ipopt": {"print_level": 0, "sb": "yes", "hessian_approximation": "limited-memory", "tol": 1e-4, "acceptable_tol": 1e-3},

@@ -21,21 +21,7 @@ import numpy as np
 
 from qddot.errors import ConvergenceError, InputError, missing_extra
 from qddot.identify.physical.pseudo_inertia import BASIS, congruence, link_columns, nonnegative_columns, pseudo_inertia
-
-TIE = 1e-9
-"""Of |r|^2: the weight of the prior where the data alone should decide and it only breaks ties."""
-
-ACTIVE = 1e-6
-"""Scaled drive constants below this are at zero."""
-
-DIGITS = 1e-6
-"""By which the goal may be above its least: the divergence of a mass that is wrong by a thousandth."""
-
-POLISHING = 30
-"""Newton's steps at most; quadratic convergence takes a few."""
-
-RANK = 1e-9
-"""Singular values of the scaled problem below this part of the largest count as directions the data say nothing of."""
+from qddot.thresholds import AT_ZERO, DATA_RANK, GOAL_DIGITS, POLISHING, TIE, TORQUES_KEPT
 
 
 @dataclass(frozen=True)
@@ -65,7 +51,7 @@ class Consistent:
     @property
     def kept(self) -> bool:
         """True if the unconstrained estimate was consistent: the torques it predicts are unchanged."""
-        return self.torque_change < 1e-8
+        return self.torque_change < TORQUES_KEPT
 
     def __repr__(self) -> str:
         change = "torques unchanged" if self.kept else f"torques changed by {self.torque_change:.2%}"
@@ -181,7 +167,7 @@ class Problem:
         """The unconstrained estimate of scaled theta, and what the data say about the directions around it."""
         C = np.asarray(np.linalg.qr(np.column_stack([self.R / self.sizes, self.r]), mode="r"))
         U, s, Vt = np.linalg.svd(C[:, :-1], full_matrices=True)
-        rank = int(np.count_nonzero(s > RANK * s.max(initial=0.0)))
+        rank = int(np.count_nonzero(s > DATA_RANK * s.max(initial=0.0)))
         return LeastSquares(Vt[:rank].T @ (U[:, :rank].T @ C[:, -1] / s[:rank]), Vt[:rank].T, s[:rank], Vt[rank:].T)
 
     def keeping_torques(self) -> np.ndarray | None:
@@ -244,7 +230,7 @@ class Problem:
         moved = [columns for columns in self.links.values() if self.free[columns].any()]
         others = self.free.copy()
         others[[j for columns in self.links.values() for j in columns]] = False
-        held = self.bounded[k[self.bounded] < ACTIVE]  # at zero
+        held = self.bounded[k[self.bounded] < AT_ZERO]  # at zero
         pull = np.where(np.arange(len(y)) < penalised, 2.0, 0.0)
         for _ in range(POLISHING):
             slope, curvature = np.zeros(len(k)), np.zeros((len(k), len(k)))
@@ -258,7 +244,7 @@ class Problem:
             system = np.block([[H, A.T], [A, np.zeros((len(held),) * 2)]])
             step = np.linalg.lstsq(system, np.concatenate([-g, -k[held]]), rcond=None)[0]
             step, multipliers = step[: len(y)], -step[len(y) :]
-            if step @ H @ step < DIGITS and (multipliers > -DIGITS).all():
+            if step @ H @ step < GOAL_DIGITS and (multipliers > -GOAL_DIGITS).all():
                 return y, "optimal"
             length = self.allowed(k, D @ step, moved, held)
             y, k = y + length * step, k + length * (D @ step)
@@ -268,7 +254,7 @@ class Problem:
         """How much of a change of k keeps every link a body and every constant positive: a power of a half."""
         rest = np.setdiff1d(self.bounded, held)
         length = 1.0
-        while length > DIGITS:
+        while length > GOAL_DIGITS:
             then = k + length * change
             least = min((np.linalg.eigvalsh(pseudo_inertia(then[columns]))[0] for columns in moved), default=1.0)
             if least > self.margin and (then[rest] >= 0).all():

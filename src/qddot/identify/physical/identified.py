@@ -15,8 +15,7 @@ from qddot.identify.regression.parameter_set import Columns
 from qddot.model.drive import Drive
 from qddot.model.friction import LOAD, OTHER_WAY, pair
 from qddot.robot import Robot
-
-SMALLEST = 1e-2  # second moment about the centre of mass, of the largest, that a body with volume has at least
+from qddot.thresholds import SMALLEST_MOMENT
 
 
 def sound_prior(columns: Columns) -> np.ndarray:
@@ -31,7 +30,7 @@ def sound_prior(columns: Columns) -> np.ndarray:
         J = pseudo_inertia(np.concatenate([[mass], mass * c, ten[4:]]))
         about = J[:3, :3] - mass * np.outer(c, c)
         moments, axes = np.linalg.eigh(about)
-        least = SMALLEST * max(moments[-1], 1e-4 * mass)
+        least = SMALLEST_MOMENT * max(moments[-1], 1e-4 * mass)
         if ten[0] <= 0 or moments[0] < least:
             J[:3, :3] = (axes * np.maximum(moments, least)) @ axes.T + mass * np.outer(c, c)
             values[part] = ten_vector(J)

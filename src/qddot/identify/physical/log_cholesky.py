@@ -19,13 +19,10 @@ from scipy.optimize import least_squares
 
 from qddot.errors import ConvergenceError, InputError
 from qddot.identify.physical.pseudo_inertia import congruence, link_columns, nonnegative_columns, pseudo_inertia, ten_vector
+from qddot.thresholds import JACOBIAN_RANK
 
 ROWS, COLUMNS = np.array([0, 1, 2, 0, 1, 0, 0, 1, 2]), np.array([0, 1, 2, 1, 2, 2, 3, 3, 3])
 """Where d1, d2, d3, s12, s23, s13, t1, t2, t3 stand in U."""
-
-OPEN = 1e-6
-"""Singular values of the scaled Jacobian below this part of the largest belong to directions the data leave open; differences are
-exact to 1e-8."""
 
 
 def factor(eta: np.ndarray) -> np.ndarray:
@@ -251,7 +248,7 @@ def deviations(J: np.ndarray, residuals: np.ndarray, G: np.ndarray, samples: int
     size = np.linalg.norm(J, axis=0)
     size = np.where(size > 0, size, 1.0)
     _, s, Vt = np.linalg.svd(np.asarray(np.linalg.qr(J / size, mode="r")), full_matrices=True)
-    rank = int(np.count_nonzero(s > OPEN * s.max(initial=0.0)))
+    rank = int(np.count_nonzero(s > JACOBIAN_RANK * s.max(initial=0.0)))
     variance = residuals @ residuals / max(samples - rank, 1)
     seen, unseen = (G / size) @ Vt[:rank].T, (G / size) @ Vt[rank:].T
     total = np.linalg.norm(G / size, axis=1)

@@ -17,10 +17,7 @@ import numpy as np
 from qddot.errors import InputError
 from qddot.identify.regression.parameter_set import Columns
 from qddot.symbolic.analysis.base_parameters import PREFERRED
-
-NOTHING = 1e-9  # a part of a column that is shorter than this fraction of it is rounding of the arithmetic
-ROUNDING = 1e-4  # of a geometry with four digits: a column whose part beyond those before it is shorter depends on them
-CLEAR = 10.0  # by how much the shortest independent part must exceed the longest dependent one
+from qddot.thresholds import COLUMN_NOTHING, COLUMN_ROUNDING, RANK_GAP
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +94,11 @@ def base_parameters(columns: Columns, *, states: int = 0) -> Base:
     p, n = len(columns.names), columns.robot.nv
     Y = columns.matrix(*random_motions(columns, states or 2 * p // max(n, 1) + 50)).reshape(-1, p)
     scale = np.linalg.norm(Y, axis=0)
-    shows = scale > NOTHING * scale.max(initial=0.0)  # the rest is rounding
+    shows = scale > COLUMN_NOTHING * scale.max(initial=0.0)  # the rest is rounding
     scale = np.where(shows, scale, 1.0)
     Y = np.where(shows, Y / scale, 0.0)
     part = scale / compared(columns.names, scale)
-    order = sorted(preference(columns.names), key=lambda j: part[j] < ROUNDING)  # what rounding made stands for nothing
+    order = sorted(preference(columns.names), key=lambda j: part[j] < COLUMN_ROUNDING)  # what rounding made stands for nothing
     kept, left = independent_columns(Y, order, part)
     shown = len(kept)
     if columns.priors:
@@ -110,7 +107,7 @@ def base_parameters(columns: Columns, *, states: int = 0) -> Base:
     dependent = [j for j in range(p) if j not in kept]
     longest = max((left[j] for j in dependent), default=0.0)
     gap = min((left[j] for j in kept), default=1.0) / max(longest, np.finfo(float).eps)
-    if gap < CLEAR:
+    if gap < RANK_GAP:
         least = columns.names[min(kept, key=lambda j: left[j])]
         most = columns.names[max(dependent, key=lambda j: left[j])]
         raise InputError(
@@ -123,7 +120,7 @@ def base_parameters(columns: Columns, *, states: int = 0) -> Base:
         found = np.linalg.lstsq(Y[:, kept], Y[:, dependent], rcond=None)[0]
         found[np.abs(found) < max(1e-8, longest)] = 0.0
         K[:, dependent] = found * scale[dependent] / scale[kept][:, None]
-    rounded = {columns.names[j]: left[j] for j in dependent if left[j] > NOTHING}
+    rounded = {columns.names[j]: left[j] for j in dependent if left[j] > COLUMN_NOTHING}
     return Base(columns, tuple(kept), K, gap, float(np.linalg.cond(Y[:, kept])), shown, rounded)
 
 
@@ -172,7 +169,7 @@ def independent_columns(Y: np.ndarray, order: list[int], size: np.ndarray) -> tu
         for _ in range(2):  # twice is enough
             y = y - Q @ (Q.T @ y)
         left[j] = float(size[j] * np.linalg.norm(y) / length) if length > 0 else 0.0
-        if left[j] > ROUNDING:
+        if left[j] > COLUMN_ROUNDING:
             kept.append(j)
             Q = np.column_stack([Q, y / np.linalg.norm(y)])
     return sorted(kept), left

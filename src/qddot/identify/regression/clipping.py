@@ -5,11 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from qddot.identify.regression.residuals import Residuals
-
-TOP = (0.02, 0.05, 0.1)  # of the samples, those with the largest predicted torques
-FEWEST = 12  # of them: from fewer, a spread is uncertain by more than a fifth
-FLAT = 3.0  # times the noise: torques that vary less do not vary
-ASKED = 3.0  # times as much as measured: what predicted torques vary by, where measured ones are clipped
+from qddot.thresholds import ASKED, BY_MEDIAN, FLAT, TOP_FEWEST, TOP_SHARES
 
 
 def flat_levels(left: Residuals, noise: np.ndarray) -> np.ndarray:
@@ -24,8 +20,8 @@ def flat_levels(left: Residuals, noise: np.ndarray) -> np.ndarray:
         measured, predicted = left.filtered_measured[:, j], left.filtered_predicted[:, j]
         for k, s in enumerate((1, -1)):
             order = np.argsort(-s * predicted)
-            for share in TOP:
-                top = order[: max(FEWEST, int(share * len(order)))]
+            for share in TOP_SHARES:
+                top = order[: max(TOP_FEWEST, int(share * len(order)))]
                 varies, asked = spread(measured[top]), spread(predicted[top])
                 if 2 * len(top) < len(order) and varies < FLAT * least and asked > ASKED * max(varies, least):
                     levels[k, j] = np.median(measured[top])
@@ -34,4 +30,4 @@ def flat_levels(left: Residuals, noise: np.ndarray) -> np.ndarray:
 
 def spread(x: np.ndarray) -> float:
     """Robust standard deviation."""
-    return float(1.4826 * np.median(np.abs(x - np.median(x))))
+    return float(BY_MEDIAN * np.median(np.abs(x - np.median(x))))

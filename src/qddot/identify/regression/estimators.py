@@ -19,9 +19,7 @@ from scipy import stats
 from qddot.errors import InputError
 from qddot.identify.regression.base import Base, prior_rows
 from qddot.identify.regression.reduction import Factors
-
-ROUNDS = 20  # of weights and estimates in turn; three do
-CONFIDENCE = 0.95
+from qddot.thresholds import CONFIDENCE, WEIGHT_ROUNDS
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +115,7 @@ def least_squares(factors: Factors, method: str = "wls") -> Estimate:
         raise InputError("all torques are zero: was the right column of the log read?")
     sigma = np.ones(n)
     theta = solve(base, factors.columns, total, sigma)
-    for _ in range(ROUNDS):
+    for _ in range(WEIGHT_ROUNDS):
         before, sigma = sigma, noise(factors.columns, total, theta, count)
         if method == "ols":
             sigma = np.full(n, np.sqrt(np.mean(sigma**2)))

@@ -24,11 +24,9 @@ from qddot.model.friction import SETTLED
 from qddot.model.inertia import steiner
 from qddot.model.spatial import Vec, upper
 from qddot.robot import Robot
+from qddot.thresholds import STANDSTILL
 
 COULOMB = ("smooth", "sign")
-STANDSTILL = 0.03
-"""rad/s or m/s. Recorded drives take their step at 0.03 and more: in three such logs, friction and predictions are best with this
-(0.02 takes 2.5 % from the Coulomb friction of the fastest joint, 0.05 adds 2.5 % to another's)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,13 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from qddot.identify.regression.parameter_set import STANDSTILL
 from qddot.identify.regression.reduction import STRIP, Samples
 from qddot.identify.regression.signals import Signals, reached
 from qddot.logs.lowpass import LowPass
-
-BLOCKS = 40
-BLOCK = 0.5  # s, at least: longer than residuals remember
+from qddot.thresholds import SHORTEST_BLOCK, STANDSTILL, TIME_BLOCKS
 
 
 class Stretch(NamedTuple):
@@ -48,8 +45,8 @@ def pieces(signals: Signals, blocks: int | None = None, first: int = 0) -> Itera
     moving = np.any(paces >= STANDSTILL, axis=1)
     moving |= not moving.any()
     total = int(moving.sum())
-    most = int(total * signals.factor / signals.rate / BLOCK)
-    size = -(-total // (blocks or max(2, min(BLOCKS, most))))
+    most = int(total * signals.factor / signals.rate / SHORTEST_BLOCK)
+    size = -(-total // (blocks or max(2, min(TIME_BLOCKS, most))))
     strip = max(1, STRIP // signals.factor)
     block = first
     for k, segment in enumerate(signals.segments):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qddot.identify.regression.signals import MOVES, Signals, Velocity, prepare
+from qddot.identify.regression.signals import Signals, Velocity, prepare
 from qddot.identify.regression.stream import stream
 from qddot.logs.audit import Audit, audit
 from qddot.logs.log import Chunks, Log, concatenated
@@ -15,11 +15,10 @@ from qddot.logs.log_summary import LogSummary
 from qddot.logs.readers import Source
 from qddot.logs.table import Finding
 from qddot.robot import Robot
+from qddot.thresholds import MOTION_PARTS, MOVES
 
 Recorded = Log | Chunks | Source | Iterable[Source]
 """What can be identified from: a log, the name of a file or several, or `Log.chunks(...)` where a file needs explaining."""
-
-PARTS = 10  # of a chunk, in each of which a joint may move or rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,4 +105,4 @@ def filled(chunks: Iterable[Log], rows: int) -> Iterator[Log]:
 
 def motion_in(log: Log) -> int:
     """For how many samples joints move, summed over the joints; tenth by tenth."""
-    return sum(len(part) * int(np.sum(np.ptp(part, axis=0) > MOVES)) for part in np.array_split(log.q, PARTS) if len(part))
+    return sum(len(part) * int(np.sum(np.ptp(part, axis=0) > MOVES)) for part in np.array_split(log.q, MOTION_PARTS) if len(part))

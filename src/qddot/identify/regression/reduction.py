@@ -23,9 +23,9 @@ from qddot.cluster import AHEAD, in_cluster, window
 from qddot.compile.threads import thread_count
 from qddot.errors import InputError
 from qddot.identify.regression.base import Base
+from qddot.thresholds import HAMPEL, MOST_BLOCKS
 
 ENGINES = ("serial", "threads", "dask")
-MOST_BLOCKS = 64
 CHUNK = 1024  # rows that become part of an R at a time
 CACHED = 256  # samples whose regressor stays in the cache
 STRIP = 16 * CHUNK  # samples of one task
@@ -271,10 +271,11 @@ def tree(all_triangles: Iterable[Triangles]) -> Triangles:
 
 
 def hampel(x: np.ndarray) -> np.ndarray:
-    """Hampel's weights of standardised residuals: 1 to 2, falling as 2 / x to 4, to nothing at 8."""
+    """Hampel's weights of standardised residuals: 1 up to a, falling as a / x to b, to nothing at c."""
+    a, b, c = HAMPEL
     x = np.abs(x)
-    falling = 2.0 / np.maximum(x, 2.0)
-    return np.where(x <= 4.0, falling, np.where(x < 8.0, falling * (8.0 - x) / 4.0, 0.0))
+    falling = a / np.maximum(x, a)
+    return np.where(x <= b, falling, np.where(x < c, falling * (c - x) / (c - b), 0.0))
 
 
 # engines --------------------------------------------------------------------------------------------------------------------

@@ -10,10 +10,7 @@ import numpy as np
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.signals import Signals
 from qddot.logs.spectrum import densities, noise_floor
-
-OUTLIER = 8.0  # robust standard deviations
-LOCAL = 100  # samples of a stretch whose noise is its own: enough to know it to a tenth
-TOLERATED = 1e-3  # of the samples: Gaussian noise has none out there
+from qddot.thresholds import BY_MEDIAN, LOCAL_SAMPLES, OUTLIER, OUTLIER_SHARE
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +100,7 @@ class Residuals:
     def spread(self) -> np.ndarray:
         """Robust standard deviation of each joint's filtered errors (nv,), N m."""
         errors = (x[moving] for x, moving in zip(self.filtered.T, self.filtered_moving.T))
-        found = np.array([1.4826 * np.median(np.abs(x - np.median(x))) if len(x) else 0.0 for x in errors])
+        found = np.array([BY_MEDIAN * np.median(np.abs(x - np.median(x))) if len(x) else 0.0 for x in errors])
         return np.where(found > 0, found, 1.0)
 
     @property
@@ -131,14 +128,14 @@ class Residuals:
         x = self.raw
         alone = x[1:-1] - np.median(np.stack([x[:-2], x[1:-1], x[2:]]), axis=0)
         steps = np.abs(np.diff(x, axis=0))
-        spread = 1.4826 * np.maximum(np.median(steps, axis=0), local_median(steps)[1:])
+        spread = BY_MEDIAN * np.maximum(np.median(steps, axis=0), local_median(steps)[1:])
         turning = self.turning[:-2] | self.turning[1:-1] | self.turning[2:]
         return mean(np.abs(alone) > OUTLIER * np.where(spread > 0, spread, np.inf), ~turning)
 
     @property
     def has_outliers(self) -> bool:
         """Whether there are more than noise has."""
-        return bool(np.any(self.outliers > TOLERATED))
+        return bool(np.any(self.outliers > OUTLIER_SHARE))
 
 
 def residuals(base: Base, theta: np.ndarray, signals: Signals) -> Residuals:
@@ -185,7 +182,7 @@ def structure(rms: np.ndarray, floor: np.ndarray) -> np.ndarray:
 
 def local_median(x: np.ndarray) -> np.ndarray:
     """Return the median of the stretch about each sample of a signal (N, nv)."""
-    stretches = np.array_split(x, max(1, len(x) // LOCAL))
+    stretches = np.array_split(x, max(1, len(x) // LOCAL_SAMPLES))
     return np.concatenate([np.broadcast_to(np.median(part, axis=0), part.shape) for part in stretches])
 
 

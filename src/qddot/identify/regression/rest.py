@@ -10,8 +10,7 @@ from qddot.identify.regression.parameter_set import Columns
 from qddot.identify.regression.reduction import Factors
 from qddot.identify.regression.signals import Signals
 from qddot.logs.table import Finding
-
-WORTH = 0.01  # of a joint's samples: less is not worth a word
+from qddot.thresholds import REST_WORTH
 
 
 def with_needed_rests(columns: Columns, parts: Iterable[Signals]) -> Columns:
@@ -29,7 +28,7 @@ def with_needed_rests(columns: Columns, parts: Iterable[Signals]) -> Columns:
 def left_out(factors: Factors) -> list[Finding]:
     """Which joints rested, and for how much of the log."""
     names = factors.base.columns.robot.joint_names
-    rested = [f"{name} {part:.0%}" for name, part in zip(names, factors.left_out) if part > WORTH]
+    rested = [f"{name} {part:.0%}" for name, part in zip(names, factors.left_out) if part > REST_WORTH]
     if not rested:
         return []
     message = f"torques of a joint at rest, which friction may hold with any part of its own, are left out: {', '.join(rested)}"

@@ -19,20 +19,16 @@ from scipy.ndimage import maximum_filter1d, minimum_filter1d
 from qddot.arguments import positive_number
 from qddot.errors import InputError
 from qddot.logs.audit import velocity_agreement
-from qddot.logs.lowpass import LENGTH, LowPass, convolved
+from qddot.logs.lowpass import LowPass, convolved
 from qddot.logs.resample import grid, is_uniform, onto
 from qddot.logs.spectrum import densities, motion_band, noise_floor
 from qddot.logs.spikes import without_spikes
 from qddot.logs.table import Finding
+from qddot.thresholds import ACCELERATION_AGREES, CUTOFF_LEAST, CUTOFF_MOST, FILTER_LOSS, HIGHEST_CUTOFF, KERNEL_LENGTH, PACE_REACH
 
 if TYPE_CHECKING:
     from qddot.logs.log import Log
 
-LEAST, MOST = 5.0, 20.0  # cut-off over the edge of the motion
-MOVES = 0.1  # rad or m
-ABOUT = 3  # kernels' halves about a decimated sample that say how slow a joint is there
-LOST = 0.1  # of the longest segment, at most, to the filter of the positions
-AGREE = 0.3  # of the accelerations of positions, noise included: recorded ones that are further off are something else
 
 Velocity = Literal["measured", "derivative"]
 
@@ -90,7 +86,7 @@ class Signals:
         They go from end to end: what the ends of a record show, a start from rest say, shows nowhere else. Where the record goes
         on, they keep to where all is known that `pace` looks at, and leave the rest to the next chunk.
         """
-        grid, margin = self.grid(k), ABOUT * kernel_rows(self.low_pass, self.factor)
+        grid, margin = self.grid(k), PACE_REACH * kernel_rows(self.low_pass, self.factor)
         before, after = self.goes_on[0] and k == 0, self.goes_on[1] and k == len(self.segments) - 1
         return grid[margin if before else 0 : len(grid) - margin if after else None]
 
@@ -166,7 +162,7 @@ def kernel_rows(low_pass: LowPass, factor: int) -> int:
 def streamed_span(rate: float, cutoff: float) -> int:
     """Samples of a stretch that goes on from which a decimated one comes: with so many more about it that its pace is known."""
     low_pass, factor = LowPass(rate, cutoff), thinning(rate, cutoff)
-    return 2 * ABOUT * kernel_rows(low_pass, factor) * factor + low_pass.half % factor + 2 * low_pass.half + 9
+    return 2 * PACE_REACH * kernel_rows(low_pass, factor) * factor + low_pass.half % factor + 2 * low_pass.half + 9
 
 
 def thinning(rate: float, cutoff: float) -> int:
@@ -192,7 +188,7 @@ def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None 
     if cutoff is None:
         cutoff, why = chosen_cutoff(log)
         findings.append(Finding("assumed", "cut-off", why))
-    elif not positive_number("cutoff", cutoff) <= rate / 4:
+    elif not positive_number("cutoff", cutoff) <= HIGHEST_CUTOFF * rate:
         raise InputError(f"cutoff={cutoff:g} Hz of a log at {rate:.4g} Hz: above 0 and at most a quarter of the rate")
     if velocity is None:
         velocity, why = chosen_velocity(log, cutoff)
@@ -304,7 +300,7 @@ def chosen_acceleration(log: Log, cutoff: float) -> tuple[bool, str]:
         return False, ""
     mine, theirs = convolved(q, low_pass.flat_curvature), convolved(qdd[4 : len(q) - 4], low_pass.flat)
     off = float(np.linalg.norm(mine - theirs) / max(np.linalg.norm(mine), 1e-300))
-    if off < AGREE:
+    if off < ACCELERATION_AGREES:
         return True, f"the log's: below {cutoff:.3g} Hz they are within {off:.2g} of those of its positions"
     return False, f"positions are differentiated: the log's accelerations are off by {off:.2g} of theirs"
 
@@ -321,15 +317,21 @@ def chosen_cutoff(log: Log) -> tuple[float, str]:
     edge, clear = motion_band(q, log.rate)
     span = len(t) / log.rate
     wanted, why = max(
-        (LEAST * edge, f"{LEAST:g} times the {edge:.3g} Hz below which 99.9 % of the motion's power lies"),
+        (CUTOFF_LEAST * edge, f"{CUTOFF_LEAST:g} times the {edge:.3g} Hz below which 99.9 % of the motion's power lies"),
         min(
             (clear, "up to there positions are ten times as large as their noise"),
-            (MOST * edge, f"{MOST:g} times the {edge:.3g} Hz below which 99.9 % of the motion's power lies"),
+            (CUTOFF_MOST * edge, f"{CUTOFF_MOST:g} times the {edge:.3g} Hz below which 99.9 % of the motion's power lies"),
         ),
-        (LENGTH / (LOST * span), f"as high as it takes for the filter's ends to cost no more than a tenth of {span:.3g} s"),
+        (
+            KERNEL_LENGTH / (FILTER_LOSS * span),
+            f"as high as it takes for the filter's ends to cost no more than a tenth of {span:.3g} s",
+        ),
     )
-    if wanted > log.rate / 4:
-        wanted, why = log.rate / 4, f"a quarter of the rate; the motion would need {wanted:.3g} Hz, so accelerations will be poor"
+    if wanted > HIGHEST_CUTOFF * log.rate:
+        wanted, why = (
+            HIGHEST_CUTOFF * log.rate,
+            f"a quarter of the rate; the motion would need {wanted:.3g} Hz, so accelerations will be poor",
+        )
     return wanted, f"{wanted:.3g} Hz: {why}"
 
 

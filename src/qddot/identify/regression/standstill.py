@@ -12,7 +12,7 @@ from scipy.optimize import fminbound
 
 from qddot.identify.regression.base import base_parameters
 from qddot.identify.regression.estimators import least_squares
-from qddot.identify.regression.parameter_set import STANDSTILL, Columns
+from qddot.identify.regression.parameter_set import Columns
 from qddot.identify.regression.pieces import pieces
 from qddot.identify.regression.reduction import reduce
 from qddot.identify.regression.residuals import residuals, rms
@@ -20,9 +20,7 @@ from qddot.identify.regression.rest import with_needed_rests
 from qddot.identify.regression.signals import Signals
 from qddot.model.friction import smooth_step
 from qddot.robot import Robot
-
-ROUNDS = 2  # of parameters and speeds in turn: a third would change speeds by a few per cent
-TRIED = 13  # speeds of a joint, in equal ratios, before the best is refined
+from qddot.thresholds import STANDSTILL, STANDSTILL_ROUNDS, STANDSTILL_TRIED
 
 
 def standstill_speeds(robot: Robot, signals: Signals) -> dict[str, float]:
@@ -37,7 +35,7 @@ def standstill_speeds(robot: Robot, signals: Signals) -> dict[str, float]:
     least, most = rms(signals.qdd, usual) / signals.rate, rms(signals.qd, usual) / 2
     moving = {joint: j for j, joint in enumerate(robot.joint_names) if 0 < least[j] < most[j]}
     speeds, base = dict.fromkeys(robot.joint_names, STANDSTILL), None
-    for _ in range(ROUNDS):
+    for _ in range(STANDSTILL_ROUNDS):
         columns = with_needed_rests(Columns.of(robot, standstill=speeds), [signals])
         base = base_parameters(columns) if base is None else dataclasses.replace(base, columns=columns)
         estimate = least_squares(reduce(base, pieces(signals)))
@@ -59,7 +57,7 @@ def best_speed(qd: np.ndarray, friction: np.ndarray, least: float, most: float) 
         b = X.T @ friction
         return float(-b @ np.linalg.lstsq(X.T @ X, b, rcond=None)[0])
 
-    tried = np.linspace(np.log(least), np.log(most), TRIED)
+    tried = np.linspace(np.log(least), np.log(most), STANDSTILL_TRIED)
     k = int(np.argmin([left(x) for x in tried]))
-    around = tried[max(k - 1, 0)], tried[min(k + 1, TRIED - 1)]
+    around = tried[max(k - 1, 0)], tried[min(k + 1, STANDSTILL_TRIED - 1)]
     return float(np.exp(fminbound(left, *around, xtol=1e-3)))

@@ -11,7 +11,6 @@ import numpy as np
 
 from qddot.errors import InputError
 from qddot.identify.regression.signals import (
-    MOVES,
     Signals,
     Velocity,
     chosen_acceleration,
@@ -22,11 +21,10 @@ from qddot.identify.regression.signals import (
     thinning,
 )
 from qddot.logs.table import Finding
+from qddot.thresholds import CHUNKS_HELD, GAP, MOVES
 
 if TYPE_CHECKING:
     from qddot.logs.log import Log
-
-RESTS = 16  # chunks that are held back at most, until one moves
 
 
 def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Velocity | None = None) -> Iterator[Signals]:
@@ -77,7 +75,7 @@ def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Veloci
 def up_to_motion(logs: Iterator[Log]) -> list[Log]:
     """The first chunks, up to one in which a joint moves."""
     found = []
-    for log in islice(logs, RESTS):
+    for log in islice(logs, CHUNKS_HELD):
         found.append(log)
         if np.ptp(log.q, axis=0).max() > MOVES:
             break
@@ -86,7 +84,7 @@ def up_to_motion(logs: Iterator[Log]) -> list[Log]:
 
 def continues(before: Log, after: Log, rate: float) -> bool:
     """Whether a chunk goes on where the last one stopped."""
-    return 0 < after.t[0] - before.t[-1] < 5 / rate
+    return 0 < after.t[0] - before.t[-1] < GAP / rate
 
 
 def appended(before: Log, after: Log) -> Log:

@@ -10,8 +10,9 @@ import numpy as np
 
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.clipping import flat_levels
-from qddot.identify.regression.residuals import TOLERATED, Residuals, filtered_noise, nrms, residuals
+from qddot.identify.regression.residuals import Residuals, filtered_noise, nrms, residuals
 from qddot.identify.regression.signals import Signals
+from qddot.thresholds import OUTLIER_SHARE
 
 
 class Sums(NamedTuple):
@@ -146,7 +147,7 @@ class Tally:
     @property
     def has_outliers(self) -> bool:
         """Whether there are more than noise has."""
-        return bool(np.any(self.outliers > TOLERATED))
+        return bool(np.any(self.outliers > OUTLIER_SHARE))
 
 
 def tallied(base: Base, theta: np.ndarray, parts: Iterable[Signals]) -> Residuals | Tally:

@@ -1,0 +1,370 @@
+"""Every number that steers identification, from the first line of a log to the verdict: what it is compared with, and why so much.
+
+A number is a part (of 1) unless a unit is given. Guards against rounding and division by zero (1e-300, a relative 1e-12) decide
+nothing and stand where they are needed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+# Reading a file -------------------------------------------------------------------------------------------------------------
+
+# rows that are read at a time: 100,000 of seven joints are 20 MB, so that any log is read in little memory
+ROWS_AT_ONCE = 100_000
+# lines above the names of the columns
+LONGEST_PREAMBLE = 50
+# Hz: from what can hardly show a motion to the current loop of a drive; another rate is another unit of time
+POSSIBLE_RATES = (1.0, 20e3)
+# rad: beyond two turns an angle is more likely in degrees
+LARGEST_ANGLE = 4 * np.pi
+# rad: twenty turns, which an axis without limits hardly makes while it is identified
+ENDLESS_ANGLE = 40 * np.pi
+# times a joint's largest angle: zeros and tolerances explain less, and degrees are 57 times radians
+FAR_BEYOND_LIMITS = 3.0
+# logarithm of a ratio, 10 %: units differ by more (the nearest two, turns a minute and degrees a second, by a factor of 6)
+SAME_UNIT = 0.1
+# of the squared steps of position: velocities that leave more are not those of the positions, and tell no unit
+VELOCITY_MISFIT = 0.5
+# times a joint's speed limit: controllers overshoot, but units of time are a factor of 1000 apart
+FASTEST_TIMES = 2.0
+# parts of a log over which a peak speed is a mean, so that noise counts little
+SPEED_PARTS = 100
+# of the steps of an angle that must be shorter than a quarter of a turn, for a longer one to be a jump by a turn
+PLAIN_STEPS = 0.99
+
+# Times ----------------------------------------------------------------------------------------------------------------------
+
+# steps: a longer pause ends a segment; shorter ones are interpolated, over less than a period of what a low-pass leaves
+GAP = 5.0
+# of a step: one that is longer by more has lost a sample, one that is shorter by more is held; clocks agree that differ by less
+HALF_SAMPLE = 0.5
+# of a step, rms, from which uneven times are worth a warning: a motion at a tenth of the rate is then off by 3 % of its amplitude
+JITTER = 0.05
+# of a step, rms, below which nobody need know: rounding of times with six decimals
+EVEN_STEPS = 1e-6
+# of a step: times as close to a grid are the grid
+UNIFORM = 1e-3
+# times: segments whose rates differ by more are not of one recording
+SAME_RATE = 1.05
+# times the rate: a lower one needs a low-pass, a higher one only a spline
+SLOWER = 0.99
+
+# Noise ----------------------------------------------------------------------------------------------------------------------
+
+# standard deviations in a median of absolute deviations, one over the third quartile of the normal distribution
+BY_MEDIAN = 1.4826
+
+# Positions and velocities ---------------------------------------------------------------------------------------------------
+
+# rad or m: a joint that moves less has not moved
+MOVES = 0.1
+# rad or m: less is the noise of a resting encoder
+STILL = 1e-3
+# rad or m: velocities of a joint that moves less are mostly noise, and not compared
+VELOCITY_MOVES = 0.01
+# steps whose median is the velocity: as many as the arm's speed hardly changes in
+VELOCITY_STEPS = 9
+# standard deviations: such a step comes by chance once in 1e15
+SURE_STEP = 8.0
+# steps on each side among which none is held: where one is, a slow sensor catches up, and no sample is lost
+STEADY_STEPS = 3
+# rad or m: a smaller step of one joint's positions is no fault worth a word
+JUMP = 0.05
+# times the usual run of equal positions, and as many samples: a rounded signal has runs, but not such
+FROZEN_RUN = 20
+# rad or m, by which a frozen position is behind when it moves again
+CAUGHT_UP = 0.005
+# times the steps after it: a step that catches up is longer than the motion goes on
+THAWED = 3.0
+# runs of equal positions: a rounded signal has more of them, and its usual run is known
+FEW_RUNS = 10
+# of the samples that may be lost or frozen in a log that claims to have all: velocities are wrong about each
+LOST_SAMPLES = 0.001
+# places of a fault that are named
+PLACES_NAMED = 5
+# rad or m, 10 % of a speed, 2 % of a torque: beyond limits by less is tolerance of a controller, not another unit or order
+LIMIT_TOLERANCE = 0.01
+SPEED_EXCEEDED = 1.1
+EFFORT_EXCEEDED = 1.02
+# scale beside 1, delay in steps, rest over the velocity: measured velocities serve below these, and are wrong above those
+VELOCITY_AGREES = (0.01, 0.1, 0.1)
+VELOCITY_DIFFERS = (0.05, 1.0, 0.2)
+# of the accelerations of the positions, noise included: recorded ones that are further off are something else
+ACCELERATION_AGREES = 0.3
+# rad, or per second or second squared: no measurement, and its square overflows
+NO_MEASUREMENT = 1e100
+
+# Torques --------------------------------------------------------------------------------------------------------------------
+
+# samples on each side of a spike, which is shorter; more would take turns of friction with it
+SPIKE_REACH = 4
+# standard deviations of the channel's usual difference from the median about a sample: noise has none
+SPIKE_DEVIATIONS = 12.0
+# of the channel's standard deviation: less does little harm, and a smooth channel has such turns
+SPIKE_SIZE = 0.15
+# of the samples: more are how the channel is, not faults of it
+SPIKE_SHARE = 0.003
+# samples from which a channel's usual difference is known, to 2 %
+SPIKE_SAMPLES = 2000
+# parts of a log that are looked at one by one: a limit may have been set for some of it only
+STOP_PARTS = 10
+# times as many samples at the largest value as at the next: a signal that is only rounded has about twice as many
+PILED_UP = 10
+# equal samples in a row at the largest value
+STUCK_SAMPLES = 10
+# of the longest way of a joint in a window of so many samples: less is rest, in which every torque stays where it is
+RESTING_WAY = 0.02
+RESTING_WINDOW = 21
+# relative: torques that differ by less are equal; text with nine digits
+SAME_TORQUE = 1e-9
+# of the samples that repeat the last torque: more is a sensor slower than the log, or a rounded one
+HELD = 0.3
+# times: masses of descriptions are seldom off by as much; units, gears and currents are
+WEIGHT_FACTOR = 3.0
+# times: no description of the arm is as far off, but milli, pulses and motor sides of gears are
+WEIGHT_OF_NO_ARM = 30.0
+# of the described weight that must vary along the log: of less, a SCARA's say, rounding decides
+WEIGHT_VARIES = 0.01
+# of the largest joint's weight: where less shows, its slope says nothing
+WEIGHT_SHOWS = 0.05
+# standard errors of a slope, to be sure of its sign and size: by chance once in 400
+SURE_SLOPE = 3.0
+# blocks of time that are left out in turn for the standard error of a slope
+WEIGHT_BLOCKS = 20
+# of a joint's usual speed, over which friction takes its step where nothing is fitted yet
+FRICTION_STEP = 0.1
+
+# Filters --------------------------------------------------------------------------------------------------------------------
+
+# periods of the cut-off, and Kaiser's shape: below a quarter of the cut-off all passes unchanged to 5e-5
+KERNEL_LENGTH = 4.0
+KERNEL_SHAPE = 9.0
+# of the rate: above, differences of nine samples are no derivatives any more
+HIGHEST_CUTOFF = 0.25
+# cut-off over the frequency below which the motion lies: torques have its harmonics (squares of rates, turning friction)
+CUTOFF_LEAST = 5.0
+CUTOFF_MOST = 20.0
+TORQUE_BAND = 5.0
+# periods of the lowest cut-off in a log that is only looked at
+FEWEST_PERIODS = 16
+# of the longest segment, that the filter of the positions may cost at its ends
+FILTER_LOSS = 0.1
+# the motion's power over the noise's, up to where it is worth differentiating: amplitudes ten times the noise
+CLEAR_POWER = 100.0
+# of the power of the positions that lies below the edge of the motion
+MOTION_POWER = 0.999
+# of the widest joint's standard deviation: joints that move less have no say in the band
+MOVING_SPREAD = 0.01
+# of half the rate, above which everything is noise
+NOISE_BAND = 0.5
+# halves of a kernel about a decimated sample that say how slow a joint is there: all that its kernels have touched
+PACE_REACH = 3
+
+# Friction at rest -----------------------------------------------------------------------------------------------------------
+
+# rad/s or m/s, over which dry friction takes its step. Recorded drives take theirs at 0.03 and more: in three such logs friction
+# and predictions are best with this (0.02 takes 2.5 % from the Coulomb friction of the fastest joint, 0.05 adds 2.5 % to another's)
+STANDSTILL = 0.03
+# rounds of parameters and speeds in turn: a third changes speeds by a few per cent
+STANDSTILL_ROUNDS = 2
+# speeds of a joint, in equal ratios, before the best is refined
+STANDSTILL_TRIED = 13
+# of a joint's samples at rest: less is not worth a word
+REST_WORTH = 0.01
+# of a joint's top speed: slower, it does not count as moving one way, and noise turns it back at will
+RESTING_SPEED = 0.02
+# parts of a chunk, in each of which a joint may move or rest
+MOTION_PARTS = 10
+# chunks of a stream that are held until one moves: 1.6 million samples at rest
+CHUNKS_HELD = 16
+
+# Base parameters ------------------------------------------------------------------------------------------------------------
+
+# of a column: a part of it that is shorter is rounding of the arithmetic
+COLUMN_NOTHING = 1e-9
+# of a column: geometry with four digits (1.5708 for pi/2) makes parts of 1e-5 out of nothing
+COLUMN_ROUNDING = 1e-4
+# times: the shortest independent part over the longest dependent one
+RANK_GAP = 10.0
+
+# Estimates ------------------------------------------------------------------------------------------------------------------
+
+# blocks of time that are left out in turn for standard deviations, which are then known to 11 %
+TIME_BLOCKS = 40
+# blocks of a streamed log, at which neighbours are merged
+MOST_BLOCKS = 64
+# s: blocks are at least as long, longer than residuals remember themselves
+SHORTEST_BLOCK = 0.5
+# that an interval holds the true value
+CONFIDENCE = 0.95
+# rounds of weights and estimates in turn; three do
+WEIGHT_ROUNDS = 20
+# robust standard deviations: an outlier stands out by so much; noise has none
+OUTLIER = 8.0
+# samples of a stretch whose noise is its own: enough to know it to a tenth
+LOCAL_SAMPLES = 100
+# of the samples of a joint that are outliers: more are worth a robust estimate
+OUTLIER_SHARE = 1e-3
+# standardised residuals at which Hampel's weights begin to fall, fall faster, and are nothing
+HAMPEL = (2.0, 4.0, 8.0)
+# rounds of the robust estimate
+ROBUST_ROUNDS = 5
+# rounds of parameters and the load they make, at most: each gains a digit where friction is a tenth of the load
+LOAD_ROUNDS = 50
+# of the largest parameter: from there on the load does not change
+SAME_LOAD = 1e-12
+# of the decimated samples that know nothing of each other: there are four in a period of the cut-off, and two would tell all
+INDEPENDENT = 0.5
+
+# Links that can exist -------------------------------------------------------------------------------------------------------
+
+# of the squared torques: the weight of the prior where data alone should decide, and it only breaks ties
+TIE = 1e-9
+# scaled drive constants below are at zero
+AT_ZERO = 1e-6
+# by which the goal may be above its least: the divergence of a mass that is wrong by a thousandth
+GOAL_DIGITS = 1e-6
+# Newton's steps at most; quadratic convergence takes a few
+POLISHING = 30
+# of the largest singular value of the scaled problem: below, the data say nothing of a direction
+DATA_RANK = 1e-9
+# the same of a Jacobian by differences, which are exact to 1e-8
+JACOBIAN_RANK = 1e-6
+# of the torques: a change that is smaller is the solver's
+TORQUES_KEPT = 1e-8
+# of the largest second moment about the centre of mass: a body with volume has at least as much
+SMALLEST_MOMENT = 1e-2
+
+# Laws of friction -----------------------------------------------------------------------------------------------------------
+
+# of the squared error in the other half of a log that a law must take away to be worth another parameter a joint
+LAW_GAIN = 0.3
+# of all torques, by which the other half may be predicted worse: joints with small torques do not decide alone
+LAW_AS_WELL = 0.01
+# laws at most
+MOST_LAWS = 3
+# of the usual speed, at which Stribeck's curve may have halved
+STRIBECK_SPEEDS = (0.1, 0.3)
+
+# Verdict: torques -----------------------------------------------------------------------------------------------------------
+
+# of all torques: a model that leaves more is not that of the arm
+UNEXPLAINED = 0.25
+# of a joint's power, or of what is unexplained: more is most of it, and then it is the reason
+MOST_OF_IT = 0.5
+# of what is unexplained, that a delay or a tilt explains: worth a word
+WORTH_A_WORD = 0.1
+# of a joint's torque: no drive's torque is known better, so less is no sign of a fault
+MATTERS = 0.01
+# of a torque: what is left of a log without noise is that of differentiating, and says nothing of the arm
+TORQUE_ROUNDING = 1e-6
+# of the samples at a stop: fewer are a start or a stop of the arm
+CLIPPED = 0.01
+# of the samples, those with the largest predicted torques, and how many at least: from fewer, a spread is uncertain by a fifth
+TOP_SHARES = (0.02, 0.05, 0.1)
+TOP_FEWEST = 12
+# times the noise: torques that vary less do not vary
+FLAT = 3.0
+# times as much as measured: what predicted torques vary by, where measured ones are clipped
+ASKED = 3.0
+
+# Verdict: what else may be true of a log ------------------------------------------------------------------------------------
+
+# samples looked at, kernels a stretch of them is long, and samples in a period of the cut-off
+TRIAL_SAMPLES = 2000
+TRIAL_WINDOW = 8
+TRIAL_RATE = 8
+# rows a joint that are fitted, about, and rounds of weights and parameters in turn
+TRIAL_ROWS = 600
+TRIAL_ROUNDS = 6
+# rad or m, for derivatives by differences: errors of 1e-8 of a torque from both sides
+POSITION_STEP = 1e-4
+# s, tried of a single joint, where a first derivative does not reach
+DELAYS_TRIED = (-0.2, -0.1, -0.05, 0.05, 0.1, 0.2)
+# parts of a log, at whose ends something may begin or end
+TRIAL_PARTS = 20
+# of a log, at most, that something happens besides: what lasts longer is how the arm is
+SHORT_WHILE = 0.3
+# times the usual squared error: a part of the log that stands out belongs to what happened besides
+STANDS_OUT = 3.0
+
+# Verdict: motion ------------------------------------------------------------------------------------------------------------
+
+# of the weighted regressor with columns of length 1: beyond, noise is amplified a thousand times
+CONDITION = 1000.0
+# the same on random motions: from there on a better motion does not help
+BEST_CONDITION = CONDITION / 3
+# of the torques, in postures that a log need not have seen, in its other half, or in another log: as uncertain as a fit may be
+UNCERTAIN = 0.15
+# postures all over the workspace
+POSTURES = 300
+# part of a parameter in the direction that shows least: parameters with less are not named
+WEAKEST_PART = 0.1
+# correlation of a residual with itself a period of the cut-off later; by chance, up to 4 over the root of the samples
+COLOUR = 0.2
+CHANCE_COLOUR = 4.0
+# variance of neighbouring blocks together over their own: beyond, more is common to them than is their own
+BLOCK_MEMORY = 2.0
+# blocks that know nothing of each other: from fewer, a standard deviation is uncertain by more than a quarter
+FEWEST_BLOCKS = 8
+
+# Verdict: recordings --------------------------------------------------------------------------------------------------------
+
+# times the unexplained variance without parameters of its own: more than half of it is disagreement
+DISAGREEMENT = 2.0
+# times what a fit leaves of its own log: it has learnt that log rather than the arm
+VALIDATION_WORSE = 3.0
+# of the torques: less is no harm, however good the fit is elsewhere
+VALIDATION_NOTICEABLE = 0.04
+
+# Loads ----------------------------------------------------------------------------------------------------------------------
+
+# m: size of a load, by which moments of different order are compared
+LOAD_SIZE = 0.1
+# m: radius of the ball that stands for a load where the motion does not show more of it
+LOAD_RADIUS = 0.05
+# of the torques that a load makes: where more remains, its ten numbers hold some of the arm
+LOAD_MISSED = 0.1
+
+# Output error ---------------------------------------------------------------------------------------------------------------
+
+# rad/s or m/s: of a slower joint, friction is as steep as up to this speed
+STEEPEST_SPEED = 1e-3
+# the tracking index (bandwidth times step, squared): beyond, a single sample would rule the prediction
+STIFFEST = 1.0
+# of an error in the state where the log begins, left when predictions begin to count
+SETTLED = 0.01
+# samples of a segment, at least, and of the parabola through its start
+FEWEST_PREDICTED = 8
+# of a joint's travel: no position is known better
+POSITION_EXACT = 1e-6
+# of a parameter's size, for derivatives by differences
+PARAMETER_STEP = 1e-6
+# of the errors that may come from the rule of integration, and substeps at most until then
+INTEGRATION_ERROR = 0.1
+MOST_SUBSTEPS = 8
+# by which the errors must fall for another round, and rounds at most
+ERRORS_FALL = 0.02
+OUTPUT_ERROR_ROUNDS = 12
+# by which the squared errors must fall for another step: less is a tenth of a standard deviation
+SQUARES_FALL = 0.01
+# of what a step promised: below the first it is damped more, above the second less
+STEP_KEPT = (0.25, 0.75)
+# evaluations of the linearised errors, which cost next to nothing
+LINEARISED_EVALUATIONS = 1000
+# weight of the start: of masses within a factor of e, and of centres within a radius of gyration
+START_WEIGHT = 1.0
+# times the present bandwidth
+BANDWIDTHS_TRIED = np.geomspace(0.5, 2.0, 5)
+
+# Exciting motions -----------------------------------------------------------------------------------------------------------
+
+# random series from which the starting points are taken
+SERIES_DRAWN = 40
+# of each limit, by which the program stays inside at its sampled times, so that the motion keeps it between them; in turn
+TIGHTER = (0.02, 0.04, 0.08)
+# s: step of the grid on which limits are looked at
+FINE_STEP = 1e-3
+# of a joint's speed limit, over which Coulomb friction is smoothed
+SMOOTH_SPEED = 0.05
