@@ -54,15 +54,16 @@ def fragment(inside: str, *, has_math: bool = False) -> str:
     return f'<div class="qddot card"><style>{font}{style_sheet()}</style>{inside}</div>'
 
 
-def html_table(table: Table) -> str:
+def html_table(table: Table, most: int | None = ROWS) -> str:
+    """A table as HTML; rows beyond `most` are counted only."""
     caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in table.head)
     body = ""
-    for k, row in enumerate(table.rows[:ROWS]):
+    for k, row in enumerate(table.rows[:most]):
         doubt = ' class="doubtful"' if k in table.doubtful else ""
         body += f"<tr{doubt}>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-    if len(table.rows) > ROWS:
-        body += f'<tr><td colspan="{len(table.head)}">... and {len(table.rows) - ROWS} more</td></tr>'
+    if most is not None and len(table.rows) > most:
+        body += f'<tr><td colspan="{len(table.head)}">... and {len(table.rows) - most} more</td></tr>'
     return f'<div class="wide"><table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 

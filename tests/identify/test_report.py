@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from qddot.errors import ModelWarning
+from qddot.card import Table
+from qddot.errors import MissingProgramError, ModelWarning
 from qddot.identify import Columns, Fit
 from qddot.identify.checks.verdict import Concern, Verdict
-from qddot.identify.report import page, state
+from qddot.identify.report.document import Document, Items, Section, html
+from qddot.identify.report.pdf import BROWSERS
+from qddot.identify.report.shortcomings import shortcomings
+from qddot.identify.report.tables import state
 from tests.identify.arms import random_arm
 from tests.identify.simulated import simulated, truth
 
@@ -37,14 +42,51 @@ def test_markdown_has_its_plots_beside_it(fit: Fit, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     fit.report(tmp_path / "arm.md")
     text = (tmp_path / "arm.md").read_text()
-    assert text.count("![") == 3
+    assert text.count("![") == 3  # two joints, and the parameters
     assert all((tmp_path / f"arm_{k}.png").stat().st_size > 1000 for k in (1, 2, 3))
 
 
+def test_a_page_has_all_that_a_team_signs(fit: Fit, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    fit.report(tmp_path / "arm.html")
+    text = (tmp_path / "arm.html").read_text()
+    titles = ("Verdict", "Torques", "What was done to the data", "Each joint", "Parameters", "As described and as identified")
+    for title in (*titles, "Where the model fails", "What motion would say more", "Again"):
+        assert f"<h2>{title}</h2>" in text
+    assert text.count("data:image/svg+xml") == 3
+    assert "robot.identify(log, columns=columns)" in text
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")  # nothing is fetched
+
+
+def test_pdf_is_printed_or_says_by_what(fit: Fit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(MissingProgramError, match="apt install chromium"):
+        fit.report(tmp_path / "arm.pdf")
+
+
+@pytest.mark.slow
+def test_pdf(fit: Fit, tmp_path: Path) -> None:
+    if not any(map(shutil.which, BROWSERS)):
+        pytest.skip("no browser on the path")
+    fit.report(tmp_path / "arm.pdf")
+    assert (tmp_path / "arm.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_where_a_model_fails_is_named(fit: Fit) -> None:
+    assert not shortcomings(fit)
+    columns = Columns.of(ARM)
+    log = simulated(columns, truth(columns), 20.0, 100.0, (1e-5, 0.05), 1)
+    tau = log.tau + 3.0 * ((log.t > 10) & (log.t < 12))[:, None] * [0.0, 1.0]
+    touched = ARM.identify(dataclasses.replace(log, tau=tau), columns=columns)
+    found = {each.joint: each for each in shortcomings(touched)}
+    assert any("from t = " in place for place in found["j1"].places)
+
+
 def test_html_keeps_tables_and_lists_apart() -> None:
-    found = page("# T\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n| c |\n|---|\n| 3 |\n\n- one\n- <two>\n", [])
+    blocks = [Table(["a", "b"], [["1", "2"]]), Table(["c"], [["3"]]), Items(["one", "<two>", "`x<y`"])]
+    found = html(Document("T", True, [Section("S", blocks)]))
     assert found.count("<table>") == found.count("</table>") == 2
-    assert "<ul><li>one</li><li>&lt;two&gt;</li></ul>" in found
+    assert "<ul><li>one</li><li>&lt;two&gt;</li><li><code>x&lt;y</code></li></ul>" in found
     assert "<p>-" not in found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import shlex
 import sys
 from typing import Any
 
@@ -18,7 +20,7 @@ NOT_IDENTIFIED = 3
 @robot_argument
 @click.argument("logs", metavar="LOG...", type=LogFile(), nargs=-1, required=True)
 @click.option("--validation", type=LogFile(), multiple=True, help="Another recording, to be predicted. May be repeated.")
-@click.option("--report", type=click.Path(dir_okay=False), metavar="FILE", help="Write a report: .html with plots, or .md.")
+@click.option("--report", type=click.Path(dir_okay=False), metavar="FILE", help="Write a report: .html, .pdf or .md, with plots.")
 @click.option("--urdf", type=click.Path(dir_okay=False), metavar="FILE", help="Write the identified robot, if the verdict is good.")
 @click.option("--cutoff", type=click.FloatRange(min=0, min_open=True), help="Of the low-pass, Hz; by default chosen from the log.")
 @click.option("--method", type=click.Choice(("auto", "ols", "wls", "irls")), default="auto", help="Of least squares.")
@@ -46,8 +48,8 @@ def command(
     """
     import qddot
 
-    if report is not None and not report.endswith((".html", ".htm", ".md")):
-        raise click.BadParameter(f"{report}: a report is .html or .md", param_hint="--report")
+    if report is not None and not report.endswith((".html", ".htm", ".pdf", ".md")):
+        raise click.BadParameter(f"{report}: a report is .html, .pdf or .md", param_hint="--report")
     said = {"columns": dict(columns) or None, "rate": rate, "gains": gains, "degrees": degrees, "repair": repair or None}
     options: Any = {name: value for name, value in said.items() if value is not None}
     with plainly():
@@ -65,7 +67,8 @@ def command(
             print_table(fit.table())
             click.echo(f"verdict: {fit.verdict}")
         if report is not None:
-            fit.report(report)
+            command = shlex.join(["qddot", *sys.argv[1:]])
+            dataclasses.replace(fit, command=command).report(report)
         if urdf is not None and fit.verdict:
             fit.to_urdf(urdf)
     if not fit.verdict:

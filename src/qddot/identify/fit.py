@@ -18,6 +18,7 @@ from qddot.identify.checks.judge import Unseen, verdict
 from qddot.identify.checks.laws import missing_laws
 from qddot.identify.checks.motion_summary import MotionSummary
 from qddot.identify.checks.verdict import Verdict
+from qddot.identify.command import python_call
 from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.bodies import without_drives
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from rich.console import Group
 
     from qddot.explore.show import Page
+    from qddot.identify.cross_validation import CrossValidation
+    from qddot.identify.excitation.worth import Worth
     from qddot.identify.physical.consistent import Consistent
 
 METHODS = ("auto", "ols", "wls", "irls")
@@ -60,6 +63,7 @@ class Fit:
         validation: of the log kept for that; None if there was none.
         judged: that log through the filter, or `signals` if there was none.
         verdict: whether the parameters can be trusted.
+        command: the call that makes this fit.
     """
 
     columns: Columns
@@ -72,6 +76,7 @@ class Fit:
     judged: Signals
     verdict: Verdict
     findings: tuple[Finding, ...]
+    command: str = ""
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -87,6 +92,20 @@ class Fit:
     def intervals(self) -> dict[str, tuple[float, float]]:
         """Base parameter -> 95 % interval."""
         return {name: (float(a), float(b)) for name, (a, b) in zip(self.base.names, self.estimate.intervals)}
+
+    @cached_property
+    def cross_validation(self) -> CrossValidation | None:
+        """Errors of each recording with parameters of the others; of a single one, of each fifth. None if there is too little."""
+        from qddot.identify.cross_validation import cross_validation
+
+        return cross_validation(self)
+
+    @cached_property
+    def worth(self) -> Worth:
+        """Which seconds of the log say something, which parameters it leaves poorly known, and which motion would show them."""
+        from qddot.identify.excitation.worth import worth
+
+        return worth(self)
 
     @cached_property
     def essential(self) -> tuple[str, ...]:
@@ -142,13 +161,13 @@ class Fit:
     def table(self) -> Any:
         """The parameters as a `rich` table."""
         from qddot.card import rich_table
-        from qddot.identify.report import parameter_table
+        from qddot.identify.report.tables import parameter_table
 
         return rich_table(parameter_table(self))
 
     def plot(self, what: str = "torques", *, ax: Any = None) -> Any:
-        """Draw `"torques"`, measured beside predicted, or their `"residuals"`, a panel a joint, or the `"parameters"` with their
-        intervals; returns the axes (needs the extra `plot`).
+        """Draw `"torques"`, measured beside predicted, their `"residuals"`, their `"spectrum"`, or `"friction"` over the speed,
+        a panel a joint; or the `"parameters"` with their intervals. Returns the axes (needs the extra `plot`).
 
         The log is the one kept for validation, or else the one of the fit itself.
 
@@ -160,13 +179,14 @@ class Fit:
             InputError: another number of axes.
             MissingExtraError: matplotlib is not installed.
         """
-        from qddot.identify.plots import plot
+        from qddot.identify.report.plots import plot
 
         return plot(self, what, ax)
 
     def report(self, path: str | Path | None = None) -> str:
-        """The report in Markdown; written to `path` if there is one: `.md` with plots beside it, or `.html` (extra `plot`)."""
-        from qddot.identify.report import report
+        """The report in Markdown; written to `path` if there is one (extra `plot`): `.html`, `.pdf` (printed by Chromium, Chrome or
+        Edge), or `.md` with plots beside it."""
+        from qddot.identify.report.report import report
 
         return report(self, None if path is None else Path(path))
 
@@ -188,12 +208,12 @@ class Fit:
         return shown(Page(page(self.robot, q=log.q[0], recording=recording), self.robot.name), path)
 
     def _repr_html_(self) -> str:
-        from qddot.identify.report import card
+        from qddot.identify.report.tables import card
 
         return card(self).html()
 
     def __rich__(self) -> Group:
-        from qddot.identify.report import card
+        from qddot.identify.report.tables import card
 
         return card(self).rich()
 
@@ -225,6 +245,7 @@ def identify(
     word("engine", engine, ENGINES)
     progress = flag("progress", progress)
     check_robot(robot, columns)
+    given = log, validation
     if isinstance(validation, float | int):
         log, validation = parted(log, validation, robot)
     record = Record.of(robot, log, cutoff, velocity)
@@ -263,7 +284,9 @@ def identify(
         unseen = Unseen(tallied(base, estimate.theta, other.parts()), reduce(base, streamed(other.parts()), **how))
     motion = MotionSummary.of(record.parts(), signals)
     found = verdict(base, estimate, motion, left, record.audit(), factors, unseen)
-    return Fit(columns, base, estimate, factors, signals, left, unseen and unseen.left, judged, found, tuple(findings))
+    options = {"method": method, "cutoff": cutoff, "velocity": velocity}
+    command = python_call(robot.name, *given, None if chosen else "columns", options)
+    return Fit(columns, base, estimate, factors, signals, left, unseen and unseen.left, judged, found, tuple(findings), command)
 
 
 def missed_of_halves(factors: Factors, estimate: Estimate, left: Residuals | Tally) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from os import PathLike
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
@@ -39,6 +40,7 @@ class Log:
         joint_names: one a column.
         segments: stretches recorded without a pause; nothing is filtered or differentiated across their ends.
         findings: what reading the file brought up.
+        recordings: of which recording each segment is, by the name of its file; empty: all are of one.
     """
 
     t: np.ndarray
@@ -49,6 +51,7 @@ class Log:
     joint_names: tuple[str, ...] = ()
     segments: tuple[slice, ...] = ()
     findings: tuple[Finding, ...] = ()
+    recordings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("t", "q", "tau", "qd", "qdd"):
@@ -62,6 +65,8 @@ class Log:
             object.__setattr__(self, "joint_names", tuple(f"joint{i + 1}" for i in range(self.n)))
         if not self.segments:
             object.__setattr__(self, "segments", (slice(0, len(self)),))
+        if len(self.recordings) != len(self.segments):
+            object.__setattr__(self, "recordings", (*self.recordings, "")[:1] * len(self.segments))
 
     def _check(self) -> None:
         """Shapes, finite numbers, increasing time."""
@@ -129,7 +134,8 @@ class Log:
             findings.append(Finding("warning", "gap", message))
         if len(cuts) > 10:
             findings.append(Finding("warning", "gap", f"{table.file}: {len(cuts) - 10} more such gaps"))
-        return Log(**arrays, joint_names=reading.joint_names, segments=parts, findings=tuple(findings))
+        names = (PurePath(table.file).name,) * len(parts)
+        return Log(**arrays, joint_names=reading.joint_names, segments=parts, findings=tuple(findings), recordings=names)
 
     def of(self, robot: Robot) -> Log:
         """The columns of the robot's joints in the robot's order, by name where both have names, and said.
@@ -195,13 +201,14 @@ class Log:
         if not isinstance(rows, slice) or rows.step not in (None, 1):
             raise InputError("a log is cut by log[a:b], samples in sequence (resampled(rate) thins it out)")
         start, stop, _ = rows.indices(len(self))
-        parts = []
-        for segment in self.segments:
+        parts, names = [], []
+        for segment, name in zip(self.segments, self.recordings):
             a, b = max(segment.start, start), min(segment.stop, stop)
             if b > a:
                 parts.append(slice(a - start, b - start))
+                names.append(name)
         arrays = {name: value[start:stop] for name in ("t", "q", "tau", "qd", "qdd") if (value := getattr(self, name)) is not None}
-        return dataclasses.replace(self, **arrays, segments=tuple(parts))
+        return dataclasses.replace(self, **arrays, segments=tuple(parts), recordings=tuple(names))
 
     def split(self, fraction: float = 0.7) -> tuple[Log, Log]:
         """The first part for the fit and the rest for validation; never shuffled, since neighbouring samples know each other."""
@@ -289,4 +296,14 @@ def concatenated(logs: Sequence[Log]) -> Log:
         parts += [slice(s.start + start, s.stop + start) for s in log.segments]
         start += len(log)
     findings = dict.fromkeys(finding for log in logs for finding in log.findings)
-    return Log(**arrays, joint_names=first.joint_names, segments=tuple(parts), findings=tuple(findings))
+    names = recording_names(logs)
+    return Log(**arrays, joint_names=first.joint_names, segments=tuple(parts), findings=tuple(findings), recordings=names)
+
+
+def recording_names(logs: Sequence[Log]) -> tuple[str, ...]:
+    """The recording of each segment of several logs; those without a name are numbered, and so are namesakes."""
+    found: list[str] = []
+    for k, log in enumerate(logs, start=1):
+        own = {name: name or f"log {k}" for name in log.recordings}
+        found += [own[name] if own[name] not in found else f"{own[name]} ({k})" for name in log.recordings]
+    return tuple(found)

@@ -92,15 +92,15 @@ def one(ax: Axes | None, *, space: bool = False, size: tuple[float, float] = (6.
     return ax
 
 
-def panels(ax: Any, count: int, *, size: tuple[float, float]) -> np.ndarray:
-    """Axes (count,) above each other that share their time: those given, or of a new figure.
+def panels(ax: Any, count: int, *, size: tuple[float, float], sharex: bool = True) -> np.ndarray:
+    """Axes (count,) above each other that share their time (`sharex`): those given, or of a new figure.
 
     Raises:
         InputError: `ax` holds another number of axes.
     """
     if ax is None:
         with looking_so() as plt:
-            return plt.subplots(count, 1, sharex=True, squeeze=False, figsize=size, layout="constrained")[1][:, 0]
+            return plt.subplots(count, 1, sharex=sharex, squeeze=False, figsize=size, layout="constrained")[1][:, 0]
     pyplot()
     found = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
     for each in found:

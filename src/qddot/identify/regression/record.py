@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,8 +17,8 @@ from qddot.logs.table import Finding
 from qddot.robot import Robot
 from qddot.thresholds import MOTION_PARTS, MOVES
 
-Recorded = Log | Chunks | Source | Iterable[Source]
-"""What can be identified from: a log, the name of a file or several, or `Log.chunks(...)` where a file needs explaining."""
+Recorded = Log | Chunks | Source | Iterable[Source] | Sequence[Log]
+"""What can be identified from: logs, names of files, or `Log.chunks(...)` where a file needs explaining."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +42,8 @@ class Record:
     @staticmethod
     def of(robot: Robot, given: Recorded, cutoff: float | None, velocity: Velocity | None = None) -> Record:
         """Read what there is, as long as that is little; else look through it once for the chunk that moves most."""
+        if isinstance(given, Sequence) and given and all(isinstance(one, Log) for one in given):
+            given = concatenated([one.of(robot) for one in given])
         if isinstance(given, Log):
             return in_memory(robot, given, cutoff, velocity)
         chunks = replace(given, robot=given.robot or robot) if isinstance(given, Chunks) else Log.chunks(given, robot)

@@ -47,6 +47,7 @@ class Signals:
         velocity: where `qd` and `qdd` come from.
         segments: stretches without a pause.
         findings: what was chosen, and why.
+        recordings: of which recording each segment is.
         goes_on: whether the record goes on before the first and after the last segment, as in chunks of a stream.
     """
 
@@ -61,6 +62,7 @@ class Signals:
     velocity: Velocity
     segments: tuple[slice, ...]
     findings: tuple[Finding, ...]
+    recordings: tuple[str, ...] = ()
     goes_on: tuple[bool, bool] = (False, False)
 
     def __len__(self) -> int:
@@ -246,6 +248,7 @@ def prepared(
         velocity=velocity,
         segments=stacked(len(part[0]) for part in made),
         findings=tuple(findings),
+        recordings=tuple(name for name, enough in zip(log.recordings, long) if enough),
         goes_on=(goes_on[0] and long[0], goes_on[1] and long[-1]),
     )
 

@@ -1,0 +1,84 @@
+"""Each recording predicted by parameters of the others; of a single one, each fifth of it by the rest.
+
+The triangles of a log hold all that this takes: leaving out a recording is merging those of the others.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qddot.identify.checks.halves import left
+from qddot.identify.regression.estimators import solve
+
+if TYPE_CHECKING:
+    from qddot.identify.fit import Fit
+
+FOLDS = 5
+"""Parts of a single recording."""
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """Errors of torques that took no part in the parameters that predict them.
+
+    Attributes:
+        what: is left out: a `"recording"`, or a `"part of the log"`.
+        rows: (name, duration in s, |error| / |tau| with all parameters, the same with parameters of the others).
+        error: |error| / |tau| of all of them, each predicted by the others.
+    """
+
+    what: str
+    rows: tuple[tuple[str, float, float, float], ...]
+    error: float
+
+    def __str__(self) -> str:
+        lines = [
+            f"{name}: {unseen:.2%} predicted by the others, {own:.2%} fitted ({seconds:.3g} s)"
+            for name, seconds, own, unseen in self.rows
+        ]
+        return "\n".join([f"each {self.what} predicted by the others: {self.error:.2%}", *lines])
+
+
+def cross_validation(fit: Fit) -> CrossValidation | None:
+    """See `Fit.cross_validation`."""
+    factors, sigma = fit.factors, fit.estimate.sigma
+    groups = by_recording(factors.counts, fit.training.ends, fit.signals.recordings)
+    what = "recording"
+    if len(groups) < 2:
+        what, edges = "part of the log", np.linspace(0, len(factors.R), FOLDS + 1).astype(int)
+        groups = {f"part {k + 1}": list(range(a, b)) for k, (a, b) in enumerate(itertools.pairwise(edges)) if b > a}
+    if len(groups) < 2:
+        return None
+    rows, missed, size = [], 0.0, 0.0
+    for name, blocks in groups.items():
+        others = [k for k in range(len(factors.R)) if k not in blocks]
+        here = factors.merged(blocks)
+        theta = solve(fit.base, factors.columns, factors.merged(others), sigma)
+        whole = float(sum(np.sum(R[:, -1] ** 2) for R in here))
+        own, unseen = (left(factors.columns, here, x) for x in (fit.estimate.theta, theta))
+        seconds = float(factors.counts[blocks].sum()) * fit.signals.factor / fit.signals.rate
+        rows.append((name, seconds, float(np.sqrt(own / whole)), float(np.sqrt(unseen / whole))))
+        missed, size = missed + unseen, size + whole
+    return CrossValidation(what, tuple(rows), float(np.sqrt(missed / size)))
+
+
+def by_recording(counts: np.ndarray, ends: np.ndarray, recordings: Sequence[str]) -> dict[str, list[int]]:
+    """Recording -> its blocks; a block belongs to the recording that ends it.
+
+    Args:
+        counts: samples of each block.
+        ends: where each segment ends, in samples.
+        recordings: of which each segment is; if there are other segments than these (the log was streamed), each counts by itself.
+    """
+    if len(recordings) != len(ends):
+        recordings = [f"segment {k + 1}" for k in range(len(ends))]
+    found: dict[str, list[int]] = {}
+    for block, stop in enumerate(np.cumsum(counts)):
+        segment = min(int(np.searchsorted(ends, stop)), len(ends) - 1)
+        found.setdefault(recordings[segment], []).append(block)
+    return found

@@ -1,0 +1,202 @@
+"""What a log is worth, before the arm is driven again: which seconds say something, which motion would say what is missing.
+
+    A = sum over blocks of A_k,     A_k = X_k^T X_k        information on the base parameters, rows weighted by their noise
+
+A block is worth `log det A - log det (A - A_k)`, what the parameters would lose without it. A motion not yet driven has an
+information too, before anything is measured: a parameter's standard deviation would shrink from `sqrt((A^-1)_ii)` to that of
+`A + A_new`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from qddot.identify.checks.check_motion import ELSEWHERE
+from qddot.identify.regression.base import random_motions
+from qddot.identify.regression.estimators import stacked
+from qddot.identify.regression.residuals import rms
+
+if TYPE_CHECKING:
+    from qddot.identify.fit import Fit
+
+SECONDS = 5.0
+"""Duration of a motion that is proposed."""
+
+HELPS = 0.7
+"""Of its standard deviation: a motion that leaves a parameter more does not help it."""
+
+SWING = 0.4
+"""Of a joint's range to each side of its middle that a proposed motion goes through."""
+
+SPEEDS = (0.2, 1.0)
+"""Of the fastest a joint may go: a slow motion shows gravity and dry friction, a fast one inertia and viscous friction."""
+
+POSTURES = 3
+"""In which the other joints are held, one after the other."""
+
+MATTERS = 0.01
+"""Of a joint's torque: a parameter whose interval makes less of it need not be known."""
+
+ABSURD = 10.0
+"""Times a joint's torque: a value that would cost more was not seen, and is rounding."""
+
+NOTHING = 1e-9
+"""Of the information there could be: as much is taken as known where a log shows nothing."""
+
+LITTLE = 0.2
+"""Of a block's fair share: one that is worth less could be left out."""
+
+
+class Stretch(NamedTuple):
+    """A block of time: from when to when, s, and its part of the information, 1 / blocks if all say as much."""
+
+    start: float
+    stop: float
+    share: float
+
+
+class Proposal(NamedTuple):
+    """A motion that is missing: of which joint, how fast, rad/s or m/s, how long, s, and for whom.
+
+    `helps`: parameter -> half its 95 % interval now and afterwards, SI units; `values`: parameter -> size of its present value.
+    """
+
+    joint: str
+    speed: float
+    seconds: float
+    helps: dict[str, tuple[float, float]]
+    values: dict[str, float]
+
+    def __str__(self) -> str:
+        names = ", ".join(f"{n} ({said(a, self.values[n])} to {said(b, self.values[n])})" for n, (a, b) in self.helps.items())
+        head = f"{self.seconds:g} s of {self.joint} to and fro at up to {self.speed:.2g} rad/s (m/s)"
+        return f"{head}, others held in {POSTURES} postures: {names}"
+
+
+def said(width: float, value: float) -> str:
+    """Half an interval beside a value."""
+    return f"± {width / value:.0%}" if width < 10 * value else f"± {width:.2g}"
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What a log says, and what it does not.
+
+    Attributes:
+        stretches: blocks of time, each with its part of the information.
+        unknown: base parameters whose 95 % interval reaches further than half their value, and which matter: of the torques that
+            motions such as those of the log have anywhere in the workspace, that is more than a hundredth of a joint's.
+        proposals: motions that would show them, the best first.
+        beyond: unknown parameters that none of these motions shows: their own noise, or a value near zero, is the reason.
+    """
+
+    stretches: tuple[Stretch, ...]
+    unknown: tuple[str, ...]
+    proposals: tuple[Proposal, ...]
+    beyond: tuple[str, ...]
+
+    @property
+    def idle(self) -> tuple[Stretch, ...]:
+        """Stretches that could be left out: they say less than a fifth of what they should."""
+        return tuple(s for s in self.stretches if s.share < LITTLE / len(self.stretches))
+
+    def __str__(self) -> str:
+        best = max(self.stretches, key=lambda s: s.share)
+        lines = [f"most is said from {best.start:.3g} to {best.stop:.3g} s ({best.share:.0%} of all)"]
+        if self.idle:
+            lines.append("next to nothing is said " + ", ".join(f"from {s.start:.3g} to {s.stop:.3g} s" for s in self.idle))
+        lines.append(f"poorly known: {', '.join(self.unknown)}" if self.unknown else "every parameter that matters is known")
+        lines += [str(proposal) for proposal in self.proposals]
+        if self.beyond:
+            lines.append(f"no such motion shows {', '.join(self.beyond)}: too small beside the noise of the torques")
+        return "\n".join(lines)
+
+
+def worth(fit: Fit) -> Worth:
+    """See `Fit.worth`."""
+    names = fit.base.names
+    A = np.array([information(fit, [k]) for k in range(len(fit.factors.R))])
+    motions = list(candidates(fit))
+    size = np.sqrt(np.diagonal(A.sum(axis=0) + sum(new for _, _, new in motions)))
+    scale = np.outer(*[np.where(size > 0, size, 1.0)] * 2)
+    A = A / scale
+    total = A.sum(axis=0) + NOTHING * np.eye(len(size))
+    widths = half_widths(fit, total, size)
+    costs, values = felt(fit), np.abs(fit.estimate.theta)
+    values = np.where(costs * values < ABSURD, values, 0.0)
+    unknown = np.flatnonzero((costs * widths > MATTERS) & (widths > values / 2)).tolist()
+    proposals = []
+    for joint, speed, new in motions:
+        after = half_widths(fit, total + new / scale, size)
+        helps = {names[j]: (float(widths[j]), float(after[j])) for j in unknown if after[j] < HELPS * widths[j]}
+        proposals.append(Proposal(joint, speed, SECONDS, helps, {names[j]: float(values[j]) for j in unknown}))
+    chosen, helped = [], set()
+    while more := [p._replace(helps={n: w for n, w in p.helps.items() if n not in helped}) for p in proposals]:
+        best = max(more, key=lambda p: sum(np.log(before / after) for before, after in p.helps.values()))
+        if not best.helps:
+            break
+        chosen.append(best)
+        helped |= set(best.helps)
+    beyond = tuple(names[j] for j in unknown if names[j] not in helped)
+    return Worth(stretches(fit, A, total), tuple(names[j] for j in unknown), tuple(chosen), beyond)
+
+
+def half_widths(fit: Fit, information: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Half the 95 % interval of each base parameter (r,) with this scaled information; residuals are as coloured as the log's."""
+    estimate = fit.estimate
+    colour = np.median(estimate.std / np.maximum(estimate.std_classical, 1e-300))
+    return estimate.reach * colour * np.sqrt(np.diagonal(np.linalg.inv(information))) / np.where(size > 0, size, 1.0)
+
+
+def felt(fit: Fit) -> np.ndarray:
+    """What a unit of each base parameter (r,) makes of the torque of the joint that feels it most, relative to its size, 1/unit."""
+    columns, log = fit.columns, fit.signals
+    q, qd, qdd = random_motions(columns, ELSEWHERE)
+    usual = [np.maximum(rms(x), 0.1 * rms(x).max()) for x in (log.qd, log.qdd)]  # a joint that rested will not go on doing so
+    Y = columns.matrix(q, qd / rms(qd) * usual[0], qdd / rms(qdd) * usual[1])[..., list(fit.base.independent)]
+    size = fit.training.size[:, None]
+    return np.max(rms(Y) / np.where(size > 0, size, np.inf), axis=0)
+
+
+def information(fit: Fit, blocks: list[int]) -> np.ndarray:
+    """A (r, r) of some blocks of a log."""
+    X, _ = stacked(fit.base, fit.factors.columns, fit.factors.merged(blocks), fit.estimate.sigma)
+    return X.T @ X
+
+
+def stretches(fit: Fit, A: np.ndarray, total: np.ndarray) -> tuple[Stretch, ...]:
+    """The blocks in seconds of motion, one segment after the other, with their parts of the information."""
+    ends = np.cumsum(fit.factors.counts) * fit.signals.factor / fit.signals.rate
+    inverse = np.linalg.inv(total)
+    _, kept = np.linalg.slogdet(np.eye(len(total)) - inverse @ A * (1 - 1e-9))
+    lost = np.maximum(-kept, 0.0)
+    shares = lost / (lost.sum() or 1.0)
+    return tuple(Stretch(float(a), float(b), float(s)) for a, b, s in zip([0.0, *ends], ends, shares))
+
+
+def candidates(fit: Fit):
+    """(joint, speed, A (r, r)) of motions of one joint to and fro, slow and fast, the others held in some postures."""
+    columns, signals = fit.columns, fit.signals
+    robot, limits = columns.robot, columns.robot.limits
+    rate = signals.rate / signals.factor
+    t = np.arange(int(SECONDS * rate) + 1) / rate
+    draw = np.random.default_rng(0)
+    held = np.stack([robot.random_configuration(draw) for _ in range(POSTURES)])[
+        (len(t) - np.arange(len(t)) - 1) * POSTURES // len(t)
+    ]
+    low, high = (np.where(np.isfinite(x), x, s * np.pi) for x, s in ((limits.lower, -1), (limits.upper, 1)))
+    fastest = np.where(np.isfinite(limits.velocity), limits.velocity, np.maximum(np.abs(signals.qd).max(axis=0), 1.0))
+    for j, joint in enumerate(robot.joint_names):
+        for part in SPEEDS:
+            speed, reach = part * float(fastest[j]), SWING * float(high[j] - low[j])
+            reach = min(reach, speed * SECONDS / (2 * np.pi))  # to and fro at least once
+            w = speed / reach
+            q, qd, qdd = held.copy(), np.zeros_like(held), np.zeros_like(held)
+            q[:, j] = (low[j] + high[j]) / 2 + reach * np.sin(w * t)
+            qd[:, j], qdd[:, j] = speed * np.cos(w * t), -speed * w * np.sin(w * t)
+            Y = columns.matrix(q, qd, qdd)[..., list(fit.base.independent)] / fit.estimate.sigma[:, None]
+            Y[np.abs(qd) < columns.rest_speeds] = 0.0  # friction may hold what rests
+            yield joint, speed, np.einsum("njr,njs->rs", Y, Y)

@@ -1,0 +1,194 @@
+"""A fit as pictures: torques, what is left of them, spectra, friction with its data, and parameters with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.errors import unknown_name
+from qddot.identify.regression.drive_terms import Motion
+from qddot.identify.regression.residuals import residuals
+from qddot.identify.report.tables import states
+from qddot.logs.spectrum import densities, noise_floor
+from qddot.model.friction import NAMES
+from qddot.pictures.look import beside, color, looking_so, one, panels, units
+
+if TYPE_CHECKING:
+    from qddot.identify.fit import Fit
+
+POINTS = 2000
+"""Samples that a curve shows at most."""
+
+BINS = 400
+"""Of frequency, in each of which a spectrum has its mean."""
+
+
+def plot(fit: Fit, what: str, ax: Any) -> Any:
+    """See `Fit.plot`."""
+    if what == "parameters":
+        return parameter_plot(fit, ax)
+    if what not in PANELS:
+        raise unknown_name("plot", what, (*PANELS, "parameters"))
+    title, across, draw = PANELS[what]
+    shown, robot = Shown(fit), fit.columns.robot
+    found = panels(ax, robot.nv, size=(9, 1 + 1.4 * robot.nv), sharex=across.startswith("t "))
+    for j, (each, joint) in enumerate(zip(found, robot.joint_names)):
+        draw(shown, each, j)
+        each.set_ylabel(f"{joint}\n{each.get_ylabel()}")
+    found[-1].set_xlabel(across)
+    if ax is None:
+        found[0].set_title(f"{robot.name}: {title}, {shown.where}")
+    beside(found[0])
+    return found
+
+
+def joint_plot(fit: Fit, j: int) -> Any:
+    """All there is to see of one joint: torque and residual over time, the spectrum, and friction; returns the figure."""
+    shown = Shown.of(fit)
+    with looking_so() as plt:
+        figure, axes = plt.subplots(2, 2, figsize=(11, 5.2), layout="constrained", width_ratios=(1.5, 1))
+        for each, (title, across, draw) in zip(axes.T.ravel(), PANELS.values()):
+            draw(shown, each, j)
+            each.set_title(title)
+            each.set_xlabel(across)
+            if len(each.get_lines()) > 1:
+                each.legend(loc="best")
+    return figure
+
+
+class Shown:
+    """The log that is drawn: the one kept for validation, or else that of the fit; of one that was streamed, what moves most."""
+
+    def __init__(self, fit: Fit) -> None:
+        self.fit, self.log = fit, fit.judged
+        self.where = "training" if fit.validation is None else "validation"
+        mechanism = fit.columns.robot.model.mechanism
+        self.torque, self.speed = units(mechanism, "N m", "N"), units(mechanism, "rad/s", "m/s")
+
+    @staticmethod
+    def of(fit: Fit) -> Shown:
+        """The same one for every joint of a fit."""
+        return fit.__dict__.setdefault("_shown", Shown(fit))
+
+    @cached_property
+    def left(self) -> Any:
+        return residuals(self.fit.base, self.fit.estimate.theta, self.log)
+
+    @cached_property
+    def some(self) -> slice:
+        return slice(None, None, max(1, len(self.left.t_filtered) // POINTS))
+
+    @cached_property
+    def spectra(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Frequencies, and densities of the measured torques and of what remains of them."""
+        longest = max(self.log.segments, key=lambda s: s.stop - s.start)
+        f, measured = densities(self.left.measured[longest], self.log.rate)
+        return f, measured, densities(self.left.raw[longest], self.log.rate)[1]
+
+    @cached_property
+    def parameters(self) -> np.ndarray:
+        """All parameters (P,), those that do not show at zero."""
+        columns = self.fit.columns
+        return columns.T[:, list(self.fit.base.independent)] @ self.fit.estimate.theta + columns.constant
+
+    def friction(self, j: int, motion: Motion) -> np.ndarray:
+        """The friction of joint j (N,) that the fit found, along a motion."""
+        columns = self.fit.columns
+        first = len(columns.T) - len(columns.terms)
+        found = np.zeros(len(motion.qd))
+        for k, term in enumerate(columns.terms):
+            if j in term.rows and term.name.rpartition(".")[2] in NAMES and "+" not in term.name:
+                found = found + term.rows[j](motion) * self.parameters[first + k]
+        return found
+
+    @cached_property
+    def motion(self) -> Motion:
+        log = self.log
+        return self.fit.columns.evaluator().at(log.q, log.qd, log.qdd).motion
+
+
+def torque_panel(shown: Shown, ax: Any, j: int) -> None:
+    left, some = shown.left, shown.some
+    ax.plot(left.t_filtered[some], left.filtered_measured[some, j], color=color("measured"), lw=1.8, label="measured")
+    ax.plot(left.t_filtered[some], left.filtered_predicted[some, j], color=color("predicted"), lw=0.8, label="predicted")
+    ax.set_ylabel(f"[{shown.torque}]")
+
+
+def residual_panel(shown: Shown, ax: Any, j: int) -> None:
+    left, some = shown.left, shown.some
+    ax.plot(left.t_filtered[some], left.filtered[some, j], color=color("friction"), lw=0.7, label="measured less predicted")
+    ax.set_ylabel(f"[{shown.torque}]")
+
+
+def spectrum_panel(shown: Shown, ax: Any, j: int) -> None:
+    f, measured, left = shown.spectra
+    edges = np.unique(np.geomspace(1, len(f), BINS).astype(int))[:-1]
+    middle = np.add.reduceat(f, edges) / np.diff([*edges, len(f)])
+    for density, ink, label in ((measured, "measured", "measured"), (left, "friction", "residual")):
+        mean = np.add.reduceat(density[:, j], edges) / np.diff([*edges, len(f)])
+        ax.loglog(middle, np.sqrt(np.maximum(mean, 1e-300)), color=color(ink), lw=1.0, label=label)
+    floor = float(np.sqrt(noise_floor(f, measured)[j]))
+    if floor > 0:
+        ax.axhline(floor, color=color("faint"), lw=0.8, ls=":", label="white noise")
+    ax.axvline(shown.log.cutoff, color=color("inertial"), lw=0.8, ls="--", label="cut-off")
+    ax.set_ylabel(f"[{shown.torque} / √Hz]")
+
+
+def friction_panel(shown: Shown, ax: Any, j: int) -> None:
+    log, left = shown.log, shown.left
+    moving = left.filtered_moving[:, j]
+    along = log.decimated(shown.friction(j, shown.motion))
+    v = log.decimated(log.qd[:, j])
+    few = np.flatnonzero(moving)[:: max(1, int(moving.sum()) // POINTS)]
+    ax.plot(
+        v[few],
+        (along + left.filtered[:, j])[few],
+        ".",
+        ms=2,
+        color=color("measured"),
+        rasterized=True,
+        label="measured less the rest",
+    )
+    grid = np.linspace(v.min(), v.max(), 801)[:, None] * np.eye(log.q.shape[1])[j]
+    load = np.zeros_like(grid)
+    if shown.motion.load.shape[0]:
+        load[:, j] = np.median(np.abs(shown.motion.load[:, j]))
+    ax.plot(
+        grid[:, j],
+        shown.friction(j, Motion(grid * 0, grid, grid * 0, load)),
+        color=color("friction"),
+        lw=1.6,
+        label="friction found",
+    )
+    ax.set_ylabel(f"[{shown.torque}]")
+
+
+Panel = Callable[[Shown, Any, int], None]
+
+PANELS: dict[str, tuple[str, str, Panel]] = {
+    "torques": ("measured and predicted torque", "t [s]", torque_panel),
+    "residuals": ("residual", "t [s]", residual_panel),
+    "spectrum": ("spectrum of the torques", "frequency [Hz]", spectrum_panel),
+    "friction": ("friction", "speed [rad/s, m/s]", friction_panel),
+}
+
+
+def parameter_plot(fit: Fit, ax: Any) -> Any:
+    ax = one(ax, size=(9, 0.2 * fit.base.rank + 1.2))
+    scale = np.maximum(np.abs(fit.estimate.theta), fit.estimate.std)
+    low, high = (fit.estimate.intervals / scale[:, None]).T
+    known = np.array([said == "identified" for said in states(fit)])
+    for those, ink, label in ((known, color("inertial"), "identified"), (~known, color("measured"), "not, or poorly, known")):
+        at = np.flatnonzero(those)
+        if len(at):
+            middle, half = (fit.estimate.theta / scale)[at], (high - low)[at] / 2
+            ax.errorbar(middle, at, xerr=half, fmt="o", ms=3, lw=1, color=ink, label=label)
+    ax.axvline(0, color=color("faint"), lw=0.8)
+    ax.set_yticks(range(fit.base.rank), fit.base.names, fontsize=7)
+    ax.set_ylim(fit.base.rank - 0.5, -0.5)
+    ax.set_xlabel("value and 95 % interval, relative to the value [-]")
+    beside(ax)
+    return ax

@@ -1,0 +1,175 @@
+"""The report of a fit that a team would sign: what was found, how, how sure it is, where it fails, and how to get it again."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.card import Table
+from qddot.errors import InputError, MissingExtraError
+from qddot.identify.checks.explain import explanations
+from qddot.identify.report.document import Block, Code, Document, Figure, Items, Section, html, markdown
+from qddot.identify.report.pdf import pdf
+from qddot.identify.report.plots import joint_plot, parameter_plot
+from qddot.identify.report.shortcomings import shortcomings
+from qddot.identify.report.tables import described_table, error_table, joint_table, link_table, parameter_table
+from qddot.pictures.look import pyplot
+
+if TYPE_CHECKING:
+    from qddot.identify.fit import Fit
+
+SUFFIXES = (".html", ".htm", ".pdf", ".md")
+
+
+def report(fit: Fit, path: Path | None) -> str:
+    """The report in Markdown; into `path` as HTML or PDF with its plots, or as Markdown with plots in files beside it."""
+    found = document(fit)
+    if path is None:
+        return markdown(found)
+    if path.suffix not in SUFFIXES:
+        raise InputError(f"{path.name}: a report is {', '.join(SUFFIXES)}")
+    if path.suffix == ".md":
+        count = iter(range(1, 10_000))
+
+        def beside(figure: Figure) -> str:
+            name = f"{path.stem}_{next(count)}.png"
+            path.with_name(name).write_bytes(figure.draw("png"))
+            return name
+
+        path.write_text(markdown(found, beside), encoding="utf-8")
+    elif path.suffix == ".pdf":
+        path.write_bytes(pdf(html(found)))
+    else:
+        path.write_text(html(found), encoding="utf-8")
+    return markdown(found)
+
+
+def document(fit: Fit) -> Document:
+    """The whole report as data."""
+    robot = fit.columns.robot
+    sections = [
+        Section("Verdict", list(verdict(fit))),
+        Section("Torques", [error_table(fit), *cross_validation(fit), joint_table(fit)]),
+        Section("What was done to the data", [Items([*(f"{f.topic}: {f.message}" for f in fit.findings), *how(fit)])]),
+        Section("Each joint", [Figure(joint, drawn(joint_plot, fit, j)) for j, joint in enumerate(robot.joint_names)]),
+        Section("Parameters", list(parameters(fit))),
+        Section("As described and as identified", list(described(fit))),
+        Section("Where the model fails", list(failures(fit))),
+        Section("What motion would say more", list(missing(fit))),
+        Section("Again", list(again(fit))),
+    ]
+    return Document(f"Identification of {robot.name}", bool(fit.verdict), sections, robot.tree().svg())
+
+
+def verdict(fit: Fit) -> Iterator[Block]:
+    errors, where = (fit.training, "its own log") if fit.validation is None else (fit.validation, "the log kept for validation")
+    said = "identified" if fit.verdict else "NOT identified"
+    missed = f"{errors.relative:.2%} ({errors.relative_raw:.2%} as measured)"
+    yield f"**{said}**: {fit.base.rank} base parameters; torques of {where} are predicted to {missed}."
+    if fit.verdict.concerns:
+        yield Items([str(concern) for concern in fit.verdict.concerns])
+
+
+def cross_validation(fit: Fit) -> Iterator[Block]:
+    """What parameters of the other recordings miss of each."""
+    found = fit.cross_validation
+    if found is None:
+        return
+    rows = [[name, f"{seconds:.3g}", f"{own:.2%}", f"{error:.2%}"] for name, seconds, own, error in found.rows]
+    yield Table([found.what, "duration, s", "error, fitted", "error, predicted by the others"], rows)
+
+
+def how(fit: Fit) -> Iterator[str]:
+    estimate = fit.estimate
+    yield f"{estimate.method.upper()}, {estimate.samples} samples a joint in {estimate.blocks} blocks"
+    yield f"condition number {estimate.condition:.3g} with scaled columns, {estimate.condition_raw:.3g} in SI units"
+    yield f"rank gap of the base parameters {fit.base.gap:.2g}"
+
+
+def parameters(fit: Fit) -> Iterator[Block]:
+    if not fit.verdict.identified:
+        yield "**These numbers are not identified parameters: see the verdict.**"
+    yield (
+        "A base parameter is a sum of parameters that no motion tells apart; it has the name of the one that is in no other sum, "
+        "and may be negative where that one cannot."
+    )
+    yield parameter_table(fit)
+    yield f"Essential ({len(fit.essential)} of {fit.base.rank}): {', '.join(fit.essential)}"
+    yield Figure("Base parameters with their 95 % intervals", drawn(parameter_figure, fit))
+    reasons = list(dict.fromkeys(explanations(fit.base).values()))
+    if reasons:
+        yield "Why some parameters show only together:"
+        yield Items(reasons)
+
+
+def described(fit: Fit) -> Iterator[Block]:
+    """The description against what was found, and what became of it in `fit.robot`."""
+    yield "Marked are base parameters whose interval leaves the description out."
+    yield described_table(fit)
+    if not fit.verdict.identified:
+        return
+    try:
+        base = fit.base.K @ np.linalg.lstsq(fit.columns.T, fit.consistent.parameters - fit.columns.constant, rcond=None)[0]
+    except MissingExtraError as error:
+        yield str(error)
+        return
+    outside = np.abs(fit.estimate.theta - base) > fit.estimate.reach * fit.estimate.std
+    names = [name for name, far in zip(fit.base.names, outside) if far]
+    points = ["links that can exist have all base parameters within their intervals"]
+    if names:
+        head = f"{len(names)} of {fit.base.rank} base parameters had to leave their intervals so that links can exist"
+        points = [f"{head}: {', '.join(names)}"]
+    where, errors = ("training", fit.training) if fit.validation is None else ("validation", fit.validation)
+    filtered, raw = fit.robot_error
+    text = f"torques of `fit.robot` are off by {filtered:.3%} filtered and {raw:.3%} raw ({where})"
+    points.append(f"{text}; those of `fit.predict` by {errors.relative:.3%} and {errors.relative_raw:.3%}")
+    if fit.left_out:
+        points.append(f"a robot and a URDF cannot hold {', '.join(fit.left_out)}: `fit.robot` lacks them, `fit.predict` has them")
+    yield "Base parameters leave open how mass is shared among links; these links are the ones nearest to the description:"
+    yield link_table(fit)
+    yield Items(points)
+
+
+def failures(fit: Fit) -> Iterator[Block]:
+    found = shortcomings(fit)
+    yield (
+        Items([str(each) for each in found])
+        if found
+        else "Of no joint does more than a hundredth of the torque remain beyond noise."
+    )
+
+
+def missing(fit: Fit) -> Iterator[Block]:
+    yield Items(str(fit.worth).splitlines())
+
+
+def again(fit: Fit) -> Iterator[Block]:
+    from qddot import __version__
+
+    yield f"qddot {__version__}, the same data and"
+    yield Code(fit.command)
+
+
+# figures --------------------------------------------------------------------------------------------------------------------
+
+
+def parameter_figure(fit: Fit) -> Any:
+    return parameter_plot(fit, None).figure
+
+
+def drawn(draw: Callable[..., Any], *arguments: Any) -> Callable[[str], bytes]:
+    """A picture, made when it is asked for: the same bytes every time."""
+
+    def picture(kind: str) -> bytes:
+        plt = pyplot()
+        with plt.rc_context({"svg.hashsalt": "qddot"}):
+            figure, stream = draw(*arguments), io.BytesIO()
+            figure.savefig(stream, format=kind, dpi=110, metadata={"Date": None} if kind == "svg" else None)
+            plt.close(figure)
+        return stream.getvalue()
+
+    return picture

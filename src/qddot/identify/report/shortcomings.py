@@ -1,0 +1,88 @@
+"""Where a model fails: for each joint, at which speeds, positions and times more torque remains than elsewhere."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from qddot.identify.regression.residuals import filtered_noise, relative, residuals
+
+if TYPE_CHECKING:
+    from qddot.identify.fit import Fit
+
+WORSE = 1.5
+"""Times the rms of all samples: from there on a place is worth naming."""
+
+MATTERS = 0.01
+"""Of a joint's torque: what remains beyond noise and is less is not looked into."""
+
+PARTS = 8
+"""Of each range in which errors are compared."""
+
+SLOW = 3.0
+"""Times the speed at which friction takes its step: below, a joint is slow."""
+
+
+class Shortcoming(NamedTuple):
+    """Of one joint: the part of its torque that remains and is no noise, and where that is most, in words."""
+
+    joint: str
+    share: float
+    places: tuple[str, ...]
+
+    def __str__(self) -> str:
+        head = f"{self.joint}: {self.share:.1%} of its torque remains beyond noise"
+        return f"{head}; {'; '.join(self.places)}" if self.places else f"{head}, everywhere alike"
+
+
+def shortcomings(fit: Fit) -> list[Shortcoming]:
+    """Joints of which more than a hundredth of the torque remains beyond noise; of the log for validation, if there is one."""
+    log, robot = fit.judged, fit.columns.robot
+    left = residuals(fit.base, fit.estimate.theta, log)
+    t, q, qd = (log.decimated(x) for x in (log.t, log.q, log.qd))
+    noise, found = filtered_noise(log), []
+    for j, joint in enumerate(robot.joint_names):
+        moving = left.filtered_moving[:, j]
+        if not moving.any():
+            continue
+        error, torque = left.filtered[moving, j], left.filtered_measured[moving, j]
+        size = float(np.sqrt(np.mean(torque**2)))
+        beyond = np.sqrt(max(float(np.mean(error**2)) - noise[j] ** 2, 0.0))
+        if beyond < MATTERS * size:
+            continue
+        places = []
+        step = max(float(fit.columns.step_speeds[j]), 1e-3)
+        v = qd[moving, j]
+        slow = np.abs(v) < SLOW * step
+        top = float(np.abs(v).max())
+        if (ratio := rms_ratio(error, slow)) > WORSE:
+            places.append(
+                f"{ratio:.1f} times as much below {SLOW * step:.2g} rad/s (m/s): friction about rest that the model lacks"
+            )
+        elif (ratio := rms_ratio(error, np.abs(v) > 0.7 * top)) > WORSE:
+            places.append(f"{ratio:.1f} times as much above {0.7 * top:.2g} rad/s (m/s): friction at speed, or a delay")
+        if (worst := worst_part(error, q[moving, j])) is not None:
+            ratio, a, b = worst
+            places.append(f"{ratio:.1f} times as much from q = {a:.2f} to {b:.2f}: a force that depends on the position")
+        if (worst := worst_part(error, t[moving])) is not None:
+            ratio, a, b = worst
+            places.append(f"{ratio:.1f} times as much from t = {a:.4g} to {b:.4g} s: something that happened then")
+        found.append(Shortcoming(joint, relative(np.array([beyond]), np.array([size])), tuple(places)))
+    return found
+
+
+def rms_ratio(error: np.ndarray, here: np.ndarray) -> float:
+    """Rms of some errors over that of all; 0 where there are fewer than a twentieth."""
+    if here.mean() < 0.05 or here.all():
+        return 0.0
+    return float(np.sqrt(np.mean(error[here] ** 2) / np.mean(error**2)))
+
+
+def worst_part(error: np.ndarray, x: np.ndarray) -> tuple[float, float, float] | None:
+    """(ratio, from, to) of the part of x's range with the largest errors; None if no part stands out."""
+    edges = np.quantile(x, np.linspace(0, 1, PARTS + 1))
+    found = [(rms_ratio(error, (x >= a) & (x <= b)), float(a), float(b)) for a, b in itertools.pairwise(edges)]
+    worst = max(found)
+    return worst if worst[0] > WORSE else None
