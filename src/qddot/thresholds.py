@@ -368,3 +368,38 @@ TIGHTER = (0.02, 0.04, 0.08)
 FINE_STEP = 1e-3
 # of a joint's speed limit, over which Coulomb friction is smoothed
 SMOOTH_SPEED = 0.05
+
+# What a log is worth --------------------------------------------------------------------------------------------------------
+
+# s: duration of a motion that is proposed
+PROPOSED_SECONDS = 5.0
+# of a parameter's interval: a motion that leaves more does not help it
+PROPOSED_HELPS = 0.7
+# of a joint's range to each side of its middle that a proposed motion goes through
+PROPOSED_SWING = 0.4
+# of the fastest a joint may go: slow shows gravity and dry friction, fast inertia and viscous friction
+PROPOSED_SPEEDS = (0.2, 1.0)
+# postures in which the other joints are held, one after the other: gravity and coupling show in some of any three
+PROPOSED_POSTURES = 3
+# of the speeds of the fastest joint: one that rested will not go on doing so
+PROPOSED_LEAST = 0.1
+# times a joint's torque: a value that would cost more was not seen, and is rounding
+ABSURD_TORQUE = 10.0
+# of the information there could be: as much is taken as known where a log shows nothing
+NO_INFORMATION = 1e-9
+# of a block's fair share of the information: one that says less could be left out
+IDLE_SHARE = 0.2
+
+# The report -----------------------------------------------------------------------------------------------------------------
+
+# times the rms of all samples: from there on a place where a model fails is worth naming
+FAILS_THERE = 1.5
+# parts of the range of positions and times in which errors are compared
+FAILURE_PARTS = 8
+# of the samples: a place with fewer is none
+FAILURE_SAMPLES = 0.05
+# times the speed at which friction takes its step: below, a joint is slow; of its top speed: above, it is fast
+SLOW_TIMES = 3.0
+FAST_PART = 0.7
+# parts of a single recording that are left out in turn
+FOLDS = 5

@@ -14,12 +14,10 @@ import numpy as np
 
 from qddot.identify.checks.halves import left
 from qddot.identify.regression.estimators import solve
+from qddot.thresholds import FOLDS
 
 if TYPE_CHECKING:
     from qddot.identify.fit import Fit
-
-FOLDS = 5
-"""Parts of a single recording."""
 
 
 @dataclass(frozen=True)

@@ -14,40 +14,25 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from qddot.identify.checks.check_motion import ELSEWHERE
 from qddot.identify.regression.base import random_motions
 from qddot.identify.regression.estimators import stacked
 from qddot.identify.regression.residuals import rms
+from qddot.thresholds import (
+    ABSURD_TORQUE,
+    IDLE_SHARE,
+    MATTERS,
+    NO_INFORMATION,
+    POSTURES,
+    PROPOSED_HELPS,
+    PROPOSED_LEAST,
+    PROPOSED_POSTURES,
+    PROPOSED_SECONDS,
+    PROPOSED_SPEEDS,
+    PROPOSED_SWING,
+)
 
 if TYPE_CHECKING:
     from qddot.identify.fit import Fit
-
-SECONDS = 5.0
-"""Duration of a motion that is proposed."""
-
-HELPS = 0.7
-"""Of its standard deviation: a motion that leaves a parameter more does not help it."""
-
-SWING = 0.4
-"""Of a joint's range to each side of its middle that a proposed motion goes through."""
-
-SPEEDS = (0.2, 1.0)
-"""Of the fastest a joint may go: a slow motion shows gravity and dry friction, a fast one inertia and viscous friction."""
-
-POSTURES = 3
-"""In which the other joints are held, one after the other."""
-
-MATTERS = 0.01
-"""Of a joint's torque: a parameter whose interval makes less of it need not be known."""
-
-ABSURD = 10.0
-"""Times a joint's torque: a value that would cost more was not seen, and is rounding."""
-
-NOTHING = 1e-9
-"""Of the information there could be: as much is taken as known where a log shows nothing."""
-
-LITTLE = 0.2
-"""Of a block's fair share: one that is worth less could be left out."""
 
 
 class Stretch(NamedTuple):
@@ -73,7 +58,7 @@ class Proposal(NamedTuple):
     def __str__(self) -> str:
         names = ", ".join(f"{n} ({said(a, self.values[n])} to {said(b, self.values[n])})" for n, (a, b) in self.helps.items())
         head = f"{self.seconds:g} s of {self.joint} to and fro at up to {self.speed:.2g} rad/s (m/s)"
-        return f"{head}, others held in {POSTURES} postures: {names}"
+        return f"{head}, others held in {PROPOSED_POSTURES} postures: {names}"
 
 
 def said(width: float, value: float) -> str:
@@ -101,7 +86,7 @@ class Worth:
     @property
     def idle(self) -> tuple[Stretch, ...]:
         """Stretches that could be left out: they say less than a fifth of what they should."""
-        return tuple(s for s in self.stretches if s.share < LITTLE / len(self.stretches))
+        return tuple(s for s in self.stretches if s.share < IDLE_SHARE / len(self.stretches))
 
     def __str__(self) -> str:
         best = max(self.stretches, key=lambda s: s.share)
@@ -123,16 +108,16 @@ def worth(fit: Fit) -> Worth:
     size = np.sqrt(np.diagonal(A.sum(axis=0) + sum(new for _, _, new in motions)))
     scale = np.outer(*[np.where(size > 0, size, 1.0)] * 2)
     A = A / scale
-    total = A.sum(axis=0) + NOTHING * np.eye(len(size))
+    total = A.sum(axis=0) + NO_INFORMATION * np.eye(len(size))
     widths = half_widths(fit, total, size)
     costs, values = felt(fit), np.abs(fit.estimate.theta)
-    values = np.where(costs * values < ABSURD, values, 0.0)
+    values = np.where(costs * values < ABSURD_TORQUE, values, 0.0)
     unknown = np.flatnonzero((costs * widths > MATTERS) & (widths > values / 2)).tolist()
     proposals = []
     for joint, speed, new in motions:
         after = half_widths(fit, total + new / scale, size)
-        helps = {names[j]: (float(widths[j]), float(after[j])) for j in unknown if after[j] < HELPS * widths[j]}
-        proposals.append(Proposal(joint, speed, SECONDS, helps, {names[j]: float(values[j]) for j in unknown}))
+        helps = {names[j]: (float(widths[j]), float(after[j])) for j in unknown if after[j] < PROPOSED_HELPS * widths[j]}
+        proposals.append(Proposal(joint, speed, PROPOSED_SECONDS, helps, {names[j]: float(values[j]) for j in unknown}))
     chosen, helped = [], set()
     while more := [p._replace(helps={n: w for n, w in p.helps.items() if n not in helped}) for p in proposals]:
         best = max(more, key=lambda p: sum(np.log(before / after) for before, after in p.helps.values()))
@@ -154,8 +139,10 @@ def half_widths(fit: Fit, information: np.ndarray, size: np.ndarray) -> np.ndarr
 def felt(fit: Fit) -> np.ndarray:
     """What a unit of each base parameter (r,) makes of the torque of the joint that feels it most, relative to its size, 1/unit."""
     columns, log = fit.columns, fit.signals
-    q, qd, qdd = random_motions(columns, ELSEWHERE)
-    usual = [np.maximum(rms(x), 0.1 * rms(x).max()) for x in (log.qd, log.qdd)]  # a joint that rested will not go on doing so
+    q, qd, qdd = random_motions(columns, POSTURES)
+    usual = [
+        np.maximum(rms(x), PROPOSED_LEAST * rms(x).max()) for x in (log.qd, log.qdd)
+    ]  # a joint that rested will not go on doing so
     Y = columns.matrix(q, qd / rms(qd) * usual[0], qdd / rms(qdd) * usual[1])[..., list(fit.base.independent)]
     size = fit.training.size[:, None]
     return np.max(rms(Y) / np.where(size > 0, size, np.inf), axis=0)
@@ -182,17 +169,17 @@ def candidates(fit: Fit):
     columns, signals = fit.columns, fit.signals
     robot, limits = columns.robot, columns.robot.limits
     rate = signals.rate / signals.factor
-    t = np.arange(int(SECONDS * rate) + 1) / rate
+    t = np.arange(int(PROPOSED_SECONDS * rate) + 1) / rate
     draw = np.random.default_rng(0)
-    held = np.stack([robot.random_configuration(draw) for _ in range(POSTURES)])[
-        (len(t) - np.arange(len(t)) - 1) * POSTURES // len(t)
+    held = np.stack([robot.random_configuration(draw) for _ in range(PROPOSED_POSTURES)])[
+        (len(t) - np.arange(len(t)) - 1) * PROPOSED_POSTURES // len(t)
     ]
     low, high = (np.where(np.isfinite(x), x, s * np.pi) for x, s in ((limits.lower, -1), (limits.upper, 1)))
     fastest = np.where(np.isfinite(limits.velocity), limits.velocity, np.maximum(np.abs(signals.qd).max(axis=0), 1.0))
     for j, joint in enumerate(robot.joint_names):
-        for part in SPEEDS:
-            speed, reach = part * float(fastest[j]), SWING * float(high[j] - low[j])
-            reach = min(reach, speed * SECONDS / (2 * np.pi))  # to and fro at least once
+        for part in PROPOSED_SPEEDS:
+            speed, reach = part * float(fastest[j]), PROPOSED_SWING * float(high[j] - low[j])
+            reach = min(reach, speed * PROPOSED_SECONDS / (2 * np.pi))  # to and fro at least once
             w = speed / reach
             q, qd, qdd = held.copy(), np.zeros_like(held), np.zeros_like(held)
             q[:, j] = (low[j] + high[j]) / 2 + reach * np.sin(w * t)

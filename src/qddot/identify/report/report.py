@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -148,9 +149,7 @@ def missing(fit: Fit) -> Iterator[Block]:
 
 
 def again(fit: Fit) -> Iterator[Block]:
-    from qddot import __version__
-
-    yield f"qddot {__version__}, the same data and"
+    yield f"qddot {version('qddot')}, the same data and"
     yield Code(fit.command)
 
 

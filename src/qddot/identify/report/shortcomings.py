@@ -8,21 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from qddot.identify.regression.residuals import filtered_noise, relative, residuals
+from qddot.thresholds import FAILS_THERE, FAILURE_PARTS, FAILURE_SAMPLES, FAST_PART, MATTERS, SLOW_TIMES
 
 if TYPE_CHECKING:
     from qddot.identify.fit import Fit
-
-WORSE = 1.5
-"""Times the rms of all samples: from there on a place is worth naming."""
-
-MATTERS = 0.01
-"""Of a joint's torque: what remains beyond noise and is less is not looked into."""
-
-PARTS = 8
-"""Of each range in which errors are compared."""
-
-SLOW = 3.0
-"""Times the speed at which friction takes its step: below, a joint is slow."""
 
 
 class Shortcoming(NamedTuple):
@@ -55,14 +44,14 @@ def shortcomings(fit: Fit) -> list[Shortcoming]:
         places = []
         step = max(float(fit.columns.step_speeds[j]), 1e-3)
         v = qd[moving, j]
-        slow = np.abs(v) < SLOW * step
+        slow = np.abs(v) < SLOW_TIMES * step
         top = float(np.abs(v).max())
-        if (ratio := rms_ratio(error, slow)) > WORSE:
+        if (ratio := rms_ratio(error, slow)) > FAILS_THERE:
             places.append(
-                f"{ratio:.1f} times as much below {SLOW * step:.2g} rad/s (m/s): friction about rest that the model lacks"
+                f"{ratio:.1f} times as much below {SLOW_TIMES * step:.2g} rad/s (m/s): friction about rest that the model lacks"
             )
-        elif (ratio := rms_ratio(error, np.abs(v) > 0.7 * top)) > WORSE:
-            places.append(f"{ratio:.1f} times as much above {0.7 * top:.2g} rad/s (m/s): friction at speed, or a delay")
+        elif (ratio := rms_ratio(error, np.abs(v) > FAST_PART * top)) > FAILS_THERE:
+            places.append(f"{ratio:.1f} times as much above {FAST_PART * top:.2g} rad/s (m/s): friction at speed, or a delay")
         if (worst := worst_part(error, q[moving, j])) is not None:
             ratio, a, b = worst
             places.append(f"{ratio:.1f} times as much from q = {a:.2f} to {b:.2f}: a force that depends on the position")
@@ -75,14 +64,14 @@ def shortcomings(fit: Fit) -> list[Shortcoming]:
 
 def rms_ratio(error: np.ndarray, here: np.ndarray) -> float:
     """Rms of some errors over that of all; 0 where there are fewer than a twentieth."""
-    if here.mean() < 0.05 or here.all():
+    if here.mean() < FAILURE_SAMPLES or here.all():
         return 0.0
     return float(np.sqrt(np.mean(error[here] ** 2) / np.mean(error**2)))
 
 
 def worst_part(error: np.ndarray, x: np.ndarray) -> tuple[float, float, float] | None:
     """(ratio, from, to) of the part of x's range with the largest errors; None if no part stands out."""
-    edges = np.quantile(x, np.linspace(0, 1, PARTS + 1))
+    edges = np.quantile(x, np.linspace(0, 1, FAILURE_PARTS + 1))
     found = [(rms_ratio(error, (x >= a) & (x <= b)), float(a), float(b)) for a, b in itertools.pairwise(edges)]
     worst = max(found)
-    return worst if worst[0] > WORSE else None
+    return worst if worst[0] > FAILS_THERE else None
