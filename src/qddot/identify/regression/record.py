@@ -42,8 +42,7 @@ class Record:
     @staticmethod
     def of(robot: Robot, given: Recorded, cutoff: float | None, velocity: Velocity | None = None) -> Record:
         """Read what there is, as long as that is little; else look through it once for the chunk that moves most."""
-        if isinstance(given, Sequence) and given and all(isinstance(one, Log) for one in given):
-            given = concatenated([one.of(robot) for one in given])
+        given = together(robot, given)
         if isinstance(given, Log):
             return in_memory(robot, given, cutoff, velocity)
         chunks = replace(given, robot=given.robot or robot) if isinstance(given, Chunks) else Log.chunks(given, robot)
@@ -81,6 +80,15 @@ class Record:
     def audit(self) -> Audit:
         """Audit all of the recording; slopes over velocities and gravity are those of the chunk that moves most."""
         return audit(self.log, self.robot, self.summary)
+
+
+def together(robot: Robot, given: Recorded) -> Log | Chunks | Source | Iterable[Source]:
+    """Several logs as one; everything else as it is."""
+    if isinstance(given, Sequence):
+        logs = [one for one in given if isinstance(one, Log)]
+        if logs and len(logs) == len(given):
+            return concatenated([one.of(robot) for one in logs])
+    return given  # type: ignore[return-value]
 
 
 def in_memory(robot: Robot, log: Log, cutoff: float | None, velocity: Velocity | None) -> Record:
