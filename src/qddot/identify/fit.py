@@ -25,7 +25,7 @@ from qddot.identify.regression.bodies import without_drives
 from qddot.identify.regression.estimators import Estimate, essential, least_squares, stacked
 from qddot.identify.regression.parameter_set import Columns
 from qddot.identify.regression.pieces import streamed
-from qddot.identify.regression.record import Record, Recorded
+from qddot.identify.regression.record import Record, Recorded, together
 from qddot.identify.regression.reduction import ENGINES, Factors, reduce
 from qddot.identify.regression.residuals import Residuals, relative
 from qddot.identify.regression.rest import left_out, with_needed_rests
@@ -335,6 +335,7 @@ def parted(log: Recorded, share: float, robot: Robot) -> tuple[Log, Log]:
     """The log without its last part, and that part."""
     if isinstance(share, bool) or not 0 < share < 1:
         raise InputError(f"validation={share!r}: another log, or the part of this one that is kept for it, between 0 and 1")
+    log = together(robot, log)
     whole = log if isinstance(log, Log) else Log.load(log, robot) if not isinstance(log, Chunks) else log.whole()
     if whole is None:
         raise InputError("validation: a part of a log that is read piece by piece cannot be kept; give the name of another file")

@@ -88,7 +88,7 @@ def together(robot: Robot, given: Recorded) -> Log | Chunks | Source | Iterable[
         logs = [one for one in given if isinstance(one, Log)]
         if logs and len(logs) == len(given):
             return concatenated([one.of(robot) for one in logs])
-    return given  # type: ignore[return-value]
+    return given  # type: ignore[return-value]  # no list of logs
 
 
 def in_memory(robot: Robot, log: Log, cutoff: float | None, velocity: Velocity | None) -> Record:
