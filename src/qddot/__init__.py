@@ -151,6 +151,11 @@ def load(
         UnknownNameError: no catalog robot, or no xacro argument, of that name.
         MissingExtraError: MJCF without the package `mujoco`.
         FileNotFoundError: no such file.
+
+    >>> qddot.load("panda").nv  # from the catalog
+    7
+    >>> qddot.load("two_link", gravity=(0, 0, -9.81)).gravity_torque([0, 0])  # the same arm, lying flat
+    array([0., 0.])
     """
     how = {"strict": strict, "floating": floating, "gravity": gravity, "symbolic": symbolic}
     return Robot(load_model(source, **how, arguments=arguments, packages=packages))
@@ -191,5 +196,9 @@ class Builder(_Builder):
     __doc__ = _Builder.__doc__
 
     def robot(self, *, strict: bool = False) -> Robot:
-        """The robot built so far; see `build` for what is checked."""
+        """The robot built so far; see `build` for what is checked.
+
+        >>> qddot.Builder("arm").body("rod", mass=1).robot().nv
+        1
+        """
         return Robot(self.build(strict=strict))

@@ -38,14 +38,26 @@ ORTHOGONAL = 1e-6
 
 
 def skew(v: ArrayLike) -> np.ndarray:
-    """Return `[v]` (..., 3, 3) with `[v] x = v cross x`, of vectors v (..., 3)."""
+    """Return `[v]` (..., 3, 3) with `[v] x = v cross x`, of vectors v (..., 3).
+
+    >>> from qddot.rigid_motion import skew
+    >>> skew([1, 2, 3]) @ [0, 0, 1]  # the cross product
+    array([ 2., -1.,  0.])
+    """
     x, y, z = np.moveaxis(numbers("v", v, (3,)), -1, 0)
     zero = np.zeros_like(x)
     return np.stack([np.stack(row, -1) for row in ((zero, -z, y), (z, zero, -x), (-y, x, zero))], -2)
 
 
 def exp_rotation(w: ArrayLike) -> np.ndarray:
-    """Return the rotation (..., 3, 3) about the axis of w (..., 3) by its length in rad: `exp([w])` (Rodrigues)."""
+    """Return the rotation (..., 3, 3) about the axis of w (..., 3) by its length in rad: `exp([w])` (Rodrigues).
+
+    >>> from qddot.rigid_motion import exp_rotation
+    >>> exp_rotation([0, 0, np.pi / 2]).round(3) + 0
+    array([[ 0., -1.,  0.],
+           [ 1.,  0.,  0.],
+           [ 0.,  0.,  1.]])
+    """
     w = numbers("w", w, (3,))
     a, b, _ = coefficients(np.linalg.norm(w, axis=-1)[..., None, None])
     W = skew(w)
@@ -62,6 +74,10 @@ def log_rotation(R: ArrayLike) -> np.ndarray:
 
     Raises:
         InputError: R is no rotation.
+
+    >>> from qddot.rigid_motion import exp_rotation, log_rotation
+    >>> log_rotation(exp_rotation([0.1, 0.2, 0.3])).round(9)
+    array([0.1, 0.2, 0.3])
     """
     R = rotations(R)
     turn = axial(R)  # sin(angle) times the axis
@@ -83,6 +99,13 @@ def exp(twist: ArrayLike, angle: ArrayLike = 1.0) -> np.ndarray:
     Args:
         twist: rad and m, or a screw axis (`screw`), per unit of `angle`.
         angle: how far (...), rad, or m of a screw that only slides.
+
+    >>> from qddot.rigid_motion import exp
+    >>> exp([0, 0, np.pi / 2, 0, -1, 0]).round(3) + 0  # a quarter turn about the axis through (1, 0, 0)
+    array([[ 0.   , -1.   ,  0.   ,  0.637],
+           [ 1.   ,  0.   ,  0.   , -0.637],
+           [ 0.   ,  0.   ,  1.   ,  0.   ],
+           [ 0.   ,  0.   ,  0.   ,  1.   ]])
     """
     angles = np.asarray(angle, float)[..., None]
     twist = numbers("twist", twist, (6,)) * angles
@@ -101,6 +124,10 @@ def log(T: ArrayLike) -> np.ndarray:
 
     Raises:
         InputError: T is no rigid motion.
+
+    >>> from qddot.rigid_motion import exp, log
+    >>> log(exp([0, 0, 0.5, 1, 0, 0])).round(9) + 0
+    array([0. , 0. , 0.5, 1. , 0. , 0. ])
     """
     T = motions(T)
     w = log_rotation(T[..., :3, :3])
@@ -114,7 +141,12 @@ def log(T: ArrayLike) -> np.ndarray:
 
 
 def adjoint(T: ArrayLike) -> np.ndarray:
-    """Return `Ad_T` (..., 6, 6), which takes twists from the frame that T (..., 4, 4) places into the frame it is placed in."""
+    """Return `Ad_T` (..., 6, 6), which takes twists from the frame that T (..., 4, 4) places into the frame it is placed in.
+
+    >>> from qddot.rigid_motion import adjoint, exp
+    >>> adjoint(exp([0, 0, np.pi / 2, 0, 0, 0])).round(3)[2] + 0  # turning about z keeps z
+    array([0., 0., 1., 0., 0., 0.])
+    """
     T = motions(T)
     R = T[..., :3, :3]
     Ad = np.zeros((*T.shape[:-2], 6, 6))
@@ -124,7 +156,14 @@ def adjoint(T: ArrayLike) -> np.ndarray:
 
 
 def bracket(twist: ArrayLike) -> np.ndarray:
-    """Return `ad_V` (..., 6, 6) of twists V (..., 6): `ad_V W` is the Lie bracket of V and W."""
+    """Return `ad_V` (..., 6, 6) of twists V (..., 6): `ad_V W` is the Lie bracket of V and W.
+
+    >>> from qddot.rigid_motion import bracket
+    >>> bracket([0, 0, 1, 2, 0, 0])[:3, :3] + 0  # the upper left block is skew
+    array([[ 0., -1.,  0.],
+           [ 1.,  0.,  0.],
+           [ 0.,  0.,  0.]])
+    """
     twist = numbers("twist", twist, (6,))
     ad = np.zeros((*twist.shape, 6))
     ad[..., :3, :3] = ad[..., 3:, 3:] = skew(twist[..., :3])
@@ -137,6 +176,10 @@ def screw(point: ArrayLike, axis: ArrayLike, pitch: ArrayLike = 0.0) -> np.ndarr
 
     Raises:
         InputError: the axis has no direction.
+
+    >>> from qddot.rigid_motion import screw
+    >>> screw(point=[1, 0, 0], axis=[0, 0, 1]) + 0  # a hinge about z, 1 m away
+    array([ 0.,  0.,  1.,  0., -1.,  0.])
     """
     point, axis = numbers("point", point, (3,)), numbers("axis", axis, (3,))
     length = np.linalg.norm(axis, axis=-1, keepdims=True)
@@ -149,14 +192,26 @@ def screw(point: ArrayLike, axis: ArrayLike, pitch: ArrayLike = 0.0) -> np.ndarr
 
 
 def nearest_rotation(matrix: ArrayLike) -> np.ndarray:
-    """Return the rotation (..., 3, 3) nearest to each matrix, in the sum of squared differences."""
+    """Return the rotation (..., 3, 3) nearest to each matrix, in the sum of squared differences.
+
+    >>> from qddot.rigid_motion import nearest_rotation
+    >>> nearest_rotation(np.eye(3) + 1e-9).round(6) + 0
+    array([[1., 0., 0.],
+           [0., 1., 0.],
+           [0., 0., 1.]])
+    """
     U, _, Vt = np.linalg.svd(numbers("matrix", matrix, (3, 3)))
     U[..., -1] *= np.sign(np.linalg.det(U @ Vt))[..., None]
     return U @ Vt
 
 
 def rotation_error(matrix: ArrayLike) -> np.ndarray | float:
-    """Return the Frobenius norm of `R^T R - 1` of matrices (..., 3, 3), 0 for a rotation; inf where det R is not positive."""
+    """Return the Frobenius norm of `R^T R - 1` of matrices (..., 3, 3), 0 for a rotation; inf where det R is not positive.
+
+    >>> from qddot.rigid_motion import exp_rotation, rotation_error
+    >>> float(rotation_error(exp_rotation([0, 0, 0.1]))) < 1e-15
+    True
+    """
     R = numbers("matrix", matrix, (3, 3))
     error = np.linalg.norm(np.swapaxes(R, -1, -2) @ R - np.eye(3), axis=(-2, -1))
     return np.where(np.linalg.det(R) > 0, error, np.inf)[()]

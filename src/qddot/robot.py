@@ -1758,9 +1758,9 @@ class Robot:
 
         >>> robot = qddot.load("two_link")
         >>> at = robot.task_space([0.3, 0.8], [0, 0], rows=["x", "y"])
-        >>> at.M.round(2)  # what the tip weighs along x and y, kg
-        array([[0.5 , 0.2 ],
-               [0.2 , 0.11]])
+        >>> at.M_C.round(2)  # what the tip weighs along x and y, kg
+        array([[0.35, 0.34],
+               [0.34, 1.13]])
         """
         from qddot.task_space.dynamics import task_space
         from qddot.task_space.task import choose

@@ -95,6 +95,8 @@ def test_a_ball_that_bounces_ever_lower_comes_to_rest():
     t = np.sqrt(2 * 0.1 / g)
     assert_allclose(found.times[-1], t * (1 + 2 * 0.3 / 0.7), atol=1e-4)  # the sum of all flights
     assert_allclose(found.q[-1], [0, 0.1], atol=1e-8)
+    found = bounce(Contacts(robot, [Sphere("body", 0.1)], [Plane()], restitution=0.5), [0, 0.2], None, 1.0)  # by itself, too
+    assert_allclose(found.times[-1], t * (1 + 2 * 0.5 / 0.5), atol=1e-4)
 
 
 @pytest.mark.parametrize(("tangent", "slides"), [(0.28, False), (0.2999, False), (0.3001, True), (0.35, True)])

@@ -24,6 +24,11 @@ class Bound:
 
     Args:
         ordinary: the ordinary way from inputs by name into an output (a tuple of several), for whatever is unusual.
+
+    >>> torque = qddot.load("two_link").bind("inverse_dynamics")
+    >>> torque.q[:], torque.qd[:], torque.qdd[:] = [0, 0], [0, 0], [0, 0]
+    >>> torque().round(2)
+    array([7.06, 2.4 ])
     """
 
     def __init__(self, evaluate: Evaluator, kernel: Kernel, ordinary: Callable[[dict[str, np.ndarray], Any], object]) -> None:

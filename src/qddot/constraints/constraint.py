@@ -61,6 +61,12 @@ def holonomic(function: Callable[[State], Any]) -> Constraint:
 
     Args:
         function: from a `State` to one scalar or a list of them, such as `lambda state: state.position("tip").x - 1`.
+
+    >>> robot = qddot.load("two_link")
+    >>> circle = qddot.holonomic(lambda state: state.position("body_2").x ** 2 + state.position("body_2").y ** 2 - 1)
+    >>> q = robot.project([0.5, 1.0], circle)
+    >>> round(float(np.linalg.norm(robot.transform(q)[:3, 3])), 9)
+    1.0
     """
     return Holonomic(function)
 
@@ -71,5 +77,10 @@ def pfaffian(function: Callable[[State], Any]) -> Constraint:
     Args:
         function: from a `State` to one scalar or a list of them, linear in `state.qd` and what `state.velocity` and
             `state.angular_velocity` return.
+
+    >>> robot = qddot.load("two_link")
+    >>> geared = qddot.pfaffian(lambda state: state.qd[0] - 2 * state.qd[1])
+    >>> robot.project_velocity([0, 1], [1, 0], geared).round(3)  # what is left of the motion once the gear has meshed
+    array([0.823, 0.412])
     """
     return Pfaffian(function)

@@ -129,6 +129,10 @@ def point_on_plane(frame: str, point: Sequence[float], normal: Sequence[float]) 
     Args:
         point: of the plane (3,), in the world, m.
         normal: (3,), in world axes; its length does not matter.
+
+    >>> wall = qddot.point_on_plane("body_2", point=(1.0, 0, 0), normal=(1, 0, 0))
+    >>> qddot.load("two_link").constraint_residual([0, 0], wall).round(3)
+    array([0.2])
     """
     return AlongNormals(frame, vector("point", point), (direction("normal", normal),))
 
@@ -139,6 +143,10 @@ def point_on_line(frame: str, point: Sequence[float], direction: Sequence[float]
     Args:
         point: of the line (3,), in the world, m.
         direction: (3,), in world axes; its length does not matter.
+
+    >>> rail = qddot.point_on_line("body_2", point=(0.5, 0, 0), direction=(0, 1, 0))
+    >>> qddot.load("two_link").constraint_residual([0, np.pi / 2], rail).round(9) + 0
+    array([0., 0.])
     """
     return AlongNormals(frame, vector("point", point), normals_of("direction", direction))
 
@@ -148,6 +156,10 @@ def contact_point(frame: str, normal: Sequence[float] | None = None) -> Constrai
 
     Args:
         normal: (3,), in world axes. None: the point sticks, three rows.
+
+    >>> stuck = qddot.contact_point("body_2", normal=(0, 1, 0))
+    >>> qddot.load("two_link").constraint_jacobian([0, 0], stuck).round(3)  # the speed of the tip along y
+    array([[1.2, 0.7]])
     """
     return Contact(frame, tuple(Mat()) if normal is None else (direction("normal", normal),))
 
@@ -157,6 +169,11 @@ def connect(frame_a: str, frame_b: str, axes: str = "xyz") -> Constraint:
 
     Args:
         axes: of `frame_a`, along which they coincide; `"xy"` for a loop in that plane, where `"z"` would be redundant.
+
+    >>> arms = qddot.Builder("arms").body("left", mass=1).body("right", mass=1, xyz=(1, 0, 0))
+    >>> arms = arms.frame("a", "left", xyz=(0.5, 0, 0)).frame("b", "right", xyz=(-0.5, 0, 0)).robot()
+    >>> arms.constraint_residual([0, 0], qddot.connect("a", "b", axes="xy")) + 0
+    array([0., 0.])
     """
     return SamePoint(Spot(frame_a), Spot(frame_b), checked_axes(axes))
 
@@ -166,6 +183,11 @@ def weld(frame_a: str, frame_b: str, pose: Any = None) -> Constraint:
 
     Args:
         pose: of `frame_b` in `frame_a`, 4 x 4; None: they coincide.
+
+    >>> arms = qddot.Builder("arms").body("left", mass=1).body("right", mass=1, xyz=(1, 0, 0))
+    >>> arms = arms.frame("a", "left", xyz=(0.5, 0, 0)).frame("b", "right", xyz=(-0.5, 0, 0)).robot()
+    >>> arms.constraint_residual([0, 0], qddot.weld("a", "b")).shape
+    (6,)
     """
     return SamePose(Spot(frame_a, transform(pose)), Spot(frame_b))
 
@@ -175,12 +197,24 @@ def fixed_frame(frame: str, pose: Any) -> Constraint:
 
     Args:
         pose: in the world, 4 x 4.
+
+    >>> robot = qddot.load("puma560")
+    >>> q = robot.home() + 0.1
+    >>> held = qddot.fixed_frame(robot.tip, robot.transform(q))
+    >>> robot.constraint_residual(q, held).round(9) + 0
+    array([0., 0., 0., 0., 0., 0.])
     """
     return SamePose(Spot(None, transform(pose)), Spot(frame))
 
 
 def joint_equality(joint: str, leader: str, multiplier: float = 1.0, offset: float = 0.0) -> Constraint:
-    """Two joints are coupled: one row, `q_joint - multiplier q_leader - offset`."""
+    """Two joints are coupled: one row, `q_joint - multiplier q_leader - offset`.
+
+    >>> robot = qddot.load("two_link")
+    >>> geared = qddot.joint_equality("joint2", "joint1", multiplier=-2.0)
+    >>> robot.project([0.5, 0], geared).round(3)
+    array([ 0.1, -0.2])
+    """
     return JointEquality(joint, leader, (finite_number("offset", offset), finite_number("multiplier", multiplier)))
 
 

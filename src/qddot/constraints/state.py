@@ -19,6 +19,18 @@ class State:
 
     Attributes:
         q: coordinates (nq).
+
+    >>> robot = qddot.load("two_link")
+    >>> level = qddot.holonomic(lambda state: state.pose("body_2").R.b.x)  # the last link points along x
+    >>> half = qddot.holonomic(lambda state: state.joint("joint1") - state.atan2(1.0, 1.0))
+    >>> robot.project([0.4, -0.3], [level, half]).round(4)
+    array([ 0.7854, -0.7854])
+    >>> slow = qddot.pfaffian(lambda state: state.velocity("body_2").x + state.angular_velocity("body_2").z)
+    >>> robot.constraint_jacobian([0, np.pi / 2], slow).round(3)
+    array([[0.3, 0.3]])
+    >>> wave = qddot.holonomic(lambda s: s.sin(s.q[0]) + s.cos(s.q[1]) - s.sqrt(2.0))
+    >>> robot.constraint_residual([0, 0], wave).round(3)
+    array([-0.414])
     """
 
     def __init__(self, model: LiftedModel, q: Scalars, qd: Scalars | None = None) -> None:

@@ -25,8 +25,9 @@ CLOSED = 1e-9
 OPEN = 1e-12
 """m: a pair that parts now counts as open, so that its next impact is another one."""
 
-RESTS = 1e-6
-"""m/s: slower than this, a contact does not bounce and does not slide."""
+RESTS = 3e-5
+"""m/s: slower than this, a contact does not bounce and does not slide. It is more than what falls through OPEN is fast by, so that
+a ball that bounces ever lower does come to rest."""
 
 MOST = 10_000
 """Impacts and changes of contact."""
@@ -39,6 +40,13 @@ class Bounces:
     Attributes:
         t, q, qd: times (samples,), s, and states (samples, nq), (samples, nv).
         impacts: their times, and the pairs that met: each sphere with each plane, then the spheres among each other.
+
+    >>> from qddot.contact import Contacts, Plane, Sphere
+    >>> ball = qddot.Builder("ball").body("ball", joint="prismatic", mass=1).robot()
+    >>> contacts = Contacts(ball, [Sphere("ball", 0.1)], [Plane()], restitution=0.5)
+    >>> found = qddot.contact.bounce(contacts, [1.1], None, 0.6)
+    >>> found.times.round(4)  # sqrt(2 h / g)
+    array([0.4515])
     """
 
     contacts: Contacts
@@ -81,6 +89,12 @@ def bounce(
     Raises:
         InputError: a state in which something is inside of something else, or joints with quaternions.
         IntegrationError: endlessly many impacts, or a motion that diverges.
+
+    >>> from qddot.contact import Contacts, Plane, Sphere
+    >>> ball = qddot.Builder("ball").body("ball", joint="prismatic", mass=1).robot()
+    >>> contacts = Contacts(ball, [Sphere("ball", 0.1)], [Plane()], restitution=0.5)
+    >>> qddot.contact.bounce(contacts, [1.1], None, 2.0).q[-1].round(6)  # after ever lower bounces it lies on the ground
+    array([0.1])
     """
     from scipy.integrate import solve_ivp
 

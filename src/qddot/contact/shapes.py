@@ -23,7 +23,11 @@ WORLD = -1
 
 @dataclass(frozen=True)
 class Sphere:
-    """A ball on a frame of the robot: `radius` in m, 0 for a point; its `center` in that frame, m."""
+    """A ball on a frame of the robot: `radius` in m, 0 for a point; its `center` in that frame, m.
+
+    >>> qddot.contact.Sphere("foot", radius=0.02, center=(0, 0, -0.1))
+    Sphere(frame='foot', radius=0.02, center=(0, 0, -0.1))
+    """
 
     frame: str
     radius: float = 0.0
@@ -32,7 +36,11 @@ class Sphere:
 
 @dataclass(frozen=True)
 class Plane:
-    """A wall of the world through `point`, whose `normal` points to where the robot may be."""
+    """A wall of the world through `point`, whose `normal` points to where the robot may be.
+
+    >>> qddot.contact.Plane(point=(1, 0, 0), normal=(-1, 0, 0))  # a wall ahead
+    Plane(point=(1, 0, 0), normal=(-1, 0, 0))
+    """
 
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
     normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
@@ -60,6 +68,15 @@ class Contacts:
 
     Raises:
         InputError: a frame that is fixed to the world or carries no mass, a coefficient out of range, nothing to touch.
+
+    >>> from qddot.contact import Contacts, Plane, Sphere
+    >>> ball = qddot.Builder("ball").body("ball", joint="prismatic", mass=1).robot()  # it moves along z
+    >>> contacts = Contacts(ball, [Sphere("ball", 0.1)], [Plane()], restitution=0.5)
+    >>> at = contacts.touching([0.5])
+    >>> at.gap.round(3)
+    array([0.4])
+    >>> contacts.jacobian([0.5], at)[0, 0]  # how the gap opens
+    array([1.])
     """
 
     def __init__(

@@ -40,6 +40,13 @@ class ContactMotion:
         t, q, qd: times (samples,), s, and states (samples, nq), (samples, nv).
         force: of all pairs (samples, pairs, 3), N, normal first; each sphere with each plane, then the spheres among each other.
         depth: the deepest penetration (samples,), m.
+
+    >>> from qddot.contact import Contacts, Plane, Sphere
+    >>> ball = qddot.Builder("ball").body("ball", joint="prismatic", mass=1).robot()
+    >>> contacts = Contacts(ball, [Sphere("ball", 0.1)], [Plane()])
+    >>> motion = qddot.contact.simulate(contacts, [0.2], None, 0.5)
+    >>> motion.force[-1, 0].round(3) + 0  # its weight
+    array([9.81, 0.  , 0.  ])
     """
 
     contacts: Contacts
@@ -83,6 +90,12 @@ def simulate(
     Raises:
         InputError: a state of another shape, or one in which something is deep inside of something else.
         IntegrationError: the motion diverges.
+
+    >>> from qddot.contact import Contacts, Plane, Sphere
+    >>> ball = qddot.Builder("ball").body("ball", joint="prismatic", mass=1).robot()
+    >>> contacts = Contacts(ball, [Sphere("ball", 0.1)], [Plane()])
+    >>> qddot.contact.simulate(contacts, [0.2], None, 0.5).q[-1].round(4)
+    array([0.1])
     """
     robot = contacts.robot
     q, qd = start_of(robot, q0, qd0)

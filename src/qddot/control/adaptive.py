@@ -32,6 +32,13 @@ class SlotineLi:
         gain: Gamma, one number or one a parameter.
         period: s.
         estimate: of the parameters at first; those of the robot if None.
+
+    >>> from qddot.control import Hold, SlotineLi
+    >>> robot = qddot.load("two_link")
+    >>> law = SlotineLi(robot, Hold([0.5, 0.5]), bandwidth=5, kd=5, gain=0.1, estimate=np.zeros(20))  # it knows nothing
+    >>> motion = robot.simulate([0, 0], t=0.1, torque=law)
+    >>> bool(law.estimate.any())  # and has begun to learn
+    True
     """
 
     def __init__(

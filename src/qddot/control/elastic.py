@@ -28,6 +28,13 @@ class ElasticFeedbackLinearisation:
         robot: every joint elastic, its gear without damping and load-dependent friction, its rotor turning about the joint's axis.
         reference: of the links, with jerk and snap.
         rate: 1/s.
+
+    >>> from qddot.control import ElasticFeedbackLinearisation, Quintic
+    >>> gear = qddot.Drive(gear_ratio=50, rotor_inertia=1e-4, series_stiffness=500.0)
+    >>> arm = qddot.Builder("arm").body("rod", axis="y", mass=2, com=(0.3, 0, 0), drive=gear).robot()
+    >>> law = ElasticFeedbackLinearisation(arm, Quintic([0.0], [0.5], duration=1.0), rate=30.0)
+    >>> arm.simulate([0, 0], t=1.5, step=0.01, torque=law).q[-1].round(2)  # the link, and its motor behind the spring
+    array([0.5 , 0.49])
     """
 
     def __init__(self, robot: Robot, reference: Follow, rate: float) -> None:

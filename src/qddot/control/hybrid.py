@@ -30,6 +30,14 @@ class HybridForcePosition:
         force: direction -> N, what the frame exerts on its surroundings.
         kp, kd: of the directions of motion.
         damping: of the directions of force, 1/s, for the time until something is touched.
+
+    >>> from qddot.control import Hold, HybridForcePosition, Task
+    >>> robot = qddot.load("two_link")
+    >>> law = HybridForcePosition(Task(robot, rows=("x", "y")), Hold([0.7]), force={"x": 5.0}, kp=100, kd=20)
+    >>> q = np.array([0.0, np.pi / 2])
+    >>> error, rate = law.error(0.0, q, np.zeros(2))  # along y; along x it presses
+    >>> error.round(9), round(float(law.storage(0.0, q, np.zeros(2))), 9)
+    (array([0.]), 0.0)
     """
 
     def __init__(

@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 
 
 class PD:
-    """`tau = g(q) + Kp e + Kd e'`: comes to rest at a constant reference, whatever the masses; near it with dry friction."""
+    """`tau = g(q) + Kp e + Kd e'`: comes to rest at a constant reference, whatever the masses; near it with dry friction.
+
+    >>> from qddot.control import PD, Hold
+    >>> robot = qddot.load("two_link")
+    >>> law = PD(robot, Hold([1.0, 0.5]), kp=20, kd=5)
+    >>> at = np.array([1.0, 0.5])
+    >>> np.allclose(law(0.0, at, np.zeros(2)), robot.gravity_torque(at))  # there, only gravity is held
+    True
+    >>> float(law.storage(0.0, np.array([1.0, 0.0]), np.zeros(2)))  # Kp e^2 / 2
+    2.5
+    """
 
     def __init__(self, robot: Robot, reference: Follow, kp: ArrayLike, kd: ArrayLike) -> None:
         refuse_elastic(robot, self)
@@ -35,7 +45,15 @@ class PD:
 
 
 class ComputedTorque:
-    """`tau = M (qdd_r + Kp e + Kd e') + C qd + g + friction`: the error obeys `e'' + Kd e' + Kp e = 0`."""
+    """`tau = M (qdd_r + Kp e + Kd e') + C qd + g + friction`: the error obeys `e'' + Kd e' + Kp e = 0`.
+
+    >>> from qddot.control import ComputedTorque, Quintic
+    >>> robot = qddot.load("two_link")
+    >>> law = ComputedTorque(robot, Quintic([0, 0], [1, 0.5], duration=1.0), kp=100, kd=20)
+    >>> motion = robot.simulate([0, 0], t=1.0, step=0.01, torque=law)
+    >>> motion.q[-1].round(4)
+    array([1. , 0.5])
+    """
 
     def __init__(self, robot: Robot, reference: Follow, kp: ArrayLike, kd: ArrayLike) -> None:
         refuse_elastic(robot, self)

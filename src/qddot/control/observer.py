@@ -41,6 +41,22 @@ class MomentumObserver:
     Attributes:
         residual: r (nv,), N m: the latest.
         alarm: True where some `|r|` is beyond its threshold.
+
+    >>> from qddot.control import MomentumObserver
+    >>> robot = qddot.load("two_link")
+    >>> push = {"body_2": [0, 0, 0, 0, -5, 0]}  # 5 N down at the tip
+    >>> motion = robot.simulate([0.3, 0.8], t=0.1, f_ext=push)
+    >>> observer = MomentumObserver(robot, gain=60, period=1e-3)
+    >>> observer.observe(motion.q, motion.qd, motion.tau)[-1].round(1)  # N m, felt without a force sensor
+    array([-4.1, -1.6])
+    >>> (robot.jacobian(motion.q[-1], reference="world_aligned").T @ push["body_2"]).round(1)
+    array([-4.1, -1.6])
+    >>> quiet = robot.simulate([0.3, 0.8], t=0.1)
+    >>> threshold = observer.calibrate(quiet.q, quiet.qd, quiet.tau)
+    >>> observer.reset()
+    >>> residual = observer.update(motion.q[0], motion.qd[0], motion.tau[0])
+    >>> observer.alarm
+    False
     """
 
     def __init__(self, robot: Robot, gain: ArrayLike, period: float = 1e-3, threshold: ArrayLike = np.inf) -> None:

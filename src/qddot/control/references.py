@@ -15,7 +15,12 @@ from qddot.errors import InputError
 
 
 class Reference(NamedTuple):
-    """Where to be at one time: (..., n) each; jerk and snap are the third and fourth derivative, None where there is none."""
+    """Where to be at one time: (..., n) each; jerk and snap are the third and fourth derivative, None where there is none.
+
+    >>> want = qddot.control.Cubic([0, 0], [1, 2], duration=2.0)(1.0)  # halfway
+    >>> want.q, want.qd, want.qdd
+    (array([0.5, 1. ]), array([0.75, 1.5 ]), array([0., 0.]))
+    """
 
     q: np.ndarray
     qd: np.ndarray
@@ -34,6 +39,9 @@ class Hold:
     Args:
         q: position (..., n).
         nv: how many velocities belong to it, where they are not n: of spherical and free joints.
+
+    >>> qddot.control.Hold([1.0, 0.5])(7.0).q
+    array([1. , 0.5])
     """
 
     def __init__(self, q: ArrayLike, nv: int | None = None) -> None:
@@ -83,6 +91,12 @@ class Cubic(RestToRest):
     Args:
         start, end: positions (n,).
         duration: s.
+
+    >>> move = qddot.control.Cubic([0, 0], [1, 2], duration=2.0)
+    >>> move(1.0).qd  # fastest halfway: 3/2 of the mean speed
+    array([0.75, 1.5 ])
+    >>> move.along(0.5, 1.0, 2.0)  # the part of the way, and its rates
+    (0.5, 0.75, 0.0)
     """
 
     order, steepest = 2, 6.0
@@ -97,6 +111,12 @@ class Quintic(RestToRest):
     Args:
         start, end: positions (n,).
         duration: s.
+
+    >>> move = qddot.control.Quintic([0], [1], duration=2.0)
+    >>> move(0.0).qdd, move(2.0).qdd + 0  # starts and stops without a jolt
+    (array([0.]), array([0.]))
+    >>> move.along(0.5, 1.0, 2.0)[0]
+    0.5
     """
 
     order, steepest = 4, 360.0
@@ -116,6 +136,10 @@ class Trapezoidal:
     Args:
         start, end: positions (n,).
         speed, acceleration: largest magnitudes (n,) or one number for all; the speed may be inf.
+
+    >>> move = qddot.control.Trapezoidal([0, 0], [1, 2], speed=1.0, acceleration=2.0)
+    >>> move.duration, move(1.0).qd
+    (2.5, array([0.5, 1. ]))
     """
 
     def __init__(self, start: ArrayLike, end: ArrayLike, speed: ArrayLike, acceleration: ArrayLike) -> None:

@@ -29,6 +29,13 @@ class SlidingMode:
         kd: N m s/rad.
         reach: the largest disturbance it shall withstand, N m.
         width: of the boundary layer about s = 0, rad/s.
+
+    >>> from qddot.control import Hold, SlidingMode
+    >>> law = SlidingMode(qddot.load("two_link"), Hold([1.0, 0.5]), bandwidth=5, kd=2, reach=3)
+    >>> law.surface(0.0, np.array([0.0, 0.0]), np.zeros(2))  # Lambda e
+    array([5. , 2.5])
+    >>> law.saturated(np.array([0.005, 1.0])), float(law.storage(0.0, np.array([1.0, 0.5]), np.zeros(2)))
+    (array([0.5, 1. ]), 0.0)
     """
 
     def __init__(

@@ -26,6 +26,13 @@ class Task:
     Args:
         frame: name; the tip of the only chain if None.
         rows: of `("x", "y", "z")`.
+
+    >>> tip = qddot.control.Task(qddot.load("two_link"), rows=("x", "y"))
+    >>> tip.position(np.array([0, np.pi / 2])).round(3)
+    array([0.5, 0.7])
+    >>> tip.jacobian(np.array([0, np.pi / 2])).round(3) + 0
+    array([[-0.7, -0.7],
+           [ 0.5,  0. ]])
     """
 
     def __init__(self, robot: Robot, frame: str | None = None, rows: Sequence[str] = ("x", "y", "z")) -> None:
@@ -46,6 +53,13 @@ class OperationalSpace:
     """`tau = J^T Lambda (x_r'' + Kp e + Kd e' - Jdot qd) + C qd + g + friction`, and damping in what the task leaves free.
 
     After Khatib (1987). `Lambda = (J M^-1 J^T)^-1` is the inertia the task feels; where there is none, an error says so.
+
+    >>> from qddot.control import Hold, OperationalSpace, Task
+    >>> robot = qddot.load("two_link")
+    >>> law = OperationalSpace(Task(robot, rows=("x", "y")), Hold([0.8, 0.4]), kp=100, kd=20)
+    >>> motion = robot.simulate([0.1, 0.8], t=1.0, step=0.01, torque=law)
+    >>> robot.transform(motion.q[-1])[:2, 3].round(2)
+    array([0.8, 0.4])
     """
 
     def __init__(self, task: Task, reference: Follow, kp: ArrayLike, kd: ArrayLike, posture_damping: float = 0.0) -> None:
@@ -72,6 +86,15 @@ class Impedance:
 
     Args:
         friction: make up for the joints' friction, too. That takes damping away, and a model with too much friction pushes.
+
+    >>> from qddot.control import Hold, Impedance, Task
+    >>> robot = qddot.load("two_link")
+    >>> law = Impedance(Task(robot, rows=("x", "y")), Hold([0.5, 0.7]), stiffness=200, damping=20)
+    >>> q = np.array([0.1, np.pi / 2])
+    >>> law.force(0.0, q, np.zeros(2)).round(1)  # N, back to where it shall be
+    array([14.5, -9.3])
+    >>> round(float(law.storage(0.0, q, np.zeros(2))), 2)
+    0.74
     """
 
     def __init__(self, task: Task, reference: Follow, stiffness: ArrayLike, damping: ArrayLike, *, friction: bool = False) -> None:

@@ -43,6 +43,12 @@ class TimedPath:
         speed: s' (n,), 1/s.
         acceleration: s'' (n - 1,) between the points, 1/s^2.
         duration: s.
+
+    >>> robot = qddot.load("panda")
+    >>> path = robot.home() + np.linspace(0, 1, 50)[:, None] * [0.5, 0.3, 0, 0, 0, 0, 0]
+    >>> timed = robot.time_optimal(path)
+    >>> round(timed.duration, 2), timed(0.0).q.round(2)[:2]
+    (0.27, array([0., 0.]))
     """
 
     robot: Robot

@@ -53,7 +53,14 @@ def spaces(task: Task) -> tuple[Box, Box]:
 
 
 class Environment(gymnasium.Env):
-    """One motion."""
+    """One motion.
+
+    >>> env = qddot.environments.Environment(qddot.environments.Balance())
+    >>> observation, info = env.reset(seed=0)
+    >>> observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
+    >>> float(reward)
+    1.0
+    """
 
     metadata = {"render_modes": []}
 
@@ -72,7 +79,13 @@ class Environment(gymnasium.Env):
 
 
 class Environments(gymnasium.vector.VectorEnv):
-    """Many motions at once. A motion that has ended begins again with the next action, which it ignores (Gymnasium's NEXT_STEP)."""
+    """Many motions at once. A motion that has ended begins again with the next action, which it ignores (Gymnasium's NEXT_STEP).
+
+    >>> envs = qddot.environments.Environments(qddot.environments.SwingUp(), 8)
+    >>> observations, infos = envs.reset(seed=0)
+    >>> observations.shape
+    (8, 5)
+    """
 
     metadata = {"render_modes": [], "autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
 

@@ -34,6 +34,16 @@ class Task:
     Attributes:
         effort: the largest joint forces (nv); 0 for passive joints.
         observation: how many numbers are seen.
+
+    >>> task = qddot.environments.Balance()
+    >>> start = task.start(np.random.default_rng(0), n=3)
+    >>> task.observe(start.q, start.qd, start.goal).shape == (3, task.observation)
+    True
+    >>> q, qd = task.advance(start.q, start.qd, np.zeros((3, 1)))  # nobody pushes
+    >>> task.reward(q, qd, np.zeros((3, 1)), start.goal)
+    array([1., 1., 1.])
+    >>> task.ended(q, qd)  # not yet fallen
+    array([False, False, False])
     """
 
     def __init__(self, robot: Robot, *, period: float, step: float, horizon: int, effort: Any = None) -> None:
@@ -82,6 +92,13 @@ class Reach(Task):
     to go.
 
     The reward is minus the distance (m), less a little for effort.
+
+    >>> task = qddot.environments.Reach()
+    >>> start = task.start(np.random.default_rng(0), n=2)
+    >>> task.observe(start.q, start.qd, start.goal).shape, task.tip(start.q).shape
+    ((2, 27), (2, 3))
+    >>> task.reward(start.q, start.qd, np.zeros((2, 7)), start.goal).round(2)  # minus the way to go, m
+    array([-0.66, -0.62])
     """
 
     def __init__(self, robot: Robot | None = None, *, frame: str | None = None, effort: Any = None, **options: Any) -> None:
@@ -116,7 +133,13 @@ class Pole(Task):
 
 
 class SwingUp(Pole):
-    """From hanging to upright, and staying there. The reward is the height of the pole (-1 to 1), less distance and effort."""
+    """From hanging to upright, and staying there. The reward is the height of the pole (-1 to 1), less distance and effort.
+
+    >>> task = qddot.environments.SwingUp()
+    >>> start = task.start(np.random.default_rng(0), n=2)
+    >>> task.reward(start.q, start.qd, np.zeros((2, 1)), start.goal).round(2)  # hanging is worth least
+    array([-1., -1.])
+    """
 
     def __init__(self, robot: Robot | None = None, **options: Any) -> None:
         super().__init__(robot, **{"horizon": 500, **options})
@@ -130,7 +153,13 @@ class SwingUp(Pole):
 
 
 class Balance(Pole):
-    """Upright from the beginning; it has failed beyond 12 degrees or at the end of the rail. The reward is 1 for every period."""
+    """Upright from the beginning; it has failed beyond 12 degrees or at the end of the rail. The reward is 1 for every period.
+
+    >>> task = qddot.environments.Balance()
+    >>> start = task.start(np.random.default_rng(0), n=2)
+    >>> task.reward(start.q, start.qd, np.zeros((2, 1)), start.goal), task.ended(start.q, start.qd)
+    (array([1., 1.]), array([False, False]))
+    """
 
     def __init__(self, robot: Robot | None = None, **options: Any) -> None:
         super().__init__(robot, **{"horizon": 500, **options})

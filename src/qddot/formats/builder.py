@@ -38,6 +38,10 @@ class Builder:
         base: name of the link that stands still.
         base_inertia: of that link; matters only if the base is made to float.
         gravity: acceleration (3,) in base axes, m/s^2.
+
+    >>> builder = qddot.Builder("pendulum").body("rod", joint="revolute", axis="y", mass=1.0, com=(0.5, 0, 0))
+    >>> builder.frame("tip", "rod", xyz=(1, 0, 0)).robot().gravity_torque([0.0])
+    array([-4.905])
     """
 
     def __init__(
@@ -88,6 +92,11 @@ class Builder:
 
         Raises:
             ModelValueError: a number that is not finite, an axis without direction, both `inertia` and `mass`, a wrong type.
+
+        >>> arm = qddot.Builder("arm").body("upper", axis="y", mass=2, com=(0.2, 0, 0))
+        >>> arm = arm.body("lower", "upper", axis="y", xyz=(0.4, 0, 0), mass=1, com=(0.2, 0, 0), limits=(-2.5, 0))
+        >>> arm.robot().joint_names
+        ('upper_joint', 'lower_joint')
         """
         subject = Subject(f"body {name!r}", place)
         for key, text in (("name", name), ("joint", joint), ("parent", parent), ("joint_name", joint_name)):
@@ -144,6 +153,11 @@ class Builder:
 
         Raises:
             ModelValueError: a number that is not positive, or an axis along the beam.
+
+        >>> ruler = qddot.Builder("ruler").beam("beam", length=0.3, EI=0.05, mass_per_length=0.05, segments=4).robot()
+        >>> poles = ruler.linearize(ruler.neutral()).poles
+        >>> round(float(abs(poles.imag).min()) / (2 * np.pi), 1)  # Hz
+        6.3
         """
         subject = Subject(f"beam {name!r}", place)
         if axis not in ("y", "z"):
@@ -174,12 +188,22 @@ class Builder:
         rpy: Sequence[Scalar] = (0.0, 0.0, 0.0),
         place: Place | None = None,
     ) -> Builder:
-        """Name a pose on a link: a tool, a sensor; returns the builder."""
+        """Name a pose on a link: a tool, a sensor; returns the builder.
+
+        >>> hand = qddot.Builder("arm").body("rod", mass=1).frame("tip", "rod", xyz=(0.5, 0, 0))
+        >>> hand.robot().tip
+        'tip'
+        """
         self._frames.append(Frame(name, link, pose(Subject(f"frame {name!r}", place), xyz, rpy), place))
         return self
 
     def add(self, frame: Frame) -> Builder:
-        """Add a frame that is already one."""
+        """Add a frame that is already one.
+
+        >>> pose = qddot.load("panda").model.frames[0]  # a frame of another robot, on a link of the same name
+        >>> qddot.Builder("arm").body(pose.link, mass=1).add(pose).robot().frame_names
+        ('base', 'link7', 'flange')
+        """
         self._frames.append(frame)
         return self
 
@@ -190,6 +214,9 @@ class Builder:
             ModelStructureError: bodies that do not form one tree, a name given twice.
             ModelReferenceError: a parent, a frame's link or a leading joint that does not exist.
             ModelValueError: doubtful physics, when `strict`.
+
+        >>> qddot.Builder("arm").body("rod", mass=1).build().name  # the description alone; `robot()` makes it compute
+        'arm'
         """
         return Model(self.name, self._links, self._joints, self._frames, self.gravity, strict=strict)
 

@@ -126,6 +126,10 @@ def dh_model(
     Raises:
         ModelValueError: a number that is not finite, an unknown convention or joint type, a row of the wrong length, a wrong type.
         ModelStructureError: no rows, or a list whose length is not that of the table.
+
+    >>> arm = qddot.from_dh([(0.5, 0, 0, 0), (0.4, 0, 0, 0)], convention="standard", inertias=[qddot.Inertia.point(1.0)] * 2)
+    >>> arm.transform([0, np.pi / 2])[:3, 3].round(3)
+    array([0.5, 0.4, 0. ])
     """
     if convention is None:
         warn("no convention is given: the table is read as standard DH", element="dh", fix=CONVENTION_FIX)
@@ -187,6 +191,12 @@ def screws_model(
     Raises:
         ModelValueError: a number that is not finite, a screw without direction, a pose not in SE(3), a wrong type.
         ModelStructureError: no screws, or a list whose length is not that of the table.
+
+    >>> tool = np.eye(4)
+    >>> tool[0, 3] = 1.0
+    >>> arm = qddot.from_screws([[0, 0, 1, 0, 0, 0], [0, 0, 1, 0, -0.5, 0]], tool=tool)  # two hinges about z, 0.5 m apart
+    >>> arm.transform([0, np.pi / 2])[:3, 3].round(3)
+    array([0.5, 0.5, 0. ])
     """
     _check_lists(screws=screws, home_poses=() if home_poses is None else home_poses, frames=frames)
     homes, tool_pose = _homes(home_poses, tool, len(screws), relative)
@@ -215,6 +225,9 @@ def inertia_from_spatial_matrix(G: Sequence[Sequence[float]] | Sequence[float] |
 
     Raises:
         ModelValueError: not the matrix of a rigid body.
+
+    >>> qddot.inertia_from_spatial_matrix([0.1, 0.2, 0.3, 2.0, 2.0, 2.0]).mass
+    2.0
     """
     subject = Subject("spatial inertia")
     try:

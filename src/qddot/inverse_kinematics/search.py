@@ -41,6 +41,11 @@ class Reached:
         q: (..., nq), within the joint limits unless they were ignored.
         reached: (...), True where the pose is reached to the tolerance; elsewhere q is the closest configuration found.
         angle, distance: (...), what is left of the rotation, rad, and of the way, m, in the rows that were asked for.
+
+    >>> robot = qddot.load("two_link")
+    >>> found = robot.inverse_kinematics([3, 0, 0], rows=["x", "y"], nearest=True)  # too far
+    >>> bool(found.reached), round(float(found.distance), 3)
+    (False, 1.8)
     """
 
     q: np.ndarray

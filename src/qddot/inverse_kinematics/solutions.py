@@ -32,6 +32,12 @@ class Solutions:
         poses: how many there were.
         isolated: (k,), False where the arm is singular: it may move on without leaving the pose, so there is no end of neighbours.
         method: `"spherical wrist"`, where a closed form was used, or `"search"`.
+
+    >>> robot = qddot.load("two_link")
+    >>> found = robot.inverse_kinematics_solutions([0.8, 0.4, 0], rows=["x", "y"])
+    >>> found.q.round(3)  # elbow down and elbow up
+    array([[-0.431,  1.485],
+           [ 1.358, -1.485]])
     """
 
     q: np.ndarray

@@ -27,6 +27,10 @@ class Equilibrium(NamedTuple):
     """`q` (..., nq) with the joint forces `tau` (..., nv) that hold it, and whether it is `stable` (...) while these are kept.
 
     It is where the stiffness `d(g + springs)/dq` has positive eigenvalues only; without friction it is not damped.
+
+    >>> found = qddot.load("two_link").equilibrium([1.5, 0.1])  # upright
+    >>> found.q.round(3), bool(found.stable)
+    (array([1.571, 0.   ]), False)
     """
 
     q: np.ndarray

@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 
 class Discrete(NamedTuple):
-    """`x[k+1] = A x[k] + B u[k]` with u held over each period: A (..., 2 nv, 2 nv), B (..., 2 nv, m); `period` in s."""
+    """`x[k+1] = A x[k] + B u[k]` with u held over each period: A (..., 2 nv, 2 nv), B (..., 2 nv, m); `period` in s.
+
+    >>> step = qddot.load("two_link").linearize([-np.pi / 2, 0]).discrete(period=0.01)
+    >>> step.A.shape, step.B.shape, step.period
+    ((4, 4), (4, 2), 0.01)
+    """
 
     A: np.ndarray
     B: np.ndarray
@@ -41,6 +46,13 @@ class Linearization:
         q, qd, tau: the state and its joint forces, (..., nq), (..., nv), (..., nv).
         qdd: the accelerations there (..., nv); zero in an equilibrium.
         actuated: names of the joints that are driven.
+
+    >>> acrobot = qddot.load("acrobot")
+    >>> upright = acrobot.linearize([np.pi, 0], actuated=["elbow"])
+    >>> upright.A.shape, upright.B.shape
+    ((4, 4), (4, 1))
+    >>> bool((upright.poles.real > 0).any())  # it falls
+    True
     """
 
     robot: Robot
@@ -61,7 +73,12 @@ class Linearization:
         return np.linalg.eigvals(self.A)
 
     def discrete(self, period: float) -> Discrete:
-        """Sampled every `period` s with u held in between, exactly: `exp([A B; 0 0] period) = [A_d B_d; 0 1]`."""
+        """Sampled every `period` s with u held in between, exactly: `exp([A B; 0 0] period) = [A_d B_d; 0 1]`.
+
+        >>> hanging = qddot.load("two_link").linearize([-np.pi / 2, 0])
+        >>> hanging.discrete(0.01).A.shape
+        (4, 4)
+        """
         from scipy.linalg import expm
 
         if not 0 < period < np.inf:
@@ -73,7 +90,12 @@ class Linearization:
         return Discrete(step[..., :n, :n], step[..., :n, n:], period)
 
     def controllability(self) -> np.ndarray:
-        """Rank (...) of `[B, A B, A^2 B, ...]`: 2 nv where feedback can place every pole."""
+        """Rank (...) of `[B, A B, A^2 B, ...]`: 2 nv where feedback can place every pole.
+
+        >>> acrobot = qddot.load("acrobot")
+        >>> int(acrobot.linearize([np.pi, 0], actuated=["elbow"]).controllability())  # one motor is enough
+        4
+        """
         A = self.A / np.maximum(np.abs(self.A).max((-1, -2), keepdims=True), 1e-300)  # the rank does not depend on the unit of time
         blocks = [self.B]
         for _ in range(self.A.shape[-1] - 1):
@@ -90,6 +112,13 @@ class Linearization:
         Raises:
             InputError: a batch, weights of other shapes, Q not positive semidefinite or R not positive definite.
             ConvergenceError: no feedback makes the integral finite: a pole that is not stable cannot be reached.
+
+        >>> acrobot = qddot.load("acrobot")
+        >>> upright = acrobot.linearize([np.pi, 0], actuated=["elbow"])
+        >>> feedback = upright.lqr(Q=1.0, R=1.0)
+        >>> motion = acrobot.simulate([np.pi + 0.02, 0], t=4.0, step=0.02, torque=feedback)
+        >>> motion.q[-1].round(3)  # it stands
+        array([3.142, 0.   ])
         """
         from scipy.linalg import solve_continuous_are, solve_discrete_are
 
@@ -120,6 +149,13 @@ class StateFeedback:
         S: (2 nv, 2 nv): `x^T S x` is what the motion from x costs, and falls along it: a Lyapunov function.
         poles: of the closed loop (2 nv,), 1/s, or, sampled, those of a step.
         period: s, or None.
+
+    >>> robot = qddot.load("two_link")
+    >>> feedback = robot.linearize([0.3, 0.8]).lqr(Q=100.0, R=1.0)
+    >>> np.allclose(feedback(0.0, [0.3, 0.8], [0, 0]), robot.gravity_torque([0.3, 0.8]))  # at its goal it holds the arm
+    True
+    >>> feedback.K.shape
+    (2, 4)
     """
 
     linearization: Linearization
@@ -129,12 +165,22 @@ class StateFeedback:
     period: float | None = None
 
     def deviation(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
-        """x (..., 2 nv) of states."""
+        """x (..., 2 nv) of states.
+
+        >>> feedback = qddot.load("two_link").linearize([0.3, 0.8]).lqr(Q=100.0, R=1.0)
+        >>> feedback.deviation([0.4, 0.8], [0, 1]).round(3)
+        array([0.1, 0. , 0. , 1. ])
+        """
         lin = self.linearization
         return np.concatenate([lin.robot.difference(lin.q, q), np.asarray(qd, float) - lin.qd], axis=-1)
 
     def cost(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
-        """`x^T S x` (...) of states."""
+        """`x^T S x` (...) of states.
+
+        >>> feedback = qddot.load("two_link").linearize([0.3, 0.8]).lqr(Q=100.0, R=1.0)
+        >>> float(feedback.cost([0.3, 0.8], [0, 0]))  # nothing from where it shall be
+        0.0
+        """
         x = self.deviation(q, qd)
         return np.einsum("...i,ij,...j->...", x, self.S, x)
 

@@ -18,6 +18,9 @@ class Connect:
     """A ball joint that closes a loop: `point1` of `link1` and `point2` of `link2`, each in its link's frame (m), coincide.
 
     `axes` are those of `link1` along which they do: `"xy"` for a loop in that plane.
+
+    >>> qddot.load("four_bar").model.constraints[0].axes  # the loop closes in its plane
+    'xy'
     """
 
     name: str
@@ -35,7 +38,13 @@ class Connect:
 
 @dataclass(frozen=True)
 class Weld:
-    """Two links fixed to each other: the frame `pose1` on `link1` and the frame `pose2` on `link2` coincide."""
+    """Two links fixed to each other: the frame `pose1` on `link1` and the frame `pose2` on `link2` coincide.
+
+    >>> text = '{"bodies": [{"name": "a"}, {"name": "b"}], "constraints": [{"weld": ["a", "b"]}]}'
+    >>> weld = qddot.load_string(text, format="json").model.constraints[0]
+    >>> weld.link1, weld.link2
+    ('a', 'b')
+    """
 
     name: str
     link1: str
@@ -51,7 +60,14 @@ class Weld:
 
 @dataclass(frozen=True)
 class Coupling:
-    """A coordinate given by another: `q_joint = sum_k coefficients[k] * q_leader**k`, constant where `leader` is None."""
+    """A coordinate given by another: `q_joint = sum_k coefficients[k] * q_leader**k`, constant where `leader` is None.
+
+    >>> couple = '{"couple": ["b_joint", "a_joint"], "coefficients": [0.5, -2]}'
+    >>> text = '{"bodies": [{"name": "a"}, {"name": "b"}], "constraints": [' + couple + "]}"
+    >>> coupling = qddot.load_string(text, format="json").model.constraints[0]
+    >>> coupling.coefficients  # b = 0.5 - 2 a
+    (0.5, -2.0)
+    """
 
     name: str
     joint: str

@@ -46,7 +46,13 @@ class Link:
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one joint: position (rad or m), speed (rad/s or m/s), effort (N m or N)."""
+    """Limits of one joint: position (rad or m), speed (rad/s or m/s), effort (N m or N).
+
+    >>> limits = qddot.Limits(lower=-1.5, upper=1.5, velocity=2.0, effort=50.0)
+    >>> arm = qddot.Builder("arm").body("rod", mass=1, limits=limits).robot()
+    >>> arm.limits.effort
+    array([50.])
+    """
 
     lower: float = -math.inf
     upper: float = math.inf
@@ -65,7 +71,13 @@ class Limits:
 
 @dataclass(frozen=True)
 class Mimic:
-    """A joint that follows another: `q = multiplier * q_leader + offset`."""
+    """A joint that follows another: `q = multiplier * q_leader + offset`.
+
+    >>> hand = qddot.Builder("hand").body("left", joint="prismatic", mass=0.1)
+    >>> hand = hand.body("right", joint="prismatic", mass=0.1, mimic=qddot.Mimic("left_joint", multiplier=-1.0))
+    >>> hand.robot().nv
+    1
+    """
 
     joint: str
     multiplier: Scalar = 1.0
@@ -126,7 +138,12 @@ class Joint:
 
 @dataclass(frozen=True)
 class Frame:
-    """A named pose on a link: a tool, a sensor, a contact point."""
+    """A named pose on a link: a tool, a sensor, a contact point.
+
+    >>> arm = qddot.Builder("arm").body("rod", mass=1).add(qddot.Frame("tip", "rod"))
+    >>> arm.robot().frame_names
+    ('base', 'rod', 'tip')
+    """
 
     name: str
     link: str

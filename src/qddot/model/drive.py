@@ -47,6 +47,12 @@ class Drive(Friction):
 
     Raises:
         ModelValueError: a negative friction, stiffness or inertia, a zero gear ratio, an unknown side.
+
+    >>> drive = qddot.Drive(gear_ratio=100, rotor_inertia=1e-4, viscous=0.01, coulomb=0.05)
+    >>> drive.at_joint.armature  # gears multiply the rotor's inertia by the square of their ratio
+    1.0
+    >>> drive
+    Drive(viscous=0.01, coulomb=0.05, gear_ratio=100.0, rotor_inertia=0.0001)
     """
 
     damping: Scalar = 0.0

@@ -39,6 +39,13 @@ class Inertia:
 
     Raises:
         ModelValueError: not numbers, not finite, a negative mass, or a tensor that is not symmetric.
+
+    >>> body = qddot.Inertia(mass=2.0, com=(0.1, 0, 0), tensor=(0.01, 0.02, 0.02))
+    >>> two = body + qddot.Inertia.point(1.0, (0.4, 0, 0))  # welded together
+    >>> two.mass, round(two.com.x, 3)
+    (3.0, 0.2)
+    >>> body.is_consistent, body.is_symbolic  # a real body has these numbers
+    (True, False)
     """
 
     mass: Scalar
@@ -63,19 +70,31 @@ class Inertia:
 
     @staticmethod
     def point(mass: Scalar, com: Sequence[Scalar] = (0, 0, 0)) -> Inertia:
-        """A point mass."""
+        """A point mass.
+
+        >>> qddot.Inertia.point(2.0, (0.3, 0, 0)).about().c.z  # m r^2 about the origin
+        0.18
+        """
         return Inertia(mass, com)
 
     @staticmethod
     def sphere(mass: Scalar, radius: Scalar) -> Inertia:
-        """A solid ball."""
+        """A solid ball.
+
+        >>> qddot.Inertia.sphere(1.0, 0.5).tensor.a.x  # 2/5 m r^2
+        0.1
+        """
         positive(radius=radius)
         i = 2 * mass * radius * radius / 5
         return Inertia(mass, tensor=(i, i, i))
 
     @staticmethod
     def box(mass: Scalar, size: Sequence[Scalar]) -> Inertia:
-        """A solid box with edges `size` = (x, y, z)."""
+        """A solid box with edges `size` = (x, y, z).
+
+        >>> round(qddot.Inertia.box(12.0, (1, 2, 3)).tensor.a.x, 6)  # m (y^2 + z^2) / 12
+        13.0
+        """
         x, y, z = size
         positive(x=x, y=y, z=z)
         xx, yy, zz = x * x, y * y, z * z
@@ -83,17 +102,30 @@ class Inertia:
 
     @staticmethod
     def rod(mass: Scalar, length: Scalar, axis: str = "z") -> Inertia:
-        """A thin rod along `axis`."""
+        """A thin rod along `axis`.
+
+        >>> rod = qddot.Inertia.rod(3.0, 2.0, axis="x")
+        >>> rod.tensor.a.x, rod.tensor.c.z  # nothing along it, m l^2 / 12 across
+        (0.0, 1.0)
+        """
         return Inertia.hollow_cylinder(mass, 0, 0, length, axis)
 
     @staticmethod
     def solid_cylinder(mass: Scalar, radius: Scalar, length: Scalar, axis: str = "z") -> Inertia:
-        """A solid cylinder along `axis`."""
+        """A solid cylinder along `axis`.
+
+        >>> qddot.Inertia.solid_cylinder(2.0, 0.5, 1.0).tensor.c.z  # m r^2 / 2 along its axis
+        0.25
+        """
         return Inertia.hollow_cylinder(mass, radius, 0, length, axis)
 
     @staticmethod
     def hollow_cylinder(mass: Scalar, outer_radius: Scalar, inner_radius: Scalar, length: Scalar, axis: str = "z") -> Inertia:
-        """A tube along `axis`."""
+        """A tube along `axis`.
+
+        >>> round(qddot.Inertia.hollow_cylinder(2.0, 0.1, 0.09, 1.0).tensor.c.z, 6)  # nearly m r^2
+        0.0181
+        """
         if axis not in tuple(AXES):
             raise ModelValueError("not one of x, y, z", element="inertia", attribute="axis", text=str(axis), fix="write axis='z'")
         positive(outer_radius=outer_radius, inner_radius=inner_radius, length=length)
@@ -123,6 +155,12 @@ class Inertia:
                 not one of density and mass is given.
             ModelReferenceError: no such file.
             MissingExtraError: a file, and `trimesh` is not installed.
+
+        >>> vertices = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
+        >>> faces = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
+        >>> body = qddot.Inertia.from_mesh((vertices, faces), mass=1.0)  # a corner of a cube
+        >>> body.com
+        Vec(x=0.25, y=0.25, z=0.25)
         """
         from qddot.model.mesh import solid_of
 
@@ -140,19 +178,39 @@ class Inertia:
     # moving and adding ------------------------------------------------------------------------------------------------
 
     def shifted(self, offset: Sequence[Scalar]) -> Inertia:
-        """Return the body with its centre of mass moved by `offset` (3,), in m."""
+        """Return the body with its centre of mass moved by `offset` (3,), in m.
+
+        >>> qddot.Inertia.rod(1.0, 0.5, "x").shifted((0.25, 0, 0)).com.x  # a rod that begins at the origin
+        0.25
+        """
         return Inertia(self.mass, self.com + vec(offset), self.tensor)
 
     def moved(self, pose: Transform) -> Inertia:
-        """Return the body as seen from another frame, in which the present frame has this pose."""
+        """Return the body as seen from another frame, in which the present frame has this pose.
+
+        >>> from qddot.model.spatial import Transform, Vec
+        >>> qddot.Inertia.point(1.0, (0.1, 0, 0)).moved(Transform(p=Vec(0, 0, 1))).com
+        Vec(x=0.1, y=0.0, z=1.0)
+        """
         return Inertia(self.mass, pose.point(self.com), rotate(pose.R, self.tensor))
 
     def rotated(self, R: Mat) -> Inertia:
-        """The body turned about the origin by `R`."""
+        """The body turned about the origin by `R`.
+
+        >>> from qddot.model.pose import from_rpy
+        >>> turned = qddot.Inertia.rod(3.0, 2.0, axis="x").rotated(from_rpy(0, 0, np.pi / 2))
+        >>> round(turned.tensor.a.x, 9)  # now it lies along y
+        1.0
+        """
         return self.moved(Transform(R, Vec(0.0, 0.0, 0.0)))
 
     def about(self, point: Sequence[Scalar] = (0, 0, 0)) -> Mat:
-        """The tensor about another point (parallel-axis theorem), in kg m^2."""
+        """The tensor about another point (parallel-axis theorem), in kg m^2.
+
+        >>> rod = qddot.Inertia.rod(3.0, 2.0, axis="x")
+        >>> rod.about((1, 0, 0)).c.z  # about its end: m l^2 / 3
+        4.0
+        """
         return self.tensor + steiner(self.mass, self.com - Vec(*point))
 
     def __add__(self, other: Inertia) -> Inertia:
@@ -177,7 +235,11 @@ class Inertia:
         return Transform(p=self.com).out_pseudo(about_com)
 
     def ten_vector(self) -> list[Scalar]:
-        """(m, m cx, m cy, m cz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz), the tensor about the frame's origin: torque is linear in these."""
+        """(m, m cx, m cy, m cz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz), the tensor about the frame's origin: torque is linear in these.
+
+        >>> qddot.Inertia.point(2.0, (0.5, 0, 0)).ten_vector()
+        [2.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.5]
+        """
         m, h, I = self.rigid
         return [m, *h, *upper(I)]
 
@@ -187,6 +249,9 @@ class Inertia:
 
         Raises:
             ValueError: no mass but a first moment, or a negative mass: there is no such body.
+
+        >>> qddot.Inertia.from_ten_vector([2, 1, 0, 0, 0, 0, 0, 0.5, 0, 0.5]).com.x
+        0.5
         """
         m, hx, hy, hz, *moments = map(as_scalar, values)
         h, about_origin = Vec(hx, hy, hz), symmetric(*moments)
@@ -198,7 +263,11 @@ class Inertia:
         return Inertia(m, com, about_origin - steiner(m, com))
 
     def pseudo_inertia(self) -> np.ndarray:
-        """The 4 x 4 matrix `[[Sigma, h], [h^T, m]]`, `Sigma` the second moment of mass: positive semi-definite for a real body."""
+        """The 4 x 4 matrix `[[Sigma, h], [h^T, m]]`, `Sigma` the second moment of mass: positive semi-definite for a real body.
+
+        >>> np.linalg.eigvalsh(qddot.Inertia.sphere(5.0, 1.0).pseudo_inertia())  # none is negative
+        array([1., 1., 1., 5.])
+        """
         _, h, I = self.rigid
         I = np.array(I, dtype=object if self.is_symbolic else float)
         h = np.array(h, dtype=I.dtype)
@@ -206,7 +275,11 @@ class Inertia:
         return np.block([[sigma, h[:, None]], [h[None, :], np.array([[self.mass]], dtype=I.dtype)]])
 
     def inconsistency(self, tolerance: float = 1e-9) -> str:
-        """Why no real body has these numbers; empty if one does (to `tolerance` of the largest moment)."""
+        """Why no real body has these numbers; empty if one does (to `tolerance` of the largest moment).
+
+        >>> qddot.Inertia(1.0, tensor=(0.1, 0.1, 0.5)).inconsistency()
+        'principal moments 0.1, 0.1, 0.5 kg m^2 break the triangle inequality: the largest exceeds the sum of the others'
+        """
         if self.is_symbolic:
             return ""
         tensor = np.array(self.tensor, float)

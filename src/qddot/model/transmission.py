@@ -30,6 +30,11 @@ class Transmission:
 
     Raises:
         ModelValueError: a matrix that is not one row a motor and one column a joint, or a drive with what only a joint can have.
+
+    >>> differential = qddot.Transmission(["joint1", "joint2"], [[1, 1], [1, -1]], motors=["left", "right"])
+    >>> wrist = qddot.load("two_link").with_transmission(differential)
+    >>> wrist.transmission_matrix.T @ [1.0, -1.0]  # motors against each other turn the second joint
+    array([0., 2.])
     """
 
     joints: tuple[str, ...]

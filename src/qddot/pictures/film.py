@@ -56,6 +56,13 @@ class Film:
     Attributes:
         ax: the axes it is drawn in.
         t: (pictures,) times, s.
+
+    >>> film = qddot.load("two_link").simulate([0, 0], t=0.2).animate()
+    >>> film.t
+    array([0.  , 0.04, 0.08, 0.12, 0.16, 0.2 ])
+    >>> next(film.pictures()).shape[2]  # red, green and blue
+    3
+    >>> film.save("swing.gif")
     """
 
     def __init__(self, model: Model, t: np.ndarray, q: np.ndarray, fps: float, ax: Any = None) -> None:
@@ -176,7 +183,11 @@ class Film:
         path.write_text(self.html(pictures), encoding="utf-8")
 
     def html(self, pictures: Iterator[np.ndarray] | None = None) -> str:
-        """A page that plays the film, stops, and goes to any picture of it."""
+        """A page that plays the film, stops, and goes to any picture of it.
+
+        >>> qddot.load("two_link").simulate([0, 0], t=0.1).animate().html()[:4]
+        '<!do'
+        """
         from PIL import Image
 
         frames = []

@@ -34,6 +34,12 @@ class RolloutGradient(NamedTuple):
     """Of a weighted sum of states, each in the shape of what was given; None where nothing was.
 
     `q0` is with respect to its numbers: quaternions are made unit in every step.
+
+    >>> way = qddot.load("two_link").rollout().differentiable([0, 0], None, [7.0, 2.0], steps=100)
+    >>> slope = np.zeros(way.states.q.shape)
+    >>> slope[-1, 0] = 1.0
+    >>> way(slope).control.shape  # how each torque moves the first joint's last position
+    (2,)
     """
 
     q0: np.ndarray

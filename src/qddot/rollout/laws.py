@@ -37,6 +37,14 @@ class Moment(State):
         t: time since the rollout began, s.
         q, qd: coordinates (nq) and velocities (nv).
         control: the numbers (m) that the rollout was given for this step.
+
+    >>> def swing_up(x):  # pushes the way it goes while the first link is low, and holds against gravity once it is high
+    ...     g = x.gravity_torque()
+    ...     return [x.where_positive(x.sin(x.q[0]), g[0], 5 * x.qd[0]), 0.0]
+    ...
+    >>> robot = qddot.load("two_link")
+    >>> robot.rollout(swing_up)([-1.4, 0], [0, 0], steps=200, every=200).q.shape
+    (2, 2)
     """
 
     def __init__(self, model: LiftedModel, t: Scalar, q: Scalars, qd: Scalars, control: Scalars) -> None:
@@ -44,19 +52,44 @@ class Moment(State):
         self.t, self.control = t, tuple(control)
 
     def gravity_torque(self) -> list[Scalar]:
-        """What holds the robot still against gravity and the springs of its drives (nv)."""
+        """What holds the robot still against gravity and the springs of its drives (nv).
+
+        >>> robot = qddot.load("two_link")
+        >>> hold = robot.rollout(lambda x: x.gravity_torque())
+        >>> hold([0.3, 0.8], [0, 0], steps=1000, every=1000).q[-1].round(6)
+        array([0.3, 0.8])
+        """
         springs = spring_torque(self._model, self.q)
         return [g + s for g, s in zip(inverse_dynamics.gravity_torque(self._model, self.q), springs)]
 
     def inverse_dynamics(self, qdd: Scalars) -> list[Scalar]:
-        """The joint forces (nv) of accelerations (nv)."""
+        """The joint forces (nv) of accelerations (nv).
+
+        >>> robot = qddot.load("two_link")
+        >>> lift = robot.rollout(lambda x: x.inverse_dynamics([1.0, 0.0]))  # half of t^2
+        >>> lift([0, 0], [0, 0], steps=1000, every=1000).q[-1].round(3) + 0
+        array([0.501, 0.   ])
+        """
         return inverse_dynamics.inverse_dynamics(self._model, self.q, self.qd, qdd)
 
     def mass_matrix(self) -> list[list[Scalar]]:
+        """M(q) as rows (nv, nv).
+
+        >>> def push(x):  # the first joint is to accelerate by 1
+        ...     return [g + row[0] for g, row in zip(x.gravity_torque(), x.mass_matrix())]
+        ...
+        >>> qddot.load("two_link").rollout(push)([0, 0], [0, 0], steps=10).qd[-1].round(3) + 0
+        array([0.01, 0.  ])
+        """
         return mass_matrix(self._model, self.q)
 
     def where_positive(self, x: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
-        """`then` where x > 0, else `otherwise`."""
+        """`then` where x > 0, else `otherwise`.
+
+        >>> robot = qddot.load("two_link")
+        >>> robot.rollout(lambda x: [x.where_positive(x.q[0], 1.0, -1.0), 0.0])([0, 0], None, steps=2).q.shape
+        (3, 2)
+        """
         return self._model.field.where_positive(x, then, otherwise)
 
 
@@ -78,6 +111,11 @@ class PD:
     """`tau = Kp e + Kd e'`, and with `gravity` what holds the robot still on top: `qddot.control.PD` within a rollout.
 
     The control is the position (n) to go to, or position and velocity (2 n).
+
+    >>> robot = qddot.load("two_link")
+    >>> run = robot.rollout(qddot.rollout.PD(kp=50, kd=10))
+    >>> run([0, 0], None, [1, 0.5], steps=5000, every=5000).q[-1].round(3)
+    array([1. , 0.5])
     """
 
     def __init__(self, kp: ArrayLike, kd: ArrayLike, *, gravity: bool = True) -> None:
@@ -96,6 +134,11 @@ class ComputedTorque:
     rollout.
 
     The control is the position (n) to go to, or position and velocity (2 n), or these and the acceleration (3 n).
+
+    >>> robot = qddot.load("two_link")
+    >>> run = robot.rollout(qddot.rollout.ComputedTorque(kp=25, kd=10))
+    >>> run([0, 0], None, [1, 0.5], steps=5000, every=5000).q[-1].round(3)
+    array([1. , 0.5])
     """
 
     def __init__(self, kp: ArrayLike, kd: ArrayLike) -> None:

@@ -33,7 +33,12 @@ ENGINES = ("serial", "dask")
 
 
 class States(NamedTuple):
-    """q (samples, ..., nq) and qd (samples, ..., nv), the first of them where the rollout began."""
+    """q (samples, ..., nq) and qd (samples, ..., nv), the first of them where the rollout began.
+
+    >>> q, qd = qddot.load("two_link").rollout()([0, 0], None, [7.0, 2.0], steps=100, every=50)
+    >>> q.shape, qd.shape
+    ((3, 2), (3, 2))
+    """
 
     q: Any
     qd: Any
@@ -79,7 +84,14 @@ class Start(NamedTuple):
 
 
 class Rollout:
-    """A compiled motion: called with states and controls, it gives the states after so many steps. See `Robot.rollout`."""
+    """A compiled motion: called with states and controls, it gives the states after so many steps. See `Robot.rollout`.
+
+    >>> robot = qddot.load("two_link")
+    >>> run = robot.rollout(step=1e-3)  # without a law the control is the joint forces
+    >>> states = run(np.zeros((100, 2)), None, [0.0, 0.0], steps=1000, every=100)
+    >>> states.q.shape  # eleven samples of a hundred motions
+    (11, 100, 2)
+    """
 
     def __init__(
         self,
@@ -144,6 +156,12 @@ class Rollout:
         Raises:
             InputError: a wrong shape or number.
             IntegrationError: a motion diverges or cannot go on; it names time, step and joint.
+
+        >>> run = qddot.load("two_link").rollout()
+        >>> run([0, 0], None, [7.0, 2.0], steps=100, every=50).q.round(4)
+        array([[ 0.    ,  0.    ],
+               [ 0.0114, -0.0282],
+               [ 0.0451, -0.1111]])
         """
         given = {"q0": q0, "qd0": qd0, "control": control, "parameters": parameters}
         if is_on_gpu(q0):
@@ -179,6 +197,13 @@ class Rollout:
 
         Raises:
             InputError: as of a call, and for `method="variational"`.
+
+        >>> run = qddot.load("two_link").rollout()
+        >>> way = run.differentiable([0, 0], None, [7.0, 2.0], steps=100)
+        >>> slope = np.zeros(way.states.q.shape)
+        >>> slope[-1, 0] = 1.0  # of the last position of the first joint
+        >>> way(slope).q0.round(3)
+        array([1.004, 0.008])
         """
         if self.method == "variational":
             raise InputError('the gradient of a rollout is there for method="semi_implicit" and "rk4"')
@@ -212,6 +237,10 @@ class Rollout:
 
         Raises:
             InputError: a wrong shape, `method="variational"`, or joints with quaternions, whose step has no such matrix.
+
+        >>> run = qddot.load("two_link").rollout(step=0.01)
+        >>> run.linear([0, 0], [0, 0], [7.0, 2.0]).A.shape
+        (4, 4)
         """
         if self.method == "variational" or self.robot.nq != self.robot.nv:
             raise InputError('linear needs method="semi_implicit" or "rk4", and joints whose qd is the rate of q')

@@ -21,7 +21,15 @@ TIGHT = 1e-12  # of a step: how well an event is located
 
 @dataclass(frozen=True)
 class Event:
-    """`kind` is `"stick"`, `"slip"`, `"stop"` or `"release"` of a joint, or the name of the caller's function."""
+    """`kind` is `"stick"`, `"slip"`, `"stop"` or `"release"` of a joint, or the name of the caller's function.
+
+    >>> def upright(t, q, qd):
+    ...     return q[0] - np.pi / 2
+    ...
+    >>> motion = qddot.load("two_link").simulate([0, 0], [9, 0], 1.0, events=upright)
+    >>> motion.events[0].kind, round(motion.events[0].time, 3)
+    ('upright', 0.199)
+    """
 
     time: float
     kind: str

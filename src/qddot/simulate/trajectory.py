@@ -35,6 +35,14 @@ class Trajectory:
         q, qd: (samples, ..., nq) and (samples, ..., nv).
         tau: (samples, ..., nv) joint forces that were applied, after saturation.
         events: what happened on the way; with a fixed step the caller's events only.
+
+    >>> motion = qddot.load("two_link").simulate([0, 0], t=1.0, torque=[1.0, 0.0])
+    >>> motion
+    Trajectory of 'two_link': 1001 samples, t = 0 ... 1 s
+    >>> motion.qdd.shape, motion[500].t
+    ((1001, 2), array([0.5]))
+    >>> bool(abs(motion.energy_residual).max() < 1e-6)  # energy grew by what the motor put in
+    True
     """
 
     robot: Robot
@@ -210,7 +218,11 @@ class Trajectory:
         return (first, *rest)
 
     def columns(self) -> dict[str, np.ndarray]:
-        """One column (samples,) a signal: `t`, `q1`, ..., `qd1`, ..., `qdd1`, ..., `tau1`, ..., `lam1`, ... and the energies."""
+        """One column (samples,) a signal: `t`, `q1`, ..., `qd1`, ..., `qdd1`, ..., `tau1`, ..., `lam1`, ... and the energies.
+
+        >>> list(qddot.load("two_link").simulate([0, 0], t=0.1).columns())[:3]
+        ['t', 'q1', 'q2']
+        """
         self._refuse_batch("a table")
         table = {"t": self.t}
         for name in ("q", "qd", "qdd", "tau", "lam"):
@@ -220,12 +232,20 @@ class Trajectory:
         return table | {"kinetic_energy": self.kinetic_energy, "potential_energy": self.potential_energy}
 
     def to_csv(self, path: str | Path) -> None:
-        """Write the table of `columns`, with a header line."""
+        """Write the table of `columns`, with a header line.
+
+        >>> qddot.load("two_link").simulate([0, 0], t=0.1).to_csv("motion.csv")
+        >>> qddot.identify.Log.load("motion.csv").n  # joints of the recording it is read as
+        2
+        """
         table = self.columns()
         np.savetxt(path, np.column_stack(list(table.values())), delimiter=",", header=",".join(table), comments="", fmt="%.17g")
 
     def to_parquet(self, path: str | Path) -> None:
-        """Write the table of `columns` (needs the extra `parquet`)."""
+        """Write the table of `columns` (needs the extra `parquet`).
+
+        >>> qddot.load("two_link").simulate([0, 0], t=0.1).to_parquet("motion.parquet")
+        """
         try:
             import pyarrow  # type: ignore[import-not-found]
             import pyarrow.parquet  # type: ignore[import-not-found]
@@ -244,6 +264,10 @@ class Trajectory:
             UnknownNameError: no such signal.
             InputError: another number of axes than of signals, or a batch of motions.
             MissingExtraError: matplotlib is not installed.
+
+        >>> panels = qddot.load("two_link").simulate([0, 0], t=0.1).plot("q", "energy")
+        >>> len(panels)
+        2
         """
         from qddot.simulate.drawing import plot
 
@@ -264,6 +288,8 @@ class Trajectory:
         Raises:
             InputError: another suffix, `.mp4` without ffmpeg, fps that is not positive, or a batch of motions.
             MissingExtraError: matplotlib is not installed.
+
+        >>> film = qddot.load("two_link").simulate([0, 0], t=0.2).animate("swing.gif")
         """
         from qddot.pictures.film import film
 
@@ -275,6 +301,8 @@ class Trajectory:
 
         Args:
             path: of the file to write; None: show it in the browser, or in the notebook.
+
+        >>> page = qddot.load("two_link").simulate([0, 0], t=0.2).explore("motion.html")
         """
         from qddot.explore.page import page
         from qddot.explore.recording import Recording

@@ -43,6 +43,15 @@ class Equations:
     Attributes:
         notes: what was read as something else, such as an angle 1.5708 as pi/2, and what was left out.
         values: of each symbol that took the place of a number (see `Robot.equations`), its value.
+
+    >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
+    >>> equations.parameters
+    ('L1', 'L2', 'm1', 'm2')
+    >>> print(equations.M)  # c2 is cos(q2)
+    [[2*m2*L1*L2*c2 + (m1 + m2)*L1**2 + m2*L2**2, m2*L2*(L1*c2 + L2)],
+     [m2*L2*(L1*c2 + L2), m2*L2**2]]
+    >>> print(equations.tau[1])
+    m2*L2*(L1*c2*qdd1 + L2*qdd1 + L2*qdd2 + L1*s2*qd1**2 + 9.81*c12)
     """
 
     def __init__(
@@ -102,7 +111,12 @@ class Equations:
         )
 
     def lift(self, x: Any) -> Any:
-        """A number, SymPy expression, form or polynomial as an entry of a form."""
+        """A number, SymPy expression, form or polynomial as an entry of a form.
+
+        >>> equations = qddot.load("two_link", symbolic=True).equations()
+        >>> equations.lift(equations.read("m1")) == equations.read("m1"), equations.lift(3) == equations.read("3")
+        (True, True)
+        """
         if isinstance(x, Form):
             x = x._single()
         if isinstance(x, (Poly, Ratio)):
@@ -116,13 +130,23 @@ class Equations:
         return self.alphabet.ring.constant(x) if isinstance(x, (int, Fraction, np.integer)) else x
 
     def read(self, expression: Any) -> Poly:
-        """A SymPy expression, or its text, in the letters of these equations: `m2*L1*L2*cos(q1 + q2)*qd1**2`, `sign(qd1)`."""
+        """A SymPy expression, or its text, in the letters of these equations: `m2*L1*L2*cos(q1 + q2)*qd1**2`, `sign(qd1)`.
+
+        >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
+        >>> equations.g[1] == equations.read("981/100 * m2*L2*cos(q1 + q2)")
+        True
+        """
         from qddot.symbolic.exact.expressions import read_expression
 
         return read_expression(self, expression)
 
     def letter(self, name: Any) -> int:
-        """The index of a letter: by its name, or by the SymPy symbol or form that is this letter."""
+        """The index of a letter: by its name, or by the SymPy symbol or form that is this letter.
+
+        >>> equations = qddot.load("two_link", symbolic=True).equations()
+        >>> equations.letter("m1") == equations.letter(equations.read("m1"))
+        True
+        """
         name = str(name)
         for i, g in enumerate(self.alphabet.ring.generators):
             if g.name == name:
@@ -130,7 +154,13 @@ class Equations:
         raise unknown_name("letter", name, [g.name for g in self.alphabet.ring.generators])
 
     def derivative(self, name: Any) -> Callable[[Any], Any]:
-        """Differentiation with respect to a letter and all that is made of it, such as the sine of a joint variable."""
+        """Differentiation with respect to a letter and all that is made of it, such as the sine of a joint variable.
+
+        >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
+        >>> by_q2 = equations.derivative("q2")
+        >>> by_q2(equations.read("sin(q1 + q2)")) == equations.read("cos(q1 + q2)")
+        True
+        """
         i = self.letter(name)
         generator = self.alphabet.ring.generators[i]
         if generator.kind == "quaternion":
@@ -145,7 +175,13 @@ class Equations:
         return lambda p: self.alphabet.derivative(p, columns[0])
 
     def substitution(self, values: Mapping[Any, Any]) -> Callable[[Any], Any]:
-        """Replacement of letters, all at once; a joint variable takes its sine and cosine with it."""
+        """Replacement of letters, all at once; a joint variable takes its sine and cosine with it.
+
+        >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
+        >>> stretched = equations.substitution({"q2": 0})
+        >>> stretched(equations.read("cos(q2)*m2")) == equations.read("m2")
+        True
+        """
         from qddot.symbolic.exact.expressions import substitution
 
         return substitution(self, values)
@@ -189,7 +225,13 @@ class Equations:
 
     def coriolis_matrix(self, form: str = "christoffel") -> Form:
         """C(q, qd), nv x nv: `"christoffel"`: `(Mdot + U^T - U) / 2`, `"rate"`: `Mdot - U/2`, `"gradient"`: `U^T - U/2`,
-        where `U_ij = sum_k dM_jk/dq_i qd_k`."""
+        where `U_ij = sum_k dM_jk/dq_i qd_k`.
+
+        >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
+        >>> print(equations.coriolis_matrix())
+        [[-m2*L1*L2*s2*qd2, -m2*L1*L2*s2*(qd1 + qd2)],
+         [m2*L1*L2*s2*qd1, 0]]
+        """
         forms = ("christoffel", "rate", "gradient")
         if form not in forms:
             raise InputError(f"form={form!r} is not one of {', '.join(map(repr, forms))}")
@@ -263,6 +305,12 @@ class Equations:
 
         Args:
             axes: `"body"`, `"parent"` or `"world"`, as in `Robot.joint_wrenches`.
+
+        >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
+        >>> print(equations.joint_wrenches()[1][5])  # no force out of the plane
+        0
+        >>> print(equations.joint_wrenches()[1][2] == equations.tau[1])
+        True
         """
         if axes not in AXES:
             raise InputError(f"axes={axes!r} is not one of {', '.join(map(repr, AXES))}")
@@ -341,7 +389,12 @@ class Equations:
 
     def forward(self) -> Forward:
         """Forward dynamics: `qdd = M^-1 (tau - h)` in the letters `tau1, tau2, ...` of the joint forces, for up to three joints;
-        for more, the steps of a solution with M factored (see `Forward`)."""
+        for more, the steps of a solution with M factored (see `Forward`).
+
+        >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
+        >>> print(equations.forward().qdd[0].subs({"q2": "pi/2", "qd1": 0, "qd2": 0, "tau1": 0, "tau2": 0}))
+        -9.81*c1/L1
+        """
         from qddot.symbolic.forward import Forward
 
         return Forward(type(self)(self.model, self.exact_model.parameters, further={"force": self.nv}))
@@ -359,6 +412,10 @@ class Equations:
         Raises:
             InputError: more than three joints whose q is left open; joints with quaternions; dry friction with qd given.
             SingularityError: the mass matrix is singular there.
+
+        >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
+        >>> print(equations.linearize(q=["-pi/2", 0], qd=[0, 0]).A[2])  # hanging
+        [-9.81/L1, 9.81*m2/(m1*L1), 0, 0]
         """
         from qddot.symbolic.forward import linearized
 
@@ -375,13 +432,23 @@ class Equations:
         Raises:
             UnknownNameError: there is no such parameter.
             InputError: tau is not linear in them: two of them are multiplied, or one is squared.
+
+        >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
+        >>> found = equations.regressor(["m1", "m2"])
+        >>> found.names, found.Y.shape
+        (('m1', 'm2'), (2, 2))
         """
         from qddot.symbolic.analysis.linearity import regressor
 
         return regressor(self, parameters)
 
     def base_parameters(self) -> BaseParameters:
-        """The least combinations of the standard parameters (those of `Robot.regressor`) that tau depends on, exactly."""
+        """The least combinations of the standard parameters (those of `Robot.regressor`) that tau depends on, exactly.
+
+        >>> base = qddot.load("two_link", symbolic=True).equations().base_parameters()
+        >>> base
+        6 combinations of 20 parameters (2 of them alone, 12 never)
+        """
         return self._base_parameters
 
     @cached_property
@@ -396,6 +463,9 @@ class Equations:
 
         Raises:
             UnknownNameError, InputError: as `regressor`.
+
+        >>> qddot.load("point_mass_2r", symbolic=True).equations().identifiability(["m1", "m2"])
+        2 combinations of 2 parameters (2 of them alone, 0 never)
         """
         from qddot.symbolic.analysis.base_parameters import identifiability
 
@@ -404,18 +474,32 @@ class Equations:
     # kinematics -----------------------------------------------------------------------------------------------------------
 
     def transform(self, frame: str | None = None) -> Form:
-        """Pose of a frame in the world, 4 x 4; of the tip by default."""
+        """Pose of a frame in the world, 4 x 4; of the tip by default.
+
+        >>> print(qddot.load("point_mass_2r", symbolic=True).equations().transform()[0, 3])
+        L1*c1 + L2*c12
+        """
         pose = kinematics.frame_pose(self.lifted, self.alphabet.q, self._frame(frame))
         return Form(self, homogeneous(pose), "transform")
 
     def jacobian(self, frame: str | None = None, reference: str = "space") -> Form:
-        """Geometric Jacobian 6 x nv, angular first; references as in `Robot.jacobian`."""
+        """Geometric Jacobian 6 x nv, angular first; references as in `Robot.jacobian`.
+
+        >>> print(qddot.load("point_mass_2r", symbolic=True).equations().jacobian(reference="body")[3:5])
+        [[L1*s2, 0],
+         [L1*c2 + L2, L2]]
+        """
         self._reference(reference)
         columns = jacobian.jacobian(self.lifted, self.alphabet.q, self._frame(frame), reference)
         return Form(self, jacobian.rows(columns), "jacobian")
 
     def jacobian_dot(self, frame: str | None = None, reference: str = "space") -> Form:
-        """dJ/dt, 6 x nv."""
+        """dJ/dt, 6 x nv.
+
+        >>> print(qddot.load("point_mass_2r", symbolic=True).equations().jacobian_dot(reference="body")[3:5])
+        [[L1*c2*qd2, 0],
+         [-L1*s2*qd2, 0]]
+        """
         self._reference(reference)
         a = self.alphabet
         columns = jacobian.jacobian_rate(self.lifted, a.q, a.qd, self._frame(frame), reference)
@@ -434,6 +518,10 @@ class Equations:
         Raises:
             SingularityError: the rows of the Jacobian depend on one another at every q.
             InputError: more rows than joints, or too many joints for a closed form.
+
+        >>> task = qddot.load("point_mass_2r", symbolic=True).equations().task_space(rows=["x", "y"])
+        >>> print(task.M_C[0, 0])  # what the tip weighs along x
+        m2 + m1*c12**2/s2**2
         """
         from qddot.symbolic.task_space import task_space
 

@@ -24,6 +24,12 @@ class Form:
     Attributes:
         entries: NumPy object array of `Poly` (or `Ratio`, where something was divided by).
         name: of the quantity, `mass_matrix` for example; empty where it is only a part or a combination.
+
+    >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
+    >>> print(equations.M[0, 1])
+    m2*L2*(L1*c2 + L2)
+    >>> equations.M.shape, equations.M.T == equations.M, equations.M.terms
+    ((2, 2), True, 9)
     """
 
     __array_priority__ = 100
@@ -114,11 +120,21 @@ class Form:
 
     def diff(self, variable: Any) -> Form:
         """The derivative with respect to a joint variable (`"q2"`), its rate (`"qd2"`, `"qdd2"`) or a parameter (`"m1"`); the SymPy
-        symbol of a parameter or a form such as `equations.q[1]` will do for its name."""
+        symbol of a parameter or a form such as `equations.q[1]` will do for its name.
+
+        >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
+        >>> print(equations.V.diff("q2"))  # the second element of g
+        9.81*m2*L2*c12
+        """
         return self._map(self.equations.derivative(variable))
 
     def dt(self) -> Form:
-        """The derivative with respect to time."""
+        """The derivative with respect to time.
+
+        >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
+        >>> print(equations.M[0, 1].dt())
+        -m2*L1*L2*s2*qd2
+        """
         return self._map(self.equations.alphabet.time_derivative)
 
     def subs(self, values: Mapping[Any, Any]) -> Form:
@@ -126,6 +142,10 @@ class Form:
 
         Args:
             values: letter, as in `diff` -> number, SymPy expression, text of one (as `Equations.read` takes it) or other form.
+
+        >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
+        >>> print(equations.M[0, 0].subs({"q2": "pi/2", "m1": 3}))
+        (3 + m2)*L1**2 + m2*L2**2
         """
         return self._map(self.equations.substitution(values))
 
@@ -146,6 +166,12 @@ class Form:
             further: `tau`, `lam` or `p`, of forms that have their letters; zero where they are left out.
             parameters: name or SymPy symbol -> value; numbers that became symbols keep theirs if not given here.
             digits: decimal digits of the result; floats if None.
+
+        >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
+        >>> equations.g.evaluate([0, 0], parameters={"L1": 1, "L2": 1, "m1": 1, "m2": 1})
+        array([29.43,  9.81])
+        >>> print(equations.g[1].evaluate([1, 0], parameters={"L2": 1, "m2": 1, "L1": 1, "m1": 1}, digits=30))
+        5.30036562056645
         """
         from qddot.symbolic.evaluate import evaluate
 
@@ -175,19 +201,30 @@ class Form:
         Args:
             **style: any of `angles="sum"`, `group="trigonometric"`, `abbreviate=None`, `notation="qddot"`, `digits=6`, `lhs=False`:
                 see `qddot.symbolic.printing.presentation.Style`.
+
+        >>> qddot.load("point_mass_2r", symbolic=True).equations().g[1].latex()
+        '9.81 m_{2} L_{2} c_{12}'
         """
         from qddot.symbolic.printing.printer import printed
 
         return printed("latex", self, style)
 
     def text(self, **style: Any) -> str:
-        """Plain text, arrays as NumPy writes them; `c12` is cos(q1 + q2). Styles as of `latex`."""
+        """Plain text, arrays as NumPy writes them; `c12` is cos(q1 + q2). Styles as of `latex`.
+
+        >>> qddot.load("point_mass_2r", symbolic=True).equations().g[1].text()
+        '9.81*m2*L2*c12'
+        """
         from qddot.symbolic.printing.printer import printed
 
         return printed("text", self, style)
 
     def mathml(self, **style: Any) -> str:
-        """A `<math>` element that browsers render. Styles as of `latex`."""
+        """A `<math>` element that browsers render. Styles as of `latex`.
+
+        >>> qddot.load("point_mass_2r", symbolic=True).equations().M[1, 1].mathml()[:5]
+        '<math'
+        """
         from qddot.symbolic.printing.printer import printed
 
         return printed("mathml", self, style)
@@ -198,6 +235,10 @@ class Form:
 
         Args:
             target: `"text"`, `"latex"` or `"mathml"`.
+
+        >>> text, names = qddot.load("two_link", symbolic=True).equations().M[1, 1].abbreviated()
+        >>> text, names
+        ('k1', k1 = m2*(l2**2/3 + r**2/4))
         """
         from qddot.symbolic.printing.abbreviations import Abbreviations
         from qddot.symbolic.printing.printer import printed
@@ -210,6 +251,9 @@ class Form:
 
         Joint variables and rates are real symbols `q1, qd1, qdd1`, so are parameters that took the place of numbers; the robot's
         own symbols are themselves. It is expanded, in sines and cosines of single angles.
+
+        >>> qddot.load("point_mass_2r", symbolic=True).equations().g[1].sympy()
+        -981*L2*m2*sin(q1)*sin(q2)/100 + 981*L2*m2*cos(q1)*cos(q2)/100
         """
         from qddot.symbolic.printing.to_sympy import to_sympy
 
@@ -220,6 +264,10 @@ class Form:
 
         It broadcasts over leading dimensions. Parameters are keywords; those that took the place of numbers default to them. A name
         that is no identifier is spelt as one.
+
+        >>> source = qddot.load("point_mass_2r", symbolic=True).equations().g.python()
+        >>> source.splitlines()[3]
+        'def gravity_torque(q, *, L1, L2, m1, m2):'
         """
         from qddot.symbolic.printing.code import Program, PythonPrinter, python_source
 
@@ -230,6 +278,26 @@ class Form:
 
         `qd` and `qdd` stand after `q` if they occur; `p` holds the parameters in the order its comment gives, and is left out if
         there are none; `out` is filled row by row. Numbers are rounded to double, nothing else is.
+
+        >>> print(qddot.load("point_mass_2r", symbolic=True).equations().g.c())
+        #include <math.h>
+        <BLANKLINE>
+        /* p: L1, L2, m1, m2 */
+        void gravity_torque(const double q[2], const double p[4], double out[2])
+        {
+            const double L1 = p[0];
+            const double L2 = p[1];
+            const double m1 = p[2];
+            const double m2 = p[3];
+            const double q1 = q[0];
+            const double q2 = q[1];
+            const double c1 = cos(q1);
+            const double c12 = cos(q1 + q2);
+            const double k1 = (m1 + m2)*L1;
+            const double k2 = m2*L2;
+            out[0] = 9.81*k1*c1 + 9.81*k2*c12;
+            out[1] = 9.81*k2*c12;
+        }
         """
         from qddot.symbolic.printing.code import CPrinter, Program, c_source
 
@@ -245,6 +313,10 @@ class Form:
 
         Raises (the function; so does `evaluate`):
             InputError: an array of another shape, or a quaternion in q whose length is not 1.
+
+        >>> g = qddot.load("point_mass_2r", symbolic=True).equations().g.lambdify()
+        >>> g([0, 0], L1=1, L2=1, m1=1, m2=1)
+        array([29.43,  9.81])
         """
         from qddot.symbolic.printing.code import callable_of
 

@@ -92,7 +92,12 @@ class System(Robot):
 
     @property
     def energies(self) -> Lagrangian:
-        """T, V and all that follows from them, as SymPy expressions in q1, qd1, ...: `energies.mass_matrix` and the like."""
+        """T, V and all that follows from them, as SymPy expressions in q1, qd1, ...: `energies.mass_matrix` and the like.
+
+        >>> pendulum = qddot.System("m*l**2*thetad**2/2", "-m*g*l*cos(theta)", coordinates=["theta"])
+        >>> pendulum.energies.T
+        l**2*m*qd1**2/2
+        """
         return self.model.lagrangian
 
     def subs(self, values: Mapping) -> System:
@@ -110,6 +115,10 @@ class System(Robot):
 
         Raises:
             InputError: they have no canonical form: something else than polynomials of coordinates, sines and cosines.
+
+        >>> pendulum = qddot.System("m*l**2*thetad**2/2", "-m*g*l*cos(theta)", coordinates=["theta"])
+        >>> print(pendulum.equations().M)
+        [[m*l**2]]
         """
         from qddot.constraints.constrained import as_constraints
         from qddot.system.equations import SystemEquations
@@ -122,7 +131,11 @@ class System(Robot):
         return super()._forced(quantity, inputs, None, None, options, **fixed)
 
     def derive(self, method: str = "lagrange", **options: Any) -> Derivation:
-        """The equations of motion derived step by step from T and V, each step checked against the compiled kernels."""
+        """The equations of motion derived step by step from T and V, each step checked against the compiled kernels.
+
+        >>> pendulum = qddot.System("m*l**2*thetad**2/2", "-m*g*l*cos(theta)", coordinates=["theta"])
+        >>> path = pendulum.derive().save("pendulum.html")
+        """
         from qddot.system.derivation import derive
 
         return derive(self, method, **options)

@@ -45,6 +45,12 @@ class TaskSpace:
         d_C: force of friction and springs (..., m), `J_bar^T d`.
         M: mass matrix (..., nv, nv).
         free: joint accelerations (..., nv) without joint forces, `-M^-1 (c + g + d)`.
+
+    >>> robot, q, qd, tau = qddot.load("two_link"), [0.3, 0.8], [1, 0], [2, 1]
+    >>> tip = robot.task_space(q, qd, rows=["x", "y"])
+    >>> a = tip.forward_dynamics(tau=tau)  # of the tip, m/s^2
+    >>> np.allclose(a, tip.acceleration(robot.forward_dynamics(q, qd, tau)))
+    True
     """
 
     frame: str
@@ -66,7 +72,12 @@ class TaskSpace:
     evaluate: Evaluator
 
     def acceleration(self, qdd: ArrayLike) -> np.ndarray:
-        """Task acceleration (..., m) of a joint motion: `J qdd + Jdot qd`."""
+        """Task acceleration (..., m) of a joint motion: `J qdd + Jdot qd`.
+
+        >>> tip = qddot.load("two_link").task_space([0, np.pi / 2], [1, 0], rows=["x", "y"])
+        >>> tip.acceleration([0, 0]).round(3)  # turning without more: towards the base
+        array([-0.5, -0.7])
+        """
         return times(self.J, self._joints("qdd", qdd)) + times(self.Jdot, self.qd)
 
     def inverse_dynamics(self, Vdot: ArrayLike, F_tip: ArrayLike | None = None) -> np.ndarray:
@@ -75,16 +86,31 @@ class TaskSpace:
         Args:
             Vdot: (..., m).
             F_tip: force of the robot on its environment (..., m), in the task's components.
+
+        >>> tip = qddot.load("two_link").task_space([0, np.pi / 2], [0, 0], rows=["x", "y"])
+        >>> tip.inverse_dynamics([0, 0]).round(3)  # N at the tip: what holds the arm
+        array([0.   , 9.319])
         """
         return times(self.M_C, self._task("Vdot", Vdot)) + self.c_C + self.g_C + self.d_C + self._tip(F_tip)
 
     def torque(self, F: ArrayLike, tau_0: ArrayLike | None = None) -> np.ndarray:
-        """Joint forces (..., nv) that exert the task force F (..., m): `J^T F + N tau_0`, with any tau_0 (..., nv)."""
+        """Joint forces (..., nv) that exert the task force F (..., m): `J^T F + N tau_0`, with any tau_0 (..., nv).
+
+        >>> robot = qddot.load("two_link")
+        >>> tip = robot.task_space([0, np.pi / 2], [0, 0], rows=["x", "y"])
+        >>> np.allclose(tip.torque(tip.inverse_dynamics([0, 0])), robot.gravity_torque([0, np.pi / 2]))
+        True
+        """
         tau = times(transpose(self.J), self._task("F", F))
         return tau if tau_0 is None else tau + times(self.N, self._joints("tau_0", tau_0))
 
     def force(self, tau: ArrayLike) -> np.ndarray:
-        """Task force (..., m) of joint forces: `J_bar^T tau`."""
+        """Task force (..., m) of joint forces: `J_bar^T tau`.
+
+        >>> tip = qddot.load("two_link").task_space([0, np.pi / 2], [0, 0], rows=["x", "y"])
+        >>> np.allclose(tip.torque(tip.force([1, 2])), [1, 2])  # two rows, two joints: nothing is lost
+        True
+        """
         return times(transpose(self.J_bar), self._joints("tau", tau))
 
     def forward_dynamics(
@@ -96,6 +122,10 @@ class TaskSpace:
 
         Args:
             F_tip: force of the robot on its environment (..., m), in the task's components.
+
+        >>> tip = qddot.load("two_link").task_space([0, np.pi / 2], [0, 0], rows=["x", "y"])
+        >>> tip.forward_dynamics(tip.inverse_dynamics([1, 2])).round(6)
+        array([1., 2.])
         """
         if (F is None) == (tau is None):
             raise InputError("forward_dynamics needs one of F and tau")
@@ -104,7 +134,13 @@ class TaskSpace:
         return self.acceleration(qdd)
 
     def regressor(self, qdd: ArrayLike) -> np.ndarray:
-        """Y_C (..., m, p), `J_bar^T Y(q, qd, qdd)`: `Y_C @ robot.parameters()` is the task force of the motion, without F_tip."""
+        """Y_C (..., m, p), `J_bar^T Y(q, qd, qdd)`: `Y_C @ robot.parameters()` is the task force of the motion, without F_tip.
+
+        >>> robot = qddot.load("two_link")
+        >>> tip = robot.task_space([0, np.pi / 2], [0, 0], rows=["x", "y"])
+        >>> np.allclose(tip.regressor([0, 0]) @ robot.parameters(), tip.inverse_dynamics([0, 0]))
+        True
+        """
         Y = self.evaluate("regressor", {"q": self.q, "qd": self.qd, "qdd": self._joints("qdd", qdd)}, {})
         return transpose(self.J_bar) @ Y
 

@@ -40,6 +40,10 @@ class Ellipsoids:
         force: `{F: |J^T F| = 1}`: the reciprocals; infinite where the structure bears the force.
         joint: `{M qdd: |qdd| = 1}`, of the mass matrix in joint space.
         mobility: `J M^-1 J^T` (..., m, m), which is M_C^-1 where there is one.
+
+    >>> found = qddot.load("two_link").ellipsoids([0, np.pi / 2])
+    >>> found.velocity.lengths.round(3)  # the tip is faster across the arm than along it
+    array([1.059, 0.331])
     """
 
     rows: tuple[str, ...]
@@ -59,6 +63,10 @@ class Ellipsoids:
 
         Raises:
             InputError: a direction without length.
+
+        >>> found = qddot.load("two_link").ellipsoids([0, np.pi / 2])
+        >>> found.effective_mass([[1, 0], [0, 1]]).round(3)  # kg, along x and along y
+        array([0.234, 0.867])
         """
         u = self.evaluate.prepared("direction", direction, (len(self.rows),))
         length = np.linalg.norm(u, axis=-1, keepdims=True)
@@ -79,13 +87,18 @@ class Ellipsoids:
         Raises:
             InputError: a batch of states, rows that are not positions, or a flat `ax` for three rows.
             MissingExtraError: matplotlib is not installed.
+
+        >>> ax = qddot.load("two_link").ellipsoids([0.3, 0.8]).plot()
         """
         from qddot.task_space.plot import draw_arm
 
         return draw_arm(self, ax)
 
     def plot_joint_space(self, ax: Axes | None = None) -> Axes:
-        """Draw the ellipsoid of the mass matrix, for robots with two or three degrees of freedom; see `plot`."""
+        """Draw the ellipsoid of the mass matrix, for robots with two or three degrees of freedom; see `plot`.
+
+        >>> ax = qddot.load("two_link").ellipsoids([0.3, 0.8]).plot_joint_space()
+        """
         from qddot.task_space.plot import draw_joint_space
 
         return draw_joint_space(self, ax)
