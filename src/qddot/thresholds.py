@@ -403,3 +403,11 @@ SLOW_TIMES = 3.0
 FAST_PART = 0.7
 # parts of a single recording that are left out in turn
 FOLDS = 5
+
+# While the robot moves ------------------------------------------------------------------------------------------------------
+
+# of a parameter's value, and standard deviations of the fit, that it may go from where a fit found it: friction halves as it warms
+PRIOR_SPREAD = 0.5
+PRIOR_DEVIATIONS = 10.0
+# of the memory, in which all of the prior is folded in once: its deviations are kept to half of that
+PRIOR_SLACK = 0.05

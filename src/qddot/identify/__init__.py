@@ -14,6 +14,8 @@ from qddot.identify.checks.verdict import Concern, Verdict
 from qddot.identify.drive_gains import DriveGains, drive_gains
 from qddot.identify.excitation.plan import Excitation, excitation
 from qddot.identify.fit import Fit, identify
+from qddot.identify.online.identify_online import OnlineIdentification
+from qddot.identify.online.payload_online import OnlinePayload
 from qddot.identify.output_error import OutputError, output_error
 from qddot.identify.payload import Payload, payload
 from qddot.identify.physical.consistent import Consistent, consistent
@@ -40,6 +42,8 @@ __all__ = [
     "Factors",
     "Fit",
     "Log",
+    "OnlineIdentification",
+    "OnlinePayload",
     "OutputError",
     "Payload",
     "Residuals",

@@ -169,6 +169,17 @@ def beyond(A: np.ndarray, X: np.ndarray) -> np.ndarray:
 
 def load_regressor(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, frame: str) -> np.ndarray:
     """Y_load (N, nv, 10) of a body fixed to a frame."""
+    place, seen = carrier(robot, frame)
+    return robot.regressor(q, qd, qdd)[..., 10 * place : 10 * place + 10] @ seen
+
+
+def carrier(robot: Robot, frame: str) -> tuple[int, np.ndarray]:
+    """Which of the moving links carries a frame, and the matrix (10, 10) from ten numbers in the frame's axes to those in its own.
+
+    Raises:
+        UnknownNameError: no such frame.
+        InputError: it does not move.
+    """
     at = robot.neutral()
     robot.transform(at, frame)  # an unknown name is refused here
     index, _ = robot.model.mechanism.frames[frame]
@@ -177,8 +188,7 @@ def load_regressor(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray,
         raise InputError(f"frame {frame!r} does not move: nothing fixed to it shows in the torques (name a frame behind a joint)")
     place = carriers[index]
     link = robot.transform(at, robot.body_names[place])
-    pose = np.linalg.solve(link, robot.transform(at, frame))
-    return robot.regressor(q, qd, qdd)[..., 10 * place : 10 * place + 10] @ congruence(pose)
+    return place, congruence(np.linalg.solve(link, robot.transform(at, frame)))
 
 
 def weighted(Y: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,91 @@
+"""What an arm carries, while it moves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from qddot.algorithms.regressor import INERTIAL
+from qddot.arguments import finite_array
+from qddot.errors import InputError
+from qddot.identify.online.recursive import Prior, Recursive
+from qddot.identify.payload import carrier
+from qddot.model.inertia import Inertia
+from qddot.thresholds import LOAD_SIZE
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+
+class OnlinePayload(Recursive):
+    """The ten numbers of a load (m, m c, I about the frame's origin), sample by sample; the arm is known.
+
+        load = OnlinePayload(fit.robot, noise=fit.estimate.sigma, rate=1000, memory=1)
+        load.update(q, tau)
+        load.mass, load.std[0], load.centre
+
+    Args:
+        robot: as identified, without the load.
+        noise: standard deviation of each joint's torque after the low-pass, N m: what the model of the arm misses included.
+        rate: samples a second.
+        memory: s after which a sample counts for 1/e: how soon a load that was put down is forgotten.
+        heaviest: load that is expected, kg: the standard deviation of its mass before anything is seen.
+        frame: that carries it; the tip of the only chain if None.
+        cutoff: of the low-pass, Hz.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        noise: ArrayLike,
+        rate: float,
+        memory: float = np.inf,
+        heaviest: float = 10.0,
+        frame: str | None = None,
+        cutoff: float = 10.0,
+    ) -> None:
+        self.frame = robot.tip if frame is None else frame
+        sigma = np.broadcast_to(finite_array("noise", noise), (robot.nv,)).astype(float)
+        if not (sigma > 0).all():
+            raise InputError(f"noise={sigma.tolist()}: standard deviations are above 0")
+        place, self._turn_into_frame = carrier(robot, self.frame)
+        self._part = slice(10 * place, 10 * place + 10)
+        self._regressor, self._torque = robot.bind("regressor"), robot.bind("inverse_dynamics")
+        size = heaviest * LOAD_SIZE ** np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])
+        q = np.stack([robot.random_configuration(np.random.default_rng(k)) for k in range(20)])
+        Y = robot.regressor(q, *np.random.default_rng(0).normal(size=(2, 20, robot.nv)))[..., self._part] @ self._turn_into_frame
+        rest = np.array([drive.smoothing_velocity if (drive := robot.drives.get(joint)) else 0.0 for joint in robot.joint_names])
+        shape = np.any(Y != 0, axis=0)
+        self._entries, prior = np.flatnonzero(shape), Prior(np.zeros(10), size)
+        super().__init__(INERTIAL, self._entries_of, shape, prior, sigma, rest, rate=rate, cutoff=cutoff, memory=memory)
+
+    def _entries_of(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, out: np.ndarray) -> np.ndarray:
+        for bound in (self._regressor, self._torque):
+            bound.q, bound.qd, bound.qdd = q, qd, qdd
+        (self._regressor()[:, self._part] @ self._turn_into_frame).take(self._entries, out=out, mode="clip")
+        return self._torque()
+
+    @property
+    def mass(self) -> float:
+        """kg; may come out negative by noise where there is no load."""
+        return float(self.theta[0])
+
+    @property
+    def centre(self) -> np.ndarray:
+        """Centre of mass (3,) in the axes of the frame, m.
+
+        Raises:
+            InputError: no mass is seen, so it has no centre.
+        """
+        theta, std = self.theta, self.std
+        if theta[0] < 2 * std[0]:
+            raise InputError(f"{theta[0]:.3g} +- {std[0]:.2g} kg on {self.frame!r}: no load is seen, so it has no centre of mass")
+        return theta[1:4] / theta[0]
+
+    @property
+    def inertia(self) -> Inertia:
+        """As estimated; not made consistent: `payload` does that with a recording."""
+        return Inertia.from_ten_vector(self.theta.tolist())

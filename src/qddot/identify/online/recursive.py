@@ -1,0 +1,220 @@
+"""Parameters estimated sample by sample: a square-root information filter behind causal filters.
+
+    |R theta - z|^2  +  sum over new rows of (tau - Y theta)^2 / sigma^2   =   |R' theta - z'|^2
+
+R is triangular, R^T R the information: it is never squared, so nothing is lost to rounding, and no covariance becomes indefinite.
+What is old is forgotten, R <- sqrt(l) R, but what was known at first is not: some of the prior's rows are folded in again at each
+step, by turns, with the weight that makes up for what of it was forgotten. So a direction that the motion does not show falls back
+to the prior within the memory, and its uncertainty never winds up beyond the prior's. While all joints rest nothing is forgotten.
+
+Positions go through the low-pass and derivatives of `identify`, torques and columns through the same second one: with no forgetting
+and a weak prior the estimate is that of `least_squares` from all samples so far. The filters are causal by being late: by
+`latency` seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from qddot.arguments import finite_array, positive_number
+from qddot.errors import InputError
+from qddot.identify.online.rotations import Triangle
+from qddot.identify.regression.signals import thinning
+from qddot.logs.lowpass import LowPass
+from qddot.thresholds import INDEPENDENT, PRIOR_SLACK
+
+Rows = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray | None]
+"""(q, qd, qdd, out) writes the entries of the regressor Y (nv, r) that may differ from zero to `out`, row by row, and returns the
+torque (nv,) that is known, if any, so that `tau - known = Y theta`."""
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What is known at first, and stays known: parameters (r,) and their standard deviations (r,)."""
+
+    theta: np.ndarray
+    std: np.ndarray
+
+
+class Recursive:
+    """Estimates the parameters of `rows` from samples of positions and torques.
+
+    Args:
+        names: of the parameters (r,).
+        rows: what computes the columns.
+        shape: (nv, r): which entries of Y may differ from zero.
+        prior: see `Prior`.
+        noise: standard deviation of each joint's torque after the low-pass (nv,), N m.
+        rest_speeds: below which, for a while, friction may hold a joint (nv,); 0: its torques always count.
+        rate: samples a second.
+        cutoff: of the low-pass, Hz.
+        memory: s of motion after which a sample counts for 1/e; inf: nothing is forgotten.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        rows: Rows,
+        shape: np.ndarray,
+        prior: Prior,
+        noise: np.ndarray,
+        rest_speeds: np.ndarray,
+        *,
+        rate: float,
+        cutoff: float,
+        memory: float = np.inf,
+    ) -> None:
+        self.names, self._rows, self._prior = tuple(names), rows, prior
+        self.rate, self.cutoff = positive_number("rate", rate), positive_number("cutoff", cutoff)
+        if not memory > 0:
+            raise InputError(f"memory={memory!r} is not a positive number of seconds (inf: nothing is forgotten)")
+        n, r = shape.shape
+        if not ((prior.std > 0) & np.isfinite(prior.std)).all():
+            raise InputError("a prior's standard deviations are positive and finite: without them nothing holds what does not show")
+        self._low_pass = LowPass(self.rate, self.cutoff)
+        self._factor = thinning(self.rate, self.cutoff)
+        self._kept = float(np.exp(-self._factor / self.rate / memory))
+        turns = np.clip(PRIOR_SLACK * memory * self.rate / self._factor, 1, r)  # steps in which little of the prior is forgotten
+        self._turns = np.array_split(np.arange(r), int(turns))
+        self._weight = np.sqrt(INDEPENDENT) / noise
+        self._rest_speeds, self._learning = rest_speeds, True
+        low = self._low_pass
+        derivatives = np.stack([np.pad(low.flat, 4), low.flat_slope[::-1], low.flat_curvature[::-1]])
+        self._derivatives, self._taps = np.ascontiguousarray(derivatives), low.smooth
+        self._positions = Window(derivatives.shape[1], 2 * n)  # beside the torques, which wait in it
+        self._columns = Window(len(low.smooth), n + int(np.count_nonzero(shape)))
+        order = np.argsort(shape.sum(axis=1), kind="stable")  # the shortest rows first: they leave the others' part of R alone
+        joint, column = np.nonzero(shape)
+        self._order, self._into = order, np.argsort(order)[joint] * (r + 1) + column
+        self._block = np.zeros((n, r + 1))
+        self.reset()
+
+    @property
+    def latency(self) -> float:
+        """Seconds by which the filters are late."""
+        return (2 * self._low_pass.half + 4) / self.rate
+
+    def reset(self) -> None:
+        """Forget everything but the prior."""
+        n = len(self.names)
+        self._triangle, self._turn, self._count = Triangle(n, len(self._turns[0]) + len(self._order)), 0, 0
+        for some in self._turns:
+            self._expect(some, 1.0)
+            self._triangle.fold()
+        self.interrupt()
+
+    def interrupt(self) -> None:
+        """Samples that follow do not belong to those before: the filters begin anew, the parameters stay."""
+        self._positions.clear()
+        self._columns.clear()
+        self._skipped = 0
+
+    def update(self, q: np.ndarray, tau: np.ndarray, *, learn: bool = True) -> None:
+        """Take one sample.
+
+        Args:
+            q: positions (nv,), rad or m.
+            tau: joint forces (nv,), N m or N.
+            learn: False while something else acts on the robot, a contact say: what the filters span of it is not learnt from.
+
+        Raises:
+            InputError: a number that is not finite; the sample is not taken.
+        """
+        sample = self._positions.next
+        half = len(self._rest_speeds)
+        sample[:half], sample[half:] = q, tau
+        if not np.isfinite(sample.sum()):
+            finite_array("q", q)
+            finite_array("tau", tau)
+        self._positions.advance()
+        self._skipped = 0 if not learn else self._skipped + 1
+        if not self._positions.is_full:
+            return
+        window = self._positions.samples
+        motion = self._derivatives @ window[:, :half]
+        torque = window[self._low_pass.half + 4, half:]
+        place = self._columns.next
+        known = self._rows(motion[0], motion[1], motion[2], place[half:])
+        place[:half] = torque if known is None else torque - known
+        self._columns.advance()
+        self._count += 1
+        if self._columns.is_full and self._count % self._factor == 0 and self._skipped >= len(window) + len(self._taps):
+            self._learn(np.ptp(window[:: self._factor, :half], axis=0) * (4 * self.rate / len(window)))
+
+    def _learn(self, pace: np.ndarray) -> None:
+        """Fold in the rows of the joints that do not rest."""
+        moving = pace >= self._rest_speeds
+        if not moving.any():
+            return
+        filtered, half = self._taps @ self._columns.samples, len(moving)
+        block = self._block
+        block.ravel()[self._into] = filtered[half:]
+        block[:, -1] = filtered[:half][self._order]
+        triangle = self._triangle
+        triangle.new[:-half] = 0.0
+        np.multiply(block, (self._weight * moving)[self._order, None], out=triangle.new[-half:])
+        if self._kept < 1:
+            triangle.scale(np.sqrt(self._kept))
+            self._expect(self._turns[self._turn], np.sqrt(1 - self._kept ** len(self._turns)))
+            self._turn = (self._turn + 1) % len(self._turns)
+        triangle.fold()
+
+    def _expect(self, some: np.ndarray, weight: float) -> None:
+        """Put rows of the prior among those that are folded in next."""
+        new, at, weights = self._triangle.new, range(len(some)), weight / self._prior.std[some]
+        new[: len(self._turns[0])] = 0.0
+        new[at, some], new[at, -1] = weights, weights * self._prior.theta[some]
+
+    # what is known ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def theta(self) -> np.ndarray:
+        """The parameters (r,), SI units."""
+        return solve_triangular(self._triangle.R, self._triangle.z)
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """(r, r), if torques err by noise alone."""
+        half = solve_triangular(self._triangle.R, np.eye(len(self.names)))
+        return half @ half.T
+
+    @property
+    def std(self) -> np.ndarray:
+        """Standard deviations (r,); never above those of the prior."""
+        return np.sqrt(np.diagonal(self.covariance))
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Parameter -> value, SI units."""
+        return dict(zip(self.names, self.theta.tolist()))
+
+
+class Window:
+    """The latest samples (count, width), in order, without moving them: each is written twice, a window's length apart."""
+
+    def __init__(self, count: int, width: int) -> None:
+        self.count = count
+        self._twice, self.next = np.zeros((2 * count, width)), np.zeros(width)
+        self.clear()
+
+    def clear(self) -> None:
+        self._at, self._seen = 0, 0
+
+    def advance(self) -> None:
+        """Take `next` as the latest sample."""
+        self._twice[self._at] = self._twice[self._at + self.count] = self.next
+        self._at = (self._at + 1) % self.count
+        self._seen += 1
+
+    @property
+    def is_full(self) -> bool:
+        return self._seen >= self.count
+
+    @property
+    def samples(self) -> np.ndarray:
+        """(count, width), the latest last."""
+        return self._twice[self._at : self._at + self.count]
