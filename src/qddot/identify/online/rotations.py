@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -57,12 +58,12 @@ class Triangle:
 
 
 @cache
-def compiled() -> ctypes._CFuncPtr:
+def compiled() -> Any:
     """The function (R, rows, n, stride, count) in memory, kept with its code."""
     computer = this_computer()
     code = load_module(module_text(computer.vector_bytes // 8), "fold", computer)
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(code.loop)
-    function.owner = code  # type: ignore[attr-defined]
+    function.owner = code
     return function
 
 
