@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from qddot.compile.llvm import load_module, this_computer
+from qddot.compile.llvm import Code, load_module, this_computer
 
 
 class Triangle:
@@ -28,7 +28,7 @@ class Triangle:
     """
 
     def __init__(self, n: int, rows: int) -> None:
-        self.n, self._fold = n, compiled()
+        self.n, (self._fold, self._code) = n, compiled()
         width = this_computer().vector_bytes // 8
         self._kept, self._new = np.zeros((n, n + 1 + width)), np.zeros((rows, n + 1 + width))
         self._at = self._kept.ctypes.data, self._new.ctypes.data, n, self._kept.shape[1], rows
@@ -58,13 +58,12 @@ class Triangle:
 
 
 @cache
-def compiled() -> Any:
-    """The function (R, rows, n, stride, count) in memory, kept with its code."""
+def compiled() -> tuple[Any, Code]:
+    """The function (R, rows, n, stride, count), and the code that must live as long."""
     computer = this_computer()
     code = load_module(module_text(computer.vector_bytes // 8), "fold", computer)
-    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(code.loop)
-    function.owner = code
-    return function
+    arguments = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64
+    return ctypes.CFUNCTYPE(None, *arguments)(code.loop), code
 
 
 def module_text(width: int) -> str:
