@@ -27,7 +27,7 @@ from tests.identify.arms import random_arm
 from tests.identify.simulated import series, simulated, truth
 
 import qddot
-from qddot.identify import Columns, Log
+from qddot.identify import Log, ParameterSet
 from robots import case
 
 HARM = 0.05
@@ -38,7 +38,7 @@ class World(NamedTuple):
     """An arm, its true parameters, and a log of it."""
 
     robot: qddot.Robot
-    columns: Columns
+    parameters: ParameterSet
     theta: np.ndarray
     log: Log
     draw: np.random.Generator
@@ -160,15 +160,15 @@ def world(arm: str, seed: int) -> World:
         robot = qddot.load("two_link")
     else:
         robot = case(arm).robot
-    columns = Columns.of(robot)
-    theta = truth(columns, seed)
-    log = simulated(columns, theta, SECONDS, RATE, (1e-5, 0.05), seed)
-    return World(robot, columns, theta, log, np.random.default_rng(seed))
+    parameters = ParameterSet.of(robot)
+    theta = truth(parameters, seed)
+    log = simulated(parameters, theta, SECONDS, RATE, (1e-5, 0.05), seed)
+    return World(robot, parameters, theta, log, np.random.default_rng(seed))
 
 
 def harm(w: World, fit) -> float:
     q, qd, qdd = series(w.robot, np.arange(2000) / 100, seed=99)
-    tau = w.columns.matrix(q, qd, qdd) @ w.theta
+    tau = w.parameter_set.matrix(q, qd, qdd) @ w.theta
     return float(np.linalg.norm(fit.predict(q, qd, qdd) - tau) / np.linalg.norm(tau))
 
 

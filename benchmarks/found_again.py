@@ -16,18 +16,18 @@ import warnings
 
 import numpy as np
 
-from qddot.identify import Columns, Excitation, Log
+from qddot.identify import Excitation, Log, ParameterSet
 from robots import case
 
 warnings.simplefilter("ignore")
 SIZE = {"viscous": 2.0, "coulomb": 3.0, "offset": 0.3, "armature": 0.3}
 
 
-def recorded(columns: Columns, theta: np.ndarray, motion: Excitation, noise: tuple[float, float]) -> Log:
+def recorded(parameters: ParameterSet, theta: np.ndarray, motion: Excitation, noise: tuple[float, float]) -> Log:
     t, q, qd, qdd = motion.sample(1000.0)
     draw = np.random.default_rng(1)
-    tau = columns.matrix(q, qd, qdd) @ theta + noise[1] * draw.normal(size=q.shape)
-    return Log(t, q + noise[0] * draw.normal(size=q.shape), tau, joint_names=columns.robot.joint_names)
+    tau = parameters.matrix(q, qd, qdd) @ theta + noise[1] * draw.normal(size=q.shape)
+    return Log(t, q + noise[0] * draw.normal(size=q.shape), tau, joint_names=parameters.robot.joint_names)
 
 
 def main() -> None:
@@ -35,14 +35,14 @@ def main() -> None:
     how = {"acceleration": 10.0, "starts": 1, "friction": ("viscous", "coulomb", "offset")}
     motion, other = robot.excitation(period=9.0, periods=4, **how), robot.excitation(period=11.0, seed=7, iterations=10, **how)
     print(motion)
-    columns, draw = Columns.of(robot), np.random.default_rng(0)
-    kinds = [name.rpartition(".")[2] for name in columns.names]
-    theta = np.array([SIZE[k] * draw.uniform(0.5, 1.5) if k in SIZE else x for k, x in zip(kinds, columns.described)])
+    parameters, draw = ParameterSet.of(robot), np.random.default_rng(0)
+    kinds = [name.rpartition(".")[2] for name in parameters.names]
+    theta = np.array([SIZE[k] * draw.uniform(0.5, 1.5) if k in SIZE else x for k, x in zip(kinds, parameters.described)])
     _, q, qd, qdd = other.sample(1000.0)
-    tau = columns.matrix(q, qd, qdd) @ theta
+    tau = parameters.matrix(q, qd, qdd) @ theta
     print("position, torque noise | links and rotors | median of them | friction, worst | torque | torque, filtered")
     for noise in ((1e-5, 0.1), (1e-4, 0.5)):
-        fit = robot.identify(recorded(columns, theta, motion, noise), validation=recorded(columns, theta, other, (0, 0)))
+        fit = robot.identify(recorded(parameters, theta, motion, noise), validation=recorded(parameters, theta, other, (0, 0)))
         true = fit.base.K @ theta
         error = fit.estimate.theta - true
         kinds = np.array([name.rpartition(".")[2] for name in fit.base.names])

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import qddot
-from qddot.identify import Columns, Samples, base_parameters, least_squares, reduce
+from qddot.identify import ParameterSet, Samples, base_parameters, least_squares, reduce
 
 STRIP = 16384
 warnings.simplefilter("ignore")
@@ -70,8 +70,8 @@ def pinocchio(path: Path, samples: int) -> float:
 def main() -> None:
     total = int(float(sys.argv[1])) if len(sys.argv) > 1 else 10_000_000
     robot = qddot.load("arm7")
-    columns = Columns.of(robot)
-    base = base_parameters(columns)
+    parameters = ParameterSet.of(robot)
+    base = base_parameters(parameters)
     robot.to_urdf(path := Path("/tmp/arm7_bench.urdf"))
     reduce(base, strips(STRIP, robot.nv))
     print(f"{robot.name}: {base.rank} base parameters")

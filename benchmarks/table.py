@@ -63,7 +63,7 @@ def markdown_cells(row: Row) -> tuple[str, ...]:
 
 
 def plain(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as needed."""
+    """ParameterSet as wide as needed."""
     widths = [max(len(line[k]) for line in (head, *lines)) for k in range(len(head))]
     return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths)).rstrip() for line in (head, *lines))
 

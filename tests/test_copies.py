@@ -200,15 +200,17 @@ def test_a_robot_as_read_keeps_its_motors():
 
 def test_identification_knows_the_coupled_motors():
     """They are taken as described: what is found is the rest, and the robot that is made of it needs the measured torques."""
-    from qddot.identify import Columns
+    from qddot.identify import ParameterSet
     from qddot.identify.physical.identified import identified_robot
 
     arm, rng = differential(), np.random.default_rng(0)
     motion = rng.normal(size=(3, 60, 3))
     tau = arm.inverse_dynamics(*motion)
-    columns = Columns.of(arm, coulomb=None, offset=False)
-    found = np.linalg.lstsq(columns.matrix(*motion).reshape(-1, len(columns.names)), (tau - columns.known_torque(*motion)).ravel())
-    again, left = identified_robot(columns, columns.full(found[0]))
+    parameters = ParameterSet.of(arm, coulomb=None, offset=False)
+    found = np.linalg.lstsq(
+        parameters.matrix(*motion).reshape(-1, len(parameters.names)), (tau - parameters.known_torque(*motion)).ravel()
+    )
+    again, left = identified_robot(parameters, parameters.full(found[0]))
     assert left == ()
     assert again.model.transmissions == arm.model.transmissions
     assert_allclose(again.inverse_dynamics(*motion), tau, atol=1e-8)

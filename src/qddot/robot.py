@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from qddot.graph.program import Operations, Program
     from qddot.identify.excitation.plan import Excitation
     from qddot.identify.fit import Fit
-    from qddot.identify.regression.parameter_set import Columns
+    from qddot.identify.regression.parameter_set import ParameterSet
     from qddot.identify.regression.record import Recorded
     from qddot.identify.regression.signals import Velocity
     from qddot.inverse_kinematics.search import Reached
@@ -2357,7 +2357,7 @@ class Robot:
         self,
         log: Recorded,
         *,
-        columns: Columns | None = None,
+        parameter_set: ParameterSet | None = None,
         validation: Recorded | float | None = None,
         method: str = "auto",
         cutoff: float | None = None,
@@ -2375,8 +2375,8 @@ class Robot:
         Args:
             log: positions and torques over time: a `Log`, the name of a file or of several, or `Log.chunks(...)` with what a file
                 does not say. Files of more than 100,000 samples are read piece by piece, in constant memory.
-            columns: which parameters; by default ten a link and rotor inertia, viscous and Coulomb friction and an offset a joint,
-                the speed at which friction takes its step being found in the log (`standstill_speeds`).
+            parameter_set: which parameters; by default ten a link and rotor inertia, viscous and Coulomb friction and an offset a
+                joint, the speed at which friction takes its step being found in the log (`standstill_speeds`).
             validation: another log, to be predicted; or the last part of this one, 0.3 for three tenths.
             method: `"wls"` (joints weighted by their noise), `"ols"`, `"irls"` (robust against gross errors), or `"auto"`: the
                 first, or the last where the torques have gross errors.
@@ -2398,7 +2398,7 @@ class Robot:
         """
         from qddot.identify.fit import identify
 
-        how = {"columns": columns, "validation": validation, "method": method, "cutoff": cutoff, "velocity": velocity}
+        how = {"parameter_set": parameter_set, "validation": validation, "method": method, "cutoff": cutoff, "velocity": velocity}
         return identify(self, log, **how, engine=engine, address=address, progress=progress)
 
     def excitation(

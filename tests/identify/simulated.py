@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import qddot
-from qddot.identify import Columns, Excitation, Fit, Log
+from qddot.identify import Excitation, Fit, Log, ParameterSet
 from qddot.robot import Robot
 
 ROBOTS = next((p for p in (Path(s) / "cmeel.prefix/share/example-robot-data/robots" for s in sys.path) if p.exists()), None)
@@ -40,24 +40,24 @@ def series(robot: Robot, t: np.ndarray, seed: int = 0, period: float = 10.0, har
     return (low + high) / 2 + reach * (q - q.mean(axis=0)), reach * qd, reach * qdd
 
 
-def truth(columns: Columns, seed: int = 0) -> np.ndarray:
+def truth(parameters: ParameterSet, seed: int = 0) -> np.ndarray:
     """Free parameters (p,): the links as described, and some friction."""
     draw = np.random.default_rng(seed)
     size = {"viscous": 2.0, "coulomb": 3.0, "offset": 0.3, "armature": 0.3}
-    kinds = [name.rpartition(".")[2] for name in columns.names]
-    return np.array([size[k] * draw.uniform(0.5, 1.5) if k in size else x for k, x in zip(kinds, columns.described)])
+    kinds = [name.rpartition(".")[2] for name in parameters.names]
+    return np.array([size[k] * draw.uniform(0.5, 1.5) if k in size else x for k, x in zip(kinds, parameters.described)])
 
 
-def excited(columns: Columns, theta: np.ndarray, motion: Excitation, noise: tuple[float, float], seed: int) -> Log:
+def excited(parameters: ParameterSet, theta: np.ndarray, motion: Excitation, noise: tuple[float, float], seed: int) -> Log:
     """A log at 1 kHz of a motion made for identification, with white noise on positions (rad) and torques (N m)."""
     t, q, qd, qdd = motion.sample(1000.0)
     draw = np.random.default_rng(seed)
-    tau = columns.matrix(q, qd, qdd) @ theta + noise[1] * draw.normal(size=q.shape)
-    return Log(t, q + noise[0] * draw.normal(size=q.shape), tau, joint_names=columns.robot.joint_names)
+    tau = parameters.matrix(q, qd, qdd) @ theta + noise[1] * draw.normal(size=q.shape)
+    return Log(t, q + noise[0] * draw.normal(size=q.shape), tau, joint_names=parameters.robot.joint_names)
 
 
 def check_found(
-    columns: Columns, theta: np.ndarray, fit: Fit, motion: Excitation, inertial: float, friction: float, torque: float
+    parameters: ParameterSet, theta: np.ndarray, fit: Fit, motion: Excitation, inertial: float, friction: float, torque: float
 ) -> None:
     """Rotors and links as a whole, friction one by one, and torques along another motion, each relative to the truth."""
     true = fit.base.K @ theta
@@ -68,21 +68,27 @@ def check_found(
     assert np.linalg.norm(error[moves]) < inertial * np.linalg.norm(true[moves])
     assert np.abs(error[slides] / true[slides]).max() < friction
     _, q, qd, qdd = motion.sample(1000.0)
-    tau = columns.matrix(q, qd, qdd) @ theta
+    tau = parameters.matrix(q, qd, qdd) @ theta
     assert np.linalg.norm(fit.predict(q, qd, qdd) - tau) < torque * np.linalg.norm(tau)
 
 
 def simulated(
-    columns: Columns, theta: np.ndarray, seconds: float, rate: float, noise: tuple[float, float], seed: int, motion: int = 0
+    parameters: ParameterSet,
+    theta: np.ndarray,
+    seconds: float,
+    rate: float,
+    noise: tuple[float, float],
+    seed: int,
+    motion: int = 0,
 ) -> Log:
     """A log with white noise on positions (rad) and torques (N m)."""
     t = np.arange(int(seconds * rate)) / rate
-    q, qd, qdd = series(columns.robot, t, motion)
-    tau = columns.matrix(q, qd, qdd) @ theta + columns.known_torque(q, qd, qdd)
+    q, qd, qdd = series(parameters.robot, t, motion)
+    tau = parameters.matrix(q, qd, qdd) @ theta + parameters.known_torque(q, qd, qdd)
     draw = np.random.default_rng(seed)
     return Log(
         t,
         q + noise[0] * draw.normal(size=q.shape),
         tau + noise[1] * draw.normal(size=q.shape),
-        joint_names=columns.robot.joint_names,
+        joint_names=parameters.robot.joint_names,
     )

@@ -11,8 +11,8 @@ import qddot
 from qddot import Inertia
 from qddot.errors import InputError
 from qddot.identify import (
-    Columns,
     Log,
+    ParameterSet,
     base_parameters,
     instrumental,
     least_squares,
@@ -29,26 +29,28 @@ from tests.reference import RECORDINGS, needs_recordings
 
 @pytest.fixture(scope="module")
 def fitted():
-    columns = Columns.of(random_arm(0, 3), armature=False)
-    theta = truth(columns)
-    log = simulated(columns, theta, 30.0, 200.0, (1e-5, 0.05), 1)
+    parameters = ParameterSet.of(random_arm(0, 3), armature=False)
+    theta = truth(parameters)
+    log = simulated(parameters, theta, 30.0, 200.0, (1e-5, 0.05), 1)
     return (
-        columns,
+        parameters,
         theta,
         log,
-        columns.robot.identify(log, columns=columns, validation=simulated(columns, theta, 10.0, 200.0, (0, 0), 2, 3)),
+        parameters.robot.identify(
+            log, parameter_set=parameters, validation=simulated(parameters, theta, 10.0, 200.0, (0, 0), 2, 3)
+        ),
     )
 
 
 def test_parameters_and_verdict(fitted) -> None:
-    columns, theta, _, fit = fitted
+    parameters, theta, _, fit = fitted
     assert fit.verdict, fit.verdict
     assert fit.validation.relative < 2e-3
     expected = dict(zip(fit.base.names, fit.base.K @ theta))
     for name, (low, high) in fit.intervals.items():
         assert low - 2 * fit.std[name] < expected[name] < high + 2 * fit.std[name], name
-    q, qd, qdd = series(columns.robot, np.linspace(0, 1, 50), 7)
-    np.testing.assert_allclose(fit.predict(q, qd, qdd), columns.matrix(q, qd, qdd) @ theta, atol=0.5)
+    q, qd, qdd = series(parameters.robot, np.linspace(0, 1, 50), 7)
+    np.testing.assert_allclose(fit.predict(q, qd, qdd), parameters.matrix(q, qd, qdd) @ theta, atol=0.5)
     assert set(fit.essential) <= set(fit.base.names)
 
 
@@ -65,10 +67,10 @@ def test_report(fitted, tmp_path: Path) -> None:
 
 def test_robot_and_urdf(fitted, tmp_path: Path) -> None:
     pytest.importorskip("cvxpy")
-    columns, _, _, fit = fitted
+    parameters, _, _, fit = fitted
     fit.to_urdf(tmp_path / "arm.urdf")
     again = qddot.load(tmp_path / "arm.urdf")
-    q, qd, qdd = series(columns.robot, np.linspace(0, 1, 50), 7)
+    q, qd, qdd = series(parameters.robot, np.linspace(0, 1, 50), 7)
     tau = [robot.inverse_dynamics(q, qd, qdd) for robot in (fit.robot, again)]
     assert np.abs(tau[0] - tau[1]).max() < 1e-8
     for link in fit.robot.model.links:
@@ -77,23 +79,23 @@ def test_robot_and_urdf(fitted, tmp_path: Path) -> None:
 
 
 def test_gross_errors_are_noticed_and_weighed_down(fitted) -> None:
-    columns, theta, log, _ = fitted
+    parameters, theta, log, _ = fitted
     draw = np.random.default_rng(0)
     tau = log.tau.copy()
     tau[draw.random(tau.shape) < 0.004] += 200.0
     bad = Log(log.t, log.q, tau, joint_names=log.joint_names)
-    auto, plain = (columns.robot.identify(bad, columns=columns, method=method) for method in ("auto", "wls"))
+    auto, plain = (parameters.robot.identify(bad, parameter_set=parameters, method=method) for method in ("auto", "wls"))
     assert auto.estimate.method == "irls"
     errors = [np.linalg.norm((f.estimate.theta - f.base.K @ theta) / f.estimate.std_classical) for f in (auto, plain)]
     assert errors[0] < errors[1]
 
 
 def test_instruments_take_the_bias_of_noisy_positions() -> None:
-    columns = Columns.of(random_arm(0, 3), armature=False)
-    base, theta = base_parameters(columns), truth(columns)
-    log = simulated(columns, theta, 20.0, 200.0, (3e-3, 0.01), 1)
-    clean = prepare(simulated(columns, theta, 20.0, 200.0, (0, 0), 1), 10.0)
-    fit = columns.robot.identify(log, columns=columns, method="wls", cutoff=10.0)
+    parameters = ParameterSet.of(random_arm(0, 3), armature=False)
+    base, theta = base_parameters(parameters), truth(parameters)
+    log = simulated(parameters, theta, 20.0, 200.0, (3e-3, 0.01), 1)
+    clean = prepare(simulated(parameters, theta, 20.0, 200.0, (0, 0), 1), 10.0)
+    fit = parameters.robot.identify(log, parameter_set=parameters, method="wls", cutoff=10.0)
     found = instrumental(base, fit.signals, (clean.q, clean.qd, clean.qdd), fit.estimate)
     errors = [np.linalg.norm((e.theta - base.K @ theta) / fit.estimate.std) for e in (found, fit.estimate)]
     assert errors[0] < errors[1]
@@ -104,14 +106,14 @@ def test_instruments_take_the_bias_of_noisy_positions() -> None:
 def test_where_friction_takes_its_step_is_found() -> None:
     robot = random_arm(0, 3)
     true = dict(zip(robot.joint_names, (0.01, 0.05, 0.2)))
-    columns = Columns.of(robot, standstill=true)
-    log = simulated(columns, truth(columns), 20.0, 500.0, (1e-5, 0.05), 1)
+    parameters = ParameterSet.of(robot, standstill=true)
+    log = simulated(parameters, truth(parameters), 20.0, 500.0, (1e-5, 0.05), 1)
     fit = robot.identify(log)
-    found = fit.columns.asked["standstill"]
+    found = fit.parameter_set.asked["standstill"]
     for joint, speed in true.items():
         assert found[joint] == pytest.approx(speed, rel=0.25), joint
     assert "friction takes its step at" in [f.message[:26] for f in fit.findings]
-    usual = robot.identify(log, columns=Columns.of(robot))
+    usual = robot.identify(log, parameter_set=ParameterSet.of(robot))
     assert fit.training.relative < 0.5 * usual.training.relative
     still = Log(log.t, log.q * [1, 0, 1], log.tau, joint_names=log.joint_names)
     assert standstill_speeds(robot, prepare(still))[robot.joint_names[1]] == 0.03
@@ -119,8 +121,8 @@ def test_where_friction_takes_its_step_is_found() -> None:
 
 def test_a_log_without_noise_raises_no_concern() -> None:
     """What is left of it is rounding, coloured as that may be; and values that are zero but for it are not negative."""
-    columns = Columns.of(random_arm(0, 3))
-    fit = columns.robot.identify(simulated(columns, truth(columns), 20.0, 500.0, (0, 0), 1), columns=columns)
+    parameters = ParameterSet.of(random_arm(0, 3))
+    fit = parameters.robot.identify(simulated(parameters, truth(parameters), 20.0, 500.0, (0, 0), 1), parameter_set=parameters)
     assert fit.training.relative < 1e-9
     assert not fit.verdict.concerns
     arm = qddot.load("two_link")
@@ -132,22 +134,22 @@ def test_a_log_without_noise_raises_no_concern() -> None:
 
 
 def test_poor_motion_is_refused() -> None:
-    columns = Columns.of(random_arm(0, 3), armature=False)
-    log = simulated(columns, truth(columns), 5.0, 200.0, (1e-5, 0.05), 1)
+    parameters = ParameterSet.of(random_arm(0, 3), armature=False)
+    log = simulated(parameters, truth(parameters), 5.0, 200.0, (1e-5, 0.05), 1)
     still = Log(log.t, log.q * [1, 0.01, 1], log.tau, joint_names=log.joint_names)
-    fit = columns.robot.identify(still, columns=columns)
+    fit = parameters.robot.identify(still, parameter_set=parameters)
     assert not fit.verdict
     assert fit.verdict.has("insufficient excitation")
     assert "not identified parameters" in fit.report()
 
 
 def test_a_log_of_other_joints_is_refused() -> None:
-    columns = Columns.of(random_arm(0, 3))
-    log = simulated(columns, truth(columns), 5.0, 200.0, (0, 0), 1)
+    parameters = ParameterSet.of(random_arm(0, 3))
+    log = simulated(parameters, truth(parameters), 5.0, 200.0, (0, 0), 1)
     with pytest.raises(InputError, match="the log has 3 joints"):
         random_arm(1, 2).identify(log)
     with pytest.raises(InputError, match="all torques are zero"):
-        columns.robot.identify(Log(log.t, log.q, 0 * log.tau, joint_names=log.joint_names))
+        parameters.robot.identify(Log(log.t, log.q, 0 * log.tau, joint_names=log.joint_names))
 
 
 NOISES = [((1e-5, 0.1), 1e-3, 0.02, 1e-3), ((1e-4, 0.5), 3e-3, 0.05, 3e-3)]
@@ -174,11 +176,11 @@ def test_simulated_panda(panda_motions, noise, inertial: float, friction: float,
     """With rotors and friction, whose law is not told."""
     robot, motion, other = panda_motions
     assert motion.duration == 40.0
-    columns = Columns.of(robot)
-    theta = truth(columns)
-    fit = robot.identify(excited(columns, theta, motion, noise, 1))
+    parameters = ParameterSet.of(robot)
+    theta = truth(parameters)
+    fit = robot.identify(excited(parameters, theta, motion, noise, 1))
     assert fit.verdict, fit.verdict
-    check_found(columns, theta, fit, other, inertial, friction, torque)
+    check_found(parameters, theta, fit, other, inertial, friction, torque)
 
 
 def test_a_small_arm_is_found_again() -> None:
@@ -188,20 +190,20 @@ def test_a_small_arm_is_found_again() -> None:
     limits = robot.limits._replace(velocity=np.full(2, 3.0))
     how = {"limits": limits, "acceleration": 15.0, "harmonics": 4, "starts": 1, "friction": ("viscous", "coulomb", "offset")}
     motion, other = (robot.excitation(period=p, periods=n, iterations=15, seed=k, **how) for p, n, k in ((6.0, 3, 0), (7.0, 1, 7)))
-    columns = Columns.of(robot)
-    theta = truth(columns)
-    fit = robot.identify(excited(columns, theta, motion, (1e-5, 0.02), 1))
-    check_found(columns, theta, fit, other, *NOISES[0][1:])
+    parameters = ParameterSet.of(robot)
+    theta = truth(parameters)
+    fit = robot.identify(excited(parameters, theta, motion, (1e-5, 0.02), 1))
+    check_found(parameters, theta, fit, other, *NOISES[0][1:])
 
 
 @pytest.mark.slow
 def test_intervals_cover_the_truth() -> None:
-    columns = Columns.of(random_arm(0, 3), armature=False)
-    base, theta = base_parameters(columns), truth(columns)
+    parameters = ParameterSet.of(random_arm(0, 3), armature=False)
+    base, theta = base_parameters(parameters), truth(parameters)
     hits = []
     for seed in range(200):
-        fit = columns.robot.identify(
-            simulated(columns, theta, 40.0, 100.0, (1e-5, 0.1), seed), columns=columns, method="wls", cutoff=5.0
+        fit = parameters.robot.identify(
+            simulated(parameters, theta, 40.0, 100.0, (1e-5, 0.1), seed), parameter_set=parameters, method="wls", cutoff=5.0
         )
         low, high = fit.estimate.intervals.T
         hits.append(np.mean((low < base.K @ theta) & (base.K @ theta < high)))
@@ -213,11 +215,11 @@ def test_intervals_cover_the_truth() -> None:
 @pytest.mark.parametrize("noise", [(1e-5, 0.1), (1e-4, 0.5)])
 def test_intervals_cover_with_the_cut_off_of_the_log(noise: tuple[float, float]) -> None:
     assert ROBOTS is not None
-    columns = Columns.of(qddot.load(ROBOTS / "ur_description/urdf/ur5_robot.urdf"))
-    base, theta = base_parameters(columns), truth(columns)
+    parameters = ParameterSet.of(qddot.load(ROBOTS / "ur_description/urdf/ur5_robot.urdf"))
+    base, theta = base_parameters(parameters), truth(parameters)
     hits = []
     for seed in range(8):
-        signals = prepare(simulated(columns, theta, 40.0, 1000.0, noise, seed, motion=seed))
+        signals = prepare(simulated(parameters, theta, 40.0, 1000.0, noise, seed, motion=seed))
         low, high = least_squares(reduce(base, pieces(signals))).intervals.T
         hits.append(np.mean((low < base.K @ theta) & (base.K @ theta < high)))
     assert 0.90 <= np.mean(hits) <= 0.98
@@ -246,7 +248,7 @@ def test_tx40() -> None:
     files = {"q": RECORDINGS / "tx40_figaroh/pos_read_data.csv", "tau": RECORDINGS / "tx40_figaroh/curr_data.csv"}
     log = Log.load(files, robot, rate=5000.0, motor_matrix=N, offsets=[0, -np.pi / 2, np.pi / 2, 0, 0, 0])
     *_, five, six = robot.joint_names
-    found = robot.identify(log, columns=Columns.of(robot, coupled=[(five, six)]), cutoff=60.0).parameters
+    found = robot.identify(log, parameter_set=ParameterSet.of(robot, coupled=[(five, six)]), cutoff=60.0).parameters
     published = {f"joint_{k}.viscous": x for k, x in enumerate((8.05, 5.53, 1.97, 1.11, 1.86), start=1)}
     published |= {f"joint_{k}.coulomb": x for k, x in enumerate((7.14, 8.26, 6.34, 2.48, 3.03), start=1)}
     published |= {f"{five}+{six}.viscous": 0.616, f"{five}+{six}.coulomb": 1.95}
@@ -284,8 +286,8 @@ def test_kr300_is_refused() -> None:
     ]
     robot = dh_arm(rows, 50.0, (0, 0, 9.81))
     log = Log.load([RECORDINGS / f"kuka_kr300/rec_{k}.mat" for k in "ABC"], robot)
-    for columns in (None, Columns.of(robot, harmonics={robot.joint_names[1]: 2})):
-        fit = robot.identify(log, columns=columns)
+    for parameters in (None, ParameterSet.of(robot, harmonics={robot.joint_names[1]: 2})):
+        fit = robot.identify(log, parameter_set=parameters)
         assert fit.verdict.has("insufficient excitation")
         assert "turned back" in str(fit.verdict)
 
@@ -296,14 +298,14 @@ def test_gen3_is_refused() -> None:
     robot = qddot.load(RECORDINGS / "kinova_gen3/gen3.urdf")
     logs = [Log.load(path, robot, columns={"tau": "TorqueCur"}) for path in sorted((RECORDINGS / "kinova_gen3").glob("*.csv"))]
     whole = sum(logs[1:], logs[0])
-    for columns in (None, Columns.of(robot, armature=False)):
-        assert robot.identify(whole, columns=columns).verdict.has("insufficient excitation")
+    for parameters in (None, ParameterSet.of(robot, armature=False)):
+        assert robot.identify(whole, parameter_set=parameters).verdict.has("insufficient excitation")
 
 
 def test_residuals_of_the_truth_are_the_noise() -> None:
-    columns = Columns.of(random_arm(0, 3))
-    base, theta = base_parameters(columns), truth(columns)
-    left = residuals(base, base.K @ theta, prepare(simulated(columns, theta, 10.0, 500.0, (0, 0.1), 1), 10.0))
+    parameters = ParameterSet.of(random_arm(0, 3))
+    base, theta = base_parameters(parameters), truth(parameters)
+    left = residuals(base, base.K @ theta, prepare(simulated(parameters, theta, 10.0, 500.0, (0, 0.1), 1), 10.0))
     np.testing.assert_allclose(left.rms_raw, 0.1, rtol=0.1)
     assert np.abs(left.colour).max() < 0.2
     assert not left.has_outliers
@@ -315,11 +317,11 @@ def test_residuals_of_the_truth_are_the_noise() -> None:
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
     """A robot, and a log of it in a file."""
-    columns = Columns.of(random_arm(0, 3))
-    log = simulated(columns, truth(columns), 40.0, 200.0, (1e-5, 0.05), 1)
+    parameters = ParameterSet.of(random_arm(0, 3))
+    log = simulated(parameters, truth(parameters), 40.0, 200.0, (1e-5, 0.05), 1)
     path = tmp_path_factory.mktemp("log") / "run.npz"
     np.savez(path, t=log.t, q=log.q, tau=log.tau)
-    return columns.robot, path
+    return parameters.robot, path
 
 
 def test_a_small_file_is_read_whole(recorded) -> None:
@@ -333,11 +335,14 @@ def test_a_small_file_is_read_whole(recorded) -> None:
 def test_a_large_file_is_streamed(recorded, tmp_path: Path) -> None:
     """A chunk at a time, and hardly another result; twice, since two files are two segments."""
     robot, path = recorded
-    columns, log = Columns.of(robot), Log.load(path, robot)
+    parameters, log = ParameterSet.of(robot), Log.load(path, robot)
     for source, whole in ((path, log), ([path, path], log + log)):
-        read = robot.identify(whole, columns=columns, validation=whole, cutoff=5.0)
+        read = robot.identify(whole, parameter_set=parameters, validation=whole, cutoff=5.0)
         fit = robot.identify(
-            Log.chunks(source, robot, rows=1500), columns=columns, validation=Log.chunks(source, robot, rows=1000), cutoff=5.0
+            Log.chunks(source, robot, rows=1500),
+            parameter_set=parameters,
+            validation=Log.chunks(source, robot, rows=1000),
+            cutoff=5.0,
         )
         assert any(f.topic == "streamed" for f in fit.findings)
         assert fit.estimate.samples == read.estimate.samples
@@ -359,4 +364,4 @@ def test_a_streamed_file_with_gross_errors(recorded, tmp_path: Path) -> None:
     tau[np.random.default_rng(0).random(tau.shape) < 0.004] += 200.0
     np.savez(tmp_path / "bad.npz", t=log.t, q=log.q, tau=tau)
     chunks = Log.chunks(tmp_path / "bad.npz", robot, rows=1500)
-    assert robot.identify(chunks, columns=Columns.of(robot)).estimate.method == "irls"
+    assert robot.identify(chunks, parameter_set=ParameterSet.of(robot)).estimate.method == "irls"

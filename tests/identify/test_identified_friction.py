@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import qddot
-from qddot.identify import Columns
+from qddot.identify import ParameterSet
 from tests.identify.arms import random_arm
 from tests.identify.simulated import series, simulated
 
@@ -25,13 +25,15 @@ SIZES = {"viscous": 2.0, "coulomb": 3.0, "offset": -0.4, "armature": 0.3, "strib
 @pytest.mark.parametrize("name", [n if n in ("hard", "all") else pytest.param(n, marks=pytest.mark.slow) for n in ASKED])
 def test_the_robot_predicts_as_the_fit_does(name, tmp_path):
     robot = random_arm(4, 3)
-    columns = Columns.of(robot, **ASKED[name])
+    parameters = ParameterSet.of(robot, **ASKED[name])
     draw = np.random.default_rng(0)
-    kinds = [x.rpartition(".")[2] for x in columns.names]
+    kinds = [x.rpartition(".")[2] for x in parameters.names]
     sizes = [SIZES.get(kind, SIZES.get(kind.removesuffix("_negative"), 0.2 if "viscous" in kind else None)) for kind in kinds]
-    theta = np.array([x if s is None else s * draw.uniform(0.5, 1.5) for s, x in zip(sizes, columns.described)])
-    columns = columns.carrying(columns.full(theta))  # the load is that of this robot
-    fit = robot.identify(simulated(columns, theta, 20.0, 200.0, (0, 1e-3), 1), columns=Columns.of(robot, **ASKED[name]))
+    theta = np.array([x if s is None else s * draw.uniform(0.5, 1.5) for s, x in zip(sizes, parameters.described)])
+    parameters = parameters.carrying(parameters.full(theta))  # the load is that of this robot
+    fit = robot.identify(
+        simulated(parameters, theta, 20.0, 200.0, (0, 1e-3), 1), parameter_set=ParameterSet.of(robot, **ASKED[name])
+    )
     assert fit.left_out == ()
     q, qd, qdd = series(robot, np.linspace(0, 3, 200), 7)
     predicted, scale = fit.predict(q, qd, qdd), np.abs(fit.predict(q, qd, qdd)).max()
@@ -41,23 +43,23 @@ def test_the_robot_predicts_as_the_fit_does(name, tmp_path):
     fit.robot.to_urdf(tmp_path / "found.urdf")
     for file in ("found.toml", "found.urdf"):
         assert np.abs(qddot.load(tmp_path / file).inverse_dynamics(q, qd, qdd) - predicted).max() < 1e-9 * scale
-    tau = columns.matrix(q, qd, qdd) @ theta
+    tau = parameters.matrix(q, qd, qdd) @ theta
     assert np.abs(predicted - tau).max() < 2e-3 * np.abs(tau).max()
 
 
 def test_recorded_accelerations_are_used():
     """Where they agree with the positions, which are noisy here; others are left alone, with a word."""
     robot = random_arm(4, 3)
-    columns = Columns.of(robot)
+    parameters = ParameterSet.of(robot)
     t = np.arange(4000) / 200.0
     q, qd, qdd = series(robot, t)
     draw = np.random.default_rng(0)
     noisy = q + 1e-4 * draw.normal(size=q.shape)
-    tau = columns.matrix(q, qd, qdd) @ columns.described
+    tau = parameters.matrix(q, qd, qdd) @ parameters.described
     recorded = qddot.identify.Log(t, noisy, tau, joint_names=robot.joint_names, qdd=qdd)
     without = qddot.identify.Log(t, noisy, tau, joint_names=robot.joint_names)
     wrong = qddot.identify.Log(t, noisy, tau, joint_names=robot.joint_names, qdd=qdd[::-1])
-    fits = [robot.identify(log, columns=columns, method="wls") for log in (recorded, without, wrong)]
+    fits = [robot.identify(log, parameter_set=parameters, method="wls") for log in (recorded, without, wrong)]
     better, plain, other = (np.linalg.norm(fit.signals.qdd - qdd[np.searchsorted(t, fit.signals.t - 1e-9)]) for fit in fits)
     assert better < 0.2 * plain
     assert other == plain

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qddot.identify import Columns
+from qddot.identify import ParameterSet
 from tests.identify.arms import random_arm
 from tests.identify.simulated import simulated, truth
 
@@ -29,22 +29,22 @@ LAWS: dict[str, dict[str, Any]] = {
 }
 
 
-def found(options: dict[str, Any]) -> tuple[Any, Columns, np.ndarray]:
-    columns = Columns.of(ARM, **options)
-    theta = truth(columns) + [SIZE.get(name.rpartition(".")[2], 0.0) for name in columns.names]
-    return ARM.identify(simulated(columns, theta, 20.0, 200.0, (1e-5, 0.05), 1)), columns, theta
+def found(options: dict[str, Any]) -> tuple[Any, ParameterSet, np.ndarray]:
+    parameters = ParameterSet.of(ARM, **options)
+    theta = truth(parameters) + [SIZE.get(name.rpartition(".")[2], 0.0) for name in parameters.names]
+    return ARM.identify(simulated(parameters, theta, 20.0, 200.0, (1e-5, 0.05), 1)), parameters, theta
 
 
 @pytest.mark.parametrize("word", LAWS)
 def test_a_law_that_is_there_is_added_first(word: str) -> None:
-    fit, columns, theta = found(LAWS[word])
+    fit, parameters, theta = found(LAWS[word])
     assert fit.verdict, fit.verdict
     said = [finding.message for finding in fit.findings if finding.topic == "friction"]
     assert word in said[0]
     assert fit.training.relative < 0.005
     t = np.linspace(0, 6, 300)
     q, qd, qdd = (f(t[:, None] * [1.0, 1.3, 0.7, 1.6]) for f in (np.sin, np.cos, lambda x: -np.sin(x)))
-    true = columns.carrying(theta).matrix(q, qd, qdd) @ theta if columns.is_loaded else columns.matrix(q, qd, qdd) @ theta
+    true = parameters.carrying(theta).matrix(q, qd, qdd) @ theta if parameters.is_loaded else parameters.matrix(q, qd, qdd) @ theta
     assert np.linalg.norm(fit.predict(q, qd, qdd) - true) < 0.02 * np.linalg.norm(true)
 
 

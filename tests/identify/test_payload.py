@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from qddot.errors import InputError
-from qddot.identify import Columns, Log, Samples
+from qddot.identify import Log, ParameterSet, Samples
 from qddot.identify.drive_gains import drive_gains
 from qddot.identify.payload import load_regressor, payload
 from qddot.model.inertia import Inertia
@@ -122,9 +122,9 @@ def test_refusals():
 
 def recorded(robot: Robot, load: Inertia | None, seed: int, noise: float) -> Log:
     """A log of an arm with friction and offsets, with or without the load."""
-    columns, t = Columns.of(robot), np.arange(0, 10, 0.01)
+    parameters, t = ParameterSet.of(robot), np.arange(0, 10, 0.01)
     q, qd, qdd = series(robot, t, seed, period=5.0)
-    tau = columns.matrix(q, qd, qdd) @ truth(columns)
+    tau = parameters.matrix(q, qd, qdd) @ truth(parameters)
     if load is not None:
         tau = tau + load_regressor(robot, q, qd, qdd, robot.tip) @ np.array(load.ten_vector(), float)
     draw = np.random.default_rng(seed)

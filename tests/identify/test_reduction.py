@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qddot.errors import InputError
-from qddot.identify import Columns, base_parameters, least_squares, pieces, prepare, reduce
+from qddot.identify import ParameterSet, base_parameters, least_squares, pieces, prepare, reduce
 from qddot.identify.regression.reduction import hampel, triangle
 from tests.identify.arms import random_arm
 from tests.identify.simulated import simulated, truth
@@ -14,9 +14,9 @@ from tests.identify.simulated import simulated, truth
 
 @pytest.fixture(scope="module")
 def prepared():
-    columns = Columns.of(random_arm(0, 3))
-    log = simulated(columns, truth(columns), 20.0, 200.0, (1e-5, 0.05), 1)
-    return base_parameters(columns), prepare(log, 8.0)
+    parameters = ParameterSet.of(random_arm(0, 3))
+    log = simulated(parameters, truth(parameters), 20.0, 200.0, (1e-5, 0.05), 1)
+    return base_parameters(parameters), prepare(log, 8.0)
 
 
 def test_triangle_is_the_r_factor() -> None:
@@ -28,12 +28,12 @@ def test_triangle_is_the_r_factor() -> None:
 
 def test_factors_are_least_squares(prepared) -> None:
     base, signals = prepared
-    columns = base.columns
+    parameters = base.parameter_set
     found = least_squares(reduce(base, pieces(signals)), "ols")
-    Y = columns.matrix(signals.q, signals.qd, signals.qdd)[..., list(base.independent)]
+    Y = parameters.matrix(signals.q, signals.qd, signals.qdd)[..., list(base.independent)]
     X, y = signals.decimated(Y).reshape(-1, base.rank), signals.decimated(signals.tau_raw).ravel()
     np.testing.assert_allclose(found.theta, np.linalg.lstsq(X, y, rcond=None)[0], rtol=1e-7, atol=1e-9)
-    assert found.samples == len(X) // columns.robot.nv
+    assert found.samples == len(X) // parameters.robot.nv
 
 
 def test_engines_agree_to_the_last_bit(prepared) -> None:

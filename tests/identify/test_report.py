@@ -11,7 +11,7 @@ import pytest
 
 from qddot.card import Table
 from qddot.errors import MissingProgramError, ModelWarning
-from qddot.identify import Columns, Fit
+from qddot.identify import Fit, ParameterSet
 from qddot.identify.checks.verdict import Concern, Verdict
 from qddot.identify.report.document import Document, Items, Section, html
 from qddot.identify.report.pdf import BROWSERS
@@ -25,9 +25,9 @@ ARM = random_arm(0, 2)
 
 @pytest.fixture(scope="module")
 def fit() -> Fit:
-    columns = Columns.of(ARM, harmonics={"j1": 1})
-    theta = truth(columns) + [5.0 if name.endswith("1.cos1") else 0.0 for name in columns.names]
-    return ARM.identify(simulated(columns, theta, 20.0, 100.0, (1e-5, 0.05), 1), columns=columns)
+    parameters = ParameterSet.of(ARM, harmonics={"j1": 1})
+    theta = truth(parameters) + [5.0 if name.endswith("1.cos1") else 0.0 for name in parameters.names]
+    return ARM.identify(simulated(parameters, theta, 20.0, 100.0, (1e-5, 0.05), 1), parameter_set=parameters)
 
 
 def test_what_a_parameter_may_be_called() -> None:
@@ -54,7 +54,7 @@ def test_a_page_has_all_that_a_team_signs(fit: Fit, tmp_path: Path) -> None:
     for title in (*titles, "Where the model fails", "What motion would say more", "Again"):
         assert f"<h2>{title}</h2>" in text
     assert text.count("data:image/svg+xml") == 3
-    assert "robot.identify(log, columns=columns)" in text
+    assert "robot.identify(log, parameter_set=parameter_set)" in text
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")  # nothing is fetched
 
 
@@ -74,10 +74,10 @@ def test_pdf(fit: Fit, tmp_path: Path) -> None:
 
 def test_where_a_model_fails_is_named(fit: Fit) -> None:
     assert not shortcomings(fit)
-    columns = Columns.of(ARM)
-    log = simulated(columns, truth(columns), 20.0, 100.0, (1e-5, 0.05), 1)
+    parameters = ParameterSet.of(ARM)
+    log = simulated(parameters, truth(parameters), 20.0, 100.0, (1e-5, 0.05), 1)
     tau = log.tau + 3.0 * ((log.t > 10) & (log.t < 12))[:, None] * [0.0, 1.0]
-    touched = ARM.identify(dataclasses.replace(log, tau=tau), columns=columns)
+    touched = ARM.identify(dataclasses.replace(log, tau=tau), parameter_set=parameters)
     found = {each.joint: each for each in shortcomings(touched)}
     assert any("from t = " in place for place in found["j1"].places)
 

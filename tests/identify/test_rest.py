@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qddot.identify import Columns, Log, base_parameters, pieces, prepare, reduce
+from qddot.identify import Log, ParameterSet, base_parameters, pieces, prepare, reduce
 from qddot.identify.regression.pieces import streamed
 from qddot.identify.regression.stream import stream
 from tests.identify.arms import random_arm
 from tests.identify.simulated import series, simulated, truth
 
 ROBOT = random_arm(0, 3)
-COLUMNS = Columns.of(ROBOT)
-TRUTH = truth(COLUMNS)
+PARAMETERS = ParameterSet.of(ROBOT)
+TRUTH = truth(PARAMETERS)
 RATE = 200.0
 
 
@@ -32,8 +32,8 @@ def held(seconds: float, rest: float, seed: int = 0, resting: tuple[int, ...] = 
     qd = qd * envelope
     qdd = np.gradient(qd, 1 / RATE, axis=0)
     draw = np.random.default_rng(seed)
-    tau = COLUMNS.matrix(q, qd, qdd) @ TRUTH
-    coulomb = np.array([TRUTH[COLUMNS.place(f"{joint}.coulomb")] for joint in ROBOT.joint_names])
+    tau = PARAMETERS.matrix(q, qd, qdd) @ TRUTH
+    coulomb = np.array([TRUTH[PARAMETERS.place(f"{joint}.coulomb")] for joint in ROBOT.joint_names])
     tau += (envelope == 0) * coulomb * np.where(t[:, None] < seconds / 2, *draw.uniform(0.5, 1, (2, 3)) * [[1.0], [-0.5]])
     noisy = q + 1e-5 * draw.normal(size=q.shape), tau + 0.02 * draw.normal(size=q.shape)
     return Log(t, *noisy, joint_names=ROBOT.joint_names)
@@ -48,7 +48,7 @@ def test_rests_at_the_ends_of_a_log_do_no_harm(log: Log) -> None:
     fit = ROBOT.identify(log)
     assert fit.verdict, fit.verdict
     q, qd, qdd = series(ROBOT, np.linspace(0, 10, 200), 5)
-    tau = COLUMNS.matrix(q, qd, qdd) @ TRUTH
+    tau = PARAMETERS.matrix(q, qd, qdd) @ TRUTH
     assert np.linalg.norm(fit.predict(q, qd, qdd) - tau) < 2e-3 * np.linalg.norm(tau)
     low, high = fit.estimate.intervals.T
     true = fit.base.K @ TRUTH
@@ -60,19 +60,23 @@ def test_rests_at_the_ends_of_a_log_do_no_harm(log: Log) -> None:
 
 
 def test_a_joint_at_rest_is_left_out_by_itself() -> None:
-    factors = reduce(base_parameters(COLUMNS), pieces(prepare(held(20.0, 3.0, resting=(1,)))))
+    factors = reduce(base_parameters(PARAMETERS), pieces(prepare(held(20.0, 3.0, resting=(1,)))))
     assert np.all(factors.left_out[1] > factors.left_out[[0, 2]] + 3 / 26)  # those start slowly too
 
 
 def test_a_turn_is_no_rest() -> None:
-    factors = reduce(base_parameters(COLUMNS), pieces(prepare(simulated(COLUMNS, TRUTH, 20.0, RATE, (1e-5, 0.02), 1))))
+    factors = reduce(base_parameters(PARAMETERS), pieces(prepare(simulated(PARAMETERS, TRUTH, 20.0, RATE, (1e-5, 0.02), 1))))
     assert np.all(factors.left_out == 0)
 
 
 def test_without_coulomb_friction_all_rows_count(log: Log) -> None:
     signals = prepare(log)
-    for columns in (Columns.of(ROBOT, coulomb=None), COLUMNS.fix({"*.coulomb": 0.0}), COLUMNS.counting_rests(ROBOT.joint_names)):
-        assert np.all(reduce(base_parameters(columns), pieces(signals)).left_out == 0)
+    for parameters in (
+        ParameterSet.of(ROBOT, coulomb=None),
+        PARAMETERS.fix({"*.coulomb": 0.0}),
+        PARAMETERS.counting_rests(ROBOT.joint_names),
+    ):
+        assert np.all(reduce(base_parameters(parameters), pieces(signals)).left_out == 0)
 
 
 def test_poses_are_all_there_is() -> None:
@@ -81,17 +85,17 @@ def test_poses_are_all_there_is() -> None:
     logs = []
     for pose in draw.uniform(-1.5, 1.5, (12, 3)):
         q = np.tile(pose, (400, 1))
-        tau = COLUMNS.matrix(q, 0 * q, 0 * q) @ TRUTH + 0.02 * draw.normal(size=q.shape)
+        tau = PARAMETERS.matrix(q, 0 * q, 0 * q) @ TRUTH + 0.02 * draw.normal(size=q.shape)
         logs.append(Log(np.arange(400) / RATE, q + 1e-5 * draw.normal(size=q.shape), tau, joint_names=ROBOT.joint_names))
     fit = ROBOT.identify(sum(logs[1:], logs[0]))
-    assert fit.columns.at_rest == ROBOT.joint_names
+    assert fit.parameter_set.at_rest == ROBOT.joint_names
     assert fit.estimate.samples == fit.factors.counts.sum()
     assert fit.verdict.has("rest")
     assert not fit.verdict
 
 
 def test_chunks_and_threads_leave_out_the_same(log: Log, tmp_path: Path) -> None:
-    base = base_parameters(COLUMNS)
+    base = base_parameters(PARAMETERS)
     np.savez(tmp_path / "run.npz", t=log.t, q=log.q, tau=log.tau)
     whole = prepare(log, 5.0)
     serial, threads = (reduce(base, pieces(whole), engine=engine) for engine in ("serial", "threads"))
@@ -108,22 +112,22 @@ def test_chunks_and_threads_leave_out_the_same(log: Log, tmp_path: Path) -> None
         np.testing.assert_array_equal(cut.rows.sum(axis=0), serial.rows.sum(axis=0))
         for a, b in zip(cut.merged(range(len(cut.R))), serial.merged(range(len(serial.R)))):
             np.testing.assert_allclose(a, b, atol=1e-7 * np.abs(b).max())
-    fit = ROBOT.identify(Log.chunks(tmp_path / "run.npz", ROBOT, rows=1100), columns=COLUMNS, cutoff=5.0)
-    read = ROBOT.identify(log, columns=COLUMNS, cutoff=5.0)
+    fit = ROBOT.identify(Log.chunks(tmp_path / "run.npz", ROBOT, rows=1100), parameter_set=PARAMETERS, cutoff=5.0)
+    read = ROBOT.identify(log, parameter_set=PARAMETERS, cutoff=5.0)
     for name in ("relative", "relative_raw", "rms", "rms_raw", "size"):
         np.testing.assert_allclose(getattr(fit.training, name), getattr(read.training, name), rtol=1e-6, err_msg=name)
 
 
 @pytest.mark.parametrize("rate", [100.0, 125.0, 250.0])
 def test_friction_that_turns_back_is_no_outlier(rate: float) -> None:
-    fit = ROBOT.identify(simulated(COLUMNS, TRUTH, 30.0, rate, (1e-5, 0.02), 0))
+    fit = ROBOT.identify(simulated(PARAMETERS, TRUTH, 30.0, rate, (1e-5, 0.02), 0))
     assert fit.training.outliers.max() == 0
     assert fit.estimate.method == "wls"
 
 
 def test_noise_that_grows_with_speed_is_no_outlier() -> None:
-    clean = simulated(COLUMNS, TRUTH, 30.0, 500.0, (1e-5, 0.02), 0)
+    clean = simulated(PARAMETERS, TRUTH, 30.0, 500.0, (1e-5, 0.02), 0)
     speed = np.abs(np.gradient(clean.q, 1 / 500, axis=0))
     noise = np.random.default_rng(1).normal(size=clean.tau.shape) * 3 * (speed / speed.max(axis=0)) ** 6
-    fit = ROBOT.identify(Log(clean.t, clean.q, clean.tau + noise, joint_names=clean.joint_names), columns=COLUMNS)
+    fit = ROBOT.identify(Log(clean.t, clean.q, clean.tau + noise, joint_names=clean.joint_names), parameter_set=PARAMETERS)
     assert not fit.training.has_outliers

@@ -12,7 +12,7 @@ import pytest
 
 import qddot
 from qddot.errors import InputError
-from qddot.identify import Columns, Fit, Log, base_parameters, prepare, stream
+from qddot.identify import Fit, Log, ParameterSet, base_parameters, prepare, stream
 from qddot.identify.checks.alternatives import alternatives
 from qddot.identify.checks.halves import unpredicted
 from qddot.identify.checks.judge import verdict
@@ -24,10 +24,10 @@ from tests.identify.simulated import ROBOTS, series, simulated, truth
 from tests.reference import RECORDINGS, needs_recordings
 
 ARM = random_arm(0, 3)
-COLUMNS = Columns.of(ARM)
-THETA = truth(COLUMNS)
-LOG = simulated(COLUMNS, THETA, 20.0, 200.0, (1e-5, 0.05), 1)
-OTHER = simulated(COLUMNS, THETA, 20.0, 200.0, (1e-5, 0.05), 2, 3)
+PARAMETERS = ParameterSet.of(ARM)
+THETA = truth(PARAMETERS)
+LOG = simulated(PARAMETERS, THETA, 20.0, 200.0, (1e-5, 0.05), 1)
+OTHER = simulated(PARAMETERS, THETA, 20.0, 200.0, (1e-5, 0.05), 2, 3)
 
 
 def changed(log: Log = LOG, **arrays) -> Log:
@@ -45,14 +45,14 @@ def channel(joint: int, values) -> Log:
 
 
 def fitted(log: Recorded, **options) -> Fit:
-    return ARM.identify(log, columns=COLUMNS, **options)
+    return ARM.identify(log, parameter_set=PARAMETERS, **options)
 
 
 def test_good_logs_are_identified() -> None:
     fit = fitted(LOG, validation=OTHER)
     assert fit.verdict, fit.verdict
     assert fitted(LOG + OTHER).verdict
-    assert fitted(simulated(COLUMNS, THETA, 20.0, 200.0, (1e-4, 0.5), 1)).verdict
+    assert fitted(simulated(PARAMETERS, THETA, 20.0, 200.0, (1e-4, 0.5), 1)).verdict
 
 
 SIGNS = np.array([1.0, 1.0, -1.0])
@@ -90,17 +90,24 @@ def test_a_tilted_base_is_named() -> None:
 
 
 def test_coupled_motors_are_named() -> None:
-    columns = Columns.of(ARM, coupled=[("j1", "j2")])
-    log = simulated(columns, truth(columns) + [0.8 if "+" in name else 0 for name in columns.names], 20.0, 200.0, (1e-5, 0.05), 1)
-    assert ARM.identify(log, columns=columns).verdict
-    fit = ARM.identify(log, columns=COLUMNS)
+    parameters = ParameterSet.of(ARM, coupled=[("j1", "j2")])
+    log = simulated(
+        parameters,
+        truth(parameters) + [0.8 if "+" in name else 0 for name in parameters.names],
+        20.0,
+        200.0,
+        (1e-5, 0.05),
+        1,
+    )
+    assert ARM.identify(log, parameter_set=parameters).verdict
+    fit = ARM.identify(log, parameter_set=PARAMETERS)
     assert not fit.verdict
     assert "the motors of j1 and j2 are coupled" in str(fit.verdict)
 
 
 def test_recordings_that_ask_for_different_parameters_are_refused() -> None:
-    heavier = THETA * np.where([name.startswith(("l2.m", "l2.I")) for name in COLUMNS.names], 1.5, 1.0)
-    loaded = simulated(COLUMNS, heavier, 20.0, 200.0, (1e-5, 0.05), 2, 3)
+    heavier = THETA * np.where([name.startswith(("l2.m", "l2.I")) for name in PARAMETERS.names], 1.5, 1.0)
+    loaded = simulated(PARAMETERS, heavier, 20.0, 200.0, (1e-5, 0.05), 2, 3)
     fit = fitted(LOG + loaded)
     assert not fit.verdict
     assert fit.verdict.has("inconsistent logs")
@@ -111,8 +118,8 @@ def test_recordings_that_ask_for_different_parameters_are_refused() -> None:
 
 
 def test_recordings_of_different_rates_are_no_contradiction() -> None:
-    slow = simulated(COLUMNS, THETA, 10.0, 100.0, (1e-5, 0.05), 2, 3)
-    assert not fitted(simulated(COLUMNS, THETA, 40.0, 200.0, (1e-5, 0.05), 1) + slow).verdict.has("inconsistent logs")
+    slow = simulated(PARAMETERS, THETA, 10.0, 100.0, (1e-5, 0.05), 2, 3)
+    assert not fitted(simulated(PARAMETERS, THETA, 40.0, 200.0, (1e-5, 0.05), 1) + slow).verdict.has("inconsistent logs")
 
 
 def test_validation_that_is_not_predicted_refuses() -> None:
@@ -128,7 +135,7 @@ def test_units_of_torque_are_told() -> None:
 
 
 def test_residuals_that_drift_make_intervals_wider() -> None:
-    log = simulated(COLUMNS, THETA, 40.0, 100.0, (1e-5, 0.05), 1)
+    log = simulated(PARAMETERS, THETA, 40.0, 100.0, (1e-5, 0.05), 1)
     drifting = fitted(changed(log, tau=log.tau + np.cumsum(np.random.default_rng(0).normal(size=log.tau.shape), axis=0) / 10))
     assert drifting.estimate.memory > 1.3
     assert fitted(log).estimate.memory < 1.1
@@ -139,8 +146,8 @@ def test_closed_loops_and_columns_of_another_robot_are_refused() -> None:
     log = Log(LOG.t, np.tile(LOG.q[:, :1], loop.nv), np.tile(LOG.tau[:, :1], loop.nv))
     with pytest.raises(InputError, match="closed loops"):
         loop.identify(log)
-    with pytest.raises(InputError, match="the columns are of"):
-        ARM.identify(LOG, columns=Columns.of(random_arm(1, 3)))
+    with pytest.raises(InputError, match="the parameters are of"):
+        ARM.identify(LOG, parameter_set=ParameterSet.of(random_arm(1, 3)))
 
 
 def test_a_rest_does_not_decide_about_the_filter() -> None:
@@ -160,7 +167,7 @@ def calmed(calm: np.ndarray) -> Log:
     t, draw = LOG.t, np.random.default_rng(0)
     q = series(ARM, t)[0] * calm
     qd = np.gradient(q, t, axis=0, edge_order=2)
-    tau = COLUMNS.matrix(q, qd, np.gradient(qd, t, axis=0, edge_order=2)) @ THETA
+    tau = PARAMETERS.matrix(q, qd, np.gradient(qd, t, axis=0, edge_order=2)) @ THETA
     return changed(q=q, tau=tau + 0.05 * draw.normal(size=q.shape))
 
 
@@ -203,7 +210,7 @@ def test_a_geometry_that_is_rounded_has_the_same_base() -> None:
     """1.5708 for pi/2 makes axes that are not quite parallel."""
     arms = [qddot.from_dh([{"d": 0.1, "a": 0.3, "alpha": alpha, "theta": 0.0}] * 2 + [{"d": 0.2, "a": 0, "alpha": 0, "theta": 0}])
             for alpha in (np.pi / 2, 1.5708)]  # fmt: skip
-    exact, rounded = (base_parameters(Columns.of(arm)) for arm in arms)
+    exact, rounded = (base_parameters(ParameterSet.of(arm)) for arm in arms)
     assert rounded.names == exact.names
     assert not exact.rounded
     assert rounded.condition < 1.1 * exact.condition
@@ -212,32 +219,32 @@ def test_a_geometry_that_is_rounded_has_the_same_base() -> None:
 @pytest.mark.skipif(ROBOTS is None, reason="example-robot-data is not installed")
 def test_a_rounded_description_is_told() -> None:
     assert ROBOTS is not None
-    base = base_parameters(Columns.of(qddot.load(ROBOTS / "xarm_description/urdf/xarm7.urdf")))
+    base = base_parameters(ParameterSet.of(qddot.load(ROBOTS / "xarm_description/urdf/xarm7.urdf")))
     assert base.rank == 69
     assert base.condition < 100
     assert list(base.rounded.values()) == [pytest.approx(4e-6, rel=0.5)]
-    base_parameters(Columns.of(qddot.load(ROBOTS / "bravo7_description/urdf/bravo7_no_ee.urdf")))
+    base_parameters(ParameterSet.of(qddot.load(ROBOTS / "bravo7_description/urdf/bravo7_no_ee.urdf")))
 
 
 def test_priors_do_not_spoil_the_condition_of_the_data() -> None:
-    plain, known = ARM.identify(LOG), ARM.identify(LOG, columns=COLUMNS.expect({"*.m": (None, 0.2)}))
+    plain, known = ARM.identify(LOG), ARM.identify(LOG, parameter_set=PARAMETERS.expect({"*.m": (None, 0.2)}))
     assert known.verdict, known.verdict
     assert known.base.rank > known.base.shown == plain.base.rank
     assert known.estimate.condition < 10 * plain.estimate.condition
-    assert base_parameters(Columns.of(qddot.load("two_link"), armature=False).expect({"*.m": (None, 0.05)})).rank > 0
+    assert base_parameters(ParameterSet.of(qddot.load("two_link"), armature=False).expect({"*.m": (None, 0.05)})).rank > 0
     with pytest.raises(InputError, match="which is no number"):
-        COLUMNS.fix({"*.m": np.nan})
+        PARAMETERS.fix({"*.m": np.nan})
 
 
 def test_what_can_never_be_negative() -> None:
-    base = base_parameters(COLUMNS)
+    base = base_parameters(PARAMETERS)
     sure = dict(zip(base.names, never_negative(base)))
     assert sure["j0.viscous"]
     assert not sure["j0.offset"]
     assert not any(flag for name, flag in sure.items() if name.endswith(("mcx", "Ixy", "Iyz")))
     draw = np.random.default_rng(0)
     for _ in range(20):  # any robot that can exist
-        assert np.all((base.K @ (THETA * scales(COLUMNS.names, draw)))[never_negative(base)] >= 0)
+        assert np.all((base.K @ (THETA * scales(PARAMETERS.names, draw)))[never_negative(base)] >= 0)
 
 
 def scales(names: tuple[str, ...], draw: np.random.Generator) -> np.ndarray:
@@ -307,8 +314,8 @@ def test_a_recording_that_stands_still_is_not_clipping() -> None:
 
 def test_friction_that_is_all_of_a_torque_is_not_clipping() -> None:
     """It is the same all along, one way and the other."""
-    light = [1e-4 if name.startswith("l") else 1.0 for name in COLUMNS.names]
-    assert not fitted(simulated(COLUMNS, THETA * light, 20.0, 200.0, (1e-5, 0.05), 1)).verdict.has("clipped torques")
+    light = [1e-4 if name.startswith("l") else 1.0 for name in PARAMETERS.names]
+    assert not fitted(simulated(PARAMETERS, THETA * light, 20.0, 200.0, (1e-5, 0.05), 1)).verdict.has("clipped torques")
 
 
 SCARA = """
@@ -339,10 +346,10 @@ inertia = {mass = 0.7, com = [0.03, 0.01, 0.03], tensor = [0.001, 0.002, 0.0015]
 
 def test_a_weight_that_is_always_the_same_is_no_unit(tmp_path: Path) -> None:
     (tmp_path / "scara.toml").write_text(SCARA)
-    columns = Columns.of(qddot.load(tmp_path / "scara.toml"))
+    parameters = ParameterSet.of(qddot.load(tmp_path / "scara.toml"))
     for seed in range(3):
-        log = simulated(columns, truth(columns), 20.0, 200.0, (1e-5, 0.05), seed, seed)
-        assert not columns.robot.identify(log, columns=columns).verdict.has("units")
+        log = simulated(parameters, truth(parameters), 20.0, 200.0, (1e-5, 0.05), seed, seed)
+        assert not parameters.robot.identify(log, parameter_set=parameters).verdict.has("units")
 
 
 def test_torques_in_another_unit_refuse() -> None:
@@ -355,7 +362,7 @@ def test_a_log_is_judged_as_a_whole_when_streamed(tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     rest = np.tile(LOG.q[:1], (2 * len(LOG), 1))
     still = np.zeros_like(rest)
-    tau = COLUMNS.matrix(rest, still, still) @ THETA + 0.05 * draw.normal(size=rest.shape)
+    tau = PARAMETERS.matrix(rest, still, still) @ THETA + 0.05 * draw.normal(size=rest.shape)
     rest += 1e-5 * draw.normal(size=rest.shape)
     np.savez(tmp_path / "0.npz", t=np.arange(len(rest)) / 200, q=rest, tau=tau)
     np.savez(tmp_path / "1.npz", t=LOG.t, q=LOG.q, tau=LOG.tau)

@@ -96,7 +96,7 @@ def test_coulomb_friction_scales_with_the_gear_ratio_and_viscous_with_its_square
 
 
 def mass_and_moment_regressor(robot, q, qd, qdd):
-    """Columns of (Izz1, Izz2, m1, m2) where the centres of mass are known: moments about them, masses."""
+    """ParameterSet of (Izz1, Izz2, m1, m2) where the centres of mass are known: moments about them, masses."""
     Y = dict(zip(robot.parameter_names, np.moveaxis(robot.regressor(q, qd, qdd), -1, 0)))
     columns = [Y[f"{body}.Izz"] for body in ("body_1", "body_2")]
     for body, x in (("body_1", -0.25), ("body_2", -0.35)):

@@ -4,9 +4,9 @@
     fit = robot.identify(log)
     print(fit.verdict)
 
-The steps by themselves: `Log` and `prepare` (what was measured, through one filter), `Columns` and `base_parameters` (what is to be
-found, and what of it shows), `pieces` and `reduce` (any number of samples into small factors), `least_squares` (parameters with
-uncertainty), `verdict`.
+The steps by themselves: `Log` and `prepare` (what was measured, through one filter), `ParameterSet` and `base_parameters` (what is
+to be found, and what of it shows), `pieces` and `reduce` (any number of samples into small factors), `least_squares` (parameters
+with uncertainty), `verdict`.
 """
 
 from qddot.identify.checks.judge import verdict
@@ -22,7 +22,7 @@ from qddot.identify.physical.consistent import Consistent, consistent
 from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.estimators import Estimate, essential, least_squares
 from qddot.identify.regression.instruments import instrumental
-from qddot.identify.regression.parameter_set import Columns
+from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.pieces import pieces, streamed
 from qddot.identify.regression.reduction import Factors, Samples, reduce
 from qddot.identify.regression.residuals import Residuals, residuals
@@ -33,7 +33,6 @@ from qddot.logs.log import Log
 
 __all__ = [
     "Base",
-    "Columns",
     "Concern",
     "Consistent",
     "DriveGains",
@@ -45,6 +44,7 @@ __all__ = [
     "OnlineIdentification",
     "OnlinePayload",
     "OutputError",
+    "ParameterSet",
     "Payload",
     "Residuals",
     "Samples",

@@ -9,11 +9,11 @@ from typing import Any
 from qddot.logs.log import Chunks
 
 
-def python_call(robot: str, log: Any, validation: Any, columns: str | None, options: Mapping[str, Any]) -> str:
-    """`robot.identify(...)` as one would write it; of data that is no file, and of columns, only the name is known."""
+def python_call(robot: str, log: Any, validation: Any, parameter_set: str | None, options: Mapping[str, Any]) -> str:
+    """`robot.identify(...)` as one would write it; of data that is no file, and of a set of parameters, only the name is known."""
     said = [source(log, "log")]
     said += [f"validation={source(validation, 'other')}"] if validation is not None else []
-    said += [f"columns={columns}"] if columns is not None else []
+    said += [f"parameter_set={parameter_set}"] if parameter_set is not None else []
     said += [f"{name}={value!r}" for name, value in options.items() if value not in (None, "auto")]
     return f"robot.identify({', '.join(said)})  # {robot}"
 

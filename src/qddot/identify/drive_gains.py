@@ -20,7 +20,7 @@ from qddot.identify.payload import load_regressor
 from qddot.identify.physical.log_cholesky import deviations
 from qddot.identify.regression.base import base_parameters
 from qddot.identify.regression.motions import Recorded, moved
-from qddot.identify.regression.parameter_set import Columns
+from qddot.identify.regression.parameter_set import ParameterSet
 
 if TYPE_CHECKING:
     from qddot.model.inertia import Inertia
@@ -53,7 +53,7 @@ def drive_gains(
     load: Inertia,
     *,
     frame: str | None = None,
-    columns: Columns | None = None,
+    parameter_set: ParameterSet | None = None,
     cutoff: float | None = None,
 ) -> DriveGains:
     """Gains of all drives from two motions, the second with a known load; the arm's own parameters need not be known.
@@ -62,18 +62,18 @@ def drive_gains(
         unloaded, loaded: logs (or `Samples`) of the arm alone, and with the load, with the drives' signals in the place of torques.
         load: in the axes of `frame`.
         frame: that carries it; the tip of the only chain if None.
-        columns: what the arm's torques consist of; None: links, rotors, viscous and Coulomb friction, offsets.
+        parameter_set: what the arm's torques consist of; None: links, rotors, viscous and Coulomb friction, offsets.
         cutoff: of the low-pass, Hz; None: chosen from each log.
 
     Raises:
         InputError: shapes, or motions in which a joint does not feel the load.
         ConvergenceError: no estimate was found.
     """
-    columns = columns or Columns.of(robot)
-    base = base_parameters(columns)
+    parameter_set = parameter_set or ParameterSet.of(robot)
+    base = base_parameters(parameter_set)
     runs = [moved(robot, recorded, cutoff) for recorded in (unloaded, loaded)]
     independent = list(base.independent)
-    Y = np.vstack([run.filtered(columns.matrix(*run.motion)[..., independent]) for run in runs])
+    Y = np.vstack([run.filtered(parameter_set.matrix(*run.motion)[..., independent]) for run in runs])
     alone, signal = (run.filtered(run.samples.tau) for run in runs)
     ten = np.array(load.ten_vector(), float)
     carried = load_regressor(robot, *runs[1].motion, robot.tip if frame is None else frame) @ ten

@@ -23,15 +23,14 @@ from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.bodies import without_drives
 from qddot.identify.regression.estimators import Estimate, essential, least_squares, stacked
-from qddot.identify.regression.parameter_set import Columns
+from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.pieces import streamed
 from qddot.identify.regression.record import Record, Recorded, together
 from qddot.identify.regression.reduction import ENGINES, Factors, reduce
-from qddot.identify.regression.residuals import Residuals, relative
+from qddot.identify.regression.residuals import Errors, relative, residuals_of_parts
 from qddot.identify.regression.rest import left_out, with_needed_rests
 from qddot.identify.regression.signals import Signals, Velocity
 from qddot.identify.regression.standstill import standstill_speeds
-from qddot.identify.regression.tally import Tally, tallied
 from qddot.logs.log import Chunks, Log
 from qddot.logs.table import Finding
 from qddot.robot import Robot
@@ -54,7 +53,7 @@ class Fit:
     """What a log says about a robot.
 
     Attributes:
-        columns: the parameters asked for.
+        parameter_set: the parameters asked for.
         base: their combinations that show.
         estimate: of the base parameters, with uncertainty.
         factors: what is left of the log.
@@ -66,13 +65,13 @@ class Fit:
         command: the call that makes this fit.
     """
 
-    columns: Columns
+    parameter_set: ParameterSet
     base: Base
     estimate: Estimate
     factors: Factors
     signals: Signals
-    training: Residuals | Tally
-    validation: Residuals | Tally | None
+    training: Errors
+    validation: Errors | None
     judged: Signals
     verdict: Verdict
     findings: tuple[Finding, ...]
@@ -119,18 +118,25 @@ class Fit:
 
         total = self.factors.merged(range(len(self.factors.R)))
         X, y = stacked(self.base, self.factors.columns, total, self.estimate.sigma)
-        columns = self.columns
-        return consistent(X @ self.base.K, y, columns.full_names, sound_prior(columns), T=columns.T, constant=columns.constant)
+        parameter_set = self.parameter_set
+        return consistent(
+            X @ self.base.K,
+            y,
+            parameter_set.full_names,
+            sound_prior(parameter_set),
+            T=parameter_set.T,
+            constant=parameter_set.constant,
+        )
 
     @cached_property
     def robot(self) -> Robot:
         """The robot as identified: physically consistent links, drives with what a `Drive` can hold (see `left_out`)."""
-        return identified_robot(self.columns, self.consistent.parameters)[0]
+        return identified_robot(self.parameter_set, self.consistent.parameters)[0]
 
     @cached_property
     def left_out(self) -> tuple[str, ...]:
         """Parameters that `robot` cannot hold: of friction laws, couplings and springs beyond those of a `Drive`."""
-        return identified_robot(self.columns, self.consistent.parameters)[1]
+        return identified_robot(self.parameter_set, self.consistent.parameters)[1]
 
     @cached_property
     def robot_error(self) -> tuple[float, float]:
@@ -142,9 +148,9 @@ class Fit:
 
     def predict(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
         """Torques (N, nv) for a motion, with every identified parameter."""
-        columns = self.columns
-        Y = columns.matrix(q, qd, qdd)[..., list(self.base.independent)]
-        return Y @ self.estimate.theta + columns.known_torque(q, qd, qdd)
+        parameter_set = self.parameter_set
+        Y = parameter_set.matrix(q, qd, qdd)[..., list(self.base.independent)]
+        return Y @ self.estimate.theta + parameter_set.known_torque(q, qd, qdd)
 
     def to_urdf(self, path: str | Path) -> None:
         """Write `robot` as a URDF; warns of what was identified but has no place in it, and of a fit that is not to be trusted."""
@@ -222,7 +228,7 @@ class Fit:
         where = "validation" if self.validation else "training"
         state = "identified" if self.verdict else "NOT identified"
         return (
-            f"Fit of {self.columns.robot.name}: {self.base.rank} base parameters by {self.estimate.method}, {state}; "
+            f"Fit of {self.parameter_set.robot.name}: {self.base.rank} base parameters by {self.estimate.method}, {state}; "
             f"{where} error {errors.relative:.2%} filtered, {errors.relative_raw:.2%} raw; condition {self.estimate.condition:.3g}"
         )
 
@@ -231,7 +237,7 @@ def identify(
     robot: Robot,
     log: Recorded,
     *,
-    columns: Columns | None = None,
+    parameter_set: ParameterSet | None = None,
     validation: Recorded | float | None = None,
     method: str = "auto",
     cutoff: float | None = None,
@@ -244,35 +250,35 @@ def identify(
     word("method", method, METHODS)
     word("engine", engine, ENGINES)
     progress = flag("progress", progress)
-    check_robot(robot, columns)
+    check_robot(robot, parameter_set)
     given = log, validation
     if isinstance(validation, float | int):
         log, validation = parted(log, validation, robot)
     record = Record.of(robot, log, cutoff, velocity)
     signals, findings = record.signals, list(record.findings)
-    chosen = columns is None
-    if columns is None:
+    chosen = parameter_set is None
+    if parameter_set is None:
         speeds = standstill_speeds(robot, signals)
-        columns = Columns.of(robot, standstill=speeds)
+        parameter_set = ParameterSet.of(robot, standstill=speeds)
         findings.append(Finding("found", "standstill", told(speeds)))
-    columns = with_needed_rests(columns, record.parts())
-    base = base_parameters(columns)
+    parameter_set = with_needed_rests(parameter_set, record.parts())
+    base = base_parameters(parameter_set)
     findings += rounding(base)
     how = {"engine": engine, "address": address}
     with shown(progress, None if record.streamed else int(signals.decimated_segments[-1].stop)) as tick:
         factors, estimate, left = estimated(base, record, method, tick, how)
-        added = missing_laws(base, estimate.theta, signals, with_options(columns)) if chosen else []
+        added = missing_laws(base, estimate.theta, signals, with_options(parameter_set)) if chosen else []
         if added:
-            more = with_options(columns)({name: value for law in added for name, value in law.options.items()})
+            more = with_options(parameter_set)({name: value for law in added for name, value in law.options.items()})
             richer = base_parameters(with_needed_rests(more, record.parts()))
             found = estimated(richer, record, method, tick, how)
             before, after = (missed_of_halves(*each) for each in ((factors, estimate, left), found))
             if after <= before:  # not what the halves of an excerpt say, but those of all of it
-                base, columns, (factors, estimate, left) = richer, richer.columns, found
+                base, parameter_set, (factors, estimate, left) = richer, richer.parameter_set, found
                 findings += [Finding("found", "friction", f"{law}: added, since {law.gain:.0%} of {UNSEEN} go") for law in added]
-    if columns.is_loaded:
+    if parameter_set.is_loaded:
         base, factors, estimate, left = with_own_load(base, estimate, record, method, how)
-        columns = base.columns
+        parameter_set = base.parameter_set
     findings += left_out(factors)
     if estimate.method == "irls":
         why = "asked for" if method == "irls" else f"{left.outliers.max():.2%} of a joint's torques are outliers"
@@ -281,49 +287,49 @@ def identify(
     if validation is not None:
         other = Record.of(robot, validation, signals.cutoff, velocity)
         judged = other.signals
-        unseen = Unseen(tallied(base, estimate.theta, other.parts()), reduce(base, streamed(other.parts()), **how))
+        unseen = Unseen(residuals_of_parts(base, estimate.theta, other.parts()), reduce(base, streamed(other.parts()), **how))
     motion = MotionSummary.of(record.parts(), signals)
     found = verdict(base, estimate, motion, left, record.audit(), factors, unseen)
     options = {"method": method, "cutoff": cutoff, "velocity": velocity}
-    command = python_call(robot.name, *given, None if chosen else "columns", options)
-    return Fit(columns, base, estimate, factors, signals, left, unseen and unseen.left, judged, found, tuple(findings), command)
+    command = python_call(robot.name, *given, None if chosen else "parameter_set", options)
+    return Fit(
+        parameter_set, base, estimate, factors, signals, left, unseen and unseen.left, judged, found, tuple(findings), command
+    )
 
 
-def missed_of_halves(factors: Factors, estimate: Estimate, left: Residuals | Tally) -> float:
+def missed_of_halves(factors: Factors, estimate: Estimate, left: Errors) -> float:
     """Torque of each half of the log that parameters of the other leave, rms over all joints, N m."""
     return float(np.hypot(unpredicted(estimate, factors, left.ends), np.linalg.norm(left.rms)))
 
 
-def with_options(columns: Columns) -> Callable[[Mapping[str, Any]], Columns]:
-    """Makes columns with the same options, and more."""
-    return lambda more: Columns.of(columns.robot, **{**columns.asked, **more})
+def with_options(parameter_set: ParameterSet) -> Callable[[Mapping[str, Any]], ParameterSet]:
+    """Return what makes a set of parameters with the same options, and more."""
+    return lambda more: ParameterSet.of(parameter_set.robot, **{**parameter_set.asked, **more})
 
 
-def estimated(
-    base: Base, record: Record, method: str, tick: Any, how: Mapping[str, Any]
-) -> tuple[Factors, Estimate, Residuals | Tally]:
+def estimated(base: Base, record: Record, method: str, tick: Any, how: Mapping[str, Any]) -> tuple[Factors, Estimate, Errors]:
     """The base parameters by one method, what is left of the log, and what is left of its torques."""
     factors = reduce(base, streamed(record.parts()), progress=tick, **how)
     estimate = least_squares(factors, "ols" if method == "ols" else "wls")
-    left = tallied(base, estimate.theta, record.parts())
+    left = residuals_of_parts(base, estimate.theta, record.parts())
     if method == "irls" or (method == "auto" and left.has_outliers and left.relative < UNEXPLAINED):
         for _ in range(ROBUST_ROUNDS):
             factors = reduce(base, streamed(record.parts()), robust=(estimate.theta, left.spread), **how)
             estimate = least_squares(factors, "irls")
-            left = tallied(base, estimate.theta, record.parts())
+            left = residuals_of_parts(base, estimate.theta, record.parts())
     return factors, estimate, left
 
 
 def with_own_load(
     base: Base, estimate: Estimate, record: Record, method: str, how: Mapping[str, Any]
-) -> tuple[Base, Factors, Estimate, Residuals | Tally]:
+) -> tuple[Base, Factors, Estimate, Errors]:
     """Estimate again and again where friction grows with the load: with that of the robot found, not of the one described.
 
     Raises:
         ConvergenceError: the load that a robot makes is never the one it was found with.
     """
     for _ in range(LOAD_ROUNDS):
-        base = replace(base, columns=base.columns.carrying(base.completed(estimate.theta)))
+        base = replace(base, parameter_set=base.parameter_set.carrying(base.completed(estimate.theta)))
         before = estimate.theta
         factors, estimate, left = estimated(base, record, method, None, how)
         if np.abs(estimate.theta - before).max() <= SAME_LOAD * np.abs(before).max():
@@ -355,25 +361,27 @@ def rounding(base: Base) -> list[Finding]:
     return [Finding("assumed", "geometry", message)]
 
 
-def check_robot(robot: Robot, columns: Columns | None) -> None:
-    """`tau = Y pi` holds for this robot, and the columns are of it."""
+def check_robot(robot: Robot, parameter_set: ParameterSet | None) -> None:
+    """`tau = Y pi` holds for this robot, and the parameters are of it."""
     closed = [c.name for c in robot.model.constraints if c.active]
     if closed:
         raise InputError(
             f"{robot.name} has closed loops ({', '.join(closed)}): their forces act on the joints besides tau = Y pi, so it cannot "
             f"be identified from joint torques"
         )
-    if columns is None:
+    if parameter_set is None:
         return
-    if not isinstance(columns, Columns):
-        raise InputError(f"columns={columns!r:.80}: give Columns.of(robot, ...), or nothing for all that show")
-    if columns.robot is robot:
+    if not isinstance(parameter_set, ParameterSet):
+        raise InputError(f"parameter_set={parameter_set!r:.80}: give ParameterSet.of(robot, ...), or nothing for all that show")
+    if parameter_set.robot is robot:
         return
-    if columns.robot.joint_names != robot.joint_names or columns.robot.body_names != robot.body_names:
-        raise InputError(f"the columns are of {columns.robot.name}, not of {robot.name} (Columns.of(robot))")
+    if parameter_set.robot.joint_names != robot.joint_names or parameter_set.robot.body_names != robot.body_names:
+        raise InputError(f"the parameters are of {parameter_set.robot.name}, not of {robot.name} (ParameterSet.of(robot))")
     state = np.random.default_rng(0).normal(size=(3, 4, robot.nv))
-    if not np.allclose(*(without_drives(one).regressor(*state) for one in (robot, columns.robot)), rtol=1e-9, atol=1e-9):
-        raise InputError(f"the columns are of another {columns.robot.name}: its geometry or gravity differs (Columns.of(robot))")
+    if not np.allclose(*(without_drives(one).regressor(*state) for one in (robot, parameter_set.robot)), rtol=1e-9, atol=1e-9):
+        raise InputError(
+            f"the parameters are of another {parameter_set.robot.name}: its geometry or gravity differs (ParameterSet.of(robot))"
+        )
 
 
 class shown:

@@ -22,7 +22,7 @@ from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.physical.log_cholesky import Chart, chosen, nonlinear_least_squares
 from qddot.identify.prediction import Predictor
 from qddot.identify.regression.base import Base, base_parameters, random_motions
-from qddot.identify.regression.parameter_set import Columns
+from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.logs.log import Log
 from qddot.robot import Robot
 from qddot.thresholds import (
@@ -48,9 +48,9 @@ class OutputError:
     """What the simulation says.
 
     Attributes:
-        columns: the parameters asked for.
+        parameter_set: the parameters asked for.
         base: their combinations that show.
-        pi: all parameters (P,), every link one that can exist; named by `columns.full_names`.
+        pi: all parameters (P,), every link one that can exist; named by `parameter_set.full_names`.
         deviations: standard deviations of the base parameters (r,), by blocks of time; 0 for what was not free.
         bandwidth: of each joint's correction (nv,), Hz.
         before, after: root mean square of each joint's predictions (nv,), rad or m, at the start and at the end.
@@ -58,7 +58,7 @@ class OutputError:
         evaluations: of the simulation and its derivatives.
     """
 
-    columns: Columns
+    parameter_set: ParameterSet
     base: Base
     pi: np.ndarray
     deviations: np.ndarray
@@ -71,7 +71,7 @@ class OutputError:
     @property
     def parameters(self) -> dict[str, float]:
         """Base parameter -> value, SI units; `base.combination(name)` says what it stands for."""
-        return dict(zip(self.base.names, (self.base.K @ self.columns.T.T @ self.pi).tolist()))
+        return dict(zip(self.base.names, (self.base.K @ self.parameter_set.T.T @ self.pi).tolist()))
 
     @property
     def std(self) -> dict[str, float]:
@@ -87,13 +87,13 @@ class OutputError:
     @cached_property
     def robot(self) -> Robot:
         """With these parameters, as far as a `Drive` can hold them."""
-        return identified_robot(self.columns, self.pi)[0]
+        return identified_robot(self.parameter_set, self.pi)[0]
 
     def __repr__(self) -> str:
         ends = ", ".join(f"{a:.2g} -> {b:.2g}" for a, b in zip(self.before, self.after))
         return (
-            f"OutputError of {self.columns.robot.name}: {self.base.rank} base parameters after {self.rounds} rounds; errors of the "
-            f"predictions {ends} (rad, m); bandwidth {np.min(self.bandwidth):.2g} to {np.max(self.bandwidth):.2g} Hz"
+            f"OutputError of {self.parameter_set.robot.name}: {self.base.rank} base parameters after {self.rounds} rounds; errors "
+            f"of the predictions {ends} (rad, m); bandwidth {np.min(self.bandwidth):.2g} to {np.max(self.bandwidth):.2g} Hz"
         )
 
 
@@ -101,7 +101,7 @@ def output_error(
     robot: Robot,
     log: Log,
     *,
-    columns: Columns | None = None,
+    parameter_set: ParameterSet | None = None,
     free: Sequence[str] | None = None,
     bandwidth: float | None = None,
     evaluations: int = 100,
@@ -112,8 +112,8 @@ def output_error(
     Args:
         robot: as it is believed to be, such as `fit.robot`; masses may be wrong by a factor of two.
         log: positions and torques. Velocities are not needed.
-        columns: which parameters, such as `fit.columns`; by default those of `robot.identify`. Fixed ones stay.
-        free: links and parameters that may change; None: all that are free in the columns.
+        parameter_set: which parameters, such as `fit.parameter_set`; by default those of `robot.identify`. Fixed ones stay.
+        free: links and parameters that may change; None: all that are free there.
         bandwidth: of the correction by the log, Hz; None: for each joint that with the smallest errors.
         evaluations: of the simulation in each round, at most.
         progress: called with a line of text now and then.
@@ -123,22 +123,24 @@ def output_error(
         ConvergenceError: the search did not end, or no arm could be simulated.
     """
     log = log.of(robot)
-    columns = Columns.of(robot) if columns is None else of_robot(columns, robot)
+    parameter_set = ParameterSet.of(robot) if parameter_set is None else of_robot(parameter_set, robot)
     if free is not None:
-        wanted = chosen(columns.names, free)
-        columns = columns.fix({name: None for name, moves in zip(columns.names, wanted) if not moves})
-    chosen(columns.full_names, columns.names)  # refuses links of which only some numbers are free
+        wanted = chosen(parameter_set.names, free)
+        parameter_set = parameter_set.fix({name: None for name, moves in zip(parameter_set.names, wanted) if not moves})
+    chosen(parameter_set.full_names, parameter_set.names)  # refuses links of which only some numbers are free
     w = None if bandwidth is None else np.full(robot.nv, 2 * np.pi * bandwidth)
-    return Search(columns, log).result(w, evaluations, progress or (lambda text: None))
+    return Search(parameter_set, log).result(w, evaluations, progress or (lambda text: None))
 
 
-def of_robot(columns: Columns, robot: Robot) -> Columns:
+def of_robot(parameter_set: ParameterSet, robot: Robot) -> ParameterSet:
     """Return the parameters with the values of another robot; fixed ones keep theirs."""
-    for name, row in zip(columns.full_names, columns.T):
-        if row.any() and name not in columns.names:
+    for name, row in zip(parameter_set.full_names, parameter_set.T):
+        if row.any() and name not in parameter_set.names:
             raise InputError(f"{name} is tied to other parameters: for a simulation it is fixed, or free")
-    known = {name: x for name, x, row in zip(columns.full_names, columns.constant.tolist(), columns.T) if not row.any()}
-    return Columns.of(robot, **columns.asked).fix(known)
+    known = {
+        name: x for name, x, row in zip(parameter_set.full_names, parameter_set.constant.tolist(), parameter_set.T) if not row.any()
+    }
+    return ParameterSet.of(robot, **parameter_set.asked).fix(known)
 
 
 class Step(NamedTuple):
@@ -152,14 +154,14 @@ class Step(NamedTuple):
 class Search:
     """One log, and parameters on their way."""
 
-    def __init__(self, columns: Columns, log: Log) -> None:
-        self.columns = columns
-        self.base = base_parameters(columns)
-        self.predictor = Predictor(columns, log)
-        self.start = self.pi = sound_prior(columns)
+    def __init__(self, parameter_set: ParameterSet, log: Log) -> None:
+        self.parameter_set = parameter_set
+        self.base = base_parameters(parameter_set)
+        self.predictor = Predictor(parameter_set, log)
+        self.start = self.pi = sound_prior(parameter_set)
         self.travel = np.maximum(np.ptp(log.q, axis=0), STILL)
-        self.sizes = sizes(columns, log)
-        self.chart = Chart(columns.full_names, self.start, self.sizes)
+        self.sizes = sizes(parameter_set, log)
+        self.chart = Chart(parameter_set.full_names, self.start, self.sizes)
         self.middle = self.chart.coordinates(self.start)
 
     def result(self, bandwidth: np.ndarray | None, evaluations: int, say: Callable[[str], None]) -> OutputError:
@@ -180,7 +182,9 @@ class Search:
                 f"the errors still fall after {OUTPUT_ERROR_ROUNDS} rounds: {listed(history[-1])} (begin again with what was found)"
             )
         ends = {"before": history[0], "after": history[-1]}
-        return OutputError(self.columns, self.base, self.pi, deviations, w / (2 * np.pi), **ends, rounds=k, evaluations=simulations)
+        return OutputError(
+            self.parameter_set, self.base, self.pi, deviations, w / (2 * np.pi), **ends, rounds=k, evaluations=simulations
+        )
 
     def tuned(self, w: np.ndarray) -> np.ndarray:
         """The bandwidth of each joint, near w (nv,), with the smallest errors."""
@@ -220,8 +224,8 @@ class Search:
         The errors are linearised in the base parameters, of which they are nearly linear functions, and not in the coordinates of
         the links, of which they are not."""
         rows, independent = np.nonzero(self.predictor.counted(w)), list(self.base.independent)
-        steps = PARAMETER_STEP * (self.columns.T.T @ self.sizes)[independent]
-        moves = np.vstack([np.zeros_like(self.pi), steps[:, None] * self.columns.T[:, independent].T])
+        steps = PARAMETER_STEP * (self.parameter_set.T.T @ self.sizes)[independent]
+        moves = np.vstack([np.zeros_like(self.pi), steps[:, None] * self.parameter_set.T[:, independent].T])
 
         def simulated(pi: np.ndarray) -> Step:
             e = self.predictor(pi + moves, w)[:, *rows] / size[rows[1]]
@@ -248,15 +252,15 @@ class Search:
 
     def minimum(self, here: Step, R: np.ndarray, damping: float) -> tuple[np.ndarray, float]:
         """(pi, squares) where the linearised errors, R of `[J | errors]`, are smallest; damping keeps it near."""
-        to_base = self.base.K @ self.columns.T.T
+        to_base = self.base.K @ self.parameter_set.T.T
         A = np.vstack([R[:, :-1], np.sqrt(damping) * np.diag(np.linalg.norm(R[:, :-1], axis=0))])
         b = np.append(R[:, -1], np.zeros(len(to_base)))
         fit = nonlinear_least_squares(
             lambda pi: A @ (to_base @ (pi - here.pi)) + b,
-            self.columns.full_names,
+            self.parameter_set.full_names,
             here.pi,
             jacobian=lambda pi: A @ to_base,
-            free=self.columns.names,
+            free=self.parameter_set.names,
             scale=self.sizes,
             reference=self.start,
             gamma=START_WEIGHT,
@@ -267,8 +271,8 @@ class Search:
 
     def deviations(self, at: Step) -> np.ndarray:
         """Standard deviations of the base parameters (r,): from leaving out blocks of time, and of what the start decides."""
-        free = self.columns.T.any(axis=1)
-        G = self.base.K @ self.columns.T.T @ self.chart.jacobian(self.chart.coordinates(at.pi))[:, free]
+        free = self.parameter_set.T.any(axis=1)
+        G = self.base.K @ self.parameter_set.T.T @ self.chart.jacobian(self.chart.coordinates(at.pi))[:, free]
         J, prior = at.J @ G, START_WEIGHT * np.eye(G.shape[1])
         A, moved = J.T @ J + prior, []
         for rows in np.array_split(np.arange(len(J)), TIME_BLOCKS):
@@ -287,11 +291,11 @@ def rms(errors: np.ndarray, counted: np.ndarray) -> np.ndarray:
     return np.sqrt(np.mean(errors**2, axis=0, where=counted))
 
 
-def sizes(columns: Columns, log: Log) -> np.ndarray:
+def sizes(parameter_set: ParameterSet, log: Log) -> np.ndarray:
     """How large each parameter (P,) would be if it explained all torques by itself, in motions of about 1 rad/s."""
-    evaluate = columns.evaluator()
-    moved = evaluate.at(*random_motions(columns, 50))
-    found = np.full(len(columns.T), np.inf)
+    evaluate = parameter_set.evaluator()
+    moved = evaluate.at(*random_motions(parameter_set, 50))
+    found = np.full(len(parameter_set.T), np.inf)
     for j, used in enumerate(evaluate.used):
         torque, seen = root_mean_square(log.tau[:, j]), root_mean_square(moved.row(j))
         np.minimum.at(found, used[seen > 0], (torque or 1.0) / seen[seen > 0])

@@ -20,7 +20,7 @@ from qddot.identify.physical.consistent import Consistent, consistent
 from qddot.identify.physical.pseudo_inertia import congruence, pseudo_inertia
 from qddot.identify.regression.base import base_parameters
 from qddot.identify.regression.motions import Recorded, moved
-from qddot.identify.regression.parameter_set import Columns
+from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.model.inertia import Inertia
 from qddot.thresholds import LOAD_MISSED, LOAD_RADIUS, LOAD_SIZE, TIME_BLOCKS
 
@@ -104,9 +104,9 @@ def payload(
     if unloaded is None:
         tau = run.filtered(tau - robot.inverse_dynamics(*run.motion))
     else:
-        alone, columns = moved(robot, unloaded, cutoff), Columns.of(robot)
-        independent = list(base_parameters(columns).independent)
-        own = [one.filtered(columns.matrix(*one.motion)[..., independent]) for one in (alone, run)]
+        alone, parameter_set = moved(robot, unloaded, cutoff), ParameterSet.of(robot)
+        independent = list(base_parameters(parameter_set).independent)
+        own = [one.filtered(parameter_set.matrix(*one.motion)[..., independent]) for one in (alone, run)]
         arm, load = len(independent), [np.zeros((*own[0].shape[:2], 10)), Y]
         Y = np.vstack([np.concatenate(both, axis=-1) for both in zip(own, load)])
         tau = np.vstack([one.filtered(one.samples.tau) for one in (alone, run)])

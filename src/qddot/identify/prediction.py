@@ -19,7 +19,7 @@ from scipy.interpolate import CubicSpline
 from qddot.errors import InputError
 from qddot.identify.regression.bodies import body_inertias, without_drives
 from qddot.identify.regression.drive_terms import Motion
-from qddot.identify.regression.parameter_set import Columns
+from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.logs.log import Log
 from qddot.thresholds import FEWEST_PREDICTED, SETTLED, STEEPEST_SPEED, STIFFEST
 
@@ -29,18 +29,20 @@ GAMMA = 1 - np.sqrt(0.5)  # of Rosenbrock's rule of order two that damps frictio
 class Predictor:
     """Predictions of a log, for many parameters at a time."""
 
-    def __init__(self, columns: Columns, log: Log, *, substeps: int = 1) -> None:
-        robot = columns.robot
-        unknown = [t.name for t in columns.terms if t.name.endswith(".load") or (t.name.endswith("armature") and "+" in t.name)]
+    def __init__(self, parameter_set: ParameterSet, log: Log, *, substeps: int = 1) -> None:
+        robot = parameter_set.robot
+        unknown = [
+            t.name for t in parameter_set.terms if t.name.endswith(".load") or (t.name.endswith("armature") and "+" in t.name)
+        ]
         if unknown:
-            raise InputError(f"{unknown[0]}: friction by load and coupled motors are not simulated (leave them out of the columns)")
+            raise InputError(f"{unknown[0]}: friction by load and coupled motors are not simulated (leave them out)")
         if robot.model.transmissions:
             raise InputError(
                 f"{robot.name} has motors that drive several joints at once, which are not simulated here (use identify)"
             )
         if min(s.stop - s.start for s in log.segments) < FEWEST_PREDICTED:
             raise InputError(f"a segment of the log is shorter than {FEWEST_PREDICTED} samples: there is nothing to predict")
-        self.columns, self.log = columns, log
+        self.parameter_set, self.log = parameter_set, log
         self.step = 1 / log.rate
         self.fastest = np.sqrt(STIFFEST) / self.step
         self.substeps = substeps
@@ -48,8 +50,8 @@ class Predictor:
         self._mass, self._bias = (bare.kernel(name, parameters="runtime").ufunc for name in ("mass_matrix", "bias_torque"))
         self._spring = robot.spring_torque if any(drive.stiffness for drive in robot.drives.values()) else None
         self._links = links = 10 * len(body_inertias(robot))
-        self._rotors = {j: links + k for k, t in enumerate(columns.terms) for j in t.rows if t.name.endswith(".armature")}
-        friction = [(links + k, j, law) for k, t in enumerate(columns.terms) for j, law in t.rows.items()]
+        self._rotors = {j: links + k for k, t in enumerate(parameter_set.terms) for j in t.rows if t.name.endswith(".armature")}
+        friction = [(links + k, j, law) for k, t in enumerate(parameter_set.terms) for j, law in t.rows.items()]
         friction = [one for one in friction if one[0] not in self._rotors.values()]
         self._places, rows, self._laws = ([*x] for x in zip(*friction)) if friction else ([], [], [])
         self._sum = np.eye(robot.nv)[:, rows]

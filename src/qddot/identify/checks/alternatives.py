@@ -100,10 +100,10 @@ class Trial:
 
     def __init__(self, base: Base, theta: np.ndarray, signals: Signals) -> None:
         self.base, self.theta, self.signals = base, theta, signals
-        self.robot, self.evaluator = base.columns.robot, base.columns.evaluator()
+        self.robot, self.evaluator = base.parameter_set.robot, base.parameter_set.evaluator()
         self.motion = Samples(signals.q, signals.qd, signals.qdd, signals.tau_raw)
         self.names, self.nv = self.robot.joint_names, self.robot.nv
-        self.T = [base.columns.T[np.ix_(used, np.array(base.independent, int))] for used in self.evaluator.used]
+        self.T = [base.parameter_set.T[np.ix_(used, np.array(base.independent, int))] for used in self.evaluator.used]
 
     def alternatives(self) -> Iterator[Alternative]:
         """Every one, in no order."""
@@ -269,7 +269,7 @@ class Trial:
             Z = np.zeros((*q.shape, 3))
             both = np.sign(qd[:, i] + qd[:, j])
             Z[:, i], Z[:, j] = (np.stack([qdd[:, k], qd[:, k], both], axis=-1) for k in (j, i))
-            text = f"the motors of {self.names[i]} and {self.names[j]} are coupled (Columns.of(coupled=...))"
+            text = f"the motors of {self.names[i]} and {self.names[j]} are coupled (ParameterSet.of(coupled=...))"
             yield self.told("coupled", text, self.with_columns(Z)[1], i, j)
 
     def for_a_while(self) -> Iterator[Alternative]:

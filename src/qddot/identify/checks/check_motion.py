@@ -12,8 +12,7 @@ from qddot.identify.checks.verdict import Concern, listed, percent
 from qddot.identify.regression.base import Base, random_motions
 from qddot.identify.regression.estimators import Estimate, conditioned, stacked
 from qddot.identify.regression.reduction import Factors
-from qddot.identify.regression.residuals import Residuals, rms, structure
-from qddot.identify.regression.tally import Tally
+from qddot.identify.regression.residuals import Errors, rms, structure
 from qddot.thresholds import (
     BEST_CONDITION,
     BLOCK_MEMORY,
@@ -31,8 +30,8 @@ from qddot.thresholds import (
 
 def unidentifiable(base: Base) -> list[Concern]:
     """Parameters that the user singled out (others are fixed or tied) but that no motion shows by themselves."""
-    columns = base.columns
-    if len(columns.names) == len(columns.T) or base.rank == len(columns.names):
+    parameter_set = base.parameter_set
+    if len(parameter_set.names) == len(parameter_set.T) or base.rank == len(parameter_set.names):
         return []
     return [Concern("not identifiable", reason) for reason in explanations(base).values()]
 
@@ -41,13 +40,13 @@ def excitation(
     base: Base,
     estimate: Estimate,
     motion: MotionSummary | None,
-    left: Residuals | Tally | None,
+    left: Errors | None,
     factors: Factors | None,
 ) -> list[Concern]:
     """The motion does not tell the base parameters apart."""
     found = []
     if motion is not None:
-        still = [name for name, reach in zip(base.columns.robot.joint_names, motion.q.reach) if reach < MOVES]
+        still = [name for name, reach in zip(base.parameter_set.robot.joint_names, motion.q.reach) if reach < MOVES]
         if still:
             found.append(Concern("insufficient excitation", f"{listed(still)} moved by less than {MOVES} rad"))
         share, missed = 1.0, 0.0
@@ -110,15 +109,15 @@ def uncertainty_elsewhere(base: Base, estimate: Estimate, motion: MotionSummary,
     """Standard deviation of predicted torques relative to the torques: anywhere within the joint limits, with speeds and
     accelerations such as the log has. By blocks; if there were only white noise, which is this part of the residuals; and the joint
     where it is worst."""
-    columns = base.columns
-    q, qd, qdd = random_motions(columns, POSTURES)
+    parameter_set = base.parameter_set
+    q, qd, qdd = random_motions(parameter_set, POSTURES)
     qd, qdd = (x / rms(x) * size for x, size in ((qd, motion.qd_rms), (qdd, motion.qdd_rms)))
-    Y = columns.matrix(q, qd, qdd)[..., list(base.independent)]
+    Y = parameter_set.matrix(q, qd, qdd)[..., list(base.independent)]
     size = np.sum((Y @ estimate.theta) ** 2, axis=0)
     variance, classical = (np.einsum("njr,rs,njs->j", Y, S, Y) for S in (estimate.sandwich, estimate.classical))
     worst = int(np.argmax(variance / np.where(size > 0, size, 1.0)))
     doubt, by_noise = (float(np.sqrt(x.sum() / size.sum())) for x in (variance, classical * min(noise, 1.0) ** 2))
-    return doubt, by_noise, columns.robot.joint_names[worst]
+    return doubt, by_noise, parameter_set.robot.joint_names[worst]
 
 
 def remedy(base: Base) -> str:
@@ -133,7 +132,7 @@ def described(base: Base, motion: MotionSummary) -> str:
     """How little the arm moved, in words."""
     reach, speed, turns = motion.q.reach, motion.speed, motion.turns
     j = int(np.argmin(reach))
-    names = base.columns.robot.joint_names
+    names = base.parameter_set.robot.joint_names
     fewest = int(np.argmin(turns))
     return (
         f"in {motion.seconds:.3g} s, {len(names)} joints for {base.rank} parameters, {names[j]} moved through {reach[j]:.2g} rad "
@@ -141,7 +140,7 @@ def described(base: Base, motion: MotionSummary) -> str:
     )
 
 
-def coloured(base: Base, estimate: Estimate, left: Residuals | Tally | None) -> list[Concern]:
+def coloured(base: Base, estimate: Estimate, left: Errors | None) -> list[Concern]:
     """Residuals that are no noise: something is missing in the model. Intervals by blocks of time allow for that, as long as blocks
     know little of each other and there are enough of them."""
     found = []
@@ -156,7 +155,7 @@ def coloured(base: Base, estimate: Estimate, left: Residuals | Tally | None) -> 
         return found
     chance = CHANCE_COLOUR / np.sqrt(left.samples)  # what white noise may show in so few samples
     remembers = (np.abs(left.colour) > max(COLOUR, chance)) & (left.rms > TORQUE_ROUNDING * left.size)
-    names = [name for name, some in zip(base.columns.robot.joint_names, remembers) if some]
+    names = [name for name, some in zip(base.parameter_set.robot.joint_names, remembers) if some]
     if names:
         ratio = float(np.median(estimate.std / np.where(estimate.std_classical > 0, estimate.std_classical, 1.0)))
         most = np.abs(left.colour).max()
@@ -166,7 +165,7 @@ def coloured(base: Base, estimate: Estimate, left: Residuals | Tally | None) -> 
     return found
 
 
-def impossible(base: Base, estimate: Estimate, left: Residuals | Tally | None) -> list[Concern]:
+def impossible(base: Base, estimate: Estimate, left: Errors | None) -> list[Concern]:
     """Values that no arm can have, by more than their uncertainty and rounding: the model misses something, and they stand for
     that."""
     rounding = 0.0 if left is None else TORQUE_ROUNDING * float(np.max(left.size, initial=0.0))
@@ -181,7 +180,7 @@ def impossible(base: Base, estimate: Estimate, left: Residuals | Tally | None) -
 
 def blurred(base: Base) -> list[Concern]:
     """Joints that hardly did anything but rest."""
-    joints = base.columns.at_rest
+    joints = base.parameter_set.at_rest
     if not joints:
         return []
     text = f"{listed(joints)} hardly moved, so torques at rest count too: static friction blurs what they say, by up to as much as "

@@ -8,8 +8,7 @@ from qddot.identify.checks.recordings import by_segment, disagreement, part
 from qddot.identify.checks.verdict import Concern, percent
 from qddot.identify.regression.estimators import Estimate
 from qddot.identify.regression.reduction import Factors
-from qddot.identify.regression.residuals import Residuals
-from qddot.identify.regression.tally import Tally
+from qddot.identify.regression.residuals import Errors
 from qddot.thresholds import DISAGREEMENT, UNCERTAIN, VALIDATION_NOTICEABLE, VALIDATION_WORSE
 
 
@@ -33,9 +32,7 @@ def disagreeing(estimate: Estimate, factors: Factors, ends: np.ndarray) -> list[
     return [Concern("inconsistent logs", f"{text} as much torque remains unexplained. A payload, another unit or another zero?")]
 
 
-def validated(
-    estimate: Estimate, factors: Factors, left: Residuals | Tally, other: Factors, unseen: Residuals | Tally
-) -> list[Concern]:
+def validated(estimate: Estimate, factors: Factors, left: Errors, other: Factors, unseen: Errors) -> list[Concern]:
     """The log kept for validation belongs to another robot, or moves in ways of which the fit knows too little."""
     found = []
     apart = disagreement(estimate, factors.columns, factors, other)

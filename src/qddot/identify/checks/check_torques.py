@@ -12,9 +12,8 @@ from qddot.identify.checks.verdict import Concern, listed, percent
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.clipping import flat_levels
 from qddot.identify.regression.estimators import Estimate
-from qddot.identify.regression.residuals import Residuals, rms, structure
+from qddot.identify.regression.residuals import Errors, StreamedResiduals, rms, structure
 from qddot.identify.regression.signals import Signals
-from qddot.identify.regression.tally import Tally
 from qddot.logs.log_summary import LogSummary, Range
 from qddot.thresholds import CLIPPED, MATTERS, MOST_OF_IT, UNEXPLAINED, WEIGHT_FACTOR, WEIGHT_OF_NO_ARM, WEIGHT_VARIES, WORTH_A_WORD
 
@@ -25,9 +24,9 @@ def dead(names: Sequence[str], tau: Range) -> list[Concern]:
     return [Concern("dead channel", f"the torque of {listed(still)} is the same throughout")] if still else []
 
 
-def clipped(names: Sequence[str], recording: LogSummary | None, motion: MotionSummary, left: Residuals | Tally) -> list[Concern]:
+def clipped(names: Sequence[str], recording: LogSummary | None, motion: MotionSummary, left: Errors) -> list[Concern]:
     """Torques that rest at the largest value: what the arm needed beyond is not in the log."""
-    levels = left.levels if isinstance(left, Tally) else flat_levels(left, motion.noise)
+    levels = left.levels if isinstance(left, StreamedResiduals) else flat_levels(left, motion.noise)
     found, nothing = [], np.zeros((2, len(names)))
     shares = nothing if recording is None else recording.stops.samples / recording.samples
     for j, name in enumerate(names):
@@ -45,7 +44,7 @@ def clipped(names: Sequence[str], recording: LogSummary | None, motion: MotionSu
     return found
 
 
-def unexplained(names: Sequence[str], left: Residuals | Tally, motion: MotionSummary) -> list[Concern]:
+def unexplained(names: Sequence[str], left: Errors, motion: MotionSummary) -> list[Concern]:
     """A model that does not fit: all torques together, filtered or as measured, or those of a joint, of which it explains less than
     half the power, though that is more than noise."""
     found, floor = [], motion.noise
@@ -66,17 +65,17 @@ def unexplained(names: Sequence[str], left: Residuals | Tally, motion: MotionSum
     return found
 
 
-def unexplained_raw(left: Residuals | Tally, motion: MotionSummary) -> float:
+def unexplained_raw(left: Errors, motion: MotionSummary) -> float:
     """Part of the torques as measured that remains and is no white noise."""
     white = motion.noise / np.linalg.norm(motion.excerpt.low_pass.smooth)
     size = np.linalg.norm(left.rms_raw) / left.relative_raw if left.relative_raw > 0 else np.inf
     return float(np.linalg.norm(structure(left.rms_raw, white)) / size)
 
 
-def driving(base: Base, estimate: Estimate, signals: Signals, left: Residuals | Tally) -> list[Concern]:
+def driving(base: Base, estimate: Estimate, signals: Signals, left: Errors) -> list[Concern]:
     """Friction that would drive a joint instead of braking it, by more than its uncertainty and by more than is unexplained."""
     found = []
-    for j, name in enumerate(base.columns.robot.joint_names):
+    for j, name in enumerate(base.parameter_set.robot.joint_names):
         qd = signals.qd[:, j]
         column = {"viscous": qd, "coulomb": np.sign(qd)}
         places = {kind: base.names.index(f"{name}.{kind}") for kind in column if f"{name}.{kind}" in base.names}
@@ -90,9 +89,7 @@ def driving(base: Base, estimate: Estimate, signals: Signals, left: Residuals | 
     return found
 
 
-def explained_otherwise(
-    base: Base, estimate: Estimate, signals: Signals, left: Residuals | Tally, floor: np.ndarray
-) -> list[Concern]:
+def explained_otherwise(base: Base, estimate: Estimate, signals: Signals, left: Errors, floor: np.ndarray) -> list[Concern]:
     """Something is wrong with the log or the description, and it can be named."""
     if not np.any(structure(left.rms, floor) > MATTERS * left.size):
         return []
@@ -118,12 +115,12 @@ def units(base: Base, estimate: Estimate, signals: Signals) -> list[Concern]:
 
 def weight_found(base: Base, estimate: Estimate, signals: Signals) -> float | None:
     """Slope of the identified gravity torque over the described one, along the log; None where nothing is described."""
-    columns, some = base.columns, few(signals)
-    described = columns.robot.gravity_torque(some.q)
+    parameter_set, some = base.parameter_set, few(signals)
+    described = parameter_set.robot.gravity_torque(some.q)
     rest = np.zeros_like(some.q)
-    found = columns.matrix(some.q, rest, rest)[..., list(base.independent)] @ estimate.theta
-    if columns.evaluator().knows:
-        found += columns.known_torque(some.q, rest, rest) - columns.robot.spring_torque(some.q)
+    found = parameter_set.matrix(some.q, rest, rest)[..., list(base.independent)] @ estimate.theta
+    if parameter_set.evaluator().knows:
+        found += parameter_set.known_torque(some.q, rest, rest) - parameter_set.robot.spring_torque(some.q)
     least = WEIGHT_VARIES**2 * float(np.sum(described**2))  # of a weight that is always the same (a SCARA's), only rounding varies
     described, found = (x - x.mean(axis=0) for x in (described, found))  # an offset is no weight
     power = float(np.sum(described**2))

@@ -10,7 +10,7 @@ from qddot.algorithms.regressor import INERTIAL
 from qddot.errors import QddotError
 from qddot.identify.regression.base import Base, preference
 from qddot.identify.regression.bodies import body_inertias, with_parameters, without_drives
-from qddot.identify.regression.parameter_set import Columns
+from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
 from qddot.robot import Robot
@@ -21,11 +21,11 @@ def explanations(base: Base) -> dict[str, str]:
     hidden = base.grouped
     if not hidden:
         return {}
-    columns = base.columns
-    if any(name.endswith("_c") for name in columns.names):
-        known = about_centres(columns)
-    elif all(name in columns.names for name in inertial_names(columns.robot)):
-        known = about_standard(columns.robot)
+    parameter_set = base.parameter_set
+    if any(name.endswith("_c") for name in parameter_set.names):
+        known = about_centres(parameter_set)
+    elif all(name in parameter_set.names for name in inertial_names(parameter_set.robot)):
+        known = about_standard(parameter_set.robot)
     else:
         known = {}
     return {name: known.get(name) or in_numbers(name, parts) for name, parts in hidden.items()}
@@ -50,12 +50,12 @@ def about_standard(robot: Robot) -> dict[str, str]:
     return {**found.grouped, **found.unidentifiable}
 
 
-def about_centres(columns: Columns) -> dict[str, str]:
+def about_centres(parameter_set: ParameterSet) -> dict[str, str]:
     """Explain masses and moments about known centres of mass, by symbols in their place."""
     import sympy
 
-    robot = columns.robot
-    order = [columns.names[j] for j in preference(columns.names)]  # so that the same ones are kept
+    robot = parameter_set.robot
+    order = [parameter_set.names[j] for j in preference(parameter_set.names)]  # so that the same ones are kept
     letters = {name: sympy.Symbol(f"theta{k}") for k, name in enumerate(order) if name.rpartition(".")[0] in robot.body_names}
     model = with_parameters(without_drives(robot), body_inertias(robot), {}).model
     links = {link.name: link for link in model.links}

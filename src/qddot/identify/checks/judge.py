@@ -12,8 +12,7 @@ from qddot.identify.checks.verdict import Concern, Verdict
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.estimators import Estimate
 from qddot.identify.regression.reduction import Factors
-from qddot.identify.regression.residuals import Residuals
-from qddot.identify.regression.tally import Tally
+from qddot.identify.regression.residuals import Errors
 from qddot.logs.audit import Audit
 
 
@@ -21,7 +20,7 @@ from qddot.logs.audit import Audit
 class Unseen:
     """A log that was kept for validation: what the parameters leave of it, and its own factors."""
 
-    left: Residuals | Tally
+    left: Errors
     factors: Factors
 
 
@@ -29,7 +28,7 @@ def verdict(
     base: Base,
     estimate: Estimate,
     motion: MotionSummary | None = None,
-    left: Residuals | Tally | None = None,
+    left: Errors | None = None,
     audit: Audit | None = None,
     factors: Factors | None = None,
     unseen: Unseen | None = None,
@@ -40,7 +39,7 @@ def verdict(
     does not, that before torques that nothing explains, and those before what the motion says too little of and what rests on the
     parameters: friction that drives, recordings that ask for others.
     """
-    names = base.columns.robot.joint_names
+    names = base.parameter_set.robot.joint_names
     found, silent = [*unidentifiable(base)], []
     if audit is not None:
         found += [Concern(f.topic if f.serious else "log", f.message, f.serious) for f in audit.warnings]

@@ -19,7 +19,7 @@ import numpy as np
 from qddot.identify.checks.alternatives import Left, Trial, alternatives, few
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.drive_terms import Motion
-from qddot.identify.regression.parameter_set import Columns
+from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.residuals import filtered_noise, rms, structure
 from qddot.identify.regression.signals import Signals
 from qddot.thresholds import LAW_AS_WELL, LAW_GAIN, MATTERS, MOST_LAWS, MOST_OF_IT, STRIBECK_SPEEDS
@@ -30,7 +30,7 @@ class Law(NamedTuple):
 
     Attributes:
         text: in words.
-        options: of `Columns.of`.
+        options: of `ParameterSet.of`.
         gain: part of the squared error in unseen halves that it takes away.
     """
 
@@ -52,11 +52,11 @@ def laws(joints: tuple[str, ...], usual: float) -> Iterator[Law]:
     yield Law("torques that depend on the position, as of springs", {"harmonics": dict.fromkeys(joints, 1)})
 
 
-def missing_laws(base: Base, theta: np.ndarray, signals: Signals, made: Callable[[Mapping[str, Any]], Columns]) -> list[Law]:
+def missing_laws(base: Base, theta: np.ndarray, signals: Signals, made: Callable[[Mapping[str, Any]], ParameterSet]) -> list[Law]:
     """The laws that the log asks for beyond those of the fit, the most telling first.
 
     Args:
-        made: columns as those of the fit, with more options.
+        made: makes a set of parameters as that of the fit, with more options.
     """
     some = few(signals)
     trial, floor = Trial(base, theta, some), filtered_noise(signals)
@@ -91,12 +91,12 @@ def misses_something(left: Left, floor: np.ndarray, size: np.ndarray) -> bool:
     return bool(np.any(structure(left.noise, floor) > MATTERS * size))
 
 
-def new_columns(trial: Trial, columns: Columns) -> np.ndarray:
+def new_columns(trial: Trial, parameter_set: ParameterSet) -> np.ndarray:
     """Return the effect on the torques (N, nv, d) of those parameters of the drives that the fit does not have."""
     q, qd, qdd, _ = trial.motion
-    known = {term.name for term in trial.base.columns.terms}
+    known = {term.name for term in trial.base.parameter_set.terms}
     motion = Motion(q, qd, qdd, trial.rigid)
-    terms = [term for term in columns.terms if term.name not in known]
+    terms = [term for term in parameter_set.terms if term.name not in known]
     Z = np.zeros((*q.shape, len(terms)))
     for k, term in enumerate(terms):
         for j, column in term.rows.items():

@@ -19,7 +19,7 @@ POSITIVE = {"armature", "m", "Ixx_c", "Iyy_c", "Izz_c"} | {name for name in NAME
 
 def never_negative(base: Base) -> np.ndarray:
     """(r,), bool."""
-    return np.array([positive(base.columns.names, row) for row in base.K], dtype=bool)
+    return np.array([positive(base.parameter_set.names, row) for row in base.K], dtype=bool)
 
 
 def positive(names: tuple[str, ...], row: np.ndarray) -> bool:

@@ -138,12 +138,12 @@ def half_widths(fit: Fit, information: np.ndarray, size: np.ndarray) -> np.ndarr
 
 def felt(fit: Fit) -> np.ndarray:
     """What a unit of each base parameter (r,) makes of the torque of the joint that feels it most, relative to its size, 1/unit."""
-    columns, log = fit.columns, fit.signals
-    q, qd, qdd = random_motions(columns, POSTURES)
+    parameter_set, log = fit.parameter_set, fit.signals
+    q, qd, qdd = random_motions(parameter_set, POSTURES)
     usual = [
         np.maximum(rms(x), PROPOSED_LEAST * rms(x).max()) for x in (log.qd, log.qdd)
     ]  # a joint that rested will not go on doing so
-    Y = columns.matrix(q, qd / rms(qd) * usual[0], qdd / rms(qdd) * usual[1])[..., list(fit.base.independent)]
+    Y = parameter_set.matrix(q, qd / rms(qd) * usual[0], qdd / rms(qdd) * usual[1])[..., list(fit.base.independent)]
     size = fit.training.size[:, None]
     return np.max(rms(Y) / np.where(size > 0, size, np.inf), axis=0)
 
@@ -166,8 +166,8 @@ def stretches(fit: Fit, A: np.ndarray, total: np.ndarray) -> tuple[Stretch, ...]
 
 def candidates(fit: Fit):
     """(joint, speed, A (r, r)) of motions of one joint to and fro, slow and fast, the others held in some postures."""
-    columns, signals = fit.columns, fit.signals
-    robot, limits = columns.robot, columns.robot.limits
+    parameter_set, signals = fit.parameter_set, fit.signals
+    robot, limits = parameter_set.robot, parameter_set.robot.limits
     rate = signals.rate / signals.factor
     t = np.arange(int(PROPOSED_SECONDS * rate) + 1) / rate
     draw = np.random.default_rng(0)
@@ -184,6 +184,6 @@ def candidates(fit: Fit):
             q, qd, qdd = held.copy(), np.zeros_like(held), np.zeros_like(held)
             q[:, j] = (low[j] + high[j]) / 2 + reach * np.sin(w * t)
             qd[:, j], qdd[:, j] = speed * np.cos(w * t), -speed * w * np.sin(w * t)
-            Y = columns.matrix(q, qd, qdd)[..., list(fit.base.independent)] / fit.estimate.sigma[:, None]
-            Y[np.abs(qd) < columns.rest_speeds] = 0.0  # friction may hold what rests
+            Y = parameter_set.matrix(q, qd, qdd)[..., list(fit.base.independent)] / fit.estimate.sigma[:, None]
+            Y[np.abs(qd) < parameter_set.rest_speeds] = 0.0  # friction may hold what rests
             yield joint, speed, np.einsum("njr,njs->rs", Y, Y)

@@ -11,18 +11,18 @@ import numpy as np
 from qddot.algorithms.regressor import DRIVE
 from qddot.identify.physical.pseudo_inertia import pseudo_inertia, ten_vector
 from qddot.identify.regression.bodies import body_inertias, with_parameters
-from qddot.identify.regression.parameter_set import Columns
+from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.model.drive import Drive
 from qddot.model.friction import LOAD, OTHER_WAY, pair
 from qddot.robot import Robot
 from qddot.thresholds import SMALLEST_MOMENT
 
 
-def sound_prior(columns: Columns) -> np.ndarray:
+def sound_prior(parameter_set: ParameterSet) -> np.ndarray:
     """All parameters (P,) as described, with each link made a body that can exist: where second moments about the centre of mass
     are not positive, as in many published descriptions, they are raised to a hundredth of the largest."""
-    values = columns.full(columns.described)
-    for k in range(len(body_inertias(columns.robot))):
+    values = parameter_set.full(parameter_set.described)
+    for k in range(len(body_inertias(parameter_set.robot))):
         part = slice(10 * k, 10 * k + 10)
         ten = values[part]
         mass = ten[0] if ten[0] > 0 else 1.0
@@ -37,12 +37,12 @@ def sound_prior(columns: Columns) -> np.ndarray:
     return values
 
 
-def identified_robot(columns: Columns, parameters: np.ndarray) -> tuple[Robot, tuple[str, ...]]:
+def identified_robot(parameter_set: ParameterSet, parameters: np.ndarray) -> tuple[Robot, tuple[str, ...]]:
     """The robot with these values of all parameters (P,), and the names of those it cannot hold: harmonics of q, coupled joints."""
-    robot, values = columns.robot, dict(zip(columns.full_names, parameters.tolist()))
+    robot, values = parameter_set.robot, dict(zip(parameter_set.full_names, parameters.tolist()))
     bodies = list(body_inertias(robot))
     inertias = {body: parameters[10 * k : 10 * k + 10] for k, body in enumerate(bodies)}
-    left, drives = [t.name for t in columns.terms if t.name.rpartition(".")[2] not in DRIVE or "+" in t.name], {}
+    left, drives = [t.name for t in parameter_set.terms if t.name.rpartition(".")[2] not in DRIVE or "+" in t.name], {}
     for joint in robot.joint_names:
         found = {name.rpartition(".")[2]: x for name, x in values.items() if name.rpartition(".")[0] == joint}
         if not found:
@@ -53,7 +53,7 @@ def identified_robot(columns: Columns, parameters: np.ndarray) -> tuple[Robot, t
         given = robot.drives.get(joint, Drive())
         drives[joint] = replace(  # what was found stands for all friction and for the rotor; the rest of the drive stays
             given,
-            **friction_keys(found, columns.widths[robot.joint_names.index(joint)], columns.asked["stribeck"] or 0.0),
+            **friction_keys(found, parameter_set.widths[robot.joint_names.index(joint)], parameter_set.asked["stribeck"] or 0.0),
             stiffness=given.at_joint.stiffness,
             rotor_inertia=max(found.get("armature", 0.0), 0.0) / given.gear_ratio**2,
             side="joint",

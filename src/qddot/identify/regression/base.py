@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qddot.errors import InputError
-from qddot.identify.regression.parameter_set import Columns
+from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.symbolic.analysis.base_parameters import PREFERRED
 from qddot.thresholds import COLUMN_NOTHING, COLUMN_ROUNDING, RANK_GAP
 
@@ -25,8 +25,8 @@ class Base:
     """Which combinations of the free parameters show in the torques.
 
     Attributes:
-        columns: the parameters.
-        independent: their columns that are kept (r,), as indices into `columns.names`.
+        parameter_set: the parameters.
+        independent: their columns that are kept (r,), as indices into `parameter_set.names`.
         K: (r, p): `theta_B = K theta`.
         gap: shortest independent over longest dependent part of a column, each relative to the longest column of its unit.
         condition: of the scaled independent columns on random motions: the best any log can do, about.
@@ -34,7 +34,7 @@ class Base:
         rounded: parameter that is taken as dependent, though it shows -> which part of its column does.
     """
 
-    columns: Columns
+    parameter_set: ParameterSet
     independent: tuple[int, ...]
     K: np.ndarray
     gap: float
@@ -43,18 +43,19 @@ class Base:
     rounded: Mapping[str, float]
 
     def __repr__(self) -> str:
-        return f"Base of {self.columns.robot.name}: {self.rank} of {len(self.columns.names)} parameters, rank gap {self.gap:.2g}"
+        robot, names = self.parameter_set.robot, self.parameter_set.names
+        return f"Base of {robot.name}: {self.rank} of {len(names)} parameters, rank gap {self.gap:.2g}"
 
     @property
     def names(self) -> tuple[str, ...]:
         """A parameter of each combination, which is in no other (r,)."""
-        return tuple(self.columns.names[j] for j in self.independent)
+        return tuple(self.parameter_set.names[j] for j in self.independent)
 
     def completed(self, theta: np.ndarray) -> np.ndarray:
         """All parameters (P,) with these base parameters (r,): what does not show is as described."""
-        free = self.columns.described.copy()
+        free = self.parameter_set.described.copy()
         free[list(self.independent)] += theta - self.K @ free
-        return self.columns.full(free)
+        return self.parameter_set.full(free)
 
     @property
     def rank(self) -> int:
@@ -63,26 +64,28 @@ class Base:
     @property
     def grouped(self) -> dict[str, dict[str, float]]:
         """Parameter that is not independent -> {base parameter: its part in it}; empty for one that never shows."""
-        rest = [j for j in range(len(self.columns.names)) if j not in self.independent]
-        return {self.columns.names[j]: {n: k for n, k in zip(self.names, self.K[:, j]) if k != 0} for j in rest}
+        rest = [j for j in range(len(self.parameter_set.names)) if j not in self.independent]
+        return {self.parameter_set.names[j]: {n: k for n, k in zip(self.names, self.K[:, j]) if k != 0} for j in rest}
 
     def combination(self, name: str) -> str:
         """What a base parameter stands for, such as `link1.Izz + link2.Iyy + 0.16*link2.m`."""
         row = self.K[self.names.index(name)]
         text = name
         for j in np.flatnonzero(row):
-            if self.columns.names[j] != name:
+            if self.parameter_set.names[j] != name:
                 k = row[j]
-                text += f" {'-' if k < 0 else '+'} {'' if abs(abs(k) - 1) < 1e-9 else f'{abs(k):.6g}*'}{self.columns.names[j]}"
+                text += (
+                    f" {'-' if k < 0 else '+'} {'' if abs(abs(k) - 1) < 1e-9 else f'{abs(k):.6g}*'}{self.parameter_set.names[j]}"
+                )
         return text
 
     @property
     def described(self) -> np.ndarray:
         """The base parameters of the robot as described (r,)."""
-        return self.K @ self.columns.described
+        return self.K @ self.parameter_set.described
 
 
-def base_parameters(columns: Columns, *, states: int = 0) -> Base:
+def base_parameters(parameter_set: ParameterSet, *, states: int = 0) -> Base:
     """The base of a set of parameters.
 
     Args:
@@ -91,28 +94,30 @@ def base_parameters(columns: Columns, *, states: int = 0) -> Base:
     Raises:
         InputError: no clear gap between dependent and independent columns.
     """
-    p, n = len(columns.names), columns.robot.nv
-    Y = columns.matrix(*random_motions(columns, states or 2 * p // max(n, 1) + 50)).reshape(-1, p)
+    p, n = len(parameter_set.names), parameter_set.robot.nv
+    Y = parameter_set.matrix(*random_motions(parameter_set, states or 2 * p // max(n, 1) + 50)).reshape(-1, p)
     scale = np.linalg.norm(Y, axis=0)
     shows = scale > COLUMN_NOTHING * scale.max(initial=0.0)  # the rest is rounding
     scale = np.where(shows, scale, 1.0)
     Y = np.where(shows, Y / scale, 0.0)
-    part = scale / compared(columns.names, scale)
-    order = sorted(preference(columns.names), key=lambda j: part[j] < COLUMN_ROUNDING)  # what rounding made stands for nothing
+    part = scale / compared(parameter_set.names, scale)
+    order = sorted(
+        preference(parameter_set.names), key=lambda j: part[j] < COLUMN_ROUNDING
+    )  # what rounding made stands for nothing
     kept, left = independent_columns(Y, order, part)
     shown = len(kept)
-    if columns.priors:
-        Y = np.vstack([Y, prior_rows(columns)[0] != 0])
+    if parameter_set.priors:
+        Y = np.vstack([Y, prior_rows(parameter_set)[0] != 0])
         kept, left = independent_columns(Y, order, part)
     dependent = [j for j in range(p) if j not in kept]
     longest = max((left[j] for j in dependent), default=0.0)
     gap = min((left[j] for j in kept), default=1.0) / max(longest, np.finfo(float).eps)
     if gap < RANK_GAP:
-        least = columns.names[min(kept, key=lambda j: left[j])]
-        most = columns.names[max(dependent, key=lambda j: left[j])]
+        least = parameter_set.names[min(kept, key=lambda j: left[j])]
+        most = parameter_set.names[max(dependent, key=lambda j: left[j])]
         raise InputError(
-            f"the columns of {columns.robot.name} have no clear rank: beyond the others, {most} shows with {longest:.2g} of its "
-            f"column, too little, and {least} with only {gap:.3g} times that (fix {least}: Columns.fix)"
+            f"the columns of {parameter_set.robot.name} have no clear rank: beyond the others, {most} shows with {longest:.2g} of "
+            f"its column, too little, and {least} with only {gap:.3g} times that (fix {least}: ParameterSet.fix)"
         )
     K = np.zeros((len(kept), p))
     K[range(len(kept)), kept] = 1.0
@@ -120,8 +125,8 @@ def base_parameters(columns: Columns, *, states: int = 0) -> Base:
         found = np.linalg.lstsq(Y[:, kept], Y[:, dependent], rcond=None)[0]
         found[np.abs(found) < max(1e-8, longest)] = 0.0
         K[:, dependent] = found * scale[dependent] / scale[kept][:, None]
-    rounded = {columns.names[j]: left[j] for j in dependent if left[j] > COLUMN_NOTHING}
-    return Base(columns, tuple(kept), K, gap, float(np.linalg.cond(Y[:, kept])), shown, rounded)
+    rounded = {parameter_set.names[j]: left[j] for j in dependent if left[j] > COLUMN_NOTHING}
+    return Base(parameter_set, tuple(kept), K, gap, float(np.linalg.cond(Y[:, kept])), shown, rounded)
 
 
 def compared(names: tuple[str, ...], lengths: np.ndarray) -> np.ndarray:
@@ -132,19 +137,19 @@ def compared(names: tuple[str, ...], lengths: np.ndarray) -> np.ndarray:
     return np.array([longest[unit] or 1.0 for unit in units])
 
 
-def random_motions(columns: Columns, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def random_motions(parameter_set: ParameterSet, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Positions within the limits (or anywhere), rates and accelerations of about one; each (count, nv)."""
-    draw, robot = np.random.default_rng(0), columns.robot
+    draw, robot = np.random.default_rng(0), parameter_set.robot
     q = np.stack([robot.random_configuration(draw) for _ in range(count)])
     qd, qdd = draw.normal(size=(2, count, robot.nv))
     return q, qd, qdd * 3.0
 
 
-def prior_rows(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
+def prior_rows(parameter_set: ParameterSet) -> tuple[np.ndarray, np.ndarray]:
     """What is known beforehand as equations with unit variance: (A (k, p), b (k,)), `theta_i / s_i = mean_i / s_i`."""
-    A, b = np.zeros((len(columns.priors), len(columns.names))), np.zeros(len(columns.priors))
-    for i, (name, (mean, deviation)) in enumerate(columns.priors.items()):
-        A[i, columns.place(name)] = 1 / deviation
+    A, b = np.zeros((len(parameter_set.priors), len(parameter_set.names))), np.zeros(len(parameter_set.priors))
+    for i, (name, (mean, deviation)) in enumerate(parameter_set.priors.items()):
+        A[i, parameter_set.place(name)] = 1 / deviation
         b[i] = mean / deviation
     return A, b
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from qddot.identify.regression.residuals import Residuals
 from qddot.thresholds import ASKED, BY_MEDIAN, FLAT, TOP_FEWEST, TOP_SHARES
+
+if TYPE_CHECKING:
+    from qddot.identify.regression.residuals import Residuals
 
 
 def flat_levels(left: Residuals, noise: np.ndarray) -> np.ndarray:

@@ -34,7 +34,7 @@ class Term(NamedTuple):
 def asked_laws(
     power: int, coulomb: bool, offset: bool, asymmetric: bool, stribeck: float | None, load: bool, width: float
 ) -> list[ShaftFriction]:
-    """One friction for each law that is asked for, with a constant of one; see `Columns.of`.
+    """One friction for each law that is asked for, with a constant of one; see `ParameterSet.of`.
 
     Args:
         power: the highest of the speed in viscous friction.

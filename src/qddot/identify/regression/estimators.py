@@ -148,7 +148,7 @@ def stacked(base: Base, columns: list[np.ndarray], R: list[np.ndarray], sigma: n
 
 def base_prior(base: Base) -> tuple[np.ndarray, np.ndarray]:
     """The prior knowledge of free parameters, which are all independent where there is some, as rows over the base."""
-    A, b = prior_rows(base.columns)
+    A, b = prior_rows(base.parameter_set)
     return A[:, list(base.independent)], b
 
 

@@ -30,12 +30,12 @@ COULOMB = ("smooth", "sign")
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
-    """Parameters to identify. Make them with `Columns.of`, then `fix`, `tie`, `expect` or `known_centres`.
+class ParameterSet:
+    """Parameters to identify. Make them with `ParameterSet.of`, then `fix`, `tie`, `expect` or `known_centres`.
 
     Attributes:
         robot: as described; where its joints and frames are is taken as known, and so are its springs and coupled motors.
-        asked: the arguments of `Columns.of`.
+        asked: the arguments of `ParameterSet.of`.
         terms: parameters of the drives.
         names: of the free parameters theta (p,).
         T: (P, p), `pi = T theta + constant`.
@@ -71,7 +71,7 @@ class Columns:
         load: bool = False,
         coupled: Sequence[tuple[str, str]] = (),
         harmonics: Mapping[str, int] | None = None,
-    ) -> Columns:
+    ) -> ParameterSet:
         """Ten parameters a moving link (m, m c, I about the link's frame), and of each joint those asked for.
 
         Args:
@@ -122,11 +122,11 @@ class Columns:
         links = [(f"{body}.{name}", x) for body, values in body_inertias(robot).items() for name, x in zip(INERTIAL, values)]
         names, values = zip(*links, *((t.name, t.value) for t in terms)) if links else ((), ())
         P = len(names)
-        return Columns(robot, asked, tuple(terms), tuple(names), np.eye(P), np.zeros(P), np.array(values, float), {})
+        return ParameterSet(robot, asked, tuple(terms), tuple(names), np.eye(P), np.zeros(P), np.array(values, float), {})
 
     # fewer parameters -----------------------------------------------------------------------------------------------------
 
-    def fix(self, values: Mapping[str, float | None]) -> Columns:
+    def fix(self, values: Mapping[str, float | None]) -> ParameterSet:
         """Parameters (or patterns such as `"link7.*"`) that are known: name -> value, None for the robot's own."""
         known = {j: self.described[j] if v is None else v for name, v in values.items() for j in self.matching(name)}
         for j, value in known.items():
@@ -136,7 +136,7 @@ class Columns:
         theta[list(known)] = list(known.values())
         return self._kept([j for j in range(len(self.names)) if j not in known], self.T, self.constant + self.T @ theta)
 
-    def tie(self, ties: Mapping[str, Mapping[str, float]]) -> Columns:
+    def tie(self, ties: Mapping[str, Mapping[str, float]]) -> ParameterSet:
         """Parameters in proportion to others: `{"link2.mcx": {"link2.m": 0.25}}` says that `link2.mcx = 0.25 link2.m`."""
         T, tied = self.T.copy(), {self.place(name) for name in ties}
         for name, others in ties.items():
@@ -146,7 +146,7 @@ class Columns:
                 T[:, self.place(other)] += factor * self.T[:, self.place(name)]
         return self._kept([j for j in range(len(self.names)) if j not in tied], T, self.constant)
 
-    def expect(self, priors: Mapping[str, tuple[float | None, float]]) -> Columns:
+    def expect(self, priors: Mapping[str, tuple[float | None, float]]) -> ParameterSet:
         """Parameters (or patterns) about which something is known: name -> (mean, standard deviation); None: the robot's own."""
         found = dict(self.priors)
         for name, (mean, deviation) in priors.items():
@@ -158,10 +158,10 @@ class Columns:
                 found[self.names[j]] = float(self.described[j] if mean is None else mean), float(deviation)
         return replace(self, priors=found)
 
-    def known_centres(self, unknown: Sequence[str] = ("m", *INERTIAL[4:])) -> Columns:
+    def known_centres(self, unknown: Sequence[str] = ("m", *INERTIAL[4:])) -> ParameterSet:
         """Each link's centre of mass is known; of its mass and its moments about the centre (`Izz_c`), those in `unknown` are free.
 
-        Textbooks do this for an arm of uniform rods: `Columns.of(robot, ...).known_centres(("m", "Izz"))`.
+        Textbooks do this for an arm of uniform rods: `ParameterSet.of(robot, ...).known_centres(("m", "Izz"))`.
         """
         if len(self.names) != len(self.T):
             raise InputError("known_centres comes first: parameters have been fixed or tied already")
@@ -194,7 +194,7 @@ class Columns:
 
     # rest -----------------------------------------------------------------------------------------------------------------
 
-    def counting_rests(self, joints: Sequence[str]) -> Columns:
+    def counting_rests(self, joints: Sequence[str]) -> ParameterSet:
         """These joints' torques count where they rest too. Those of others with Coulomb friction do not: at rest it may hold them
         with any torque up to its own."""
         return replace(self, at_rest=tuple(self.robot.joint_names[index(self.robot, joint)] for joint in joints))
@@ -233,11 +233,11 @@ class Columns:
         """Some friction grows with the load."""
         return bool(self.asked["load"])
 
-    def carrying(self, parameters: np.ndarray) -> Columns:
+    def carrying(self, parameters: np.ndarray) -> ParameterSet:
         """With the load that these parameters (P,) make, for friction that grows with it."""
         return replace(self, carried=parameters)
 
-    def _kept(self, keep: Sequence[int], T: np.ndarray, constant: np.ndarray) -> Columns:
+    def _kept(self, keep: Sequence[int], T: np.ndarray, constant: np.ndarray) -> ParameterSet:
         names = tuple(self.names[j] for j in keep)
         priors = {n: p for n, p in self.priors.items() if n in names}
         return replace(self, names=names, T=T[:, keep], constant=constant, described=self.described[keep], priors=priors)
@@ -288,44 +288,44 @@ class Columns:
         return remade, (self.robot, self.asked, given)
 
 
-def remade(robot: Robot, asked: Mapping[str, Any], given: Mapping[str, Any]) -> Columns:
-    return replace(Columns.of(robot, **asked), **given)
+def remade(robot: Robot, asked: Mapping[str, Any], given: Mapping[str, Any]) -> ParameterSet:
+    return replace(ParameterSet.of(robot, **asked), **given)
 
 
 class Evaluator:
     """Computes the columns of all parameters, row by row of the joints, without those that are always zero there."""
 
-    def __init__(self, columns: Columns) -> None:
-        self.columns, robot = columns, columns.robot
+    def __init__(self, parameter_set: ParameterSet) -> None:
+        self.parameter_set, robot = parameter_set, parameter_set.robot
         self.bare = without_drives(robot)
         links = 10 * len(body_inertias(robot))
         self.sprung = any(drive.stiffness for drive in robot.drives.values())
         self.motors = coupled_motors(robot)
-        self.knows = self.sprung or self.motors is not None or bool(np.any(columns.constant))
+        self.knows = self.sprung or self.motors is not None or bool(np.any(parameter_set.constant))
         self.links = links
         self.rotors = [
-            (j, links + k, t.rows[j]) for k, t in enumerate(columns.terms) if t.name.endswith(".armature") for j in t.rows
+            (j, links + k, t.rows[j]) for k, t in enumerate(parameter_set.terms) if t.name.endswith(".armature") for j in t.rows
         ]
         reach = self.bare.regressor(*np.random.default_rng(0).normal(size=(3, 8, robot.nv)))
         self.carried = [np.flatnonzero(np.any(reach[:, j] != 0, axis=0)) for j in range(robot.nv)]
-        self.driven = [[(links + k, t.rows[j]) for k, t in enumerate(columns.terms) if j in t.rows] for j in range(robot.nv)]
+        self.driven = [[(links + k, t.rows[j]) for k, t in enumerate(parameter_set.terms) if j in t.rows] for j in range(robot.nv)]
         self.used = [np.array([*carried, *(k for k, _ in driven)], int) for carried, driven in zip(self.carried, self.driven)]
 
     def at(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Moved:
         """The columns for a motion (N, nv)."""
         motion = Motion(q, qd, qdd, np.zeros((0, q.shape[1])))
         Y = self.bare.regressor(q, qd, qdd, threads=1)
-        return Moved(self, motion._replace(load=self.load(motion, Y)) if self.columns.is_loaded else motion, Y)
+        return Moved(self, motion._replace(load=self.load(motion, Y)) if self.parameter_set.is_loaded else motion, Y)
 
     def load(self, motion: Motion, Y: np.ndarray) -> np.ndarray:
         """What acts on the joints but friction (N, nv): links, rotors and springs."""
-        columns = self.columns
-        pi = columns.full(columns.described) if columns.carried is None else columns.carried
+        parameter_set = self.parameter_set
+        pi = parameter_set.full(parameter_set.described) if parameter_set.carried is None else parameter_set.carried
         load = Y @ pi[: self.links]
         for j, k, column in self.rotors:
             load[:, j] += column(motion) * pi[k]
         if self.sprung:
-            load += columns.robot.spring_torque(motion.q, threads=1)
+            load += parameter_set.robot.spring_torque(motion.q, threads=1)
         return load
 
 
@@ -352,11 +352,11 @@ class Moved(NamedTuple):
 
     def known(self) -> np.ndarray:
         """What fixed parameters, springs and coupled motors need (N, nv)."""
-        columns, used = self.evaluator.columns, self.evaluator.used
+        parameter_set, used = self.evaluator.parameter_set, self.evaluator.used
         tau = np.zeros_like(self.motion.q)
-        if np.any(columns.constant):
-            tau = np.stack([self.row(j) @ columns.constant[used[j]] for j in range(tau.shape[1])], axis=1)
-        tau = tau + columns.robot.spring_torque(self.motion.q, threads=1) if self.evaluator.sprung else tau
+        if np.any(parameter_set.constant):
+            tau = np.stack([self.row(j) @ parameter_set.constant[used[j]] for j in range(tau.shape[1])], axis=1)
+        tau = tau + parameter_set.robot.spring_torque(self.motion.q, threads=1) if self.evaluator.sprung else tau
         if self.evaluator.motors is not None:
             tau = tau + self.evaluator.motors.inverse_dynamics(*self.motion[:3], threads=1)
         return tau

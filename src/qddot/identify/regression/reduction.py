@@ -93,12 +93,12 @@ class Rows:
     """The joints' rows of the regressor of the base parameters. Holds compiled code: made once in a process."""
 
     def __init__(self, base: Base) -> None:
-        self.base, self.evaluator = base, base.columns.evaluator()
+        self.base, self.evaluator = base, base.parameter_set.evaluator()
         self._memory = threading.local()  # fresh pages would cost as much as what is written to them
         self.columns: list[np.ndarray] = []  # base parameters in each joint's row
         self._from: list[np.ndarray] = []
         for used in self.evaluator.used:
-            T = base.columns.T[np.ix_(used, np.array(base.independent, int))]
+            T = base.parameter_set.T[np.ix_(used, np.array(base.independent, int))]
             here = np.flatnonzero(np.any(T != 0, axis=0))
             T = T[:, here]
             picks = np.argmax(T, axis=0)
@@ -118,7 +118,7 @@ class Rows:
 
     def moving(self, piece: Piece) -> np.ndarray:
         """The rows (M, nv) that count. Coulomb friction may hold a joint that rests with any torque up to its own: no `Y pi`."""
-        return piece.pace() >= self.base.columns.rest_speeds
+        return piece.pace() >= self.base.parameter_set.rest_speeds
 
     def _scratch(self, N: int) -> list[np.ndarray]:
         found = getattr(self._memory, "A", None)

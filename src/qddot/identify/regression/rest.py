@@ -6,28 +6,28 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from qddot.identify.regression.parameter_set import Columns
+from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.reduction import Factors
 from qddot.identify.regression.signals import Signals
 from qddot.logs.table import Finding
 from qddot.thresholds import REST_WORTH
 
 
-def with_needed_rests(columns: Columns, parts: Iterable[Signals]) -> Columns:
+def with_needed_rests(parameter_set: ParameterSet, parts: Iterable[Signals]) -> ParameterSet:
     """The same, where joints that move in fewer samples than their rows have parameters count at rest too: as in a log of poses,
     that is all there is of them. Of a long log, as many parts are looked at as it takes to see every joint move."""
-    unknown = np.array([np.any(columns.T[used], axis=0).sum() for used in columns.evaluator().used])
+    unknown = np.array([np.any(parameter_set.T[used], axis=0).sum() for used in parameter_set.evaluator().used])
     moving = np.zeros_like(unknown)
     for signals in parts:
-        moving += np.sum(signals.paces[1] >= columns.rest_speeds, axis=0)
+        moving += np.sum(signals.paces[1] >= parameter_set.rest_speeds, axis=0)
         if np.all(moving >= unknown):
-            return columns
-    return columns.counting_rests([name for name, few in zip(columns.robot.joint_names, moving < unknown) if few])
+            return parameter_set
+    return parameter_set.counting_rests([name for name, few in zip(parameter_set.robot.joint_names, moving < unknown) if few])
 
 
 def left_out(factors: Factors) -> list[Finding]:
     """Which joints rested, and for how much of the log."""
-    names = factors.base.columns.robot.joint_names
+    names = factors.base.parameter_set.robot.joint_names
     rested = [f"{name} {part:.0%}" for name, part in zip(names, factors.left_out) if part > REST_WORTH]
     if not rested:
         return []

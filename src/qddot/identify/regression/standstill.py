@@ -12,7 +12,7 @@ from scipy.optimize import fminbound
 
 from qddot.identify.regression.base import base_parameters
 from qddot.identify.regression.estimators import least_squares
-from qddot.identify.regression.parameter_set import Columns
+from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.pieces import pieces
 from qddot.identify.regression.reduction import reduce
 from qddot.identify.regression.residuals import residuals, rms
@@ -24,7 +24,7 @@ from qddot.thresholds import STANDSTILL, STANDSTILL_ROUNDS, STANDSTILL_TRIED
 
 
 def standstill_speeds(robot: Robot, signals: Signals) -> dict[str, float]:
-    """Joint -> smoothing velocity of its Coulomb friction, as the log shows it; for `Columns.of(standstill=...)`.
+    """Joint -> smoothing velocity of its Coulomb friction, as the log shows it; for `ParameterSet.of(standstill=...)`.
 
     By turns, all parameters are fitted with these speeds, and each joint's speed is chosen that leaves least of its torque, its
     friction fitted anew: of the torque as measured, for a turn is over before a low-pass sees it. The speed lies between that which
@@ -36,8 +36,8 @@ def standstill_speeds(robot: Robot, signals: Signals) -> dict[str, float]:
     moving = {joint: j for j, joint in enumerate(robot.joint_names) if 0 < least[j] < most[j]}
     speeds, base = dict.fromkeys(robot.joint_names, STANDSTILL), None
     for _ in range(STANDSTILL_ROUNDS):
-        columns = with_needed_rests(Columns.of(robot, standstill=speeds), [signals])
-        base = base_parameters(columns) if base is None else dataclasses.replace(base, columns=columns)
+        parameter_set = with_needed_rests(ParameterSet.of(robot, standstill=speeds), [signals])
+        base = base_parameters(parameter_set) if base is None else dataclasses.replace(base, parameter_set=parameter_set)
         estimate = least_squares(reduce(base, pieces(signals)))
         left, found = residuals(base, estimate.theta, signals), dict(zip(base.names, estimate.theta))
         for joint, j in moving.items():

@@ -33,7 +33,7 @@ def plot(fit: Fit, what: str, ax: Any) -> Any:
     if what not in PANELS:
         raise unknown_name("plot", what, (*PANELS, "parameters"))
     title, across, draw = PANELS[what]
-    shown, robot = Shown(fit), fit.columns.robot
+    shown, robot = Shown(fit), fit.parameter_set.robot
     found = panels(ax, robot.nv, size=(9, 1 + 1.4 * robot.nv), sharex=across.startswith("t "))
     for j, (each, joint) in enumerate(zip(found, robot.joint_names)):
         draw(shown, each, j)
@@ -65,7 +65,7 @@ class Shown:
     def __init__(self, fit: Fit) -> None:
         self.fit, self.log = fit, fit.judged
         self.where = "training" if fit.validation is None else "validation"
-        mechanism = fit.columns.robot.model.mechanism
+        mechanism = fit.parameter_set.robot.model.mechanism
         self.torque, self.speed = units(mechanism, "N m", "N"), units(mechanism, "rad/s", "m/s")
 
     @staticmethod
@@ -91,15 +91,15 @@ class Shown:
     @cached_property
     def parameters(self) -> np.ndarray:
         """All parameters (P,), those that do not show at zero."""
-        columns = self.fit.columns
-        return columns.T[:, list(self.fit.base.independent)] @ self.fit.estimate.theta + columns.constant
+        parameter_set = self.fit.parameter_set
+        return parameter_set.T[:, list(self.fit.base.independent)] @ self.fit.estimate.theta + parameter_set.constant
 
     def friction(self, j: int, motion: Motion) -> np.ndarray:
         """The friction of joint j (N,) that the fit found, along a motion."""
-        columns = self.fit.columns
-        first = len(columns.T) - len(columns.terms)
+        parameter_set = self.fit.parameter_set
+        first = len(parameter_set.T) - len(parameter_set.terms)
         found = np.zeros(len(motion.qd))
-        for k, term in enumerate(columns.terms):
+        for k, term in enumerate(parameter_set.terms):
             if j in term.rows and term.name.rpartition(".")[2] in NAMES and "+" not in term.name:
                 found = found + term.rows[j](motion) * self.parameters[first + k]
         return found
@@ -107,7 +107,7 @@ class Shown:
     @cached_property
     def motion(self) -> Motion:
         log = self.log
-        return self.fit.columns.evaluator().at(log.q, log.qd, log.qdd).motion
+        return self.fit.parameter_set.evaluator().at(log.q, log.qd, log.qdd).motion
 
 
 def torque_panel(shown: Shown, ax: Any, j: int) -> None:

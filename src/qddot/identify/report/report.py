@@ -51,7 +51,7 @@ def report(fit: Fit, path: Path | None) -> str:
 
 def document(fit: Fit) -> Document:
     """The whole report as data."""
-    robot = fit.columns.robot
+    robot = fit.parameter_set.robot
     sections = [
         Section("Verdict", list(verdict(fit))),
         Section("Torques", [error_table(fit), *cross_validation(fit), joint_table(fit)]),
@@ -114,7 +114,9 @@ def described(fit: Fit) -> Iterator[Block]:
     if not fit.verdict.identified:
         return
     try:
-        base = fit.base.K @ np.linalg.lstsq(fit.columns.T, fit.consistent.parameters - fit.columns.constant, rcond=None)[0]
+        base = (
+            fit.base.K @ np.linalg.lstsq(fit.parameter_set.T, fit.consistent.parameters - fit.parameter_set.constant, rcond=None)[0]
+        )
     except MissingExtraError as error:
         yield str(error)
         return

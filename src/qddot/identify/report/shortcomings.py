@@ -28,7 +28,7 @@ class Shortcoming(NamedTuple):
 
 def shortcomings(fit: Fit) -> list[Shortcoming]:
     """Joints of which more than a hundredth of the torque remains beyond noise; of the log for validation, if there is one."""
-    log, robot = fit.judged, fit.columns.robot
+    log, robot = fit.judged, fit.parameter_set.robot
     left = residuals(fit.base, fit.estimate.theta, log)
     t, q, qd = (log.decimated(x) for x in (log.t, log.q, log.qd))
     noise, found = filtered_noise(log), []
@@ -42,7 +42,7 @@ def shortcomings(fit: Fit) -> list[Shortcoming]:
         if beyond < MATTERS * size:
             continue
         places = []
-        step = max(float(fit.columns.step_speeds[j]), 1e-3)
+        step = max(float(fit.parameter_set.step_speeds[j]), 1e-3)
         v = qd[moving, j]
         slow = np.abs(v) < SLOW_TIMES * step
         top = float(np.abs(v).max())

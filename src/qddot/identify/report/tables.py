@@ -78,7 +78,7 @@ def described_table(fit: Fit) -> Table:
 def link_table(fit: Fit) -> Table:
     """Mass and centre of mass of each link as described and in `fit.robot`."""
     found = []
-    before, after = body_inertias(fit.columns.robot), body_inertias(fit.robot)
+    before, after = body_inertias(fit.parameter_set.robot), body_inertias(fit.robot)
     for body, old in before.items():
         new = after[body]
         found.append([body, f"{old[0]:.4g}", f"{new[0]:.4g}", centre(old), centre(new)])
@@ -102,7 +102,7 @@ def error_table(fit: Fit) -> Table:
 def joint_table(fit: Fit) -> Table:
     """Errors of each joint's torques, N m (N)."""
     found, unseen = [], fit.validation
-    for j, joint in enumerate(fit.columns.robot.joint_names):
+    for j, joint in enumerate(fit.parameter_set.robot.joint_names):
         values = [fit.estimate.sigma[j], fit.estimate.unseen[j], fit.training.rms[j]]
         values += [unseen.rms[j], unseen.rms_raw[j]] if unseen is not None else [np.nan, np.nan]
         found.append([joint, *("-" if np.isnan(x) else f"{x:.4g}" for x in values)])
