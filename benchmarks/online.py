@@ -10,14 +10,14 @@ import time
 import numpy as np
 
 import qddot
-from qddot.identify import Columns, Log, OnlineIdentification, OnlinePayload
+from qddot.identify import Log, OnlineIdentification, OnlinePayload, ParameterSet
 
 SECONDS, RATE, CUTOFF = 20, 1000.0, 10.0
 
 
 def main() -> None:
     robot = qddot.load("panda")
-    columns, draw = Columns.of(robot), np.random.default_rng(0)
+    parameters, draw = ParameterSet.of(robot), np.random.default_rng(0)
     t = np.arange(int(SECONDS * RATE)) / RATE
     w = 2 * np.pi * np.array([0.1, 0.23, 0.37, 0.6])
     a, b = draw.normal(size=(2, 4, robot.nv)) / 4
@@ -25,9 +25,9 @@ def main() -> None:
     angle = np.outer(t, w)
     q = middle + np.sin(angle) @ a + np.cos(angle) @ b
     qd, qdd = (np.cos(angle) * w) @ a - (np.sin(angle) * w) @ b, -(np.sin(angle) * w**2) @ a - (np.cos(angle) * w**2) @ b
-    theta = np.array([x or 0.5 for x in columns.described])
-    tau = columns.matrix(q, qd, qdd) @ theta + 0.05 * draw.normal(size=q.shape)
-    fit = robot.identify(Log(t, q, tau, joint_names=robot.joint_names), columns=columns, cutoff=CUTOFF)
+    theta = np.array([x or 0.5 for x in parameters.described])
+    tau = parameters.matrix(q, qd, qdd) @ theta + 0.05 * draw.normal(size=q.shape)
+    fit = robot.identify(Log(t, q, tau, joint_names=robot.joint_names), parameter_set=parameters, cutoff=CUTOFF)
     load = OnlinePayload(robot, noise=0.05, rate=RATE, memory=1.0, cutoff=CUTOFF)
     for name, online in (("parameters", OnlineIdentification(fit, rate=RATE, memory=30.0)), ("payload", load)):
         each = np.empty(len(t))

@@ -10,7 +10,7 @@ import pytest
 import qddot
 from qddot.control.observer import MomentumObserver
 from qddot.errors import InputError
-from qddot.identify import Columns, Fit, Log, OnlineIdentification, OnlinePayload, prepare
+from qddot.identify import Fit, Log, OnlineIdentification, OnlinePayload, ParameterSet, prepare
 from qddot.identify.online.rotations import Triangle
 from qddot.identify.payload import load_regressor
 from qddot.logs.lowpass import convolved
@@ -18,18 +18,18 @@ from qddot.model.inertia import Inertia
 from tests.identify.simulated import series, simulated, truth
 
 ARM = qddot.load("two_link")
-COLUMNS = Columns.of(ARM, armature=False)
-THETA = truth(COLUMNS)
+PARAMETERS = ParameterSet.of(ARM, armature=False)
+THETA = truth(PARAMETERS)
 RATE, CUTOFF = 200.0, 10.0
 
 
 @pytest.fixture(scope="module")
 def fit() -> Fit:
-    return ARM.identify(recorded(0), columns=COLUMNS, cutoff=CUTOFF)
+    return ARM.identify(recorded(0), parameter_set=PARAMETERS, cutoff=CUTOFF)
 
 
 def recorded(seed: int, theta: np.ndarray = THETA, seconds: float = 20.0) -> Log:
-    return simulated(COLUMNS, theta, seconds, RATE, (1e-6, 0.02), seed, motion=seed)
+    return simulated(PARAMETERS, theta, seconds, RATE, (1e-6, 0.02), seed, motion=seed)
 
 
 def run(online, log: Log) -> None:
@@ -57,7 +57,7 @@ def test_with_no_forgetting_it_is_least_squares(fit: Fit) -> None:
     run(online, log)
     signals = prepare(log, CUTOFF, velocity="derivative")
     taps, factor = signals.low_pass.smooth, signals.factor
-    Y = COLUMNS.matrix(signals.q, signals.qd, signals.qdd)[..., list(fit.base.independent)]
+    Y = PARAMETERS.matrix(signals.q, signals.qd, signals.qdd)[..., list(fit.base.independent)]
     rows = convolved(np.concatenate([Y, signals.tau_raw[..., None]], axis=-1).reshape(len(Y), -1), taps).reshape(
         -1, 2, Y.shape[-1] + 1
     )
@@ -69,14 +69,14 @@ def test_with_no_forgetting_it_is_least_squares(fit: Fit) -> None:
 
 
 def test_friction_that_changes_is_followed(fit: Fit) -> None:
-    warm = np.array([0.6 * x if name.endswith("viscous") else x for name, x in zip(COLUMNS.names, THETA)])
+    warm = np.array([0.6 * x if name.endswith("viscous") else x for name, x in zip(PARAMETERS.names, THETA)])
     online = OnlineIdentification(fit, rate=RATE, memory=3.0)
     run(online, recorded(1))
     cold = online.parameters
     online.interrupt()
     run(online, recorded(2, warm))
     for name in ("joint1.viscous", "joint2.viscous"):
-        true = THETA[COLUMNS.names.index(name)]
+        true = THETA[PARAMETERS.names.index(name)]
         assert cold[name] == pytest.approx(true, rel=0.03)
         assert online.parameters[name] == pytest.approx(0.6 * true, rel=0.05)
 
@@ -87,7 +87,7 @@ def test_nothing_winds_up_while_nothing_shows(fit: Fit) -> None:
     before = online.std
     t = np.arange(int(20 * RATE)) / RATE
     motion = [np.outer(f, [1.0, 0.0]) for f in (np.sin(3 * t), 3 * np.cos(3 * t), -9 * np.sin(3 * t))]
-    run(online, Log(t, motion[0], COLUMNS.matrix(*motion) @ THETA, joint_names=ARM.joint_names))
+    run(online, Log(t, motion[0], PARAMETERS.matrix(*motion) @ THETA, joint_names=ARM.joint_names))
     assert (online.std <= 1.05 * before).all()
     viscous = online.names.index("joint2.viscous")
     assert online.std[viscous] == pytest.approx(before[viscous], rel=0.05)
@@ -121,18 +121,18 @@ def test_a_sample_that_is_no_number_is_refused_and_forgotten(fit: Fit) -> None:
 def test_what_cannot_be_followed_is_refused(fit: Fit) -> None:
     with pytest.raises(InputError, match="memory"):
         OnlineIdentification(fit, rate=RATE, memory=0)
-    spring = Columns.of(ARM, harmonics={"joint1": 1})
+    spring = ParameterSet.of(ARM, harmonics={"joint1": 1})
     with pytest.raises(InputError, match=r"joint1\.cos1 is not identified while the robot moves"):
-        OnlineIdentification(ARM.identify(recorded(0), columns=spring), rate=RATE)
+        OnlineIdentification(ARM.identify(recorded(0), parameter_set=spring), rate=RATE)
 
 
 def test_tied_and_fixed_parameters(fit: Fit) -> None:
-    columns = COLUMNS.fix({"joint1.viscous": float(THETA[COLUMNS.names.index("joint1.viscous")])})
-    columns = columns.tie({"joint2.offset": {"joint2.coulomb": 0.1}})
-    tied = ARM.identify(recorded(0), columns=columns, cutoff=CUTOFF)
+    parameters = PARAMETERS.fix({"joint1.viscous": float(THETA[PARAMETERS.names.index("joint1.viscous")])})
+    parameters = parameters.tie({"joint2.offset": {"joint2.coulomb": 0.1}})
+    tied = ARM.identify(recorded(0), parameter_set=parameters, cutoff=CUTOFF)
     online = OnlineIdentification(tied, rate=RATE, memory=20.0)
     run(online, recorded(1))
-    assert online.parameters["joint2.viscous"] == pytest.approx(THETA[COLUMNS.names.index("joint2.viscous")], rel=0.05)
+    assert online.parameters["joint2.viscous"] == pytest.approx(THETA[PARAMETERS.names.index("joint2.viscous")], rel=0.05)
 
 
 def test_a_load_is_weighed_while_it_is_carried(fit: Fit) -> None:
@@ -141,7 +141,7 @@ def test_a_load_is_weighed_while_it_is_carried(fit: Fit) -> None:
     t = np.arange(int(12 * RATE)) / RATE
     q, qd, qdd = series(ARM, t, 3)
     extra = load_regressor(ARM, q, qd, qdd, "body_2") @ np.array(box.ten_vector(), float)
-    tau = COLUMNS.matrix(q, qd, qdd) @ THETA
+    tau = PARAMETERS.matrix(q, qd, qdd) @ THETA
     load = OnlinePayload(fit.robot, noise=0.02, rate=RATE, memory=1.0, frame="body_2")
     seen = []
     for k in range(len(t)):

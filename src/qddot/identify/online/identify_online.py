@@ -51,7 +51,7 @@ class OnlineIdentification(Recursive):
             columns.shape,
             Prior(estimate.theta[order], np.maximum(std, 1e-9)[order]),
             estimate.sigma,
-            fit.columns.rest_speeds,
+            fit.parameter_set.rest_speeds,
             rate=rate,
             cutoff=fit.signals.cutoff if cutoff is None else cutoff,
             memory=memory,
@@ -62,26 +62,27 @@ class CompiledColumns:
     """The regressor of base parameters as one compiled call; columns in the order of the joints that feel them first."""
 
     def __init__(self, base: Base) -> None:
-        columns, robot = base.columns, base.columns.robot
-        unknown = [t.name for t in columns.terms if len(t.rows) > 1 or t.name.rpartition(".")[2][:3] in ("cos", "sin")]
-        if unknown or columns.is_loaded or robot.model.transmissions:
-            what = unknown[0] if unknown else "friction by load" if columns.is_loaded else "a motor of several joints"
-            raise InputError(f"{what} is not identified while the robot moves (leave it out of the columns: Columns.of)")
-        ones = np.array([2.0 if name.endswith(OTHER_WAY) else 1.0 for name in columns.full_names])  # so that each has a column
-        links = len(columns.T) - len(columns.terms)
-        ones[:links] = columns.full(columns.described)[:links]
-        whole, _ = identified_robot(columns, ones)
+        parameter_set, robot = base.parameter_set, base.parameter_set.robot
+        unknown = [t.name for t in parameter_set.terms if len(t.rows) > 1 or t.name.rpartition(".")[2][:3] in ("cos", "sin")]
+        if unknown or parameter_set.is_loaded or robot.model.transmissions:
+            what = unknown[0] if unknown else "friction by load" if parameter_set.is_loaded else "a motor of several joints"
+            raise InputError(f"{what} is not identified while the robot moves (leave it out: ParameterSet.of)")
+        names = parameter_set.full_names
+        ones = np.array([2.0 if name.endswith(OTHER_WAY) else 1.0 for name in names])  # so that each has a column
+        links = len(parameter_set.T) - len(parameter_set.terms)
+        ones[:links] = parameter_set.full(parameter_set.described)[:links]
+        whole, _ = identified_robot(parameter_set, ones)
         place = {name: k for k, name in enumerate(whole.parameter_names)}
-        at = [place[name] for name in columns.full_names]
+        at = [place[name] for name in names]
         T = np.zeros((len(place), base.rank))
-        T[at] = columns.T[:, list(base.independent)]
+        T[at] = parameter_set.T[:, list(base.independent)]
         self._constant = np.zeros(len(place))
-        self._constant[at] = columns.constant
+        self._constant[at] = parameter_set.constant
         for joint, drive in robot.drives.items():
             if f"{joint}.stiffness" in place:
                 self._constant[place[f"{joint}.stiffness"]] = drive.at_joint.stiffness
         self._bound = whole.bind("regressor")
-        Y = columns.matrix(*random_motions(columns, 20))[..., list(base.independent)]
+        Y = parameter_set.matrix(*random_motions(parameter_set, 20))[..., list(base.independent)]
         seen = np.any(Y != 0, axis=0)
         self.order = np.lexsort((np.arange(base.rank), -np.argmax(seen[::-1], axis=0))).tolist()
         self.shape, T = seen[:, self.order], T[:, self.order]
