@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -46,22 +48,63 @@ def test_every_page_is_in_the_table_of_contents():
     assert len(listed) == len(set(listed))
 
 
-def documented() -> set[int]:
-    """Identities of all objects that docs/reference.md lists."""
-    found: set[int] = set()
+class Entry(NamedTuple):
+    """A class or function that the reference lists, and which members of a class it shows."""
+
+    name: str
+    what: Any
+    members: list[str]
+
+
+def listed(options: str, key: str) -> list[str] | None:
+    """Names after an option; None without it."""
+    found = re.search(rf":{key}:(.*)", options)
+    return found and [name.strip() for name in found[1].split(",") if name.strip()]
+
+
+def reference() -> list[Entry]:
+    """Everything in docs/reference.md."""
+    found: list[Entry] = []
     text = (DOCS / "reference.md").read_text(encoding="utf-8")
     for kind, target, options in re.findall(r"^\.\. auto(\w+):: (\S+)\n((?:   .*\n)*)", text, re.MULTILINE):
-        module = importlib.import_module(target if kind == "module" else target.rpartition(".")[0])
-        if kind != "module":
-            found.add(id(getattr(module, target.rpartition(".")[2])))
-            continue
-        members = re.search(r":members:(.*)", options)
-        chosen = [name.strip() for name in members[1].split(",") if name.strip()] if members else []
-        found |= {id(getattr(module, name)) for name in chosen or getattr(module, "__all__", dir(module))}
+        members, without = listed(options, "members"), listed(options, "exclude-members") or []
+        if kind == "module":
+            module = importlib.import_module(target)
+            names = [] if members is None else members or getattr(module, "__all__", dir(module))
+            chosen = {f"{target}.{name}": getattr(module, name) for name in names if name not in without}
+            chosen = {name: what for name, what in chosen.items() if getattr(what, "__module__", "").startswith("qddot")}
+            members = []  # of a module's classes all are shown
+        else:
+            module, _, name = target.rpartition(".")
+            chosen = {target: getattr(importlib.import_module(module), name)}
+        for name, what in chosen.items():
+            shown = [] if members is None or not isinstance(what, type) else members or [*vars(what)]
+            found.append(Entry(name, what, [member for member in shown if member not in without]))
     return found
 
 
 def test_the_reference_has_every_public_name():
-    listed = documented()
-    missing = [name for name in qddot.__all__ if name != "__version__" and id(getattr(qddot, name)) not in listed]
+    there = {id(entry.what) for entry in reference()}
+    missing = [name for name in qddot.__all__ if name != "__version__" and id(getattr(qddot, name)) not in there]
+    assert not missing
+
+
+def examples(what: Any) -> str:
+    """The code in a docstring."""
+    return "\n".join(re.findall(r"^ *(?:>>>|\.\.\.) (.*)$", what.__doc__ or "", re.MULTILINE))
+
+
+def test_every_public_name_has_an_example():
+    """In its own docstring; of a method, that of its class may use it; of a property, that of its class will do."""
+    missing = []
+    for name, what, members in reference():
+        of_class = examples(what)
+        if not of_class:
+            missing.append(name)
+        for member in members:
+            method = inspect.getattr_static(what, member)
+            method = getattr(method, "__func__", method)
+            hidden = member.startswith("_") or not inspect.isfunction(method) or not method.__doc__
+            if not hidden and not examples(method) and not re.search(rf"\.{member}\b", of_class):
+                missing.append(f"{name}.{member}")
     assert not missing

@@ -12,7 +12,11 @@ from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """Where in a description something stands."""
+    """Where in a description something stands.
+
+    >>> print(qddot.errors.Place("arm.urdf", 12, 5))
+    arm.urdf:12:5
+    """
 
     file: str = ""
     line: int | None = None
@@ -25,7 +29,15 @@ class Place(NamedTuple):
 
 
 class QddotError(Exception):
-    """Base class of every error qddot raises on purpose."""
+    """Base class of every error qddot raises on purpose.
+
+    >>> try:
+    ...     qddot.load("pandaa")
+    ... except qddot.QddotError as error:
+    ...     print(type(error).__name__)
+    ...
+    UnknownNameError
+    """
 
 
 class ModelError(QddotError, ValueError):
@@ -37,6 +49,13 @@ class ModelError(QddotError, ValueError):
         attribute: the attribute or key, for example `lower`.
         text: its value as written.
         fix: what to do about it, with which the message ends.
+
+    >>> try:
+    ...     qddot.load_string('{"bodies": [{"name": "rod", "type": "revolut"}]}')
+    ... except qddot.ModelError as error:
+    ...     print(error.attribute, "|", error.text, "|", error.line)
+    ...
+    type | revolut | 1
     """
 
     usual_fix = "correct the description"
@@ -59,64 +78,131 @@ class ModelError(QddotError, ValueError):
 
 
 class ModelSyntaxError(ModelError):
-    """The file is not well-formed XML, TOML, JSON or YAML."""
+    """The file is not well-formed XML, TOML, JSON or YAML.
+
+    >>> qddot.load_string("<robot>", format="urdf")
+    Traceback (most recent call last):
+        ...
+    qddot.errors.ModelSyntaxError: <text>:1:8: not well-formed XML: no element found (correct the file at this ...
+    """
 
     usual_fix = "correct the file at this place"
 
 
 class ModelFormatError(ModelError):
-    """The file is well-formed but not a robot description we know."""
+    """The file is well-formed but not a robot description we know.
+
+    >>> qddot.load_string("<html></html>")
+    Traceback (most recent call last):
+        ...
+    qddot.errors.ModelFormatError: <text>:1:1: the root is <html>, expected <robot> (this reads URDF; ...
+    """
 
     usual_fix = "give a URDF, xacro, MJCF, or a file of qddot's own schema"
 
 
 class ModelValueError(ModelError):
-    """A number, name or type in the description breaks a rule."""
+    """A number, name or type in the description breaks a rule.
+
+    >>> qddot.Inertia(mass=-1.0)
+    Traceback (most recent call last):
+        ...
+    qddot.errors.ModelValueError: inertia mass='-1': a mass is not negative (give its magnitude, in kg)
+    """
 
     usual_fix = "correct it there"
 
 
 class ModelStructureError(ModelError):
-    """Links and joints do not form one tree."""
+    """Links and joints do not form one tree.
+
+    >>> qddot.Builder("arm").body("rod").body("rod").robot()
+    Traceback (most recent call last):
+        ...
+    qddot.errors.ModelStructureError: link 'rod': two links have the name 'rod': first at an earlier place ...
+    """
 
     usual_fix = "connect every link but one to one parent, by one joint"
 
 
 class ModelReferenceError(ModelError):
-    """A name refers to something that does not exist."""
+    """A name refers to something that does not exist.
+
+    >>> qddot.Builder("arm").body("rod", parent="bas").robot()
+    Traceback (most recent call last):
+        ...
+    qddot.errors.ModelReferenceError: joint 'rod_joint': its parent link 'bas' does not exist (did you mean 'base'?)
+    """
 
     usual_fix = "name something that is there"
 
 
 class ModelSecurityError(ModelError):
-    """The description asks for something no description may ask for (entities, absolute paths, code)."""
+    """The description asks for something no description may ask for (entities, absolute paths, code).
+
+    >>> qddot.load_string('<!DOCTYPE r [<!ENTITY a "b">]><robot name="r"/>', format="urdf")
+    Traceback (most recent call last):
+        ...
+    qddot.errors.ModelSecurityError: <text>:1: it declares a document type or an entity ('r'), which may pull ...
+    """
 
     usual_fix = "remove it from the description"
 
 
 class ModelLimitError(ModelError):
-    """The description is larger than the limit that protects the reader."""
+    """The description is larger than the limit that protects the reader.
+
+    >>> qddot.load_string("[" * 100_000, format="json")
+    Traceback (most recent call last):
+        ...
+    qddot.errors.ModelLimitError: <text>: nesting depth is over the limit of 256 (make it smaller)
+    """
 
     usual_fix = "make it smaller"
 
 
 class UnboundSymbolError(QddotError, ValueError):
-    """A number is wanted, but the model still holds symbols."""
+    """A number is wanted, but the model still holds symbols.
+
+    >>> qddot.load("two_link", symbolic=True).mass_matrix([0, 0])
+    Traceback (most recent call last):
+        ...
+    qddot.errors.UnboundSymbolError: two_link still holds the symbols l1, l2, m1, m2, r: give them values with ...
+    """
 
 
 class InputError(QddotError, ValueError):
-    """An array handed to a method has the wrong shape, type or value."""
+    """An array handed to a method has the wrong shape, type or value.
+
+    >>> qddot.load("two_link").mass_matrix([0, 0, 0])
+    Traceback (most recent call last):
+        ...
+    qddot.errors.InputError: q has shape (3,), expected (..., 2)
+    """
 
 
 class UnknownNameError(QddotError, KeyError):
-    """No frame, joint, link or robot of that name."""
+    """No frame, joint, link or robot of that name.
+
+    >>> qddot.load("two_link").transform([0, 0], frame="body2")
+    Traceback (most recent call last):
+        ...
+    qddot.errors.UnknownNameError: no frame 'body2': did you mean 'body_2' or 'body_1'?
+    """
 
     def __str__(self) -> str:  # KeyError would print the repr of the message
         return str(self.args[0])
 
 
 class SingularityError(QddotError, ArithmeticError):
-    """The quantity does not exist here: a singular mass matrix, an orientation its coordinates cannot describe."""
+    """The quantity does not exist here: a singular mass matrix, an orientation its coordinates cannot describe.
+
+    >>> rod = qddot.Builder("rod").body("rod", mass=1).robot()  # a point mass on its axis
+    >>> rod.forward_dynamics([0], [0], [1])
+    Traceback (most recent call last):
+        ...
+    qddot.errors.SingularityError: the mass matrix of rod is not positive definite: nothing resists joint ...
+    """
 
 
 class IntegrationError(QddotError, ArithmeticError):
@@ -126,6 +212,12 @@ class IntegrationError(QddotError, ArithmeticError):
         time: s, where it still went well.
         step: the number of the step that did not.
         joint: where.
+
+    >>> runaway = qddot.Builder("cart").body("cart", joint="prismatic", mass=1).robot()
+    >>> runaway.simulate([0.0], t=10.0, step=0.1, torque=lambda t, q, qd: 1e9 * (1 + abs(qd)) ** 3)
+    Traceback (most recent call last):
+        ...
+    qddot.errors.IntegrationError: the motion diverges in step 1 after t = 0 s, at joint 'cart_joint' (its ...
     """
 
     def __init__(self, message: str, *, time: float, step: int, joint: str = "") -> None:
@@ -134,39 +226,95 @@ class IntegrationError(QddotError, ArithmeticError):
 
 
 class ConvergenceError(QddotError, ArithmeticError):
-    """An iteration ended without a solution."""
+    """An iteration ended without a solution.
+
+    >>> qddot.load("two_link").inverse_kinematics([3.0, 0, 0], rows=["x", "y"])
+    Traceback (most recent call last):
+        ...
+    qddot.errors.ConvergenceError: pose was not reached by 'body_2' from 128 starts: at the closest ...
+    """
 
 
 class MissingExtraError(QddotError, ImportError):
-    """An optional package is needed for this and is not installed."""
+    """An optional package is needed for this and is not installed.
+
+    >>> issubclass(qddot.MissingExtraError, ImportError)  # what guards an import guards this, too
+    True
+    """
 
 
 class DeviceError(QddotError, RuntimeError):
-    """A GPU that is not there, cannot run the code, or reports a failure."""
+    """A GPU that is not there, cannot run the code, or reports a failure.
+
+    >>> issubclass(qddot.errors.DeviceError, RuntimeError)
+    True
+    """
 
 
 class MissingProgramError(QddotError, RuntimeError):
-    """A program besides Python is needed for this and is not installed."""
+    """A program besides Python is needed for this and is not installed.
+
+    >>> issubclass(qddot.errors.MissingProgramError, RuntimeError)
+    True
+    """
 
 
 class NoAssetError(QddotError, RuntimeError):
-    """This installation lacks a file that is built, and not part of the source."""
+    """This installation lacks a file that is built, and not part of the source.
+
+    >>> issubclass(qddot.errors.NoAssetError, qddot.QddotError)
+    True
+    """
 
 
 class ModelWarning(UserWarning):
-    """Something unusual in a description that was kept as it is."""
+    """Something unusual in a description that was kept as it is.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     arm = qddot.from_dh([(1, 0, 0, 0)])
+    ...
+    >>> print(caught[0].message)
+    dh: no convention is given: the table is read as standard DH (say convention = "standard", or "modified" for Craig's)
+    """
 
 
 class InputWarning(UserWarning):
-    """An array that is legal but probably not meant."""
+    """An array that is legal but probably not meant.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     M = qddot.load("two_link").mass_matrix([2e6, 0])  # counts of an encoder?
+    ...
+    >>> caught[0].category.__name__
+    'InputWarning'
+    """
 
 
 class SpeedWarning(UserWarning):
-    """Something works here, but slower than elsewhere."""
+    """Something works here, but slower than elsewhere.
+
+    >>> issubclass(qddot.SpeedWarning, UserWarning)  # warnings.simplefilter("ignore", qddot.SpeedWarning) silences it
+    True
+    """
 
 
 class RankWarning(UserWarning):
-    """Some constraints follow from the others, so the force of each is not determined."""
+    """Some constraints follow from the others, so the force of each is not determined.
+
+    >>> import warnings
+    >>> robot = qddot.load("two_link")
+    >>> wall = qddot.point_on_plane("body_2", point=(0.9, 0, 0), normal=(1, 0, 0))
+    >>> q = robot.project([0.5, -0.5], wall)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     found = robot.constrained_forward_dynamics(q, [0, 0], [0, 0], [wall, wall])  # the same wall twice
+    ...
+    >>> caught[0].category.__name__
+    'RankWarning'
+    """
 
 
 def describe(

@@ -2390,9 +2390,11 @@ class Robot:
             InputError: a log of other joints, or too short.
 
         >>> arm = qddot.Builder("arm", gravity=(0, -9.81, 0)).body("rod", mass=1, com=(0.3, 0, 0), tensor=(0, 0.03, 0.03)).robot()
-        >>> motion = arm.simulate([0.0], t=np.arange(0, 10, 0.01), torque=lambda t, q, qd: [4 * np.sin(3 * t)])
+        >>> motion = arm.simulate([-1.5], t=np.arange(0, 10, 0.01), step=0.01, torque=lambda t, q, qd: [2 * np.sin(7 * t)])
         >>> log = qddot.identify.Log(motion.t, motion.q, tau=motion.tau, joint_names=arm.joint_names)
         >>> fit = arm.identify(log)
+        >>> print(fit.verdict)
+        identified
         >>> {name: round(fit.parameters[name], 3) for name in ("rod.mcx", "rod.Izz")}
         {'rod.mcx': 0.3, 'rod.Izz': 0.12}
         """

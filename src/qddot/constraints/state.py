@@ -28,6 +28,8 @@ class State:
     >>> slow = qddot.pfaffian(lambda state: state.velocity("body_2").x + state.angular_velocity("body_2").z)
     >>> robot.constraint_jacobian([0, np.pi / 2], slow).round(3)
     array([[0.3, 0.3]])
+    >>> robot.constraint_residual([0, np.pi / 2], qddot.holonomic(lambda state: state.position("body_2").y - 0.7)).round(9)
+    array([0.])
     >>> wave = qddot.holonomic(lambda s: s.sin(s.q[0]) + s.cos(s.q[1]) - s.sqrt(2.0))
     >>> robot.constraint_residual([0, 0], wave).round(3)
     array([-0.414])

@@ -47,6 +47,8 @@ class TimedPath:
     >>> robot = qddot.load("panda")
     >>> path = robot.home() + np.linspace(0, 1, 50)[:, None] * [0.5, 0.3, 0, 0, 0, 0, 0]
     >>> timed = robot.time_optimal(path)
+    >>> bool((abs(timed.torque()) <= robot.limits.effort * (1 + 1e-6)).all())  # no joint is asked for more than it has
+    True
     >>> round(timed.duration, 2), timed(0.0).q.round(2)[:2]
     (0.27, array([0., 0.]))
     """

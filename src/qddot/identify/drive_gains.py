@@ -33,6 +33,15 @@ class DriveGains:
     joint_names: of the drives.
     gains: torque per unit of signal (nv,).
     deviations: their standard deviations (nv,); inf where the motion does not show one.
+
+    >>> robot, load = qddot.load("two_link"), qddot.Inertia.point(1.0)
+    >>> q, qd, qdd = np.random.default_rng(0).uniform(-2, 2, (3, 200, 2))
+    >>> gains = np.array([2.0, 3.0])  # N m per unit of what the drives report
+    >>> alone = qddot.identify.Samples(q, qd, qdd, robot.inverse_dynamics(q, qd, qdd) / gains)
+    >>> loaded = qddot.identify.Samples(q, qd, qdd, robot.with_payload(1.0).inverse_dynamics(q, qd, qdd) / gains)
+    >>> found = qddot.identify.drive_gains(robot, alone, loaded, load)
+    >>> found.joint_names, bool((found.deviations < 0.01).all())
+    (('joint1', 'joint2'), True)
     """
 
     joint_names: tuple[str, ...]
@@ -68,6 +77,14 @@ def drive_gains(
     Raises:
         InputError: shapes, or motions in which a joint does not feel the load.
         ConvergenceError: no estimate was found.
+
+    >>> robot, load = qddot.load("two_link"), qddot.Inertia.point(1.0)
+    >>> q, qd, qdd = np.random.default_rng(0).uniform(-2, 2, (3, 200, 2))
+    >>> gains = np.array([2.0, 3.0])  # N m per unit of what the drives report
+    >>> alone = qddot.identify.Samples(q, qd, qdd, robot.inverse_dynamics(q, qd, qdd) / gains)
+    >>> loaded = qddot.identify.Samples(q, qd, qdd, robot.with_payload(1.0).inverse_dynamics(q, qd, qdd) / gains)
+    >>> qddot.identify.drive_gains(robot, alone, loaded, load).gains.round(3)
+    array([2., 3.])
     """
     parameter_set = parameter_set or ParameterSet.of(robot)
     base = base_parameters(parameter_set)

@@ -63,6 +63,22 @@ class Fit:
         judged: that log through the filter, or `signals` if there was none.
         verdict: whether the parameters can be trusted.
         command: the call that makes this fit.
+
+    >>> arm = qddot.Builder("arm", gravity=(0, -9.81, 0)).body("rod", mass=1, com=(0.3, 0, 0), tensor=(0, 0.03, 0.03)).robot()
+    >>> push = lambda t, q, qd: [2 * np.sin(7 * t)]
+    >>> motion = arm.simulate([-1.5], t=np.arange(0, 10, 0.01), step=0.01, torque=push)
+    >>> fit = arm.identify(qddot.identify.Log(motion.t, motion.q, tau=motion.tau))
+    >>> print(fit.verdict)
+    identified
+    >>> left = fit.predict(motion.q, motion.qd, motion.qdd) - motion.tau
+    >>> bool(abs(left).max() < 0.1)  # N m
+    True
+    >>> fit.to_urdf("identified.urdf")
+    >>> html = fit.report("report.html")
+    >>> fit.table().row_count == len(fit.parameters)
+    True
+    >>> ax = fit.plot("friction")
+    >>> page = fit.explore("fit.html")
     """
 
     parameter_set: ParameterSet
@@ -246,7 +262,16 @@ def identify(
     address: Any = None,
     progress: bool = False,
 ) -> Fit:
-    """See `Robot.identify`."""
+    """See `Robot.identify`.
+
+    >>> robot = qddot.load("two_link")
+    >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
+    >>> motion = robot.simulate([-1.5, 0], t=np.arange(0, 6, 0.01), step=0.01, torque=push)
+    >>> log = qddot.identify.Log(motion.t, motion.q, tau=motion.tau)
+    >>> fit = qddot.identify.identify(robot, log)  # robot.identify(log) is the same
+    >>> round(fit.parameters["body_2.mcx"], 3)
+    0.245
+    """
     word("method", method, METHODS)
     word("engine", engine, ENGINES)
     progress = flag("progress", progress)

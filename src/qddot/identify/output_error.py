@@ -56,6 +56,15 @@ class OutputError:
         before, after: root mean square of each joint's predictions (nv,), rad or m, at the start and at the end.
         rounds: of bandwidths, weights and parameters.
         evaluations: of the simulation and its derivatives.
+
+    >>> arm = qddot.Builder("arm", gravity=(0, -9.81, 0)).body("rod", mass=1, com=(0.3, 0, 0), tensor=(0.01, 0.03, 0.03)).robot()
+    >>> push = lambda t, q, qd: [4 * np.sin(3 * t)]
+    >>> motion = arm.simulate([0.0], t=np.arange(0, 3, 0.01), step=0.01, torque=push)
+    >>> log = qddot.identify.Log(motion.t, motion.q, tau=motion.tau)
+    >>> parameters = qddot.identify.ParameterSet.of(arm, armature=False, viscous=False, coulomb=None, offset=False)
+    >>> found = qddot.identify.output_error(arm, log, parameter_set=parameters)
+    >>> bool(found.after[0] < 1e-4)  # rad: the simulated arm goes where the real one went
+    True
     """
 
     parameter_set: ParameterSet
@@ -121,6 +130,15 @@ def output_error(
     Raises:
         InputError: a log of other joints; a link of which only some numbers are free; friction that is not simulated.
         ConvergenceError: the search did not end, or no arm could be simulated.
+
+    >>> arm = qddot.Builder("arm", gravity=(0, -9.81, 0)).body("rod", mass=1, com=(0.3, 0, 0), tensor=(0.01, 0.03, 0.03)).robot()
+    >>> push = lambda t, q, qd: [4 * np.sin(3 * t)]
+    >>> motion = arm.simulate([0.0], t=np.arange(0, 3, 0.01), step=0.01, torque=push)
+    >>> log = qddot.identify.Log(motion.t, motion.q, tau=motion.tau)
+    >>> parameters = qddot.identify.ParameterSet.of(arm, armature=False, viscous=False, coulomb=None, offset=False)
+    >>> found = qddot.identify.output_error(arm, log, parameter_set=parameters)
+    >>> round(found.parameters["rod.mcx"], 3)
+    0.3
     """
     log = log.of(robot)
     parameter_set = ParameterSet.of(robot) if parameter_set is None else of_robot(parameter_set, robot)

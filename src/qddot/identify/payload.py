@@ -42,6 +42,13 @@ class Payload:
         reason: why not the others; empty if all are.
         fit: the semidefinite program's account.
         verdict: whether the load can be trusted: do the arm's own torques fit?
+
+    >>> robot = qddot.load("two_link")
+    >>> q, rest = np.random.default_rng(0).uniform(-2, 2, (50, 2)), np.zeros((50, 2))  # poses at rest
+    >>> samples = qddot.identify.Samples(q, rest, rest, robot.with_payload(0.5).gravity_torque(q))
+    >>> found = qddot.identify.payload(robot, samples, prior=qddot.Inertia.sphere(1.0, 0.05))
+    >>> found.identified[:4]  # rest shows mass and centre, but nothing out of the plane
+    array([ True,  True,  True, False])
     """
 
     frame: str
@@ -94,6 +101,13 @@ def payload(
     Raises:
         InputError: shapes, a frame that does not move, or a motion that does not show the mass, without a prior.
         ConvergenceError: no consistent body was found.
+
+    >>> robot = qddot.load("two_link")
+    >>> q, rest = np.random.default_rng(0).uniform(-2, 2, (50, 2)), np.zeros((50, 2))  # poses at rest
+    >>> samples = qddot.identify.Samples(q, rest, rest, robot.with_payload(0.5).gravity_torque(q))
+    >>> found = qddot.identify.payload(robot, samples, prior=qddot.Inertia.sphere(1.0, 0.05))
+    >>> round(found.inertia.mass, 3)
+    0.5
     """
     if not 0 < confidence < 1:
         raise InputError(f"confidence={confidence!r} is not between 0 and 1")

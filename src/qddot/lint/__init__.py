@@ -50,6 +50,9 @@ def findings_of(model: Model) -> list[Finding]:
 
     Raises:
         UnboundSymbolError: the robot holds symbols: nothing can be said of numbers it does not have.
+
+    >>> [finding.code for finding in qddot.lint.findings_of(qddot.load("panda").model)]
+    ['QD304']
     """
     if model.symbols:
         raise UnboundSymbolError(f"{model.name} holds symbols: give them values, then its numbers can be judged")

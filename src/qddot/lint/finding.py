@@ -8,7 +8,11 @@ from typing import Any
 
 
 class Severity(IntEnum):
-    """How bad it is; the worst is the smallest."""
+    """How bad it is; the worst is the smallest.
+
+    >>> qddot.lint.Severity.ERROR < qddot.lint.Severity.NOTE  # the worst first
+    True
+    """
 
     ERROR = 0
     WARNING = 1
@@ -49,6 +53,10 @@ class Finding:
         message: what it is, with names and numbers.
         where: file, line and column, as far as known.
         fix: what to do about it; empty where the message says it.
+
+    >>> finding = qddot.lint.lint("two_link")[0]
+    >>> finding.data()["code"], finding.severity
+    ('QD305', <Severity.NOTE: 2>)
     """
 
     code: str

@@ -52,6 +52,11 @@ class Audit:
     Attributes:
         summary: the log in a line.
         recording: extremes and counts of all samples.
+
+    >>> t = np.linspace(0, 1, 101)
+    >>> log = qddot.logs.Log(t, q=np.zeros((101, 2)), tau=np.zeros((101, 2)))
+    >>> len(log.audit().warnings) > 0  # nothing moves
+    True
     """
 
     summary: str

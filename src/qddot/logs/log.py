@@ -41,6 +41,14 @@ class Log:
         segments: stretches recorded without a pause; nothing is filtered or differentiated across their ends.
         findings: what reading the file brought up.
         recordings: of which recording each segment is, by the name of its file; empty: all are of one.
+
+    >>> t = np.linspace(0, 1, 101)
+    >>> log = qddot.logs.Log(t, q=np.column_stack([np.sin(t), np.cos(t)]), tau=np.zeros((101, 2)))
+    >>> log.n, len(log), round(log.rate), log.duration
+    (2, 101, 100, 1.0)
+    >>> first, last = log.split(0.7)
+    >>> len(first), len(log.resampled(50.0))
+    (71, 35)
     """
 
     t: np.ndarray
@@ -105,6 +113,10 @@ class Log:
         Raises:
             InputError: a row that is no sample (NaN, text, a formula, too few columns, time that does not increase), with its
                 number; columns or units that cannot be told.
+
+        >>> qddot.load("two_link").simulate([0, 0], t=1.0).to_csv("run.csv")
+        >>> qddot.logs.Log.load("run.csv")
+        Log(1001 samples of q, qd, qdd, tau, 2 joints, 1000 Hz, 1 s)
         """
         reading = Reading(robot, options)
         pieces = []
@@ -117,7 +129,12 @@ class Log:
     def chunks(
         source: Source | Iterable[Source], robot: Robot | None = None, *, rows: int = ROWS_AT_ONCE, **options: Unpack[Options]
     ) -> Chunks:
-        """Read a recording `rows` at a time and in constant memory (MAT files excepted). Units are decided from the first chunk."""
+        """Read a recording `rows` at a time and in constant memory (MAT files excepted). Units are decided from the first chunk.
+
+        >>> qddot.load("two_link").simulate([0, 0], t=1.0).to_csv("run.csv")
+        >>> sum(len(log) for log in qddot.logs.Log.chunks("run.csv"))
+        1001
+        """
         return Chunks(tuple(listed(source)), robot, rows, options)
 
     @staticmethod
@@ -142,6 +159,11 @@ class Log:
 
         Raises:
             InputError: joints of the robot that the log does not have.
+
+        >>> t = np.linspace(0, 1, 101)
+        >>> log = qddot.logs.Log(t, q=np.zeros((101, 2)), tau=np.zeros((101, 2)), joint_names=["joint2", "joint1"])
+        >>> log.of(qddot.load("two_link")).joint_names  # in the robot's order
+        ('joint1', 'joint2')
         """
         if self.joint_names == robot.joint_names:
             return self
@@ -191,7 +213,18 @@ class Log:
         return f"Log({len(self)} samples of {has}, {self.n} joints, {rate}{self.duration:.4g} s{parts})"
 
     def audit(self, robot: Robot | None = None) -> Audit:
-        """Rates, jitter, gaps, dead channels, saturation, consistency; with a robot also limits, units and gravity."""
+        """Rates, jitter, gaps, dead channels, saturation, consistency; with a robot also limits, units and gravity.
+
+        >>> t = np.linspace(0, 1, 101)
+        >>> log = qddot.logs.Log(t, q=np.zeros((101, 2)), tau=np.zeros((101, 2)))
+        >>> print(log.audit())
+        Log(101 samples of q, tau, 2 joints, 100 Hz, 1 s)
+          found     rate       100 Hz; even steps
+          warning   still      joint1 moves by 0 rad only: what its motion would show stays unknown
+          warning   constant   tau of joint1 is 0 throughout
+          warning   still      joint2 moves by 0 rad only: what its motion would show stays unknown
+          warning   constant   tau of joint2 is 0 throughout
+        """
         return audit(self, robot)
 
     # parts and wholes -------------------------------------------------------------------------------------------------
@@ -242,7 +275,13 @@ def within_memory(tables: Iterator[Table]) -> Iterator[Table]:
 
 @dataclass(frozen=True)
 class Chunks:
-    """A recording that is read `rows` at a time, anew whenever it is iterated over."""
+    """A recording that is read `rows` at a time, anew whenever it is iterated over.
+
+    >>> qddot.load("two_link").simulate([0, 0], t=1.0).to_csv("run.csv")
+    >>> chunks = qddot.logs.Log.chunks("run.csv")
+    >>> len(chunks.whole())  # short enough to be read at once
+    1001
+    """
 
     source: tuple[Source, ...]
     robot: Robot | None

@@ -20,6 +20,12 @@ class Finding:
     Attributes:
         topic: what it is about, one word or two.
         serious: no parameters are to be trusted that come from such a log.
+
+    >>> t = np.linspace(0, 1, 101)
+    >>> log = qddot.logs.Log(t, q=np.zeros((101, 2)), tau=np.zeros((101, 2)))
+    >>> finding = log.audit().warnings[0]
+    >>> finding.level, finding.topic
+    ('warning', 'still')
     """
 
     level: Level

@@ -25,7 +25,12 @@ TOLERANCE = 1e-8  # of the largest element: a URDF of seventeen digits and two w
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity: the largest difference over all states, as a part of its largest element, and the joint where it is."""
+    """One quantity: the largest difference over all states, as a part of its largest element, and the joint where it is.
+
+    >>> found = qddot.verify.verify(qddot.load("two_link"), "pinocchio")
+    >>> found.rows[0].quantity, found.rows[0].agrees
+    ('mass matrix', True)
+    """
 
     quantity: str
     difference: float
@@ -46,6 +51,10 @@ class Comparison:
         rows: the quantities; none if the robot could not be compared.
         conventions: how the two differ by convention, each of which was translated.
         reason: why nothing was compared, empty if something was.
+
+    >>> found = qddot.verify.verify(qddot.load("two_link"), "pinocchio")
+    >>> found.agrees, found.data()["quantities"][0]["quantity"]
+    (True, 'mass matrix')
     """
 
     against: str

@@ -38,6 +38,16 @@ def verdict(
     Serious concerns come first. Among them what is seen in the samples themselves comes before what explains torques that the model
     does not, that before torques that nothing explains, and those before what the motion says too little of and what rests on the
     parameters: friction that drives, recordings that ask for others.
+
+    >>> robot = qddot.load("two_link")
+    >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
+    >>> motion = robot.simulate([-1.5, 0], t=np.arange(0, 6, 0.01), step=0.01, torque=push)
+    >>> log = qddot.identify.Log(motion.t, motion.q, tau=motion.tau)
+    >>> from qddot.identify import ParameterSet, base_parameters, least_squares, pieces, prepare, reduce, verdict
+    >>> base, signals = base_parameters(ParameterSet.of(robot)), prepare(log)
+    >>> estimate = least_squares(reduce(base, pieces(signals)))
+    >>> verdict(base, estimate).identified
+    True
     """
     names = base.parameter_set.robot.joint_names
     found, silent = [*unidentifiable(base)], []

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Concern:
-    """One thing that speaks against the parameters; a serious one says that they are not identified."""
+    """One thing that speaks against the parameters; a serious one says that they are not identified.
+
+    >>> print(qddot.identify.Concern("clipped", "joint1 was at its limit"))
+    clipped: joint1 was at its limit
+    """
 
     kind: str
     text: str
@@ -20,7 +24,15 @@ class Concern:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is to be thought of a fit."""
+    """What is to be thought of a fit.
+
+    >>> verdict = qddot.identify.Verdict((qddot.identify.Concern("clipped", "joint1 was at its limit"),))
+    >>> print(verdict)
+    NOT identified
+    - clipped: joint1 was at its limit
+    >>> verdict.identified, verdict.has("clipped")
+    (False, True)
+    """
 
     concerns: tuple[Concern, ...] = ()
 

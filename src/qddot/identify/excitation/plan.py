@@ -45,6 +45,17 @@ class Excitation:
         information: of the base parameters, friction included (b, b): the mean of `Y_B^T W Y_B` over a period.
         margins: to the limits, on a grid of 1 ms.
         random_log_det: the best of the random series the search began with.
+
+    >>> limits = qddot.Limits(-1.5, 1.5, velocity=2.0)
+    >>> arm = qddot.Builder("arm").body("rod", axis="y", mass=1, com=(0.3, 0, 0), limits=limits).robot()
+    >>> plan = arm.excitation(period=5.0, harmonics=2, starts=1, iterations=5, acceleration=10.0)
+    >>> plan.duration, plan.q(0.0).shape
+    (9.0, (1,))
+    >>> bool(abs(plan.qd(0.0)).max() + abs(plan.qdd(0.0)).max() < 1e-9)  # it begins at rest
+    True
+    >>> t, q, qd, qdd = plan.sample(rate=100)
+    >>> plan.to_csv("plan.csv", rate=100)
+    >>> panels = plan.plot()
     """
 
     robot: Robot
@@ -157,7 +168,14 @@ def excitation(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Excitation:
-    """See `Robot.excitation`."""
+    """See `Robot.excitation`.
+
+    >>> limits = qddot.Limits(-1.5, 1.5, velocity=2.0)
+    >>> arm = qddot.Builder("arm").body("rod", axis="y", mass=1, com=(0.3, 0, 0), limits=limits).robot()
+    >>> plan = qddot.identify.excitation(arm, period=5.0, harmonics=2, starts=1, iterations=5, acceleration=10.0)
+    >>> plan.rank
+    5
+    """
     if progress is not None and not callable(progress):
         raise InputError(f"progress={progress!r:.80} is not a function of a text, such as print")
     if limits is not None and type(limits) is not type(robot.limits):

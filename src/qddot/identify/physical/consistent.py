@@ -37,6 +37,13 @@ class Consistent:
         torque_change: |R (pi - pi_ls)| / |R pi_ls|: how far the predicted torques are from those of the unconstrained estimate.
         gamma: weight the prior had.
         seconds: the program took.
+
+    >>> robot, rng = qddot.load("two_link"), np.random.default_rng(0)
+    >>> q, qd, qdd = rng.uniform(-2, 2, (3, 100, 2))
+    >>> Y, tau = robot.regressor(q, qd, qdd).reshape(200, -1), robot.inverse_dynamics(q, qd, qdd).ravel()
+    >>> found = qddot.identify.consistent(Y, tau, robot.parameter_names, prior=1.5 * robot.parameters())
+    >>> min(found.margins.values()) > 0  # every link can exist
+    True
     """
 
     names: tuple[str, ...]
@@ -86,6 +93,13 @@ def consistent(
     Raises:
         InputError: shapes, names or a prior that is no body.
         ConvergenceError: the solver found no solution, or one that does not keep the margin.
+
+    >>> robot, rng = qddot.load("two_link"), np.random.default_rng(0)
+    >>> q, qd, qdd = rng.uniform(-2, 2, (3, 100, 2))
+    >>> Y, tau = robot.regressor(q, qd, qdd).reshape(200, -1), robot.inverse_dynamics(q, qd, qdd).ravel()
+    >>> found = qddot.identify.consistent(Y, tau, robot.parameter_names, prior=1.5 * robot.parameters())
+    >>> np.allclose(Y @ found.parameters, tau, atol=1e-3)  # the torques are explained
+    True
     """
     start = time.perf_counter()
     if gamma < 0 or not 0 < margin < 1:

@@ -32,6 +32,12 @@ class Base:
         condition: of the scaled independent columns on random motions: the best any log can do, about.
         shown: how many of the independent ones motion shows; priors make more parameters independent.
         rounded: parameter that is taken as dependent, though it shows -> which part of its column does.
+
+    >>> base = qddot.identify.base_parameters(qddot.identify.ParameterSet.of(qddot.load("two_link")))
+    >>> base.rank, len(base.parameter_set.names)
+    (13, 28)
+    >>> base.combination("body_1.Izz")  # what this number stands for
+    'body_1.Izz - 0.25*body_1.m - 0.25*body_2.m + joint1.armature'
     """
 
     parameter_set: ParameterSet
@@ -93,6 +99,10 @@ def base_parameters(parameter_set: ParameterSet, *, states: int = 0) -> Base:
 
     Raises:
         InputError: no clear gap between dependent and independent columns.
+
+    >>> base = qddot.identify.base_parameters(qddot.identify.ParameterSet.of(qddot.load("two_link")))
+    >>> base.names[:4]
+    ('body_1.mcx', 'body_1.mcy', 'body_1.Izz', 'body_2.mcx')
     """
     p, n = len(parameter_set.names), parameter_set.robot.nv
     Y = parameter_set.matrix(*random_motions(parameter_set, states or 2 * p // max(n, 1) + 50)).reshape(-1, p)

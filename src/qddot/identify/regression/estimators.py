@@ -41,6 +41,16 @@ class Estimate:
             (others are known by their priors).
         condition_raw: of the weighted regressor in SI units.
         weakest: direction (r,) in the scaled parameters that the data say least of.
+
+    >>> robot = qddot.load("two_link")
+    >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
+    >>> motion = robot.simulate([-1.5, 0], t=np.arange(0, 6, 0.01), step=0.01, torque=push)
+    >>> log = qddot.identify.Log(motion.t, motion.q, tau=motion.tau)
+    >>> from qddot.identify import ParameterSet, base_parameters, least_squares, pieces, prepare, reduce
+    >>> base, signals = base_parameters(ParameterSet.of(robot)), prepare(log)
+    >>> estimate = least_squares(reduce(base, pieces(signals)))
+    >>> estimate.names == base.names, estimate.intervals.shape
+    (True, (13, 2))
     """
 
     base: Base
@@ -105,6 +115,16 @@ def least_squares(factors: Factors, method: str = "wls") -> Estimate:
 
     Raises:
         InputError: fewer samples than parameters.
+
+    >>> robot = qddot.load("two_link")
+    >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
+    >>> motion = robot.simulate([-1.5, 0], t=np.arange(0, 6, 0.01), step=0.01, torque=push)
+    >>> log = qddot.identify.Log(motion.t, motion.q, tau=motion.tau)
+    >>> from qddot.identify import ParameterSet, base_parameters, least_squares, pieces, prepare, reduce
+    >>> base, signals = base_parameters(ParameterSet.of(robot)), prepare(log)
+    >>> estimate = least_squares(reduce(base, pieces(signals)))
+    >>> round(float(estimate.theta[base.names.index("body_2.mcx")]), 3)  # kg m: what it shows of the second link
+    0.245
     """
     base, n = factors.base, len(factors.columns)
     total = factors.merged(range(len(factors.R)))
@@ -227,7 +247,18 @@ def memory(moved: np.ndarray) -> float:
 
 def essential(factors: Factors, estimate: Estimate, *, rise: float = 0.01) -> tuple[str, ...]:
     """Parameters without which the torques cannot be explained: the least certain are dropped, one by one, as long as the weighted
-    residual rises by no more than the fraction `rise` (Gautier's essential parameters)."""
+    residual rises by no more than the fraction `rise` (Gautier's essential parameters).
+
+    >>> robot = qddot.load("two_link")
+    >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
+    >>> motion = robot.simulate([-1.5, 0], t=np.arange(0, 6, 0.01), step=0.01, torque=push)
+    >>> log = qddot.identify.Log(motion.t, motion.q, tau=motion.tau)
+    >>> from qddot.identify import ParameterSet, base_parameters, essential, least_squares, pieces, prepare, reduce
+    >>> base, signals = base_parameters(ParameterSet.of(robot)), prepare(log)
+    >>> factors = reduce(base, pieces(signals))
+    >>> len(essential(factors, least_squares(factors))) < base.rank  # fewer explain as much
+    True
+    """
     base, columns = factors.base, factors.columns
     X, y = stacked(base, columns, factors.merged(range(len(factors.R))), estimate.sigma)
     scale = lengths(X)

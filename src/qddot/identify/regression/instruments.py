@@ -38,6 +38,17 @@ def instrumental(
     Raises:
         InputError: a reference of another length.
         SingularityError: the reference has little to do with the motion.
+
+    >>> robot = qddot.load("two_link")
+    >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
+    >>> motion = robot.simulate([-1.5, 0], t=np.arange(0, 6, 0.01), step=0.01, torque=push)
+    >>> log = qddot.identify.Log(motion.t, motion.q, tau=motion.tau)
+    >>> from qddot.identify import ParameterSet, base_parameters, instrumental, least_squares, pieces, prepare, reduce
+    >>> base, signals = base_parameters(ParameterSet.of(robot)), prepare(log)
+    >>> start = least_squares(reduce(base, pieces(signals)))
+    >>> found = instrumental(base, signals, (signals.q, signals.qd, signals.qdd), start)
+    >>> round(float(found.theta[base.names.index("body_2.mcx")]), 3)
+    0.245
     """
     for name, x in zip(("q", "qd", "qdd"), reference):
         if np.shape(x) != signals.q.shape:

@@ -44,6 +44,14 @@ class ParameterSet:
         priors: free parameter -> (mean, standard deviation).
         at_rest: joints whose rows count at rest too, see `counting_rests`.
         carried: all parameters (P,) that make the load by which friction grows; None: those of the robot as described.
+
+    >>> from qddot.identify import ParameterSet
+    >>> robot = qddot.load("two_link")
+    >>> parameters = ParameterSet.of(robot, coulomb=None, offset=False)
+    >>> len(parameters.names), parameters.names[-1]
+    (24, 'joint2.viscous')
+    >>> parameters.matrix(np.zeros((5, 2)), np.zeros((5, 2)), np.zeros((5, 2))).shape  # samples, joints, parameters
+    (5, 2, 24)
     """
 
     robot: Robot
@@ -89,6 +97,10 @@ class ParameterSet:
         Raises:
             InputError: an unknown law or power, or a robot whose joints are not single hinges and sliders.
             UnknownNameError: no such joint.
+
+        >>> parameters = qddot.identify.ParameterSet.of(qddot.load("two_link"), viscous=False, coulomb=None)
+        >>> parameters.names[-4:]
+        ('joint1.armature', 'joint1.offset', 'joint2.armature', 'joint2.offset')
         """
         asked = {name: value for name, value in locals().items() if name != "robot"}
         if robot.nq != robot.nv:
@@ -127,7 +139,13 @@ class ParameterSet:
     # fewer parameters -----------------------------------------------------------------------------------------------------
 
     def fix(self, values: Mapping[str, float | None]) -> ParameterSet:
-        """Parameters (or patterns such as `"link7.*"`) that are known: name -> value, None for the robot's own."""
+        """Parameters (or patterns such as `"link7.*"`) that are known: name -> value, None for the robot's own.
+
+        >>> parameters = qddot.identify.ParameterSet.of(qddot.load("two_link"))
+        >>> known = parameters.fix({"body_2.*": None, "joint1.offset": 0.0})  # the last link as described, no offset
+        >>> len(parameters.names) - len(known.names)
+        11
+        """
         known = {j: self.described[j] if v is None else v for name, v in values.items() for j in self.matching(name)}
         for j, value in known.items():
             if not np.isfinite(value):
@@ -137,7 +155,12 @@ class ParameterSet:
         return self._kept([j for j in range(len(self.names)) if j not in known], self.T, self.constant + self.T @ theta)
 
     def tie(self, ties: Mapping[str, Mapping[str, float]]) -> ParameterSet:
-        """Parameters in proportion to others: `{"link2.mcx": {"link2.m": 0.25}}` says that `link2.mcx = 0.25 link2.m`."""
+        """Parameters in proportion to others: `{"link2.mcx": {"link2.m": 0.25}}` says that `link2.mcx = 0.25 link2.m`.
+
+        >>> parameters = qddot.identify.ParameterSet.of(qddot.load("two_link"))
+        >>> "body_2.mcx" in parameters.tie({"body_2.mcx": {"body_2.m": -0.35}}).names  # the middle of its rod is known
+        False
+        """
         T, tied = self.T.copy(), {self.place(name) for name in ties}
         for name, others in ties.items():
             for other, factor in others.items():
@@ -147,7 +170,12 @@ class ParameterSet:
         return self._kept([j for j in range(len(self.names)) if j not in tied], T, self.constant)
 
     def expect(self, priors: Mapping[str, tuple[float | None, float]]) -> ParameterSet:
-        """Parameters (or patterns) about which something is known: name -> (mean, standard deviation); None: the robot's own."""
+        """Parameters (or patterns) about which something is known: name -> (mean, standard deviation); None: the robot's own.
+
+        >>> parameters = qddot.identify.ParameterSet.of(qddot.load("two_link"))
+        >>> parameters.expect({"body_2.m": (0.7, 0.05)}).priors  # weighed on a kitchen scale
+        {'body_2.m': (0.7, 0.05)}
+        """
         found = dict(self.priors)
         for name, (mean, deviation) in priors.items():
             if not (deviation > 0 and np.isfinite(deviation) and np.isfinite(0.0 if mean is None else mean)):
@@ -162,6 +190,11 @@ class ParameterSet:
         """Each link's centre of mass is known; of its mass and its moments about the centre (`Izz_c`), those in `unknown` are free.
 
         Textbooks do this for an arm of uniform rods: `ParameterSet.of(robot, ...).known_centres(("m", "Izz"))`.
+
+        >>> links = {"armature": False, "viscous": False, "coulomb": None, "offset": False}
+        >>> parameters = qddot.identify.ParameterSet.of(qddot.load("two_link"), **links)
+        >>> parameters.known_centres(("m", "Izz")).names
+        ('body_1.m', 'body_1.Izz_c', 'body_2.m', 'body_2.Izz_c')
         """
         if len(self.names) != len(self.T):
             raise InputError("known_centres comes first: parameters have been fixed or tied already")

@@ -40,6 +40,13 @@ def pieces(signals: Signals, blocks: int | None = None, first: int = 0) -> Itera
     Args:
         blocks: about how many; by default 40, or as many as have half a second each.
         first: number of the first.
+
+    >>> robot = qddot.load("two_link")
+    >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
+    >>> motion = robot.simulate([-1.5, 0], t=np.arange(0, 6, 0.01), step=0.01, torque=push)
+    >>> log = qddot.identify.Log(motion.t, motion.q, tau=motion.tau)
+    >>> len(list(qddot.identify.pieces(qddot.identify.prepare(log), blocks=4)))
+    4
     """
     paces = signals.paces[1]
     moving = np.any(paces >= STANDSTILL, axis=1)
@@ -64,7 +71,18 @@ def pieces(signals: Signals, blocks: int | None = None, first: int = 0) -> Itera
 
 
 def streamed(chunks: Iterable[Signals]) -> Iterator[tuple[int, Stretch]]:
-    """Pieces of a log that comes in chunks (`signals.stream`). None of its blocks lies in two of them."""
+    """Pieces of a log that comes in chunks (`signals.stream`). None of its blocks lies in two of them.
+
+    >>> robot = qddot.load("two_link")
+    >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
+    >>> motion = robot.simulate([-1.5, 0], t=np.arange(0, 6, 0.01), step=0.01, torque=push)
+    >>> log = qddot.identify.Log(motion.t, motion.q, tau=motion.tau)
+    >>> from qddot.identify import stream, streamed
+    >>> parts = [log[:400], log[400:]]
+    >>> numbers = {block for block, piece in streamed(stream(parts))}
+    >>> min(numbers)
+    0
+    """
     first = 0
     for signals in chunks:
         block = first

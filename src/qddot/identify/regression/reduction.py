@@ -34,7 +34,12 @@ Triangles = list[np.ndarray]
 
 
 class Samples(NamedTuple):
-    """A piece of a log: the motion (N, nv) and the torques (N, nv)."""
+    """A piece of a log: the motion (N, nv) and the torques (N, nv).
+
+    >>> samples = qddot.identify.Samples(*np.zeros((4, 50, 2)))
+    >>> samples.q.shape, samples.tau.shape
+    ((50, 2), (50, 2))
+    """
 
     q: np.ndarray
     qd: np.ndarray
@@ -68,6 +73,18 @@ class Factors:
         R: for each block and joint, the upper triangle (k + 1, k + 1) of `[X_j | tau_j]`, tau last.
         counts: filtered samples in each block (blocks,).
         rows: of them, for each joint, those in which it does not rest (blocks, nv).
+
+    >>> robot = qddot.load("two_link")
+    >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
+    >>> motion = robot.simulate([-1.5, 0], t=np.arange(0, 6, 0.01), step=0.01, torque=push)
+    >>> log = qddot.identify.Log(motion.t, motion.q, tau=motion.tau)
+    >>> from qddot.identify import ParameterSet, base_parameters, least_squares, pieces, prepare, reduce
+    >>> base, signals = base_parameters(ParameterSet.of(robot)), prepare(log)
+    >>> factors = reduce(base, pieces(signals))
+    >>> len(factors.R) == len(factors.counts)  # a triangle for each joint of each block
+    True
+    >>> len(factors.merged(range(len(factors.R))))  # of all blocks together
+    2
     """
 
     base: Base
@@ -180,6 +197,16 @@ def reduce(
         engine: `"serial"`, `"threads"` or `"dask"`.
         address: of a Dask scheduler, or a `distributed.Client`; None: a cluster on this machine for the time of the call.
         progress: called with the number of rows of each piece that is done.
+
+    >>> robot = qddot.load("two_link")
+    >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
+    >>> motion = robot.simulate([-1.5, 0], t=np.arange(0, 6, 0.01), step=0.01, torque=push)
+    >>> log = qddot.identify.Log(motion.t, motion.q, tau=motion.tau)
+    >>> from qddot.identify import ParameterSet, base_parameters, least_squares, pieces, prepare, reduce
+    >>> base, signals = base_parameters(ParameterSet.of(robot)), prepare(log)
+    >>> factors = reduce(base, pieces(signals))
+    >>> factors
+    Factors of 2 joints, 576 samples in 11 blocks
     """
     rows = Rows(base)
     numbers: deque[int] = deque()

@@ -49,6 +49,14 @@ class Signals:
         findings: what was chosen, and why.
         recordings: of which recording each segment is.
         goes_on: whether the record goes on before the first and after the last segment, as in chunks of a stream.
+
+    >>> robot = qddot.load("two_link")
+    >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
+    >>> motion = robot.simulate([-1.5, 0], t=np.arange(0, 6, 0.01), step=0.01, torque=push)
+    >>> log = qddot.identify.Log(motion.t, motion.q, tau=motion.tau)
+    >>> signals = qddot.identify.prepare(log, cutoff=8.0)
+    >>> signals.cutoff, signals.velocity
+    (8.0, 'derivative')
     """
 
     t: np.ndarray
@@ -185,6 +193,14 @@ def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None 
 
     Raises:
         InputError: no segment is as long as the filter.
+
+    >>> robot = qddot.load("two_link")
+    >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
+    >>> motion = robot.simulate([-1.5, 0], t=np.arange(0, 6, 0.01), step=0.01, torque=push)
+    >>> log = qddot.identify.Log(motion.t, motion.q, tau=motion.tau)
+    >>> signals = qddot.identify.prepare(log)
+    >>> signals.qdd.shape  # found by differences, through the same filter as everything
+    (576, 2)
     """
     rate, findings = log.rate, []
     if cutoff is None:

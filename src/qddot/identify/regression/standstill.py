@@ -30,6 +30,13 @@ def standstill_speeds(robot: Robot, signals: Signals) -> dict[str, float]:
     friction fitted anew: of the torque as measured, for a turn is over before a low-pass sees it. The speed lies between that which
     the joint gains from sample to sample, below which nothing would change, and half of its usual one, above which friction would
     be viscous. A joint that does not move keeps the usual value.
+
+    >>> robot = qddot.load("two_link")
+    >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
+    >>> motion = robot.simulate([-1.5, 0], t=np.arange(0, 6, 0.01), step=0.01, torque=push)
+    >>> log = qddot.identify.Log(motion.t, motion.q, tau=motion.tau)
+    >>> sorted(qddot.identify.standstill_speeds(robot, qddot.identify.prepare(log)))
+    ['joint1', 'joint2']
     """
     usual = signals.paces[0] >= STANDSTILL  # without rests, which say nothing of the step
     least, most = rms(signals.qdd, usual) / signals.rate, rms(signals.qd, usual) / 2

@@ -35,6 +35,13 @@ def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Veloci
 
     Raises:
         InputError: no stretch of the log is as long as the filter.
+
+    >>> robot = qddot.load("two_link")
+    >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
+    >>> motion = robot.simulate([-1.5, 0], t=np.arange(0, 6, 0.01), step=0.01, torque=push)
+    >>> log = qddot.identify.Log(motion.t, motion.q, tau=motion.tau)
+    >>> len(list(qddot.identify.stream([log[:400], log[400:]])))  # a chunk at a time, however long the log
+    2
     """
     logs = iter(logs)
     waiting = up_to_motion(logs)
