@@ -33,6 +33,16 @@ class OnlineIdentification(Recursive):
 
     Raises:
         InputError: friction by load, harmonics or coupled joints, whose columns are found by turns or in a log as a whole.
+
+    >>> arm = qddot.Builder("arm", gravity=(0, -9.81, 0)).body("rod", mass=1, com=(0.3, 0, 0), tensor=(0, 0.03, 0.03)).robot()
+    >>> motion = arm.simulate([-1.5], t=np.arange(0, 10, 0.01), step=0.01, torque=lambda t, q, qd: [2 * np.sin(7 * t)])
+    >>> fit = arm.identify(qddot.identify.Log(motion.t, motion.q, tau=motion.tau))
+    >>> online = qddot.identify.OnlineIdentification(fit, rate=100)
+    >>> for q, tau in zip(motion.q, motion.tau):
+    ...     online.update(q, tau)
+    ...
+    >>> round(online.parameters["rod.mcx"], 3)
+    0.3
     """
 
     def __init__(

@@ -34,6 +34,15 @@ class OnlinePayload(Recursive):
         heaviest: load that is expected, kg: the standard deviation of its mass before anything is seen.
         frame: that carries it; the tip of the only chain if None.
         cutoff: of the low-pass, Hz.
+
+    >>> robot = qddot.load("two_link")
+    >>> motion = robot.with_payload(0.5).simulate([-1.0, 0.5], t=np.arange(0, 1, 0.001))
+    >>> load = qddot.identify.OnlinePayload(robot, noise=0.01, rate=1000)
+    >>> for q, tau in zip(motion.q, motion.tau):
+    ...     load.update(q, tau)
+    ...
+    >>> round(load.mass, 2)
+    0.5
     """
 
     def __init__(
