@@ -7,7 +7,7 @@ derivative with respect to q is along the tangent: of a change `integrate(q, dq)
 
 from __future__ import annotations
 
-from qddot.algorithms.coriolis import coriolis_maps
+from qddot.algorithms.coriolis import CoriolisMap
 from qddot.algorithms.drives import (
     armatures,
     friction_slope,
@@ -20,7 +20,6 @@ from qddot.algorithms.drives import (
 from qddot.algorithms.forward_dynamics import factored_mass_matrix
 from qddot.algorithms.inverse_dynamics import load_torque, spin
 from qddot.algorithms.kinematics import Scalars, column_rates, joint_poses, path_to_root, velocities, zeros
-from qddot.algorithms.mass_matrix import composite_inertias
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
@@ -46,16 +45,12 @@ def load_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) 
     """Return derivatives of inverse dynamics without friction."""
     X = joint_poses(model, q)
     carried, v = velocities(model, X, qd)
-    I, B = composite_inertias(model, X), coriolis_maps(model, X, v)
-    a, f, pulled = {WORLD: Motion(v=-model.gravity)}, {}, []
+    a, f, pulled = {WORLD: Motion(v=-model.gravity)}, [], []
     for body in model.bodies:
         i, vJ = body.index, body.velocity(qd)
         pulled.append(X[i].into(a[body.parent]))  # the parent's acceleration, here
         a[i] = pulled[i] + body.velocity(qdd) + v[i].cross(vJ)
-        f[i] = body.moments.wrench(a[i].v + v[i].w.cross(v[i].v), spin(v[i].w, a[i].w))
-    for body in reversed(model.bodies):
-        if body.parent != WORLD:
-            f[body.parent] = f[body.parent] + X[body.index].out_force(f[body.index])
+        f.append(body.moments.wrench(a[i].v + v[i].w.cross(v[i].v), spin(v[i].w, a[i].w)))
 
     # how a column changes what its subtree's velocity and acceleration do: first and second rate as seen from the parent
     moving, rate, rate2, swing = column_rates(model, carried, qd), {}, {}, {}
@@ -69,8 +64,11 @@ def load_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) 
     dq, (dqd, dqdd) = spring_slope(model, q), ([zeros(n) for _ in range(n)] for _ in range(2))
     for c, armature in enumerate(armatures(model)):
         dqdd[c][c] = armature
-    for body in model.bodies:
-        j = body.index
+    # from the tips to the root: what lies beyond a body is needed there and summed into its parent, and waits nowhere else
+    I, B = [body.inertia for body in model.bodies], [CoriolisMap() for _ in model.bodies]
+    for body in reversed(model.bodies):
+        j, parent = body.index, body.parent
+        B[j] = CoriolisMap.of(body.moments, v[j]) + B[j]
         for (c, s), r, r2, w in zip(body.subspace, rate[j], rate2[j], swing[j]):
             by_q = (B[j] @ r) * 2 + I[j] @ r2
             by_qd = (B[j] @ s) * 2 + I[j] @ w
@@ -87,6 +85,10 @@ def load_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) 
                 if i == j:
                     by_q = by_q + s.cross_force(f[j])  # the force of the subtree turns with it; an ancestor's column does not
                 by_q, by_qd, by_qdd, turning = (X[i].out_force(x) for x in (by_q, by_qd, by_qdd, turning))
+        if parent != WORLD:
+            I[parent] = I[parent] + X[j].out_inertia(I[j])
+            B[parent] = B[parent] + B[j].out(X[j])
+            f[parent] = f[parent] + X[j].out_force(f[j])
     return dq, dqd, dqdd
 
 
