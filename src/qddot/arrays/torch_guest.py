@@ -125,8 +125,8 @@ def derivative_rules(operation: Operation) -> Any:
 
 
 def recording(operation: Operation) -> Any:
-    """The same rules for ordinary calls, without a transform: a third of the time."""
-    plain = at_once(operation)
+    """The same rules for ordinary calls, without a transform: a third of the time. `back` has the gradients that were asked for."""
+    plain, back = at_once(operation), {}
 
     class Recorded(torch.autograd.Function):
         @staticmethod
@@ -137,7 +137,13 @@ def recording(operation: Operation) -> Any:
 
         @staticmethod
         def backward(ctx, *weights):
-            return gradients(operation, recorded if torch.is_grad_enabled() else at_once, ctx, weights)
+            if torch.is_grad_enabled():
+                return gradients(operation, recorded, ctx, weights)
+            needed = ctx.needs_input_grad
+            if needed not in back:
+                back[needed] = at_once(operation.cotangent([i for i, wanted in enumerate(needed) if wanted]))
+            found = back[needed](*ctx.saved_tensors, *weights)
+            return found if all(needed) else spread(found, needed)
 
         @staticmethod
         def jvp(ctx, *rates):
@@ -149,6 +155,10 @@ def recording(operation: Operation) -> Any:
 
 def at_once(operation: Operation) -> Callable[..., Any]:
     """The shortest way to a value, for tensors with values and without derivatives."""
+    return operation.once(shortest)
+
+
+def shortest(operation: Operation) -> Callable[..., Any]:
     on_cpu = inner(operation)._op
     if not torch.cuda.is_available():
         return on_cpu
@@ -160,8 +170,13 @@ def gradients(operation: Operation, way: Callable[[Operation], Callable], ctx: A
     """Of the weighted results, with respect to those inputs that need it."""
     wanted = [i for i, needed in enumerate(ctx.needs_input_grad) if needed]
     found = way(operation.cotangent(wanted))(*ctx.saved_tensors, *weights)
-    slopes = dict(zip(wanted, found if isinstance(found, (tuple, list)) else (found,)))
-    return tuple(slopes.get(i) for i in range(len(ctx.needs_input_grad)))
+    return spread(found, ctx.needs_input_grad)
+
+
+def spread(found: Any, needed: Sequence[bool]) -> tuple:
+    """Slopes where they are needed, None elsewhere."""
+    slopes = iter(found if isinstance(found, (tuple, list)) else (found,))
+    return tuple(next(slopes) if wanted else None for wanted in needed)
 
 
 def with_rules(name: str, operation: Operation) -> Any:
