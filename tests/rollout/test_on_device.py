@@ -40,8 +40,8 @@ class NumpyMemory:
     def on_host(self, x):
         return x
 
-    def records_gradients(self):
-        return False
+    def put(self, x, number):
+        return x.copy()
 
 
 def array_at(pointer, shape, distances, dtype):
@@ -91,6 +91,19 @@ class LikeAKernel:
         self.worst = int(np.argmax(wrong)) if wrong.any() else None
 
 
+class LikeDevices:
+    """The kernels of an operation, on the CPU."""
+
+    def __init__(self, operation):
+        self.operation = operation
+
+    def run(self, handle, arrays, lead):
+        for a, x in zip(arrays, self.operation.program.inputs, strict=True):
+            assert a.shape in (x.shape, (*lead, *x.shape))
+        found = self.operation.kernel(*arrays)
+        return list(found) if isinstance(found, tuple) else [found]
+
+
 @pytest.fixture
 def on_gpu(monkeypatch):
     """A call of a rollout as if its arrays were on a device."""
@@ -98,11 +111,14 @@ def on_gpu(monkeypatch):
     monkeypatch.setattr(on_device, "guest_module", lambda x: np)
     monkeypatch.setattr(on_device, "is_on_gpu", lambda x: isinstance(x, np.ndarray))
     monkeypatch.setattr(on_device, "DeviceLoop", LikeAKernel)
+    monkeypatch.setattr(on_device, "OnDevices", LikeDevices)
     monkeypatch.setattr(on_device, "device", lambda number: driver)
     monkeypatch.setattr(on_device, "wait", lambda where, stream: None)
 
-    def call(run, q0, qd0, control=None, *, steps=None, every=1, parameters=None, variables=None, check=True):
+    def call(run, q0, qd0, control=None, *, steps=None, every=1, parameters=None, variables=None, check=True, back=False):
         given = {"q0": q0, "qd0": qd0, "control": control, "parameters": parameters}
+        if back:
+            return on_device.differentiable(run, given, variables, steps, every)
         return on_device.on_device(run, given, variables, steps, every, check)
 
     return call
@@ -134,6 +150,30 @@ def test_strange_memory_and_parameters(on_gpu):
     want = run(q, None, q[0], steps=6, every=3, parameters=parameters)
     assert_array_equal(found[0], want.q)
     assert_array_equal(found[1], want.qd)
+
+
+@pytest.mark.parametrize(
+    ("method", "steps", "every"), [("semi_implicit", 11, 1), ("rk4", 12, 4), ("semi_implicit", 2, 2), ("rk4", 1, 1)]
+)
+def test_the_way_back(on_gpu, method, steps, every):
+    """As on the CPU, from the same checkpoints: with a control that changes, that stays, that all share, or none."""
+    robot = qddot.load("arm7")
+    rng = np.random.default_rng(2)
+    q, control = rng.normal(size=(3, 4, 7)), rng.normal(size=(steps, 3, 4, 7))
+    parameters = robot.parameters()[: 10 * len(robot.body_names)] * rng.uniform(0.9, 1.1, (4, 1))
+    law = lambda x: [20 * (u - a) - v + x.t for u, a, v in zip(x.control or x.qd, x.q, x.qd)]  # noqa: E731
+    run = robot.rollout(law, method=method, stops=False, step=0.01)
+    weights = rng.normal(size=(2, steps // every + 1, 3, 4, 7))
+    for given, count, qd in ((control, None, q), (control[:, 0, 0], None, None), (control[0, 0], steps, q[0]), (None, steps, q)):
+        options = {"steps": count, "every": every, "parameters": parameters}
+        here, there = run.differentiable(q, qd, given, **options), on_gpu(run, q, qd, given, **options, back=True)
+        assert_allclose(there.states.q, here.states.q, rtol=1e-12, atol=1e-14)
+        assert there.kept.keys() == here.kept.keys()
+        for a, b in zip(here(*weights), there(*weights), strict=True):
+            assert (a is None) == (b is None)
+            if a is not None:
+                assert_allclose(a.reshape(np.shape(b)), b, rtol=1e-10, atol=1e-12)  # what motions share is summed in some order
+        assert_allclose(here(q=weights[0]).q0, there(q=weights[0]).q0, rtol=1e-11)
 
 
 def test_quaternions_are_made_unit(on_gpu):

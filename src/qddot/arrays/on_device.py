@@ -34,6 +34,7 @@ class Handling(Protocol):
     def view(self, x: Any) -> View: ...
     def empty(self, shape: tuple[int, ...], dtype: str, number: int) -> Any: ...
     def zeros(self, shape: tuple[int, ...], dtype: str, number: int) -> Any: ...
+    def put(self, x: np.ndarray, number: int) -> Any: ...
     def contiguous(self, x: Any) -> Any: ...
     def broadcast(self, x: Any, shape: tuple[int, ...]) -> Any: ...
     def stream(self, number: int) -> int:
@@ -41,7 +42,6 @@ class Handling(Protocol):
         ...
 
     def on_host(self, x: Any) -> np.ndarray: ...
-    def records_gradients(self) -> bool: ...
 
 
 class TorchTensors:
@@ -56,6 +56,11 @@ class TorchTensors:
     def zeros(self, shape: tuple[int, ...], dtype: str, number: int) -> Any:
         return self.empty(shape, dtype, number).zero_()
 
+    def put(self, x: np.ndarray, number: int) -> Any:
+        import torch
+
+        return torch.from_numpy(x).to(f"cuda:{number}")
+
     def contiguous(self, x: Any) -> Any:
         return x.contiguous()
 
@@ -69,11 +74,6 @@ class TorchTensors:
 
     def on_host(self, x: Any) -> np.ndarray:
         return x.detach().cpu().numpy()
-
-    def records_gradients(self) -> bool:
-        import torch
-
-        return torch.is_grad_enabled()
 
 
 class CupyArrays:
@@ -90,6 +90,12 @@ class CupyArrays:
         found = self.empty(shape, dtype, number)
         found.fill(0)
         return found
+
+    def put(self, x: np.ndarray, number: int) -> Any:
+        import cupy
+
+        with cupy.cuda.Device(number):
+            return cupy.asarray(x)
 
     def contiguous(self, x: Any) -> Any:
         import cupy
@@ -108,9 +114,6 @@ class CupyArrays:
 
     def on_host(self, x: Any) -> np.ndarray:
         return x.get()
-
-    def records_gradients(self) -> bool:
-        return False
 
 
 def handling(name: str, x: Any) -> Handling:

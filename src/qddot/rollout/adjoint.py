@@ -10,7 +10,7 @@ step was in: how the moment of an impact or of sticking moves within a step is n
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qddot.compile.flags import IGNORING
-from qddot.compile.threads import thread_count
+from qddot.compile.kinds import library_of
 from qddot.errors import InputError, SingularityError
 from qddot.graph.program import Program
 from qddot.graph.tangent import cotangent, jacobian
 
 if TYPE_CHECKING:
     from qddot.compile.kernel import Kernel
-    from qddot.rollout.rollout import Rollout, States
+    from qddot.rollout.rollout import States
 
 STATE = ("q", "qd")
 
@@ -42,27 +42,47 @@ class RolloutGradient(NamedTuple):
     (2,)
     """
 
-    q0: np.ndarray
-    qd0: np.ndarray
-    control: np.ndarray | None
-    parameters: np.ndarray | None
-    variables: np.ndarray | None
+    q0: Any
+    qd0: Any
+    control: Any
+    parameters: Any
+    variables: Any
+
+
+Arrays = Mapping[str, Any]
+
+
+class Both(NamedTuple):
+    """One step there and back, for arrays of one kind.
+
+    Attributes:
+        forward: inputs of the step -> the state after it.
+        backward: these and the slopes `cq_next`, `cqd_next` of the state after it -> slopes of the inputs.
+        times: of all steps (steps, 1), s; `dt` (1,).
+        zeros_like: the library's.
+    """
+
+    forward: Callable[[Arrays], Arrays]
+    backward: Callable[[Arrays], Arrays]
+    times: Any
+    dt: Any
+    zeros_like: Callable[[Any], Any]
 
 
 class Way(NamedTuple):
-    """A rollout that can be gone back: what it was given, and states along it.
+    """A rollout that can be gone back: what it was given, and states along it. Arrays are of one kind, NumPy's or a GPU's.
 
     Attributes:
         rest: inputs besides state and control, one row a motion.
         kept: step -> state at its beginning.
     """
 
-    rollout: Rollout
+    both: Both
     states: States
-    control: np.ndarray | None
-    rest: Mapping[str, np.ndarray]
+    control: Any
+    rest: Arrays
     shapes: Mapping[str, tuple[int, ...]]
-    kept: Mapping[int, dict[str, np.ndarray]]
+    kept: Mapping[int, Arrays]
     count: int
     every: int
     changes: bool
@@ -75,40 +95,35 @@ class Way(NamedTuple):
 
         Raises:
             InputError: another shape.
-            SingularityError: the motion is not differentiable there.
+            SingularityError: the motion is not differentiable there; on a GPU, where nobody waits to look, the gradient is NaN.
         """
         weights = {}
         for name, given, like in (("q", q, self.states.q), ("qd", qd, self.states.qd)):
-            weights[name] = np.zeros_like(like) if given is None else np.asarray(given, like.dtype)
+            read = given if library_of(given) else np.asarray(given, like.dtype) if given is not None else None
+            weights[name] = self.both.zeros_like(like) if read is None else read
             if weights[name].shape != like.shape:
                 raise InputError(f"the slopes of {name} have shape {weights[name].shape}, the states have {like.shape}")
         slopes = self.back(weights)
         found = {name: summed(x, self.shapes[name], int(self.changes and name == "control")) for name, x in slopes.items()}
         for name, x in found.items():
-            if not np.isfinite(x).all():
+            if isinstance(x, np.ndarray) and not np.isfinite(x).all():
                 raise SingularityError(f"the gradient of the rollout with respect to {name} is not finite")
         return RolloutGradient(found["q"], found["qd"], *(found.get(name) for name in ("control", "parameters", "variables")))
 
-    def back(self, weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def back(self, weights: Arrays) -> dict[str, Any]:
         """Slopes of all inputs, for every motion on its own."""
-        run, states = self.rollout, self.states
-        forward, backward = run.kernels(
-            0 if self.control is None else self.control.shape[-1], "parameters" in self.rest, states.q.dtype
-        )
-        threads = thread_count(run.threads)
-        slope = {name: weights[name][-1].copy() for name in STATE}
-        total = {name: np.zeros_like(x) for name, x in self.rest.items()}
+        forward, backward, *_, zeros_like = self.both
+        slope = {name: weights[name][-1] for name in STATE}
+        total = {name: zeros_like(x) for name, x in self.rest.items()}
         if self.control is not None:
-            total["control"] = np.zeros_like(self.control)
+            total["control"] = zeros_like(self.control)
         ends = [*sorted(self.kept), self.count]
         for begin, end in reversed(list(pairwise(ends))):
             along = [self.kept[begin]]
             for k in range(begin, end - 1):
-                after = call(forward, self.inputs(k, along[-1]), threads)
-                along.append(dict(zip(STATE, after)))
+                along.append(forward(self.inputs(k, along[-1])))
             for k in range(end - 1, begin - 1, -1):
-                inputs = {**self.inputs(k, along.pop()), "cq_next": slope["q"], "cqd_next": slope["qd"]}
-                found = dict(zip((x.name[1:] for x in backward.program.outputs), call(backward, inputs, threads)))
+                found = backward({**self.inputs(k, along.pop()), "cq_next": slope["q"], "cqd_next": slope["qd"]})
                 slope = {name: found[name] for name in STATE}
                 if k % self.every == 0:
                     slope = {name: slope[name] + weights[name][k // self.every] for name in STATE}
@@ -119,19 +134,34 @@ class Way(NamedTuple):
                         total[name] += found[name]
         return {**slope, **total}
 
-    def inputs(self, k: int, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        h = np.array([self.rollout.h], state["q"].dtype)
+    def inputs(self, k: int, state: Arrays) -> dict[str, Any]:
         given = {} if self.control is None else {"control": self.control[k] if self.changes else self.control}
-        return {**state, **given, **self.rest, "t": h * k, "dt": h}
+        return {**state, **given, **self.rest, "t": self.both.times[k], "dt": self.both.dt}
 
 
-def call(kernel: Kernel, inputs: Mapping[str, np.ndarray], threads: int) -> Sequence[np.ndarray]:
-    """What was looked at on the way out is not looked at again."""
-    found = IGNORING.run(kernel.run, [inputs[x.name] for x in kernel.program.inputs], None, threads)
-    return found if isinstance(found, tuple) else (found,)
+def on_cpu(forward: Kernel, backward: Kernel, count: int, h: float, threads: int) -> Both:
+    """The steps of NumPy arrays."""
+    dtype = forward.dtype
+
+    def called(kernel: Kernel, names: tuple[str, ...]) -> Callable[[Arrays], Arrays]:
+        def call(inputs: Arrays) -> Arrays:
+            """What was looked at on the way out is not looked at again."""
+            found = IGNORING.run(kernel.run, [inputs[x.name] for x in kernel.program.inputs], None, threads)
+            return dict(zip(names, found if isinstance(found, tuple) else (found,)))
+
+        return call
+
+    dt = np.array([h], dtype)
+    times = np.arange(count, dtype=dtype)[:, None] * dt
+    return Both(called(forward, STATE), called(backward, slope_names(backward.program)), times, dt, np.zeros_like)
 
 
-def summed(x: np.ndarray, shape: tuple[int, ...], first: int) -> np.ndarray:
+def slope_names(program: Program) -> tuple[str, ...]:
+    """The inputs whose slopes the outputs of a `backward_program` are."""
+    return tuple(x.name[1:] for x in program.outputs)
+
+
+def summed(x: Any, shape: tuple[int, ...], first: int) -> Any:
     """Over the dimensions along which something was given once for all motions; these come after the `first`."""
     extra = tuple(range(first, first + x.ndim - len(shape)))
     x = x.sum(extra) if extra else x
@@ -144,16 +174,18 @@ def stride(count: int) -> int:
     return max(1, math.isqrt(count))
 
 
+def without_margins(program: Program) -> Program:
+    return replace(program, outputs=tuple(x for x in program.outputs if x.name != "margins"))
+
+
 def backward_program(program: Program) -> Program:
     """Of one step: slopes of its inputs, from the inputs and the slopes of the state after it."""
-    shown = tuple(x for x in program.outputs if x.name != "margins")
     chosen = [k for k, x in enumerate(program.inputs) if x.name not in ("t", "dt")]
-    return cotangent(replace(program, outputs=shown), chosen)
+    return cotangent(without_margins(program), chosen)
 
 
 def linear_program(program: Program) -> Program:
     """Of one step: how the state after it depends on q, qd and the control."""
-    margins = tuple(x for x in program.outputs if x.name == "margins")
-    shown = replace(program, outputs=tuple(x for x in program.outputs if x.name != "margins"))
+    margins, shown = tuple(x for x in program.outputs if x.name == "margins"), without_margins(program)
     columns = [jacobian(shown, k).outputs for k, x in enumerate(program.inputs) if x.name in (*STATE, "control")]
     return replace(shown, name="linear_step", outputs=(*(x for row in zip(*columns) for x in row), *margins))

@@ -1,21 +1,24 @@
-"""Rollouts on a GPU: all steps in one kernel, the state in registers, on arrays that live there."""
+"""Rollouts on a GPU: all steps in one kernel, the state in registers, on arrays that live there; the way back a kernel a step."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from qddot.arrays.guests import guest_module
 from qddot.arrays.late import refuse_other_checks
-from qddot.arrays.on_device import Handling, handling, is_on_gpu, rows
+from qddot.arrays.on_device import Handling, OnDevices, handling, is_on_gpu, rows
+from qddot.arrays.operation import Operation, operation
 from qddot.compile.given import known_names
 from qddot.compile.gpu.device_kernel import DeviceLoop, Rows
 from qddot.compile.gpu.driver import device, wait
 from qddot.errors import InputError, IntegrationError
 from qddot.model.lower import Mechanism
-from qddot.rollout.rollout import Start, common_batch, step_count
+from qddot.rollout.adjoint import STATE, Arrays, Both, Way, backward_program, slope_names, stride, without_margins
+from qddot.rollout.rollout import Start, States, common_batch, step_count
 from qddot.rollout.step import STATES
 
 if TYPE_CHECKING:
@@ -31,16 +34,20 @@ class Reading(NamedTuple):
     array: Any
 
 
-def on_device(rollout: Rollout, given: dict[str, Any], variables: Any, steps: Any, every: Any, check: Any) -> tuple[Any, Any]:
-    """q and qd (samples + 1, ..., n) of a rollout whose inputs are on a GPU.
+def on_device(rollout: Rollout, given: dict[str, Any], variables: Any, steps: Any, every: Any, check: Any) -> States:
+    """The states of a rollout whose inputs are on a GPU.
 
     Raises:
-        InputError: arrays of several libraries, types or devices, shapes that do not fit, or a gradient is wanted.
+        InputError: arrays of several libraries, types or devices, or shapes that do not fit.
         IntegrationError: a motion diverges or cannot go on.
     """
     refuse_other_checks(check)
     handle = handling("q0", given["q0"])
-    start = looked_at(rollout, given, variables, steps, every, handle)
+    return launched(rollout, looked_at(rollout, given, variables, steps, every, handle), handle, check)
+
+
+def launched(rollout: Rollout, start: Start, handle: Handling, check: Any) -> States:
+    """All steps in one kernel."""
     like, lead, samples = handle.view(start.q), start.batch, start.count // start.every
     kernel = loop(rollout, start, like.device, np.dtype(like.dtype))
     zero = handle.zeros((max(rollout.robot.nq, rollout.robot.nv),), like.dtype, like.device)
@@ -63,7 +70,60 @@ def on_device(rollout: Rollout, given: dict[str, Any], variables: Any, steps: An
         wait(kernel.device, stream)
         if (motion := kernel.now.take()) is not None:
             raise stopped(rollout, start, handle, motion)
-    return found[0], found[1]
+    return States(found[0], found[1])
+
+
+def differentiable(rollout: Rollout, given: dict[str, Any], variables: Any, steps: Any, every: Any) -> Way:
+    """A rollout on a GPU that can be gone back there: its states, and every so often one to begin again from.
+
+    Raises:
+        InputError, IntegrationError: as of `on_device`.
+    """
+    handle = handling("q0", given["q0"])
+    start = looked_at(rollout, given, variables, steps, every, handle)
+    states = launched(rollout, start, handle, check=True)
+    apart = stride(start.count)
+    marks = (start.count - 1) // apart
+    along = launched(rollout, start._replace(count=apart * max(marks, 1), every=apart), handle, check=False)
+    kept = {k * apart: {"q": along.q[k], "qd": along.qd[k]} for k in range(marks + 1)}
+    qd_shape = (rollout.robot.nv,) if start.qd is None else tuple(start.qd.shape)
+    shapes = {"q": tuple(start.q.shape), "qd": qd_shape, **{name: tuple(x.shape) for name, x in start.rest.items()}}
+    control = start.control
+    if control is not None:
+        shapes["control"] = tuple(control.shape)
+        control = wide(handle, control, start.batch, start.count if start.changes else None)
+    rest = {name: wide(handle, x, start.batch) for name, x in start.rest.items()}
+    return Way(both(rollout, start, handle), states, control, rest, shapes, kept, start.count, start.every, start.changes)
+
+
+def both(rollout: Rollout, start: Start, handle: Handling) -> Both:
+    """A step and the way back from it, a kernel each."""
+    like = handle.view(start.q)
+    dtype = np.dtype(like.dtype)
+    controls, runtime = 0 if start.control is None else start.control.shape[-1], "parameters" in start.rest
+    key = ("both", controls, runtime, dtype.char)
+    if key not in rollout.operations:
+        program = rollout.step(controls, runtime).program(dtype)
+        rollout.operations[key] = [operation(x, dtype) for x in (without_margins(program), backward_program(program))]
+
+    def called(step: Operation, names: tuple[str, ...]) -> Callable[[Arrays], Arrays]:
+        devices, inputs = step.once(OnDevices), [x.name for x in step.program.inputs]
+        return lambda given: dict(zip(names, devices.run(handle, [given[name] for name in inputs], start.batch)))
+
+    forward, backward = rollout.operations[key]
+    put = lambda x: handle.put(x.astype(dtype), like.device)  # noqa: E731
+    times = np.arange(start.count, dtype=dtype)[:, None] * np.array([rollout.h], dtype)
+    zeros_like = lambda x: handle.zeros(tuple(x.shape), like.dtype, like.device)  # noqa: E731
+    steps = called(forward, STATE), called(backward, slope_names(backward.program))
+    return Both(*steps, put(times), put(np.array([rollout.h])), zeros_like)
+
+
+def wide(handle: Handling, x: Any, lead: tuple[int, ...], count: int | None = None) -> Any:
+    """An array with a row for each motion, or for each step and motion, seen without a copy."""
+    if count is None:
+        return handle.broadcast(x, (*lead, x.shape[-1]))
+    missing = (1,) * (len(lead) + 2 - x.ndim)
+    return handle.broadcast(x.reshape(count, *missing, *x.shape[1:]), (count, *lead, x.shape[-1]))
 
 
 def looked_at(rollout: Rollout, given: dict[str, Any], variables: Any, steps: Any, every: Any, handle: Handling) -> Start:
@@ -80,10 +140,6 @@ def looked_at(rollout: Rollout, given: dict[str, Any], variables: Any, steps: An
             raise InputError(f"{name} is not {like.dtype} on device {like.device}, as q0 is: bring it there")
         if x.ndim == 0 or x.shape[-1] != sizes.get(name, x.shape[-1]):
             raise InputError(f"{name} has shape {tuple(x.shape)}, expected (..., {sizes.get(name, 'm')})")
-        if getattr(x, "requires_grad", False) and handle.records_gradients():
-            raise InputError(
-                "the gradient of a rollout is computed on the CPU: move the tensors there, or call under torch.no_grad()"
-            )
     if like.dtype not in ("float64", "float32"):
         raise InputError(f"q0 holds {like.dtype}, float64 or float32 is needed")
     count, changes = step_count(steps, every, given["control"])
@@ -143,9 +199,9 @@ def changing(handle: Handling, x: Any, lead: tuple[int, ...]) -> Reading:
 
 def momenta(rollout: Rollout, start: Start) -> Any:
     """p = M qd of the first states."""
-    if start.rest:
-        raise InputError('method="variational" with parameters or variables is not for arrays on a GPU: use "rk4"')
-    return 0 * start.q if start.qd is None else rollout.robot.generalized_momentum(start.q, start.qd)
+    if "parameters" in start.rest:
+        raise InputError('method="variational" with parameters is not for arrays on a GPU: use "rk4", or variables')
+    return 0 * start.q if start.qd is None else rollout.robot.generalized_momentum(start.q, start.qd, **start.rest)
 
 
 def stopped(rollout: Rollout, start: Start, handle: Handling, motion: int) -> IntegrationError:

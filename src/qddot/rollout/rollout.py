@@ -15,8 +15,9 @@ from qddot.compile.arrays import as_array
 from qddot.compile.evaluate import Evaluator, Options, as_dtype
 from qddot.compile.given import known_names
 from qddot.compile.kinds import guest, library_of
+from qddot.compile.threads import thread_count
 from qddot.errors import ConvergenceError, InputError, SingularityError
-from qddot.rollout.adjoint import Way, backward_program, linear_program, stride
+from qddot.rollout.adjoint import Way, backward_program, linear_program, on_cpu, stride
 from qddot.rollout.laws import Law, applied, nothing
 from qddot.rollout.spread import spread
 from qddot.rollout.step import STATES, Step
@@ -164,11 +165,13 @@ class Rollout:
                [ 0.0451, -0.1111]])
         """
         given = {"q0": q0, "qd0": qd0, "control": control, "parameters": parameters}
-        if is_on_gpu(q0):
+        arrays = (*given.values(), *self.numbers(variables))
+        library = guest(arrays)
+        if is_on_gpu(q0) and library != "jax" and not wants_gradient(arrays):
             from qddot.rollout.on_device import on_device
 
-            return States(*on_device(self, given, variables, steps, every, check))
-        if library := guest((*given.values(), *self.numbers(variables))):
+            return on_device(self, given, variables, steps, every, check)
+        if library:
             return self.of_tensors(library, given, variables, steps, every)
         start = self.read(given, variables, steps, every, dtype)
         if self.engine == "dask" and start.batch:
@@ -193,7 +196,7 @@ class Rollout:
             slope = way(q=2 * (way.states.q - wanted)).control
 
         It keeps the states of some `2 sqrt(steps)` steps. What a gradient means where joints stick or run into stops, see
-        `qddot.rollout.adjoint`.
+        `qddot.rollout.adjoint`. Arrays on a GPU stay there.
 
         Raises:
             InputError: as of a call, and for `method="variational"`.
@@ -208,7 +211,12 @@ class Rollout:
         if self.method == "variational":
             raise InputError('the gradient of a rollout is there for method="semi_implicit" and "rk4"')
         given = {"q0": q0, "qd0": qd0, "control": control, "parameters": parameters}
-        if guest((*given.values(), *self.numbers(variables))):
+        library = guest((*given.values(), *self.numbers(variables)))
+        if library != "jax" and is_on_gpu(q0):
+            from qddot.rollout.on_device import differentiable
+
+            return differentiable(self, given, variables, steps, every)
+        if library:
             raise InputError("differentiable takes NumPy arrays: of tensors, differentiate the rollout itself")
         start = self.read(given, variables, steps, every, dtype)
         kept: dict[int, dict[str, np.ndarray]] = {}
@@ -217,7 +225,9 @@ class Rollout:
         if start.control is not None:
             shapes["control"] = start.control.shape
         rest = {name: start.wide(x) for name, x in start.rest.items()}
-        return Way(self, states, start.controls(), rest, shapes, kept, start.count, every, start.changes)
+        controls, runtime = 0 if start.control is None else start.control.shape[-1], "parameters" in rest
+        both = on_cpu(*self.kernels(controls, runtime, start.q.dtype), start.count, self.h, thread_count(self.threads))
+        return Way(both, states, start.controls(), rest, shapes, kept, start.count, every, start.changes)
 
     def linear(
         self,
@@ -347,6 +357,15 @@ class Rollout:
 
     def momentum(self, q: np.ndarray, qd: np.ndarray, rest: dict[str, np.ndarray]) -> np.ndarray:
         return self.robot._evaluate("generalized_momentum", {"q": q, "qd": qd, **rest}, {"dtype": q.dtype})
+
+
+def wants_gradient(arrays: Iterable[Any]) -> bool:
+    """True of PyTorch tensors whose gradient is recorded."""
+    if not any(getattr(x, "requires_grad", False) for x in arrays):
+        return False
+    import torch
+
+    return torch.is_grad_enabled()
 
 
 def step_count(steps: Any, every: Any, control: Any) -> tuple[int, bool]:

@@ -31,20 +31,24 @@ def rollout(run: Rollout, given: Mapping[str, Any], steps: int | None, every: in
 class Through(torch.autograd.Function):
     @staticmethod
     def forward(ctx, run, steps, every, *tensors):
-        arrays = [None if x is None else x.detach().numpy() for x in tensors]
-        numbers = dict(zip(NAMES, arrays))
-        dtype = numbers["q0"].dtype  # type: ignore[union-attr]
+        numbers = dict(zip(NAMES, (None if x is None else inside(x) for x in tensors)))
+        dtype = None if tensors[0].is_cuda else numbers["q0"].dtype  # type: ignore[union-attr]
         options = {"steps": steps, "every": every, "dtype": dtype}
         if any(ctx.needs_input_grad):
             ctx.way = run.differentiable(**numbers, **options)
             states = ctx.way.states
         else:
             states = run(**numbers, **options)
-        return torch.from_numpy(states.q), torch.from_numpy(states.qd)
+        return torch.as_tensor(states.q), torch.as_tensor(states.qd)
 
     @staticmethod
     @once_differentiable
     def backward(ctx, q, qd):
-        found = ctx.way(q.detach().numpy(), qd.detach().numpy())
-        slopes = [None if x is None else torch.from_numpy(x) for x in found]
+        found = ctx.way(inside(q), inside(qd))
+        slopes = [None if x is None else torch.as_tensor(x) for x in found]
         return None, None, None, *(x if needed else None for x, needed in zip(slopes, ctx.needs_input_grad[3:]))
+
+
+def inside(x: torch.Tensor) -> Any:
+    """The numbers of a tensor, as a rollout takes them: an array on the CPU, the tensor itself on a GPU."""
+    return x.detach() if x.is_cuda else x.detach().numpy()
