@@ -51,6 +51,31 @@ def test_a_batch_is_as_many_motions(name):
         assert reward[2] == single
 
 
+@pytest.mark.parametrize("name", TASKS)
+def test_tensors_on_a_device(name):
+    """The same motions, in float32, as tensors where they are; what has ended begins where one of the first began."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    task, rng = TASKS[name](), np.random.default_rng(0)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    there, here = Environments(task, 6, device=device), Environments(task, 6)
+    first, _ = there.reset(seed=3)
+    np.testing.assert_allclose(first.cpu().numpy(), here.reset(seed=3)[0], atol=1e-5)
+    for _ in range(5):
+        actions = rng.uniform(-1, 1, here.action_space.shape).astype(np.float32)
+        mine, theirs = there.step(torch.from_numpy(actions).to(device)), here.step(actions)
+        assert all(x.device.type == device for x in mine[:4])
+        for a, b in zip(mine[:4], theirs):
+            np.testing.assert_allclose(a.cpu().numpy(), b, atol=1e-3)
+    there.motions.age[2] = task.horizon - 1
+    starts = there.motions.starts[0].clone()
+    assert there.step(actions)[3].tolist() == [False, False, True, False, False, False]
+    _, reward, ended, cut, _ = there.step(actions)
+    assert reward[2] == 0
+    assert not (ended | cut).any()
+    assert (there.motions.q[2] == starts).all(-1).any()
+    assert there.motions.age.tolist() == [7, 7, 0, 7, 7, 7]
+
+
 def test_what_has_ended_begins_again():
     envs = Environments(Balance(), 3)
     envs.reset(seed=0)

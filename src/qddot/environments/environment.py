@@ -22,8 +22,10 @@ class Motions:
 
     def __init__(self, task: Task, n: int) -> None:
         self.task, self.n = task, n
-        self.age = np.zeros(n, int)
-        self.q = self.qd = self.goal = np.empty((n, 0))
+        self.age: Any = np.zeros(n, int)
+        self.q: Any = np.empty((n, 0))
+        self.qd: Any = self.q
+        self.goal: Any = self.q
 
     def restart(self, rng: np.random.Generator, which: np.ndarray) -> None:
         """Begin some motions again (indices)."""
@@ -34,17 +36,68 @@ class Motions:
             self.q[which], self.qd[which], self.goal[which] = start
         self.age[which] = 0
 
-    def act(self, action: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def begin_again(self, rng: np.random.Generator, which: np.ndarray) -> None:
+        """Begin some motions again (true where)."""
+        if which.any():
+            self.restart(rng, np.flatnonzero(which))
+
+    def act(self, action: Any) -> tuple[Any, Any, Any]:
         """Rewards, and which motions have failed, and which are cut off."""
+        action = self.read(action)
         self.q, self.qd = self.task.advance(self.q, self.qd, action)
         self.age += 1
         reward = self.task.reward(self.q, self.qd, action, self.goal)
         ended = self.task.ended(self.q, self.qd)
         return reward, ended, (self.age >= self.task.horizon) & ~ended
 
+    def read(self, action: Any) -> Any:
+        return np.asarray(action, float)
+
     @property
-    def seen(self) -> np.ndarray:
+    def seen(self) -> Any:
         return self.task.observe(self.q, self.qd, self.goal).astype(np.float32)
+
+
+class Tensors(Motions):
+    """The same as PyTorch tensors on a device, in float32.
+
+    Attributes:
+        starts: q, qd and goal of all motions as drawn last; where motions that have ended begin again.
+    """
+
+    def __init__(self, task: Task, n: int, device: Any) -> None:
+        try:
+            import torch
+        except ImportError:
+            raise missing_extra("torch", "torch", "an environment on a device") from None
+        super().__init__(task, n)
+        self.torch, self.device = torch, torch.device(device)
+        self.age = torch.zeros(n, dtype=torch.int64, device=self.device)
+        self.draw = torch.Generator(self.device)
+        self.starts: list[Any] = []
+
+    def restart(self, rng: np.random.Generator, which: np.ndarray) -> None:
+        """All of them."""
+        put = lambda x: self.torch.as_tensor(x, dtype=self.torch.float32, device=self.device)  # noqa: E731
+        self.starts = [put(x) for x in self.task.start(rng, self.n)]
+        self.q, self.qd, self.goal = (x.clone() for x in self.starts)
+        self.draw.manual_seed(int(rng.integers(2**63)))
+        self.age.zero_()
+
+    def begin_again(self, rng: np.random.Generator, which: Any) -> None:
+        row = self.torch.randint(self.n, (self.n,), generator=self.draw, device=self.device)
+        choose = which[:, None]
+        self.q, self.qd, self.goal = (
+            self.torch.where(choose, start[row], x) for start, x in zip(self.starts, (self.q, self.qd, self.goal))
+        )
+        self.age = self.torch.where(which, 0, self.age)
+
+    def read(self, action: Any) -> Any:
+        return self.torch.as_tensor(action, dtype=self.torch.float32, device=self.device)
+
+    @property
+    def seen(self) -> Any:
+        return self.task.observe(self.q, self.qd, self.goal)
 
 
 def spaces(task: Task) -> tuple[Box, Box]:
@@ -85,29 +138,35 @@ class Environments(gymnasium.vector.VectorEnv):
     >>> observations, infos = envs.reset(seed=0)
     >>> observations.shape
     (8, 5)
+
+    Args:
+        device: None: NumPy arrays. A PyTorch device, such as `"cuda"`: actions, observations and everything else are tensors there,
+            states in float32; nothing is copied between host and device, and nobody waits. Motions then begin again where one of
+            those drawn by `reset` began.
     """
 
     metadata = {"render_modes": [], "autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
 
-    def __init__(self, task: Task, num_envs: int) -> None:
-        self.motions, self.num_envs = Motions(task, num_envs), num_envs
+    def __init__(self, task: Task, num_envs: int, device: Any = None) -> None:
+        self.num_envs, self.device = num_envs, device
+        self.motions = Motions(task, num_envs) if device is None else Tensors(task, num_envs, device)
         self.single_observation_space, self.single_action_space = spaces(task)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self.done = np.zeros(num_envs, bool)
+        self.done: Any = None
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict]:
         super().reset(seed=seed)
         self.motions.restart(self.np_random, np.arange(self.num_envs))
-        self.done[:] = False
+        self.done = self.motions.age < 0
         return self.motions.seen, {}
 
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict]:
-        again = np.flatnonzero(self.done)
-        reward, ended, cut = self.motions.act(np.asarray(actions, float))
-        if len(again):
-            self.motions.restart(self.np_random, again)
-            reward[again], ended[again], cut[again] = 0.0, False, False
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict]:
+        reward, ended, cut = self.motions.act(actions)
+        again = self.done
+        self.motions.begin_again(self.np_random, again)
+        reward[again] = 0.0
+        ended, cut = ended & ~again, cut & ~again
         self.done = ended | cut
         return self.motions.seen, reward, ended, cut, {}
 
@@ -120,5 +179,7 @@ def register() -> None:
             gymnasium.register(
                 name,
                 entry_point=lambda task=task, **options: Environment(task(**options)),
-                vector_entry_point=lambda task=task, num_envs=1, **options: Environments(task(**options), num_envs),
+                vector_entry_point=lambda task=task, num_envs=1, device=None, **options: Environments(
+                    task(**options), num_envs, device
+                ),
             )

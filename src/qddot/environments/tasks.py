@@ -1,6 +1,7 @@
 """What is to be done, in arrays: where motions begin, what is seen of them, what they are worth and when they end.
 
-Every method takes and gives arrays with one row a motion, so that one motion and thousands are the same code.
+Every method takes and gives arrays with one row a motion, so that one motion and thousands are the same code; NumPy's, or PyTorch
+tensors wherever they are. Only where motions begin is drawn by NumPy.
 """
 
 from __future__ import annotations
@@ -10,8 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import qddot
+from qddot.arrays.guests import constant, guest_module
+from qddot.compile.kinds import library_of
 from qddot.errors import InputError
 from qddot.robot import Robot
+
+
+def functions(x: Any) -> Any:
+    """The module whose functions take x."""
+    return guest_module(x) if library_of(x) else np
 
 
 class Start(NamedTuple):
@@ -58,13 +66,23 @@ class Task:
         self.substeps = max(1, round(period / step))
         self.period = period
         self.run = robot.rollout(step=period / self.substeps, saturate=False)
+        self._forces: dict[Any, Any] = {}
 
-    def advance(self, q: np.ndarray, qd: np.ndarray, action: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The states after one period."""
-        tau = np.zeros(qd.shape)
-        tau[:, self.driven] = np.clip(action, -1, 1) * self.effort[self.driven]
-        after = self.run(q, qd, tau, steps=self.substeps, every=self.substeps)
+    def advance(self, q: Any, qd: Any, action: Any) -> tuple[Any, Any]:
+        """The states after one period. On a GPU nobody waits: a motion that cannot go on is an error of a later call."""
+        tau = functions(action).clip(action, -1, 1) @ self.forces(q)
+        after = self.run(q, qd, tau, steps=self.substeps, every=self.substeps, check="later")
         return after.q[-1], after.qd[-1]
+
+    def forces(self, like: Any) -> Any:
+        """Joint forces (m, nv) of full actions, an array of the same kind."""
+        full = np.diag(self.effort)[self.driven]
+        if not library_of(like):
+            return full
+        kind = (like.dtype, like.device)
+        if kind not in self._forces:
+            self._forces[kind] = constant(like, full.tolist())
+        return self._forces[kind]
 
     @property
     def observation(self) -> int:
@@ -74,17 +92,17 @@ class Task:
     def start(self, rng: np.random.Generator, n: int) -> Start:
         raise NotImplementedError
 
-    def observe(self, q: np.ndarray, qd: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    def observe(self, q: Any, qd: Any, goal: Any) -> Any:
         """What is seen (n, observation)."""
         raise NotImplementedError
 
-    def reward(self, q: np.ndarray, qd: np.ndarray, action: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    def reward(self, q: Any, qd: Any, action: Any, goal: Any) -> Any:
         """(n,) for the states after an action."""
         raise NotImplementedError
 
-    def ended(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    def ended(self, q: Any, qd: Any) -> Any:
         """(n,) true where a motion has failed."""
-        return np.zeros(len(q), bool)
+        return functions(q).isnan(q[:, 0])
 
 
 class Reach(Task):
@@ -106,19 +124,19 @@ class Reach(Task):
         super().__init__(robot, effort=effort, **{"period": 0.02, "step": 0.005, "horizon": 250, **options})
         self.frame = frame or robot.tip
 
-    def tip(self, q: np.ndarray) -> np.ndarray:
+    def tip(self, q: Any) -> Any:
         return self.robot.transform(q, self.frame)[..., :3, 3]
 
     def start(self, rng: np.random.Generator, n: int) -> Start:
-        draw = lambda: np.array([self.robot.random_configuration(rng) for _ in range(n)])  # noqa: E731
+        draw = lambda: self.robot.random_configuration(rng, n)  # noqa: E731
         return Start(draw(), np.zeros((n, self.robot.nv)), self.tip(draw()))
 
-    def observe(self, q: np.ndarray, qd: np.ndarray, goal: np.ndarray) -> np.ndarray:
-        tip = self.tip(q)
-        return np.concatenate([np.cos(q), np.sin(q), qd, tip, goal - tip], -1)
+    def observe(self, q: Any, qd: Any, goal: Any) -> Any:
+        tip, of = self.tip(q), functions(q)
+        return of.concatenate([of.cos(q), of.sin(q), qd, tip, goal - tip], -1)
 
-    def reward(self, q: np.ndarray, qd: np.ndarray, action: np.ndarray, goal: np.ndarray) -> np.ndarray:
-        return -np.linalg.norm(goal - self.tip(q), axis=-1) - 1e-3 * np.square(action).sum(-1)
+    def reward(self, q: Any, qd: Any, action: Any, goal: Any) -> Any:
+        return -(((goal - self.tip(q)) ** 2).sum(-1) ** 0.5) - 1e-3 * (action**2).sum(-1)
 
 
 class Pole(Task):
@@ -127,9 +145,9 @@ class Pole(Task):
     def __init__(self, robot: Robot | None = None, *, effort: Any = (20.0, 0.0), **options: Any) -> None:
         super().__init__(robot or qddot.load("cart_pole"), effort=effort, **{"period": 0.02, "step": 0.005, **options})
 
-    def observe(self, q: np.ndarray, qd: np.ndarray, goal: np.ndarray) -> np.ndarray:
-        tilt = q[:, 1] - np.pi
-        return np.stack([q[:, 0], np.cos(tilt), np.sin(tilt), qd[:, 0], qd[:, 1]], -1)
+    def observe(self, q: Any, qd: Any, goal: Any) -> Any:
+        tilt, of = q[:, 1] - np.pi, functions(q)
+        return of.stack([q[:, 0], of.cos(tilt), of.sin(tilt), qd[:, 0], qd[:, 1]], -1)
 
 
 class SwingUp(Pole):
@@ -148,8 +166,8 @@ class SwingUp(Pole):
         q, qd = rng.uniform(-0.05, 0.05, (2, n, 2))
         return Start(q, qd, np.zeros((n, 0)))
 
-    def reward(self, q: np.ndarray, qd: np.ndarray, action: np.ndarray, goal: np.ndarray) -> np.ndarray:
-        return -np.cos(q[:, 1]) - 0.1 * q[:, 0] ** 2 - 1e-3 * np.square(action).sum(-1)
+    def reward(self, q: Any, qd: Any, action: Any, goal: Any) -> Any:
+        return -functions(q).cos(q[:, 1]) - 0.1 * q[:, 0] ** 2 - 1e-3 * (action**2).sum(-1)
 
 
 class Balance(Pole):
@@ -169,8 +187,8 @@ class Balance(Pole):
         q, qd = rng.uniform(-0.05, 0.05, (2, n, 2))
         return Start(q + np.array([0, np.pi]), qd, np.zeros((n, 0)))
 
-    def reward(self, q: np.ndarray, qd: np.ndarray, action: np.ndarray, goal: np.ndarray) -> np.ndarray:
-        return np.ones(len(q))
+    def reward(self, q: Any, qd: Any, action: Any, goal: Any) -> Any:
+        return functions(q).ones_like(q[:, 0])
 
-    def ended(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return (np.abs(q[:, 1] - np.pi) > np.deg2rad(12)) | (np.abs(q[:, 0]) >= self.rail)
+    def ended(self, q: Any, qd: Any) -> Any:
+        return (abs(q[:, 1] - np.pi) > np.deg2rad(12)) | (abs(q[:, 0]) >= self.rail)
