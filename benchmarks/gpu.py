@@ -84,7 +84,7 @@ def measure(robot: qddot.Robot, quantity: str, dtype: type, copy: float, options
     where = device(0)
     program = trace(robot.model, [complete(quantity, options, lambda: robot.tip)], dtype)
     began = time.perf_counter()
-    kernel = DeviceKernel(program, np.dtype(dtype), where, Shape(**shape) if shape else None)
+    kernel = DeviceKernel(program, np.dtype(dtype), where, Shape(**shape))
     compiled = time.perf_counter() - began
     drawn = states(robot, [x.size for x in program.inputs], dtype)
     small = [torch.from_numpy(x).cuda() for x in drawn]

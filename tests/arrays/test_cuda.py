@@ -153,9 +153,25 @@ def test_out(torch, cupy, arm):
     ):
         arm.inverse_dynamics(*(torch.from_numpy(x).cuda() for x in (q, qd, qdd)), out=room)
         assert_array_equal(room.cpu().numpy(), want)
-    room = cupy.empty((8, 7))
-    arm.inverse_dynamics(*map(cupy.asarray, (q, qd, qdd)), out=room)
-    assert_array_equal(room.get(), want)
+    for room in (cupy.empty((8, 7)), cupy.empty((7, 8)).T):
+        arm.inverse_dynamics(*map(cupy.asarray, (q, qd, qdd)), out=room)
+        assert_array_equal(room.get(), want)
+    with pytest.raises(InputError, match="states last"):
+        arm.inverse_dynamics(*map(cupy.asarray, (q, qd, qdd)), out=cupy.empty((8, 14))[:, ::2])
+
+
+def test_results_with_the_states_last(torch, cupy, arm):
+    q, qd, qdd = drawn(arm, "regressor", (5, 9), "float32")
+    want = arm.regressor(q, qd, qdd, dtype="float32")
+    room = torch.full((*want.shape[-2:], 5, 9), -7.0, device="cuda")
+    found = room.movedim((-2, -1), (0, 1))
+    arm.regressor(*(torch.from_numpy(x).cuda() for x in (q, qd, qdd)), out=found)
+    assert_array_equal(found.cpu().numpy(), want)
+    assert_array_equal(room[1, 2].cpu().numpy(), want[..., 1, 2])
+    rooms = tuple(cupy.moveaxis(cupy.empty((7, 7, 5, 9), "float32"), (2, 3), (0, 1)) for _ in range(3))
+    arm.inverse_dynamics_derivatives(*map(cupy.asarray, (q, qd, qdd)), out=rooms, check="now")
+    for got, wanted in zip(rooms, arm.inverse_dynamics_derivatives(q, qd, qdd, dtype="float32")):
+        assert_array_equal(got.get(), wanted)
 
 
 def test_errors_now_and_later(torch, cupy, arm):
@@ -251,6 +267,82 @@ def test_rollouts_with_parameters_and_by_momenta(torch, arm):
     run = arm.rollout(method="variational", stops=False)
     found, want = run(on(q), on(tau), on(tau), steps=5), run(q, tau, tau, steps=5)
     assert_array_equal(found.qd.cpu().numpy(), want.qd)
+
+
+@pytest.mark.parametrize("method", ["semi_implicit", "rk4", "variational"])
+def test_rollouts_of_robots_with_variables(torch, cupy, method):
+    """Payload, gravity, armature and friction of each motion its own."""
+    robot = qddot.load("two_link").with_variable("payload", "gravity", "joint1.armature", "joint2.viscous")
+    rng = np.random.default_rng(4)
+    q, qd, tau = rng.normal(size=(3, 30, 2))
+    values = {name: x + rng.uniform(0, 0.2, (30, *x.shape)) for name, x in robot.variables.items()}
+    run = robot.rollout(method=method, stops=False, step=0.01)
+    want = run(q, qd, tau, steps=20, variables=values)
+    assert np.ptp(want.q[-1], axis=0).min() > 0.1
+    for put, back in ((lambda x: torch.from_numpy(x).cuda(), lambda x: x.cpu().numpy()), (cupy.asarray, lambda x: x.get())):
+        found = run(put(q), put(qd), put(tau), steps=20, variables={name: put(x) for name, x in values.items()})
+        assert_array_equal(back(found.q), want.q)
+        some = run(put(q), put(qd), put(tau), steps=20, variables={"payload": put(values["payload"])})
+        assert_array_equal(back(some.q), run(q, qd, tau, steps=20, variables={"payload": values["payload"]}).q)
+
+
+@pytest.mark.parametrize("method", ["semi_implicit", "rk4"])
+def test_gradients_of_rollouts(torch, cupy, method):
+    """Those of the CPU: with respect to first states, controls, parameters and variables."""
+    robot = qddot.load("two_link").with_variable("gravity", "joint1.viscous")
+    rng = np.random.default_rng(5)
+    q, qd = rng.normal(size=(2, 3, 10, 2))
+    control, weights = rng.normal(size=(25, 3, 10, 2)), rng.normal(size=(2, 6, 3, 10, 2))
+    gravity = robot.variables["gravity"] + rng.normal(size=(10, 3))
+    run = robot.rollout(PD(20.0, 2.0), method=method, stops=False, step=0.01)
+    want = run.differentiable(q, qd, control, every=5, variables={"gravity": gravity})(*weights)
+    wanted = (want.q0, want.qd0, want.control, want.variables[..., :3])
+
+    leaves = [torch.from_numpy(x).cuda().requires_grad_() for x in (q, qd, control, gravity)]
+    on = [torch.from_numpy(x).cuda() for x in weights]
+    states = run(*leaves[:3], every=5, variables={"gravity": leaves[3]})
+    ((on[0] * states.q).sum() + (on[1] * states.qd).sum()).backward()
+    for x, y in zip(leaves, wanted):
+        assert_allclose(x.grad.cpu().numpy(), y, rtol=1e-9, atol=1e-9)
+    with torch.no_grad():
+        assert torch.equal(run(*leaves[:3], every=5, variables={"gravity": leaves[3]}).q, states.q)
+
+    way = run.differentiable(*map(cupy.asarray, (q, qd, control)), every=5, variables={"gravity": cupy.asarray(gravity)})
+    found = way(*map(cupy.asarray, weights))
+    for x, y in zip((found.q0, found.qd0, found.control, found.variables[..., :3]), wanted):
+        assert_allclose(x.get(), y, rtol=1e-9, atol=1e-9)
+
+    robot = qddot.load("arm7")
+    parameters = robot.parameters()[: 10 * len(robot.body_names)] * rng.uniform(0.9, 1.1, (10, 1))
+    q, tau, weight = rng.normal(size=(3, 10, 7))
+    run = robot.rollout(method=method, stops=False)
+    want = run.differentiable(q, None, tau, steps=30, every=30, parameters=parameters)(np.stack([0 * weight, weight]))
+    leaves = [torch.from_numpy(x).cuda().requires_grad_() for x in (tau, parameters)]
+    states = run(torch.from_numpy(q).cuda(), None, leaves[0], steps=30, every=30, parameters=leaves[1])
+    (torch.from_numpy(weight).cuda() * states.q[-1]).sum().backward()
+    for x, y in zip(leaves, (want.control, want.parameters)):
+        assert_allclose(x.grad.cpu().numpy(), y, rtol=1e-9, atol=1e-12)
+
+
+def test_rollouts_of_jax_arrays(arm):
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+    if jax.default_backend() != "gpu":
+        pytest.skip(f"JAX runs on {jax.default_backend()}")
+    rng = np.random.default_rng(6)
+    q, qd = (rng.normal(size=(20, 7)).astype("float32") for _ in range(2))
+    control = rng.normal(size=(12, 20, 7)).astype("float32")
+    for method in ("semi_implicit", "rk4"):
+        run = arm.rollout(PD(20.0, 2.0), method=method, stops=False)
+        want = run(q, qd, control, every=4, dtype="float32")
+        on = [jax.numpy.asarray(x) for x in (q, qd, control)]
+        found = run(*on, every=4)
+        assert found.q.devices().pop().platform == "gpu"
+        assert_allclose(np.asarray(found.q), want.q, rtol=1e-5, atol=1e-5)
+        slope = jax.jit(jax.grad(lambda u, run=run, on=on: run(*on[:2], u, every=4).q[-1].sum()))(on[2])
+        weights = np.zeros_like(want.q)
+        weights[-1] = 1
+        exact = run.differentiable(q, qd, control, every=4)(q=weights).control
+        assert_allclose(np.asarray(slope), exact, rtol=1e-3, atol=1e-6)
 
 
 def test_a_rollout_that_runs_away(torch, arm):

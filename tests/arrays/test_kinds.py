@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import qddot
+from qddot.arrays.on_device import View, layout
 from qddot.compile.kinds import library_of
 from qddot.errors import InputError
 from tests.arrays.cases import arm, states
@@ -95,3 +96,19 @@ def test_a_robot_with_guests_is_pickled_as_before():
     robot = qddot.load("two_link")
     robot.mass_matrix(np.zeros(2))
     assert pickle.loads(pickle.dumps(robot)).nv == 2
+
+
+@pytest.mark.parametrize(
+    ("memory", "order", "expected"),
+    [
+        ((4, 5, 7, 3), (0, 1, 2, 3), "rows"),
+        ((7, 3, 4, 5), (2, 3, 0, 1), "states last"),
+        ((7, 3, 5, 4), (3, 2, 0, 1), None),
+        ((4, 5, 3, 7), (0, 1, 3, 2), None),
+        ((1, 1, 7, 3), (0, 1, 2, 3), "rows"),
+    ],
+)
+def test_in_which_order_results_lie(memory, order, expected):
+    room = np.empty(memory).transpose(order)
+    view = View(0, room.shape, tuple(s // 8 for s in room.strides), "float64", 0)
+    assert layout([view], [(7, 3)]) == expected

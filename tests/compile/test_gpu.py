@@ -131,10 +131,10 @@ def test_fewer_registers_are_chosen_once(monkeypatch, tmp_path, likes, spilled, 
     monkeypatch.setattr(device_kernel, "compiled", compiled)
     shaped = lambda shape: Source(f"kernel {shape.registers or 0}", 128, 0)  # noqa: E731
     where = SimpleNamespace(name="a device")
-    assert device_kernel.fitted(where, shaped)[1].limit == chosen
+    assert device_kernel.fitted(where, shaped, Shape())[1].limit == chosen
     assert tried[0] == 0
     tried.clear()
-    assert device_kernel.fitted(where, shaped)[1].limit == chosen
+    assert device_kernel.fitted(where, shaped, Shape())[1].limit == chosen
     assert tried == [chosen]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.arrays.late import raise_earlier, raise_now
-from qddot.arrays.on_device import OnDevices, handling, is_on_gpu
+from qddot.arrays.on_device import ROWS, OnDevices, handling, is_on_gpu, layout
 from qddot.compile.given import known_names
 from qddot.compile.kinds import library_of, mixed
 from qddot.errors import InputError
@@ -56,9 +56,10 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
         for x, i in zip(arrays, operation.program.inputs)
     ]
     devices, check = operation.once(OnDevices), options.get("check")
-    kernel = devices.kernel(views[first].device)
+    outputs, order = given_outputs(handle, operation, lead, options.get("out"), views[first])
+    kernel = devices.kernel(views[first].device, order)
     raise_earlier(quantity, check, kernel)
-    found = devices.run(handle, spread, lead, given_outputs(handle, operation, lead, options.get("out"), views[first]), check)
+    found = devices.run(handle, spread, lead, outputs, check, order)
     raise_now(guests, quantity, inputs, check, fixed, handle, kernel)
     return found[0] if len(found) == 1 else tuple(found)
 
@@ -75,22 +76,26 @@ def common_lead(operation: Any, arrays: list[Any]) -> tuple[int, ...]:
         raise InputError(f"leading dimensions of the inputs do not fit each other: {shown}") from None
 
 
-def given_outputs(handle: Any, operation: Any, lead: tuple[int, ...], out: Any, like: Any) -> list[Any] | None:
-    """What `out` holds, if it can be written row by row.
+def given_outputs(handle: Any, operation: Any, lead: tuple[int, ...], out: Any, like: Any) -> tuple[list[Any] | None, str]:
+    """What `out` holds, and in which order it is written.
 
     Raises:
-        InputError: another shape, type or device, or rows apart.
+        InputError: another shape, type, device or order.
     """
     if out is None:
-        return None
+        return None, ROWS
     given = list(out) if isinstance(out, tuple) else [out]
     if len(given) != len(operation.program.outputs):
         raise InputError(f"{operation.program.name} has {len(operation.program.outputs)} results: out is a tuple of as many arrays")
     for x, room in zip(operation.program.outputs, given):
         view, wanted = handle.view(room), (*lead, *x.shape)
-        if view.shape != wanted or (view.dtype, view.device) != (like.dtype, like.device) or not room.flags.c_contiguous:
+        if view.shape != wanted or (view.dtype, view.device) != (like.dtype, like.device):
             raise InputError(
-                f"out for {x.name} is {view.dtype} {view.shape} on {view.device}: {like.dtype} {wanted} on {like.device}, "
-                "contiguous, is needed"
+                f"out for {x.name} is {view.dtype} {view.shape} on {view.device}: {like.dtype} {wanted} on {like.device} is needed"
             )
-    return given
+    order = layout([handle.view(room) for room in given], [x.shape for x in operation.program.outputs])
+    if order is None:
+        raise InputError(
+            "out must be contiguous, or have the states last in memory: cupy.moveaxis(cupy.empty((..., states)), -1, 0)"
+        )
+    return given, order

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from qddot.compile.gpu.device_kernel import DeviceKernel, Rows
 from qddot.compile.gpu.driver import device
+from qddot.compile.gpu.thread import Shape
 from qddot.compile.kinds import library_of
 from qddot.errors import InputError
 
@@ -155,21 +156,48 @@ def rows(view: View, core: tuple[int, ...]) -> Rows | None:
     return Rows(view.pointer, stride)
 
 
+ROWS, STATES_LAST = "rows", "states last"
+
+
+def layout(views: Sequence[View], cores: Sequence[tuple[int, ...]]) -> str | None:
+    """How outputs (..., *core) lie in memory: state after state, or element after element with all states side by side in each;
+    None: otherwise."""
+    for name in (ROWS, STATES_LAST):
+        if all(x.shape[d] == 1 or x.strides[d] == n for x, core in zip(views, cores) for d, n in steps(x.shape, len(core), name)):
+            return name
+    return None
+
+
+def steps(shape: tuple[int, ...], rank: int, name: str) -> Iterator[tuple[int, int]]:
+    """Each dimension and its distance in a layout."""
+    dimensions = range(len(shape)) if name == ROWS else (*range(len(shape) - rank, len(shape)), *range(len(shape) - rank))
+    step = 1
+    for d in reversed(dimensions):
+        yield d, step
+        step *= shape[d]
+
+
 class OnDevices:
-    """The kernels of an operation, one for each device; made when first asked for."""
+    """The kernels of an operation, one for each device; made when first asked for.
+
+    Attributes:
+        kernels: by the number of the device, with rows as outputs; `across`: with the states last.
+    """
 
     def __init__(self, operation: Any) -> None:
         self.operation = operation
         self.kernels: dict[int, DeviceKernel] = {}
+        self.across: dict[int, DeviceKernel] = {}
         self._lock = threading.Lock()
 
-    def kernel(self, number: int) -> DeviceKernel:
-        found = self.kernels.get(number)
+    def kernel(self, number: int, order: str = ROWS) -> DeviceKernel:
+        made, shape = (self.kernels, Shape()) if order == ROWS else (self.across, Shape(element_major=True))
+        found = made.get(number)
         if found is None:
             with self._lock:
-                if number not in self.kernels:
-                    self.kernels[number] = DeviceKernel(self.operation.program, self.operation.dtype, device(number))
-                found = self.kernels[number]
+                if number not in made:
+                    made[number] = DeviceKernel(self.operation.program, self.operation.dtype, device(number), shape)
+                found = made[number]
         return found
 
     def run(
@@ -179,10 +207,12 @@ class OnDevices:
         lead: tuple[int, ...],
         outputs: Sequence[Any] | None = None,
         check: Any = None,
+        order: str = ROWS,
     ) -> list[Any]:
-        """The outputs (lead, ...), of arrays each of which has that leading shape, or none at all."""
+        """The outputs (lead, ...), of arrays each of which has that leading shape, or none at all; `order` is that of the outputs
+        given."""
         program, number = self.operation.program, handle.view(arrays[0]).device
-        kernel, states, read, kept = self.kernel(number), math.prod(lead), [], []
+        kernel, states, read, kept = self.kernel(number, order), math.prod(lead), [], []
         for a, x in zip(arrays, program.inputs):
             found = rows(handle.view(a), x.shape)
             if found is None:

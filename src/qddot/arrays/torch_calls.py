@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from qddot.arrays.late import explain, raise_earlier, raise_now
-from qddot.arrays.on_device import OnDevices
+from qddot.arrays.on_device import ROWS, OnDevices, layout
 from qddot.arrays.torch_cuda import HANDLE, cuda_kernel
 from qddot.arrays.torch_guest import inner, operator_name, recorded
 from qddot.compile.kinds import library_of, mixed
@@ -152,9 +152,10 @@ def into(operation: Operation, tensors: list[torch.Tensor], out: Any) -> Any:
         if tuple(room.shape) != (*lead, *x.shape):
             raise InputError(f"out for {x.name} has shape {tuple(room.shape)}, the result has {(*lead, *x.shape)}")
     if tensors[0].is_cuda:
-        even = all(room.is_contiguous() for room in rooms)
-        found = operation.once(OnDevices).run(HANDLE, [t.detach() for t in tensors], tuple(lead), rooms if even else None)
-        for room, values in zip(rooms, () if even else found):
+        order = layout([HANDLE.view(room) for room in rooms], [x.shape for x in operation.program.outputs])
+        inputs = [t.detach() for t in tensors]
+        found = operation.once(OnDevices).run(HANDLE, inputs, tuple(lead), rooms if order else None, order=order or ROWS)
+        for room, values in zip(rooms, () if order else found):
             room.copy_(values)
         return out
     arrays = [t.detach().numpy() for t in tensors]

@@ -15,7 +15,10 @@ from qddot.compile.gpu.loop_kernel_ir import STAGES, loop_source
 from qddot.compile.gpu.ptx import ptx
 from qddot.compile.gpu.thread import KERNEL, Shape, Source
 from qddot.compile.gpu.thread_ir import source
+from qddot.errors import DeviceError
 from qddot.graph.program import Program
+
+IN_ROWS = Shape()
 
 REALS = {8: "double", 4: "float"}
 
@@ -25,6 +28,10 @@ FEWER = (168, 128)
 SPILLED = 64
 """Bytes a thread that may go to memory for that. Measured (H200, 7-joint arm, float64): forward dynamics 10.4 billion/s with 224
 registers, 12.0 with 168 and 48 bytes in memory, 7.0 with 128 and 384."""
+
+
+COLUMN = (1 << 32) - 1
+"""Bytes that an element of all states may take, where the states are last: kernels count them with 32 bits."""
 
 
 class Rows(NamedTuple):
@@ -50,9 +57,9 @@ class Launcher:
         rooms: for arguments, so many as calls were under way at the same time.
     """
 
-    def __init__(self, program: Program, where: Device, source_of: Callable[[Shape], Source], shape: Shape | None) -> None:
+    def __init__(self, program: Program, where: Device, source_of: Callable[[Shape], Source], shape: Shape) -> None:
         self.program, self.device = program, where
-        code, self.function = fitted(where, source_of) if shape is None else compiled(where, source_of(shape))
+        code, self.function = fitted(where, source_of, shape) if shape.registers is None else compiled(where, source_of(shape))
         self.threads, (self.now, self.later, self.unwatched) = code.threads, flags(where, 3)
         self.rooms: list[tuple[ctypes.Array, ctypes.Array]] = []
 
@@ -79,35 +86,42 @@ def compiled(where: Device, code: Source) -> tuple[Source, Function]:
     return code, Function(where, ptx(code.text, where.capability), KERNEL, code.shared)
 
 
-def fitted(where: Device, source_of: Callable[[Shape], Source]) -> tuple[Source, Function]:
+def fitted(where: Device, source_of: Callable[[Shape], Source], shape: Shape) -> tuple[Source, Function]:
     """With fewer registers where that costs next to nothing; tried once, and remembered on disk."""
-    likes, made = source_of(Shape()), {}
+    likes, made = source_of(shape), {}
 
     def choose() -> bytes:
         made[0] = compiled(where, likes)
         wanted = made[0][1].attribute(REGISTERS)
         for registers in FEWER:
             if wanted > registers:
-                made[registers] = compiled(where, source_of(Shape(registers=registers)))
+                made[registers] = compiled(where, source_of(shape._replace(registers=registers)))
                 return str(registers if made[registers][1].attribute(LOCAL_BYTES) <= SPILLED else 0).encode()
         return b"0"
 
     chosen = int(cache.recall((likes.text, where.name, "registers"), choose))
-    return made.get(chosen) or compiled(where, source_of(Shape(registers=chosen or None)))
+    return made.get(chosen) or compiled(where, source_of(shape._replace(registers=chosen or None)))
 
 
 class DeviceKernel(Launcher):
     """The kernel of a program, for batches of any size.
 
     Args:
-        shape: None: chosen by what the kernel needs.
+        shape: without a number of registers, as many as do it good.
     """
 
-    def __init__(self, program: Program, dtype: np.dtype, where: Device, shape: Shape | None = None) -> None:
+    def __init__(self, program: Program, dtype: np.dtype, where: Device, shape: Shape = IN_ROWS) -> None:
         super().__init__(program, where, lambda shape: source(program, REALS[dtype.itemsize], shape), shape)
+        self.most = COLUMN // dtype.itemsize if shape.element_major else None
 
     def launch(self, states: int, inputs: Sequence[Rows], outputs: Sequence[int], stream: int = 0, check: Any = True) -> None:
-        """Compute `states` states on a stream; `outputs` are addresses of contiguous rows."""
+        """Compute `states` states on a stream; `outputs` are addresses of contiguous rows, or of arrays with the states last.
+
+        Raises:
+            DeviceError: more states than such an array can have.
+        """
+        if self.most is not None and states > self.most:
+            raise DeviceError(f"{states} states are too many side by side: split the batch into parts of {self.most}, or use rows")
         rows = [number for x in inputs for number in x[:2]]
         self.start(states, (states, *rows, *outputs, self.watched(check).pointer), stream)
 
@@ -115,7 +129,7 @@ class DeviceKernel(Launcher):
 class DeviceLoop(Launcher):
     """The kernel of a program that is repeated (see `loop_kernel_ir`)."""
 
-    def __init__(self, program: Program, kept: tuple[int, ...], dtype: np.dtype, where: Device, shape: Shape | None = None) -> None:
+    def __init__(self, program: Program, kept: tuple[int, ...], dtype: np.dtype, where: Device, shape: Shape = IN_ROWS) -> None:
         super().__init__(program, where, lambda shape: loop_source(program, REALS[dtype.itemsize], kept, shape), shape)
         self.format, self.states = ("<d", "<Q") if dtype.itemsize == 8 else ("<f", "<I"), len(program.outputs) - 1
         self.rounds = STAGES if any(x.name == "stage" for x in program.inputs) else 1
