@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -135,6 +135,15 @@ def handling(name: str, x: Any) -> Handling:
 def is_on_gpu(x: Any) -> bool:
     """True of another library's array in the memory of an NVIDIA GPU."""
     return library_of(x) is not None and hasattr(x, "__dlpack_device__") and int(x.__dlpack_device__()[0]) == CUDA
+
+
+def wants_gradient(arrays: Iterable[Any]) -> bool:
+    """True of PyTorch tensors whose gradient is recorded."""
+    if not any(getattr(x, "requires_grad", False) for x in arrays):
+        return False
+    import torch
+
+    return torch.is_grad_enabled()
 
 
 def rows(view: View, core: tuple[int, ...]) -> Rows | None:

@@ -1,5 +1,6 @@
 """Gymnasium's interfaces around a task: for one motion, and for many at once in one compiled batch."""
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 from typing import Any

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from qddot.arguments import flag, positive_number, word
 from qddot.arrays.guests import constant
-from qddot.arrays.on_device import is_on_gpu
+from qddot.arrays.on_device import is_on_gpu, wants_gradient
 from qddot.compile.arrays import as_array
 from qddot.compile.evaluate import Evaluator, Options, as_dtype
 from qddot.compile.given import known_names
@@ -357,15 +357,6 @@ class Rollout:
 
     def momentum(self, q: np.ndarray, qd: np.ndarray, rest: dict[str, np.ndarray]) -> np.ndarray:
         return self.robot._evaluate("generalized_momentum", {"q": q, "qd": qd, **rest}, {"dtype": q.dtype})
-
-
-def wants_gradient(arrays: Iterable[Any]) -> bool:
-    """True of PyTorch tensors whose gradient is recorded."""
-    if not any(getattr(x, "requires_grad", False) for x in arrays):
-        return False
-    import torch
-
-    return torch.is_grad_enabled()
 
 
 def step_count(steps: Any, every: Any, control: Any) -> tuple[int, bool]:
