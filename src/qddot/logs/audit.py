@@ -116,10 +116,16 @@ def unbroken(names: Sequence[str], found: Continuity) -> Iterator[Finding]:
         message = f"{found.lost} samples are missing though the clock does not say so, at t = {at} s{more}: there all joints go "
         message += "further than their speed takes them"
         yield Finding("warning", "lost samples", message, serious=found.lost > max(LOST_SAMPLES * found.samples, 2))
-    for name, held in zip(names, found.frozen):
-        if held:
-            message = f"the position of {name} stands still for {held} samples while the joint moves, and then catches up"
-            yield Finding("warning", "frozen channel", message, serious=held > LOST_SAMPLES * found.samples)
+    if found.again:
+        at = ", ".join(f"{t:.4g}" for t in found.places)
+        more = " and later" if found.again > len(found.places) else ""
+        message = f"{found.again} samples are written twice though the clock goes on, at t = {at} s{more}: there time seems to stop"
+        yield Finding("warning", "repeated samples", message, serious=found.again > max(LOST_SAMPLES * found.samples, 2))
+    for what, each in (("position", found.frozen), ("torque", found.frozen_tau)):
+        for name, held in zip(names, each):
+            if held:
+                message = f"the {what} of {name} stands still for {held} samples while the arm moves, and then catches up"
+                yield Finding("warning", "frozen channel", message, serious=held > LOST_SAMPLES * found.samples)
     for joint, t, size in found.jumps:
         message = f"the position of {names[joint]} steps by {size:.3g} rad (m) at t = {t:.4g} s and stays there: another zero?"
         yield Finding("warning", "position step", message, serious=True)

@@ -1,17 +1,18 @@
-"""Do the positions of a recording follow one another? Samples that were lost, sensors that froze, positions that jumped.
+"""Do the samples of a recording follow one another? Samples lost or written twice, sensors that froze, positions that jumped.
 
 A logger that drops rows may write a perfect clock all the same: then an arm seems to move faster for one step. Each step of all
 joints together is compared with the velocity there,
 
     r = (step / time . v) / (v . v),        each joint in units of its usual deviation,
 
-which is 1, and m + 1 where m samples are missing. v is the median of the steps about: measured velocities come late, by filters
+which is 1, m + 1 where m samples are missing, and 0 where a sample is written again; where one was held, the next step makes up
+for it, and the clock is right. v is the median of the steps about: measured velocities come late, by filters
 that nobody wrote down.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,37 +42,44 @@ class Continuity:
 
     Attributes:
         lost: samples that are missing though the clock says otherwise.
-        places: where, s; the first of them.
+        again: samples that were written twice, the clock going on.
+        places: where either was, s; the first of them.
         frozen: samples (n,) in which a position stood still while the joint moved.
+        frozen_tau: samples (n,) in which a torque did, while the arm moved.
         jumps: (joint, time in s, size in rad or m) of single positions that step aside and stay there.
         samples: looked at.
     """
 
     lost: int
+    again: int
     places: tuple[float, ...]
     frozen: np.ndarray
+    frozen_tau: np.ndarray
     jumps: tuple[tuple[int, float, float], ...]
     samples: int
 
     @staticmethod
     def of(log: Log) -> Continuity:
-        found = Continuity(0, (), np.zeros(log.n, int), (), len(log))
+        nothing = np.zeros(log.n, int)
+        found = Continuity(0, 0, (), nothing, nothing, (), 0)
         for s in log.segments:
             if s.stop - s.start > 4 * VELOCITY_STEPS:
-                found += in_segment(log.t[s], log.q[s])
-        return Continuity(found.lost, found.places, found.frozen, found.jumps, len(log))
+                found += in_segment(log.t[s], log.q[s], log.tau[s])
+        return replace(found, samples=len(log))
 
     def __add__(self, other: Continuity) -> Continuity:
         return Continuity(
             self.lost + other.lost,
+            self.again + other.again,
             (*self.places, *other.places)[:PLACES_NAMED],
             self.frozen + other.frozen,
+            self.frozen_tau + other.frozen_tau,
             (*self.jumps, *other.jumps)[:PLACES_NAMED],
             self.samples + other.samples,
         )
 
 
-def in_segment(t: np.ndarray, q: np.ndarray) -> Continuity:
+def in_segment(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
     """One stretch of samples without a pause."""
     step = np.diff(q, axis=0) / np.diff(t)[:, None]
     v = median_filter(step, size=(VELOCITY_STEPS, 1), mode="nearest")
@@ -84,6 +92,8 @@ def in_segment(t: np.ndarray, q: np.ndarray) -> Continuity:
     steady = minimum_filter1d(r, 2 * STEADY_STEPS + 1, mode="nearest") > HALF_SAMPLE
     jitter = BY_MEDIAN * np.median(np.abs(r[told] - 1)) if told.any() else 0.0  # of the clock itself
     late = told & steady & (r > 1 + max(HALF_SAMPLE, SURE_STEP * jitter))
+    twice = told & np.all(step == 0, axis=1) & np.all(np.diff(tau, axis=0) == 0, axis=1)
+    twice[:-1] &= r[1:] < 1 + HALF_SAMPLE
     frozen, thawed = stuck(t, step, deviation)
     beside = (step - np.where(late, r, 1.0)[:, None] * v) * np.diff(t)[:, None]
     size = np.abs(beside)
@@ -92,7 +102,8 @@ def in_segment(t: np.ndarray, q: np.ndarray) -> Continuity:
     where, joint = np.nonzero(alone)
     jumps = tuple((int(j), float(t[k + 1]), float(beside[k, j])) for k, j in zip(where, joint))
     lost = int(np.sum(np.round(r[late] - 1)))
-    return Continuity(lost, tuple(t[1:][late][:PLACES_NAMED].tolist()), frozen, jumps[:PLACES_NAMED], len(t))
+    places = tuple(t[1:][late | twice][:PLACES_NAMED].tolist())
+    return Continuity(lost, int(twice.sum()), places, frozen, still_torques(tau, told), jumps[:PLACES_NAMED], len(t))
 
 
 def scatter(x: np.ndarray) -> np.ndarray:
@@ -106,8 +117,7 @@ def stuck(t: np.ndarray, step: np.ndarray, deviation: np.ndarray) -> tuple[np.nd
     did."""
     found, thawed = np.zeros(step.shape[1], int), np.zeros(step.shape, bool)
     for j in range(step.shape[1]):
-        edges = np.flatnonzero(np.diff(np.concatenate([[0], (step[:, j] == 0).astype(int), [0]])))
-        starts, ends = edges[::2], edges[1::2]
+        starts, ends = runs(step[:, j] == 0)
         run = float(np.median(ends - starts)) if len(starts) > FEW_RUNS else 1.0
         long = (ends - starts > FROZEN_RUN * run) & (ends < len(step))
         for start, end in zip(starts[long], ends[long]):
@@ -117,6 +127,27 @@ def stuck(t: np.ndarray, step: np.ndarray, deviation: np.ndarray) -> tuple[np.nd
                 found[j] += end - start
                 thawed[end, j] = True
     return found, thawed
+
+
+def still_torques(tau: np.ndarray, moving: np.ndarray) -> np.ndarray:
+    """For how many samples each torque (n,) stood still to the last bit, while the arm moved and other torques changed, and then
+    caught up. One that rests at its stop leaves it as it came; at rest all torques stand still."""
+    change, found = np.diff(tau, axis=0), np.zeros(tau.shape[1], int)
+    alive = moving & (np.any(change != 0, axis=1) | (tau.shape[1] == 1))
+    usual = scatter(change)
+    for j, steps in enumerate(change.T):
+        starts, ends = runs(steps == 0)
+        run = float(np.median(ends - starts)) if len(starts) > FEW_RUNS else 1.0
+        for start, end in zip(starts, ends):
+            if end - start > FROZEN_RUN * run and end < len(steps) and alive[start:end].mean() > HALF_SAMPLE:
+                found[j] += (end - start) * int(abs(steps[end]) > SURE_STEP * usual[j])
+    return found
+
+
+def runs(flags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where stretches of true values begin and end."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(int), [0]])))
+    return edges[::2], edges[1::2]
 
 
 def stays(beside: np.ndarray) -> np.ndarray:

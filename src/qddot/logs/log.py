@@ -38,7 +38,8 @@ class Log:
         tau: joint torques (N, n), N m or N.
         qd, qdd: measured velocities and accelerations (N, n), where the file has them.
         joint_names: one a column.
-        segments: stretches recorded without a pause; nothing is filtered or differentiated across their ends.
+        segments: stretches recorded without a pause, by default as the times say; nothing is filtered or differentiated across
+            their ends.
         findings: what reading the file brought up.
         recordings: of which recording each segment is, by the name of its file; empty: all are of one.
 
@@ -72,7 +73,7 @@ class Log:
         if not self.joint_names:
             object.__setattr__(self, "joint_names", tuple(f"joint{i + 1}" for i in range(self.n)))
         if not self.segments:
-            object.__setattr__(self, "segments", (slice(0, len(self)),))
+            object.__setattr__(self, "segments", between_pauses(self.t))
         if len(self.recordings) != len(self.segments):
             object.__setattr__(self, "recordings", (*self.recordings, "")[:1] * len(self.segments))
 
@@ -141,16 +142,12 @@ class Log:
     def from_table(reading: Reading, table: Table) -> Log:
         """One table in SI units, cut where the recording paused."""
         arrays, findings = reading.converted(table)
-        t = arrays["t"]
-        steps = np.diff(t)
-        cuts = np.flatnonzero(steps > GAP * np.median(steps)) + 1 if len(steps) else np.array([], int)
-        bounds = [0, *cuts.tolist(), len(t)]
-        parts = tuple(slice(a, b) for a, b in pairwise(bounds))
-        for at in cuts[:10]:
-            message = f"{table.file}: {steps[at - 1]:.4g} s without samples at t = {t[at - 1]:.4g} s: a new segment begins"
-            findings.append(Finding("warning", "gap", message))
-        if len(cuts) > 10:
-            findings.append(Finding("warning", "gap", f"{table.file}: {len(cuts) - 10} more such gaps"))
+        t, parts = arrays["t"], between_pauses(arrays["t"])
+        for before in parts[:-1][:10]:
+            pause = f"{t[before.stop] - t[before.stop - 1]:.4g} s without samples at t = {t[before.stop - 1]:.4g} s"
+            findings.append(Finding("warning", "gap", f"{table.file}: {pause}: a new segment begins"))
+        if len(parts) > 11:
+            findings.append(Finding("warning", "gap", f"{table.file}: {len(parts) - 11} more such gaps"))
         names = (PurePath(table.file).name,) * len(parts)
         return Log(**arrays, joint_names=reading.joint_names, segments=parts, findings=tuple(findings), recordings=names)
 
@@ -257,6 +254,13 @@ class Log:
     def resampled(self, rate: float) -> Log:
         """Return the motion at `rate` samples a second: low-passed where it gets slower, cubic splines between samples."""
         return resampled(self, rate)
+
+
+def between_pauses(t: np.ndarray) -> tuple[slice, ...]:
+    """Stretches of times (N,) without a pause."""
+    steps = np.diff(t)
+    cuts = np.flatnonzero(steps > GAP * np.median(steps)) + 1 if len(steps) else np.array([], int)
+    return tuple(slice(a, b) for a, b in pairwise([0, *cuts.tolist(), len(t)]))
 
 
 def within_memory(tables: Iterator[Table]) -> Iterator[Table]:
