@@ -1,4 +1,4 @@
-"""What goes wrong with logs of real arms, done to simulated ones: to clocks, to positions, to torques, to the description, to the arm.
+"""What goes wrong with logs of real arms, done to simulated ones: clocks, positions, torques, the description, the arm.
 
 Each corruption has the names that a verdict may give it; one without names is tolerated: parameters must still be right.
 """
@@ -101,6 +101,12 @@ def loaded(w: World) -> int:
     return int(w.draw.choice(np.flatnonzero(weight > 0.2 * weight.max())))
 
 
+def inner(w: World) -> int:
+    """One of those but for the first, whose zero is that of the base."""
+    weight = np.std(w.robot.gravity_torque(w.log.q), axis=0)
+    return 1 + int(w.draw.choice(np.flatnonzero(weight[1:] > 0.2 * weight[1:].max())))
+
+
 def busy(w: World) -> int:
     """One of the joints with much torque."""
     size = np.std(w.log.tau, axis=0)
@@ -175,7 +181,7 @@ def with_velocities(w: World, scale: float, hertz: float | None = None) -> World
 
 
 def shifted(w: World, radians: float) -> World:
-    return w.with_log(q=w.log.q + one(w, loaded(w), radians))
+    return w.with_log(q=w.log.q + one(w, inner(w), radians))
 
 
 def frozen(w: World, name: str) -> World:
@@ -218,9 +224,7 @@ def with_backlash(w: World, radians: float) -> World:
 
 def spiked(w: World) -> World:
     hit = w.draw.random(w.log.tau.shape) < 5e-4
-    return w.with_log(
-        tau=np.where(hit, w.log.tau + 8 * w.log.tau.std(axis=0) * w.draw.choice([-1, 1], hit.shape), w.log.tau)
-    )
+    return w.with_log(tau=np.where(hit, w.log.tau + 8 * w.log.tau.std(axis=0) * w.draw.choice([-1, 1], hit.shape), w.log.tau))
 
 
 def clipped(w: World, share: float) -> World:
@@ -236,13 +240,21 @@ def exchanged(w: World, names: str) -> World:
     return w.with_log(**{name: getattr(w.log, name)[:, place] for name in names.split()})
 
 
+def offset(w: World) -> World:
+    j, theta = busy(w), w.theta.copy()
+    size = float(np.std(w.log.tau[:, j]))
+    theta[w.columns.place(f"{w.robot.joint_names[j]}.offset")] += size
+    return on(w, j, lambda x: x + size)._replace(theta=theta)
+
+
 def in_currents(w: World) -> World:
     return w.with_log(tau=w.log.tau / w.draw.uniform(4, 25, w.robot.nv))
 
 
 def hysteretic(w: World) -> World:
     j = busy(w)
-    return on(w, j, lambda x: play(x, 0.1 * np.std(x)))
+    true = w.torque(*w.motion())[:, j]
+    return on(w, j, lambda x: x - true + play(true, 0.1 * np.std(true)))
 
 
 def drifting(w: World) -> World:
@@ -375,7 +387,7 @@ CORRUPTIONS: dict[str, Corruption] = {
     "positions of 16 bits": Corruption(lambda w: w.with_log(q=np.round(w.log.q * 2**16 / 6.4) * 6.4 / 2**16)),
     "noise for 3 s": Corruption(noisy_for_a_while),
     "hum of 50 Hz": Corruption(humming),
-    "offset of a torque": Corruption(lambda w: on(w, busy(w), lambda x: x + np.std(x))),
+    "offset of a torque": Corruption(offset),
     "payload all along": Corruption(lambda w: carrying(w, 0.0)),
     "velocities late": Corruption(lambda w: with_velocities(w, 1.0, 5.0)),
     "velocities in rpm": Corruption(lambda w: with_velocities(w, 30 / np.pi)),

@@ -286,6 +286,10 @@ DELAYS_TRIED = (-0.2, -0.1, -0.05, 0.05, 0.1, 0.2)
 TRIAL_PARTS = 20
 # of a log, at most, that something happens besides: what lasts longer is how the arm is
 SHORT_WHILE = 0.3
+# of what is unexplained: an alternative that explains more leaves little to look for
+CLEARLY = 0.9
+# of a torque's standard deviation, to each side: hysteresis as of strain gauges and friction behind a sensor
+HYSTERESIS_WIDTHS = np.array([0.03, 0.1, 0.3])
 # times the usual squared error: a part of the log that stands out belongs to what happened besides
 STANDS_OUT = 3.0
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from qddot.identify.checks.alternatives import alternatives, few
+from qddot.identify.checks.alternatives import alternatives
 from qddot.identify.checks.motion_summary import MotionSummary
+from qddot.identify.checks.trial import few
 from qddot.identify.checks.verdict import Concern, listed, percent
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.clipping import flat_levels
@@ -86,6 +87,8 @@ def driving(base: Base, estimate: Estimate, signals: Signals, left: Errors) -> l
         if power < -estimate.reach * deviation and rms(torque) > left.rms[j]:
             text = f"friction of {name} came out driving it, with {-power:.2g} +- {deviation:.1g} W"
             found.append(Concern("sign", f"{text}: its torques or positions have the other sign"))
+    if len(found) == base.columns.robot.nv > 1:
+        return [Concern("time", f"friction of all joints came out driving them, as if time ran backwards ({found[0].text})")]
     return found
 
 

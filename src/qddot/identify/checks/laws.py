@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qddot.identify.checks.alternatives import Left, Trial, alternatives, few
+from qddot.identify.checks.alternatives import alternatives
+from qddot.identify.checks.trial import Left, Trial, few
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.drive_terms import Motion
 from qddot.identify.regression.parameter_set import ParameterSet

@@ -9,7 +9,7 @@ from operator import add
 
 import numpy as np
 
-from qddot.identify.checks.alternatives import few
+from qddot.identify.checks.trial import few
 from qddot.identify.regression.residuals import filtered_noise
 from qddot.identify.regression.signals import Signals, stacked
 from qddot.logs.log_summary import Range

@@ -1,0 +1,101 @@
+"""An arm that is not as described: hung another way, other lengths, coupled motors, a load or a contact for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from qddot.algorithms.regressor import regressor
+from qddot.identify.checks.trial import Alternative, Left, Trial, fitted, later_half
+from qddot.model.field import Arrays
+from qddot.model.spatial import Vec
+from qddot.thresholds import POSITION_STEP, SHORT_WHILE, STANDS_OUT, TRIAL_PARTS
+
+
+def askew(trial: Trial) -> Iterator[Alternative]:
+    """Gravity from elsewhere: Y is linear in it, so what weight adds at rest is all that changes."""
+    down = np.array([float(x) for x in trial.robot.model.gravity])
+    size = float(np.linalg.norm(down))
+    if size == 0:
+        return
+    rest = np.zeros_like(trial.motion.q)
+    aside = size * np.linalg.svd(down[None])[2][1:]  # two directions across
+    bare = trial.evaluator.bare
+    own, *others = (
+        robot.regressor(trial.motion.q, rest, rest, threads=1) for robot in (bare, *(bare.with_gravity(tuple(g)) for g in aside))
+    )
+    tau = trial.predicted(trial.motion)
+    tilt, left = trial.with_columns(np.stack([trial.predicted(trial.motion, Y) - tau for Y in others], axis=-1))
+    yield trial.told("tilt", f"the base is tilted by {np.degrees(np.arctan(np.linalg.norm(tilt))):.2g} degrees", left)
+    yield trial.told("gravity", "gravity is not in the torques", trial.instead(trial.motion, -own))
+    for where, Y in ((-down, -own), *((s * g, s * Y) for g, Y in zip(aside, others) for s in (1, -1))):
+        text = f"gravity is ({', '.join(f'{x:.3g}' for x in where + 0.0)}) m/s^2"
+        yield trial.told("gravity", text, trial.instead(trial.motion, Y - own))
+
+
+def misdrawn(trial: Trial) -> Iterator[Alternative]:
+    """A joint that sits elsewhere on the link that carries it: a length of another arm, or a misread drawing."""
+    model, tau = trial.evaluator.bare.model, trial.predicted(trial.motion)
+    q, qd, qdd = ([*x.T] for x in trial.motion[:3])
+    own = trial.evaluator.bare.regressor(*trial.motion[:3], threads=1)
+    moving = {joint.child for joint in model.joints if joint.name in trial.names}
+    for joint in model.joints:
+        if joint.name not in trial.names or joint.parent not in moving:
+            continue
+        Z = np.zeros((*tau.shape, 3))
+        for k, aside in enumerate(np.eye(3) * POSITION_STEP):
+            moved = joint.origin._replace(p=joint.origin.p + Vec(*aside.tolist()))
+            changed = [replace(one, origin=moved) if one is joint else one for one in model.joints]
+            rows = regressor(model.copy(joints=changed).over(Arrays()), q, qd, qdd)
+            Y = np.stack([np.stack(np.broadcast_arrays(*row, q[0])[:-1], axis=-1) for row in rows], axis=1)
+            Z[..., k] = (trial.predicted(trial.motion, Y - own) - tau) / POSITION_STEP
+        where, left = trial.with_columns(Z)
+        text = f"{joint.name} sits {1e3 * np.linalg.norm(where):.2g} mm from where the description has it on {joint.parent}"
+        yield trial.told("geometry", text, left)
+
+
+def coupled(trial: Trial) -> Iterator[Alternative]:
+    """Motors that turn with two joints."""
+    q, qd, qdd, _ = trial.motion
+    for i, j in zip(range(trial.nv), range(1, trial.nv)):
+        Z = np.zeros((*q.shape, 3))
+        both = np.sign(qd[:, i] + qd[:, j])
+        Z[:, i], Z[:, j] = (np.stack([qdd[:, k], qd[:, k], both], axis=-1) for k in (j, i))
+        text = f"the motors of {trial.names[i]} and {trial.names[j]} are coupled (ParameterSet.of(coupled=...))"
+        yield trial.told("coupled", text, trial.with_columns(Z)[1], i, j)
+
+
+def for_a_while(trial: Trial) -> Iterator[Alternative]:
+    """A contact in some stretch of time, which the model knows nothing of; a load from some time on."""
+    t, rows = trial.filtered(trial.signals.t[:, None])[:, 0], trial.given
+    error = rows[..., -1] - rows[..., :-1] @ fitted(rows, trial.second)[0]
+    power = np.sum((error / trial.noise) ** 2, axis=1)
+    cuts = np.linspace(0, len(t), TRIAL_PARTS + 1).astype(int)
+    sums = np.array([power[a:b].sum() for a, b in pairwise(cuts)])
+    a, b = about_peak(sums, int(SHORT_WHILE * TRIAL_PARTS))
+    inside = np.zeros(len(t), bool)
+    inside[cuts[a] : cuts[b]] = True
+    rest = fitted(rows[~inside], later_half((~inside).sum()))[1]
+    text = f"something else acts on the arm between t = {t[cuts[a]]:.3g} and {t[cuts[b] - 1]:.3g} s (a contact?)"
+    yield trial.told("contact", text, rest)
+    for cut in cuts[3:-3].tolist():
+        parts = [fitted(half, later_half(len(half)))[1].noise for half in (rows[:cut], rows[cut:])]
+        freedom = max(len(t) * trial.nv - 2 * rows.shape[-1], 1) / (len(t) * trial.nv)
+        noise = np.sqrt((cut * parts[0] ** 2 + (len(t) - cut) * parts[1] ** 2) / (len(t) * freedom))
+        text = f"from t = {t[cut]:.3g} s on the arm carries another load, or is another one"
+        yield trial.told("load", text, Left(noise, 0.0, noise))
+
+
+def about_peak(x: np.ndarray, longest: int) -> tuple[int, int]:
+    """The stretch [a, b) about the largest value, with neighbours that stand out too."""
+    a, usual = int(np.argmax(x)), STANDS_OUT * np.median(x)
+    b = a + 1
+    while b - a < longest:
+        before, after = x[a - 1] if a else 0.0, x[b] if b < len(x) else 0.0
+        if max(before, after) <= usual:
+            break
+        a, b = (a - 1, b) if before > after else (a, b + 1)
+    return a, b

@@ -1,0 +1,58 @@
+"""Channels of a log that stand for something else: the other sign, another joint, another unit, another gain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+
+from qddot.identify.checks.trial import Alternative, Trial
+from qddot.identify.regression.reduction import Samples
+from qddot.thresholds import LARGEST_ANGLE
+
+
+def signs(trial: Trial) -> Iterator[Alternative]:
+    """Joints that count backwards."""
+    for j, name in enumerate(trial.names):
+        flipped = np.where(trial.only(j), -1.0, 1.0)
+        yield trial.told("sign", f"torques of {name} have the other sign", trial.with_torques(flipped * trial.motion.tau), j)
+        mirrored = Samples(*(flipped * x for x in trial.motion))
+        yield trial.told("axis", f"{name} counts positions and torques the other way", trial.instead(mirrored), j)
+
+
+def order(trial: Trial) -> Iterator[Alternative]:
+    """Joints in another order: two of them exchanged, or all one column off."""
+    names, every = trial.names, np.arange(trial.nv)
+    for i, j in combinations(range(trial.nv), 2):
+        place = every.copy()
+        place[[i, j]] = j, i
+        left = trial.with_torques(trial.motion.tau[:, place])
+        yield trial.told("order", f"torques of {names[i]} and {names[j]} are exchanged", left, i, j)
+        left = trial.instead(Samples(*(x[:, place] for x in trial.motion)))
+        yield trial.told("order", f"{names[i]} and {names[j]} are exchanged", left._replace(noise=left.noise[place]), i, j)
+    for by in range(1, trial.nv) if trial.nv > 2 else ():
+        place = np.roll(every, by)
+        left = trial.with_torques(trial.motion.tau[:, place])
+        yield trial.told("order", f"torques are {trial.nv - by} columns off: the first is that of {names[place[0]]}", left)
+
+
+def units(trial: Trial) -> Iterator[Alternative]:
+    """Positions of one joint in degrees."""
+    for j in np.flatnonzero(np.abs(trial.motion.q).max(axis=0) > LARGEST_ANGLE).tolist():
+        scale = np.where(trial.only(j), np.pi / 180, 1.0)
+        q, qd, qdd, tau = trial.motion
+        left = trial.instead(Samples(scale * q, scale * qd, scale * qdd, tau))
+        yield trial.told("units", f"positions of {trial.names[j]} are in degrees", left, j)
+
+
+def gains(trial: Trial) -> Iterator[Alternative]:
+    """Torques of a joint, or of all of them, that are a multiple of what they should be."""
+    tau = trial.rigid  # friction has parameters in any unit
+    for j, name in enumerate(trial.names):
+        (gain,), left = trial.with_columns((tau * trial.only(j))[..., None])
+        yield trial.told("gain", f"torques of {name} are {1 + gain:.3g} times what those of the others say", left, j)
+    if trial.nv > 2:
+        found, left = trial.with_columns(np.stack([tau * trial.only(j) for j in range(1, trial.nv)], axis=-1))
+        told = ", ".join(f"{name} {1 + gain:.3g}" for name, gain in zip(trial.names[1:], found))
+        yield trial.told("gain", f"torques are in a unit of their own at each joint, against {trial.names[0]}: {told}", left)
