@@ -19,7 +19,7 @@ from tests.identify.arms import random_arm
 from tests.identify.simulated import series, simulated, truth
 
 import qddot
-from qddot.identify import Columns, Log
+from qddot.identify import ParameterSet, Log
 from qddot.model.friction import smooth_step
 from qddot.robot import Robot
 from robots import case
@@ -37,13 +37,13 @@ class World(NamedTuple):
     Attributes:
         robot: as it is.
         given: as it is described to whoever identifies it.
-        columns, theta: its parameters.
+        parameter_set, theta: its parameters.
         more: torques (N, nv) beyond those of the parameters.
     """
 
     robot: Robot
     given: Robot
-    columns: Columns
+    parameter_set: ParameterSet
     theta: np.ndarray
     more: Torque | None
     log: Log
@@ -51,7 +51,7 @@ class World(NamedTuple):
 
     def torque(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
         """The true torques (N, nv)."""
-        tau = self.columns.matrix(q, qd, qdd) @ self.theta + self.columns.known_torque(q, qd, qdd)
+        tau = self.parameter_set.matrix(q, qd, qdd) @ self.theta + self.parameter_set.known_torque(q, qd, qdd)
         return tau if self.more is None else tau + self.more(q, qd, qdd)
 
     def motion(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -85,11 +85,11 @@ def world(arm: str, seed: int) -> World:
         robot = qddot.load("two_link")
     else:
         robot = case(arm).robot
-    columns = Columns.of(robot)
-    theta = truth(columns, seed)
-    log = simulated(columns, theta, SECONDS, RATE, NOISE, seed, motion=seed)
+    parameter_set = ParameterSet.of(robot)
+    theta = truth(parameter_set, seed)
+    log = simulated(parameter_set, theta, SECONDS, RATE, NOISE, seed, motion=seed)
     note = qddot.logs.table.Finding("found", "motion", str(seed))
-    return World(robot, robot, columns, theta, None, replace(log, findings=(note,)), np.random.default_rng(1000 + seed))
+    return World(robot, robot, parameter_set, theta, None, replace(log, findings=(note,)), np.random.default_rng(1000 + seed))
 
 
 # which joint ------------------------------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def exchanged(w: World, names: str) -> World:
 def offset(w: World) -> World:
     j, theta = busy(w), w.theta.copy()
     size = float(np.std(w.log.tau[:, j]))
-    theta[w.columns.place(f"{w.robot.joint_names[j]}.offset")] += size
+    theta[w.parameter_set.place(f"{w.robot.joint_names[j]}.offset")] += size
     return on(w, j, lambda x: x + size)._replace(theta=theta)
 
 
@@ -296,9 +296,9 @@ def hung(w: World, gravity: Callable[[np.ndarray], np.ndarray]) -> World:
     """The arm's own gravity is another one than described."""
     down = np.array([float(x) for x in w.robot.model.gravity])
     hung = w.robot.with_gravity(tuple(gravity(down)))
-    columns = Columns.of(hung)
-    tau = w.log.tau + (columns.matrix(*w.motion()) - w.columns.matrix(*w.motion())) @ w.theta
-    return w._replace(robot=hung, columns=columns, log=replace(w.log, tau=tau))
+    parameter_set = ParameterSet.of(hung)
+    tau = w.log.tau + (parameter_set.matrix(*w.motion()) - w.parameter_set.matrix(*w.motion())) @ w.theta
+    return w._replace(robot=hung, parameter_set=parameter_set, log=replace(w.log, tau=tau))
 
 
 def leaning(down: np.ndarray, degrees: float) -> np.ndarray:
@@ -333,7 +333,7 @@ def resisted(w: World, law: Callable[[World, np.ndarray, np.ndarray, np.ndarray]
 
 
 def coulomb(w: World) -> np.ndarray:
-    return np.array([w.theta[w.columns.place(f"{joint}.coulomb")] for joint in w.robot.joint_names])
+    return np.array([w.theta[w.parameter_set.place(f"{joint}.coulomb")] for joint in w.robot.joint_names])
 
 
 def stribeck(w: World, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
@@ -343,8 +343,8 @@ def stribeck(w: World, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.nda
 
 def by_load(w: World, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
     still = {"viscous", "coulomb", "offset"}
-    kinds = [name.rpartition(".")[2] not in still for name in w.columns.names]
-    load = w.columns.matrix(q, qd, qdd)[..., kinds] @ w.theta[kinds]
+    kinds = [name.rpartition(".")[2] not in still for name in w.parameter_set.names]
+    load = w.parameter_set.matrix(q, qd, qdd)[..., kinds] @ w.theta[kinds]
     return 0.15 * np.abs(load) * smooth_step(qd, STEP)
 
 
@@ -385,6 +385,7 @@ CORRUPTIONS: dict[str, Corruption] = {
     "torque spikes 0.05 %": Corruption(spiked),
     "torques rounded": Corruption(lambda w: w.with_log(tau=np.round(w.log.tau, 1))),
     "positions of 16 bits": Corruption(lambda w: w.with_log(q=np.round(w.log.q * 2**16 / 6.4) * 6.4 / 2**16)),
+    "positions to 1 degree": Corruption(lambda w: w.with_log(q=np.radians(np.round(np.degrees(w.log.q))))),
     "noise for 3 s": Corruption(noisy_for_a_while),
     "hum of 50 Hz": Corruption(humming),
     "offset of a torque": Corruption(offset),
@@ -422,7 +423,6 @@ CORRUPTIONS: dict[str, Corruption] = {
     "frozen position": Corruption(lambda w: frozen(w, "q"), ("frozen channel",)),
     "position step 0.5 rad": Corruption(stepped, ("position step",)),
     "encoder wraps": Corruption(wrapped, ("position step",)),
-    "positions to 1 degree": Corruption(lambda w: w.with_log(q=np.radians(np.round(np.degrees(w.log.q)))), ("rounded positions",)),
     "backlash of 2 degrees": Corruption(lambda w: with_backlash(w, np.radians(2)), ("backlash",)),
     "torques in N mm": Corruption(lambda w: w.with_log(tau=1000 * w.log.tau), ("units",)),
     "torques in kN m": Corruption(lambda w: w.with_log(tau=w.log.tau / 1000), ("units",)),

@@ -40,8 +40,8 @@ def harm(w: World, fit: Fit) -> float:
 
 def covered(w: World, fit: Fit, links: bool) -> tuple[int, int]:
     """How many of how many intervals hold the truth; `links`: of those that hold parameters of links and rotors only."""
-    known = dict(zip(w.columns.names, w.theta))
-    true = np.array([known.get(name, 0.0) for name in fit.columns.names])
+    known = dict(zip(w.parameter_set.names, w.theta))
+    true = np.array([known.get(name, 0.0) for name in fit.parameter_set.names])
     if w.more is not None and not links:
         return 0, 0  # a load, which is part of a link
     owners = [name.rpartition(".") for name in fit.base.names]

@@ -244,6 +244,8 @@ LAW_GAIN = 0.3
 LAW_AS_WELL = 0.01
 # laws at most
 MOST_LAWS = 3
+# a turn of the joint: motors have more poles, but behind a gear a low-pass takes them
+MOST_HARMONICS = 24
 # of the usual speed, at which Stribeck's curve may have halved
 STRIBECK_SPEEDS = (0.1, 0.3)
 

@@ -280,8 +280,8 @@ def identify(
     if isinstance(validation, float | int):
         log, validation = parted(log, validation, robot)
     record = Record.of(robot, log, cutoff, velocity)
-    signals, findings = record.signals, list(record.findings)
-    chosen = parameter_set is None
+    signals, findings, audit = record.signals, list(record.findings), record.audit()
+    chosen, sound = parameter_set is None, not any(finding.serious for finding in audit.findings)
     if parameter_set is None:
         speeds = standstill_speeds(robot, signals)
         parameter_set = ParameterSet.of(robot, standstill=speeds)
@@ -292,7 +292,7 @@ def identify(
     how = {"engine": engine, "address": address}
     with shown(progress, None if record.streamed else int(signals.decimated_segments[-1].stop)) as tick:
         factors, estimate, left = estimated(base, record, method, tick, how)
-        added = missing_laws(base, estimate.theta, signals, with_options(parameter_set)) if chosen else []
+        added = missing_laws(base, estimate.theta, signals, with_options(parameter_set)) if chosen and sound else []
         if added:
             more = with_options(parameter_set)({name: value for law in added for name, value in law.options.items()})
             richer = base_parameters(with_needed_rests(more, record.parts()))
@@ -314,7 +314,7 @@ def identify(
         judged = other.signals
         unseen = Unseen(residuals_of_parts(base, estimate.theta, other.parts()), reduce(base, streamed(other.parts()), **how))
     motion = MotionSummary.of(record.parts(), signals)
-    found = verdict(base, estimate, motion, left, record.audit(), factors, unseen)
+    found = verdict(base, estimate, motion, left, audit, factors, unseen)
     options = {"method": method, "cutoff": cutoff, "velocity": velocity}
     command = python_call(robot.name, *given, None if chosen else "parameter_set", options)
     return Fit(

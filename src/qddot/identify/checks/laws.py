@@ -12,18 +12,19 @@ half and misses the other. Where a fault of the log explains more, nothing is ad
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from qddot.identify.checks.alternatives import alternatives
-from qddot.identify.checks.trial import Left, Trial, few
+from qddot.identify.checks.trial import Left, Trial, few, fitted
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.drive_terms import Motion
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.residuals import filtered_noise, rms, structure
 from qddot.identify.regression.signals import Signals
-from qddot.thresholds import LAW_AS_WELL, LAW_GAIN, MATTERS, MOST_LAWS, MOST_OF_IT, STRIBECK_SPEEDS
+from qddot.thresholds import LAW_AS_WELL, LAW_GAIN, MATTERS, MOST_HARMONICS, MOST_LAWS, MOST_OF_IT, STRIBECK_SPEEDS
 
 
 class Law(NamedTuple):
@@ -50,7 +51,24 @@ def laws(joints: tuple[str, ...], usual: float) -> Iterator[Law]:
     for share in STRIBECK_SPEEDS:
         yield Law(f"Stribeck's curve, halved at {share * usual:.2g} rad/s", {"stribeck": share * usual})
     yield Law("friction in proportion to the load", {"load": True})
-    yield Law("torques that depend on the position, as of springs", {"harmonics": dict.fromkeys(joints, 1)})
+    yield Law("springs: torques in proportion to the position", {"spring": True})
+    yield Law("torques that depend on the position, as of what balances an arm", {"harmonics": dict.fromkeys(joints, 1)})
+
+
+def cogging(trial: Trial) -> Iterator[Law]:
+    """The harmonic of each position that shows most in what is left of its torque."""
+    q = trial.filtered(trial.motion.q)
+    error = trial.given[..., -1] - trial.given[..., :-1] @ fitted(trial.given, trial.second)[0]
+    tried = range(2, MOST_HARMONICS + 1)
+    found = {}
+    for j, name in enumerate(trial.names):
+        power = []
+        for k in tried:
+            X = np.column_stack([np.cos(k * q[:, j]), np.sin(k * q[:, j]), np.ones(len(q))])
+            power.append(np.linalg.norm(X @ np.linalg.lstsq(X, error[:, j], rcond=None)[0]))
+        found[name] = (tried[int(np.argmax(power))],)
+    told = ", ".join(f"{name} {k}" for name, (k,) in found.items())
+    yield Law(f"torques that come again so many times a turn, as of a motor that cogs: {told}", {"harmonics": found})
 
 
 def missing_laws(base: Base, theta: np.ndarray, signals: Signals, made: Callable[[Mapping[str, Any]], ParameterSet]) -> list[Law]:
@@ -71,7 +89,7 @@ def missing_laws(base: Base, theta: np.ndarray, signals: Signals, made: Callable
     for _ in range(MOST_LAWS):
         chosen = {name: value for law in found for name, value in law.options.items()}
         tried = []
-        for law in laws(trial.names, usual):
+        for law in chain(laws(trial.names, usual), cogging(trial)):
             if not law.options.keys() & chosen.keys():
                 more = np.concatenate([columns, new_columns(trial, made(law.options))], axis=-1)
                 left = trial.with_columns(more)[1]
@@ -106,5 +124,6 @@ def new_columns(trial: Trial, parameter_set: ParameterSet) -> np.ndarray:
 
 
 def gained(before: Left, after: Left) -> float:
-    """The part of the squared errors in unseen halves that is gone, in the geometric mean of the joints."""
-    return float(1 - np.exp(np.mean(2 * np.log(after.unseen / before.unseen))))
+    """The part of the squared errors in unseen halves that is gone, in the geometric mean of the joints or of all torques."""
+    total = np.log(np.sum(after.unseen**2) / np.sum(before.unseen**2))
+    return float(1 - np.exp(min(np.mean(2 * np.log(after.unseen / before.unseen)), total)))

@@ -86,7 +86,7 @@ def play(trial: Trial) -> Iterator[Alternative]:
     tau = trial.predicted(trial.motion)
     for j, name in enumerate(trial.names):
         size, left = trial.with_columns(backlash(trial, j, tau)[..., None])
-        text = f"positions of {name} have {abs(2 * size[0]):.2g} rad (m) of play: they are those of a motor behind a gear with backlash"
+        text = f"positions of {name} have {abs(2 * size[0]):.2g} rad (m) of play, as those of a motor behind a gear with backlash"
         yield trial.told("backlash", text, left, j)
         width = HYSTERESIS_WIDTHS * np.std(tau[:, j])
         lag = np.stack([following(tau[:, j], w) - tau[:, j] for w in width], axis=-1)

@@ -12,7 +12,7 @@ from qddot.algorithms.regressor import DRIVE
 from qddot.identify.physical.pseudo_inertia import pseudo_inertia, ten_vector
 from qddot.identify.regression.bodies import body_inertias, with_parameters
 from qddot.identify.regression.parameter_set import ParameterSet
-from qddot.model.drive import Drive
+from qddot.model.drive import Drive, JointSide
 from qddot.model.friction import LOAD, OTHER_WAY, pair
 from qddot.robot import Robot
 from qddot.thresholds import SMALLEST_MOMENT
@@ -53,14 +53,20 @@ def identified_robot(parameter_set: ParameterSet, parameters: np.ndarray) -> tup
         given = robot.drives.get(joint, Drive())
         drives[joint] = replace(  # what was found stands for all friction and for the rotor; the rest of the drive stays
             given,
-            **friction_keys(found, parameter_set.widths[robot.joint_names.index(joint)], parameter_set.asked["stribeck"] or 0.0),
-            stiffness=given.at_joint.stiffness,
+            **friction_keys(found, columns.widths[robot.joint_names.index(joint)], columns.asked["stribeck"] or 0.0),
+            **spring_keys(given.at_joint, max(found.get("stiffness", 0.0), 0.0)),
             rotor_inertia=max(found.get("armature", 0.0), 0.0) / given.gear_ratio**2,
             side="joint",
             damping=0.0,
             rotor_axis=None,
         )
     return with_parameters(robot, inertias, drives), tuple(left)
+
+
+def spring_keys(given: JointSide, stiffness: float) -> dict[str, Any]:
+    """The spring of a joint with another one that is relaxed at 0."""
+    both = given.stiffness + stiffness
+    return {"stiffness": both, "rest": given.stiffness * given.rest / both if both else 0.0}
 
 
 def friction_keys(found: Mapping[str, float], width: float, stribeck_velocity: float) -> dict[str, Any]:

@@ -78,7 +78,8 @@ class ParameterSet:
         stribeck: float | None = None,
         load: bool = False,
         coupled: Sequence[tuple[str, str]] = (),
-        harmonics: Mapping[str, int] | None = None,
+        spring: bool = False,
+        harmonics: Mapping[str, int | Sequence[int]] | None = None,
     ) -> ParameterSet:
         """Ten parameters a moving link (m, m c, I about the link's frame), and of each joint those asked for.
 
@@ -92,7 +93,10 @@ class ParameterSet:
             stribeck: speed at which `stribeck s(qd) / (1 + (qd / speed)^2)` has halved; None for none.
             load: a Coulomb friction in proportion to the load, all that acts on the joint but friction.
             coupled: pairs of joints whose motors are geared together, as in many wrists: one rotor, one friction for both.
-            harmonics: joint -> number of harmonics of q, for a spring or cylinder that balances gravity.
+            spring: a torque in proportion to q; together with the offset it says where the spring is relaxed. It adds to a spring
+                that the robot has.
+            harmonics: joint -> number of harmonics of q, or which of them, for a spring or cylinder that balances gravity, or a
+                motor that cogs.
 
         Raises:
             InputError: an unknown law or power, or a robot whose joints are not single hinges and sliders.
@@ -122,7 +126,9 @@ class ParameterSet:
             for law in laws:
                 for constant, _ in law.constants(law):
                     found.append((constant, described(drive.friction, constant, asymmetric), friction_column(law, constant, j)))
-            for k in range(1, (harmonics or {}).get(joint, 0) + 1):
+            if spring:
+                found.append(("stiffness", 0.0, lambda x, j=j: x.q[:, j]))
+            for k in orders((harmonics or {}).get(joint, 0)):
                 found.append((f"cos{k}", 0.0, lambda x, j=j, k=k: np.cos(k * x.q[:, j])))
                 found.append((f"sin{k}", 0.0, lambda x, j=j, k=k: np.sin(k * x.q[:, j])))
             terms += [Term(f"{joint}.{name}", {j: column}, float(value)) for name, value, column in found]
@@ -393,6 +399,14 @@ class Moved(NamedTuple):
         if self.evaluator.motors is not None:
             tau = tau + self.evaluator.motors.inverse_dynamics(*self.motion[:3], threads=1)
         return tau
+
+
+def orders(harmonics: int | Sequence[int]) -> Sequence[int]:
+    """Which harmonics are meant by how many, or by themselves."""
+    found = range(1, harmonics + 1) if isinstance(harmonics, int) else tuple(harmonics)
+    if any(k < 1 for k in found) or len(set(found)) < len(found):
+        raise InputError(f"harmonics={harmonics!r}: how many, or which of them: 1, 2, ..., each once")
+    return found
 
 
 def standstill_of(robot: Robot, standstill: float | Mapping[str, float]) -> np.ndarray:
