@@ -24,6 +24,10 @@ ENDLESS_ANGLE = 40 * np.pi
 FAR_BEYOND_LIMITS = 3.0
 # logarithm of a ratio, 10 %: units differ by more (the nearest two, turns a minute and degrees a second, by a factor of 6)
 SAME_UNIT = 0.1
+# correlation: velocities without a name are those of the positions, up to noise; torques are not
+SAME_CURVE = 0.9
+# of the rows that share their stamp with another: more is a writer that rounds, fewer are faults
+ROUNDED_STAMPS = 0.01
 # of the squared steps of position: velocities that leave more are not those of the positions, and tell no unit
 VELOCITY_MISFIT = 0.5
 # times a joint's speed limit: controllers overshoot, but units of time are a factor of 1000 apart

@@ -77,3 +77,28 @@ def test_degrees_are_told_from_an_endless_axis() -> None:
     assert not [f for f in Log(T, endless, tau).audit(robot).warnings if f.topic == "units"]
     [found] = [f for f in Log(T, np.degrees(q), tau).audit(robot).warnings if f.topic == "units"]
     assert found.serious
+
+
+def test_samples_written_twice() -> None:
+    q, draw = moved(), np.random.default_rng(4)
+    rows = np.repeat(np.arange(len(T)), np.where(draw.random(len(T)) < 0.02, 2, 1))[: len(T)]
+    tau = np.random.default_rng(1).normal(size=q.shape)
+    seen = Continuity.of(Log(T, q[rows], tau[rows]))
+    assert seen.again > 0.8 * np.sum(np.diff(rows) == 0)
+    held = np.where(draw.random(len(T)) < 0.02, np.arange(len(T)) - 1, np.arange(len(T))).clip(0)  # the clock is right
+    assert Continuity.of(Log(T, q[held], tau[held])).again < 10
+
+
+def test_a_torque_that_stands_still() -> None:
+    q = moved()
+    tau = 10 * np.sin(T)[:, None] * np.arange(1, 5) + 0.05 * np.random.default_rng(1).normal(size=q.shape)
+    frozen = tau.copy()
+    frozen[1000:1200, 2] = frozen[1000, 2]
+    assert Continuity.of(Log(T, q, frozen)).frozen_tau.tolist() == pytest.approx([0, 0, 199, 0], abs=2)
+    clipped = np.clip(tau, -5, 5)
+    assert not Continuity.of(Log(T, q, clipped)).frozen_tau.any()
+
+
+def test_arrays_are_cut_at_pauses() -> None:
+    keep = (T < 5) | (T > 7)
+    assert [s.stop - s.start for s in Log(T[keep], moved()[keep], moved()[keep]).segments] == [1000, len(T) - 1401]

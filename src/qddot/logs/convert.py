@@ -14,7 +14,7 @@ from qddot.logs.column_names import shown
 from qddot.logs.layout import Choice, Group, Layout, layout_of
 from qddot.logs.table import Finding, Hints, Table, bad_row
 from qddot.logs.units import SCALE, TIME, TimeUnit, angle_scale, time_scale, velocity_scale
-from qddot.thresholds import PLAIN_STEPS
+from qddot.thresholds import FEW_RUNS, JITTER, PLAIN_STEPS, ROUNDED_STAMPS
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -85,7 +85,7 @@ class Reading:
         findings: list[Finding] = []
         if self.is_new:
             self._lay_out(table, findings)
-        raw = self._raw(table)
+        raw = self._raw(table, findings)
         raw = self._sound(table, raw, findings)
         if self.is_new:
             self._decide(table, raw, findings)
@@ -126,16 +126,18 @@ class Reading:
         labels = self.layout.groups["q"].labels
         self.joint_names = names or tuple(f"joint{label}" if label.isdigit() else label for label in labels)
 
-    def _raw(self, table: Table) -> dict[str, np.ndarray]:
-        """The columns as written; sample counts where there is no time."""
+    def _raw(self, table: Table, findings: list[Finding]) -> dict[str, np.ndarray]:
+        """The columns as written; sample counts where there is no time, or none that a writer did not round away."""
         raw = {name: self.layout.take(table, name) for name in self.layout.groups}
         if "current" in raw:
             raw["tau"] = raw.pop("current")
         if "t" in raw:
             raw["t"] = self._time(self.layout.take(table, "t"))
-        elif "rate" in self.options:
+        if "rate" in self.options and ("t" not in raw or shared(raw["t"]) > ROUNDED_STAMPS):
+            if "t" in raw:
+                findings.append(Finding("assumed", "time", "stamps are rounded: rows are counted instead, at the rate told"))
             raw["t"] = table.row - 1 + np.arange(len(table), dtype=float)
-        else:
+        elif "t" not in raw:
             raise InputError(f"{table.file}: no time column (give rate= in Hz, or columns={{'t': ...}})")
         return {name: np.asarray(value, dtype=float) for name, value in raw.items()}
 
@@ -168,7 +170,12 @@ class Reading:
         first = min(faults)
         if not self.hints.repair:
             more = f"; {len(faults) - 1} more such rows" if len(faults) > 1 else ""
-            raise bad_row(table.file, table.row + first, faults[first] + more, "repair=True leaves such rows out")
+            fix = "repair=True leaves such rows out"
+            if shared(t) > ROUNDED_STAMPS:
+                fix = (
+                    f"{len(t)} rows from {t[0]:.10g} to {t[-1]:.10g}: stamps rounded by the writer? rate= in Hz counts rows instead"
+                )
+            raise bad_row(table.file, table.row + first, faults[first] + more, fix)
         kept = np.setdiff1d(np.arange(len(t)), sorted(faults))
         if len(kept) < 2:
             raise InputError(f"{table.file}: {len(faults)} of {len(t)} rows are no samples: nothing is left")
@@ -239,6 +246,9 @@ class Reading:
             said = units[0] if len(units) == 1 else TIME["s"]
             self.time, found = time_scale(table.file, t, q, qd, said, fastest)
         yield found
+        if rate is None and (even := rate_before_rounding(t * self.time)):
+            message = f"stamps look rounded by the writer, of samples at even steps: rate={even:.4g} reads them so"
+            yield Finding("warning", "time", message)
         if qd is not None and self._named("qd") is None and (other := velocity_scale(t * self.time, q, qd)):
             self.to_si["qd"] = self.to_si["qd"] * other[0]
             yield other[1]
@@ -278,6 +288,30 @@ class Reading:
             return np.ones(n, dtype=bool)
         kinds = {joint.name: joint.kind for joint in self.robot.model.joints}
         return np.array([kinds.get(name) != "prismatic" for name in self.joint_names])
+
+
+def shared(t: np.ndarray) -> float:
+    """Part of the stamps (N,) that are those of the row before."""
+    return float(np.mean(np.diff(t) == 0)) if len(t) > 1 else 0.0
+
+
+def rate_before_rounding(t: np.ndarray) -> float | None:
+    """Samples a second of even steps whose stamps (N,) were rounded to a coarse unit; None where they were not.
+
+    Then steps are m or m + 1 units, and no stamp is further than a unit from its place among even ones. Where samples are lost,
+    stamps wander off.
+    """
+    steps = np.diff(t)
+    if len(steps) < FEW_RUNS:
+        return None
+    step, begin = np.polyfit(np.arange(len(t)), t, 1).tolist()
+    short, long = float(steps.min()), float(steps.max())
+    even = begin + step * np.arange(len(t))
+    coarse = long - short
+    two = np.minimum(np.abs(steps - short), np.abs(steps - long)) < JITTER * coarse
+    if coarse < JITTER * step or not two.all() or np.abs(t - even).max() > coarse:
+        return None
+    return 1 / step
 
 
 def strange_units(group: Group) -> str:

@@ -27,6 +27,7 @@ from qddot.logs.column_names import (
 )
 from qddot.logs.table import Finding, Table
 from qddot.logs.units import TIME, Unit, unit_of
+from qddot.logs.unnamed import by_position, is_unnamed
 
 Choice = str | int | Sequence[str] | Sequence[int]
 Member = tuple[str, int | None]  # a column of the table; of a matrix, which of its columns
@@ -93,8 +94,12 @@ def layout_of(table: Table, columns: Mapping[str, Choice] | None, joint_names: S
         raise InputError(f"columns: no quantity {min(unknown)!r}: {near_matches(min(unknown), WORDS)}")
     joints = tuple(joint_names or ())
     groups = grouped(table, joints)
+    unnamed: list[Finding] = []
+    if not columns and is_unnamed(table):
+        columns, finding = by_position(table, joints)
+        unnamed.append(finding)
     found = {name: chosen(table, groups, choice, joints) for name, choice in (columns or {}).items()}
-    findings: list[Finding] = []
+    findings = unnamed
     for quantity in ("q", "t", "qd", "qdd", "tau", "current"):
         if quantity not in found and not (quantity == "current" and "tau" in found):
             candidate = guessed(table, groups, quantity, found.get("q"), joints, findings)

@@ -1,10 +1,11 @@
 """Recordings of ROS 2: `sensor_msgs/msg/JointState` from rosbag2 (SQLite) and MCAP.
 
-The message is decoded here (CDR, fifty lines), so bags need no ROS and SQLite files no package at all.
+The message is decoded here (CDR, fifty lines; or JSON), so bags need no ROS and SQLite files no package at all.
 """
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import struct
 from collections.abc import Iterable, Iterator
@@ -21,6 +22,7 @@ from qddot.logs.table import Finding, Hints, Table, bad_row
 
 ZSTD = b"\x28\xb5\x2f\xfd"
 MOST = 2**24  # bytes of a message
+STAMP_KEYS = (("sec", "secs"), ("nanosec", "nsec", "nsecs"))  # of ROS 2, ROS 1 and bridges
 JOINT_STATE = ("sensor_msgs/msg/JointState", "sensor_msgs/JointState")
 
 
@@ -69,6 +71,8 @@ def joint_state(data: bytes) -> JointState:
     Raises:
         ValueError: the bytes end too early, or are not CDR.
     """
+    if data.lstrip()[:1] == b"{":
+        return from_json(data)
     cursor = Cursor(data)
     (seconds,), (nanoseconds,) = cursor.take("i", 4), cursor.take("I", 4)
     cursor.text()
@@ -77,6 +81,25 @@ def joint_state(data: bytes) -> JointState:
         raise ValueError("truncated")
     names = tuple(cursor.text() for _ in range(count))
     return JointState(seconds * 10**9 + nanoseconds, names, cursor.doubles(), cursor.doubles(), cursor.doubles())
+
+
+def from_json(data: bytes) -> JointState:
+    """Decode a message of MCAP that is written as JSON; one without a stamp has the recorder's.
+
+    Raises:
+        ValueError: no names, or numbers that are none.
+    """
+    found = json.loads(data)
+    stamp = found.get("header", {}).get("stamp", {})
+    seconds, rest = (next((int(stamp[key]) for key in keys if key in stamp), 0) for keys in STAMP_KEYS)
+    names = found.get("name")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("it names no joints")
+    try:
+        numbers = [np.array(found.get(key) or [], dtype=float) for key in ("position", "velocity", "effort")]
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    return JointState(seconds * 10**9 + rest, tuple(names), *numbers)
 
 
 def unpacked(data: bytes) -> bytes:
@@ -202,10 +225,15 @@ def from_mcap(path: Path, wanted: str | None) -> Iterator[tuple[int, bytes]]:
                 raise InputError(f"{path.name}: {rule}")
         schemas = {key: schema.name for key, schema in summary.schemas.items()}
         channels = list(summary.channels.values())
-        states = [c.topic for c in channels if schemas.get(c.schema_id) in JOINT_STATE and c.message_encoding == "cdr"]
+        states = [c.topic for c in channels if is_joint_state(schemas.get(c.schema_id, ""), c.message_encoding)]
         topic = the_one(path, {name: name for name in states}, wanted, [channel.topic for channel in channels])
         for _, _, message in reader.iter_messages(topics=[str(topic)]):
             yield message.log_time, message.data
+
+
+def is_joint_state(schema: str, encoding: str) -> bool:
+    """Whether a channel holds joint states that can be decoded; names of JSON schemas are anybody's."""
+    return (schema in JOINT_STATE and encoding == "cdr") or (schema.endswith("JointState") and encoding == "json")
 
 
 def the_one(path: Path, topics: dict[str, int] | dict[str, str], wanted: str | None, everything: list[str]) -> int | str:

@@ -17,6 +17,7 @@ import numpy as np
 from qddot.errors import InputError
 from qddot.files import LOG_COLUMNS, LOG_LINE
 from qddot.logs.column_names import WORDS, says_quantity, shown, words_of
+from qddot.logs.list_cells import without_lists
 from qddot.logs.table import Finding, Table, bad_row
 from qddot.logs.units import is_unit
 from qddot.thresholds import LONGEST_PREAMBLE
@@ -69,6 +70,9 @@ def read_csv(path: Path, rows: int, repair: bool) -> Iterator[Table]:
     with opened(path) as file:
         every = lines_of(path.name, file)
         head = list(islice(every, LONGEST_PREAMBLE))
+        if (plain := without_lists(head, usual_separator(head))) is not None:
+            head, flattened = plain
+            every = map(flattened, every)
         dialect, start, findings = understood(path.name, head)
         left_out = {name: "text" for i, name in enumerate(dialect.names) if i not in dialect.kept}
         joints = joints_named(dialect, head[start:])
@@ -182,6 +186,14 @@ def names_in(comment: str, delimiter: str | None) -> list[str]:
 def separator(line: str) -> str | None:
     """Semicolon, tab or comma; `None` stands for white space."""
     return next((c for c in ";\t," if c in line), None)
+
+
+def usual_separator(head: list[str]) -> str | None:
+    """The separator of lines whose cells may hold lists: that of the names, since lists have separators of their own."""
+    named = [
+        line for line in head if line.strip() and not line.lstrip().startswith(COMMENT) and "[" not in line and "(" not in line
+    ]
+    return separator(named[0]) if named else None
 
 
 def is_row(found: list[str]) -> bool:
