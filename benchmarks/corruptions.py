@@ -19,7 +19,7 @@ from tests.identify.arms import random_arm
 from tests.identify.simulated import series, simulated, truth
 
 import qddot
-from qddot.identify import ParameterSet, Log
+from qddot.identify import Log, ParameterSet
 from qddot.model.friction import smooth_step
 from qddot.robot import Robot
 from robots import case

@@ -87,7 +87,7 @@ def driving(base: Base, estimate: Estimate, signals: Signals, left: Errors) -> l
         if power < -estimate.reach * deviation and rms(torque) > left.rms[j]:
             text = f"friction of {name} came out driving it, with {-power:.2g} +- {deviation:.1g} W"
             found.append(Concern("sign", f"{text}: its torques or positions have the other sign"))
-    if len(found) == base.columns.robot.nv > 1:
+    if len(found) == base.parameter_set.robot.nv > 1:
         return [Concern("time", f"friction of all joints came out driving them, as if time ran backwards ({found[0].text})")]
     return found
 

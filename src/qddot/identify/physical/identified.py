@@ -53,7 +53,7 @@ def identified_robot(parameter_set: ParameterSet, parameters: np.ndarray) -> tup
         given = robot.drives.get(joint, Drive())
         drives[joint] = replace(  # what was found stands for all friction and for the rotor; the rest of the drive stays
             given,
-            **friction_keys(found, columns.widths[robot.joint_names.index(joint)], columns.asked["stribeck"] or 0.0),
+            **friction_keys(found, parameter_set.widths[robot.joint_names.index(joint)], parameter_set.asked["stribeck"] or 0.0),
             **spring_keys(given.at_joint, max(found.get("stiffness", 0.0), 0.0)),
             rotor_inertia=max(found.get("armature", 0.0), 0.0) / given.gear_ratio**2,
             side="joint",
