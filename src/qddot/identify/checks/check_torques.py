@@ -100,7 +100,8 @@ def explained_otherwise(base: Base, estimate: Estimate, signals: Signals, left: 
     best = [found for found in tried if found.share > MOST_OF_IT]
     rest = f"of what is unexplained ({left.relative:.2%} of the torques)"
     if best:
-        others = "".join(f"; or {found.text} ({found.share:.0%})" for found in best[1:3])
+        rivals = {found.kind: found for found in reversed(best) if found.kind != best[0].kind}  # the best of each kind
+        others = "".join(f"; or {found.text} ({found.share:.0%})" for found in [*reversed(rivals.values())][:2])
         return [Concern(best[0].kind, f"{best[0].text}: that explains {best[0].share:.0%} {rest}{others}")]
     small = [found for found in tried if found.kind in ("delay", "tilt") and found.share > WORTH_A_WORD]
     return [Concern(found.kind, f"perhaps {found.text}: that would explain {found.share:.0%} {rest}", False) for found in small]
