@@ -421,3 +421,11 @@ PRIOR_SPREAD = 0.5
 PRIOR_DEVIATIONS = 10.0
 # of the memory, in which all of the prior is folded in once: its deviations are kept to half of that
 PRIOR_SLACK = 0.05
+
+# Delays of torques ----------------------------------------------------------------------------------------------------------
+
+# of a sample: a change that is smaller ends the search
+DELAY_FOUND = 0.01
+# of a period of the cut-off, at most, in a round: the column of a delay is a derivative, and holds for less than that
+DELAY_STEP = 0.25
+DELAY_ROUNDS = 30

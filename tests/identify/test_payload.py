@@ -173,6 +173,22 @@ def test_drive_gains_from_a_known_load():
     assert (found.deviations < 0.05 * gains).all()
 
 
+def test_motors_that_saturate():
+    robot = random_arm(8, 3)
+    gains, rng = np.array([2.0, 0.5, 4.0]), np.random.default_rng(0)
+    free, with_load = random_states(8, robot, 300), random_states(9, robot, 300)
+    tau = [robot.inverse_dynamics(*free), loaded(robot, BOX).inverse_dynamics(*with_load)]
+    k = np.array([0.05, 0.0, 0.1]) / np.mean(tau[0] ** 2, axis=0)
+    signals = [(x + k * x**3) / gains for x in tau]
+    noisy = [s + 0.01 * signals[0].std(axis=0) * rng.normal(size=s.shape) for s in signals]
+    found = drive_gains(robot, Samples(*free, noisy[0]), Samples(*with_load, noisy[1]), BOX, saturation=True)
+    assert (abs(found.gains - gains) < 4 * found.deviations).all()
+    assert (abs(found.saturation - k) < 4 * found.saturation_deviations).all()
+    assert found.saturation[0] > 4 * found.saturation_deviations[0]
+    exact = replace(found, gains=gains, saturation=k)
+    assert np.allclose(exact.torques(signals[1]), tau[1], rtol=1e-10)
+
+
 def test_a_signal_of_the_wrong_sign_is_said():
     robot = random_arm(8, 2)
     free, with_load = random_states(8, robot, 100), random_states(9, robot, 100)

@@ -29,6 +29,8 @@ from qddot.identify.regression.residuals import Residuals, residuals
 from qddot.identify.regression.signals import Signals, prepare
 from qddot.identify.regression.standstill import standstill_speeds
 from qddot.identify.regression.stream import stream
+from qddot.identify.temperature import ThermalFriction, thermal_friction
+from qddot.identify.torque_delays import TorqueDelays, torque_delays
 from qddot.logs.log import Log
 
 __all__ = [
@@ -49,6 +51,8 @@ __all__ = [
     "Residuals",
     "Samples",
     "Signals",
+    "ThermalFriction",
+    "TorqueDelays",
     "Verdict",
     "base_parameters",
     "consistent",
@@ -67,5 +71,7 @@ __all__ = [
     "standstill_speeds",
     "stream",
     "streamed",
+    "thermal_friction",
+    "torque_delays",
     "verdict",
 ]

@@ -5,6 +5,10 @@
 Without a load the gains g and the base parameters x of the arm can be scaled together; the known load sets the scale (Gautier and
 Briot 2014). They treat it as total least squares over all of the equation; here the noise is where it is, in the signals, and the
 maximum-likelihood estimate follows by Gauss-Newton from a linear fit of each joint by itself.
+
+Iron saturates: near its peak a motor takes more current for the same torque. With `saturation=True` the signal is
+
+    s_j = (tau_j + k_j tau_j^3) / g_j,     tau = Y_B x + tau_load,     k_j >= 0
 """
 
 from __future__ import annotations
@@ -33,6 +37,8 @@ class DriveGains:
     joint_names: of the drives.
     gains: torque per unit of signal (nv,).
     deviations: their standard deviations (nv,); inf where the motion does not show one.
+    saturation: k (nv,), 1/(N m)^2, by which the signal grows with the cube of the torque; 0 where it was not asked for.
+    saturation_deviations: their standard deviations (nv,).
 
     >>> robot, load = qddot.load("two_link"), qddot.Inertia.point(1.0)
     >>> q, qd, qdd = np.random.default_rng(0).uniform(-2, 2, (3, 200, 2))
@@ -47,6 +53,14 @@ class DriveGains:
     joint_names: tuple[str, ...]
     gains: np.ndarray
     deviations: np.ndarray
+    saturation: np.ndarray
+    saturation_deviations: np.ndarray
+
+    def torques(self, signals: np.ndarray) -> np.ndarray:
+        """Torques (..., nv) of signals (..., nv): the only root of `tau + k tau^3 = gain signal`."""
+        x = self.gains * np.asarray(signals, float)
+        k = np.maximum(self.saturation, 1e-300)
+        return np.where(self.saturation > 0, 2 / np.sqrt(3 * k) * np.sinh(np.arcsinh(1.5 * np.sqrt(3 * k) * x) / 3), x)
 
     def __str__(self) -> str:
         rows = zip(self.joint_names, self.gains, self.deviations)
@@ -64,6 +78,7 @@ def drive_gains(
     frame: str | None = None,
     parameter_set: ParameterSet | None = None,
     cutoff: float | None = None,
+    saturation: bool = False,
 ) -> DriveGains:
     """Gains of all drives from two motions, the second with a known load; the arm's own parameters need not be known.
 
@@ -73,6 +88,7 @@ def drive_gains(
         frame: that carries it; the tip of the only chain if None.
         parameter_set: what the arm's torques consist of; None: links, rotors, viscous and Coulomb friction, offsets.
         cutoff: of the low-pass, Hz; None: chosen from each log.
+        saturation: motors take more current for the same torque where they saturate, and that is found too.
 
     Raises:
         InputError: shapes, or motions in which a joint does not feel the load.
@@ -96,6 +112,7 @@ def drive_gains(
     carried = load_regressor(robot, *runs[1].motion, robot.tip if frame is None else frame) @ ten
     tau = np.vstack([np.zeros_like(alone), runs[1].filtered(carried)])
     signal = np.vstack([alone, signal])
+    whole = Y, tau, signal
     n, b = robot.nv, Y.shape[-1]
     starts = [by_itself(robot.joint_names[j], Y[:, j], tau[:, j], signal[:, j]) for j in range(n)]
     factors = [triangle(Y[:, j], tau[:, j], signal[:, j], noise) for j, (_, noise) in enumerate(starts)]
@@ -103,7 +120,8 @@ def drive_gains(
         np.stack([C[:, part] for C in factors], axis=1) for part in (slice(0, b), b, b + 1)
     )  # as before, but b + 2 rows
     size = np.linalg.norm(Y.reshape(-1, b), axis=0)
-    Y = Y[..., size > 1e-9 * size.max()] / size[size > 1e-9 * size.max()]
+    shown = size > 1e-9 * size.max()
+    Y = Y[..., shown] / size[shown]
     inverse = np.array([h for h, _ in starts])
     x0 = np.linalg.lstsq((Y * inverse[:, None]).reshape(-1, Y.shape[-1]), (signal - inverse * tau).ravel())[0]
 
@@ -121,7 +139,41 @@ def drive_gains(
         raise ConvergenceError(f"the gains did not converge: {found.message} (longer motions, or a heavier load)")
     h = found.x[:n]
     spread = deviations(found.jac, found.fun, np.eye(len(found.x)), samples=signal.size)[:n]
-    return DriveGains(robot.joint_names, 1 / h, spread / h**2)
+    linear = DriveGains(robot.joint_names, 1 / h, spread / h**2, np.zeros(n), np.zeros(n))
+    if not saturation:
+        return linear
+    noise = np.array([noise for _, noise in starts])
+    return saturated(linear, found.x[n:], whole[0][..., shown] / size[shown], whole[1], whole[2], noise)
+
+
+def saturated(
+    start: DriveGains, x: np.ndarray, Y: np.ndarray, tau: np.ndarray, signal: np.ndarray, noise: np.ndarray
+) -> DriveGains:
+    """The gains with saturation, from those without and the scaled parameters x (b,) found with them."""
+    n = len(start.gains)
+    size = np.sqrt(np.mean((Y @ x + tau) ** 2, axis=0))  # so that k size^2 is of order one
+
+    def parts(unknowns: np.ndarray) -> tuple[np.ndarray, ...]:
+        return unknowns[:n], unknowns[n : 2 * n] / size**2, Y @ unknowns[2 * n :] + tau
+
+    def errors(unknowns: np.ndarray) -> np.ndarray:
+        h, k, torque = parts(unknowns)
+        return ((signal - h * (torque + k * torque**3)) / noise).ravel()
+
+    def jacobian(unknowns: np.ndarray) -> np.ndarray:
+        h, k, torque = parts(unknowns)
+        by_h, by_k = (-x[..., None] * np.eye(n) for x in ((torque + k * torque**3) / noise, h * torque**3 / size**2 / noise))
+        by_x = -Y * (h * (1 + 3 * k * torque**2) / noise)[..., None]
+        return np.concatenate([by_h, by_k, by_x], axis=-1).reshape(-1, len(unknowns))
+
+    lowest = np.concatenate([np.full(n, -np.inf), np.zeros(n), np.full(len(x), -np.inf)])
+    guess = np.concatenate([1 / start.gains, np.full(n, 1e-3), x])
+    found = least_squares(errors, guess, jac=jacobian, x_scale="jac", bounds=(lowest, np.inf))  # type: ignore[arg-type]
+    if found.status < 1:
+        raise ConvergenceError(f"the saturation did not converge: {found.message} (larger torques, or saturation=False)")
+    spread = deviations(found.jac, found.fun, np.eye(len(found.x)), samples=signal.size)
+    h = found.x[:n]
+    return DriveGains(start.joint_names, 1 / h, spread[:n] / h**2, found.x[n : 2 * n] / size**2, spread[n : 2 * n] / size**2)
 
 
 def triangle(Y: np.ndarray, tau: np.ndarray, signal: np.ndarray, noise: float) -> np.ndarray:

@@ -1,0 +1,134 @@
+"""Base parameters together with further columns that are no part of the model: what a sensor or a temperature adds to the torques.
+
+tau = Y_B theta + Z zeta,     joints weighted by their noise, uncertainty by leaving out blocks of time
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from qddot.errors import InputError
+from qddot.identify.regression.base import Base
+from qddot.identify.regression.residuals import relative
+from qddot.identify.regression.signals import Signals
+from qddot.thresholds import COLUMN_ROUNDING, TIME_BLOCKS, WEIGHT_ROUNDS
+
+
+@dataclass(frozen=True, eq=False)
+class Extended:
+    """An estimate with further columns.
+
+    Attributes:
+        base: what the base parameters are.
+        theta: the base parameters (r,).
+        names: of the further ones (k,).
+        zeta: the further ones (k,), and `std`, their standard deviations by blocks of time (k,).
+        before, after: |error| / |tau| of the filtered torques without and with the further columns.
+    """
+
+    base: Base
+    theta: np.ndarray
+    names: tuple[str, ...]
+    zeta: np.ndarray
+    std: np.ndarray
+    before: float
+    after: float
+
+    @property
+    def further(self) -> dict[str, tuple[float, float]]:
+        """Further parameter -> (value, standard deviation)."""
+        return {name: (float(x), float(s)) for name, x, s in zip(self.names, self.zeta, self.std)}
+
+
+def extended(base: Base, signals: Signals, columns: Mapping[str, np.ndarray]) -> Extended:
+    """Fit base parameters and further columns to a prepared log.
+
+    Args:
+        columns: name -> what it adds to the torques per unit (N, nv), at the samples of the signals.
+
+    Raises:
+        InputError: a column of another shape, one that does nothing, or one that the model has already.
+    """
+    shape = signals.q.shape
+    for name, column in columns.items():
+        if np.shape(column) != shape or not np.isfinite(column).all():
+            raise InputError(f"{name}: a column of shape {np.shape(column)}; finite numbers of {shape} are meant")
+    rows = [joint_rows(base, signals, list(columns.values()), j) for j in range(shape[1])]
+    r, names = base.rank, tuple(columns)
+    check_shown(names, rows, r)
+    both, sigma = weighted(rows)
+    without = [np.delete(A, np.s_[r:-1], axis=1) for A in rows]
+    alone, _ = weighted(without)
+    every = [A / s for A, s in zip(rows, sigma)]
+    size = np.linalg.norm(np.vstack(every)[:, :-1], axis=0)
+    size = np.where(size > 0, size, 1.0)
+    G = [sum(gram(part[k], size) for part in map(in_blocks, every)) for k in range(TIME_BLOCKS)]
+    total = np.sum(G, axis=0)
+    moved = np.array([solved(total - one) for one in G]) / size
+    std = np.sqrt((TIME_BLOCKS - 1) / TIME_BLOCKS * np.sum((moved - moved.mean(axis=0)) ** 2, axis=0))
+    before, after = relative(*errors(without, alone)), relative(*errors(rows, both))
+    return Extended(base, both[:r], names, both[r:], std[r:], before, after)
+
+
+def joint_rows(base: Base, signals: Signals, more: list[np.ndarray], j: int) -> np.ndarray:
+    """`[Y_B | Z | tau]` of one joint (M, r + k + 1), filtered, where the joint does not rest."""
+    columns, evaluator = base.columns, base.columns.evaluator()
+    moved = evaluator.at(signals.q, signals.qd, signals.qdd)
+    Y = moved.row(j) @ columns.T[np.ix_(evaluator.used[j], np.array(base.independent, int))]
+    tau = signals.tau_raw[:, j] - (moved.known()[:, j] if evaluator.knows else 0.0)
+    A = signals.decimated(np.column_stack([Y, *(z[:, j] for z in more), tau]))
+    return A[signals.paces[1][:, j] >= columns.rest_speeds[j]]
+
+
+def check_shown(names: tuple[str, ...], rows: list[np.ndarray], r: int) -> None:
+    """Each further column does something that no other does."""
+    A = np.vstack(rows)[:, :-1]
+    size = np.linalg.norm(A, axis=0)
+    Q = np.linalg.qr(A[:, :r] / np.where(size[:r] > 0, size[:r], 1.0))[0]
+    for k, name in enumerate(names, start=r):
+        if size[k] == 0:
+            raise InputError(f"{name} does nothing in this log, so nothing can be said of it (leave it out, or move that joint)")
+        own = A[:, k] - Q @ (Q.T @ A[:, k])
+        if np.linalg.norm(own) < COLUMN_ROUNDING * size[k]:
+            raise InputError(f"{name} does nothing in this log that the model or another column does not do too (leave it out)")
+        Q = np.column_stack([Q, own / np.linalg.norm(own)])
+
+
+def weighted(rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Parameters, and the noise of each joint at which its residuals have variance 1, found by turns."""
+    sigma = np.ones(len(rows))
+    theta = np.zeros(rows[0].shape[1] - 1)
+    for _ in range(WEIGHT_ROUNDS):
+        A = np.vstack([part / s for part, s in zip(rows, sigma)])
+        size = np.linalg.norm(A[:, :-1], axis=0)
+        size = np.where(size > 0, size, 1.0)
+        theta = np.linalg.lstsq(A[:, :-1] / size, A[:, -1], rcond=1e-12)[0] / size
+        before, floor = sigma, 1e-9 * max(np.abs(part[:, -1]).max(initial=0.0) for part in rows)
+        left = [part[:, -1] - part[:, :-1] @ theta for part in rows]
+        sigma = np.array([max(np.sqrt(np.mean(e**2)), floor) if len(e) else 1.0 for e in left])
+        if np.allclose(before, sigma, rtol=1e-6):
+            break
+    return theta, sigma
+
+
+def in_blocks(A: np.ndarray) -> list[np.ndarray]:
+    """Runs of consecutive rows."""
+    return [A[a:b] for a, b in pairwise(np.linspace(0, len(A), TIME_BLOCKS + 1).astype(int))]
+
+
+def gram(A: np.ndarray, size: np.ndarray) -> np.ndarray:
+    A = A / np.append(size, 1.0)
+    return A.T @ A
+
+
+def solved(G: np.ndarray) -> np.ndarray:
+    return np.linalg.lstsq(G[:-1, :-1], G[:-1, -1], rcond=1e-12)[0]
+
+
+def errors(rows: list[np.ndarray], theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    A = np.vstack(rows)
+    return A[:, -1] - A[:, :-1] @ theta, A[:, -1]

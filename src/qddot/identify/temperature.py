@@ -1,0 +1,99 @@
+"""Friction that changes with temperature, where that was recorded.
+
+    tau_friction = (viscous + viscous_K (T - T_0)) qd + (coulomb + coulomb_K (T - T_0)) s(qd)
+
+Lubricants thin as they warm: viscous friction of a robot's gear commonly halves between a cold start and a working day.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from qddot.arguments import finite_array
+from qddot.errors import InputError
+from qddot.identify.more_columns import Extended, extended
+from qddot.identify.regression.base import base_parameters
+from qddot.identify.regression.drive_terms import ARRAYS
+from qddot.identify.regression.parameter_set import Columns
+from qddot.identify.regression.record import Record
+from qddot.identify.regression.signals import prepare
+from qddot.logs.log import Log
+from qddot.model.friction import ShaftFriction
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+KINDS = ("viscous", "coulomb")
+
+
+@dataclass(frozen=True, eq=False)
+class ThermalFriction:
+    """Friction and how it changes with temperature.
+
+    Attributes:
+        reference: T_0, the mean temperature of each joint (nv,), in the unit given.
+        parameters: base parameter -> value at T_0.
+        slopes: `joint.viscous`, `joint.coulomb` -> (change a degree, standard deviation).
+        before, after: |error| / |tau| of the filtered torques without and with the temperature.
+    """
+
+    joint_names: tuple[str, ...]
+    reference: np.ndarray
+    parameters: dict[str, float]
+    slopes: dict[str, tuple[float, float]]
+    before: float
+    after: float
+
+    def at(self, temperature: ArrayLike) -> dict[str, float]:
+        """Viscous and Coulomb friction of each joint at a temperature, one number or one a joint."""
+        T = np.broadcast_to(finite_array("temperature", temperature), (len(self.joint_names),)) - self.reference
+        of = dict(zip(self.joint_names, T))
+        return {name: self.parameters[name] + slope * of[name.rpartition(".")[0]] for name, (slope, _) in self.slopes.items()}
+
+    def __str__(self) -> str:
+        lines = [f"{name}: {self.parameters[name]:.4g}, {x:.3g} +- {s:.2g} more a degree" for name, (x, s) in self.slopes.items()]
+        return "\n".join([*lines, f"torques not explained: {self.before:.2%} without, {self.after:.2%} with the temperature"])
+
+
+def thermal_friction(
+    robot: Robot, log: Log, temperature: ArrayLike, *, columns: Columns | None = None, cutoff: float | None = None
+) -> ThermalFriction:
+    """Viscous and Coulomb friction of each joint with their change by temperature, found with all other parameters.
+
+    Args:
+        temperature: at the samples of the log: (N,) of all joints, or (N, nv) of each; any unit.
+        columns: what the torques consist of; None: as `identify` has it.
+        cutoff: of the low-pass, Hz; None: chosen from the log.
+
+    Raises:
+        InputError: another shape, a temperature that does not change, or friction that is not asked for.
+    """
+    columns = Columns.of(robot) if columns is None else columns
+    log = log.of(robot)
+    T = finite_array("temperature", temperature)
+    T = np.broadcast_to(T[:, None] if T.ndim == 1 else T, log.q.shape) if len(T) == len(log) and T.ndim in (1, 2) else T
+    if T.shape != log.q.shape:
+        raise InputError(f"temperature has shape {T.shape}: one number a sample, ({len(log)},), or one a joint, {log.q.shape}")
+    signals = Record.of(robot, log, cutoff).signals
+    at = prepare(replace(log, tau=T), signals.cutoff, velocity=signals.velocity).tau_raw  # at the same samples
+    reference = at.mean(axis=0)
+    still = [name for name, some in zip(robot.joint_names, np.ptp(at, axis=0)) if some == 0]
+    if still:
+        raise InputError(
+            f"the temperature of {still[0]} does not change in this log, so its effect does not show (record a warm-up)"
+        )
+    wanted, further = set(columns.names), {}
+    for j, (joint, width) in enumerate(zip(robot.joint_names, columns.widths)):
+        step = ShaftFriction(coulomb=(1.0, 1.0), width=float(width)).at(ARRAYS, signals.qd[:, j]).step
+        for kind, curve in zip(KINDS, (signals.qd[:, j], step)):
+            if f"{joint}.{kind}" in wanted:
+                further[f"{joint}.{kind}"] = ((at[:, j] - reference[j]) * curve)[:, None] * np.eye(log.n)[j]
+    if not further:
+        raise InputError("the columns have neither viscous nor Coulomb friction, which alone changes with temperature here")
+    found: Extended = extended(base_parameters(columns), signals, further)
+    parameters = dict(zip(found.base.names, found.theta.tolist()))
+    return ThermalFriction(robot.joint_names, reference, parameters, found.further, found.before, found.after)

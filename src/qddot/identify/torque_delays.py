@@ -1,0 +1,119 @@
+"""By how much each joint's torque is recorded late, and what its sensor adds: both found together with the parameters.
+
+    tau_measured(t) = tau(t - delay) + offset,      -d tau / dt is the column of the delay
+
+The column is a derivative, so torques are put back by what was found and the rest is found again, until nothing is left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from qddot.errors import ConvergenceError
+from qddot.identify.more_columns import Extended, extended
+from qddot.identify.regression.base import Base, base_parameters
+from qddot.identify.regression.parameter_set import Columns
+from qddot.identify.regression.record import Record
+from qddot.identify.regression.residuals import residuals
+from qddot.identify.regression.signals import Signals
+from qddot.logs.log import Log
+from qddot.thresholds import DELAY_FOUND, DELAY_ROUNDS, DELAY_STEP
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+
+@dataclass(frozen=True, eq=False)
+class TorqueDelays:
+    """Delays of the torques, and the log without them.
+
+    Attributes:
+        joint_names: of the sensors.
+        delays: s (nv,); positive where torques come late.
+        std: standard deviations (nv,), s.
+        offsets: what the sensors add (nv,), N m, with friction that differs by direction in it.
+        log: torques moved to where they belong; its ends, where none were recorded, are cut off.
+        before, after: |error| / |tau| of the filtered torques as recorded, and as moved.
+    """
+
+    joint_names: tuple[str, ...]
+    delays: np.ndarray
+    std: np.ndarray
+    offsets: np.ndarray
+    log: Log
+    before: float
+    after: float
+
+    def __str__(self) -> str:
+        rows = zip(self.joint_names, 1e3 * self.delays, 1e3 * self.std, self.offsets)
+        lines = [f"{name}: {delay:.3g} +- {std:.2g} ms late, offset {offset:.3g} N m" for name, delay, std, offset in rows]
+        return "\n".join([*lines, f"torques not explained: {self.before:.2%} as recorded, {self.after:.2%} as moved"])
+
+
+def torque_delays(
+    robot: Robot, log: Log, *, columns: Columns | None = None, common: bool = False, cutoff: float | None = None
+) -> TorqueDelays:
+    """Delays and offsets of the torque sensors of a log, found with the parameters.
+
+    Args:
+        columns: what the torques consist of; None: as `identify` has it.
+        common: all joints are late by the same, as by one bus; else each by its own.
+        cutoff: of the low-pass, Hz; None: chosen from the log.
+
+    Raises:
+        ConvergenceError: delays go on changing: they are longer than the motion's own time, or something else is wrong.
+        InputError: another robot's log, or a joint without motion.
+    """
+    columns = Columns.of(robot) if columns is None else columns
+    base, n = base_parameters(columns), robot.nv
+    log = log.of(robot)
+    delays, first, found, record = np.zeros(n), None, None, None
+    for _ in range(DELAY_ROUNDS):
+        record = Record.of(robot, moved(log, delays), cutoff, "derivative" if log.qd is None else None)
+        found = extended(base, record.signals, delay_columns(record.signals, found, base, common))
+        first = found if first is None else first
+        step = np.broadcast_to(found.zeta, (n,))
+        limit = DELAY_STEP / record.signals.cutoff
+        delays = delays + np.clip(step, -limit, limit)
+        if np.abs(step).max() < DELAY_FOUND / log.rate:
+            offsets = np.array([dict(zip(base.names, found.theta)).get(f"{joint}.offset", 0.0) for joint in robot.joint_names])
+            std = np.broadcast_to(found.std, (n,)).copy()
+            return TorqueDelays(robot.joint_names, delays, std, offsets, moved(log, delays), first.before, found.after)
+    raise ConvergenceError(
+        f"delays do not settle in {DELAY_ROUNDS} rounds, the last are {np.round(1e3 * delays, 1).tolist()} ms: longer than the "
+        "motion itself, or not the reason (see fit.verdict)"
+    )
+
+
+def delay_columns(signals: Signals, found: Extended | None, base: Base, common: bool) -> dict[str, np.ndarray]:
+    """-d tau / dt of the torques as the model has them, or, before there is one, as they are low-passed."""
+    tau = signals.tau if found is None else residuals(base, found.theta, signals).predicted
+    slope = np.concatenate([np.gradient(tau[s], 1 / signals.rate, axis=0) for s in signals.segments])
+    if common:
+        return {"delay": -slope}
+    return {f"{joint}.delay": -slope * one for joint, one in zip(base.columns.robot.joint_names, np.eye(slope.shape[1]))}
+
+
+def moved(log: Log, delays: np.ndarray) -> Log:
+    """The log with each joint's torque so much earlier; samples for which there is none are cut off."""
+    if not delays.any():
+        return log
+    parts = []
+    late, early = max(float(delays.max()), 0.0), min(float(delays.min()), 0.0)
+    for segment in log.segments:
+        t = log.t[segment]
+        kept = np.flatnonzero((t >= t[0] - early) & (t <= t[-1] - late))
+        if len(kept) < 2:
+            continue
+        rows = slice(segment.start + kept[0], segment.start + kept[-1] + 1)
+        splines = (CubicSpline(t, log.tau[segment, j]) for j in range(log.n))
+        tau = np.stack([spline(log.t[rows] + delay) for spline, delay in zip(splines, delays)], axis=1)
+        parts.append(replace(log[rows], tau=tau))
+    found = parts[0]
+    for part in parts[1:]:
+        found = found + part
+    return replace(found, recordings=log.recordings if len(parts) == len(log.segments) else ())
