@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qddot.errors import InputError
-from qddot.identify import Columns, Log, prepare
+from qddot.identify import Log, ParameterSet, prepare
 from qddot.identify.more_columns import extended
 from qddot.identify.regression.base import base_parameters
 from qddot.identify.temperature import thermal_friction
@@ -15,25 +15,25 @@ from tests.identify.arms import random_arm
 from tests.identify.simulated import series, simulated, truth
 
 ARM = random_arm(0, 2)
-COLUMNS = Columns.of(ARM)
-THETA = truth(COLUMNS)
-BASE = base_parameters(COLUMNS)
+SET = ParameterSet.of(ARM)
+THETA = truth(SET)
+BASE = base_parameters(SET)
 
 
 def test_a_column_of_the_robot_s_own_is_found_again() -> None:
     """The oracle: with the offset given as a further column, the fit is that with the offset among the parameters."""
-    log = simulated(COLUMNS, THETA, 10.0, 100.0, (1e-5, 0.05), 0)
+    log = simulated(SET, THETA, 10.0, 100.0, (1e-5, 0.05), 0)
     signals = prepare(log, 8.0)
-    less = base_parameters(Columns.of(ARM, offset=False))
+    less = base_parameters(ParameterSet.of(ARM, offset=False))
     found = extended(less, signals, {j: np.ones_like(signals.q) * one for j, one in zip(ARM.joint_names, np.eye(2))})
-    fit = ARM.identify(log, columns=COLUMNS, cutoff=8.0)
+    fit = ARM.identify(log, parameter_set=SET, cutoff=8.0)
     for joint, (value, std) in found.further.items():
         assert value == pytest.approx(fit.parameters[f"{joint}.offset"], abs=1e-6)
         assert std == pytest.approx(fit.std[f"{joint}.offset"], rel=0.7)
 
 
 def test_columns_that_say_nothing_are_refused() -> None:
-    signals = prepare(simulated(COLUMNS, THETA, 10.0, 100.0, (1e-5, 0.05), 0), 8.0)
+    signals = prepare(simulated(SET, THETA, 10.0, 100.0, (1e-5, 0.05), 0), 8.0)
     with pytest.raises(InputError, match="z does nothing in this log, so"):
         extended(BASE, signals, {"z": np.zeros_like(signals.q)})
     with pytest.raises(InputError, match="that the model or another column does not do too"):
@@ -47,15 +47,17 @@ def test_delays_and_offsets_of_sensors(common: bool) -> None:
     t = np.arange(2000) / 100.0
     q, _, _ = series(ARM, t)
     late = np.array([0.013, 0.013 if common else -0.006])
-    torque = lambda j, when: (COLUMNS.matrix(*series(ARM, when)) @ THETA)[:, j]  # noqa: E731
+    torque = lambda j, when: (SET.matrix(*series(ARM, when)) @ THETA)[:, j]  # noqa: E731
     tau = np.stack([torque(j, t - late[j]) for j in (0, 1)], axis=1) + 0.02 * np.random.default_rng(0).normal(size=q.shape)
-    found = torque_delays(ARM, Log(t, q, tau + np.array([0.7, -0.4]), joint_names=ARM.joint_names), columns=COLUMNS, common=common)
+    found = torque_delays(
+        ARM, Log(t, q, tau + np.array([0.7, -0.4]), joint_names=ARM.joint_names), parameter_set=SET, common=common
+    )
     np.testing.assert_allclose(found.delays, late, atol=2e-4)
     assert (np.abs(found.delays - late) < 5 * found.std + 1e-5).all()
-    offsets = THETA[[COLUMNS.names.index(f"{j}.offset") for j in ARM.joint_names]]
+    offsets = THETA[[SET.names.index(f"{j}.offset") for j in ARM.joint_names]]
     np.testing.assert_allclose(found.offsets, offsets + np.array([0.7, -0.4]), atol=0.05)
     assert found.after < 0.3 * found.before
-    assert not ARM.identify(found.log, columns=COLUMNS).verdict.has("delay")
+    assert not ARM.identify(found.log, parameter_set=SET).verdict.has("delay")
 
 
 def test_friction_that_warms() -> None:
@@ -63,21 +65,21 @@ def test_friction_that_warms() -> None:
     q, qd, qdd = series(ARM, t)
     T = 20 + 25 * (1 - np.exp(-t / 15))
     slopes = {"j0": (-0.02, -0.01), "j1": (-0.015, 0.005)}
-    tau = COLUMNS.matrix(q, qd, qdd) @ THETA
+    tau = SET.matrix(q, qd, qdd) @ THETA
     warm = (T - T.mean())[:, None]
     step = qd / (0.03**4 + qd**4) ** 0.25
     tau = tau + warm * (qd * [a for a, _ in slopes.values()] + step * [b for _, b in slopes.values()])
     log = Log(t, q, tau + 0.02 * np.random.default_rng(0).normal(size=q.shape), joint_names=ARM.joint_names)
-    found = thermal_friction(ARM, log, T, columns=COLUMNS)
+    found = thermal_friction(ARM, log, T, parameter_set=SET)
     for joint, (viscous, coulomb) in slopes.items():
         for kind, true in (("viscous", viscous), ("coulomb", coulomb)):
             value, std = found.slopes[f"{joint}.{kind}"]
             assert abs(value - true) < 5 * std + 1e-4
             assert std < 0.004
     cold = found.at(20.0)["j0.viscous"]
-    assert cold == pytest.approx(THETA[COLUMNS.names.index("j0.viscous")] - 0.02 * (20 - T.mean()), abs=0.02)
+    assert cold == pytest.approx(THETA[SET.names.index("j0.viscous")] - 0.02 * (20 - T.mean()), abs=0.02)
     assert found.after < found.before
     with pytest.raises(InputError, match="does not change in this log"):
-        thermal_friction(ARM, log, np.full(len(t), 30.0), columns=COLUMNS)
+        thermal_friction(ARM, log, np.full(len(t), 30.0), parameter_set=SET)
     with pytest.raises(InputError, match="temperature has shape"):
-        thermal_friction(ARM, log, T[:-1], columns=COLUMNS)
+        thermal_friction(ARM, log, T[:-1], parameter_set=SET)

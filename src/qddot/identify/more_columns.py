@@ -66,7 +66,8 @@ def extended(base: Base, signals: Signals, columns: Mapping[str, np.ndarray]) ->
     every = [A / s for A, s in zip(rows, sigma)]
     size = np.linalg.norm(np.vstack(every)[:, :-1], axis=0)
     size = np.where(size > 0, size, 1.0)
-    G = [sum(gram(part[k], size) for part in map(in_blocks, every)) for k in range(TIME_BLOCKS)]
+    blocks = [in_blocks(A) for A in every]
+    G = [np.sum([gram(part[k], size) for part in blocks], axis=0) for k in range(TIME_BLOCKS)]
     total = np.sum(G, axis=0)
     moved = np.array([solved(total - one) for one in G]) / size
     std = np.sqrt((TIME_BLOCKS - 1) / TIME_BLOCKS * np.sum((moved - moved.mean(axis=0)) ** 2, axis=0))
@@ -76,12 +77,12 @@ def extended(base: Base, signals: Signals, columns: Mapping[str, np.ndarray]) ->
 
 def joint_rows(base: Base, signals: Signals, more: list[np.ndarray], j: int) -> np.ndarray:
     """`[Y_B | Z | tau]` of one joint (M, r + k + 1), filtered, where the joint does not rest."""
-    columns, evaluator = base.columns, base.columns.evaluator()
+    parameter_set, evaluator = base.parameter_set, base.parameter_set.evaluator()
     moved = evaluator.at(signals.q, signals.qd, signals.qdd)
-    Y = moved.row(j) @ columns.T[np.ix_(evaluator.used[j], np.array(base.independent, int))]
+    Y = moved.row(j) @ parameter_set.T[np.ix_(evaluator.used[j], np.array(base.independent, int))]
     tau = signals.tau_raw[:, j] - (moved.known()[:, j] if evaluator.knows else 0.0)
     A = signals.decimated(np.column_stack([Y, *(z[:, j] for z in more), tau]))
-    return A[signals.paces[1][:, j] >= columns.rest_speeds[j]]
+    return A[signals.paces[1][:, j] >= parameter_set.rest_speeds[j]]
 
 
 def check_shown(names: tuple[str, ...], rows: list[np.ndarray], r: int) -> None:

@@ -18,7 +18,7 @@ from qddot.errors import InputError
 from qddot.identify.more_columns import Extended, extended
 from qddot.identify.regression.base import base_parameters
 from qddot.identify.regression.drive_terms import ARRAYS
-from qddot.identify.regression.parameter_set import Columns
+from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.record import Record
 from qddot.identify.regression.signals import prepare
 from qddot.logs.log import Log
@@ -60,19 +60,19 @@ class ThermalFriction:
 
 
 def thermal_friction(
-    robot: Robot, log: Log, temperature: ArrayLike, *, columns: Columns | None = None, cutoff: float | None = None
+    robot: Robot, log: Log, temperature: ArrayLike, *, parameter_set: ParameterSet | None = None, cutoff: float | None = None
 ) -> ThermalFriction:
     """Viscous and Coulomb friction of each joint with their change by temperature, found with all other parameters.
 
     Args:
         temperature: at the samples of the log: (N,) of all joints, or (N, nv) of each; any unit.
-        columns: what the torques consist of; None: as `identify` has it.
+        parameter_set: what the torques consist of; None: as `identify` has it.
         cutoff: of the low-pass, Hz; None: chosen from the log.
 
     Raises:
         InputError: another shape, a temperature that does not change, or friction that is not asked for.
     """
-    columns = Columns.of(robot) if columns is None else columns
+    parameter_set = ParameterSet.of(robot) if parameter_set is None else parameter_set
     log = log.of(robot)
     T = finite_array("temperature", temperature)
     T = np.broadcast_to(T[:, None] if T.ndim == 1 else T, log.q.shape) if len(T) == len(log) and T.ndim in (1, 2) else T
@@ -86,14 +86,14 @@ def thermal_friction(
         raise InputError(
             f"the temperature of {still[0]} does not change in this log, so its effect does not show (record a warm-up)"
         )
-    wanted, further = set(columns.names), {}
-    for j, (joint, width) in enumerate(zip(robot.joint_names, columns.widths)):
+    wanted, further = set(parameter_set.names), {}
+    for j, (joint, width) in enumerate(zip(robot.joint_names, parameter_set.widths)):
         step = ShaftFriction(coulomb=(1.0, 1.0), width=float(width)).at(ARRAYS, signals.qd[:, j]).step
         for kind, curve in zip(KINDS, (signals.qd[:, j], step)):
             if f"{joint}.{kind}" in wanted:
                 further[f"{joint}.{kind}"] = ((at[:, j] - reference[j]) * curve)[:, None] * np.eye(log.n)[j]
     if not further:
-        raise InputError("the columns have neither viscous nor Coulomb friction, which alone changes with temperature here")
-    found: Extended = extended(base_parameters(columns), signals, further)
+        raise InputError("the parameters have neither viscous nor Coulomb friction, which alone changes with temperature here")
+    found: Extended = extended(base_parameters(parameter_set), signals, further)
     parameters = dict(zip(found.base.names, found.theta.tolist()))
     return ThermalFriction(robot.joint_names, reference, parameters, found.further, found.before, found.after)

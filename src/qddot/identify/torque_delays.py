@@ -16,7 +16,7 @@ from scipy.interpolate import CubicSpline
 from qddot.errors import ConvergenceError
 from qddot.identify.more_columns import Extended, extended
 from qddot.identify.regression.base import Base, base_parameters
-from qddot.identify.regression.parameter_set import Columns
+from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.record import Record
 from qddot.identify.regression.residuals import residuals
 from qddot.identify.regression.signals import Signals
@@ -55,12 +55,12 @@ class TorqueDelays:
 
 
 def torque_delays(
-    robot: Robot, log: Log, *, columns: Columns | None = None, common: bool = False, cutoff: float | None = None
+    robot: Robot, log: Log, *, parameter_set: ParameterSet | None = None, common: bool = False, cutoff: float | None = None
 ) -> TorqueDelays:
     """Delays and offsets of the torque sensors of a log, found with the parameters.
 
     Args:
-        columns: what the torques consist of; None: as `identify` has it.
+        parameter_set: what the torques consist of; None: as `identify` has it.
         common: all joints are late by the same, as by one bus; else each by its own.
         cutoff: of the low-pass, Hz; None: chosen from the log.
 
@@ -68,8 +68,8 @@ def torque_delays(
         ConvergenceError: delays go on changing: they are longer than the motion's own time, or something else is wrong.
         InputError: another robot's log, or a joint without motion.
     """
-    columns = Columns.of(robot) if columns is None else columns
-    base, n = base_parameters(columns), robot.nv
+    parameter_set = ParameterSet.of(robot) if parameter_set is None else parameter_set
+    base, n = base_parameters(parameter_set), robot.nv
     log = log.of(robot)
     delays, first, found, record = np.zeros(n), None, None, None
     for _ in range(DELAY_ROUNDS):
@@ -95,7 +95,7 @@ def delay_columns(signals: Signals, found: Extended | None, base: Base, common: 
     slope = np.concatenate([np.gradient(tau[s], 1 / signals.rate, axis=0) for s in signals.segments])
     if common:
         return {"delay": -slope}
-    return {f"{joint}.delay": -slope * one for joint, one in zip(base.columns.robot.joint_names, np.eye(slope.shape[1]))}
+    return {f"{joint}.delay": -slope * one for joint, one in zip(base.parameter_set.robot.joint_names, np.eye(slope.shape[1]))}
 
 
 def moved(log: Log, delays: np.ndarray) -> Log:
