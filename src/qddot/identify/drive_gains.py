@@ -57,7 +57,13 @@ class DriveGains:
     saturation_deviations: np.ndarray
 
     def torques(self, signals: np.ndarray) -> np.ndarray:
-        """Torques (..., nv) of signals (..., nv): the only root of `tau + k tau^3 = gain signal`."""
+        """Torques (..., nv) of signals (..., nv): the only root of `tau + k tau^3 = gain signal`.
+
+        >>> both = np.ones(2)
+        >>> found = qddot.identify.DriveGains(("joint1", "joint2"), 10 * both, both, np.array([0.0, 0.01]), both)
+        >>> found.torques(np.array([1.1, 1.1])).round(3)  # the second motor saturates
+        array([11.   ,  7.226])
+        """
         x = self.gains * np.asarray(signals, float)
         k = np.maximum(self.saturation, 1e-300)
         return np.where(self.saturation > 0, 2 / np.sqrt(3 * k) * np.sinh(np.arcsinh(1.5 * np.sqrt(3 * k) * x) / 3), x)

@@ -39,6 +39,17 @@ class ThermalFriction:
         parameters: base parameter -> value at T_0.
         slopes: `joint.viscous`, `joint.coulomb` -> (change a degree, standard deviation).
         before, after: |error| / |tau| of the filtered torques without and with the temperature.
+
+    >>> robot, t = qddot.load("two_link"), np.arange(0, 20, 0.01)
+    >>> w, a = np.array([1.3, 3.1, 5.2]), np.array([[1.0, 0.4, 0.2], [-0.8, 0.5, 0.3]])
+    >>> motion = lambda t: [f(np.outer(t, w)) * w**k @ a.T for k, f in enumerate((np.sin, np.cos, lambda x: -np.sin(x)))]
+    >>> (q, qd, qdd), celsius = motion(t), 20 + t
+    >>> tau = robot.inverse_dynamics(q, qd, qdd) + (1.0 - 0.01 * (celsius - 20))[:, None] * qd  # thinner as it warms
+    >>> log = qddot.identify.Log(t, q, tau, joint_names=robot.joint_names)
+    >>> parameters = qddot.identify.ParameterSet.of(robot, armature=False, coulomb=None)
+    >>> found = qddot.identify.thermal_friction(robot, log, celsius, parameter_set=parameters)
+    >>> round(found.at(25.0)["joint1.viscous"], 3)
+    0.95
     """
 
     joint_names: tuple[str, ...]
@@ -52,7 +63,9 @@ class ThermalFriction:
         """Viscous and Coulomb friction of each joint at a temperature, one number or one a joint."""
         T = np.broadcast_to(finite_array("temperature", temperature), (len(self.joint_names),)) - self.reference
         of = dict(zip(self.joint_names, T))
-        return {name: self.parameters[name] + slope * of[name.rpartition(".")[0]] for name, (slope, _) in self.slopes.items()}
+        return {
+            name: self.parameters[name] + slope * float(of[name.rpartition(".")[0]]) for name, (slope, _) in self.slopes.items()
+        }
 
     def __str__(self) -> str:
         lines = [f"{name}: {self.parameters[name]:.4g}, {x:.3g} +- {s:.2g} more a degree" for name, (x, s) in self.slopes.items()]
@@ -71,6 +84,17 @@ def thermal_friction(
 
     Raises:
         InputError: another shape, a temperature that does not change, or friction that is not asked for.
+
+    >>> robot, t = qddot.load("two_link"), np.arange(0, 20, 0.01)
+    >>> w, a = np.array([1.3, 3.1, 5.2]), np.array([[1.0, 0.4, 0.2], [-0.8, 0.5, 0.3]])
+    >>> motion = lambda t: [f(np.outer(t, w)) * w**k @ a.T for k, f in enumerate((np.sin, np.cos, lambda x: -np.sin(x)))]
+    >>> (q, qd, qdd), celsius = motion(t), 20 + t
+    >>> tau = robot.inverse_dynamics(q, qd, qdd) + (1.0 - 0.01 * (celsius - 20))[:, None] * qd  # thinner as it warms
+    >>> log = qddot.identify.Log(t, q, tau, joint_names=robot.joint_names)
+    >>> parameters = qddot.identify.ParameterSet.of(robot, armature=False, coulomb=None)
+    >>> found = qddot.identify.thermal_friction(robot, log, celsius, parameter_set=parameters)
+    >>> round(found.slopes["joint2.viscous"][0], 4)  # a degree
+    -0.01
     """
     parameter_set = ParameterSet.of(robot) if parameter_set is None else parameter_set
     log = log.of(robot)

@@ -38,6 +38,15 @@ class TorqueDelays:
         offsets: what the sensors add (nv,), N m, with friction that differs by direction in it.
         log: torques moved to where they belong; its ends, where none were recorded, are cut off.
         before, after: |error| / |tau| of the filtered torques as recorded, and as moved.
+
+    >>> robot, t = qddot.load("two_link"), np.arange(0, 20, 0.01)
+    >>> w, a = np.array([1.3, 3.1, 5.2]), np.array([[1.0, 0.4, 0.2], [-0.8, 0.5, 0.3]])
+    >>> motion = lambda t: [f(np.outer(t, w)) * w**k @ a.T for k, f in enumerate((np.sin, np.cos, lambda x: -np.sin(x)))]
+    >>> log = qddot.identify.Log(t, motion(t)[0], robot.inverse_dynamics(*motion(t - 0.02)), joint_names=robot.joint_names)
+    >>> parameters = qddot.identify.ParameterSet.of(robot, armature=False, coulomb=None)
+    >>> found = qddot.identify.torque_delays(robot, log, parameter_set=parameters)
+    >>> found.delays.round(4).tolist(), len(found.log) < len(log)
+    ([0.02, 0.02], True)
     """
 
     joint_names: tuple[str, ...]
@@ -67,6 +76,14 @@ def torque_delays(
     Raises:
         ConvergenceError: delays go on changing: they are longer than the motion's own time, or something else is wrong.
         InputError: another robot's log, or a joint without motion.
+
+    >>> robot, t = qddot.load("two_link"), np.arange(0, 20, 0.01)
+    >>> w, a = np.array([1.3, 3.1, 5.2]), np.array([[1.0, 0.4, 0.2], [-0.8, 0.5, 0.3]])
+    >>> motion = lambda t: [f(np.outer(t, w)) * w**k @ a.T for k, f in enumerate((np.sin, np.cos, lambda x: -np.sin(x)))]
+    >>> log = qddot.identify.Log(t, motion(t)[0], robot.inverse_dynamics(*motion(t - 0.02)), joint_names=robot.joint_names)
+    >>> parameters = qddot.identify.ParameterSet.of(robot, armature=False, coulomb=None)
+    >>> qddot.identify.torque_delays(robot, log, parameter_set=parameters, common=True).delays.round(4).tolist()
+    [0.02, 0.02]
     """
     parameter_set = ParameterSet.of(robot) if parameter_set is None else parameter_set
     base, n = base_parameters(parameter_set), robot.nv
