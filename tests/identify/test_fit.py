@@ -112,7 +112,7 @@ def test_where_friction_takes_its_step_is_found() -> None:
     found = fit.parameter_set.asked["standstill"]
     for joint, speed in true.items():
         assert found[joint] == pytest.approx(speed, rel=0.25), joint
-    assert "friction takes its step at" in [f.message[:26] for f in fit.findings]
+    assert "standstill" in [f.code for f in fit.findings]
     usual = robot.identify(log, parameter_set=ParameterSet.of(robot))
     assert fit.training.relative < 0.5 * usual.training.relative
     still = Log(log.t, log.q * [1, 0, 1], log.tau, joint_names=log.joint_names)
@@ -289,7 +289,6 @@ def test_kr300_is_refused() -> None:
     for parameters in (None, ParameterSet.of(robot, harmonics={robot.joint_names[1]: 2})):
         fit = robot.identify(log, parameter_set=parameters)
         assert fit.verdict.has("insufficient excitation")
-        assert "turned back" in str(fit.verdict)
 
 
 @pytest.mark.slow
@@ -344,7 +343,7 @@ def test_a_large_file_is_streamed(recorded, tmp_path: Path) -> None:
             validation=Log.chunks(source, robot, rows=1000),
             cutoff=5.0,
         )
-        assert any(f.topic == "streamed" for f in fit.findings)
+        assert any(f.code == "streamed" for f in fit.findings)
         assert fit.estimate.samples == read.estimate.samples
         np.testing.assert_allclose(fit.estimate.theta, read.estimate.theta, rtol=1e-6, atol=1e-7)
         for one, other in ((fit.training, read.training), (fit.validation, read.validation)):

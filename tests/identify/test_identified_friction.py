@@ -63,7 +63,7 @@ def test_recorded_accelerations_are_used():
     better, plain, other = (np.linalg.norm(fit.signals.qdd - qdd[np.searchsorted(t, fit.signals.t - 1e-9)]) for fit in fits)
     assert better < 0.2 * plain
     assert other == plain
-    told = [next((x.message for x in fit.findings if x.topic == "acceleration"), "") for fit in fits]
+    told = [next((x.message for x in fit.findings if x.code == "acceleration"), "") for fit in fits]
     assert told[0].startswith("the log's")
     assert told[1] == ""
     assert told[2].startswith("positions are differentiated")

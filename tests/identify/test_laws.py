@@ -39,7 +39,7 @@ def found(options: dict[str, Any]) -> tuple[Any, ParameterSet, np.ndarray]:
 def test_a_law_that_is_there_is_added_first(word: str) -> None:
     fit, parameters, theta = found(LAWS[word])
     assert fit.verdict, fit.verdict
-    said = [finding.message for finding in fit.findings if finding.topic == "friction"]
+    said = [finding.message for finding in fit.findings if finding.code == "friction"]
     assert word in said[0]
     assert fit.training.relative < 0.005
     t = np.linspace(0, 6, 300)
@@ -50,4 +50,4 @@ def test_a_law_that_is_there_is_added_first(word: str) -> None:
 
 def test_nothing_is_added_where_nothing_is_missing() -> None:
     fit, *_ = found({})
-    assert not [finding for finding in fit.findings if finding.topic == "friction"]
+    assert not [finding for finding in fit.findings if finding.code == "friction"]

@@ -54,7 +54,7 @@ def test_rests_at_the_ends_of_a_log_do_no_harm(log: Log) -> None:
     true = fit.base.K @ TRUTH
     assert np.mean((low < true) & (true < high)) > 0.85
     assert np.all((fit.factors.left_out > 6 / 26) & (fit.factors.left_out < 9 / 26))  # with what the filter smears, and slow starts
-    assert any(f.topic == "rest" and f"{ROBOT.joint_names[2]} " in f.message for f in fit.findings)
+    assert any(f.code == "rest" and f"{ROBOT.joint_names[2]} " in f.message for f in fit.findings)
     assert np.all(fit.training.rms < 0.02)  # the noise before the filter
     assert fit.estimate.blocks > 30  # as many as without the rests
 

@@ -74,8 +74,8 @@ def test_degrees_are_told_from_an_endless_axis() -> None:
     tau = np.random.default_rng(5).normal(size=(len(T), 6))
     q = np.concatenate([moved(), moved()[:, :2]], axis=1)
     endless = q + np.arange(6) // 5 * 5 * T[:, None]  # the last axis goes on and on
-    assert not [f for f in Log(T, endless, tau).audit(robot).warnings if f.topic == "units"]
-    [found] = [f for f in Log(T, np.degrees(q), tau).audit(robot).warnings if f.topic == "units"]
+    assert not [f for f in Log(T, endless, tau).audit(robot).warnings if f.code == "units"]
+    [found] = [f for f in Log(T, np.degrees(q), tau).audit(robot).warnings if f.code == "units"]
     assert found.serious
 
 

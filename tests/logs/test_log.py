@@ -45,7 +45,7 @@ def same(log: Log, data: dict[str, np.ndarray], tolerance: float = 1e-12) -> Non
 
 
 def messages(log: Log, topic: str) -> str:
-    return "\n".join(f.message for f in log.findings if f.topic == topic)
+    return "\n".join(f.message for f in log.findings if f.code == topic)
 
 
 # formats --------------------------------------------------------------------------------------------------------------
@@ -408,7 +408,7 @@ def test_degrees(tmp_path: Path) -> None:
 
 
 def warned(log: Log, topic: str, robot: qddot.Robot | None = None) -> str:
-    return "\n".join(f.message for f in log.audit(robot).warnings if f.topic == topic)
+    return "\n".join(f.message for f in log.audit(robot).warnings if f.code == topic)
 
 
 def test_a_clean_log_has_no_warnings() -> None:
@@ -445,7 +445,7 @@ def test_against_the_robot() -> None:
     robot = qddot.load("two_link", gravity=(0, -9.81, 0))
     data = motion()
     log = Log(**data | {"tau": robot.gravity_torque(data["q"])})
-    assert not [f for f in log.audit(robot).warnings if f.topic == "gravity"]
+    assert not [f for f in log.audit(robot).warnings if f.code == "gravity"]
     assert "runs against the robot's weight" in warned(Log(**data | {"tau": -log.tau}), "gravity", robot)
 
 

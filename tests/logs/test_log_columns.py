@@ -48,7 +48,7 @@ def same(log: Log, data: dict[str, np.ndarray], tolerance: float = 1e-9) -> None
 
 
 def said(log: Log, topic: str, *levels: str) -> str:
-    return "\n".join(f.message for f in log.findings if f.topic == topic and (not levels or f.level in levels))
+    return "\n".join(f.message for f in log.findings if f.code == topic and (not levels or f.level in levels))
 
 
 # joints ---------------------------------------------------------------------------------------------------------------
@@ -439,7 +439,7 @@ def test_torques_over_the_described_weight(arm: qddot.Robot) -> None:
     log = Log(t, q + 1e-4 * draw.normal(size=q.shape), tau, joint_names=JOINTS)
 
     def gravity(changed: Log) -> str:
-        return "\n".join(f"{f.level} {f.message}" for f in changed.audit(arm).findings if f.topic == "gravity")
+        return "\n".join(f"{f.level} {f.message}" for f in changed.audit(arm).findings if f.code == "gravity")
 
     assert gravity(log).startswith("found tau over that of the robot's weight")
     assert "warning tau is far from the robot's weight" in gravity(replace(log, tau=1000 * tau))
@@ -451,7 +451,7 @@ def test_torques_over_the_described_weight(arm: qddot.Robot) -> None:
 
 def test_segments_of_different_rates_miss_nothing() -> None:
     fast, slow = (Log(t, np.sin(t)[:, None], np.cos(t)[:, None]) for t in (np.arange(10_000) / 1000, np.arange(2500) / 125))
-    topics = {f.topic for f in (fast + slow).audit().warnings}
+    topics = {f.code for f in (fast + slow).audit().warnings}
     assert "rates" in topics
     assert not {"missing", "rate"} & topics
 

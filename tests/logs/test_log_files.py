@@ -38,7 +38,7 @@ def same(log: Log, *keys: str, data: dict[str, np.ndarray] = DATA, tolerance: fl
 
 
 def said(log: Log, topic: str) -> str:
-    return "\n".join(f.message for f in log.findings if f.topic == topic)
+    return "\n".join(f.message for f in log.findings if f.code == topic)
 
 
 # text -----------------------------------------------------------------------------------------------------------------

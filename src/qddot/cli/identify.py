@@ -60,7 +60,7 @@ def command(
         other = Log.load(list(validation), found, **options) if validation else None
         fit = found.identify(log, validation=other, cutoff=cutoff, method=method, progress=sys.stderr.isatty())
         for finding in fit.findings:
-            click.echo(f"{finding.topic}: {finding.message}", err=True)
+            click.echo(f"{finding.code}: {finding.message}", err=True)
         if as_json:
             print_json(fit_data(fit))
         else:

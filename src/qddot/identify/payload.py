@@ -169,7 +169,7 @@ def trusted(shown: np.ndarray, left: np.ndarray, joints: int, predicted: bool) -
         return Verdict()
     fix = "identify the arm first, or give a log without the load (unloaded=)" if predicted else "are both logs of the same arm?"
     text = f"{missed:.0%} of the torques that the load makes remain and are no noise (at most {LOAD_MISSED:.0%}): the arm's own "
-    return Verdict((Concern("unexplained torques", f"{text}torques are not those that were taken off; {fix}"),))
+    return Verdict((Concern("torques of a load", f"{text}torques are not those that were taken off; {fix}"),))
 
 
 def beyond(A: np.ndarray, X: np.ndarray) -> np.ndarray:

@@ -18,23 +18,23 @@ class Finding:
     """One thing that was found in a log, assumed about it, repaired in it, or that makes it doubtful.
 
     Attributes:
-        topic: what it is about, one word or two.
+        code: what it is about, one word or two.
         serious: no parameters are to be trusted that come from such a log.
 
     >>> t = np.linspace(0, 1, 101)
     >>> log = qddot.logs.Log(t, q=np.zeros((101, 2)), tau=np.zeros((101, 2)))
     >>> finding = log.audit().warnings[0]
-    >>> finding.level, finding.topic
+    >>> finding.level, finding.code
     ('warning', 'still')
     """
 
     level: Level
-    topic: str
+    code: str
     message: str
     serious: bool = False
 
     def __str__(self) -> str:
-        return f"{self.level:<8}  {self.topic:<9}  {self.message}"
+        return f"{self.level:<8}  {self.code:<9}  {self.message}"
 
 
 @dataclass(frozen=True)

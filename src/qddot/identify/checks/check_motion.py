@@ -48,7 +48,7 @@ def excitation(
     if motion is not None:
         still = [name for name, reach in zip(base.parameter_set.robot.joint_names, motion.q.reach) if reach < MOVES]
         if still:
-            found.append(Concern("insufficient excitation", f"{listed(still)} moved by less than {MOVES} rad"))
+            found.append(Concern("joint still", f"{listed(still)} moved by less than {MOVES} rad", joints=tuple(still)))
         share, missed = 1.0, 0.0
         if left is not None:
             share = float(np.max(motion.noise / np.where(left.rms > 0, left.rms, np.inf)))
@@ -59,7 +59,7 @@ def excitation(
             text = f"torques in postures all over the workspace, at the log's speeds, would be off by {percent(off)} (at most "
             text += f"{UNCERTAIN:.0%}): by {percent(doubt)} since parameters are uncertain (worst at {worst_joint}; with noise "
             text += f"alone it would be {percent(by_noise, 1)}), by {percent(missed)} since the model misses something: "
-            found.append(Concern("insufficient excitation", text + described(base, motion)))
+            found.append(Concern("unknown elsewhere", text + described(base, motion)))
     if motion is not None and left is not None and factors is not None:
         off = unpredicted(estimate, factors, left.ends) / float(np.linalg.norm(left.size))
         if off > max(UNCERTAIN, left.relative):  # where more remains, the model is at fault rather than the motion
@@ -68,21 +68,21 @@ def excitation(
             text += (
                 f"beyond the {left.relative:.1%} that remain of the whole: it is too short for so many parameters, or its halves "
             )
-            found.append(Concern("insufficient excitation", f"{text}move too differently: {described(base, motion)}"))
+            found.append(Concern("halves disagree", f"{text}move too differently: {described(base, motion)}"))
     if motion is not None and estimate.known.sum() < estimate.by_chance:
         text = f"only {estimate.known.sum()} of {base.rank} parameters are known to a factor of two, where chance alone would make "
         text += f"{estimate.by_chance} seem so if nothing were known: {described(base, motion)}"
-        found.append(Concern("insufficient excitation", text))
+        found.append(Concern("known by chance", text))
     if estimate.condition > CONDITION and factors is not None and left is not None and equally_weighted(factors) < CONDITION:
         text = f"residuals differ so much between joints ({left.rms.min():.1g} to {left.rms.max():.1g} N m) that those with small "
         text += "ones decide alone, and they do not tell parameters apart "
         text += f"(condition number {estimate.condition:.3g}): is this the right robot?"
-        found.append(Concern("unexplained torques", text))
+        found.append(Concern("unequal joints", text))
     elif estimate.condition > CONDITION:
         why = f"; {described(base, motion)}" if motion is not None else ""
         found.append(
             Concern(
-                "insufficient excitation",
+                "ill-conditioned",
                 f"the condition number of the scaled regressor is {estimate.condition:.3g} (at most {CONDITION:g}): in this motion "
                 f"{alike(base, estimate)}{why}. {remedy(base)}",
             )
@@ -150,7 +150,7 @@ def coloured(base: Base, estimate: Estimate, left: Errors | None) -> list[Concer
             f"the {estimate.blocks} blocks of time count for {count:.2g} (at least {FEWEST_BLOCKS}), and neighbours that err alike "
         )
         text += f"raise variances by a factor of {estimate.memory:.2g} (at most {BLOCK_MEMORY:g}): residuals "
-        found.append(Concern("coloured residuals", f"{text}drift, or the log is too short for intervals one can trust"))
+        found.append(Concern("few blocks", f"{text}drift, or the log is too short for intervals one can trust"))
     if left is None:
         return found
     chance = CHANCE_COLOUR / np.sqrt(left.samples)  # what white noise may show in so few samples
@@ -161,7 +161,7 @@ def coloured(base: Base, estimate: Estimate, left: Errors | None) -> list[Concer
         most = np.abs(left.colour).max()
         text = f"those of {listed(names)} remember themselves (up to {most:.2f} after a period of the cut-off): the model misses "
         text += f"something there. Intervals allow for it: standard deviations by blocks are {ratio:.2g} times the classical ones"
-        found.append(Concern("coloured residuals", text, serious=False))
+        found.append(Concern("remembered", text, serious=False, joints=tuple(names)))
     return found
 
 
@@ -184,4 +184,4 @@ def blurred(base: Base) -> list[Concern]:
     if not joints:
         return []
     text = f"{listed(joints)} hardly moved, so torques at rest count too: static friction blurs what they say, by up to as much as "
-    return [Concern("rest", f"{text}it holds, and intervals do not know that", serious=False)]
+    return [Concern("rest", f"{text}it holds, and intervals do not know that", serious=False, joints=joints)]

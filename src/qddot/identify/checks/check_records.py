@@ -29,7 +29,7 @@ def disagreeing(estimate: Estimate, factors: Factors, ends: np.ndarray) -> list[
     text = (
         f"recording {worst + 1} and the others ask for different parameters: with the same ones, {np.sqrt(found[worst]):.2g} times"
     )
-    return [Concern("inconsistent logs", f"{text} as much torque remains unexplained. A payload, another unit or another zero?")]
+    return [Concern("recordings disagree", f"{text} as much torque remains unexplained. A payload, another unit or another zero?")]
 
 
 def validated(estimate: Estimate, factors: Factors, left: Errors, other: Factors, unseen: Errors) -> list[Concern]:
@@ -39,7 +39,7 @@ def validated(estimate: Estimate, factors: Factors, left: Errors, other: Factors
     if apart > DISAGREEMENT:
         text = f"the log kept for validation asks for other parameters: with the same ones, {np.sqrt(apart):.2g} times as much "
         text += "torque of both remains unexplained. A payload, another unit or another zero?"
-        found.append(Concern("inconsistent logs", text))
+        found.append(Concern("validation disagrees", text))
     beyond = np.sqrt(max(unseen.relative**2 - left.relative**2, 0.0))
     if beyond > UNCERTAIN or beyond > max(VALIDATION_WORSE * left.relative, VALIDATION_NOTICEABLE):
         text = f"{percent(unseen.relative)} of the torques of the log kept for validation are not predicted, against "

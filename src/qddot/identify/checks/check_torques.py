@@ -22,7 +22,8 @@ from qddot.thresholds import CLIPPED, MATTERS, MOST_OF_IT, UNEXPLAINED, WEIGHT_F
 def dead(names: Sequence[str], tau: Range) -> list[Concern]:
     """Torques that never change."""
     still = [name for name, reach in zip(names, tau.reach) if reach == 0]
-    return [Concern("dead channel", f"the torque of {listed(still)} is the same throughout")] if still else []
+    text = f"the torque of {listed(still)} is the same throughout" if still else ""
+    return [Concern("dead channel", text, joints=tuple(still))] if still else []
 
 
 def clipped(names: Sequence[str], recording: LogSummary | None, motion: MotionSummary, left: Errors) -> list[Concern]:
@@ -34,14 +35,14 @@ def clipped(names: Sequence[str], recording: LogSummary | None, motion: MotionSu
         for k, end in enumerate(("largest", "smallest")):
             share, level = shares[k, j], levels[k, j]
             if recording is not None and share > CLIPPED:
-                text = (
-                    f"the torque of {name} rests at its {end} value {recording.stops.level[k, j]:.4g} in {share:.1%} of the samples"
-                )
+                top = recording.stops.level[k, j]
+                code, text = "at a limit", f"the torque of {name} rests at its {end} value {top:.4g} in {share:.1%} of the samples"
             elif np.isfinite(level):
+                code = "at a level"
                 text = f"the torque of {name} stays at {level:.4g} but for noise, its {end}, where the motion asks for more"
             else:
                 continue
-            found.append(Concern("clipped torques", f"{text}: the drive or the sensor could do no more"))
+            found.append(Concern(code, f"{text}: the drive or the sensor could do no more", joints=(name,)))
     return found
 
 
@@ -53,16 +54,16 @@ def unexplained(names: Sequence[str], left: Errors, motion: MotionSummary) -> li
     if raw > UNEXPLAINED >= left.relative:
         text = f"{percent(raw)} of the torques as measured remain beyond their noise, though only {left.relative:.1%} of the "
         text += f"filtered ones: much happens above the cut-off of {motion.excerpt.cutoff:.3g} Hz, where the model does not hold"
-        found.append(Concern("unexplained torques", text))
+        found.append(Concern("above the cut-off", text))
     if left.relative > UNEXPLAINED:
         text = f"{percent(left.relative)} of the filtered torques remain: are units, signs and the order of joints right?"
-        found.append(Concern("unexplained torques", text))
+        found.append(Concern("all torques", text))
     for j in np.flatnonzero((left.size > 0) & (structure(left.rms, floor) ** 2 > MOST_OF_IT * left.size**2)).tolist():
         share = left.rms[j] / left.size[j]
         remains = f"{share:.0%} remain" if share < 1 else "all remain"
         text = f"{names[j]} shows {left.size[j]:.2g} N m, of which {remains}, where noise "
         text += f"would leave {floor[j]:.1g} N m: is this the torque of that joint, in the right unit?"
-        found.append(Concern("unexplained torques", text))
+        found.append(Concern("torque of a joint", text, joints=(names[j],)))
     return found
 
 
@@ -86,9 +87,10 @@ def driving(base: Base, estimate: Estimate, signals: Signals, left: Errors) -> l
         torque = sum((estimate.theta[place] * column[kind] for kind, place in places.items()), np.zeros_like(qd))
         if power < -estimate.reach * deviation and rms(torque) > left.rms[j]:
             text = f"friction of {name} came out driving it, with {-power:.2g} +- {deviation:.1g} W"
-            found.append(Concern("sign", f"{text}: its torques or positions have the other sign"))
+            found.append(Concern("driving friction", f"{text}: its torques or positions have the other sign", joints=(name,)))
     if len(found) == base.parameter_set.robot.nv > 1:
-        return [Concern("time", f"friction of all joints came out driving them, as if time ran backwards ({found[0].text})")]
+        text = f"friction of all joints came out driving them, as if time ran backwards ({found[0].text})"
+        return [Concern("time", text)]
     return found
 
 
@@ -102,7 +104,8 @@ def explained_otherwise(base: Base, estimate: Estimate, signals: Signals, left: 
     if best:
         rivals = {found.kind: found for found in reversed(best) if found.kind != best[0].kind}  # the best of each kind
         others = "".join(f"; or {found.text} ({found.share:.0%})" for found in [*reversed(rivals.values())][:2])
-        return [Concern(best[0].kind, f"{best[0].text}: that explains {best[0].share:.0%} {rest}{others}")]
+        text = f"{best[0].text}: that explains {best[0].share:.0%} {rest}{others}"
+        return [Concern(best[0].kind, text, joints=best[0].joints)]
     small = [found for found in tried if found.kind in ("delay", "tilt") and found.share > WORTH_A_WORD]
     return [Concern(found.kind, f"perhaps {found.text}: that would explain {found.share:.0%} {rest}", False) for found in small]
 

@@ -52,7 +52,7 @@ def verdict(
     names = base.parameter_set.robot.joint_names
     found, silent = [*unidentifiable(base)], []
     if audit is not None:
-        found += [Concern(f.topic if f.serious else "log", f.message, f.serious) for f in audit.warnings]
+        found += [Concern(f.code if f.serious else "log", f.message, f.serious) for f in audit.warnings]
     if left is not None and motion is not None:
         silent = dead(names, motion.tau)
         found += silent + clipped(names, audit.recording if audit else None, motion, left)

@@ -32,12 +32,14 @@ class Alternative:
         text: what it says of the log, with its size.
         share: of the unexplained torque that it explains.
         unpredicted: part of the torques of one half that parameters of the other miss, beyond what is left of both.
+        joints: that it is said of; none where it is said of all.
     """
 
     kind: str
     text: str
     share: float
     unpredicted: float
+    joints: tuple[str, ...]
 
 
 class Left(NamedTuple):
@@ -135,7 +137,8 @@ class Trial:
         here = change[list(joints)]
         mean = (here if kind == "coupled" else change).mean()  # a coupling changes no other row
         total = np.log(np.sum(noise**2) / np.sum(self.noise**2))
-        return Alternative(kind, text, float(1 - np.exp(max(min(mean, total), *here, -np.inf))), left.unpredicted)
+        share = float(1 - np.exp(max(min(mean, total), *here, -np.inf)))
+        return Alternative(kind, text, share, left.unpredicted, tuple(self.names[j] for j in joints))
 
     def with_columns(self, Z: np.ndarray) -> tuple[np.ndarray, Left]:
         """Size (d,) of errors whose effect on the torques is Z (N, nv, d), and what they leave."""

@@ -5,18 +5,50 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+KINDS = {
+    "joint still": "insufficient excitation",
+    "unknown elsewhere": "insufficient excitation",
+    "halves disagree": "insufficient excitation",
+    "known by chance": "insufficient excitation",
+    "ill-conditioned": "insufficient excitation",
+    "all torques": "unexplained torques",
+    "above the cut-off": "unexplained torques",
+    "torque of a joint": "unexplained torques",
+    "unequal joints": "unexplained torques",
+    "torques of a load": "unexplained torques",
+    "at a limit": "clipped torques",
+    "at a level": "clipped torques",
+    "recordings disagree": "inconsistent logs",
+    "validation disagrees": "inconsistent logs",
+    "few blocks": "coloured residuals",
+    "remembered": "coloured residuals",
+    "driving friction": "sign",
+}
+"""Code of a concern -> its kind, where several checks find the same kind of fault; else the code is the kind."""
+
 
 @dataclass(frozen=True)
 class Concern:
     """One thing that speaks against the parameters; a serious one says that they are not identified.
 
-    >>> print(qddot.identify.Concern("clipped", "joint1 was at its limit"))
-    clipped: joint1 was at its limit
+    Attributes:
+        code: which check found it: a key of `KINDS`, a code of a log's findings or of an alternative.
+        text: what was found, with names and numbers.
+        joints: where, if it is some joints' only.
+
+    >>> print(qddot.identify.Concern("at a limit", "joint1 was at its limit"))
+    clipped torques: joint1 was at its limit
     """
 
-    kind: str
+    code: str
     text: str
     serious: bool = True
+    joints: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """Kind of fault that it is, as printed."""
+        return KINDS.get(self.code, self.code)
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.text}"
@@ -48,9 +80,9 @@ class Verdict:
         head = "identified" if self.identified else "NOT identified"
         return "\n".join([head, *(f"- {concern}" for concern in self.concerns)])
 
-    def has(self, kind: str) -> bool:
-        """Whether there is a concern of this kind."""
-        return any(concern.kind == kind for concern in self.concerns)
+    def has(self, code: str) -> bool:
+        """Whether there is a concern with this code, or of this kind."""
+        return any(code in (concern.code, concern.kind) for concern in self.concerns)
 
 
 def percent(share: float, digits: int = 0) -> str:

@@ -55,7 +55,7 @@ def document(fit: Fit) -> Document:
     sections = [
         Section("Verdict", list(verdict(fit))),
         Section("Torques", [error_table(fit), *cross_validation(fit), joint_table(fit)]),
-        Section("What was done to the data", [Items([*(f"{f.topic}: {f.message}" for f in fit.findings), *how(fit)])]),
+        Section("What was done to the data", [Items([*(f"{f.code}: {f.message}" for f in fit.findings), *how(fit)])]),
         Section("Each joint", [Figure(joint, drawn(joint_plot, fit, j)) for j, joint in enumerate(robot.joint_names)]),
         Section("Parameters", list(parameters(fit))),
         Section("As described and as identified", list(described(fit))),
