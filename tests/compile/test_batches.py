@@ -160,6 +160,19 @@ def test_far_angles_in_a_batch_are_reported(robot):
         robot.inverse_dynamics(*x)
 
 
+@pytest.mark.parametrize("state", [3, 20, 39])
+def test_one_singular_state_of_a_batch_is_found(state):
+    """Margins of a batch are watched and not written down: in whole vectors, in what remains, and with strides."""
+    radar = qddot.Builder("radar").body("turn").body("mass", "turn", joint="prismatic", axis=(1, 0, 0), mass=1.0).robot()
+    q, zero = np.ones((40, 2)), np.zeros((40, 2))
+    assert np.isfinite(radar.forward_dynamics(q, zero, zero)).all()
+    q[state, 1] = 0
+    for states in (q, np.asfortranarray(q)):
+        with pytest.raises(qddot.SingularityError, match=rf"in state \[{state}\]: nothing resists joint 'turn"):
+            radar.forward_dynamics(states, zero, zero)
+    assert not np.isfinite(radar.forward_dynamics(q, zero, zero, check=False)[state]).all()
+
+
 @pytest.mark.parametrize(("asked", "variable", "expected"), [(3, "5", 3), (None, "5", 5), (None, None, None)])
 def test_how_many_threads(asked, variable, expected, monkeypatch):
     monkeypatch.setattr(threads, "cores", lambda: 8)

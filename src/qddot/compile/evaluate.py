@@ -136,9 +136,10 @@ class Evaluator:
         return {**inputs, "variables": packed(self.model.variables, given, dtype)}
 
     def evaluate(
-        self, what: str, kernel: Kernel, inputs: Mapping[str, Any], options: Options
+        self, what: str, kernel: Kernel, inputs: Mapping[str, Any], options: Options, *, watch: bool = True
     ) -> tuple[Sequence[np.ndarray], np.ndarray | None]:
-        """The outputs of a kernel, and its margins if some are not positive."""
+        """The outputs of a kernel, and its margins if some are not positive. Where that is usual, do not `watch` for it: the batch
+        would be computed twice."""
         check, threads, out = flag("check", options.get("check", True)), options.get("threads"), options.get("out")
         if threads is not None:
             thread_count(threads)  # is it a number?
@@ -151,13 +152,13 @@ class Evaluator:
         if out is not None and kernel.has_margins:
             out = (*out, None) if isinstance(out, tuple) else (out, None)
         try:
-            results, doubtful = self.run(kernel, arrays, out, threads, check)
+            results, doubtful = self.run(kernel, arrays, out, threads, check, watch)
         except (TypeError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
             shapes = ", ".join(f"{x.name} {a.shape}" for x, a in zip(kernel.program.inputs, arrays))
             raise InputError(f"{what}: {error} (got {shapes})") from None
-        if kernel.has_margins:
+        if len(results) > len(kernel.shown):
             *results, margins = results
             if check and margins.size and not margins.min() > 0:
                 return results, margins
@@ -166,9 +167,9 @@ class Evaluator:
         return results, None
 
     def run(
-        self, kernel: Kernel, arrays: list[np.ndarray], out: Any, threads: int | None, check: bool
+        self, kernel: Kernel, arrays: list[np.ndarray], out: Any, threads: int | None, check: bool, watch: bool
     ) -> tuple[Sequence[np.ndarray], bool]:
-        """The outputs, and whether to doubt them.
+        """The outputs, and whether to doubt them; with margins, unless all of them were watched and are positive.
 
         The processor notes every operation that gives no number, and kernels tell it of inputs that are none. Only then are the
         inputs looked at one by one, and the outputs doubted.
@@ -181,7 +182,7 @@ class Evaluator:
         try:
             if check and not are_raised():
                 raise FloatingPointError
-            results = (RAISING if check else IGNORING).run(kernel.run, arrays, out, threads)
+            results = (RAISING if check else IGNORING).run(kernel.run, arrays, out, threads, watch=watch)
         except FloatingPointError:
             doubtful = True
             arrays = [self.prepared(x.name, a, x.shape, kernel.dtype) for x, a in zip(kernel.program.inputs, arrays)]

@@ -21,14 +21,14 @@ class Flags:
         self.settings = settings
         self.free: list[Context] = []
 
-    def run(self, function: Callable, *arguments: Any) -> Any:
+    def run(self, function: Callable, *arguments: Any, **options: Any) -> Any:
         try:
             context = self.free.pop()  # a list's methods are atomic: threads may share it
         except IndexError:
             context = Context()
             context.run(lambda: np.seterr(**self.settings))
         try:
-            return context.run(function, *arguments)
+            return context.run(function, *arguments, **options)
         finally:
             self.free.append(context)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +15,7 @@ from qddot.compile.fastcall import bound_entry, fast_entry
 from qddot.compile.gufunc import make_gufunc
 from qddot.compile.llvm import Code, compile_program, single_lanes, this_computer, wide_lanes
 from qddot.compile.threads import run_sliced, thread_count
-from qddot.graph.program import Program
+from qddot.graph.program import Output, Program
 
 BATCH = 16
 """From this many states on, the code for many at a time is worth compiling."""
@@ -31,11 +32,13 @@ class Kernel:
     Attributes:
         program: what was traced.
         dtype: of the computation and the result.
+        shown: the outputs but for margins.
     """
 
     def __init__(self, program: Program, dtype: np.dtype) -> None:
         self.program, self.dtype = program, dtype
         self.has_margins = program.outputs[-1].name == "margins"
+        self.shown = program.outputs[:-1] if self.has_margins else program.outputs
         self.length = len(program.nodes)
         shapes = {x.shape for x in program.inputs}
         self.size = math.prod(shapes.pop()) if len(shapes) == 1 else 0  # of every input, if they are alike
@@ -54,6 +57,18 @@ class Kernel:
                 self._wide = code = compile_program(self.program, wide_lanes(self.dtype, self._computer), self._computer)
                 self.__dict__["ufunc"] = make_gufunc(self.program, code.loop, self._single.kernel, self.dtype, (code, self._single))
             return self.__dict__["ufunc"]
+
+    @cached_property
+    def watched(self) -> np.ufunc:
+        """The same without margins: one that is not positive raises that flag, too."""
+        if not self.has_margins:
+            return self.ufunc
+        with self._lock:
+            if "watched" not in self.__dict__:
+                code = compile_program(self.program, wide_lanes(self.dtype, self._computer), self._computer, watched=True)
+                shown = replace(self.program, outputs=self.program.outputs[:-1])
+                self.__dict__["watched"] = make_gufunc(shown, code.loop, self._single.kernel, self.dtype, (code, self._single))
+            return self.__dict__["watched"]
 
     def loop(self) -> tuple[int, int]:
         """Addresses of the loop over states, `void loop(char **args, intptr_t *dimensions, intptr_t *steps, void *single)` as of
@@ -75,16 +90,18 @@ class Kernel:
         """Evaluate; `out` is an array, or a tuple of arrays for several outputs. Large batches are shared between threads."""
         return self.run(arrays, out, threads)
 
-    def run(self, arrays: Sequence[np.ndarray], out: Any, threads: int | None):
-        """The same; with None the number of threads is the usual one."""
+    def run(self, arrays: Sequence[np.ndarray], out: Any, threads: int | None, *, watch: bool = False):
+        """The same; with None the number of threads is the usual one. To `watch` margins is to leave them out of large batches."""
         if self.is_empty:
             return self._empty(arrays, out)
         states = self.states(arrays)
         if states < BATCH:
             return self.single(*arrays) if out is None else self.single(*arrays, out=out)
+        ufunc, outputs = (self.watched, self.shown) if watch else (self.ufunc, self.program.outputs)
+        out = out[: len(outputs)] if isinstance(out, tuple) else out
         if states * self.length >= WORTH_THREADS and (count := thread_count(threads)) > 1:
-            return self._threaded(arrays, out, count)
-        return self.ufunc(*arrays) if out is None else self.ufunc(*arrays, out=out)
+            return self._threaded(ufunc, outputs, arrays, out, count)
+        return ufunc(*arrays) if out is None else ufunc(*arrays, out=out)
 
     def states(self, arrays: Sequence[np.ndarray]) -> int:
         """How many there are."""
@@ -96,18 +113,18 @@ class Kernel:
         shapes = {a.shape[: a.ndim - len(x.shape)] for a, x in zip(arrays, self.program.inputs)}
         return shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
 
-    def _threaded(self, arrays: Sequence[np.ndarray], out, threads: int):
+    def _threaded(self, ufunc: np.ufunc, outputs: Sequence[Output], arrays: Sequence[np.ndarray], out, threads: int):
         """With outputs made here, so that each thread fills its part; overlapping or odd ones are left to NumPy."""
-        batch, outputs = self.batch_shape(arrays), self.program.outputs
+        batch = self.batch_shape(arrays)
         given = [None] * len(outputs) if out is None else list(out) if isinstance(out, tuple) else [out]
         if len(given) != len(outputs) or any(not isinstance(a, np.ndarray | None) for a in given):
-            return self.ufunc(*arrays, out=out)  # which says what is wrong with it
+            return ufunc(*arrays, out=out)  # which says what is wrong with it
         rooms = [np.empty((*batch, *x.shape), self.dtype) if a is None else a for a, x in zip(given, outputs)]
         fits = all(a.shape == (*batch, *x.shape) and a.dtype == self.dtype for a, x in zip(rooms, outputs))
         if not fits or any(np.may_share_memory(a, b) for a in given if a is not None for b in arrays):
-            return self.ufunc(*arrays, out=tuple(given))
+            return ufunc(*arrays, out=tuple(given))
         ranks, out_ranks = ([len(x.shape) for x in part] for part in (self.program.inputs, outputs))
-        run_sliced(self.ufunc, arrays, ranks, tuple(rooms), out_ranks, threads)
+        run_sliced(ufunc, arrays, ranks, tuple(rooms), out_ranks, threads)
         return rooms[0] if len(rooms) == 1 else tuple(rooms)
 
     def _empty(self, arrays: Sequence[np.ndarray], out):

@@ -74,8 +74,8 @@ def single_lanes(dtype: np.dtype, computer: Computer) -> Lanes:
     return wide_lanes(dtype, computer).scalar
 
 
-def module_text(program: Program, lanes: Lanes) -> str:
-    """A module with the kernel over these lanes and the loop around it."""
+def module_text(program: Program, lanes: Lanes, *, watched: bool = False) -> str:
+    """A module with the kernel over these lanes and the loop around it, which may watch margins instead of writing them."""
     lines = [*library(lanes.real), '!0 = !{!"branch_weights", i32 1, i32 100000}', "!1 = !{i32 1}"]
     for each in dict.fromkeys((lanes, lanes.scalar, lanes.whole_vector)):
         lines += each.declarations()
@@ -85,13 +85,13 @@ def module_text(program: Program, lanes: Lanes) -> str:
     lines += sincos.define(angles)
     if lanes.width == 1 or not is_short(program, lanes):
         lines += define_kernel(program, lanes)
-    lines += define_loop(program, lanes)
+    lines += define_loop(program, lanes, watched=watched)
     return "\n".join(lines) + "\n"
 
 
-def compile_program(program: Program, lanes: Lanes, computer: Computer) -> Code:
+def compile_program(program: Program, lanes: Lanes, computer: Computer, *, watched: bool = False) -> Code:
     """Machine code for a program."""
-    text = module_text(program, lanes)
+    text = module_text(program, lanes, watched=watched)
     quick = lanes.width == 1 and len(program.nodes) > QUICK
     with _lock:  # LLVM's parsing and code generation share state
         engine = link(machine_code(text, computer, 0 if quick else 2), computer)

@@ -2,8 +2,8 @@
 
 `single` is the address of the kernel for one state. Where every core is contiguous, W states at a time are transposed in
 registers, computed together and transposed back (see `results`); what remains, and arrays with other strides, go through `single`.
-An input that
-is not finite (or a q out of all proportion) raises the processor's flag for an invalid operation, which NumPy looks at afterwards.
+An input that is not finite (or a q out of all proportion) raises the processor's flag for an invalid operation, which NumPy looks
+at afterwards. So does a margin that is not positive in a loop that is `watched`, which does not write margins down.
 """
 
 from __future__ import annotations
@@ -17,44 +17,69 @@ from qddot.compile.lanes import Lanes
 from qddot.compile.results import Results, plain
 from qddot.compile.transpose import read_columns, write_columns
 from qddot.graph.expr import Expr, schedule
-from qddot.graph.program import Output, Program
+from qddot.graph.program import Input, Output, Program
 
 LOOP = "loop"
 UNROLLED = 16  # more blocks of columns than this are moved in a loop
 
 
-def define_loop(program: Program, lanes: Lanes) -> Iterable[str]:
+def define_loop(program: Program, lanes: Lanes, *, watched: bool = False) -> Iterable[str]:
     """With lanes of width 1, everything goes through `single`."""
-    arguments = (*program.inputs, *program.outputs)
+    arguments = written(program, watched)
     shapes, n_in, n = [x.shape for x in arguments], len(program.inputs), len(arguments)
+    margins = program.outputs[-1].size if watched else 0
     yield from peaks.define(lanes)
     if lanes.width > 1 and not is_short(program, lanes):
-        yield from Results(program, lanes).define()
+        yield from Results(program, lanes, watched).define()
     yield f"define void @{LOOP}(ptr %args, ptr %dimensions, ptr %steps, ptr %single) nounwind {{"
     yield "entry:\n%count = load i64, ptr %dimensions"
     for i in range(n):
         yield f"%ap{i} = getelementptr ptr, ptr %args, i64 {i}\n%base{i} = load ptr, ptr %ap{i}"
         yield f"%sp{i} = getelementptr i64, ptr %steps, i64 {i}\n%step{i} = load i64, ptr %sp{i}"
     yield from peaks.begin(n_in, lanes)
+    if watched:
+        yield f"%margins = alloca {lanes.real}, i64 {margins}\n%low = alloca i32\nstore i32 0, ptr %low"
     yield from strides(shapes, lanes.bits // 8)
     yield "%some = icmp sgt i64 %count, 0\nbr i1 %some, label %choose, label %done"
     yield f"choose:\nbr i1 %dense, label %{'wide' if lanes.width > 1 else 'fast_entry'}, label %slow_entry"
     if lanes.width > 1:
-        yield from wide(program, lanes)
+        yield from wide(program, lanes, watched)
         start = "[ %whole, %wide_done ]"
     else:
         yield "fast_entry:"
         start = "[ 0, %fast_entry ]"
     look = [peaks.look(i, f"%fast_at{i}", x.size, lanes) for i, x in enumerate(program.inputs)]
-    yield from walk("fast", n, start, [*look, call_single("fast_at", n)], "finish")
-    yield from slow(program, lanes)
+    yield from walk("fast", n, start, [*look, *call_single("fast_at", n, margins, lanes)], "finish")
+    yield from slow(program, lanes, watched)
     yield "finish:"
-    yield from peaks.judge(program, lanes)
+    if watched:
+        yield "%lows = load i32, ptr %low\n%some_low = icmp ne i32 %lows, 0"
+    yield from peaks.judge(program, lanes, "%some_low" if watched else "false")
     yield "done:\nret void\n}"
 
 
-def call_single(prefix: str, n: int) -> str:
-    return f"call void %single({', '.join(f'ptr %{prefix}{i}' for i in range(n))})"
+def written(program: Program, watched: bool) -> tuple[Input | Output, ...]:
+    """The arrays of a loop: inputs, and outputs but for margins that are watched."""
+    return (*program.inputs, *(program.outputs[:-1] if watched else program.outputs))
+
+
+def call_single(prefix: str, n: int, margins: int, lanes: Lanes) -> Iterable[str]:
+    """One state; margins that are watched stand in a room of their own."""
+    arguments = [f"ptr %{prefix}{i}" for i in range(n)] + ["ptr %margins"] * bool(margins)
+    yield f"call void %single({', '.join(arguments)})"
+    for k in range(margins):
+        tag = f"%{prefix}_margin{k}"
+        yield f"{tag}_p = getelementptr {lanes.real}, ptr %margins, i64 {k}\n{tag} = load {lanes.real}, ptr {tag}_p"
+        yield from watch(tag, tag, lanes.scalar)
+
+
+def watch(margin: str, tag: str, lanes: Lanes) -> Iterable[str]:
+    """Note in %low where a margin is not positive."""
+    bits = f"i{lanes.width}"
+    yield f"{tag}_not = fcmp ule {lanes.number} {margin}, {lanes.literal(0.0)}"
+    yield f"{tag}_bits = bitcast {lanes.truth} {tag}_not to {bits}" if lanes.width > 1 else f"{tag}_bits = and i1 {tag}_not, true"
+    yield f"{tag}_wide = zext {bits} {tag}_bits to i32\n{tag}_so_far = load i32, ptr %low"
+    yield f"{tag}_now = or i32 {tag}_so_far, {tag}_wide\nstore i32 {tag}_now, ptr %low"
 
 
 def strides(shapes: Sequence[tuple[int, ...]], itemsize: int) -> Iterable[str]:
@@ -89,10 +114,10 @@ def walk(label: str, n: int, start: str, body: Sequence[str], leave: str) -> Ite
 # W states at a time ---------------------------------------------------------------------------------------------------------
 
 
-def wide(program: Program, lanes: Lanes) -> Iterable[str]:
+def wide(program: Program, lanes: Lanes, watched: bool) -> Iterable[str]:
     """The part of the batch that fills whole vectors; %whole states are then done."""
-    W, results, short = lanes.width, Results(program, lanes), is_short(program, lanes)
-    arguments, emit = (*program.inputs, *program.outputs), Emitter(program, lanes)
+    W, results, short = lanes.width, Results(program, lanes, watched), is_short(program, lanes)
+    arguments, emit = written(program, watched), Emitter(program, lanes)
     sizes = emit.trig_sizes()
     if not short:
         sizes |= {f"in{i}": x.size * results.vector for i, x in enumerate(program.inputs)}
@@ -109,15 +134,19 @@ def wide(program: Program, lanes: Lanes) -> Iterable[str]:
         for r in range(1, W):
             yield f"%row{i}_{r} = getelementptr i8, ptr %row{i}_{r - 1}, i64 %step{i}"
     if short:
-        yield from in_registers(program, emit)
+        yield from in_registers(program, emit, watched)
     else:
         yield from with_angles(program, emit, gather)
         given = [f"ptr %in{i}" for i in range(len(program.inputs))]
         yield f"call void {kernel_name(lanes)}({', '.join([*given, 'ptr %results', 'ptr %trig'])})"
         yield from results.leave()
-        for i, x in enumerate(program.outputs, len(program.inputs)):
+        for i, x in enumerate(results.outputs, len(program.inputs)):
             if not results.is_tabled(x):
                 yield from scatter(i, x, results)
+        for k, x in enumerate(program.outputs[-1].values if watched else ()):
+            yield f"%margin{k}p = getelementptr {lanes.number}, ptr %results, i64 {results.slots[plain(x)]}"
+            yield f"%margin{k} = load {lanes.number}, ptr %margin{k}p, align {results.vector}"
+            yield from watch(f"%margin{k}", f"%margin{k}", lanes)
     yield f"br label %wide_end\nwide_end:\n%k_next = add i64 %k, {W}\nbr label %wide_head\nwide_exit:"
     if not short:
         yield from results.end()
@@ -188,12 +217,13 @@ def addresses(i: int, block: Block, lanes: Lanes) -> Iterable[str]:
         yield f"%at{block.tag}_{r} = getelementptr {lanes.real}, ptr %row{i}_{r}, i64 {block.index}"
 
 
-def in_registers(program: Program, emit: Emitter) -> Iterable[str]:
-    """The kernel between the transpositions; a block of outputs leaves as soon as it is complete."""
+def in_registers(program: Program, emit: Emitter, watched: bool) -> Iterable[str]:
+    """The kernel between the transpositions; a block of outputs leaves as soon as it is complete, and a margin is looked at."""
     lanes, n_in = emit.lanes, len(program.inputs)
     yield from with_angles(program, emit, take)
+    margins = program.outputs[-1].values if watched else ()
     waiting = []  # (argument, block, its values, those of them not yet computed)
-    for i, x in enumerate(program.outputs):
+    for i, x in enumerate(program.outputs[: -1 if watched else None]):
         for block in blocks_out(n_in + i, x.size, lanes):
             values = x.values[int(block.index) : int(block.index) + block.count]
             waiting.append((n_in + i, block, values, {v for v in values if v.__class__ is Expr}))
@@ -205,6 +235,9 @@ def in_registers(program: Program, emit: Emitter) -> Iterable[str]:
             if (node in missing and len(missing) == 1) or (node is None and not missing):
                 yield from leave(i, block, [emit.value(v) for v in values], lanes)
             missing.discard(node)
+        for k, margin in enumerate(margins):
+            if margin is node or (node is None and margin.__class__ is not Expr):
+                yield from watch(emit.value(margin), f"%margin{k}", lanes)
 
 
 def take(i: int, size: int, emit: Emitter) -> Iterable[str]:
@@ -265,9 +298,9 @@ def blocks_out(i: int, size: int, lanes: Lanes) -> Iterable[Block]:
 # any strides ----------------------------------------------------------------------------------------------------------------
 
 
-def slow(program: Program, lanes: Lanes) -> Iterable[str]:
+def slow(program: Program, lanes: Lanes, watched: bool) -> Iterable[str]:
     """One state at a time through contiguous copies, for which room is made once."""
-    arguments, n_in = (*program.inputs, *program.outputs), len(program.inputs)
+    arguments, n_in = written(program, watched), len(program.inputs)
     shapes, n, itemsize = [x.shape for x in arguments], len(arguments), lanes.bits // 8
     sizes = [itemsize * elements(shape) for shape in shapes]
     yield f"slow_entry:\n%copies = call ptr @malloc(i64 {max(sum(sizes), 1)})"
@@ -275,7 +308,7 @@ def slow(program: Program, lanes: Lanes) -> Iterable[str]:
         yield f"%copy{i} = getelementptr i8, ptr %copies, i64 {sum(sizes[:i])}"
     body = [line for i in range(n_in) for line in copy_elements(i, shapes[i], lanes.real, gather=True)]
     body += [peaks.look(i, f"%copy{i}", x.size, lanes) for i, x in enumerate(program.inputs)]
-    body.append(call_single("copy", n))
+    body += call_single("copy", n, program.outputs[-1].size if watched else 0, lanes)
     body += [line for i in range(n_in, n) for line in copy_elements(i, shapes[i], lanes.real, gather=False)]
     yield from walk("slow", n, "[ 0, %slow_entry ]", body, "slow_done")
     yield "slow_done:\ncall void @free(ptr %copies)\nbr label %finish"

@@ -86,10 +86,9 @@ def note(name: str, vectors: Sequence[str], tag: str, lanes: Lanes) -> Iterable[
     yield f"store {I} {most}, ptr %many, align 64"
 
 
-def judge(program: Program, lanes: Lanes) -> Iterable[str]:
-    """At the end: raise the flag if an input went too far."""
+def judge(program: Program, lanes: Lanes, bad: str) -> Iterable[str]:
+    """At the end: raise the flag if an input went too far, or if something else is `bad`."""
     I, V = f"i{lanes.bits}", lanes.integer
-    bad = "false"
     for i, x in enumerate(program.inputs):
         yield f"%peak{i} = load {I}, ptr %one{i}\n%far{i} = icmp uge {I} %peak{i}, {limit(x.name, lanes)}"
         yield f"%bad{i} = or i1 {bad}, %far{i}"

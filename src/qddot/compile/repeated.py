@@ -57,7 +57,7 @@ class Repeated:
         return tuple(x.copy() for x in self.bound())
 
     def batch(self, inputs: Inputs) -> tuple[np.ndarray, ...]:
-        results, margins = self.evaluate.evaluate(self.what, self.kernel, inputs, self.options)
+        results, margins = self.evaluate.evaluate(self.what, self.kernel, inputs, self.options, watch=self.careful is None)
         if margins is not None:
             if self.careful is None:
                 raise self.evaluate.singular(self.what, margins, inputs)

@@ -26,10 +26,10 @@ SPARSE = 0.8
 
 
 class Results:
-    """Where the results of W states are: `slots` for each distinct value."""
+    """Where the results of W states are: `slots` for each distinct value. Margins that are `watched` stay there."""
 
-    def __init__(self, program: Program, lanes: Lanes) -> None:
-        self.outputs, self.lanes, self.first = program.outputs, lanes, len(program.inputs)
+    def __init__(self, program: Program, lanes: Lanes, watched: bool) -> None:
+        self.outputs, self.lanes, self.first = program.outputs[: -1 if watched else None], lanes, len(program.inputs)
         self.slots = slots(program)
 
     @property
