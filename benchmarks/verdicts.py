@@ -69,7 +69,7 @@ def tried(asked: tuple[str, str, int]) -> dict[str, Any]:
             "cpu": time.process_time() - begun,
         }
     first = next((c for c in fit.verdict.concerns if c.serious), None)
-    laws = [f.message for f in fit.findings if f.topic in ("friction", "spikes")]
+    laws = [f.message for f in fit.findings if f.code in ("friction", "spikes")]
     found |= {"said": first and first.kind, "text": first and first.text[:400], "harm": harm(w, fit), "laws": laws}
     found |= {"left": fit.training.relative, "cpu": time.process_time() - begun}
     if first is None:

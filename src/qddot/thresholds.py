@@ -12,6 +12,8 @@ import numpy as np
 
 # rows that are read at a time: 100,000 of seven joints are 20 MB, so that any log is read in little memory
 ROWS_AT_ONCE = 100_000
+# bytes of parsed tables that are kept in memory; beyond, a recording that is gone through several times waits in a temporary file
+KEPT_IN_MEMORY = 64 * 2**20
 # lines above the names of the columns
 LONGEST_PREAMBLE = 50
 # Hz: from what can hardly show a motion to the current loop of a drive; another rate is another unit of time

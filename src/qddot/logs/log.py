@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
+from itertools import chain, pairwise
 from os import PathLike
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Unpack
@@ -18,6 +19,7 @@ from qddot.files import LOG_BYTES
 from qddot.logs.audit import Audit, audit
 from qddot.logs.column_names import number_of, places
 from qddot.logs.convert import Options, Reading
+from qddot.logs.kept_tables import KeptTables
 from qddot.logs.log_summary import usual_step
 from qddot.logs.readers import Source, read
 from qddot.logs.resample import resampled
@@ -120,11 +122,7 @@ class Log:
         Log(1001 samples of q, qd, qdd, tau, 2 joints, 1000 Hz, 1 s)
         """
         reading = Reading(robot, options)
-        pieces = []
-        for one in listed(source):
-            pieces.append(Log.from_table(reading, joined(list(within_memory(read(one, ROWS_AT_ONCE, reading.hints))))))
-            reading.new_file()
-        return concatenated(pieces)
+        return of_files(reading, (within_memory(read(one, ROWS_AT_ONCE, reading.hints)) for one in listed(source)))
 
     @staticmethod
     def chunks(
@@ -279,7 +277,7 @@ def within_memory(tables: Iterator[Table]) -> Iterator[Table]:
 
 @dataclass(frozen=True)
 class Chunks:
-    """A recording that is read `rows` at a time, anew whenever it is iterated over.
+    """A recording that is read `rows` at a time whenever it is iterated over, and parsed the first time only.
 
     >>> qddot.load("two_link").simulate([0, 0], t=1.0).to_csv("run.csv")
     >>> chunks = qddot.logs.Log.chunks("run.csv")
@@ -292,21 +290,38 @@ class Chunks:
     rows: int
     options: Options
 
+    @cached_property
+    def _tables(self) -> list[KeptTables]:
+        """Those of each file."""
+        hints = Reading(self.robot, self.options).hints
+        return [KeptTables(read(one, self.rows, hints)) for one in self.source]
+
     def __iter__(self) -> Iterator[Log]:
         reading = Reading(self.robot, self.options)
-        for one in self.source:
-            for table in read(one, self.rows, reading.hints):
+        for tables in self._tables:
+            for table in tables:
                 yield Log.from_table(reading, table)
             reading.new_file()
 
     def whole(self) -> Log | None:
         """All of it, if that is no more than one chunk may hold."""
-        count = 0
-        for log in self:
-            count += len(log)
-            if count > self.rows:
-                return None
-        return Log.load(self.source, self.robot, **self.options)
+        files: list[list[Table]] = []
+        for tables in self._tables:
+            files.append([])
+            for table in tables:
+                files[-1].append(table)
+                if sum(map(len, chain(*files))) > self.rows:
+                    return None
+        return of_files(Reading(self.robot, self.options), files)
+
+
+def of_files(reading: Reading, files: Iterable[Iterable[Table]]) -> Log:
+    """One log of all files, each given by its tables."""
+    pieces = []
+    for tables in files:
+        pieces.append(Log.from_table(reading, joined(list(tables))))
+        reading.new_file()
+    return concatenated(pieces)
 
 
 def listed(source: Source | Iterable[Source]) -> list[Source]:

@@ -45,7 +45,8 @@ class Record:
         given = together(robot, given)
         if isinstance(given, Log):
             return in_memory(robot, given, cutoff, velocity)
-        chunks = replace(given, robot=given.robot or robot) if isinstance(given, Chunks) else Log.chunks(given, robot)
+        chunks = given if isinstance(given, Chunks) else Log.chunks(given, robot)
+        chunks = replace(chunks, robot=robot) if chunks.robot is None else chunks
         log = chunks.whole()
         if log is not None:
             return in_memory(robot, log, cutoff, velocity)
