@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from qddot.algorithms.kinematics import Scalars, column_rates, joint_poses, path_to_root, velocities, zeros
+from qddot.algorithms.kinematics import Scalars, column_rates, path_to_root, short_frames, velocities, zeros
 from qddot.algorithms.mass_matrix import composite_inertias
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
@@ -57,7 +57,7 @@ def coriolis_maps(model: LiftedModel, X: list[Transform], v: Sequence[Motion]) -
 
 def coriolis_matrix(model: LiftedModel, q: Scalars, qd: Scalars) -> Matrix:
     """C(q, qd), the standard one."""
-    X = joint_poses(model, q)
+    model, X = short_frames(model, q)
     carried, v = velocities(model, X, qd)
     rates = column_rates(model, carried, qd)
     I, B = composite_inertias(model, X), coriolis_maps(model, X, v)

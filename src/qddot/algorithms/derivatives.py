@@ -19,7 +19,7 @@ from qddot.algorithms.drives import (
 )
 from qddot.algorithms.forward_dynamics import factored_mass_matrix
 from qddot.algorithms.inverse_dynamics import load_torque, spin
-from qddot.algorithms.kinematics import Scalars, column_rates, joint_poses, path_to_root, velocities, zeros
+from qddot.algorithms.kinematics import Scalars, column_rates, path_to_root, short_frames, velocities, zeros
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
@@ -43,7 +43,7 @@ def inverse_dynamics_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qd
 
 def load_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) -> tuple[Matrix, Matrix, Matrix]:
     """Return derivatives of inverse dynamics without friction."""
-    X = joint_poses(model, q)
+    model, X = short_frames(model, q)
     carried, v = velocities(model, X, qd)
     a, f, pulled = {WORLD: Motion(v=-model.gravity)}, [], []
     for body in model.bodies:

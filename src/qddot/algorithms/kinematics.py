@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
 
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
-from qddot.model.spatial import Motion, Transform
+from qddot.model.spatial import Mat, Motion, Transform
 
 Scalars = Sequence[Scalar]
+AXIS = 11
+"""Operations that a force costs at a joint whose axis is not constant, more than where it is."""
+
+TURNED = 200
+"""Operations that it takes to turn a body's frame, about."""
+
 Columns = dict[int, list[tuple[int, Motion]]]
 """For each body its columns of qd, and the motion each causes."""
 
@@ -17,6 +25,36 @@ Columns = dict[int, list[tuple[int, Motion]]]
 def joint_poses(model: LiftedModel, q: Scalars) -> list[Transform]:
     """X: each body's pose in its parent."""
     return [body.pose(model.field, q) for body in model.bodies]
+
+
+def short_frames(model: LiftedModel, q: Scalars) -> tuple[LiftedModel, list[Transform]]:
+    """Bodies and their poses in their parents, in frames in which it takes few operations to carry forces from body to body.
+
+    In body frames a joint's motion is constant, and a hinge with a usual axis turns a force by a few products. But a long chain of
+    general rotations would turn every force at every joint: there all frames are parallel to the world's, and moments are shifted
+    only. (Origins stay on the joints: about the world's, far-off bodies would lose digits.)
+    """
+    X, beyond = joint_poses(model, q), [1] * len(model.bodies)
+    for body in reversed(model.bodies):
+        if body.parent != WORLD:
+            beyond[body.parent] += beyond[body.index]
+    saved = sum(n * (4 * sum(x not in (0, 1, -1) for row in pose.R for x in row) - AXIS) for n, pose in zip(beyond, X))
+    return (model, X) if saved < TURNED * len(X) else upright(model, X)
+
+
+def upright(model: LiftedModel, X: Sequence[Transform]) -> tuple[LiftedModel, list[Transform]]:
+    """The same in frames parallel to the world's, each about its body's own origin."""
+    R, bodies, shifts = {WORLD: Mat()}, [], []
+    for body, pose in zip(model.bodies, X):
+        shifts.append(Transform(p=R[body.parent] @ pose.p))
+        R[body.index] = R[body.parent] @ pose.R
+        turn = Transform(R[body.index])
+        subspace = tuple((c, turn.out(s)) for c, s in body.subspace)
+        inertia, moments = turn.out_inertia(body.inertia), turn.out_pseudo(body.moments)
+        bodies.append(replace(body, subspace=subspace, inertia=inertia, moments=moments))
+    turned = copy(model)
+    turned.bodies = bodies
+    return turned, shifts
 
 
 def world_poses(model: LiftedModel, q: Scalars) -> dict[int, Transform]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from qddot.algorithms.drives import armatures
-from qddot.algorithms.kinematics import Scalars, joint_poses, path_to_root, zeros
+from qddot.algorithms.kinematics import Scalars, path_to_root, short_frames, zeros
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
@@ -14,7 +14,7 @@ Matrix = list[list[Scalar]]
 
 def mass_matrix(model: LiftedModel, q: Scalars) -> Matrix:
     """M(q): column by column, the forces that accelerate everything beyond a joint as one rigid body."""
-    X = joint_poses(model, q)
+    model, X = short_frames(model, q)
     composite = composite_inertias(model, X)
     M = [zeros(model.nv) for _ in range(model.nv)]
     for c, armature in enumerate(armatures(model)):

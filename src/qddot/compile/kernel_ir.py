@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from operator import attrgetter
 
 from qddot.compile import sincos
 from qddot.compile.lanes import Lanes
@@ -28,6 +30,7 @@ ON_STACK = 1 << 16
 """More bytes than this do not go on the stack, which is small in some threads."""
 
 TRIG = frozenset(("sin", "cos"))
+LEAVES = TRIG | {"var"}
 BINARY = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
 
 
@@ -97,28 +100,41 @@ class Emitter:
         given: names of input elements that are in registers, by (input, element); the others are loaded from memory.
         angles: each angle of which a sine or cosine is taken beforehand, numbered; `turned` are those that are (input, element).
         late: the other angles, numbered.
-        parts: the other nodes as the algorithm made them, cut into functions; `carried` crosses from one to another through memory.
+        parts: what is kept as instructions, cut into functions; `carried` crosses from one to another through memory.
         here: the nodes whose values the present function already has; `passed` the late angles it has taken sine and cosine of.
     """
 
     def __init__(self, program: Program, lanes: Lanes, *, in_one: bool = False) -> None:
-        self.program, self.lanes = program, lanes
+        self.program, self.lanes, self.in_one = program, lanes, in_one
         self.given: dict[tuple[int, int], str] = {}
-        self.places = places(program) if lanes.width == 1 else {x: [("%results", k)] for x, k in slots(program).items()}
-        self.fused = fused_products(program.nodes, self.places) if lanes.fma else set()
         turned = sorted({node.args[0] for node in program.nodes if node.op in TRIG}, key=lambda angle: angle.number)
         late = set(turned) if in_one else late_angles(program)
         self.angles = {angle: k for k, angle in enumerate(angle for angle in turned if angle not in late)}
         self.late = {angle: k for k, angle in enumerate(angle for angle in turned if angle in late)}
         self.turned = {angle.args for angle in self.angles if angle.op == "var"}
         self.trig = sincos.Rooms(len(self.angles), lanes)
-        kept = [node for node in program.nodes if node not in self.fused and not self.is_leaf(node)]
-        kept.sort(key=lambda node: node.number)
-        length = len(kept) or 1 if in_one else PART if len(kept) > WHOLE else WHOLE
-        self.parts = [kept[k : k + length] for k in range(0, len(kept), length)] or [[]]
-        self.carried = self.across_parts()
         self.here: set[Expr] = set()
         self.passed: set[Expr] = set()
+
+    @cached_property
+    def places(self) -> dict[Expr, list[tuple[str, int]]]:
+        return places(self.program) if self.lanes.width == 1 else {x: [("%results", k)] for x, k in slots(self.program).items()}
+
+    @cached_property
+    def fused(self) -> set[Expr]:
+        return fused_products(self.program.nodes, self.places) if self.lanes.fma else set()
+
+    @cached_property
+    def kept(self) -> list[Expr]:
+        """The nodes that are instructions, as the algorithm made them."""
+        fused, is_leaf = self.fused, self.is_leaf
+        kept = [x for x in self.program.nodes if x not in fused and (x.op not in LEAVES or not is_leaf(x))]
+        return sorted(kept, key=attrgetter("number"))
+
+    @cached_property
+    def parts(self) -> list[list[Expr]]:
+        length = len(self.kept) or 1 if self.in_one else PART if len(self.kept) > WHOLE else WHOLE
+        return [self.kept[k : k + length] for k in range(0, len(self.kept), length)] or [[]]
 
     def enter(self) -> None:
         """Another function begins: it has no values yet."""
@@ -140,6 +156,11 @@ class Emitter:
         return {"angles": self.trig.bytes, "trig": 2 * self.trig.bytes}
 
     @property
+    def trig_numbers(self) -> int:
+        """How many numbers of these lanes the sines and cosines take."""
+        return 2 * self.trig.bytes * 8 // (self.lanes.width * self.lanes.bits)
+
+    @property
     def carry_size(self) -> int:
         """Bytes that the parts hand on."""
         return len(self.carried) * self.lanes.width * self.lanes.bits // 8
@@ -150,7 +171,8 @@ class Emitter:
             if a.__class__ is Expr:
                 yield from self.operands(a) if a in self.fused else (a,)
 
-    def across_parts(self) -> dict[Expr, int]:
+    @cached_property
+    def carried(self) -> dict[Expr, int]:
         """Values that a later part needs, each with its place in memory."""
         home = {node: k for k, part in enumerate(self.parts) for node in part}
         later = (a for k, part in enumerate(self.parts) for node in part for a in self.operands(node) if home.get(a, k) != k)
@@ -175,7 +197,7 @@ class Emitter:
         if self.lanes.width == 1:
             yield f"call void @llvm.memset.p0.i64(ptr %angles, i8 0, i64 {self.trig.bytes}, i1 false)"
         for node in schedule(self.angles):
-            if node in self.fused:
+            if node.op == "*" and node in self.fused:
                 continue
             yield from self.instruction(node)
         for angle, k in self.angles.items():
@@ -259,16 +281,11 @@ class Emitter:
         elif op == "sqrt":
             yield f"{out} = {lanes.call('sqrt', self.value(args[0]))}"
         elif op == "atan2":
-            yield from self.lane_by_lane(node, "atan2" + ("f" if lanes.real == "float" else ""))
+            yield from lane_by_lane("atan2", out, [self.value(x) for x in args], lanes)
         elif op == "sign":
-            x, zero = self.value(args[0]), lanes.literal(0.0)
-            yield f"%up{node.number} = fcmp ogt {V} {x}, {zero}"
-            yield f"%down{node.number} = fcmp olt {V} {x}, {zero}"
-            yield f"%low{node.number} = select {lanes.truth} %down{node.number}, {V} {lanes.literal(-1.0)}, {V} {zero}"
-            yield f"{out} = select {lanes.truth} %up{node.number}, {V} {lanes.literal(1.0)}, {V} %low{node.number}"
+            yield from sign_of(out, self.value(args[0]), lanes)
         elif op == "select":
-            yield f"%up{node.number} = fcmp ogt {V} {self.value(args[0])}, {lanes.literal(0.0)}"
-            yield f"{out} = select {lanes.truth} %up{node.number}, {V} {self.value(args[1])}, {V} {self.value(args[2])}"
+            yield from choice(out, *(self.value(x) for x in args), lanes)
         else:
             raise ValueError(f"no LLVM instruction for {op!r}")
 
@@ -296,25 +313,42 @@ class Emitter:
             a, c = (a, minus) if first else (minus, c)
         yield f"{out} = {self.lanes.call('fma', a, b, c)}"
 
-    def lane_by_lane(self, node: Expr, function: str) -> Iterable[str]:
-        """A function of the C library."""
-        lanes, args = self.lanes, [self.value(x) for x in node.args]
-        if lanes.width == 1:
-            yield f"{self.value(node)} = call {lanes.real} @{function}({', '.join(f'{lanes.real} {x}' for x in args)})"
-            return
-        built, n = "poison", node.number
-        for k in range(lanes.width):
-            for j, x in enumerate(args):
-                yield f"%e{n}_{k}_{j} = extractelement {lanes.number} {x}, i64 {k}"
-            given = ", ".join(f"{lanes.real} %e{n}_{k}_{j}" for j in range(len(args)))
-            yield f"%y{n}_{k} = call {lanes.real} @{function}({given})"
-            out = self.value(node) if k == lanes.width - 1 else f"%w{n}_{k}"
-            yield f"{out} = insertelement {lanes.number} {built}, {lanes.real} %y{n}_{k}, i64 {k}"
-            built = out
+
+def sign_of(out: str, x: str, lanes: Lanes) -> Iterable[str]:
+    """-1, 0 or 1."""
+    V, zero = lanes.number, lanes.literal(0.0)
+    yield f"{out}_up = fcmp ogt {V} {x}, {zero}\n{out}_down = fcmp olt {V} {x}, {zero}"
+    yield f"{out}_low = select {lanes.truth} {out}_down, {V} {lanes.literal(-1.0)}, {V} {zero}"
+    yield f"{out} = select {lanes.truth} {out}_up, {V} {lanes.literal(1.0)}, {V} {out}_low"
+
+
+def choice(out: str, x: str, then: str, otherwise: str, lanes: Lanes) -> Iterable[str]:
+    """One value where x is positive, else the other."""
+    yield f"{out}_up = fcmp ogt {lanes.number} {x}, {lanes.literal(0.0)}"
+    yield f"{out} = select {lanes.truth} {out}_up, {lanes.number} {then}, {lanes.number} {otherwise}"
+
+
+def lane_by_lane(function: str, out: str, args: Sequence[str], lanes: Lanes) -> Iterable[str]:
+    """A function of the C library."""
+    function += "f" if lanes.real == "float" else ""
+    if lanes.width == 1:
+        yield f"{out} = call {lanes.real} @{function}({', '.join(f'{lanes.real} {x}' for x in args)})"
+        return
+    built = "poison"
+    for k in range(lanes.width):
+        for j, x in enumerate(args):
+            yield f"{out}_e{k}_{j} = extractelement {lanes.number} {x}, i64 {k}"
+        given = ", ".join(f"{lanes.real} {out}_e{k}_{j}" for j in range(len(args)))
+        yield f"{out}_y{k} = call {lanes.real} @{function}({given})"
+        new = out if k == lanes.width - 1 else f"{out}_w{k}"
+        yield f"{new} = insertelement {lanes.number} {built}, {lanes.real} {out}_y{k}, i64 {k}"
+        built = new
 
 
 def late_angles(program: Program) -> set[Expr]:
     """Angles that depend on the sine or cosine of others."""
+    if all(node.args[0].op == "var" for node in program.nodes if node.op in TRIG):  # as usual
+        return set()
     turning: set[Expr] = set()
     for node in program.nodes:
         if node.op in TRIG or any(a in turning for a in node.args if a.__class__ is Expr):

@@ -13,10 +13,15 @@ from qddot.compile import cache, sincos, transpose
 from qddot.compile.kernel_ir import define_kernel, is_short, kernel_name
 from qddot.compile.lanes import Lanes, library
 from qddot.compile.loop_ir import LOOP, define_loop
+from qddot.compile.table_ir import define_table_kernel
+from qddot.graph.expr import without_collection
 from qddot.graph.program import Program
 
 QUICK = 9_000
 """A kernel for one state with more operations than this is compiled in a hurry: a tenth of the time, 1.8 times the run time."""
+
+LONG = 50_000
+"""A program with more operations than this is no code but a table."""
 
 _lock = threading.Lock()
 
@@ -84,15 +89,17 @@ def module_text(program: Program, lanes: Lanes, *, watched: bool = False) -> str
     angles = sincos.Rooms(1, lanes).loop_lanes
     lines += sincos.define(angles)
     if lanes.width == 1 or not is_short(program, lanes):
-        lines += define_kernel(program, lanes)
-    lines += define_loop(program, lanes, watched=watched)
-    return "\n".join(lines) + "\n"
+        define = define_table_kernel if len(program.nodes) > LONG else define_kernel
+        lines += define(program, lanes)
+    lines += [*define_loop(program, lanes, watched=watched), ""]
+    return "\n".join(lines)
 
 
 def compile_program(program: Program, lanes: Lanes, computer: Computer, *, watched: bool = False) -> Code:
     """Machine code for a program."""
-    text = module_text(program, lanes, watched=watched)
-    quick = lanes.width == 1 and len(program.nodes) > QUICK
+    with without_collection():
+        text = module_text(program, lanes, watched=watched)
+    quick = lanes.width == 1 and QUICK < len(program.nodes) <= LONG
     with _lock:  # LLVM's parsing and code generation share state
         engine = link(machine_code(text, computer, 0 if quick else 2), computer)
         return Code(engine.get_function_address(LOOP), engine.get_function_address(kernel_name(lanes)[1:]), engine)

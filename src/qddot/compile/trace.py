@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 from qddot.algorithms.forward_dynamics import shares_coordinates
 from qddot.algorithms.quantities import COMPUTED, NEEDS_ALL_PARAMETERS, QUANTITIES
 from qddot.errors import InputError, near_matches, unknown_name
-from qddot.graph.expr import Trace
+from qddot.graph.expr import Trace, without_collection
 from qddot.graph.program import Input, Output, Program, output
 from qddot.model.model import LiftedModel, Model
 from qddot.model.overflow import overflow
@@ -85,12 +85,13 @@ def trace(
     inputs = program_inputs(model, requests, wrench, runtime)
     variables = {x.name: [recorder.variable(k, i) for i in range(x.size)] for k, x in enumerate(inputs)}
     outputs, margins = [], []
-    for request in requests:
-        for x in record(model, request, recorder, variables):
-            if x.name == "margins":
-                margins += x.values
-            else:
-                outputs.append(x if len(requests) == 1 else x._replace(name=f"{request.quantity}.{x.name}"))
+    with without_collection():
+        made = [(request, x) for request in requests for x in record(model, request, recorder, variables)]
+    for request, x in made:
+        if x.name == "margins":
+            margins += x.values
+        else:
+            outputs.append(x if len(requests) == 1 else x._replace(name=f"{request.quantity}.{x.name}"))
     if margins:
         outputs.append(Output("margins", (len(margins),), tuple(margins)))
     program = Program("_and_".join(r.quantity for r in requests), tuple(inputs), tuple(outputs))

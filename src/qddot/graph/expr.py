@@ -9,9 +9,11 @@ An operand is another node or a plain float. Operations: `+ - * /` (binary), `ne
 
 from __future__ import annotations
 
+import gc
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from qddot.model.field import cos_sin
@@ -172,6 +174,18 @@ class Trace:
         if x.__class__ is not Expr:
             return then if x > 0 else otherwise
         return make(self.table, "select", x, plain(then), plain(otherwise))
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Without a search for garbage: of the nodes of a trace none is any, and to look at them takes longer than to make them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def plain(x: Scalar) -> Scalar:
