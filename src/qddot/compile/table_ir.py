@@ -68,30 +68,29 @@ class Rows:
         for node in emit.kept:
             op, args = node.op, node.args
             if op == "*":
-                self.add(SUM, node, *args, -0.0)
+                self.add(SUM, node, (*args, -0.0))
             elif op == "neg":
-                self.add(SUM, node, args[0], -1.0, -0.0)
+                self.add(SUM, node, (args[0], -1.0, -0.0))
             elif op in ("+", "-"):
                 (left, right), sign = args, OTHER_SIGN if op == "-" else 0
                 if left in fused:
-                    self.add(SUM, node, *left.args, right, 0, sign)
+                    self.add(SUM, node, (*left.args, right), c_sign=sign)
                 elif right in fused:
-                    self.add(SUM, node, *right.args, left, sign)
+                    self.add(SUM, node, (*right.args, left), a_sign=sign)
                 elif op == "+":
-                    self.add(SUM, node, left, 1.0, right)
+                    self.add(SUM, node, (left, 1.0, right))
                 else:
-                    self.add(SUM, node, right, -1.0, left)
+                    self.add(SUM, node, (right, -1.0, left))
             elif op in KINDS:
-                self.add(op, node, *(*args, 1.0, 1.0)[:3])
+                self.add(op, node, (*args, 1.0, 1.0)[:3])
             else:
                 raise ValueError(f"no row of a table for {op!r}")
 
-    def add(self, kind: str, node: Expr, a: Scalar, b: Scalar, c: Scalar, a_sign: int = 0, c_sign: int = 0) -> None:
+    def add(self, kind: str, node: Expr, operands: tuple, a_sign: int = 0, c_sign: int = 0) -> None:
         self.kinds.append(kind)
         self.to.append(node.number)
-        self.a.append(self.number_of(a))
-        self.b.append(self.number_of(b))
-        self.c.append(self.number_of(c))
+        for column, x in zip((self.a, self.b, self.c), operands):
+            column.append(self.number_of(x))
         self.a_sign.append(a_sign)
         self.c_sign.append(c_sign)
 
