@@ -29,7 +29,7 @@ def chain(n: int) -> Robot:
         arms = points - points.mean(0)
         tensor = sum(r @ r * np.eye(3) - np.outer(r, r) for r in arms)
         inertias.append(qddot.Inertia(6.0, points.mean(0), tensor))
-    return qddot.from_dh(rng.uniform(-0.5, 0.5, (n, 4)), convention="modified", inertias=inertias, name="chain")
+    return qddot.from_dh(rng.uniform(-0.5, 0.5, (n, 4)).tolist(), convention="modified", inertias=inertias, name="chain")
 
 
 def main() -> None:

@@ -285,7 +285,7 @@ class Emitter:
         elif op == "sign":
             yield from sign_of(out, self.value(args[0]), lanes)
         elif op == "select":
-            yield from choice(out, *(self.value(x) for x in args), lanes)
+            yield from choice(out, [self.value(x) for x in args], lanes)
         else:
             raise ValueError(f"no LLVM instruction for {op!r}")
 
@@ -322,8 +322,9 @@ def sign_of(out: str, x: str, lanes: Lanes) -> Iterable[str]:
     yield f"{out} = select {lanes.truth} {out}_up, {V} {lanes.literal(1.0)}, {V} {out}_low"
 
 
-def choice(out: str, x: str, then: str, otherwise: str, lanes: Lanes) -> Iterable[str]:
-    """One value where x is positive, else the other."""
+def choice(out: str, args: Sequence[str], lanes: Lanes) -> Iterable[str]:
+    """Of `x, then, otherwise` one value where x is positive, else the other."""
+    x, then, otherwise = args
     yield f"{out}_up = fcmp ogt {lanes.number} {x}, {lanes.literal(0.0)}"
     yield f"{out} = select {lanes.truth} {out}_up, {lanes.number} {then}, {lanes.number} {otherwise}"
 

@@ -295,7 +295,7 @@ def other(op: str, x: str, kind: str, emit: Emitter) -> Iterable[str]:
     elif op == "atan2":
         yield from lane_by_lane("atan2", f"{x}_y", [a, b], lanes)
     elif op == "select":
-        yield from choice(f"{x}_y", a, b, c, lanes)
+        yield from choice(f"{x}_y", [a, b, c], lanes)
     elif op == "sign":
         yield from sign_of(f"{x}_y", a, lanes)
     else:
