@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rich.console import Group
 
     from qddot.compile.kernel import Kernel
+    from qddot.contact.shapes import Contacts
     from qddot.control.time_optimal import TimedPath
     from qddot.explore.show import Page
     from qddot.graph.program import Operations, Program
@@ -2111,7 +2112,13 @@ class Robot:
     # looking at it ----------------------------------------------------------------------------------------------------
 
     def explore(
-        self, path: str | Path | None = None, *, q: ArrayLike | None = None, values: Mapping[Any, float] | None = None
+        self,
+        path: str | Path | None = None,
+        *,
+        q: ArrayLike | None = None,
+        values: Mapping[Any, float] | None = None,
+        contacts: Contacts | None = None,
+        view: str = "",
     ) -> Page:
         """The robot as an interactive page that needs no server: it moves, computes and shows its equations by itself.
 
@@ -2122,11 +2129,14 @@ class Robot:
             path: of the file to write; None: show it now.
             q: configuration (nq,) to start with; a bent one within the limits if None.
             values: numbers for the symbols of a robot that holds some; its equations are then shown in these letters.
+            contacts: what the robot may touch (see `qddot.contact`): drawn, and obeyed when the page simulates.
+            view: what to show first, as "copy as Python" in a page writes it: what stands behind the `#` of its address.
 
         Raises:
             NoAssetError: this installation was built without the page; the message says how to get it.
             UnboundSymbolError: the robot holds symbols without values.
-            InputError: a q of another shape, a robot without joints, or a file that is not .html.
+            InputError: a q of another shape, a robot without joints, a file that is not .html, contacts of another robot or of one
+                with closed loops.
 
         >>> page = qddot.load("two_link").explore("arm.html")  # one file that needs nothing else
         """
@@ -2137,7 +2147,7 @@ class Robot:
             raise InputError(f"values={values!r:.80}: a mapping of symbols to numbers is needed, such as {{'m1': 2.0}}")
         named = {str(name): finite_number(f"values[{str(name)!r}]", x) for name, x in (values or {}).items()}
         robot = self.subs(named) if named else self
-        html = page(robot, letters=self.model if named else None, values=named, q=q)
+        html = page(robot, letters=self.model if named else None, values=named, q=q, view=view, contacts=contacts)
         return shown(Page(html, self.name), path)
 
     # small deviations -------------------------------------------------------------------------------------------------

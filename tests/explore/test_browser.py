@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 import qddot
+from qddot.explore import show
+from qddot.explore.source import source
 from qddot.robot import Robot
 from tests.explore.test_page import HOSTILE
 from tests.robots import random_model
 
 SET = "(e, v) => { e.value = v; e.dispatchEvent(new Event('input', {bubbles: true})); }"
+LETTERS = {"l1": 0.5, "l2": 0.7, "m1": 0.5, "m2": 0.7, "r": 0.04}
 FRAME = "async n => { while (explorerApp.frames <= n) await new Promise(requestAnimationFrame); }"
 
 
@@ -104,6 +107,14 @@ def test_long_coriolis_forces_are_shown_by_products_of_velocities(opened):
     want = robot.coriolis_torque(held(page, "q")["q"], qd)
     assert float(page.locator("#formula").get_attribute("data-total")) == pytest.approx(want[2], abs=1e-12)
     assert page.locator("#formula .term").count() == 28
+    settled(page, lambda: page.locator("#formula .term").nth(1).click())  # Gamma_123, from three derivatives of M
+    symbols = np.array(page.evaluate("[...explorerApp.lens.christoffel()]")).reshape(7, 7, 7)
+    parts = [float(x) for x in page.locator(".detail .term").evaluate_all("xs => xs.map(x => x.dataset.value)")]
+    assert len(parts) == 3
+    assert sum(parts) == pytest.approx(symbols[0, 1, 2], abs=1e-12)
+    q, step = held(page, "q")["q"], 1e-6 * np.eye(7)[1]
+    slope = (robot.mass_matrix(q + step) - robot.mass_matrix(q - step))[2, 0] / 2e-6
+    assert parts[0] == pytest.approx(slope / 2, abs=1e-8)
     assert held(page, "c")["c"] == pytest.approx(want, abs=1e-12)
 
 
@@ -174,7 +185,7 @@ def test_every_friction_in_the_lens(opened):
     total = float(page.locator("#formula").get_attribute("data-total"))
     assert total == pytest.approx(robot.friction_torque([0.1, -1])[0], abs=1e-9)
     agrees(page, robot)
-    settled(page, lambda: page.get_by_label("row").select_option(index=1))
+    settled(page, lambda: page.get_by_label("row", exact=True).select_option(index=1))
     settled(page, lambda: page.locator(".tab.total").click())
     want = robot.inverse_dynamics([0.3, 1.1], [0.1, -1], [3, 4])[1]
     assert float(page.locator("#formula").get_attribute("data-total")) == pytest.approx(want, abs=1e-9)
@@ -212,16 +223,33 @@ def test_a_fragment_that_makes_no_sense_is_ignored(opened):
     agrees(page, qddot.load("two_link"))
 
 
-def test_copied_python_reproduces_the_numbers(opened):
-    robot = qddot.load("two_link")
-    page = opened(robot, "q=0.25,-1.5&qd=1,2&payload=0.5&gravity=0,-1.62,0")
+@pytest.mark.parametrize(("name", "values"), [("two_link", None), ("two_link", LETTERS), ("puma560", None)])
+def test_copied_python_reproduces_the_view(opened, monkeypatch, tmp_path, name, values):
+    """It computes the numbers, and opens a page with the same address."""
+    robot = qddot.load(name, symbolic=values is not None)
+    state = "q=0.25,-1.5&qd=1,2&qdd=1,3" if name == "two_link" else "q=0.1,0.2,0.3,0.4,0.5,0.6&qd=1,-1,0.5,0.2,0.1,-0.4"
+    page = opened(robot, f"{state}&payload=0.5&gravity=0,-1.62,0&ellipsoid=mass&lens=gravity_torque,1,0", values=values)
     page.locator("body").press("p")
     page.locator("html[data-copied]").wait_for(state="attached")
+    made: list[str] = []
+    monkeypatch.setattr(show.Page, "open", lambda self: made.append(self.html))
     inside: dict = {}
     exec(page.evaluate("document.documentElement.dataset.copied"), inside)
     at = held(page, "M c g")
-    assert np.abs(inside["M"].ravel() - at["M"]).max() <= 1e-12
-    assert np.abs(inside["tau"] - cells(page, "inverse_dynamics")).max() <= 1e-12
+    assert np.abs(inside["M"].ravel() - at["M"]).max() <= 1e-12 * max(1, np.abs(at["M"]).max())
+    tau = np.array(cells(page, "inverse_dynamics"))
+    assert np.abs(inside["tau"] - tau).max() <= 1e-12 * max(1, np.abs(tau).max())
+    again = tmp_path / "again.html"
+    again.write_text(made[0], "utf-8")
+    page.evaluate("new Promise(r => setTimeout(r, 300))")
+    assert opened(again).evaluate("explorerApp.state.fragment()") == page.evaluate("explorerApp.state.fragment()")
+
+
+def test_python_of_a_robot_that_no_file_describes_says_so():
+    build = qddot.Builder("rod").body("a", "base", axis=(0, 1, 0), mass=1, com=(0.3, 0, 0))
+    assert source(build.robot().model, None, None).startswith("robot = ...")
+    heavy = qddot.load("two_link").model.copy(gravity=(0, -1.62, 0))
+    assert source(heavy, None, None) == "robot = qddot.load('two_link').with_gravity([0.0, -1.62, 0.0])"
 
 
 def test_keys_and_mouse(opened):
@@ -262,7 +290,7 @@ def test_joints_of_every_type(opened, seed):
 
 def test_symbolic_lengths_stand_on_the_links(opened):
     robot = qddot.load("two_link", symbolic=True)
-    page = opened(robot, "q=0,1.5707963267948966", values={"l1": 0.5, "l2": 0.7, "m1": 0.5, "m2": 0.7, "r": 0.04})
+    page = opened(robot, "q=0,1.5707963267948966", values=LETTERS)
     first, second = page.locator(".length").all()
     assert (first.text_content(), second.text_content()) == ("l1", "l2")
     (a, b) = (x.bounding_box() for x in (first, second))
@@ -318,6 +346,6 @@ def test_a_motion_plays(opened, tmp_path):
     path = tmp_path / "motion.html"
     robot.simulate([0.3, 0.4], None, 0.5).explore(path)
     page = opened(path)
-    settled(page, lambda: page.get_by_label("time").evaluate(SET, 0.5))
+    settled(page, lambda: page.get_by_label("time", exact=True).evaluate(SET, 0.5))
     want = robot.simulate([0.3, 0.4], None, 0.5).q[-1]
     assert held(page, "q")["q"] == pytest.approx(want, abs=1e-7)

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 import qddot
-from tests.explore.test_browser import simulated
+from tests.explore.test_browser import LETTERS, simulated
 
-LETTERS = {"l1": 0.5, "l2": 0.7, "m1": 0.5, "m2": 0.7, "r": 0.04}
 VIEWS = {
     "explorer_two_link": ("two_link", "q=0.7,0.9&qd=1.2,-2&form=letters&lens=coriolis_torque,1,0&ellipsoid=velocity", {}),
     "explorer_arm7": ("arm7", "qd=0.4,-0.6,0.3,0.8,0,0.5,0&ellipsoid=mass&show=axes,centres", {"scheme": "dark"}),

@@ -1,5 +1,5 @@
 /** The left column: the state, the world, what is drawn. */
-import { el } from "./dom";
+import { brief, el } from "./dom";
 import type { Data } from "./model";
 import type { Drive, State } from "./state";
 
@@ -9,6 +9,9 @@ const PLACES: [string, number][] = [
   ["Moon", 1.62],
   ["none", 0],
 ];
+
+/** Characters of a name that can be shortened to stand beside its slider. */
+const LONG = 14;
 
 export interface Actions {
   /** Something was set by hand: `v` is the column whose coordinate must stay, in a closed loop. */
@@ -33,6 +36,9 @@ export class Controls {
   private readonly toggles: { input: HTMLInputElement; read(): boolean }[] = [];
   private readonly selects: { select: HTMLSelectElement; read(): string }[] = [];
 
+  /** Some names of joints need a line of their own. */
+  private readonly isLong: boolean;
+
   constructor(
     readonly data: Data,
     readonly state: State,
@@ -40,7 +46,8 @@ export class Controls {
     readonly actions: Actions,
   ) {
     const { coordinates } = data;
-    const joints = this.group("Positions q", true);
+    this.isLong = coordinates.some((x) => x.short.length > LONG);
+    const joints = this.group("Positions q", true, true);
     coordinates.forEach((x, k) => {
       const change = (value: number) => {
         state.setCoordinate(k, value);
@@ -48,7 +55,7 @@ export class Controls {
       };
       joints.append(this.slider(x.short, x.unit, x.lower, x.upper, () => state.coordinate(k), change, `position of ${x.name}`));
     });
-    const speeds = this.group("Velocities q̇", coordinates.length <= 4);
+    const speeds = this.group("Velocities q̇", coordinates.length <= 4, true);
     coordinates.forEach((x) => {
       const most = x.speed ?? (x.unit === "rad" ? 5 : 2);
       const change = (value: number) => {
@@ -57,7 +64,7 @@ export class Controls {
       };
       speeds.append(this.slider(x.short, `${x.unit}/s`, -most, most, () => state.qd[x.v], change, `velocity of ${x.name}`));
     });
-    const rates = this.group("Accelerations q̈", false);
+    const rates = this.group("Accelerations q̈", false, true);
     coordinates.forEach((x) => {
       const change = (value: number) => {
         state.qdd[x.v] = value;
@@ -78,8 +85,9 @@ export class Controls {
     );
   }
 
-  private group(title: string, open: boolean): HTMLElement {
+  private group(title: string, open: boolean, coordinates = false): HTMLElement {
     const inside = el("div", { class: "sliders" });
+    if (coordinates && this.isLong) inside.classList.add("long");
     this.host.append(el("details", { open }, el("summary", {}, title), inside));
     return inside;
   }
@@ -117,7 +125,7 @@ export class Controls {
     return el(
       "div",
       { class: "slider" },
-      el("span", { class: "name", title: label }, name),
+      el("span", { class: "name", title: label }, brief(name, this.isLong ? 28 : 11)),
       input,
       box,
       el("span", { class: "unit" }, unit),
@@ -209,7 +217,7 @@ export class Controls {
         "Motors",
         [
           ["free", "off"],
-          ["gravity", "hold up gravity"],
+          ["gravity", "carry gravity only"],
           ["hold", "hold this pose"],
         ],
         () => state.drive,
@@ -278,8 +286,7 @@ export class Controls {
     return el("label", { class: "select" }, el("span", { class: "name" }, name), select);
   }
 
-  /** Shows the state. A slider being dragged, or a number being typed, is left alone. */
-  /** New values into the controls whose value has changed, or into all. */
+  /** New values into the controls whose value has changed, or into all; a number being typed is left alone. */
   update(all = false): void {
     for (const slider of this.sliders) {
       const { input, box, read } = slider,

@@ -70,6 +70,11 @@ export function shown(x: number, digits = 4): string {
   return x.toFixed(Math.max(0, Math.min(digits, digits - 1 - Math.floor(Math.log10(size))))).replace("-", "−");
 }
 
+/** A name that is too long, without its middle: names are told apart by how they begin and end. */
+export function brief(name: string, most = 17): string {
+  return name.length <= most ? name : `${name.slice(0, Math.floor(most / 3))}…${name.slice(-Math.floor((2 * most) / 3 - 1))}`;
+}
+
 /** Copies text, and says so to everybody. */
 export async function copy(text: string, what: string): Promise<void> {
   let done = false;

@@ -1,5 +1,8 @@
 /** Ellipsoids at the tip: how fast it can move, how hard it can push, how heavy it feels. */
+import { DoubleSide, Mesh, MeshStandardMaterial, SphereGeometry, Vector3 } from "three";
+import { el, shown } from "./dom";
 import { cholesky, eigen, solve, timesTransposed, zeros, type Numbers } from "./linear";
+import { forceUnit, once, type Data } from "./model";
 import type { Physics } from "./physics";
 
 export interface Ellipsoid {
@@ -37,4 +40,71 @@ export function ellipsoidAt(physics: Physics, kind: string): Ellipsoid | null {
 export function visibleLengths(ellipsoid: Ellipsoid, normal: number[] | null): number[] {
   if (!normal) return ellipsoid.lengths;
   return ellipsoid.lengths.filter((_, k) => Math.abs(ellipsoid.directions[k].reduce((sum, x, i) => sum + x * normal[i], 0)) < 0.5);
+}
+
+/** The longest half axis when an ellipsoid appears, of the reach; between the other two its scale is kept, beyond the last it is cut. */
+const LONG = 0.22,
+  SHORTEST = 0.06,
+  LONGEST = 0.5;
+const COLORS: Record<string, number> = { velocity: 0xe69f00, force: 0xcc79a7, mass: 0x0072b2 };
+const UNITS: Record<string, string> = { velocity: "m/s", force: "N", mass: "kg" };
+
+/** An ellipsoid in the scene, with its half axes and its scale in words. */
+export class EllipsoidView {
+  readonly mesh = new Mesh(
+    new SphereGeometry(1, 40, 28),
+    new MeshStandardMaterial({ transparent: true, opacity: 0.38, side: DoubleSide, depthWrite: false, roughness: 0.6 }),
+  );
+  private readonly caption = el("p", { class: "caption", role: "note" });
+  private kind = "";
+  /** Units drawn as one metre. */
+  private scale = 1;
+
+  constructor(
+    readonly data: Data,
+    host: HTMLElement,
+  ) {
+    this.mesh.matrixAutoUpdate = false;
+    this.mesh.renderOrder = 2;
+    host.append(this.caption);
+  }
+
+  update(ellipsoid: Ellipsoid | null, kind: string, tip: Vector3): void {
+    this.mesh.visible = ellipsoid !== null;
+    this.caption.hidden = !ellipsoid;
+    if (!ellipsoid) return;
+    const { reach, normal } = this.data,
+      { directions, lengths } = ellipsoid,
+      seen = visibleLengths(ellipsoid, normal);
+    const longest = Math.max(...seen.filter(Number.isFinite), 0),
+      drawn = longest / this.scale;
+    const fits = kind === this.kind && (longest === 0 || (drawn > SHORTEST * reach && drawn < LONGEST * reach));
+    if (!fits) this.scale = round(longest / (LONG * reach));
+    if (kind !== this.kind) (this.mesh.material as MeshStandardMaterial).color.set(COLORS[kind]);
+    this.kind = kind;
+    const axes = directions.map((x, k) =>
+      new Vector3(x[0], x[1], x[2]).multiplyScalar(Math.max(Math.min(lengths[k] / this.scale, LONGEST * reach), 0.004 * reach)),
+    );
+    this.mesh.matrix.makeBasis(axes[0], axes[1], axes[2]).setPosition(tip);
+    this.mesh.matrixWorldNeedsUpdate = true;
+    const text = this.words(kind, seen);
+    if (this.caption.textContent !== text) this.caption.textContent = text;
+  }
+
+  private words(kind: string, lengths: number[]): string {
+    const { coordinates } = this.data,
+      rates = once(coordinates.map((x) => `${x.unit}/s`)).join(", "),
+      forces = once(coordinates.map(forceUnit)).join(", ");
+    const when = { velocity: ` at |q̇| = 1 ${rates}`, force: ` at |τ| = 1 ${forces}`, mass: " felt at the tip" }[kind];
+    const sizes = [...lengths].sort((a, b) => b - a).map((x) => shown(x, 3));
+    return `${kind} ellipsoid, half axes ${sizes.join(", ")} ${UNITS[kind]}${when}; drawn 1 m = ${shown(this.scale, 1)} ${UNITS[kind]}`;
+  }
+}
+
+/** The nearest of 1, 2 and 5 times a power of ten. */
+function round(x: number): number {
+  if (!(x > 0)) return 1;
+  const power = 10 ** Math.floor(Math.log10(x)),
+    far = (m: number) => Math.abs(Math.log(x / (m * power)));
+  return power * [1, 2, 5, 10].reduce((best, m) => (far(m) < far(best) ? m : best));
 }

@@ -17,7 +17,8 @@ import {
   Vector3,
 } from "three";
 import { meshGeometry } from "./geometry";
-import type { Body, Data, Shape } from "./model";
+import { Ground } from "./ground";
+import { thickness, type Body, type Data, type Shape } from "./model";
 
 const AXIS_COLORS = [0xd55e00, 0x009e73, 0x0072b2];
 
@@ -34,9 +35,14 @@ export class Figure {
   constructor(readonly data: Data) {
     const r = thickness(data);
     data.base.forEach((shape) => this.root.add(this.mesh(shape, -1, this.tinted(shape) ?? this.material(0x5b6470))));
-    if (!data.isDrawn && !data.base.some((x) => x.kind === "rail")) this.root.add(this.pedestal(r));
+    if (!data.isDrawn && !data.isFloating && !data.base.some((x) => x.kind === "rail")) this.root.add(this.pedestal(r));
     data.bodies.forEach((body, k) => this.bodies.push(this.body(body, k, r)));
     data.frames.forEach((frame) => this.triad(frame.name, frame.body, frame.pose));
+    data.contacts?.places.forEach(({ body, center }, k) => {
+      const ball = Ground.ball(data.contacts!.spheres[k], data);
+      ball.position.set(center[0], center[1], center[2]);
+      this.bodies[body].add(ball);
+    });
     this.root.add(...this.bodies, this.triads);
   }
 
@@ -133,9 +139,6 @@ export class Figure {
     this.framePoints.push({ name, body, at: new Vector3(pose[3], pose[7], pose[11]) });
   }
 }
-
-/** Half of what a link is thick, m. */
-export const thickness = (data: Data) => 0.032 * data.reach;
 
 function rigid(rows: number[]): Matrix4 {
   return new Matrix4().set(

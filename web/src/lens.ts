@@ -1,6 +1,8 @@
 /** The equation lens: an entry in closed form, each term tinted by its present share, with its present value. */
+import { derivatives, indices } from "./christoffel";
 import { Derivation } from "./derivation";
-import { copy, el, math, shown, tint } from "./dom";
+import { FAINT, newChip, opens, write, type Chip } from "./chips";
+import { copy, el, math, shown } from "./dom";
 import type { Data } from "./model";
 import { compiled, type Entry, type LensData, type Point, type Quantity, type Variant } from "./terms";
 import type { Choice, State } from "./state";
@@ -36,14 +38,6 @@ const WRITTEN = 48;
 const FEW = 12;
 /** ms without a frame after which things rest. */
 const PAUSE = 250;
-/** A share below which a term fades. */
-const FAINT = 1e-3;
-
-interface Chip {
-  root: HTMLElement;
-  value: HTMLElement;
-  compute(at: Point): number;
-}
 
 export class Lens {
   private data: LensData | null = null;
@@ -63,7 +57,9 @@ export class Lens {
   );
   private readonly copies = el("div", { class: "buttons" });
   private derivation: Derivation | null = null;
+  private readonly detail = el("div", { class: "detail" });
   private chips: Chip[] = [];
+  private parts: Chip[] = [];
   private hidden: Chip[] = [];
   private small: number[] = [];
   private asked = 0;
@@ -100,6 +96,7 @@ export class Lens {
         this.copies,
       ),
       el("div", { class: "equation" }, this.left, this.formula),
+      this.detail,
       this.rest,
       this.changes,
       this.note,
@@ -162,9 +159,11 @@ export class Lens {
       variant.name,
     ];
     (this.columns.parentElement as HTMLElement).hidden = !square;
-    const index = square ? `${row + 1}${this.robot.nv > 9 ? "," : ""}${column + 1}` : `${row + 1}`;
+    const index = square ? indices(this.robot.nv, row, column) : `${row + 1}`;
     this.left.replaceChildren(math(`${symbol(this.letter(quantity), index)}<mo>=</mo>`));
     this.chips = [];
+    this.parts = [];
+    this.detail.hidden = true;
     this.hidden = [];
     this.small = [];
     this.formula.replaceChildren();
@@ -197,23 +196,15 @@ export class Lens {
   private whole(variant: Variant, row: number): void {
     const n = this.robot.nv,
       joint = (k: number) => `<msub><mover accent="true"><mi class="joint">q</mi><mo>¨</mo></mover><mn>${k + 1}</mn></msub>`;
-    const add = (inner: string, role: string, choice: Choice, compute: (at: Point) => number) => {
-      const chip = this.chip(false, inner, compute, `${role} opens`);
-      chip.root.addEventListener("click", () => this.choose(choice));
-      chip.root.addEventListener(
-        "keydown",
-        (event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), this.choose(choice)),
-      );
-      chip.root.tabIndex = 0;
-      chip.root.setAttribute("role", "button");
-    };
+    const add = (inner: string, role: string, choice: Choice, compute: (at: Point) => number) =>
+      opens(this.chip(false, inner, compute, role), () => this.choose(choice));
     for (let j = 0; j < n; j++) {
       const value =
         this.entryValue(variant, "mass_matrix", row * n + j) ??
         (variant.quantities.mass_matrix?.missing ? () => this.fallback("mass_matrix", row, j) : null);
       if (value)
         add(
-          `${symbol(this.letter("mass_matrix"), `${row + 1}${n > 9 ? "," : ""}${j + 1}`)}<mo>&#x2062;</mo>${joint(j)}`,
+          `${symbol(this.letter("mass_matrix"), indices(n, row, j))}<mo>&#x2062;</mo>${joint(j)}`,
           "inertial",
           { quantity: "mass_matrix", row, column: j },
           (at) => value(at) * at.qdd[j],
@@ -236,23 +227,42 @@ export class Lens {
   /** Christoffel symbols Gamma_ijk at the present state. */
   christoffel: () => Float64Array = () => new Float64Array();
 
-  /** c_k by products of velocities: sum_ij Gamma_ijk qd_i qd_j. */
+  /** c_k by products of velocities: sum_ij Gamma_ijk qd_i qd_j; each Gamma opens. */
   private products(k: number): void {
-    const n = this.robot.nv;
+    const n = this.robot.nv,
+      known = this.robot.nq === n; // else velocities are no derivatives of coordinates
     const rate = (i: number) => `<msub><mover accent="true"><mi class="joint">q</mi><mo>˙</mo></mover><mn>${i + 1}</mn></msub>`;
     for (let i = 0; i < n; i++) {
       for (let j = i; j < n; j++) {
         const times = i === j ? 1 : 2,
-          comma = n > 9 ? "," : "";
-        const factor = `${times > 1 ? "<mn>2</mn>" : ""}${symbol("Γ", `${i + 1}${comma}${j + 1}${comma}${k + 1}`)}`;
-        this.chip(
-          false,
-          `${factor}${rate(i)}${rate(j)}`,
-          (at) => times * this.christoffel()[(i * n + j) * n + k] * at.qd[i] * at.qd[j],
-          "",
-        );
+          gamma = symbol("Γ", indices(n, i, j, k));
+        const value = (at: Point) => times * this.christoffel()[(i * n + j) * n + k] * at.qd[i] * at.qd[j];
+        const chip = this.chip(false, `${times > 1 ? "<mn>2</mn>" : ""}${gamma}${rate(i)}${rate(j)}`, value, "");
+        if (known) opens(chip, () => this.unfold(chip, i, j, k));
       }
     }
+  }
+
+  /** What a Gamma is made of, below the formula; again, and it is folded. */
+  private unfold(chip: Chip, i: number, j: number, k: number): void {
+    const n = this.robot.nv,
+      was = chip.root.getAttribute("aria-expanded") === "true";
+    for (const x of this.chips) x.root.setAttribute("aria-expanded", "false");
+    this.parts = [];
+    this.detail.replaceChildren();
+    this.detail.hidden = was;
+    if (was) return;
+    chip.root.setAttribute("aria-expanded", "true");
+    const mass = (row: number, column: number) => symbol(this.letter("mass_matrix"), indices(n, row, column));
+    this.detail.append(el("span", { class: "left" }, math(`${symbol("Γ", indices(n, i, j, k))}<mo>=</mo>`)));
+    for (const part of derivatives(i, j, k, n, mass)) {
+      const made = newChip(part.minus, part.text, () => part.value(this.christoffel()), "inertial", this.parts.length === 0);
+      opens(made.chip, () => this.choose(part.opens));
+      this.parts.push(made.chip);
+      this.detail.append(made.piece);
+    }
+    this.spell();
+    this.changed();
   }
 
   /** Numbers of what has no closed form here, from the kernels. */
@@ -276,7 +286,10 @@ export class Lens {
     if (!entry) {
       const { row, column } = this.state.lens;
       this.note.textContent = variant.quantities[quantity]?.missing ?? "";
-      if (quantity === "coriolis_torque" && this.robot.nv <= FEW) return this.products(row);
+      if (quantity === "coriolis_torque" && this.robot.nv <= FEW) {
+        this.note.textContent += ". Here it is by products of velocities; their factors Γ, derivatives of M, open";
+        return this.products(row);
+      }
       this.chip(false, "<mtext>…</mtext>", () => this.fallback(quantity, row, column), "");
       return;
     }
@@ -317,19 +330,16 @@ export class Lens {
   }
 
   private chip(minus: boolean, text: string, compute: (at: Point) => number, role: string): Chip {
-    const value = el("span", { class: "value" });
-    const sign = this.chips.length || minus ? el("span", { class: "sign" }, minus ? "−" : "+") : null;
-    const root = el("span", { class: `term ${role}` }, math(text), value);
-    const chip = { root, value, compute };
+    const { chip, piece } = newChip(minus, text, compute, role, this.chips.length === 0);
     this.chips.push(chip);
-    this.formula.append(el("span", { class: "piece" }, sign, root));
+    this.formula.append(piece);
     return chip;
   }
 
   /** Joint variables in the letters of the notation. */
   private spell(): void {
     const letter = this.data!.notations[this.state.notation].variable;
-    for (const x of this.host.querySelectorAll(".equation mi.joint")) x.textContent = letter;
+    for (const x of this.host.querySelectorAll(":is(.equation, .detail) mi.joint")) x.textContent = letter;
   }
 
   /** The folded terms: many and small, so while things move they keep their values, and are computed once all rests. */
@@ -360,14 +370,11 @@ export class Lens {
     const values = this.chips.map((chip) => chip.compute(at)),
       small = this.smallTerms(at);
     const all = [...values, ...small].reduce((sum, x) => sum + Math.abs(x), 0) || 1;
-    this.chips.forEach(({ root, value }, k) => {
-      const share = Math.abs(values[k]) / all;
-      tint(root, share);
-      root.classList.toggle("faint", share < FAINT && this.chips.length > 1);
-      root.dataset.value = String(values[k]);
-      const text = shown(values[k], 4);
-      if (value.textContent !== text) value.textContent = text;
-    });
+    write(this.chips, values, all);
+    if (this.parts.length) {
+      const inner = this.parts.map((chip) => chip.compute(at));
+      write(this.parts, inner, inner.reduce((sum, x) => sum + Math.abs(x), 0) || 1);
+    }
     const total = [...values, ...small].reduce((sum, x) => sum + x, 0);
     this.formula.dataset.total = String(total);
     if (this.hidden.length) {

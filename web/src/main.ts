@@ -69,7 +69,8 @@ class App {
       centre = el("div", { class: "centre", role: "region", "aria-label": "the robot" }, scene, player);
     const right = el("div", { class: "panel numbers", "aria-label": "numbers", role: "region" }),
       below = el("div", { class: "lens", "aria-label": "equation lens", role: "region" });
-    const facts = `${data.nv} ${data.nv === 1 ? "degree" : "degrees"} of freedom`;
+    const { nv, freedom } = data,
+      facts = `${freedom} ${freedom === 1 ? "degree" : "degrees"} of freedom${freedom < nv ? `, ${nv} joint variables in closed loops` : ""}`;
     root.replaceChildren(
       el(
         "header",
@@ -82,14 +83,14 @@ class App {
     );
     this.state = new State(data);
     this.physics = new Physics(data, kernels);
-    this.state.read(location.hash);
+    this.state.read(location.hash.length > 1 ? location.hash : data.view);
     this.physics.world = this.state.world;
     this.view = new View3D(data, this.physics, scene, () => this.schedule());
     this.controls = new Controls(data, this.state, left, {
       edited: (v) => this.edited(v),
       reset: () => this.reset(),
       fit: () => this.fit(),
-      copyPython: () => void copy(asPython(data, this.state), "Python"),
+      copyPython: () => this.copyPython(),
     });
     this.numbers = new NumbersPanel(data, this.physics, right, (choice) => this.choose(choice));
     this.lens = new Lens(
@@ -120,8 +121,9 @@ class App {
     if (data.notes.length) left.append(el("p", { class: "note" }, data.notes.join(" ")));
     if (data.isClosed) this.physics.close(this.state.q, this.state.qd);
     this.physics.place(this.state.q);
-    this.view.update(this.state, null, null);
+    this.view.update(this.state, null, null, []);
     this.view.fit();
+    if (this.state.camera) this.view.camera7 = this.state.camera;
     this.listen(scene);
     this.schedule();
     Object.assign(globalThis, { explorerApp: this });
@@ -137,6 +139,7 @@ class App {
     }).observe(scene);
     window.addEventListener("hashchange", () => {
       this.state.read(location.hash);
+      if (this.state.camera) this.view.camera7 = this.state.camera;
       this.simulation.edited();
       this.schedule();
     });
@@ -164,7 +167,7 @@ class App {
     if (event.key === " " && !inControl) this.simulation.toggle();
     else if (event.key === "r") this.reset();
     else if (event.key === "f") this.fit();
-    else if (event.key === "p") void copy(asPython(this.data, this.state), "Python");
+    else if (event.key === "p") this.copyPython();
     else if (event.key === "0") this.simulation.rewind();
     else return;
     event.preventDefault();
@@ -256,7 +259,7 @@ class App {
 
   private reset(): void {
     this.simulation.stop();
-    this.state.read("");
+    this.state.read(this.data.view);
     this.state.q.set(this.data.start.q);
     this.state.qd.set(this.data.start.qd);
     this.simulation.edited();
@@ -264,6 +267,11 @@ class App {
     this.view.path.clear();
     this.fit();
     this.lens.rebuild();
+  }
+
+  private copyPython(): void {
+    this.state.camera = this.view.isMoved ? this.view.camera7 : null;
+    void copy(asPython(this.data, this.state), "Python");
   }
 
   private fit(): void {
@@ -291,11 +299,11 @@ class App {
     const { inertial, tau } = physics.torques(state.qd, state.qdd);
     const ellipsoid = ellipsoidAt(physics, state.view.ellipsoid);
     this.controls.update();
-    this.numbers.update(state, inertial, tau, ellipsoid);
+    this.numbers.update(state, inertial, tau);
     this.lens.warn(world.payload > 0 || world.gravity.some((x, i) => x !== this.data.gravity[i]));
     this.lens.update(state);
     this.simulation.update();
-    this.view.update(state, ellipsoid, this.simulation.pull ? this.mouse : null);
+    this.view.update(state, ellipsoid, this.simulation.pull ? this.mouse : null, this.simulation.pushes);
     this.compass.update(this.view.onScreen(state.world.gravity), Math.hypot(...state.world.gravity));
     this.view.render();
     this.work = performance.now() - began;
@@ -309,6 +317,7 @@ class App {
     clearTimeout(this.saving);
     this.saving = window.setTimeout(() => {
       try {
+        this.state.camera = this.view.isMoved ? this.view.camera7 : null;
         history.replaceState(null, "", `#${this.state.fragment()}`);
       } catch {
         /* a frame without an address of its own */

@@ -52,7 +52,15 @@ export interface Coordinate {
   upper: number;
   stops?: [number | null, number | null];
   speed?: number | null;
+  /** False for what no motor moves: the base of a robot that floats. */
+  isDriven: boolean;
 }
+
+/** Of the force along a coordinate. */
+export const forceUnit = (x: Coordinate) => (x.unit === "rad" ? "N m" : "N");
+
+/** Each once, in the order of their first appearance. */
+export const once = (words: string[]) => [...new Set(words)];
 
 export interface Tip {
   name: string;
@@ -66,9 +74,23 @@ export interface Motion {
   t: number[];
   q: number[][];
   qd: number[][];
-  qdd: number[][];
-  tau: number[][];
+  /** Accelerations and joint forces; a motion among contacts has neither. */
+  qdd?: number[][];
+  tau?: number[][];
   measured?: number[][];
+  /** At each time those that push: pair, and the force along its normal and two tangents. */
+  contact?: number[][][];
+}
+
+/** What may touch what: radii of spheres, planes of the world, pairs of spheres; the program `spheres` tells where they are. */
+export interface Contacts {
+  spheres: number[];
+  /** Of each sphere: its body, and its centre there. */
+  places: { body: number; center: number[] }[];
+  planes: { point: number[]; normal: number[] }[];
+  pairs: number[][];
+  friction: number;
+  restitution: number;
 }
 
 /** From the origin of a body's frame (-1: the world's) to `end` in it; `text` is MathML. */
@@ -80,13 +102,21 @@ export interface Length {
 
 export interface Data {
   name: string;
+  /** How Python gets this robot: lines that define `robot`. */
   source: string;
+  /** The state to begin with, as a fragment of an address. */
+  view: string;
   nq: number;
   nv: number;
   start: { q: number[]; qd: number[] };
   gravity: number[];
   parameters: number[];
   hasFriction: boolean;
+  hasSprings: boolean;
+  /** Degrees of freedom that closed loops leave. */
+  freedom: number;
+  /** Nothing fixes the robot to the world. */
+  isFloating: boolean;
   isClosed: boolean;
   reach: number;
   up: number[];
@@ -101,8 +131,12 @@ export interface Data {
   tips: Tip[];
   sizes: Record<string, number[]>;
   motion: Motion | null;
+  contacts: Contacts | null;
   notes: string[];
 }
+
+/** Half of what a link is thick, m. */
+export const thickness = (data: Data) => 0.032 * data.reach;
 
 export type Kernel = (...arrays: ArrayLike<number>[]) => number | void;
 
@@ -113,6 +147,7 @@ export interface Kernels {
   delivered_torque: Kernel;
   demanded_torque: Kernel;
   loops?: Kernel;
+  spheres?: Kernel;
   [name: string]: Kernel | undefined;
 }
 

@@ -1,9 +1,8 @@
 /** The right column: what the equation of motion says at this state. */
-import { el, shown, svg, tint } from "./dom";
+import { brief, el, shown, svg, tint } from "./dom";
 import { eigen, timesTransposed } from "./linear";
-import type { Data } from "./model";
+import { forceUnit, once, type Data } from "./model";
 import type { Physics } from "./physics";
-import { visibleLengths, type Ellipsoid } from "./ellipsoid";
 import type { Choice, State } from "./state";
 
 export const ROLES = ["inertial", "coriolis", "gravity", "spring", "friction"] as const;
@@ -22,8 +21,11 @@ export class NumbersPanel {
   private readonly vectors = new Map<string, HTMLElement[]>();
   private readonly bars: { parts: SVGElement[]; total: SVGElement; value: HTMLOutputElement }[] = [];
   private readonly facts = new Map<string, HTMLElement>();
-  private readonly ellipsoid = el("p", { class: "note" });
   private readonly small: boolean;
+  /** Of each column of qd. */
+  private readonly units: string[] = [];
+  /** Of all forces; empty where they differ, and each has its own beside it. */
+  private readonly force: string;
 
   constructor(
     readonly data: Data,
@@ -32,6 +34,13 @@ export class NumbersPanel {
     readonly choose: (choice: Choice) => void,
   ) {
     this.small = data.nv <= ROOM;
+    for (const x of data.coordinates) this.units[x.v] = x.unit;
+    const forces = once(data.coordinates.map(forceUnit));
+    this.force = forces.length === 1 ? forces[0] : "";
+    if (data.isClosed)
+      host.append(
+        el("p", { class: "note" }, "Loops are cut open in the numbers below (M, c, g, τ, manipulability, ellipsoids). Motion keeps them closed."),
+      );
     host.append(this.mass(), this.terms(), this.torques(), this.facts_());
   }
 
@@ -58,7 +67,13 @@ export class NumbersPanel {
       }
       table.append(row);
     }
-    return section("Mass matrix M(q)", "kg m²", el("div", { class: "wide" }, table));
+    const units = once(this.cells.map((_, k) => this.massUnit(k)));
+    return section("Mass matrix M(q)", units.join(", "), el("div", { class: "wide" }, table));
+  }
+
+  private massUnit(k: number): string {
+    const turning = [Math.floor(k / this.data.nv), k % this.data.nv].filter((i) => this.units[i] === "rad").length;
+    return ["kg", "kg m", "kg m²"][turning];
   }
 
   private terms(): HTMLElement {
@@ -70,20 +85,22 @@ export class NumbersPanel {
       ["inverse_dynamics", "τ"],
     ];
     for (const [, letter] of columns) head.append(el("th", { scope: "col" }, letter));
+    if (!this.force) head.append(el("th", { class: "unit" }, ""));
     const table = el("table", { class: "vectors" }, el("thead", {}, head)),
       body = el("tbody", {});
     for (const [quantity] of columns) this.vectors.set(quantity, []);
     names.forEach((x) => {
-      const row = el("tr", {}, el("th", { scope: "row", title: x.name }, x.short));
+      const row = el("tr", {}, el("th", { scope: "row", title: x.name }, brief(x.short)));
       for (const [quantity, letter] of columns) {
         const cell = this.cell(quantity, x.v, 0, `${letter} of ${x.name}`);
         this.vectors.get(quantity)![x.v] = cell;
         row.append(el("td", {}, cell));
       }
+      if (!this.force) row.append(el("td", { class: "unit" }, forceUnit(x)));
       body.append(row);
     });
     table.append(body);
-    return section("Terms", "N m, N", el("div", { class: "wide tall" }, table));
+    return section("Terms", this.force, el("div", { class: "wide tall" }, table));
   }
 
   private torques(): HTMLElement {
@@ -101,19 +118,18 @@ export class NumbersPanel {
       const value = el("output", {});
       this.bars[x.v] = { parts, total, value };
       list.append(
-        el("div", { class: "bar", role: "listitem" }, el("span", { class: "name", title: x.name }, x.short), picture, value),
+        el("div", { class: "bar", role: "listitem" }, el("span", { class: "name", title: x.name }, brief(x.short)), picture, value),
       );
     }
-    const shownRoles = ROLES.filter((role) => (role !== "spring" && role !== "friction") || this.data.hasFriction);
+    const { hasSprings, hasFriction, coordinates } = this.data;
+    const shownRoles = ROLES.filter((role) => (role !== "spring" || hasSprings) && (role !== "friction" || hasFriction));
     const legend = el(
       "div",
       { class: "legend" },
       ...shownRoles.map((role) => el("span", {}, el("i", { class: `swatch ${role}` }), WORDS[role])),
     );
-    const open = this.data.isClosed
-      ? el("p", { class: "note" }, "Of the open tree: without the forces of its closed loops.")
-      : null;
-    return section("Joint forces τ in parts", "N m, N", legend, el("div", { class: "tall" }, list), ...(open ? [open] : []));
+    list.classList.toggle("long", coordinates.some((x) => brief(x.short).length > 11));
+    return section("Joint forces τ in parts", this.force, legend, el("div", { class: "tall" }, list));
   }
 
   private facts_(): HTMLElement {
@@ -131,10 +147,10 @@ export class NumbersPanel {
       this.facts.set(key, value);
       list.append(el("div", {}, el("dt", {}, name), value, el("span", { class: "unit" }, unit)));
     }
-    return section("At this state", "", list, this.ellipsoid);
+    return section("At this state", "", list);
   }
 
-  update(state: State, inertial: Float64Array, tau: Float64Array, ellipsoid: Ellipsoid | null): void {
+  update(state: State, inertial: Float64Array, tau: Float64Array): void {
     const { physics, data } = this,
       n = data.nv,
       { M, c, g } = physics;
@@ -145,9 +161,11 @@ export class NumbersPanel {
       const value = M[k],
         share = Math.sqrt(Math.abs(value) / largest);
       write(cell, value, this.small ? fixed(value, decimals) : "");
-      if (!this.small) cell.title = `M ${Math.floor(k / n) + 1} ${(k % n) + 1} = ${value}`;
+      const title = `M ${Math.floor(k / n) + 1} ${(k % n) + 1} = ${shown(value, 6)} ${this.massUnit(k)}`;
+      if (cell.title !== title) cell.title = title;
       tint(cell, share);
       cell.classList.toggle("negative", value < 0);
+      cell.classList.toggle("small", share < 0.06);
     });
     this.mark(state.lens);
     const vectors: [string, ArrayLike<number>][] = [
@@ -181,7 +199,8 @@ export class NumbersPanel {
         }
       });
       bar.total.setAttribute("x", (99.2 + (96 * tau[i]) / scale).toFixed(2));
-      bar.value.value = shown(tau[i], 3);
+      const text = this.force ? shown(tau[i], 3) : `${shown(tau[i], 3)} ${this.units[i] === "rad" ? "N m" : "N"}`;
+      if (bar.value.value !== text) bar.value.value = text;
     });
     this.fact("kinetic", physics.kinetic[0]);
     this.fact("potential", physics.potential[0]);
@@ -191,7 +210,6 @@ export class NumbersPanel {
       this.fact("condition", values[n - 1] / values[0]);
     }
     if (data.tips.length) this.fact("manipulability", this.manipulability());
-    this.ellipsoid.textContent = ellipsoid ? described(state.view.ellipsoid, visibleLengths(ellipsoid, data.normal)) : "";
   }
 
   private marked = "";
@@ -239,13 +257,9 @@ function inPlane(J: Float64Array, normal: number[], n: number): Float64Array {
   return out;
 }
 
-function described(kind: string, lengths: number[]): string {
-  const unit = kind === "velocity" ? "m/s for |q̇| = 1 rad/s" : kind === "force" ? "N for |τ| = 1 N m" : "kg felt at the tip";
-  return `Ellipsoid of ${kind}: half axes ${lengths.map((x) => shown(x, 3)).join(", ")} ${unit}`;
-}
-
-/** Entries of one matrix have as many decimals as its largest needs. */
-const fixed = (x: number, decimals: number) => (Math.abs(x) < 0.5 * 10 ** -decimals ? "0" : x.toFixed(decimals).replace("-", "−"));
+/** Entries of one matrix have as many decimals as its largest needs; only what is zero has none. */
+const fixed = (x: number, decimals: number) =>
+  Math.abs(x) < 1e-12 ? "0" : (Math.abs(x) < 0.5 * 10 ** -decimals ? 0 : x).toFixed(decimals).replace("-", "−");
 
 /** The text, and for whoever asks the number itself. */
 function write(cell: HTMLElement & { number?: number }, value: number, text: string): void {

@@ -11,31 +11,28 @@ export function asPython(data: Data, state: State): string {
   const { world } = state,
     tip = data.tips[world.tip],
     gravity = world.gravity.some((x, i) => x !== data.gravity[i]);
-  const lines = ["import numpy as np", "", "import qddot", ""];
-  lines.push(`robot = qddot.load(${literal(data.source)})${gravity ? `.with_gravity(${list(world.gravity)})` : ""}`);
+  const lines = ["import numpy as np", "", "import qddot", "", data.source];
+  if (gravity) lines.push(`here = robot.with_gravity(${list(world.gravity)})`);
+  const robot = gravity ? "here" : "robot";
   lines.push(`q = np.array(${list(state.q)})`, `qd = np.array(${list(state.qd)})`, `qdd = np.array(${list(state.qdd)})`);
   const loaded = world.payload > 0 && tip?.payload;
   if (loaded) {
     lines.push("", `# a payload of ${world.payload} kg, a point mass at ${literal(tip.name)}`);
-    lines.push("parameters = robot.parameters()[: 10 * len(robot.body_names)]");
+    lines.push(`parameters = ${robot}.parameters()[: 10 * len(${robot}.body_names)]`);
     lines.push(`parameters[${loaded.at} : ${loaded.at + 10}] += ${world.payload} * np.array(${list(loaded.values)})`);
-    lines.push('compute = lambda name, *state: robot.kernel(name, parameters="runtime")(*state, parameters)');
+    lines.push(`compute = lambda name, *state: ${robot}.kernel(name, parameters="runtime")(*state, parameters)`);
   }
-  const call = (name: string, args: string) => (loaded ? `compute("${name}", ${args})` : `robot.${name}(${args})`);
+  const call = (name: string, args: string) => (loaded ? `compute("${name}", ${args})` : `${robot}.${name}(${args})`);
   lines.push(
     "",
     `M = ${call("mass_matrix", "q")}`,
     `c = ${call("coriolis_torque", "q, qd")}`,
     `g = ${call("gravity_torque", "q")}`,
   );
-  lines.push(`friction = robot.friction_torque(qd)`);
-  const parts = [
-    "M @ qdd",
-    ...(world.coriolis ? ["c"] : []),
-    "g",
-    "robot.spring_torque(q)",
-    ...(world.friction ? ["friction"] : []),
-  ];
-  lines.push(`tau = ${parts.join(" + ")}`, 'print(M, c, g, tau, sep="\\n")');
+  const { friction, coriolis } = world;
+  const parts = ["M @ qdd", ...(coriolis ? ["c"] : []), "g", "robot.spring_torque(q)", ...(friction ? ["robot.friction_torque(qd)"] : [])];
+  lines.push(`tau = ${coriolis && friction ? call("inverse_dynamics", "q, qd, qdd") : parts.join(" + ")}`);
+  lines.push('print(M, c, g, tau, sep="\\n")');
+  lines.push("", `robot.explore(view=${literal(state.fragment())})`);
   return `${lines.join("\n")}\n`;
 }

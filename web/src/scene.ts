@@ -4,7 +4,6 @@ import {
   BufferAttribute,
   BufferGeometry,
   DirectionalLight,
-  DoubleSide,
   HemisphereLight,
   Line,
   LineBasicMaterial,
@@ -23,17 +22,20 @@ import {
   WebGLRenderer,
 } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
-import type { Ellipsoid } from "./ellipsoid";
-import { Figure, thickness } from "./figure";
+import type { Push } from "./contact";
+import { EllipsoidView, type Ellipsoid } from "./ellipsoid";
+import { Figure } from "./figure";
+import { Ground } from "./ground";
 import { Lengths } from "./lengths";
-import type { Data } from "./model";
+import { thickness, type Data } from "./model";
 import { TipPath } from "./path";
 import type { Physics } from "./physics";
 import type { State } from "./state";
 
 const ROLE = { external: 0xcc79a7 };
-/** The longest half axis of an ellipsoid, of the reach. */
-const ELLIPSOID = 0.22;
+/** rad and share: of one press of an arrow key, or of + and -. */
+const TURN = 0.12,
+  ZOOM = 1.15;
 
 export interface Grabbed {
   kind: "joint" | "tip";
@@ -54,7 +56,8 @@ export class View3D {
   private readonly spring: Line;
   readonly path: TipPath;
   private readonly lengths: Lengths;
-  private readonly ellipsoid: Mesh;
+  private readonly ellipsoid: EllipsoidView;
+  private readonly ground: Ground;
   private readonly lifted: Set<Mesh> = new Set();
   readonly isPlanar: boolean;
 
@@ -111,33 +114,93 @@ export class View3D {
     this.spring.frustumCulled = false;
     this.path = new TipPath(data.reach);
     this.lengths = new Lengths(data.lengths, host);
-    this.ellipsoid = new Mesh(
-      new SphereGeometry(1, 40, 28),
-      new MeshStandardMaterial({
-        color: 0xe69f00,
-        transparent: true,
-        opacity: 0.38,
-        side: DoubleSide,
-        depthWrite: false,
-        roughness: 0.6,
-      }),
-    );
-    this.ellipsoid.matrixAutoUpdate = false;
-    this.ellipsoid.renderOrder = 2;
-    this.scene.add(this.spring, this.path.line, this.ellipsoid);
+    this.ellipsoid = new EllipsoidView(data, host);
+    this.ground = new Ground(data);
+    this.scene.add(this.spring, this.path.line, this.ellipsoid.mesh, this.ground.root);
     if (this.renderer) {
       this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
       const canvas = this.renderer.domElement;
-      canvas.setAttribute("role", "img");
+      canvas.tabIndex = 0;
+      canvas.setAttribute("role", "application");
       canvas.setAttribute(
         "aria-label",
-        `${data.name}, drawn: drag a link to turn its joint, the ball at the tip to move it, elsewhere to look around`,
+        `${data.name}, drawn: drag a link to turn its joint, the ball at the tip to move it, elsewhere to look around. Arrow keys turn the view, plus and minus zoom.`,
       );
       host.append(canvas);
       this.orbit = new OrbitControls(this.camera, canvas);
       this.orbit.enableDamping = false;
       this.orbit.addEventListener("change", changed);
+      this.orbit.addEventListener("start", () => (this.isMoved = true));
+      this.listen(canvas, changed);
     }
+  }
+
+  /** The view was changed by hand. */
+  isMoved = false;
+
+  /** The page scrolls over the scene as it does elsewhere: the wheel zooms once the scene was clicked, a finger moves what it touches. */
+  private listen(canvas: HTMLCanvasElement, changed: () => void): void {
+    const { orbit } = this;
+    canvas.style.touchAction = "pan-y";
+    canvas.addEventListener("wheel", (event) => {
+      const zooms = document.activeElement === canvas || event.ctrlKey;
+      if (!zooms) event.stopImmediatePropagation();
+    }, { capture: true }); // prettier-ignore
+    canvas.addEventListener(
+      "touchstart",
+      (event) => {
+        const [finger] = event.touches;
+        if (event.touches.length > 1 || this.grab(finger.clientX, finger.clientY)) event.preventDefault();
+      },
+      { passive: false },
+    );
+    canvas.addEventListener("keydown", (event) => {
+      const turns: Record<string, [number, number]> = {
+          ArrowLeft: [-TURN, 0],
+          ArrowRight: [TURN, 0],
+          ArrowUp: [0, -TURN],
+          ArrowDown: [0, TURN],
+        },
+        turn = turns[event.key],
+        zoom = event.key === "+" || event.key === "=" ? ZOOM : event.key === "-" ? 1 / ZOOM : 0;
+      if (!orbit || (!turn && !zoom)) return;
+      event.preventDefault();
+      this.isMoved = true;
+      if (turn) this.turn(...turn);
+      else if (this.camera instanceof OrthographicCamera) this.camera.zoom *= zoom;
+      else this.camera.position.sub(orbit.target).divideScalar(zoom).add(orbit.target);
+      this.camera.updateProjectionMatrix();
+      orbit.update();
+      changed();
+    });
+  }
+
+  /** Walks around what is looked at: about the vertical, and up. */
+  private turn(around: number, down: number): void {
+    const { target } = this.orbit!,
+      up = this.camera.up.clone().normalize(),
+      away = this.camera.position.clone().sub(target).applyAxisAngle(up, around);
+    const side = new Vector3().crossVectors(up, away).normalize(),
+      tilted = away.clone().applyAxisAngle(side, down);
+    if (Math.abs(tilted.clone().normalize().dot(up)) < 0.99) away.copy(tilted);
+    this.camera.position.copy(target).add(away);
+  }
+
+  /** Where the camera is and looks, and its zoom: seven numbers. */
+  get camera7(): number[] {
+    const { position, zoom } = this.camera,
+      target = this.orbit?.target ?? new Vector3();
+    return [...position.toArray(), ...target.toArray(), zoom].map((x) => Number(x.toPrecision(6)));
+  }
+
+  set camera7([x, y, z, tx, ty, tz, zoom]: number[]) {
+    this.camera.position.set(x, y, z);
+    this.camera.zoom = zoom;
+    this.camera.updateProjectionMatrix();
+    this.orbit?.target.set(tx, ty, tz);
+    this.camera.lookAt(tx, ty, tz);
+    this.orbit?.update();
+    this.isMoved = true;
   }
 
   // following the state ----------------------------------------------------------------------------------------------------
@@ -167,7 +230,7 @@ export class View3D {
   }
 
   /** After `physics.place`: everything where it belongs. */
-  update(state: State, ellipsoid: Ellipsoid | null, pull: Vector3 | null): void {
+  update(state: State, ellipsoid: Ellipsoid | null, pull: Vector3 | null, pushes: Push[]): void {
     const { view } = state;
     this.figure.bodies.forEach((group, k) => this.place(group, k));
     this.figure.triads.visible = view.frames;
@@ -190,25 +253,8 @@ export class View3D {
       at.needsUpdate = true;
     }
     this.path.update(view.path, this.tip.position);
-    this.ellipsoid.visible = ellipsoid !== null && this.tip.visible;
-    if (ellipsoid) this.shapeEllipsoid(ellipsoid, view.ellipsoid);
-  }
-
-  private shapeEllipsoid({ directions, lengths }: Ellipsoid, kind: string): void {
-    const finite = lengths.filter(Number.isFinite),
-      scale = (ELLIPSOID * this.data.reach) / Math.max(...finite, 1e-9);
-    const thin = 0.004 * this.data.reach,
-      most = 1.6 * ELLIPSOID * this.data.reach;
-    const axes = [0, 1, 2].map((k) =>
-      new Vector3(...(directions[k] as [number, number, number])).multiplyScalar(
-        Math.max(Math.min(lengths[k] * scale, most), thin),
-      ),
-    );
-    this.ellipsoid.matrix.makeBasis(axes[0], axes[1], axes[2]).setPosition(this.tip.position);
-    this.ellipsoid.matrixWorldNeedsUpdate = true;
-    (this.ellipsoid.material as MeshStandardMaterial).color.set(
-      kind === "velocity" ? 0xe69f00 : kind === "force" ? 0xcc79a7 : 0x0072b2,
-    );
+    this.ellipsoid.update(this.tip.visible ? ellipsoid : null, view.ellipsoid, this.tip.position);
+    this.ground.update(pushes);
   }
 
   highlight(body: number): void {
@@ -224,6 +270,7 @@ export class View3D {
   // the camera -------------------------------------------------------------------------------------------------------------
 
   fit(): void {
+    this.isMoved = false;
     const { camera, data } = this,
       up = camera.up.clone().normalize(),
       reach = data.reach,
@@ -271,7 +318,7 @@ export class View3D {
       high = points[0].clone();
     for (const p of points) (low.min(p), high.max(p));
     centre.addVectors(low, high).multiplyScalar(0.5);
-    return Math.max(0.42 * this.data.reach, 1.25 * Math.max(...points.map((p) => p.distanceTo(centre))));
+    return Math.max(0.5 * this.data.reach, 1.4 * Math.max(...points.map((p) => p.distanceTo(centre))));
   }
 
   /** A direction of the world as it looks on the screen: right, up, towards the viewer. */

@@ -1,11 +1,12 @@
-/** Motion in the page: simulated here, or recorded; played, scrubbed, and drawn over time. */
-import uPlot from "uplot";
-import { announce, el, icon, shown } from "./dom";
+/** Motion in the page: simulated here, or recorded; played and scrubbed. */
+import { announce, el, icon } from "./dom";
 import { zeros, type Numbers } from "./linear";
 import type { Data } from "./model";
+import { ContactSteps, type Push } from "./contact";
 import { Integrator } from "./integrator";
 import type { Physics, Pull } from "./physics";
 import type { State } from "./state";
+import { Strips } from "./strips";
 
 /** s: of one step of order four. */
 export const STEP = 1e-3;
@@ -19,12 +20,15 @@ export interface Sample {
   q: Numbers;
   qd: Numbers;
   qdd: Numbers;
-  tau: Numbers;
+  /** Joint forces of motors; null where a recording has none. */
+  tau: Numbers | null;
+  c: Numbers;
+  g: Numbers;
   kinetic: number;
   potential: number;
+  /** Forces of contacts. */
+  pushes: Push[];
 }
-
-const COLORS = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8a7f00", "#666666"];
 
 export class Simulation {
   readonly samples: Sample[] = [];
@@ -34,7 +38,11 @@ export class Simulation {
   pull: Pull = null;
   readonly recorded: boolean;
   private readonly integrator: Integrator;
+  private readonly contact: ContactSteps | null;
+  /** Forces of contacts at the state that is shown. */
+  pushes: Push[] = [];
   private held: Numbers | null = null;
+  private readonly mass: number;
   private owed = 0;
   private readonly button = el(
     "button",
@@ -51,10 +59,7 @@ export class Simulation {
     class: "scrub",
   });
   private readonly clock = el("output", { class: "clock" }, "0.00 s");
-  private readonly energyHost = el("div", { class: "strip" });
-  private readonly torqueHost = el("div", { class: "strip" });
-  private plots: { energy: uPlot; torque: uPlot } | null = null;
-  private drawn = -1;
+  private readonly strips: Strips;
 
   constructor(
     readonly data: Data,
@@ -64,7 +69,10 @@ export class Simulation {
     readonly changed: () => void,
   ) {
     this.integrator = new Integrator(physics);
+    this.contact = data.contacts && new ContactSteps(physics, data.contacts);
     this.recorded = data.motion !== null;
+    this.strips = new Strips(data, changed);
+    this.mass = data.bodies.reduce((sum, x) => sum + x.mass, 0);
     const speeds = el(
       "select",
       { "aria-label": "speed" },
@@ -91,20 +99,21 @@ export class Simulation {
         this.clock,
         speeds,
       ),
-      el("div", { class: "strips" }, this.energyHost, this.torqueHost),
+      guide(data),
+      this.strips.root,
     );
     if (data.motion) {
-      const { t, q, qd, qdd, tau } = data.motion;
+      const { t, q, qd, qdd, tau, contact } = data.motion;
       t.forEach((time, k) => {
         const sample = {
           t: time - t[0],
           q: Float64Array.from(q[k]),
           qd: Float64Array.from(qd[k]),
-          qdd: Float64Array.from(qdd[k]),
-          tau: Float64Array.from(tau[k]),
+          qdd: qdd ? Float64Array.from(qdd[k]) : zeros(data.nv),
+          tau: tau ? Float64Array.from(tau[k]) : null,
         };
-        physics.evaluate(sample.q, sample.qd);
-        this.samples.push({ ...sample, kinetic: physics.kinetic[0], potential: physics.potential[0] });
+        const pushes = (contact && this.contact?.placed(sample.q, contact[k])) || [];
+        this.samples.push({ ...sample, ...this.terms(sample.q, sample.qd), pushes });
       });
       this.show(this.samples[0]);
     }
@@ -136,7 +145,9 @@ export class Simulation {
     if (this.recorded || this.running) return;
     this.samples.length = 0;
     this.time = 0;
-    this.drawn = -1;
+    this.pushes = [];
+    this.contact?.forget();
+    this.strips.forget();
   }
 
   /** Going on from a moment that was scrubbed to: the rest of the recording is forgotten. */
@@ -168,6 +179,7 @@ export class Simulation {
     this.state.q.set(sample.q);
     this.state.qd.set(sample.qd);
     this.state.qdd.set(sample.qdd);
+    this.pushes = sample.pushes;
   }
 
   /** Joint forces of the motors. */
@@ -176,12 +188,18 @@ export class Simulation {
       tau = zeros(physics.n);
     if (state.drive === "free") return tau;
     physics.evaluate(q, qd);
-    const wish = zeros(physics.n);
-    if (state.drive === "hold" && this.held)
-      for (const x of this.data.coordinates) wish[x.v] = (x.q === undefined ? 0 : 100 * (this.held[x.q] - q[x.q])) - 20 * qd[x.v];
-    for (let i = 0; i < physics.n; i++) {
-      tau[i] = physics.g[i] + physics.spring[i];
-      if (state.drive === "hold") for (let j = 0; j < physics.n; j++) tau[i] += physics.M[i * physics.n + j] * wish[j];
+    const driven = this.data.coordinates.filter((x) => x.isDriven),
+      wish = zeros(physics.n);
+    const off = (x: (typeof driven)[number]) => (x.q === undefined || !this.held ? 0 : this.held[x.q] - q[x.q]);
+    for (const x of driven) wish[x.v] = 100 * off(x) - 20 * qd[x.v];
+    for (const x of driven) {
+      tau[x.v] = physics.g[x.v] + physics.spring[x.v];
+      if (state.drive !== "hold") continue;
+      if (this.data.isFloating) {
+        // legs carry all of its weight, not only their own
+        const stiff = this.mass * 9.81 * this.data.reach;
+        tau[x.v] += stiff * off(x) - 1.4 * Math.sqrt(stiff * physics.M[x.v * (physics.n + 1)]) * qd[x.v];
+      } else for (const y of driven) tau[x.v] += physics.M[x.v * physics.n + y.v] * wish[y.v];
     }
     return tau;
   }
@@ -204,11 +222,12 @@ export class Simulation {
       this.owed -= STEP;
       if (!this.advance()) {
         this.toggle();
-        announce("The motion cannot go on from here: the mass matrix is singular, or the loop cannot close.");
+        announce("The motion cannot go on from here: the mass matrix is singular, or a loop cannot close.");
         break;
       }
     }
-    this.integrator.accelerations(this.state.q, this.state.qd, this.state.qdd, this.motors(this.state.q, this.state.qd), this.pull);
+    if (!this.contact)
+      this.integrator.accelerations(this.state.q, this.state.qd, this.state.qdd, this.motors(this.state.q, this.state.qd), this.pull);
     return true;
   }
 
@@ -218,7 +237,9 @@ export class Simulation {
       { q, qd, qdd } = state;
     if (!this.samples.length) this.keep(this.motors(q, qd));
     const tau = this.motors(q, qd);
-    if (!this.integrator.step(q, qd, qdd, tau, STEP, this.pull)) return false;
+    const method = this.contact ?? this.integrator;
+    if (!method.step(q, qd, qdd, tau, STEP, this.pull)) return false;
+    this.pushes = this.contact?.pushes ?? [];
     this.time += STEP;
     const last = this.samples.at(-1);
     if (!last || this.time - last.t >= SAMPLE - 1e-9) this.keep(tau);
@@ -226,19 +247,18 @@ export class Simulation {
   }
 
   private keep(tau: Numbers): void {
-    const { state, physics } = this;
-    this.integrator.accelerations(state.q, state.qd, state.qdd, tau, this.pull);
-    physics.evaluate(state.q, state.qd);
-    this.samples.push({
-      t: this.time,
-      q: state.q.slice(),
-      qd: state.qd.slice(),
-      qdd: state.qdd.slice(),
-      tau,
-      kinetic: physics.kinetic[0],
-      potential: physics.potential[0],
-    });
+    const { state } = this;
+    const { q, qd, qdd } = state,
+      { pushes } = this;
+    if (!this.contact) this.integrator.accelerations(q, qd, qdd, tau, this.pull);
+    this.samples.push({ t: this.time, q: q.slice(), qd: qd.slice(), qdd: qdd.slice(), tau, ...this.terms(q, qd), pushes });
     if (this.samples.length > LONGEST) this.samples.splice(0, LONGEST / 10);
+  }
+
+  private terms(q: Numbers, qd: Numbers): Pick<Sample, "c" | "g" | "kinetic" | "potential"> {
+    const { physics } = this;
+    physics.evaluate(q, qd);
+    return { c: physics.c.slice(), g: physics.g.slice(), kinetic: physics.kinetic[0], potential: physics.potential[0] };
   }
 
   /** The bar and the strips. */
@@ -251,102 +271,27 @@ export class Simulation {
     const busy = this.samples.length > 1;
     this.host.classList.toggle("empty", !busy);
     if (!busy) return;
-    if (!this.plots)
-      this.plots = {
-        energy: this.plot(this.energyHost, "energy, J", ["T", "V", "T + V"]),
-        torque: this.plot(
-          this.torqueHost,
-          this.data.motion?.measured ? "joint forces, N m (dashed: measured)" : "joint forces, N m",
-          this.jointNames(),
-        ),
-      };
-    if (this.samples.length !== this.drawn) {
-      this.drawn = this.samples.length;
-      const { energy, torque } = this.columns();
-      this.plots.energy.setData(energy);
-      this.plots.torque.setData(torque);
-    }
-    const { energy, torque } = this.plots;
-    queueMicrotask(() => {
-      for (const plot of [energy, torque]) plot.setCursor({ left: plot.valToPos(this.time, "x"), top: 1 }); // after it has its scales
-    });
-  }
-
-  private jointNames(): string[] {
-    const names = this.data.coordinates.slice(0, COLORS.length).map((x) => x.short);
-    return this.data.motion?.measured ? [...names, ...names.map((x) => `${x} measured`)] : names;
-  }
-
-  private columns(): { energy: uPlot.AlignedData; torque: uPlot.AlignedData } {
-    const every = Math.ceil(this.samples.length / 1500),
-      kept = this.samples.filter((_, k) => k % every === 0 || k === this.samples.length - 1);
-    const t = kept.map((x) => x.t),
-      joints = this.data.coordinates.slice(0, COLORS.length);
-    const energy = [t, kept.map((x) => x.kinetic), kept.map((x) => x.potential), kept.map((x) => x.kinetic + x.potential)];
-    const torque = [t, ...joints.map((x) => kept.map((s) => s.tau[x.v]))];
-    const measured = this.data.motion?.measured;
-    if (measured) {
-      const rows = this.samples.map((_, k) => k).filter((k) => k % every === 0 || k === this.samples.length - 1);
-      torque.push(...joints.map((x) => rows.map((k) => measured[k][x.v])));
-    }
-    return { energy: energy as uPlot.AlignedData, torque: torque as uPlot.AlignedData };
-  }
-
-  private plot(host: HTMLElement, title: string, names: string[]): uPlot {
-    const style = getComputedStyle(document.documentElement),
-      ink = style.getPropertyValue("--soft"),
-      line = style.getPropertyValue("--line");
-    const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, font: "11px system-ui" };
-    const color = (k: number) => (title.startsWith("energy") ? ["#0072b2", "#009e73", ink][k] : COLORS[k % COLORS.length]);
-    const half = names.some((x) => x.endsWith(" measured")) ? names.length / 2 : names.length;
-    const series = names.map((label, k) => ({
-      label,
-      stroke: title.startsWith("energy") ? color(k) : color(k % half),
-      width: 1.5,
-      points: { show: false },
-      ...(k >= half ? { dash: [4, 3] } : {}),
-      value: (_: uPlot, x: number | null) => (x === null ? "–" : shown(x, 4)),
-    }));
-    host.replaceChildren(el("h3", {}, title));
-    return new uPlot(
-      {
-        width: Math.max(host.clientWidth, 200),
-        height: 130,
-        series: [{ label: "t, s", value: (_: uPlot, x: number | null) => (x === null ? "–" : x.toFixed(2)) }, ...series],
-        scales: {
-          x: { time: false },
-          y: {
-            range: (_, low, high) =>
-              high - low > 1e-9 ? [low - 0.05 * (high - low), high + 0.05 * (high - low)] : [low - 1, high + 1],
-          },
-        },
-        axes: [
-          { ...axis, size: 26 },
-          { ...axis, size: 46, values: (_, ticks) => ticks.map((x) => shown(x, 3)) },
-        ],
-        legend: { show: names.length <= 4, live: true },
-        cursor: { y: false, drag: { x: false, y: false }, points: { size: 5 } },
-      },
-      [[], ...names.map(() => [])] as unknown as uPlot.AlignedData,
-      host,
-    );
+    this.strips.update(this.samples, this.time, this.recorded ? this.data.motion!.tau !== undefined : this.state.drive !== "free");
   }
 
   resize(): void {
-    if (!this.plots) return;
-    for (const [plot, host] of [
-      [this.plots.energy, this.energyHost],
-      [this.plots.torque, this.torqueHost],
-    ] as const)
-      plot.setSize({ width: Math.max(host.clientWidth, 200), height: 130 });
+    this.strips.resize();
   }
 
   /** Colours have changed. */
   recolor(): void {
-    if (!this.plots) return;
-    this.plots.energy.destroy();
-    this.plots.torque.destroy();
-    this.plots = null;
-    this.drawn = -1;
+    this.strips.forget();
   }
+}
+
+/** What a newcomer can do, in the place of the strips as long as nothing has moved. */
+function guide(data: Data): HTMLElement {
+  const lines = [
+    ["Drag a link", "its joint turns."],
+    ...(data.tips.length ? [["Drag the pink ball", "the robot follows with its tip."]] : []),
+    ["Drag elsewhere", "look around; the wheel zooms once the scene was clicked."],
+    ["Play", "it moves as gravity and motors make it; pull the pink ball meanwhile."],
+    ["Click a number", "its equation opens below."],
+  ];
+  return el("dl", { class: "guide" }, ...lines.flatMap(([what, then]) => [el("dt", {}, what), el("dd", {}, then)]));
 }

@@ -29,6 +29,8 @@ export class State {
   lens: Choice = { quantity: "mass_matrix", row: 0, column: 0 };
   notation = "qddot";
   variant = "";
+  /** Seven numbers of the camera, where the view was changed by hand. */
+  camera: number[] | null = null;
 
   constructor(readonly data: Data) {
     this.q = Float64Array.from(data.start.q);
@@ -61,6 +63,7 @@ export class State {
     if (quantity !== "mass_matrix" || row || column) out.set("lens", `${quantity},${row},${column}`);
     if (this.notation !== "qddot") out.set("notation", this.notation);
     if (this.variant) out.set("form", this.variant);
+    if (this.camera) out.set("camera", list(this.camera));
     return out.toString().replaceAll("%2C", ",");
   }
 
@@ -94,6 +97,8 @@ export class State {
     this.lens = { quantity, row: place(row), column: place(column) };
     this.notation = given.get("notation") ?? "qddot";
     this.variant = given.get("form") ?? "";
+    const camera = numbers("camera", 7);
+    this.camera = camera && camera[6] > 0 ? Array.from(camera) : null;
   }
 
   /** The value of a coordinate as its slider shows it: of a quaternion a component of the rotation vector. */

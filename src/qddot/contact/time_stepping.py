@@ -11,13 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qddot.contact.coulomb import impulses
 from qddot.contact.shapes import Contacts, Touching
 from qddot.errors import InputError, IntegrationError, SingularityError
+
+if TYPE_CHECKING:
+    from qddot.explore.show import Page
 
 SLOW = 2.0
 """Impacts slower than this many steps of gravity are the weight of what rests, and give nothing back."""
@@ -60,6 +64,20 @@ class ContactMotion:
     def energy(self) -> np.ndarray:
         """Kinetic and potential (samples,), J."""
         return self.contacts.robot.hamiltonian(self.q, self.qd)
+
+    def explore(self, path: str | Path | None = None) -> Page:
+        """The motion in the robot's interactive page, with what it touches and the forces of contact as arrows (see
+        `Robot.explore`).
+
+        Args:
+            path: of the file to write; None: show it in the browser, or in the notebook.
+        """
+        from qddot.explore.page import page
+        from qddot.explore.recording import Recording
+        from qddot.explore.show import Page, shown
+
+        robot, recording = self.contacts.robot, Recording(self.t, self.q, self.qd, contact=self.force)
+        return shown(Page(page(robot, q=self.q[0], contacts=self.contacts, recording=recording), robot.name), path)
 
     def __repr__(self) -> str:
         touched = int((self.force[..., 0] > 0).any(0).sum())

@@ -8,22 +8,25 @@ import hashlib
 import json
 from collections.abc import Mapping
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from qddot.assets import asset, math_font_css
-from qddot.catalog import BUNDLED
 from qddot.errors import InputError
 from qddot.explore.lengths import lengths
 from qddot.explore.lens import lens
-from qddot.explore.programs import page_programs, script, signatures
+from qddot.explore.programs import page_programs, script, signatures, spheres
 from qddot.explore.scene import scene
+from qddot.explore.source import source
+from qddot.model.joints import Free
 from qddot.model.lower import WORLD
 from qddot.model.model import Model
-from qddot.model.spatial import Transform
+from qddot.model.spatial import Transform, Vec
 from qddot.pictures.view import bent
 
 if TYPE_CHECKING:
+    from qddot.contact.shapes import Contacts
     from qddot.explore.recording import Recording
     from qddot.robot import Robot
 
@@ -34,12 +37,18 @@ PACKED = 100_000
 """Characters of closed forms: with more of them they are compressed, which takes the browser a moment to undo."""
 
 
+ABOVE = 0.02
+"""m: between what may touch, at the start."""
+
+
 def page(
     robot: Robot,
     *,
     letters: Model | None = None,
     values: Mapping[str, float] | None = None,
     q: Any = None,
+    view: str = "",
+    contacts: Contacts | None = None,
     recording: Recording | None = None,
 ) -> str:
     """The explorer of a robot as one HTML document.
@@ -47,12 +56,14 @@ def page(
     Args:
         letters: the same robot with its symbols open, for the equations; `values` are what the symbols stand for.
         q: configuration (nq,) to start with; a bent one within the limits if None.
+        view: what to show first, as the address of a page says it after its `#`.
+        contacts: what the robot may touch.
         recording: a motion to be played.
 
     Raises:
         NoAssetError: this installation lacks the page's script.
         UnboundSymbolError: the robot still holds symbols.
-        InputError: a q of another shape, or a robot without joints.
+        InputError: a q of another shape, a robot without joints, contacts of another robot or of one with closed loops.
     """
     bundle, style = asset("explorer.js").decode(), math_font_css() + asset("explorer.css").decode()
     model = robot.model
@@ -60,19 +71,29 @@ def page(
         raise InputError(f"{robot.name} has no joints: there is nothing to explore")
     tips = ends(model)
     programs = page_programs(model, tips)
+    start = bent(robot) if q is None else robot._evaluate.configuration("q", q)
+    if contacts is not None:
+        refuse_contacts(robot, contacts, closed="loops" in programs)
+        programs["spheres"] = spheres(model, [(x.frame, x.center) for x in contacts.spheres])
+        start = start if q is not None else lifted(contacts, start)
     data = {
         "name": robot.name,
-        "source": source(robot),
+        "source": source(model, letters, values),
+        "view": view,
         "nq": robot.nq,
         "nv": robot.nv,
-        "start": {"q": (bent(robot) if q is None else robot._evaluate.configuration("q", q)).tolist(), "qd": [0.0] * robot.nv},
+        "start": {"q": start.tolist(), "qd": [0.0] * robot.nv},
         "gravity": [float(x) for x in model.gravity],
         "parameters": robot.parameters()[: 10 * len(robot.body_names)].tolist(),
-        "hasFriction": any(drive_acts(body.drive) for body in model.bodies),
+        "hasFriction": any(body.drive.friction.laws or body.drive.friction.is_dry for body in model.bodies),
+        "hasSprings": any(bool(body.drive.stiffness) for body in model.bodies),
+        "freedom": freedom(robot, start),
+        "isFloating": any(body.parent == WORLD and isinstance(body.joint, Free) for body in model.bodies),
         "isClosed": "loops" in programs,
         "tips": [tip_data(model, name) for name in tips],
         "sizes": signatures(programs),
         "motion": None if recording is None else recording.data(),
+        "contacts": None if contacts is None else contact_data(contacts),
         "lengths": [] if letters is None else lengths(model, letters),
         **scene(model),
     }
@@ -140,16 +161,53 @@ def digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def source(robot: Robot) -> str:
-    """What `qddot.load` would be given: the name of the description's file, without its folder, which is nobody's business; or
-    else the robot's name."""
-    places = [x.place for x in (*robot.model.links, *robot.model.joints) if x.place is not None and x.place.file]
-    file = Path(places[0].file) if places else Path(robot.name)
-    return file.stem if file.parent == BUNDLED else file.name
+def freedom(robot: Robot, q: np.ndarray) -> int:
+    """Degrees of freedom that closed loops leave."""
+    if not any(c.active for c in robot.model.constraints):
+        return robot.nv
+    return robot.nv - int(np.linalg.matrix_rank(robot.constraint_jacobian(q), tol=1e-9))
 
 
-def drive_acts(side: Any) -> bool:
-    return bool(side.friction.laws or side.friction.is_dry or side.stiffness)
+# contacts ---------------------------------------------------------------------------------------------------------------------
+
+
+def refuse_contacts(robot: Robot, contacts: Contacts, closed: bool) -> None:
+    if contacts.robot.model is not robot.model:
+        raise InputError(f"contacts belong to another robot, {contacts.robot.name!r}: make them with this one")
+    if closed:
+        raise InputError(f"{robot.name} has closed loops: contacts are simulated without")
+
+
+def lifted(contacts: Contacts, q: np.ndarray) -> np.ndarray:
+    """A start outside of what the robot may touch: a free base is moved along the normals of planes."""
+    for c in contacts.robot.model.mechanism.coordinates:
+        if c.single or not isinstance(c.parts[0], Free):
+            continue
+        q = q.copy()
+        for normal in contacts.normals:
+            at = contacts.touching(q)
+            gaps = [gap for gap, n, other in zip(at.gap, at.normal, at.second) if other == WORLD and np.array_equal(n, normal)]
+            q[c.q.start + 4 : c.q.start + 7] += max(ABOVE - min(gaps), 0.0) * normal
+    return q
+
+
+def contact_data(contacts: Contacts) -> dict[str, Any]:
+    """Radii and places of spheres, planes, pairs of spheres, and the coefficients."""
+    model = contacts.robot.model
+    places = []
+    for x in contacts.spheres:
+        body, pose = model.mechanism.frames[x.frame]
+        center = (pose @ Transform(p=Vec(*map(float, x.center)))).p
+        places.append({"body": body, "center": [float(v) for v in center]})
+    planes = [{"point": p.tolist(), "normal": n.tolist()} for p, n in zip(contacts.points, contacts.normals)]
+    return {
+        "spheres": contacts.radii.tolist(),
+        "places": places,
+        "planes": planes,
+        "pairs": contacts.pairs.tolist(),
+        "friction": contacts.friction,
+        "restitution": contacts.restitution,
+    }
 
 
 def ends(model: Model) -> list[str]:

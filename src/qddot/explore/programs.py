@@ -102,6 +102,21 @@ def tip_jacobian(model: Model, frame: str) -> Program:
     return r.program("jacobian", output("J", jacobian.rows(columns), 2))
 
 
+def spheres(model: Model, places: Sequence[tuple[str, Sequence[float]]]) -> Program:
+    """Centres of spheres (frame, place in it), origins of their frames, and the Jacobians at these (world axes)."""
+    r = Recording(model, ("q",))
+    q = r.given["q"]
+    poses = world_poses(r.lifted, q)
+    centers, origins, rows = [], [], []
+    for name, center in places:
+        body, pose = r.lifted.frame(name)
+        T = poses[body] @ pose
+        centers.append(list(T.p + T.R @ Vec(*(r.field.constant(float(x)) for x in center))))
+        origins.append(list(T.p))
+        rows += jacobian.rows(jacobian.jacobian(r.lifted, q, name, "world_aligned"))
+    return r.program("spheres", output("c", centers, 2), output("p", origins, 2), output("J", rows, 2))
+
+
 def delivered(model: Model) -> Program:
     """What friction leaves of joint forces tau for the load."""
     r = Recording(model, ("qd", "tau"))

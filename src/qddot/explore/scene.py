@@ -12,7 +12,7 @@ from qddot.explore.visuals import visual_shapes
 from qddot.model.joints import Free, Prismatic, Rotor
 from qddot.model.lower import WORLD, Body
 from qddot.model.model import Model
-from qddot.pictures.shapes import Shape, base_shapes, link_shapes, rows
+from qddot.pictures.shapes import Shape, base_shapes, box_of_equal_inertia, link_shapes, rows
 from qddot.pictures.view import FAR, extent, flat_view, gravity_of, plane_normal, upward
 
 
@@ -62,21 +62,6 @@ def body_data(model: Model, body: Body, reach: float, drawn: Mapping[int, list[S
     }
 
 
-def box_of_equal_inertia(body: Body) -> dict[str, Any] | None:
-    """The solid box with the body's mass and inertia: size and pose; None where there is none."""
-    m, h, I = float(body.inertia.m), *(np.array(x, dtype=float) for x in (body.inertia.h, body.inertia.I))
-    if not m > 0:
-        return None
-    c = h / m
-    central = I - m * (c @ c * np.eye(3) - np.outer(c, c))
-    moments, axes = np.linalg.eigh((central + central.T) / 2)
-    size = np.sqrt(np.maximum(6 / m * (moments.sum() - 2 * moments), 0))
-    if np.linalg.det(axes) < 0:
-        axes[:, 0] *= -1
-    pose = np.column_stack([axes, c])
-    return {"size": size.tolist(), "pose": pose.ravel().tolist()}
-
-
 # sliders ----------------------------------------------------------------------------------------------------------------------
 
 
@@ -89,14 +74,13 @@ def coordinates(model: Model, reach: float) -> list[dict[str, Any]]:
     for c in model.mechanism.coordinates:
         i, k = c.q.start, c.v.start
         for n, part in enumerate(c.parts):
+            driven = not isinstance(part, Free)
             if part.quaternion:
-                names = [f"{c.name}.{x}" for x in ("rx", "ry", "rz")]
-                found += [
-                    {"name": name, "unit": "rad", "v": k + j, "quaternion": i, "component": j, "lower": -math.pi, "upper": math.pi}
-                    for j, name in enumerate(names)
-                ]
+                whole = {"lower": -math.pi, "upper": math.pi, "isDriven": driven}
+                for j, x in enumerate(("rx", "ry", "rz")):
+                    found.append({"name": f"{c.name}.{x}", "unit": "rad", "v": k + j, "quaternion": i, "component": j, **whole})
                 for j, axis in enumerate("xyz" if isinstance(part, Free) else ""):
-                    found.append(plain(f"{c.name}.{axis}", "m", i + 4 + j, k + 3 + j, -reach, reach))
+                    found.append({**plain(f"{c.name}.{axis}", "m", i + 4 + j, k + 3 + j, -reach, reach), "isDriven": driven})
             else:
                 turns = not isinstance(part, Prismatic)
                 name = c.name if len(c.parts) == 1 else f"{c.name}.{('x', 'y', 'angle')[n]}"
@@ -104,6 +88,7 @@ def coordinates(model: Model, reach: float) -> list[dict[str, Any]]:
                 whole = math.pi if turns else reach
                 shown = (low if abs(low) < FAR else min(-whole, high - 1), high if abs(high) < FAR else max(whole, low + 1))
                 entry = plain(name, "rad" if turns else "m", i, k, *shown)
+                entry["isDriven"] = driven
                 entry["stops"] = [low if math.isfinite(low) else None, high if math.isfinite(high) else None]
                 found.append(entry | {"speed": c.limits.velocity if c.limits.velocity < 1e3 else None})
             i, k = i + part.nq, k + part.nv

@@ -39,7 +39,9 @@ def link_shapes(model: Model, body: Body, reach: float) -> list[Shape]:
         shapes.append({"kind": "drum", "radius": 1.45 * r, "length": 2.6 * r, "pose": rows(Transform())})
     elif isinstance(body.joint, Spherical):
         shapes.append({"kind": "ball", "radius": 1.6 * r, "at": [0.0, 0.0, 0.0]})
-    elif not isinstance(body.joint, Free) and body.is_link and float(body.inertia.m) > 0:
+    elif isinstance(body.joint, Free) and (box := box_of_equal_inertia(body)):
+        shapes.append({"kind": "block", "size": [max(x, r) for x in box["size"]], "pose": box["pose"]})
+    elif body.is_link and float(body.inertia.m) > 0:
         shapes.append({"kind": "block", "size": [3.0 * r, 3.0 * r, 3.6 * r], "pose": rows(Transform())})
     ends = [point(child.placement) for child in moved_by(model, body.index)]
     for child in moved_by(model, body.index):
@@ -51,6 +53,21 @@ def link_shapes(model: Model, body: Body, reach: float) -> list[Shape]:
     for end in unique(ends):
         shapes += connection([0.0, 0.0, 0.0], end, r)
     return shapes
+
+
+def box_of_equal_inertia(body: Body) -> dict[str, Any] | None:
+    """The solid box with the body's mass and inertia: size and pose; None where there is none."""
+    m, h, I = float(body.inertia.m), *(np.array(x, dtype=float) for x in (body.inertia.h, body.inertia.I))
+    if not m > 0:
+        return None
+    c = h / m
+    central = I - m * (c @ c * np.eye(3) - np.outer(c, c))
+    moments, axes = np.linalg.eigh((central + central.T) / 2)
+    size = np.sqrt(np.maximum(6 / m * (moments.sum() - 2 * moments), 0))
+    if np.linalg.det(axes) < 0:
+        axes[:, 0] *= -1
+    pose = np.column_stack([axes, c])
+    return {"size": size.tolist(), "pose": pose.ravel().tolist()}
 
 
 def moved_by(model: Model, index: int) -> list[Body]:

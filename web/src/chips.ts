@@ -1,0 +1,43 @@
+/** Terms of a formula with their present values. */
+import { el, math, shown, tint } from "./dom";
+import type { Point } from "./terms";
+
+/** A share below which a term fades. */
+export const FAINT = 1e-3;
+
+export interface Chip {
+  root: HTMLElement;
+  value: HTMLElement;
+  compute(at: Point): number;
+}
+
+/** A term: its formula, its value below, and the sign before it. */
+export function newChip(minus: boolean, text: string, compute: (at: Point) => number, role: string, first: boolean): { chip: Chip; piece: HTMLElement } {
+  const value = el("span", { class: "value" }),
+    root = el("span", { class: `term ${role}` }, math(text), value);
+  const sign = !first || minus ? el("span", { class: "sign" }, minus ? "−" : "+") : null;
+  return { chip: { root, value, compute }, piece: el("span", { class: "piece" }, sign, root) };
+}
+
+/** A term that is a button. */
+export function opens({ root }: Chip, action: () => void): void {
+  root.classList.add("opens");
+  root.tabIndex = 0;
+  root.setAttribute("role", "button");
+  root.addEventListener("click", action);
+  root.addEventListener("keydown", (event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), action()));
+}
+
+/** Values and shares of `all` into terms. */
+export function write(chips: Chip[], values: number[], all: number): void {
+  chips.forEach(({ root, value }, k) => {
+    const share = Math.abs(values[k]) / all;
+    tint(root, share);
+    root.classList.toggle("faint", share < FAINT && chips.length > 1);
+    root.dataset.value = String(values[k]);
+    const title = `${(100 * share).toFixed(1)} % of the sum of the sizes of all terms`;
+    if (root.title !== title) root.title = title;
+    const text = shown(values[k], 4);
+    if (value.textContent !== text) value.textContent = text;
+  });
+}

@@ -1,0 +1,185 @@
+/** Energy and one quantity of the joints over time, below the scene. */
+import uPlot from "uplot";
+import { brief, el, shown } from "./dom";
+import { forceUnit, once, type Coordinate, type Data } from "./model";
+import type { Sample } from "./simulation";
+import { rotationVector } from "./state";
+
+const COLORS = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8a7f00", "#666666"];
+/** Points drawn of a line. */
+const POINTS = 1500;
+/** With more lines than this, the legend has names and no values. */
+const VALUES = 4;
+const HEIGHT = 122;
+
+interface Quantity {
+  name: string;
+  unit(x: Coordinate): string;
+  value(sample: Sample, x: Coordinate): number;
+}
+
+const perSecond = (x: Coordinate) => `${x.unit}/s`;
+const QUANTITIES: Record<string, Quantity> = {
+  tau: { name: "joint forces τ", unit: forceUnit, value: (s, x) => s.tau![x.v] },
+  g: { name: "gravity g", unit: forceUnit, value: (s, x) => s.g[x.v] },
+  c: { name: "Coriolis c", unit: forceUnit, value: (s, x) => s.c[x.v] },
+  qd: { name: "velocities q̇", unit: perSecond, value: (s, x) => s.qd[x.v] },
+  q: {
+    name: "positions q",
+    unit: (x) => x.unit,
+    value: (s, x) => (x.quaternion === undefined ? s.q[x.q!] : rotationVector(s.q, x.quaternion)[x.component!]),
+  },
+};
+
+export class Strips {
+  readonly root = el("div", { class: "strips" });
+  private readonly energyHost = el("div", { class: "strip" });
+  private readonly jointHost = el("div", { class: "strip" });
+  private readonly which = el("select", { "aria-label": "what is drawn over time" });
+  private readonly joint = el("select", { "aria-label": "of which joint" });
+  private chosen = "";
+  private plots: { energy: uPlot; joints: uPlot; key: string } | null = null;
+  private drawn = -1;
+
+  constructor(
+    readonly data: Data,
+    readonly changed: () => void,
+  ) {
+    const known = Object.keys(QUANTITIES).filter((key) => key !== "tau" || !data.motion || data.motion.tau);
+    this.which.append(...known.map((value) => el("option", { value }, QUANTITIES[value].name)));
+    this.joint.append(el("option", { value: "all" }, "all joints"));
+    data.coordinates.forEach((x, k) => this.joint.append(el("option", { value: String(k) }, brief(x.short))));
+    this.which.addEventListener("change", () => ((this.chosen = this.which.value), changed()));
+    this.joint.addEventListener("change", changed);
+    this.root.append(this.energyHost, this.jointHost);
+  }
+
+  /** Draws what was sampled, and the cursor at a time; `moved` tells whether motors act, where nothing else was chosen. */
+  update(samples: Sample[], time: number, moved: boolean): void {
+    this.which.value = this.chosen || (moved ? "tau" : "g");
+    const key = `${this.which.value} ${this.joint.value}`;
+    if (this.plots?.key !== key) this.build(key);
+    const { energy, joints } = this.plots!;
+    if (samples.length !== this.drawn) {
+      this.drawn = samples.length;
+      const every = Math.ceil(samples.length / POINTS);
+      const kept = samples.map((_, k) => k).filter((k) => k % every === 0 || k === samples.length - 1);
+      energy.setData(this.energies(kept.map((k) => samples[k])));
+      joints.setData(this.lines(samples, kept));
+    }
+    queueMicrotask(() => {
+      for (const plot of [energy, joints]) plot.setCursor({ left: plot.valToPos(time, "x"), top: 1 }); // after it has its scales
+    });
+  }
+
+  private build(key: string): void {
+    this.forget();
+    const { name, unit } = QUANTITIES[this.which.value],
+      shownJoints = this.shownJoints();
+    const units = once(shownJoints.map(unit)).join(", ");
+    const names = shownJoints.map((x) => brief(x.short));
+    const measured = this.hasMeasured() ? names.map((x) => `${x} measured`) : [];
+    this.jointHost.setAttribute("aria-label", `${name}, ${units}`);
+    const head = el("div", { class: "head" }, this.which, this.data.nv > 1 ? this.joint : null, el("span", { class: "unit" }, units));
+    if (measured.length) head.append(el("span", { class: "unit" }, "dashed: measured"));
+    this.plots = {
+      key,
+      energy: this.plot(this.energyHost, el("h3", {}, "energy, J"), ["kinetic", "potential", "sum"], 3, [
+        "#0072b2",
+        "#009e73",
+        this.style("--soft"),
+      ]),
+      joints: this.plot(this.jointHost, head, [...names, ...measured], names.length, COLORS),
+    };
+  }
+
+  private hasMeasured(): boolean {
+    return this.which.value === "tau" && Boolean(this.data.motion?.measured);
+  }
+
+  private shownJoints(): Coordinate[] {
+    const { coordinates } = this.data;
+    if (this.joint.value !== "all") return [coordinates[Number(this.joint.value)]];
+    return this.which.value === "tau" ? coordinates.filter((x) => x.isDriven) : coordinates;
+  }
+
+  private energies(kept: Sample[]): uPlot.AlignedData {
+    const columns = [
+      kept.map((x) => x.t),
+      kept.map((x) => x.kinetic),
+      kept.map((x) => x.potential),
+      kept.map((x) => x.kinetic + x.potential),
+    ];
+    return columns as uPlot.AlignedData;
+  }
+
+  private lines(samples: Sample[], kept: number[]): uPlot.AlignedData {
+    const { value } = QUANTITIES[this.which.value],
+      joints = this.shownJoints(),
+      columns = [kept.map((k) => samples[k].t), ...joints.map((x) => kept.map((k) => value(samples[k], x)))];
+    if (this.hasMeasured()) columns.push(...joints.map((x) => kept.map((k) => this.data.motion!.measured![k][x.v])));
+    return columns as uPlot.AlignedData;
+  }
+
+  private style(name: string): string {
+    return getComputedStyle(document.documentElement).getPropertyValue(name);
+  }
+
+  /** Lines from number `half` on are dashed, in the colours of the first ones. */
+  private plot(host: HTMLElement, head: HTMLElement, names: string[], half: number, colors: string[]): uPlot {
+    const [ink, line] = [this.style("--soft"), this.style("--line")];
+    const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, font: "11px system-ui" };
+    const series = names.map((label, k) => ({
+      label,
+      stroke: colors[(k % half) % colors.length],
+      width: 1.5,
+      points: { show: false },
+      ...(k >= half ? { dash: [4, 3] } : {}),
+      value: (_: uPlot, x: number | null) => (x === null ? "–" : shown(x, 4)),
+    }));
+    host.replaceChildren(head);
+    return new uPlot(
+      {
+        width: Math.max(host.clientWidth, 200),
+        height: HEIGHT,
+        series: [{ label: "t, s" }, ...series],
+        scales: {
+          x: { time: false },
+          y: {
+            range: (_, low, high) =>
+              high - low > 1e-9 ? [low - 0.05 * (high - low), high + 0.05 * (high - low)] : [low - 1, high + 1],
+          },
+        },
+        axes: [
+          { ...axis, size: 26 },
+          {
+            ...axis,
+            size: (_, labels) => 18 + 6.5 * Math.max(3, ...(labels ?? []).map((x) => x.length)),
+            values: (_, ticks) => ticks.map((x) => shown(x, 3)),
+          },
+        ],
+        legend: { show: true, live: names.length <= VALUES },
+        cursor: { y: false, drag: { x: false, y: false }, points: { size: 5 } },
+      },
+      [[], ...names.map(() => [])] as unknown as uPlot.AlignedData,
+      host,
+    );
+  }
+
+  resize(): void {
+    if (!this.plots) return;
+    for (const [plot, host] of [
+      [this.plots.energy, this.energyHost],
+      [this.plots.joints, this.jointHost],
+    ] as const)
+      plot.setSize({ width: Math.max(host.clientWidth, 200), height: HEIGHT });
+  }
+
+  /** Everything is drawn anew, in other colours or of another motion. */
+  forget(): void {
+    this.plots?.energy.destroy();
+    this.plots?.joints.destroy();
+    this.plots = null;
+    this.drawn = -1;
+  }
+}
