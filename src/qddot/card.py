@@ -51,7 +51,25 @@ class Card(NamedTuple):
 def fragment(inside: str, *, has_math: bool = False) -> str:
     """A part of somebody else's page, with the look of ours."""
     font = math_font_css() if has_math else ""
-    return f'<div class="qddot card"><style>{font}{style_sheet()}</style>{inside}</div>'
+    return f'<div class="qddot card"><style>{font}{style_sheet()}</style>{UNTRUSTED if has_math else ""}{inside}</div>'
+
+
+def framed(document: str, *, height: int, width: str = "100%", allowed: str = "") -> str:
+    """A page in a frame of a notebook: it keeps its own rules, and can reach nothing of the notebook.
+
+    Args:
+        height, width: px, or a share for the width.
+        allowed: what the frame's sandbox allows.
+    """
+    frame = f'width="{width}" height="{height}" style="border:0;max-width:100%" srcdoc="{escape(document)}"'
+    return f'{UNTRUSTED}<iframe sandbox="{allowed}" allow="clipboard-write" {frame}></iframe>'
+
+
+UNTRUSTED = (
+    "<style>.qddot-untrusted{display:none}</style>"
+    '<p class="qddot-untrusted">Not shown in a notebook that is not trusted: run this cell, or choose File, Trust Notebook.</p>'
+)
+"""Jupyter takes frames, formulas and styles out of notebooks that somebody else has run: then, without the style, this is seen."""
 
 
 def html_table(table: Table, most: int | None = ROWS) -> str:

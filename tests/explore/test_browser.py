@@ -274,6 +274,32 @@ def test_keys_and_mouse(opened):
     assert moved[1] < -0.02
 
 
+def test_the_wheel_scrolls_until_the_scene_is_clicked_and_keys_move_the_view(opened):
+    page = opened(qddot.load("two_link"), height=500)
+    box = page.locator(".scene").bounding_box()
+    page.mouse.move(box["x"] + 60, box["y"] + 150)
+    zoom = lambda: page.evaluate("explorerApp.view.camera.zoom")  # noqa: E731
+    page.mouse.wheel(0, 100)
+    page.evaluate("new Promise(r => setTimeout(r, 300))")
+    assert page.evaluate("scrollY") > 0
+    assert zoom() == 1
+    page.evaluate("scrollTo(0, 0)")
+    page.mouse.click(box["x"] + 60, box["y"] + 150)
+    settled(page, lambda: page.mouse.wheel(0, 100))
+    assert page.evaluate("scrollY") == 0
+    assert zoom() != 1
+    canvas = page.locator(".scene canvas")
+    settled(page, lambda: canvas.press("ArrowLeft"))
+    page.evaluate("new Promise(r => setTimeout(r, 400))")
+    fragment = page.evaluate("location.hash")
+    assert "camera=" in fragment
+    again = opened(qddot.load("two_link"), fragment[1:])
+    assert again.evaluate("explorerApp.view.camera7") == pytest.approx(page.evaluate("explorerApp.view.camera7"), rel=1e-5)
+    settled(page, lambda: page.locator("body").press("f"))
+    page.evaluate("new Promise(r => setTimeout(r, 400))")
+    assert "camera=" not in page.evaluate("location.hash")
+
+
 @pytest.mark.parametrize("seed", [1, pytest.param(6, marks=pytest.mark.slow)])
 def test_joints_of_every_type(opened, seed):
     robot = qddot.robot.Robot(random_model(np.random.default_rng(seed), 5, mimic=0.2)).with_floating_base()
@@ -339,6 +365,7 @@ def test_a_notebook_shows_the_page(opened, tmp_path):
     inner = page.frame_locator("iframe")
     inner.locator("html[data-lens]").wait_for(state="attached", timeout=20_000)
     assert inner.locator("h1").inner_text() == "two_link"
+    assert not page.locator(".qddot-untrusted").is_visible()
 
 
 def test_a_motion_plays(opened, tmp_path):

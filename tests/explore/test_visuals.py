@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import qddot
-from qddot.explore.scene import scene
-from qddot.explore.visuals import FACES, parts_of
+from qddot.explore.scene import FACES, scene
 from qddot.pictures.view import matrix
+from qddot.pictures.visuals import parts_of
 
 URDF = """<robot name="drawn">
 <material name="red"><color rgba="1 0 0 1"/></material>
@@ -58,7 +58,7 @@ def test_meshes_are_simplified_onto_a_grid(ball):
     assert len(faces) <= 3 * FACES
     assert faces.max() < len(grid)
     assert np.linalg.norm(points, axis=1) == pytest.approx(0.5, abs=0.01)
-    assert len(parts_of(ball)[0][1]) <= FACES
+    assert len(parts_of(ball, FACES)[0][1]) <= FACES
 
 
 @pytest.mark.filterwarnings("ignore")

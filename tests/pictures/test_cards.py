@@ -146,3 +146,11 @@ def test_cards_in_a_browser(shown, browser, tmp_path: Path):
         assert tab.evaluate("document.documentElement.scrollWidth") <= 900
         assert tab.locator("math mtable").first.bounding_box()["height"] > 25
         tab.close()
+
+
+def test_what_an_untrusted_notebook_cannot_show_says_so():
+    """Jupyter takes styles, frames and formulas out; a sentence is left, which the style hides where all is kept."""
+    robot = qddot.load("two_link")
+    for shown in (robot.derive()._repr_html_(), robot.equations()._repr_html_()):
+        assert ".qddot-untrusted{display:none}" in shown
+        assert '<p class="qddot-untrusted">Not shown in a notebook that is not trusted: run this cell' in shown

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 
 import numpy as np
@@ -113,3 +115,16 @@ def test_colours_are_those_of_the_style_sheet():
     ]
     with pytest.raises(KeyError):
         color("magnetic")
+
+
+def test_figures_stay_interactive_where_a_backend_says_so(tmp_path):
+    """As a notebook's backend does, which the first figure loads: without this, only the first picture of a notebook is shown."""
+    (tmp_path / "shown_at_once.py").write_text(
+        "import matplotlib\nfrom matplotlib.backends.backend_agg import FigureCanvasAgg as FigureCanvas\n"
+        "matplotlib.rcParams['interactive'] = True\n"
+    )
+    script = "import matplotlib, qddot; qddot.load('two_link').plot([0.1, 0.2]); print(matplotlib.is_interactive())"
+    environment = {**os.environ, "MPLBACKEND": "module://shown_at_once"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *sys.path])
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True"]

@@ -125,7 +125,7 @@ export class Controls {
     return el(
       "div",
       { class: "slider" },
-      el("span", { class: "name", title: label }, brief(name, this.isLong ? 28 : 11)),
+      el("span", { class: "name", title: label }, brief(name, this.isLong ? 28 : 10)),
       input,
       box,
       el("span", { class: "unit" }, unit),

@@ -97,7 +97,7 @@ export class EllipsoidView {
       forces = once(coordinates.map(forceUnit)).join(", ");
     const when = { velocity: ` at |q̇| = 1 ${rates}`, force: ` at |τ| = 1 ${forces}`, mass: " felt at the tip" }[kind];
     const sizes = [...lengths].sort((a, b) => b - a).map((x) => shown(x, 3));
-    return `${kind} ellipsoid, half axes ${sizes.join(", ")} ${UNITS[kind]}${when}; drawn 1 m = ${shown(this.scale, 1)} ${UNITS[kind]}`;
+    return `${kind} ellipsoid: half axes ${sizes.join(", ")} ${UNITS[kind]}${when}; 1 m is ${shown(this.scale, 1)} ${UNITS[kind]}`;
   }
 }
 

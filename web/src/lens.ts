@@ -287,7 +287,7 @@ export class Lens {
       const { row, column } = this.state.lens;
       this.note.textContent = variant.quantities[quantity]?.missing ?? "";
       if (quantity === "coriolis_torque" && this.robot.nv <= FEW) {
-        this.note.textContent += ". Here it is by products of velocities; their factors Γ, derivatives of M, open";
+        this.note.textContent += ". Here: by products of velocities. Click a term to see its Γ as derivatives of M.";
         return this.products(row);
       }
       this.chip(false, "<mtext>…</mtext>", () => this.fallback(quantity, row, column), "");

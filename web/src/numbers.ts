@@ -128,6 +128,7 @@ export class NumbersPanel {
       { class: "legend" },
       ...shownRoles.map((role) => el("span", {}, el("i", { class: `swatch ${role}` }), WORDS[role])),
     );
+    list.classList.toggle("mixed", !this.force);
     list.classList.toggle("long", coordinates.some((x) => brief(x.short).length > 11));
     return section("Joint forces τ in parts", this.force, legend, el("div", { class: "tall" }, list));
   }

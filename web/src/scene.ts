@@ -1,6 +1,7 @@
 /** The robot in three dimensions: bodies, overlays, the camera, and what the mouse does to it. */
 import {
   AmbientLight,
+  Box3,
   BufferAttribute,
   BufferGeometry,
   DirectionalLight,
@@ -309,16 +310,12 @@ export class View3D {
 
   /** The ball about the robot as it stands: its centre into `centre`, and its radius, with room to move. */
   private around(centre: Vector3): number {
-    const points = [
-      new Vector3(),
-      this.tip.position.clone(),
-      ...this.figure.bodies.map((x) => new Vector3().setFromMatrixPosition(x.matrix)),
-    ];
-    const low = points[0].clone(),
-      high = points[0].clone();
-    for (const p of points) (low.min(p), high.max(p));
-    centre.addVectors(low, high).multiplyScalar(0.5);
-    return Math.max(0.5 * this.data.reach, 1.4 * Math.max(...points.map((p) => p.distanceTo(centre))));
+    const box = new Box3(this.tip.position.clone(), this.tip.position.clone());
+    if (!this.data.isFloating) box.expandByPoint(new Vector3());
+    for (const body of this.figure.bodies) body.updateWorldMatrix(false, true);
+    for (const mesh of this.figure.pickable) box.expandByObject(mesh);
+    box.getCenter(centre);
+    return Math.max(0.5 * this.data.reach, 0.6 * box.getSize(new Vector3()).length());
   }
 
   /** A direction of the world as it looks on the screen: right, up, towards the viewer. */

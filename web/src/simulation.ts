@@ -286,10 +286,11 @@ export class Simulation {
 
 /** What a newcomer can do, in the place of the strips as long as nothing has moved. */
 function guide(data: Data): HTMLElement {
+  const touch = matchMedia("(pointer: coarse)").matches;
   const lines = [
     ["Drag a link", "its joint turns."],
     ...(data.tips.length ? [["Drag the pink ball", "the robot follows with its tip."]] : []),
-    ["Drag elsewhere", "look around; the wheel zooms once the scene was clicked."],
+    ["Drag elsewhere", `look around; ${touch ? "two fingers zoom" : "the wheel zooms once the scene was clicked"}.`],
     ["Play", "it moves as gravity and motors make it; pull the pink ball meanwhile."],
     ["Click a number", "its equation opens below."],
   ];

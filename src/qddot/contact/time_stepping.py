@@ -76,7 +76,8 @@ class ContactMotion:
         from qddot.explore.recording import Recording
         from qddot.explore.show import Page, shown
 
-        robot, recording = self.contacts.robot, Recording(self.t, self.q, self.qd, contact=self.force)
+        robot, mean = self.contacts.robot, np.gradient(self.qd, self.t, axis=0)  # of accelerations and impulses
+        recording = Recording(self.t, self.q, self.qd, mean, contact=self.force)
         return shown(Page(page(robot, q=self.q[0], contacts=self.contacts, recording=recording), robot.name), path)
 
     def __repr__(self) -> str:

@@ -109,7 +109,7 @@ def quantity_data(writer: EntryWriter, equations: Equations, quantity: str) -> d
         return {"missing": str(error)}
     terms = sum(len(getattr(x, "num", x)) for x in form.entries.flat)
     if terms > MANY:
-        return {"missing": f"In closed form it has {terms:,} terms, which robot.equations().{quantity} writes"}
+        return {"missing": f"In closed form it has {terms:,} terms: robot.equations().{quantity} writes them"}
     return {"shape": list(form.shape), "entries": writer.entries(form)}
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from qddot.explore.visuals import visual_shapes
-from qddot.model.joints import Free, Prismatic, Rotor
-from qddot.model.lower import WORLD, Body
+from qddot.model.joints import Free, Prismatic
+from qddot.model.lower import Body
 from qddot.model.model import Model
-from qddot.pictures.shapes import Shape, base_shapes, box_of_equal_inertia, link_shapes, rows
+from qddot.pictures.shapes import Shape, box_of_equal_inertia, rows
 from qddot.pictures.view import FAR, extent, flat_view, gravity_of, plane_normal, upward
+from qddot.pictures.visuals import looks
+
+FACES = 4000
+"""Triangles of one mesh file: fewer are seen, more cost without being seen."""
 
 
 def scene(model: Model) -> dict[str, Any]:
@@ -24,15 +27,15 @@ def scene(model: Model) -> dict[str, Any]:
         normal = None  # it moves across gravity, and is seen from above at an angle
     right, up = flat_view(normal, down) if normal is not None else (None, upward(down))
     normal = None if right is None else np.cross(right, up)
-    drawn, notes = visual_shapes(model)
+    look = looks(model, reach, FACES)
     return {
-        "notes": notes,
-        "isDrawn": bool(drawn),
+        "notes": look.notes,
+        "isDrawn": look.is_drawn,
         "reach": reach,
         "up": up.tolist(),
         "normal": None if normal is None else normal.tolist(),
-        "base": drawn.get(WORLD, []) if drawn else base_shapes(model, reach),
-        "bodies": [body_data(model, body, reach, drawn) for body in model.bodies],
+        "base": [packed(x) for x in look.base],
+        "bodies": [body_data(body, look.bodies[body.index]) for body in model.bodies],
         "frames": [{"name": name, "body": body, "pose": rows(pose)} for name, (body, pose) in model.mechanism.frames.items()],
         "coordinates": with_short_names(coordinates(model, reach)),
     }
@@ -41,12 +44,9 @@ def scene(model: Model) -> dict[str, Any]:
 # bodies -----------------------------------------------------------------------------------------------------------------------
 
 
-def body_data(model: Model, body: Body, reach: float, drawn: Mapping[int, list[Shape]]) -> dict[str, Any]:
-    """One body. It is drawn as the description says; one with mass of which it says nothing, as drums and capsules."""
+def body_data(body: Body, shapes: list[Shape]) -> dict[str, Any]:
     inertia = body.inertia
     mass = float(inertia.m)
-    is_plain = not drawn or (mass > 0 and body.is_link)
-    generic = link_shapes(model, body, reach) if is_plain and not isinstance(body.joint, Rotor) else []
     return {
         "name": body.name,
         "joint": body.joint_name,
@@ -58,8 +58,30 @@ def body_data(model: Model, body: Body, reach: float, drawn: Mapping[int, list[S
         "mass": mass,
         "com": [float(x) / mass for x in inertia.h] if mass > 0 else [0.0, 0.0, 0.0],
         "box": box_of_equal_inertia(body),
-        "shapes": drawn.get(body.index) or generic,
+        "shapes": [packed(x) for x in shapes],
     }
+
+
+def packed(shape: Shape) -> dict[str, Any]:
+    """As plain data: a mesh on a grid of 16 bits."""
+    if shape["kind"] != "mesh":
+        return shape
+    points, faces = shape["points"], shape["faces"]
+    low, high = points.min(axis=0), points.max(axis=0)
+    step = np.where(high > low, (high - low) / 65535, 1.0)
+    return {
+        "kind": "mesh",
+        "color": shape["color"],
+        "origin": low.tolist(),
+        "scale": step.tolist(),
+        "positions": text_of(np.rint((points - low) / step)),
+        "indices": text_of(faces),
+    }
+
+
+def text_of(numbers: np.ndarray) -> str:
+    """Whole numbers below 65536, two bytes each, in base64."""
+    return base64.b64encode(np.ascontiguousarray(numbers, dtype="<u2").tobytes()).decode()
 
 
 # sliders ----------------------------------------------------------------------------------------------------------------------
@@ -96,12 +118,19 @@ def coordinates(model: Model, reach: float) -> list[dict[str, Any]]:
 
 
 def with_short_names(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each with its name less what all names begin with, up to a `_`, `/`, `-` or `.`."""
+    """Each with its name less what all names begin and end with, up to a `_`, `/`, `-` or `.`."""
     names = [x["name"] for x in found]
-    first, last = min(names), max(names)
-    alike = next((i for i, (a, b) in enumerate(zip(first, last)) if a != b), 0)  # between first and last, all begin so
-    cut = max(first[:alike].rfind(sign) for sign in "_/-.") + 1
-    return [{**x, "short": x["name"][cut:]} for x in found]
+    cut = shared(names)
+    names = [name[cut:] for name in names]
+    end = shared([name[::-1] for name in names])
+    return [{**x, "short": name[: len(name) - end]} for x, name in zip(found, names)]
+
+
+def shared(names: list[str]) -> int:
+    """Characters that all names begin with, up to a sign that parts words."""
+    first, last = min(names), max(names)  # all begin as these two do
+    alike = next((i for i, (a, b) in enumerate(zip(first, last)) if a != b), 0)
+    return max(first[:alike].rfind(sign) for sign in "_/-.") + 1
 
 
 def plain(name: str, unit: str, q: int, v: int, lower: float, upper: float) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import tempfile
 import webbrowser
-from html import escape
 from pathlib import Path
 
 from qddot.arguments import file_path
+from qddot.card import framed
 from qddot.errors import InputError
 from qddot.files import write_whole
 
@@ -47,9 +47,8 @@ class Page:
         return path
 
     def _repr_html_(self) -> str:
-        """A frame with the page in it: it keeps its own rules, and can reach nothing of the notebook."""
-        allowed = 'sandbox="allow-scripts" allow="clipboard-write"'
-        return f'<iframe {allowed} width="100%" height="{HEIGHT}" style="border:0" srcdoc="{escape(self.html)}"></iframe>'
+        """The page in a frame of its own."""
+        return framed(self.html, height=HEIGHT, allowed="allow-scripts")
 
     def __repr__(self) -> str:
         return f"Page of {self.name!r}: {len(self.html) / 1e6:.2f} MB of HTML; .save('page.html') writes it, .open() shows it"

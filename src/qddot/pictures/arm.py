@@ -19,9 +19,10 @@ from qddot.model.lower import WORLD
 from qddot.model.model import Model
 from qddot.pictures.frames import XYZ, serial_frames, steps, table_kind
 from qddot.pictures.look import color, one
-from qddot.pictures.shapes import base_shapes, link_shapes, radius
+from qddot.pictures.shapes import Shape, radius
 from qddot.pictures.solids import Solid, arrow, outline, solid
 from qddot.pictures.view import AZIMUTH, ELEVATION, extent, gravity_of, matrix, own_view, unit, upward
+from qddot.pictures.visuals import looks
 
 METAL = {"base": "#5b6470", "drum": "#3c4654", "rail": "#3c4654", "even": "#b9c2cf", "odd": "#d9dde3"}
 INK, FAINT, TIP = "#1b1b1b", "#5f6368", "#cc79a7"
@@ -31,6 +32,9 @@ GRAVITY = 30.0  # points: length of its arrow
 WIDTH, HEIGHTS = 6.4, (3.0, 7.0)  # inches: of a figure that is made for a flat robot, as high as it needs
 SEEN_THROUGH = 0.35  # of links that frames stand in
 GENERAL = 0.37  # rad or m: joints apart enough to see what holds in every configuration
+
+FACES = 800
+"""Triangles of one mesh file, at most: matplotlib sorts and fills each of them."""
 
 Poses = dict[int, np.ndarray]
 """4 x 4 in the world, by body."""
@@ -57,9 +61,10 @@ class Arm:
     Args:
         view: (2, 3), what points to the right and up on a flat page; None: draw it in space.
         frames: also the frames of all links, named, with the distances of a Denavit-Hartenberg table.
+        plain: as drums and capsules, whatever the description draws.
     """
 
-    def __init__(self, model: Model, view: np.ndarray | None, *, frames: bool = False) -> None:
+    def __init__(self, model: Model, view: np.ndarray | None, *, frames: bool = False, plain: bool = False) -> None:
         self.model, self.lifted, self.reach = model, model.over(Floats()), extent(model)
         self.view = view
         self.normal = None if view is None else np.cross(*view)
@@ -72,19 +77,21 @@ class Arm:
         self.chain = serial_frames(model) if frames else []
         self.names = ([model.root, *(body.name for body in moving if body.is_link)]) if frames else []
         self.table = self.kind_of_table()
-        self.solids = self.metal(moving)
+        self.solids = self.metal(moving, plain or frames)
         self.links = len(self.solids)
         self.solids += self.arrows()
 
-    def metal(self, moving: list) -> list[tuple[int, str, Solid]]:
+    def metal(self, moving: list, plain: bool) -> list[tuple[int, Any, Solid]]:
         """Body, colour and solid of each shape, the later ones in front where the robot is flat."""
-        found = [(WORLD, METAL["base"], solid(shape)) for shape in base_shapes(self.model, self.reach)]
+        look = looks(self.model, self.reach, None if plain else FACES)
+        found = [(WORLD, ink(shape, METAL["base"]), solid(shape)) for shape in look.base]
         for k, body in enumerate(moving):
-            shapes = sorted(link_shapes(self.model, body, self.reach), key=lambda x: x["kind"] == "drum")
-            found += [(body.index, METAL.get(x["kind"], METAL["odd" if k % 2 else "even"]), solid(x)) for x in shapes]
+            shade = METAL["odd" if k % 2 else "even"]
+            shapes = sorted(look.bodies[body.index], key=lambda x: x["kind"] == "drum")
+            found += [(body.index, ink(x, METAL.get(x["kind"], shade)), solid(x)) for x in shapes]
         return found
 
-    def arrows(self) -> list[tuple[int, str, Solid]]:
+    def arrows(self) -> list[tuple[int, Any, Solid]]:
         """The frames that are drawn: of base and tip, or of all links."""
         found = []
         for name in self.names or [self.model.root, *([self.tip] if self.tip else [])]:
@@ -264,6 +271,11 @@ class Arm:
         end = {"xycoords": "axes fraction", "textcoords": "offset points", "color": ink, "annotation_clip": False}
         ax.annotate("$g$", at, (10, 0), va="center", ha="center", **end)
         ax.annotate("", at, tuple(-GRAVITY * seen), arrowprops={"arrowstyle": "-|>", "color": ink, "lw": 1.6}, **end)
+
+
+def ink(shape: Shape, otherwise: str) -> Any:
+    """The colour of the description, white so far toned down that it is seen on paper."""
+    return tuple(0.88 * x for x in shape["color"]) if "color" in shape else otherwise
 
 
 def joined(letter: str, places: list[np.ndarray], near: float) -> list[tuple[str, np.ndarray]]:

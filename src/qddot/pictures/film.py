@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.arguments import file_path, positive_number
+from qddot.card import framed
 from qddot.errors import InputError
 from qddot.pictures.arm import Arm
 from qddot.pictures.look import pyplot
@@ -209,8 +210,7 @@ class Film:
         page = self.html()
         height, width = (int(x) for x in (self.ax.figure.bbox.height, self.ax.figure.bbox.width))
         pyplot().close(self.ax.figure)
-        frame = f'width="{width + 24}" height="{height + 64}" style="border:0;max-width:100%"'
-        return f'<iframe sandbox="allow-scripts" {frame} srcdoc="{escape(page)}"></iframe>'
+        return framed(page, height=height + 64, width=str(width + 24), allowed="allow-scripts")
 
     def __repr__(self) -> str:
         return f"Film of {self.name!r}: {len(self.t)} pictures, {self.fps:g} a second; .save('film.mp4') writes it (.gif, .html)"

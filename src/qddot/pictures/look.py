@@ -69,10 +69,18 @@ def pyplot() -> Any:
 
 @contextmanager
 def looking_so() -> Iterator[Any]:
-    """pyplot, and within the block what is made has the look."""
+    """pyplot, and within the block what is made has the look.
+
+    Only what the look sets is set back: `rc_context` would also undo what a notebook's backend, loaded by the first figure, sets so
+    that figures are shown.
+    """
     plt = pyplot()
-    with plt.rc_context(LOOK):
+    before = {name: plt.rcParams[name] for name in LOOK}
+    plt.rcParams.update(LOOK)
+    try:
         yield plt
+    finally:
+        plt.rcParams.update(before)
 
 
 def one(ax: Axes | None, *, space: bool = False, size: tuple[float, float] = (6.4, 4.8)) -> Any:

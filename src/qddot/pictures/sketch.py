@@ -16,7 +16,7 @@ def sketch(model: Model, q: np.ndarray) -> str:
     """The robot in a configuration: straight on if it moves in a plane, otherwise from a corner."""
     view = own_view(model)
     view = from_a_corner(gravity_of(model)) if view is None else view
-    arm = Arm(model, view, frames=False)
+    arm = Arm(model, view, plain=True)
     poses = arm.poses(q)
     parts = [(ink, x.placed(poses[body]), x.kind != "rail") for body, ink, x in arm.solids[: arm.links]]
     if own_view(model) is None:

@@ -31,21 +31,27 @@ class Solid(NamedTuple):
 def solid(shape: Shape) -> Solid:
     """The solid that a shape is."""
     kind = shape["kind"]
+    if kind == "mesh":
+        return Solid(kind, shape["points"], shape["faces"][:, [0, 1, 2, 2]])
+    if kind in ("capsule", "sphere") and "pose" in shape:  # of a description
+        pose = np.reshape(shape["pose"], (3, 4))
+        made = solid({"at": (0.0, 0.0, 0.0), **{k: v for k, v in shape.items() if k != "pose"}})
+        return made._replace(corners=made.corners @ pose[:, :3].T + pose[:, 3])
     if kind == "capsule":
         start, end, r = np.array(shape["from"]), np.array(shape["to"]), shape["radius"]
         length = norm(end - start)
         between = np.linspace(0, length, max(2, round(length / (LONG * r)) + 1))[1:-1]
         below, above = np.array(half_sphere(r)), np.array(half_sphere(r))[::-1] * (1, -1) + (0, length)
         return along(start, end - start, kind, np.concatenate([below, [(r, z) for z in between] or np.zeros((0, 2)), above]))
-    if kind == "ball":
+    if kind in ("ball", "sphere"):
         below = np.array(half_sphere(shape["radius"]))
         return along(np.array(shape["at"]), np.array([0.0, 0.0, 1.0]), kind, np.concatenate([below, below[-2::-1] * (1, -1)]))
     pose = np.reshape(shape["pose"], (3, 4))
-    if kind == "block":
+    if kind in ("block", "box"):
         x, y, z = shape["size"]
         made = revolved(kind, [(0, -z / 2), (1, -z / 2), (1, z / 2), (0, z / 2)], sides=4)
         local = made.corners * (x / np.sqrt(2), y / np.sqrt(2), 1)
-    else:  # a drum or a rail
+    else:  # a drum, a rail, a cylinder
         r, half = shape["radius"], shape["length"] / 2
         made = revolved(kind, [(0, -half), (r, -half), (r, half), (0, half)])
         local = made.corners

@@ -106,14 +106,24 @@ def gravity_of(model: Model) -> np.ndarray:
 
 
 def bent(robot: Any) -> np.ndarray:
-    """A configuration to look at: limited joints in the middle, others bent; closed where the robot is."""
+    """A configuration to look at: limited joints in the middle, others bent, as are all if the middle is a straight line; closed
+    where the robot is."""
     found, limits = robot.neutral(), robot.limits
+    hinges = []
     for c in robot.model.mechanism.coordinates:
         if not c.single:
             continue
         low, high = limits.lower[c.q.start], limits.upper[c.q.start]
         free = BENT if c.kind != "prismatic" else 0.0
+        hinges += [c.q.start] if free and high > 0 else []
         found[c.q.start] = (low + high) / 2 if np.isfinite(low) and np.isfinite(high) else float(np.clip(free, low, high))
+    if len(hinges) > 1 and not found[hinges].any():
+        ways = []
+        for angle in (BENT, -BENT):
+            ways.append(found.copy())
+            ways[-1][hinges] = np.clip(angle, limits.lower[hinges] / 2, limits.upper[hinges] / 2)
+        up = upward(gravity_of(robot.model))
+        found = max(ways, key=lambda q: float((robot.transforms(q)[:, :3, 3] @ up).sum()))  # upright rather than hanging
     if any(c.active for c in robot.model.constraints):
         try:
             return robot.project(found)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qddot.arguments import file_path
+from qddot.card import framed
 from qddot.errors import InputError, QddotError
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class Derivation:
 
     def _repr_html_(self) -> str:
         """The page in a frame of its own, with its table of contents and steps that fold."""
-        return f'<iframe sandbox="" width="100%" height="{FRAME}" style="border:0" srcdoc="{escape(self.html())}"></iframe>'
+        return framed(self.html(), height=FRAME)
 
     def save(self, path: str | Path) -> Path:
         """Write a file: Markdown, LaTeX, HTML or PDF by its suffix (.md, .tex, .html, .pdf).

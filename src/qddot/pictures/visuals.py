@@ -1,21 +1,20 @@
-"""What a description draws, as shapes of the page: boxes, cylinders, spheres as they are, meshes simplified (extra `mesh`)."""
+"""What a robot looks like: what its description draws, meshes simplified (extra `mesh`); otherwise drums and capsules."""
 
 from __future__ import annotations
 
-import base64
 import io
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from qddot.model.description import Visual
+from qddot.model.joints import Rotor
+from qddot.model.lower import WORLD
 from qddot.model.model import Model
+from qddot.pictures.shapes import Shape, base_shapes, link_shapes
 from qddot.pictures.view import matrix
-
-FACES = 4000
-"""Triangles of one mesh file: fewer are seen, more cost without being seen."""
 
 LARGEST = 64_000_000
 """Bytes of a mesh file: a larger one is not opened."""
@@ -23,16 +22,40 @@ LARGEST = 64_000_000
 GREY = (0.75, 0.77, 0.8)
 
 
-def visual_shapes(model: Model) -> tuple[dict[int, list[dict[str, Any]]], list[str]]:
+class Looks(NamedTuple):
+    """Shapes fixed to the world, those of each body in its frame, what could not be drawn, and whether the description draws."""
+
+    base: list[Shape]
+    bodies: dict[int, list[Shape]]
+    notes: list[str]
+    is_drawn: bool
+
+
+def looks(model: Model, reach: float, faces: int | None) -> Looks:
+    """Each body as the description draws it; one with mass of which it says nothing, as drums and capsules.
+
+    Args:
+        faces: triangles of one mesh file, at most; None: all as drums and capsules, whatever the description draws.
+    """
+    drawn, notes = visual_shapes(model, faces) if faces else ({}, [])
+    bodies = {}
+    for body in model.bodies:
+        is_plain = not drawn or (float(body.inertia.m) > 0 and body.is_link)
+        generic = link_shapes(model, body, reach) if is_plain and not isinstance(body.joint, Rotor) else []
+        bodies[body.index] = drawn.get(body.index) or generic
+    return Looks(drawn.get(WORLD, []) if drawn else base_shapes(model, reach), bodies, notes, bool(drawn))
+
+
+def visual_shapes(model: Model, faces: int) -> tuple[dict[int, list[Shape]], list[str]]:
     """Shapes by body (-1: fixed to the world), in the body's frame, and what could not be drawn."""
-    found: dict[int, list[dict[str, Any]]] = {}
+    found: dict[int, list[Shape]] = {}
     notes: dict[str, None] = {}
     for link in model.links:
         body, pose = model.mechanism.frames[link.name]
         for visual in link.visuals:
             placed = matrix(pose) @ matrix(visual.pose)
             try:
-                shapes = mesh_shapes(visual, placed) if visual.kind == "mesh" else [plain_shape(visual, placed)]
+                shapes = mesh_shapes(visual, placed, faces) if visual.kind == "mesh" else [plain_shape(visual, placed)]
             except ImportError:
                 notes["The meshes of the description are not drawn: pip install 'qddot[mesh]'"] = None
                 continue
@@ -43,7 +66,7 @@ def visual_shapes(model: Model) -> tuple[dict[int, list[dict[str, Any]]], list[s
     return found, list(notes)
 
 
-def plain_shape(visual: Visual, pose: np.ndarray) -> dict[str, Any]:
+def plain_shape(visual: Visual, pose: np.ndarray) -> Shape:
     """A box, cylinder, capsule or sphere."""
     common = {"color": list(visual.color or GREY), "pose": pose[:3].ravel().tolist()}
     if visual.kind == "box":
@@ -57,16 +80,23 @@ def plain_shape(visual: Visual, pose: np.ndarray) -> dict[str, Any]:
     return {"kind": "cylinder", "radius": radius, "length": length, **common}
 
 
-def mesh_shapes(visual: Visual, pose: np.ndarray) -> list[dict[str, Any]]:
-    """The parts of a mesh file, one a colour, each on a grid of 16 bits."""
+def mesh_shapes(visual: Visual, pose: np.ndarray, most: int) -> list[Shape]:
+    """The parts of a mesh file, one a colour: `points` (n, 3) and `faces` (k, 3), which turn left seen from outside."""
     assert visual.file is not None
     scaled = pose @ np.diag([*visual.size, 1.0])
-    return [part_data(points, faces, visual.color or color, scaled) for points, faces, color in parts_of(visual.file)]
+    found = []
+    for points, faces, color in parts_of(visual.file, most):
+        placed = points @ scaled[:3, :3].T + scaled[:3, 3]
+        if not np.isfinite(placed).all() or not len(faces):
+            raise ValueError("it has no triangles of finite size")
+        turned = faces[:, ::-1] if np.linalg.det(scaled[:3, :3]) < 0 else faces  # a mirror turns triangles inside out
+        found.append({"kind": "mesh", "color": list(visual.color or color), "points": placed, "faces": turned})
+    return found
 
 
-@lru_cache(maxsize=64)
-def parts_of(file: Path) -> list[tuple[np.ndarray, np.ndarray, tuple[float, ...]]]:
-    """Points, triangles and colour of each part, with at most `FACES` triangles altogether.
+@lru_cache(maxsize=128)
+def parts_of(file: Path, most: int) -> list[tuple[np.ndarray, np.ndarray, tuple[float, ...]]]:
+    """Points, triangles and colour of each part, with at most so many triangles altogether.
 
     The file is read whole and parsed from memory, so that it cannot lead to others.
     """
@@ -91,7 +121,7 @@ def parts_of(file: Path) -> list[tuple[np.ndarray, np.ndarray, tuple[float, ...]
     for color, pieces in by_color.items():
         whole: Any = trimesh.util.concatenate(pieces)
         whole.merge_vertices(digits_vertex=6)
-        goal = max(64, round(FACES * len(whole.faces) / total))
+        goal = max(64, round(most * len(whole.faces) / total))
         if len(whole.faces) > goal:
             whole = whole.simplify_quadric_decimation(face_count=goal)
         found.append((np.asarray(whole.vertices), np.asarray(whole.faces), color))
@@ -102,21 +132,3 @@ def color_of(piece: Any) -> tuple[float, ...]:
     material = getattr(piece.visual, "material", None)
     color = material.main_color if material is not None else piece.visual.main_color
     return tuple((np.asarray(color[:3], float) / 255).round(3).tolist())
-
-
-def part_data(points: np.ndarray, faces: np.ndarray, color: Any, pose: np.ndarray) -> dict[str, Any]:
-    placed = points @ pose[:3, :3].T + pose[:3, 3]
-    if not np.isfinite(placed).all() or not len(faces):
-        raise ValueError("it has no triangles of finite size")
-    low, high = placed.min(axis=0), placed.max(axis=0)
-    step = np.where(high > low, (high - low) / 65535, 1.0)
-    grid = np.rint((placed - low) / step).astype("<u2")
-    turned = faces[:, ::-1] if np.linalg.det(pose[:3, :3]) < 0 else faces  # a mirror turns triangles inside out
-    return {
-        "kind": "mesh",
-        "color": list(color),
-        "origin": low.tolist(),
-        "scale": step.tolist(),
-        "positions": base64.b64encode(np.ascontiguousarray(grid).tobytes()).decode(),
-        "indices": base64.b64encode(np.ascontiguousarray(turned, dtype="<u2").tobytes()).decode(),
-    }
