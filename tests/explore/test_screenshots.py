@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 import qddot
+from qddot.contact import Contacts, Plane, Sphere
 from tests.explore.test_browser import LETTERS, simulated
+from tests.explore.test_contact import standing
 
 VIEWS = {
     "explorer_two_link": ("two_link", "q=0.7,0.9&qd=1.2,-2&form=letters&lens=coriolis_torque,1,0&ellipsoid=velocity", {}),
     "explorer_arm7": ("arm7", "qd=0.4,-0.6,0.3,0.8,0,0.5,0&ellipsoid=mass&show=axes,centres", {"scheme": "dark"}),
     "explorer_tau": ("puma560", "q=0.3,-0.6,2.2,0.2,0.5,0&qd=1,0.5,-1,2,1,0&qdd=1,2,-3,1,0,0&lens=inverse_dynamics,1,0", {}),
+    "explorer_contact": ("quadruped", "drive=hold&show=axes,centres", {}),
     "explorer_narrow": ("cart_pole", "q=0.2,0.7&qd=0,1", {"width": 400, "height": 800}),
 }
 
@@ -25,7 +28,15 @@ def test_each_view_is_drawn(opened, view, tmp_path):
     robot, values = qddot.load(name), {}
     if "letters" in fragment:
         robot, values = qddot.load(name, symbolic=True), {"values": LETTERS}
+    if view == "explorer_contact":
+        feet = [Sphere(x, 0.02) for x in robot.frame_names if x.endswith("_foot")]
+        values = {"contacts": Contacts(robot, feet, [Plane()], friction=0.8, among=False), "q": standing(robot)}
     page = opened(robot, fragment, **how, **values)
+    if view == "explorer_contact":
+        page.evaluate("explorerApp.simulation.toggle()")
+        page.evaluate("explorerApp.simulation.stop()")
+        simulated(page, 0.8)
+        page.evaluate("explorerApp.schedule()")
     if view == "explorer_two_link":
         simulated(page, 1.2)
         page.evaluate("explorerApp.simulation.seek(0.6)")

@@ -7,7 +7,7 @@ import pytest
 
 import qddot
 from qddot.errors import InputError, UnboundSymbolError
-from qddot.pictures.arm import Arm
+from qddot.pictures.arm import FACES, Arm
 from qddot.pictures.frames import XYZ
 from qddot.pictures.solids import solid
 from qddot.pictures.view import bent, extent, own_view, plane_normal
@@ -161,3 +161,33 @@ def test_bent_is_within_limits_and_closed():
         q = bent(robot)
         assert (robot.limits.lower <= q).all()
         assert (q <= robot.limits.upper).all()
+
+
+def test_what_a_description_draws(tmp_path):
+    """Its shapes where they stand, in their colours; a mesh simplified."""
+    trimesh = pytest.importorskip("trimesh")
+    pytest.importorskip("fast_simplification")
+    trimesh.creation.icosphere(subdivisions=5, radius=0.1).export(tmp_path / "ball.stl")
+    shapes = ['<box size="0.2 0.1 0.1"/>', '<cylinder radius="0.05" length="0.4"/>', '<sphere radius="0.1"/>']
+    shapes.append('<mesh filename="ball.stl"/>')
+    visuals = "".join(
+        f'<visual><origin xyz="{0.5 * k} 0 0"/><geometry>{x}</geometry><material name="red"/></visual>'
+        for k, x in enumerate(shapes)
+    )
+    (tmp_path / "drawn.urdf").write_text(
+        '<robot name="drawn"><material name="red"><color rgba="1 0 0 1"/></material><link name="base"/><link name="arm"><inertial>'
+        '<mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+        f'{visuals}</link><joint name="j" type="continuous"><parent link="base"/><child link="arm"/></joint></robot>'
+    )
+    model = qddot.load(tmp_path / "drawn.urdf").model
+    arm = Arm(model, None)
+    parts = [x for body, color, x in arm.solids[: arm.links] if body == 0 and color == (0.88, 0.0, 0.0)]
+    assert [x.kind for x in parts] == ["box", "cylinder", "sphere", "mesh"]
+    turned = arm.poses(np.zeros(1))[0]
+    for k, part in enumerate(parts):
+        points = part.placed(turned)
+        assert (points.min(axis=0) + points.max(axis=0)) / 2 == pytest.approx([0.5 * k, 0, 0], abs=1e-3)
+    assert np.ptp(parts[0].placed(turned), axis=0) == pytest.approx([0.2, 0.1, 0.1])
+    assert 100 < len(parts[3].faces) <= FACES
+    assert drawn(qddot.load(tmp_path / "drawn.urdf").plot()) > 0.02
+    assert {x.kind for _, _, x in Arm(model, None, plain=True).solids} <= {"drum", "capsule", "arrow", "block", "ball"}

@@ -174,8 +174,10 @@ export class NumbersPanel {
       ["gravity_torque", g],
       ["inverse_dynamics", tau],
     ];
-    for (const [quantity, values] of vectors)
-      this.vectors.get(quantity)!.forEach((cell, i) => write(cell, values[i], shown(values[i], 4)));
+    for (const [quantity, values] of vectors) {
+      const rounding = 1e-12 * Array.from(values).reduce((most, x) => Math.max(most, Math.abs(x)), 0);
+      this.vectors.get(quantity)!.forEach((cell, i) => write(cell, values[i], Math.abs(values[i]) < rounding ? "0" : shown(values[i], 4)));
+    }
     const parts = [inertial, state.world.coriolis ? c : new Float64Array(n), g, physics.spring, physics.friction];
     let scale = 1e-9;
     for (let i = 0; i < n; i++) {

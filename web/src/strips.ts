@@ -154,6 +154,7 @@ export class Strips {
           { ...axis, size: 26 },
           {
             ...axis,
+            space: 26,
             size: (_, labels) => 18 + 6.5 * Math.max(3, ...(labels ?? []).map((x) => x.length)),
             values: (_, ticks) => ticks.map((x) => shown(x, 3)),
           },
