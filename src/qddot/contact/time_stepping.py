@@ -71,6 +71,11 @@ class ContactMotion:
 
         Args:
             path: of the file to write; None: show it in the browser, or in the notebook.
+
+        >>> from qddot.contact import Contacts, Plane, Sphere, simulate
+        >>> arm = qddot.load("two_link")
+        >>> table = Contacts(arm, [Sphere(arm.tip)], [Plane((0, -0.3, 0), (0, 1, 0))])
+        >>> page = simulate(table, [0, 0], None, 0.3).explore("fall.html")
         """
         from qddot.explore.page import page
         from qddot.explore.recording import Recording
