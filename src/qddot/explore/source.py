@@ -26,7 +26,8 @@ def source(model: Model, letters: Model | None, values: Mapping[str, float] | No
     if not places:
         return UNKNOWN
     file = Path(places[0].file)
-    for how in ({}, {"symbolic": True}, {"floating": True}):
+    options: tuple[dict[str, Any], ...] = ({}, {"symbolic": True}, {"floating": True})
+    for how in options:
         try:
             read = load_model(file, **how)
         except (QddotError, OSError, TypeError):  # gone, of a format without this option, or read with options nobody knows now
@@ -41,7 +42,7 @@ def source(model: Model, letters: Model | None, values: Mapping[str, float] | No
 
 
 def alike(a: Model, b: Model) -> bool:
-    parts: tuple[str, ...] = ("links", "joints", "frames", "constraints", "transmissions")
+    parts = ("links", "joints", "frames", "constraints", "transmissions")
     return all(getattr(a, x) == getattr(b, x) for x in parts)
 
 
@@ -49,5 +50,5 @@ def name_of(file: Path) -> str:
     """What `qddot.load` is given: a name of the catalog, or the file's."""
     if file.parent == catalog.BUNDLED:
         return file.stem
-    names: dict[Any, str] = {path: name for name, path in catalog.installed().items()}
+    names = {path: name for name, path in catalog.installed().items()}
     return names.get(file, file.name)
