@@ -431,3 +431,15 @@ DELAY_FOUND = 0.01
 # of a period of the cut-off, at most, in a round: the column of a delay is a derivative, and holds for less than that
 DELAY_STEP = 0.25
 DELAY_ROUNDS = 30
+
+# Elastic joints, closed loops -----------------------------------------------------------------------------------------------
+
+# rounds of loads and stiffnesses in turn: each gains as many digits as the gear gives parts of an angle
+ELASTIC_ROUNDS = 4
+# standard deviations by which a compliance must exceed zero to be one
+ELASTIC_SURE = 3.0
+# rounds of simulations and parameters in turn, and the relative change of the torques that ends them
+CLOSED_LOOP_ROUNDS = 15
+CLOSED_LOOP_SETTLED = 1e-4
+# by which the step of a simulation that diverges is divided, in turn
+SHORTER_STEPS = (1, 4, 16)

@@ -11,7 +11,9 @@ with uncertainty), `verdict`.
 
 from qddot.identify.checks.judge import verdict
 from qddot.identify.checks.verdict import Concern, Verdict
+from qddot.identify.closed_loop import ClosedLoop, closed_loop
 from qddot.identify.drive_gains import DriveGains, drive_gains
+from qddot.identify.elastic import ElasticJoints, elastic_joints
 from qddot.identify.excitation.plan import Excitation, excitation
 from qddot.identify.fit import Fit, identify
 from qddot.identify.online.identify_online import OnlineIdentification
@@ -35,9 +37,11 @@ from qddot.logs.log import Log
 
 __all__ = [
     "Base",
+    "ClosedLoop",
     "Concern",
     "Consistent",
     "DriveGains",
+    "ElasticJoints",
     "Estimate",
     "Excitation",
     "Factors",
@@ -55,8 +59,10 @@ __all__ = [
     "TorqueDelays",
     "Verdict",
     "base_parameters",
+    "closed_loop",
     "consistent",
     "drive_gains",
+    "elastic_joints",
     "essential",
     "excitation",
     "identify",

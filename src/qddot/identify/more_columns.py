@@ -63,14 +63,7 @@ def extended(base: Base, signals: Signals, columns: Mapping[str, np.ndarray]) ->
     both, sigma = weighted(rows)
     without = [np.delete(A, np.s_[r:-1], axis=1) for A in rows]
     alone, _ = weighted(without)
-    every = [A / s for A, s in zip(rows, sigma)]
-    size = np.linalg.norm(np.vstack(every)[:, :-1], axis=0)
-    size = np.where(size > 0, size, 1.0)
-    blocks = [in_blocks(A) for A in every]
-    G = [np.sum([gram(part[k], size) for part in blocks], axis=0) for k in range(TIME_BLOCKS)]
-    total = np.sum(G, axis=0)
-    moved = np.array([solved(total - one) for one in G]) / size
-    std = np.sqrt((TIME_BLOCKS - 1) / TIME_BLOCKS * np.sum((moved - moved.mean(axis=0)) ** 2, axis=0))
+    std = deviations_by_blocks(rows, sigma)
     before, after = relative(*errors(without, alone)), relative(*errors(rows, both))
     return Extended(base, both[:r], names, both[r:], std[r:], before, after)
 
@@ -114,6 +107,18 @@ def weighted(rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         if np.allclose(before, sigma, rtol=1e-6):
             break
     return theta, sigma
+
+
+def deviations_by_blocks(rows: list[np.ndarray], sigma: np.ndarray) -> np.ndarray:
+    """Standard deviations of the parameters, by leaving out blocks of time."""
+    every = [A / s for A, s in zip(rows, sigma)]
+    size = np.linalg.norm(np.vstack(every)[:, :-1], axis=0)
+    size = np.where(size > 0, size, 1.0)
+    blocks = [in_blocks(A) for A in every]
+    G = [np.sum([gram(part[k], size) for part in blocks], axis=0) for k in range(TIME_BLOCKS)]
+    total = np.sum(G, axis=0)
+    moved = np.array([solved(total - one) for one in G]) / size
+    return np.sqrt((TIME_BLOCKS - 1) / TIME_BLOCKS * np.sum((moved - moved.mean(axis=0)) ** 2, axis=0))
 
 
 def in_blocks(A: np.ndarray) -> list[np.ndarray]:

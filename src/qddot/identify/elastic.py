@@ -1,0 +1,246 @@
+"""Joints whose gears give: stiffness and damping with all other parameters, from encoders of motors and links, or motors alone.
+
+    tau = B theta_dd + friction(theta_d) + Y(q, qd, qdd) pi                      motor and link together
+    tau = B theta_dd + friction(theta_d) + K (theta - q) + D (theta_d - qd)      the motor alone
+
+theta and q are positions of motors and links on the joint's side. With both measured all of that is linear. With motors alone the
+links are where the load has wound the gears to, `q = theta - load / K`, and the load is what the motor gives beyond its own rotor
+and friction. The compliances 1 / K are those for which the first equation leaves least; friction is found by turns with them.
+Inertia of rotors and links cannot be told apart then, so rotors must be described.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import least_squares
+
+from qddot.arguments import finite_array
+from qddot.errors import InputError
+from qddot.identify.more_columns import deviations_by_blocks, errors, weighted
+from qddot.identify.physical.log_cholesky import deviations
+from qddot.identify.regression.base import Base, base_parameters
+from qddot.identify.regression.drive_terms import ARRAYS
+from qddot.identify.regression.parameter_set import ParameterSet
+from qddot.identify.regression.residuals import relative
+from qddot.identify.regression.signals import Signals, prepare
+from qddot.logs.log import Log
+from qddot.model.drive import Drive
+from qddot.model.friction import ShaftFriction
+from qddot.thresholds import ELASTIC_ROUNDS, ELASTIC_SURE, STANDSTILL
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+Motion = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""A signal along a log, and its first and second rate; each (N, nv)."""
+
+MOTOR = ("rotor", "viscous", "coulomb", "offset")
+
+
+@dataclass(frozen=True, eq=False)
+class ElasticJoints:
+    """Gears that give, each number on the joint's side.
+
+    Attributes:
+        joint_names: of the joints.
+        stiffness: K (nv,), N m/rad; inf where no elasticity shows.
+        stiffness_std: standard deviations (nv,); inf where none shows.
+        damping: D (nv,), N m s/rad; 0 from motors alone.
+        motors: `joint.rotor`, `joint.viscous`, `joint.coulomb`, `joint.offset` -> value.
+        base, links: the links' base parameters: what they are, and their values (r,).
+        error: |error| / |tau| of the filtered torques; `rigid_error` of the same without elasticity.
+
+    >>> arm, t = qddot.from_dh([(1, 0, 0, 0)], inertias=[qddot.Inertia.point(0.5)], gravity=(0, 0, 0)), np.arange(0, 20, 0.01)
+    >>> w, (a, K, B) = np.array([2.0, 5.0, 11.0]), ([0.5, 0.3, 0.1], 200.0, 0.1)
+    >>> q, qdd, qdddd = ((np.sin(np.outer(t, w)) * (1j * w) ** k @ a).real[:, None] for k in (0, 2, 4))
+    >>> theta, thetadd = q + 0.5 * qdd / K, qdd + 0.5 * qdddd / K  # the link asks for 0.5 qdd, and the gear gives
+    >>> log = qddot.identify.Log(t, theta, B * thetadd + 0.5 * qdd, joint_names=arm.joint_names)
+    >>> found = qddot.identify.elastic_joints(arm, log, links=q)
+    >>> round(found.drives["joint1"].series_stiffness)
+    200
+    """
+
+    robot: Robot
+    stiffness: np.ndarray
+    stiffness_std: np.ndarray
+    damping: np.ndarray
+    motors: dict[str, float]
+    base: Base
+    links: np.ndarray
+    error: float
+    rigid_error: float
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        return self.robot.joint_names
+
+    @property
+    def drives(self) -> dict[str, Drive]:
+        """Joint -> drive with rotor, friction and elastic gear, for a description."""
+        found = {}
+        for joint, K, D in zip(self.joint_names, self.stiffness, self.damping):
+            rotor, viscous, coulomb, offset = (self.motors[f"{joint}.{name}"] for name in MOTOR)
+            gear = {"series_stiffness": float(K), "series_damping": max(float(D), 0.0)} if np.isfinite(K) else {}
+            constants = {"rotor_inertia": max(rotor, 0.0), "viscous": max(viscous, 0.0), "coulomb": max(coulomb, 0.0)}
+            found[joint] = Drive(**constants, offset=offset, smoothing_velocity=STANDSTILL if coulomb > 0 else 0.0, **gear)
+        return found
+
+    def __str__(self) -> str:
+        rows = zip(self.joint_names, self.stiffness, self.stiffness_std, self.damping)
+        lines = [f"{n}: {K:.4g} +- {s:.2g} N m/rad, {D:.3g} N m s/rad" if np.isfinite(K) else f"{n}: stiff" for n, K, s, D in rows]
+        return "\n".join([*lines, f"torques not explained: {self.rigid_error:.2%} if rigid, {self.error:.2%} as found"])
+
+
+def elastic_joints(robot: Robot, motors: Log, links: ArrayLike | None = None, *, cutoff: float | None = None) -> ElasticJoints:
+    """Stiffness of each gear, with friction and rotors of the motors and the base parameters of the links.
+
+    Args:
+        robot: as described, rigid; where links are not measured, its drives have the rotors' inertia.
+        motors: positions of the motors and their torques, both on the joint's side (divided and multiplied by the gear's ratio).
+        links: positions of the links (N, nv) at the same samples, from encoders behind the gears; None: they are not measured.
+        cutoff: of the low-pass, Hz, which must leave what shakes the gears; None: chosen from the log.
+
+    Raises:
+        InputError: shapes, or motors alone without rotors in the description.
+
+    >>> arm, t = qddot.from_dh([(1, 0, 0, 0)], inertias=[qddot.Inertia.point(0.5)], gravity=(0, 0, 0)), np.arange(0, 20, 0.01)
+    >>> w, (a, K, B) = np.array([2.0, 5.0, 11.0]), ([0.5, 0.3, 0.1], 200.0, 0.1)
+    >>> q, qdd, qdddd = ((np.sin(np.outer(t, w)) * (1j * w) ** k @ a).real[:, None] for k in (0, 2, 4))
+    >>> theta, thetadd = q + 0.5 * qdd / K, qdd + 0.5 * qdddd / K  # the link asks for 0.5 qdd, and the gear gives
+    >>> log = qddot.identify.Log(t, theta, B * thetadd + 0.5 * qdd, joint_names=arm.joint_names)
+    >>> found = qddot.identify.elastic_joints(arm, log, links=q)
+    >>> found.stiffness.round().tolist(), round(found.motors["joint1.rotor"], 2)
+    ([200.0], 0.1)
+    """
+    motors = motors.of(robot)
+    motor = prepare(motors, cutoff, velocity="derivative")
+    links_only = ParameterSet.of(robot, armature=False, viscous=False, coulomb=None, offset=False)
+    base = base_parameters(links_only)
+    if links is None:
+        return from_motors(robot, motor, base)
+    q = finite_array("links", links)
+    if q.shape != motors.q.shape:
+        raise InputError(f"links has shape {q.shape}, the motors' positions {motors.q.shape}: one number a joint and sample")
+    link = prepare(replace(motors, q=q, qd=None, qdd=None), motor.cutoff, velocity="derivative")
+    return from_both(robot, motor, link, base)
+
+
+def from_both(robot: Robot, motor: Signals, link: Signals, base: Base) -> ElasticJoints:
+    """Both equations at once, linear in everything."""
+    n, r = robot.nv, base.rank
+    width = r + len(MOTOR) * n + 3 * n  # links, motors, then stiffness, damping and a zero of each gear
+    Y = base.parameter_set.matrix(link.q, link.qd, link.qdd)[..., list(base.independent)]
+    rows = []
+    for j in range(n):
+        own, tau = motor_columns(motor, j), motor.tau_raw[:, j]
+        wound, rate = motor.q[:, j] - link.q[:, j], motor.qd[:, j] - link.qd[:, j]
+        A = np.zeros((2, len(tau), width + 1))
+        A[0, :, :r] = Y[:, j]
+        A[:, :, r + len(MOTOR) * j : r + len(MOTOR) * (j + 1)] = own
+        A[1, :, r + len(MOTOR) * n + 3 * j : r + len(MOTOR) * n + 3 * j + 3] = np.stack([wound, rate, np.ones_like(wound)], axis=1)
+        A[:, :, -1] = tau
+        moving = motor.paces[1][:, j] >= STANDSTILL
+        rows += [motor.decimated(part)[moving] for part in A]
+    theta, sigma = weighted(rows)
+    std = deviations_by_blocks(rows, sigma)
+    gears, spread = (x[r + len(MOTOR) * n :].reshape(n, 3) for x in (theta, std))
+    constants, missed = theta[r : r + len(MOTOR) * n], (relative(*errors(rows[::2], theta)), rigid(motor, base)[1])
+    return found_joints(robot, base, theta[:r], constants, gears[:, 0], spread[:, 0], gears[:, 1], missed)
+
+
+def from_motors(robot: Robot, motor: Signals, base: Base) -> ElasticJoints:
+    """The compliances for which the links, where the load winds them to, leave least of the torques."""
+    n, r = robot.nv, base.rank
+    rotors = np.array([float(robot.drives.get(joint, Drive()).at_joint.armature) for joint in robot.joint_names])
+    for joint, rotor in zip(robot.joint_names, rotors):
+        if not rotor > 0:
+            raise InputError(
+                f"{joint!r} has no rotor inertia: without encoders of the links it must be known (Drive(rotor_inertia=...) in "
+                "the description, or links=)"
+            )
+    known = motor.tau_raw - rotors * motor.qdd
+    theta, rigid_error, sigma = rigid(motor, base, known)
+    rows, c, size = [], np.zeros(n), np.sqrt(np.mean(known**2, axis=0))  # c size is an angle
+    for _ in range(ELASTIC_ROUNDS):
+        own = np.stack([motor_columns(motor, j)[:, 1:] for j in range(n)], axis=1)
+        load = motor.tau - rotors * motor.qdd - np.einsum("njk,jk->nj", own, theta[r:].reshape(n, -1))
+        wound = rates(motor, load)
+
+        def left(x: np.ndarray, wound: Motion = wound, sigma: np.ndarray = sigma) -> np.ndarray:
+            A = np.vstack([A / s for A, s in zip(wound_rows(motor, base, known, x / size, wound), sigma)])
+            scale = np.maximum(np.linalg.norm(A[:, :-1], axis=0), 1e-300)
+            return A[:, -1] - A[:, :-1] / scale @ np.linalg.lstsq(A[:, :-1] / scale, A[:, -1], rcond=1e-12)[0]
+
+        solution = least_squares(left, c * size, x_scale=1e-3)
+        c = solution.x / size
+        rows = wound_rows(motor, base, known, c, wound)
+        theta, sigma = weighted(rows)
+    spread = deviations(solution.jac, solution.fun, np.eye(n), samples=len(solution.fun)) / size
+    sure = c > ELASTIC_SURE * spread
+    K = 1 / np.where(sure, c, np.inf)
+    constants = np.column_stack([rotors, theta[r:].reshape(n, -1)]).ravel()
+    missed = relative(*errors(rows, theta)), rigid_error
+    return found_joints(robot, base, theta[:r], constants, K, np.where(sure, spread * K**2, np.inf), np.zeros(n), missed)
+
+
+def motor_columns(motor: Signals, j: int) -> np.ndarray:
+    """What rotor, viscous and Coulomb friction and an offset of motor j cost (N, 4)."""
+    v = motor.qd[:, j]
+    step = ShaftFriction(coulomb=(1.0, 1.0), width=STANDSTILL).at(ARRAYS, v).step
+    return np.stack([motor.qdd[:, j], v, step, np.ones_like(v)], axis=1)
+
+
+def rigid(motor: Signals, base: Base, known: np.ndarray | None = None) -> tuple[np.ndarray, float, np.ndarray]:
+    """Parameters, error and noise of the model without elasticity; with the rotors' part taken off, if they are known."""
+    still = tuple(np.zeros_like(motor.q) for _ in range(3))
+    tau = motor.tau_raw if known is None else known
+    rows = wound_rows(motor, base, tau, np.zeros(motor.q.shape[1]), still, rotors=known is None)
+    theta, sigma = weighted(rows)
+    return theta, relative(*errors(rows, theta)), sigma
+
+
+def wound_rows(
+    motor: Signals, base: Base, tau: np.ndarray, c: np.ndarray, wound: Motion, *, rotors: bool = False
+) -> list[np.ndarray]:
+    """Rows of each joint `[Y_B(q) | friction of the motors | tau]`, filtered, the links behind by `c` times load and rates."""
+    q, qd, qdd = (x - c * part for x, part in zip((motor.q, motor.qd, motor.qdd), wound))
+    Y = base.parameter_set.matrix(q, qd, qdd)[..., list(base.independent)]
+    first, found = 0 if rotors else 1, []
+    for j in range(len(c)):
+        own = motor_columns(motor, j)[:, first:]
+        motors = np.zeros((len(q), len(c), own.shape[1]))
+        motors[:, j] = own
+        A = motor.decimated(np.column_stack([Y[:, j], motors.reshape(len(q), -1), tau[:, j]]))
+        found.append(A[motor.paces[1][:, j] >= STANDSTILL])
+    return found
+
+
+def rates(motor: Signals, load: np.ndarray) -> Motion:
+    """A signal along the log, and its first and second rate."""
+    first, second = np.empty_like(load), np.empty_like(load)
+    for segment in motor.segments:
+        first[segment] = np.gradient(load[segment], 1 / motor.rate, axis=0, edge_order=2)
+        second[segment] = np.gradient(first[segment], 1 / motor.rate, axis=0, edge_order=2)
+    return load, first, second
+
+
+def found_joints(
+    robot: Robot,
+    base: Base,
+    links: np.ndarray,
+    motors: np.ndarray,
+    K: np.ndarray,
+    std: np.ndarray,
+    damping: np.ndarray,
+    missed: tuple[float, float],
+) -> ElasticJoints:
+    """What was found; gears without a clear stiffness are called stiff."""
+    names = [f"{joint}.{name}" for joint in robot.joint_names for name in MOTOR]
+    sure = ELASTIC_SURE * std < K
+    stiffness, spread = np.where(sure, K, np.inf), np.where(sure, std, np.inf)
+    constants = dict(zip(names, motors.tolist()))
+    return ElasticJoints(robot, stiffness, spread, np.where(sure, damping, 0.0), constants, base, links, *missed)
