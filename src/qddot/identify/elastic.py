@@ -84,9 +84,15 @@ class ElasticJoints:
         found = {}
         for joint, K, D in zip(self.joint_names, self.stiffness, self.damping):
             rotor, viscous, coulomb, offset = (self.motors[f"{joint}.{name}"] for name in MOTOR)
-            gear = {"series_stiffness": float(K), "series_damping": max(float(D), 0.0)} if np.isfinite(K) else {}
-            constants = {"rotor_inertia": max(rotor, 0.0), "viscous": max(viscous, 0.0), "coulomb": max(coulomb, 0.0)}
-            found[joint] = Drive(**constants, offset=offset, smoothing_velocity=STANDSTILL if coulomb > 0 else 0.0, **gear)
+            found[joint] = Drive(
+                rotor_inertia=max(rotor, 0.0),
+                viscous=max(viscous, 0.0),
+                coulomb=max(coulomb, 0.0),
+                smoothing_velocity=STANDSTILL if coulomb > 0 else 0.0,
+                offset=offset,
+                series_stiffness=float(K) if np.isfinite(K) else None,
+                series_damping=max(float(D), 0.0) if np.isfinite(K) else 0.0,
+            )
         return found
 
     def __str__(self) -> str:
@@ -196,7 +202,7 @@ def motor_columns(motor: Signals, j: int) -> np.ndarray:
 
 def rigid(motor: Signals, base: Base, known: np.ndarray | None = None) -> tuple[np.ndarray, float, np.ndarray]:
     """Parameters, error and noise of the model without elasticity; with the rotors' part taken off, if they are known."""
-    still = tuple(np.zeros_like(motor.q) for _ in range(3))
+    still = (np.zeros_like(motor.q),) * 3
     tau = motor.tau_raw if known is None else known
     rows = wound_rows(motor, base, tau, np.zeros(motor.q.shape[1]), still, rotors=known is None)
     theta, sigma = weighted(rows)
