@@ -11,6 +11,7 @@ Inertia of rotors and links cannot be told apart then, so rotors must be describ
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ from qddot.thresholds import ELASTIC_ROUNDS, ELASTIC_SURE, STANDSTILL
 if TYPE_CHECKING:
     from qddot.robot import Robot
 
-Motion = tuple[np.ndarray, np.ndarray, np.ndarray]
+Motion = Sequence[np.ndarray]
 """A signal along a log, and its first and second rate; each (N, nv)."""
 
 MOTOR = ("rotor", "viscous", "coulomb", "offset")
