@@ -200,6 +200,8 @@ class OnDevices:
         self._lock = threading.Lock()
 
     def kernel(self, number: int, order: str = ROWS) -> DeviceKernel:
+        if number < 0:
+            raise RuntimeError(f\"{self.operation.program.name} needs tensors on a GPU\")
         made, shape = (self.kernels, Shape()) if order == ROWS else (self.across, Shape(element_major=True))
         found = made.get(number)
         if found is None:

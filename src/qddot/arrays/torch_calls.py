@@ -50,14 +50,14 @@ def keep_direct(guests: Guests, quantity: str, operation: Operation, like: torch
     """Next time, tensors go to the operator at once: it looks at them itself, and what does not fit goes the long way."""
     ways = guests.ways.setdefault(quantity, {})
     plain = operation.once(cuda_kernel) if like.is_cuda else inner(operation)._op
-    ways[like.dtype, like.is_cuda] = plain, recorded(operation)
+    only = ways[like.dtype, like.is_cuda] = plain, recorded(operation)  # the operator refuses tensors of another type or device
     is_traced, transforms = torch.compiler.is_dynamo_compiling, torch._C._functorch.peek_interpreter_stack
     records, forward_mode = torch.is_grad_enabled, torch.autograd.forward_ad
 
     def direct(*tensors: Any) -> Any:
-        way = ways.get((tensors[0].dtype, tensors[0].is_cuda))
-        if way is None or transforms() is not None:
+        if transforms() is not None:
             return None
+        way = only if len(ways) == 1 else ways.get((tensors[0].dtype, tensors[0].is_cuda))
         try:
             for t in tensors:
                 if t.requires_grad and records():
