@@ -2331,6 +2331,7 @@ class Robot:
         threads: int | None = None,
         engine: str = "serial",
         address: Any = None,
+        contacts: Contacts | None = None,
     ) -> Rollout:
         """A compiled motion of this robot under a law, for many states at once: on the CPU, or in one kernel on a GPU.
 
@@ -2349,6 +2350,8 @@ class Robot:
             engine: `"serial"`, on this machine, or `"dask"`, the motions spread over the workers of a cluster (extra `dist`); the
                 result is the same to the last bit.
             address: of a Dask scheduler; None: a cluster on this machine.
+            contacts: what the robot may touch (`qddot.contact.Contacts`): steps of order one, in which contacts, stops and dry
+                friction share one law of impulses; for a few contacts, all of which are compiled.
 
         >>> robot = qddot.load("two_link")
         >>> run = robot.rollout(qddot.rollout.PD(kp=50, kd=10), step=1e-3)
@@ -2359,7 +2362,7 @@ class Robot:
         from qddot.rollout.rollout import Rollout
 
         how = {"step": step, "method": method, "saturate": saturate, "stops": stops, "threads": threads}
-        return Rollout(self, law, **how, engine=engine, address=address)
+        return Rollout(self, law, **how, engine=engine, address=address, contacts=contacts)
 
     # identification ---------------------------------------------------------------------------------------------------
 

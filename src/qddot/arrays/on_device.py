@@ -201,7 +201,7 @@ class OnDevices:
 
     def kernel(self, number: int, order: str = ROWS) -> DeviceKernel:
         if number < 0:
-            raise RuntimeError(f\"{self.operation.program.name} needs tensors on a GPU\")
+            raise RuntimeError(f"{self.operation.program.name} needs tensors on a GPU")
         made, shape = (self.kernels, Shape()) if order == ROWS else (self.across, Shape(element_major=True))
         found = made.get(number)
         if found is None:

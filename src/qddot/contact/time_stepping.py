@@ -1,6 +1,6 @@
 """Motion with many contacts, by steps of fixed length that do not ask when each impact happens (Moreau 1988, Jean 1999).
 
-    q_m = q + h/2 v        M (v+ - v) = h (tau - bias) + J^T r        q+ = q_m + h/2 v+
+    q_m = q + h/2 v        M (v+ - v) = h (tau - bias) + J^T r        q+ = q_m + h/2 v+        M and bias at the middle
 
 with impulses r that obey Coulomb's law and, for restitution e, `u_n+ >= -e u_n-` at contacts whose gap at q_m has closed. A gap
 that is still open may close within the step, and not more: `u_n+ >= -gap / h`. So nothing sinks in, impacts need no search, and
@@ -22,6 +22,7 @@ from qddot.errors import InputError, IntegrationError, SingularityError
 
 if TYPE_CHECKING:
     from qddot.explore.show import Page
+    from qddot.robot import Robot
 
 SLOW = 2.0
 """Impacts slower than this many steps of gravity are the weight of what rests, and give nothing back."""
@@ -161,7 +162,7 @@ def one_step(
     middle = robot.integrate(q, v * (h / 2))
     M = robot.mass_matrix(middle)
     L = np.linalg.cholesky(M)
-    free = v + np.linalg.solve(L.T, np.linalg.solve(L, h * (tau - robot.bias_torque(middle, v))))
+    free = free_velocity(robot, L, middle, v, tau, h)
     reach = h * float(np.abs(free).max(initial=0.0)) * max(1.0, extent(contacts, middle)) + h * h * gravity
     at = contacts.touching(middle, within=reach)
     r = np.zeros_like(last)
@@ -192,6 +193,18 @@ def one_step(
     if not np.isfinite(end).all():
         raise FloatingPointError("a number is no longer finite")
     return end, after, r, float(-sunk.min())
+
+
+def free_velocity(robot: Robot, L: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, h: float) -> np.ndarray:
+    """qd after a step in which nothing touches, for `M = L L^T`.
+
+    Forces of motion are those at the middle of the step, where what turns has turned by half: what rolls fast would else gain
+    energy. Gravity, friction and joint forces, which contacts mostly balance, are left out of that half step.
+    """
+    change = lambda force: np.linalg.solve(L.T, np.linalg.solve(L, force))  # noqa: E731
+    turning = robot.coriolis_torque(q, v)
+    half = v - h / 2 * change(turning)
+    return v + h * change(tau - robot.bias_torque(q, v) + turning - robot.coriolis_torque(q, half))
 
 
 def extent(contacts: Contacts, q: np.ndarray) -> float:

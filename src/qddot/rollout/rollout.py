@@ -27,6 +27,7 @@ from qddot.simulate.fixed_step import stopped
 if TYPE_CHECKING:
     from qddot.compile.gpu.device_kernel import DeviceLoop
     from qddot.compile.kernel import Kernel
+    from qddot.contact.shapes import Contacts
     from qddot.robot import Robot
 
 
@@ -106,8 +107,10 @@ class Rollout:
         threads: int | None,
         engine: str = "serial",
         address: Any = None,
+        contacts: Contacts | None = None,
     ) -> None:
         word("method", method, STATES)
+        check_contacts(robot, contacts, method)
         step, saturate, stops = positive_number("step", step), flag("saturate", saturate), flag("stops", stops)
         if law is not None and not callable(law):
             raise InputError(f"law={law!r:.80}: a function of a qddot.rollout.Moment, such as qddot.rollout.PD(kp, kd), or None")
@@ -115,6 +118,7 @@ class Rollout:
             raise InputError(f"{robot.name} has no degrees of freedom: nothing moves")
         self.robot, self.law, self.method, self.h, self.threads = robot, law, method, float(step), threads
         self.saturate, self.stops, self.engine, self.address = saturate, stops, engine, address
+        self.contacts = contacts
         word("engine", engine, ENGINES)
         self.evaluate = Evaluator(robot.model)
         self.operations: dict[tuple, Any] = {}
@@ -123,7 +127,7 @@ class Rollout:
     def step(self, controls: int, runtime: bool) -> Step:
         """What is repeated, for so many numbers in each control."""
         law = self.law or (applied if controls else nothing)
-        return Step(self.robot, self.method, law, controls, self.saturate, self.stops, runtime)
+        return Step(self.robot, self.method, law, controls, self.saturate, self.stops, runtime, self.contacts)
 
     def __call__(
         self,
@@ -336,12 +340,15 @@ class Rollout:
     def advance(self, k: int, kernel: Any, state: dict[str, np.ndarray], rest: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The state after step k, or an error that names time and joint."""
         options: Options = {} if self.threads is None else {"threads": self.threads}
+        lost = np.True_
         try:
             after, margins = self.evaluate.evaluate("rollout", kernel, {**state, **rest}, options)
             if margins is not None:
+                lost = ~(margins > 0).all(-1, keepdims=True)
                 raise self.doubt(margins, {**state, **rest})
         except (SingularityError, ConvergenceError) as error:
-            raise stopped(self.robot, k + 1, k * self.h, state["qd"], "cannot go on", str(error)) from error
+            speeds = np.where(lost, state["qd"], 0)  # of motions that go on nothing is said
+            raise stopped(self.robot, k + 1, k * self.h, speeds, "cannot go on", str(error)) from error
         found = dict(zip(STATES[self.method], after))
         if has_run_away(found["q"], found["qd"]):
             raise stopped(self.robot, k + 1, k * self.h, found["qd"])
@@ -352,11 +359,29 @@ class Rollout:
         pivots = {"semi_implicit": 1, "rk4": 4, "variational": 0}[self.method] * self.robot.nv
         if not (margins[..., :pivots] > 0).all():
             return self.evaluate.singular("rollout", margins[..., :pivots], inputs)
-        what = "the implicit step" if self.method == "variational" else "what sticks and what rests on its stop"
+        what = "what sticks and what rests on its stop"
+        if self.method == "variational":
+            what = "the implicit step"
+        elif self.contacts:
+            what = "the impulse of every contact"
         return ConvergenceError(f"{what} was not found in as many rounds as are compiled: take a smaller step, or use simulate")
 
     def momentum(self, q: np.ndarray, qd: np.ndarray, rest: dict[str, np.ndarray]) -> np.ndarray:
         return self.robot._evaluate("generalized_momentum", {"q": q, "qd": qd, **rest}, {"dtype": q.dtype})
+
+
+def check_contacts(robot: Robot, contacts: Any, method: str) -> None:
+    """Raise an InputError unless contacts are this robot's, and the step can know them."""
+    if contacts is None:
+        return
+    from qddot.contact.shapes import Contacts
+
+    if not isinstance(contacts, Contacts):
+        raise InputError(f"contacts={contacts!r:.80}: qddot.contact.Contacts(robot, spheres, planes) is needed")
+    if contacts.robot is not robot:
+        raise InputError(f"contacts are those of another robot: make them of this one, Contacts({robot.name}, ...)")
+    if method != "semi_implicit":
+        raise InputError(f'method="{method}" knows no contacts: among them steps are of order one, method="semi_implicit"')
 
 
 def step_count(steps: Any, every: Any, control: Any) -> tuple[int, bool]:

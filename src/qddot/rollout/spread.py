@@ -23,7 +23,7 @@ def spread(run: Rollout, start: Start, address: Any) -> States:
 
     from qddot.rollout.rollout import States
 
-    recipe = cloudpickle.dumps((run.robot, run.law, run.h, run.method, run.saturate, run.stops))
+    recipe = cloudpickle.dumps((run.robot, run.law, run.h, run.method, run.saturate, run.stops, run.contacts))
     count = int(np.prod(start.batch))
     size = max(1, min(-(-count // 2), WORK // start.count))
     parts = list(in_cluster(at_worker, ((recipe, part) for part in pieces(start, count, size)), address))
@@ -55,5 +55,5 @@ def unpacked(recipe: bytes) -> Rollout:
 
     from qddot.rollout.rollout import Rollout
 
-    robot, law, step, method, saturate, stops = cloudpickle.loads(recipe)
-    return Rollout(robot, law, step=step, method=method, saturate=saturate, stops=stops, threads=1)
+    robot, law, step, method, saturate, stops, contacts = cloudpickle.loads(recipe)
+    return Rollout(robot, law, step=step, method=method, saturate=saturate, stops=stops, threads=1, contacts=contacts)

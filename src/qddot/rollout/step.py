@@ -24,12 +24,14 @@ from qddot.model.scalar import Scalar, is_zero
 from qddot.model.variables import Variable
 from qddot.rollout.laws import Law, Moment
 from qddot.rollout.modes import Modes, clipped
+from qddot.rollout.touching import Touching
 from qddot.simulate.dynamics import Dynamics, Forces
 from qddot.simulate.friction import DryFriction
 from qddot.simulate.modes import Switching
 from qddot.simulate.torque import TorqueLimits
 
 if TYPE_CHECKING:
+    from qddot.contact.shapes import Contacts
     from qddot.robot import Robot
 
 STATES = {"semi_implicit": ("q", "qd"), "rk4": ("q", "qd"), "variational": ("q", "p", "qd")}
@@ -43,6 +45,7 @@ class Step(NamedTuple):
         controls: how many numbers the law is given in each step.
         saturate, stops: as in `Robot.simulate`.
         runtime: the inertial parameters are an input.
+        contacts: what the robot may touch.
     """
 
     robot: Robot
@@ -52,6 +55,7 @@ class Step(NamedTuple):
     saturate: bool
     stops: bool
     runtime: bool
+    contacts: Contacts | None = None
 
     def program(self, dtype: np.dtype, *, in_stages: bool = False) -> Program:
         """Traced by the way to accelerations that takes fewer operations.
@@ -61,7 +65,7 @@ class Step(NamedTuple):
                 which it is. A GPU keeps the state in registers anyway, and short loops in its cache of instructions.
         """
         in_stages = in_stages and self.has_stages
-        if self.method == "variational" or self.switching or forward_dynamics.shares_coordinates(self.robot.model):
+        if self.method == "variational" or self.switching or self.contacts or forward_dynamics.shares_coordinates(self.robot.model):
             return self.traced("crba", dtype, in_stages)
         if self.robot.nv > FEW:
             return self.traced("aba", dtype, in_stages)
@@ -69,7 +73,7 @@ class Step(NamedTuple):
 
     @property
     def has_stages(self) -> bool:
-        return self.method == "rk4" and not self.switching
+        return self.method == "rk4" and not self.switching and not self.contacts
 
     @property
     def switching(self) -> Switching | None:
@@ -115,6 +119,9 @@ class Step(NamedTuple):
         elif in_stages:
             point, total = (given["q_point"], given["qd_point"]), (given["q_sum"], given["qd_sum"])
             after, margins = steps.kutta_stage(plant, (q, qd), point, total, given["stage"][0], h, accelerate)
+        elif self.contacts:
+            modes = Modes(plant, switching) if switching else None
+            *after, margins = Touching(plant, self.contacts, modes).step(q, qd, h, drive)
         elif switching:
             *after, margins = Modes(plant, switching).step(rule, q, qd, h, drive)
         else:
