@@ -55,9 +55,9 @@ def keep_direct(guests: Guests, quantity: str, operation: Operation, like: torch
     records, forward_mode = torch.is_grad_enabled, torch.autograd.forward_ad
 
     def direct(*tensors: Any) -> Any:
-        if transforms() is not None:
-            return None
         way = only if len(ways) == 1 else ways.get((tensors[0].dtype, tensors[0].is_cuda))
+        if way is None or transforms() is not None:
+            return None
         try:
             for t in tensors:
                 if t.requires_grad and records():
