@@ -200,7 +200,7 @@ def told(kernel):
 
 @pytest.mark.parametrize("states", [1, 31, 32, 33, 1000])
 @pytest.mark.parametrize("real", REALS)
-@pytest.mark.parametrize("quantity", [*FEW, "inverse_dynamics_derivatives", "jacobian"])
+@pytest.mark.parametrize("quantity", [*FEW, "inverse_dynamics_derivatives", "forward_dynamics_derivatives", "jacobian"])
 @pytest.mark.parametrize("shape", [Shape(), Shape(element_major=True), Shape(shared=10 << 10)])
 def test_the_cpus_bits(gpu, quantity, real, states, shape):
     where, torch = gpu

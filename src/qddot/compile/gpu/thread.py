@@ -6,10 +6,12 @@ rounded correctly: each result has the bits that the CPU gives it (angles below 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from qddot.compile import sincos
+from qddot.compile.gpu.anew import halves
 from qddot.compile.gpu.dialects import NVIDIA, Dialect
 from qddot.compile.gpu.order import fewest_waiting, most_waiting
 from qddot.compile.kernel_ir import Emitter
@@ -20,12 +22,17 @@ from qddot.graph.program import Program
 from qddot.model.scalar import Scalar
 
 KERNEL = "qddot"
+ANEW = ".again"
+NAME, DEFINED = re.compile(r"%[\w.]+"), re.compile(r"^(%[\w.]+) = ", re.MULTILINE)
 UMIN = "declare i64 @llvm.umin.i64(i64, i64)"
 LIKELY = '!0 = !{!"branch_weights", i32 100000, i32 1}'
 WARP = 32
 
 WAITING = {"float": 255, "double": 127}
 """So many values a thread has registers for."""
+
+MANY, FEWER = {"float": 180, "double": 80}, 0.75
+"""Where more values than this would wait, some are made again, if a quarter fewer wait then."""
 
 
 class Shape(NamedTuple):
@@ -63,6 +70,7 @@ class Thread(Emitter):
 
     threads: int
     shared_bytes = 0
+    rereads = False
 
     def __init__(self, program: Program, lanes: Lanes, shape: Shape, dialect: Dialect = NVIDIA) -> None:
         super().__init__(program, lanes, in_one=True)
@@ -97,14 +105,55 @@ class Thread(Emitter):
         yield f"%mine = {'add' if self.threads & (self.threads - 1) else 'or'} i64 %first, %tid_wide"
 
     def in_order(self, results: Iterable[object]) -> list[Expr]:
-        """The nodes that results still need, in the order of their making unless too many values would wait; leaves only where they
-        are results themselves."""
+        """The nodes that results still need, in the order of their making unless too many values would wait."""
+        made, operands, _ = self.needed(results)
+        return made if most_waiting(made, operands) <= WAITING[self.lanes.real] else fewest_waiting(made, operands)
+
+    def needed(self, results: Iterable[object]) -> tuple[list[Expr], dict[Expr, list[Expr]], set[Expr]]:
+        """The nodes that results still need, as they were made, the operands of each among them, and the results that are nodes.
+        Leaves are among them only where they are results themselves."""
         wanted = {x for x in results if x.__class__ is Expr}
         nodes = (n for n in schedule(wanted) if n not in self.fused and n not in self.here)
         made = sorted((n for n in nodes if not self.is_leaf(n) or n in wanted), key=lambda node: node.number)
         inside = set(made)
-        operands = {n: [a for a in dict.fromkeys(self.operands(n)) if a in inside] for n in made}
-        return made if most_waiting(made, operands) <= WAITING[self.lanes.real] else fewest_waiting(made, operands)
+        return made, {n: [a for a in dict.fromkeys(self.operands(n)) if a in inside] for n in made}, wanted
+
+    def computed(self, results: Iterable[object], then: Callable[[Expr], Iterable[str]]) -> Iterable[str]:
+        """The nodes that results still need, each with what is done with it at once; in two halves where so many values would wait
+        that some are better made again."""
+        made, operands, wanted = self.needed(results)
+        most = most_waiting(made, operands)
+        found = halves(made, operands, wanted) if most > MANY[self.lanes.real] else None
+        if found is None or found.waiting > FEWER * most:
+            yield from self.one_by_one(self.in_order(wanted), then)
+            return
+        first = "\n".join(self.one_by_one(found.first, then))
+        yield first
+        self.here &= found.kept
+        self.passed.clear()
+        self.rereads = True
+        yield from self.hidden(found.kept)
+        second = "\n".join(self.one_by_one(found.second, then))
+        yield renamed(second, first, {self.value(node) for node in found.kept})
+
+    def hidden(self, kept: Iterable[Expr]) -> Iterable[str]:
+        """Kept values under new names, combined with a zero that compilers do not know of: else they would see that what is made of
+        them again has been made before, and keep that, too."""
+        V, I = self.lanes.number, self.lanes.integer
+        yield f"%zero = lshr i64 %states, 63\n%nought = trunc i64 %zero to {I}" if I != "i64" else "%nought = lshr i64 %states, 63"
+        for node in sorted(kept, key=lambda node: node.number):
+            x, n = self.value(node), node.number
+            yield f"%bits{n} = bitcast {V} {x} to {I}\n%same{n} = or {I} %bits{n}, %nought\n{x}{ANEW} = bitcast {I} %same{n} to {V}"
+
+    def one_by_one(self, order: Iterable[Expr], then: Callable[[Expr], Iterable[str]]) -> Iterable[str]:
+        for node in order:
+            yield from self.instruction(node)
+            yield from then(node)
+
+    def fetch(self, node: Expr) -> Iterable[str]:
+        """Inputs that are read again are read from memory: else the driver would keep them in registers."""
+        for line in super().fetch(node):
+            yield line.replace("= load ", "= load volatile ") if self.rereads else line
 
     def watched(self, node: object) -> Iterable[str]:
         """Zero times every result: a sum that is no number as soon as one of them is none."""
@@ -168,6 +217,12 @@ class Thread(Emitter):
             self.passed.add(angle)
             yield f"%both{self.late[angle]} = call {{{V}, {V}}} @sincos({V} {self.value(angle)})"
         yield f"{self.value(node)} = extractvalue {{{V}, {V}}} %both{self.late[angle]}, {int(node.op == 'cos')}"
+
+
+def renamed(text: str, before: str, others: set[str]) -> str:
+    """A text in which names that were defined before, and others, are new ones."""
+    taken = set(DEFINED.findall(before)) & set(DEFINED.findall(text)) | others
+    return NAME.sub(lambda found: found[0] + ANEW if found[0] in taken else found[0], text)
 
 
 def define_sincos(lanes: Lanes) -> Iterable[str]:

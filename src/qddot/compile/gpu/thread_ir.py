@@ -85,11 +85,13 @@ class ThreadKernel(Thread):
                     places.setdefault(x, []).append((k, element))
                 else:
                     yield from self.put(k, element, self.lanes.literal(x))
-        for node in self.in_order([*places, *self.margins]):
-            yield from self.instruction(node)
-            for n, (k, element) in enumerate(places.get(node, ())):
+
+        def leave(node: Expr) -> Iterable[str]:
+            for n, (k, element) in enumerate(places.pop(node, ())):
                 yield from self.put(k, element, self.value(node))
                 yield from self.watched(node) if n == 0 else ()
+
+        yield from self.computed([*places, *self.margins], leave)
 
     def put(self, k: int, element: int, value: str) -> Iterable[str]:
         """A number into output k."""
@@ -109,14 +111,19 @@ class ThreadKernel(Thread):
                     slots.setdefault(x, []).append((piece, column))
             for x in [x for x in slots if x.__class__ is not Expr or x in self.here]:
                 yield from self.into_tile(window, slots.pop(x), x)
-            for node in self.in_order(slots):
-                yield from self.instruction(node)
+
+            def leave(node: Expr, window: Window = window, slots: dict = slots) -> Iterable[str]:
                 if node in slots:
-                    yield from self.into_tile(window, slots[node], node)
+                    yield from self.into_tile(window, slots.pop(node), node)
                     yield from self.watched(node)
+
+            if len(self.windows) == 1:
+                yield from self.computed([*slots, *self.margins], leave)
+            else:
+                yield from self.one_by_one(self.in_order(slots), leave)
             yield from flush(window, self.lanes.real, self.outputs)
-        for node in self.in_order(self.margins):
-            yield from self.instruction(node)
+        if len(self.windows) > 1:
+            yield from self.one_by_one(self.in_order(self.margins), lambda node: ())
 
     def into_tile(self, window: Window, slots: Iterable[tuple[Piece, int]], x: object) -> Iterable[str]:
         for piece, column in slots:

@@ -1,0 +1,105 @@
+"""What a thread computes twice: values that would wait longer in registers than it takes to make them again.
+
+A program is cut in two. Of what the second half needs of the first, some values are kept and the others are made again, from what
+is kept and from the inputs, which are read again. Which are which is a minimum cut: a value kept costs a register, one made again
+its operations. The cut is made where fewest values wait then. So in derivatives of forward dynamics: the first half gives the
+accelerations, the second the derivatives there; both need poses and inertias, and little but the factors of the mass matrix is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from typing import NamedTuple
+
+import numpy as np
+
+from qddot.graph.expr import Expr
+
+KEPT = 12
+"""Operations that a register is worth."""
+
+CUTS = 16
+"""Places that are tried."""
+
+TURN = 13
+"""Operations of a sine or cosine."""
+
+Operands = Mapping[Expr, Sequence[Expr]]
+
+
+class Halves(NamedTuple):
+    """In which order nodes are computed; between the halves everything but `kept` is forgotten."""
+
+    first: list[Expr]
+    second: list[Expr]
+    kept: Set[Expr]
+    waiting: int
+
+
+def halves(nodes: Sequence[Expr], operands: Operands, wanted: Set[Expr]) -> Halves:
+    """The best of several cuts, with as few values waiting as can be."""
+    places = [len(nodes) * k // (CUTS + 1) for k in range(1, CUTS + 1)]
+    return min((cut(nodes[:k], nodes[k:], operands, wanted) for k in places), key=lambda found: found.waiting)
+
+
+def cut(before: Sequence[Expr], after: Sequence[Expr], operands: Operands, wanted: Set[Expr]) -> Halves:
+    """Nodes as they were made, cut between two of them."""
+    early = set(before)
+    needed = {a for node in after for a in operands[node] if a in early}
+    again = made_again(before, operands, needed)
+    kept = (needed | {a for node in again for a in operands[node]}) - again
+    first = on_demand([node for node in before if node in kept or node in wanted], operands, set())
+    second = on_demand(after, operands, set(kept))
+    return Halves(first, second, kept, max(waiting(first, operands, kept), waiting(second, operands, frozenset(), kept)))
+
+
+def made_again(before: Sequence[Expr], operands: Operands, needed: Set[Expr]) -> set[Expr]:
+    """The values that are cheaper to make again than to keep: one side of a minimum cut.
+
+    A value is needed (a vertex) and may be made again (another); needed but not made again, it costs `KEPT`; made again, its
+    operations, and its operands are needed.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+    place = {node: 2 * k for k, node in enumerate(before)}
+    source, sink, endless = 2 * len(before), 2 * len(before) + 1, 1 << 20
+    edges = [(source, place[node], endless) for node in needed]
+    for node in before:
+        edges.append((place[node], place[node] + 1, KEPT))
+        edges.append((place[node] + 1, sink, TURN if node.op in ("sin", "cos") else 1))
+        edges += [(place[node] + 1, place[a], endless) for a in operands[node]]
+    rows, columns, sizes = np.array(edges, np.int32).T
+    graph = csr_array((sizes, (rows, columns)), (sink + 1, sink + 1), dtype=np.int32)
+    rest = graph - maximum_flow(graph, source, sink).flow
+    rest.data[rest.data < 0] = 0
+    rest.eliminate_zeros()
+    reached = set(breadth_first_order(rest, source, return_predecessors=False).tolist())
+    return {node for node in before if place[node] + 1 in reached}
+
+
+def on_demand(wanted: Sequence[Expr], operands: Operands, there: set[Expr]) -> list[Expr]:
+    """The wanted nodes in their order, each after what it needs and what is not yet there."""
+    order: list[Expr] = []
+    for node in wanted:
+        stack = [(node, False)]
+        while stack:
+            x, ready = stack.pop()
+            if ready:
+                order.append(x)
+            elif x not in there:
+                there.add(x)
+                stack.append((x, True))
+                stack += [(a, False) for a in reversed(operands[x])]
+    return order
+
+
+def waiting(order: Sequence[Expr], operands: Operands, to_the_end: Set[Expr], from_the_start: Set[Expr] = frozenset()) -> int:
+    """How many values are alive at the same time, at most."""
+    last = {a: k for k, node in enumerate(order) for a in operands[node]} | dict.fromkeys(to_the_end, len(order))
+    alive = most = len(from_the_start)
+    for k, node in enumerate(order):
+        alive += 1
+        most = max(most, alive)
+        alive -= sum(last[a] == k for a in operands[node]) + (node not in last)
+    return most
