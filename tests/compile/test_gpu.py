@@ -1,9 +1,11 @@
 """Programs for GPUs: PTX for every quantity, accepted by the assembler where there is one; where there is a GPU, the CPU's bits."""
 
+import ctypes
 import shutil
 import subprocess
 from types import SimpleNamespace
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,10 +13,11 @@ from hypothesis import strategies as st
 
 import qddot
 from qddot.algorithms.quantities import QUANTITIES
-from qddot.compile.gpu import device_kernel, driver
+from qddot.compile.gpu import device_kernel, driver, thread
 from qddot.compile.gpu.amd import code_object
+from qddot.compile.gpu.anew import halves
 from qddot.compile.gpu.device_kernel import DeviceKernel, Rows
-from qddot.compile.gpu.dialects import AMD
+from qddot.compile.gpu.dialects import AMD, NVIDIA, inlined
 from qddot.compile.gpu.loop_kernel_ir import loop_source
 from qddot.compile.gpu.order import fewest_waiting, most_waiting
 from qddot.compile.gpu.ptx import architecture, ptx
@@ -115,6 +118,79 @@ def test_an_order_in_which_fewer_values_wait(quantity):
     assert most_waiting(order, operands) <= most_waiting(made, operands)
     chosen = kernel.in_order(results)
     assert chosen == (made if most_waiting(made, operands) <= WAITING["float"] else order)
+
+
+CPU = NVIDIA._replace(
+    head="\n".join(
+        (
+            "@tid = global i32 0",
+            inlined("i32 @thread()", "%y = load i32, ptr @tid"),
+            inlined("i32 @block()", "%y = add i32 0, 0"),
+            inlined("void @together()", ""),
+            inlined("float @estimate.float(float %x)", "%y = fdiv float 1.0, %x"),
+            inlined("double @estimate.double(double %x)", "%y = fdiv double 1.0, %x"),
+        )
+    ),
+    kernel="define",
+)
+"""A processor whose threads take turns."""
+
+
+def run_here(kernel, inputs, outputs):
+    """A kernel's text, thread after thread on the CPU; the state that it notes as wrong, or None."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(cpu=llvm.get_host_cpu_name(), opt=0)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(kernel.source().text), machine)
+    engine.finalize_object()
+    worst = ctypes.c_uint64(2**64 - 1)
+    rows = [n for x in inputs for n in (x.ctypes.data, x.shape[1])]
+    numbers = [len(inputs[0]), *rows, *(x.ctypes.data for x in outputs), ctypes.addressof(worst)]
+    call = ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * len(numbers))(engine.get_function_address("qddot"))
+    tid = ctypes.c_int32.from_address(engine.get_global_value_address("tid"))
+    for tid.value in range(len(inputs[0])):
+        call(*numbers)
+    return None if worst.value == 2**64 - 1 else worst.value
+
+
+@pytest.mark.parametrize("real", REALS)
+@pytest.mark.parametrize("quantity", ["forward_dynamics_derivatives", "regressor", "forward_dynamics"])
+def test_a_kernels_text_has_the_cpus_bits(quantity, real, monkeypatch):
+    """Whatever is made again, and in whichever order: the text of a kernel, compiled for the CPU."""
+    monkeypatch.setattr(thread, "MANY", {"float": 40, "double": 40})
+    monkeypatch.setattr(thread, "FEWER", 1.0)
+    robot = qddot.load("puma560")
+    program = program_of(robot, quantity, real)
+    kernel = ThreadKernel(program, Lanes(1, real), Shape(element_major=True), CPU)
+    assert ".again" in kernel.source().text
+    kernel = ThreadKernel(program, Lanes(1, real), Shape(element_major=True), CPU)
+    rng = np.random.default_rng(0)
+    inputs = [rng.normal(size=(5, x.size)).astype(REALS[real]) for x in program.inputs]
+    wanted = getattr(robot, quantity)(*inputs, dtype=REALS[real])
+    outputs = [np.full((x.size, 5), np.nan, REALS[real]) for x in kernel.outputs]
+    assert run_here(kernel, inputs, outputs) is None
+    for found, want in zip(outputs, wanted if isinstance(wanted, tuple) else (wanted,), strict=True):
+        np.testing.assert_array_equal(found.T, want.reshape(5, -1))
+    inputs[0][3, 2] = np.nan
+    assert run_here(ThreadKernel(program, Lanes(1, real), Shape(element_major=True), CPU), inputs, outputs) == 3
+
+
+def test_what_is_made_again():
+    """Every value is there when it is needed, and fewer wait."""
+    kernel = ThreadKernel(program_of(qddot.load("arm7"), "forward_dynamics_derivatives", "float"), Lanes(1, "float"), Shape())
+    results = [x for output in (*kernel.outputs, *kernel.program.outputs[-1:]) for x in output.values]
+    made, operands, wanted = kernel.needed(results)
+    found = halves(made, operands, wanted)
+    there: set[Expr] = set()
+    for k, order in enumerate((found.first, found.second)):
+        for node in order:
+            assert there.issuperset(operands[node])
+            there.add(node)
+        assert k or found.kept <= there
+        there = set(found.kept) if k == 0 else there
+    assert wanted <= {*found.first, *found.second}
+    assert set(found.first) & set(found.second)
+    assert found.waiting < 0.75 * most_waiting(made, operands)
 
 
 @pytest.mark.parametrize(("likes", "spilled", "chosen"), [(224, 48, 168), (224, 400, 0), (150, 0, 128), (96, 0, 0)])

@@ -3,7 +3,7 @@
 A program is cut in two. Of what the second half needs of the first, some values are kept and the others are made again, from what
 is kept and from the inputs, which are read again. Which are which is a minimum cut: a value kept costs a register, one made again
 its operations. The cut is made where fewest values wait then. So in derivatives of forward dynamics: the first half gives the
-accelerations, the second the derivatives there; both need poses and inertias, and little but the factors of the mass matrix is kept.
+accelerations, the second the derivatives there; both need poses and inertias, and little but factors of the mass matrix is kept.
 """
 
 from __future__ import annotations
