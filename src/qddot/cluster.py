@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Any
 
 from qddot.errors import InputError, missing_extra
@@ -53,3 +54,12 @@ def window(futures: Iterator[Any], ahead: int) -> Iterator[Any]:
             yield waiting.popleft().result()
     while waiting:
         yield waiting.popleft().result()
+
+
+@cache
+def seat() -> int:
+    """Within a task: this worker's number among the workers of its machine, from 0."""
+    from distributed import get_client, get_worker
+
+    me, workers = get_worker().address, get_client().scheduler_info(n_workers=-1)["workers"]
+    return sorted(address for address, x in workers.items() if x["host"] == workers[me]["host"]).index(me)

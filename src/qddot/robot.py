@@ -2332,6 +2332,7 @@ class Robot:
         engine: str = "serial",
         address: Any = None,
         contacts: Contacts | None = None,
+        device: str = "cpu",
     ) -> Rollout:
         """A compiled motion of this robot under a law, for many states at once: on the CPU, or in one kernel on a GPU.
 
@@ -2352,6 +2353,8 @@ class Robot:
             address: of a Dask scheduler; None: a cluster on this machine.
             contacts: what the robot may touch (`qddot.contact.Contacts`): steps of order one, in which contacts, stops and dry
                 friction share one law of impulses; for a few contacts, all of which are compiled.
+            device: where NumPy arrays are computed, `"cpu"` or `"cuda"`: in the latter case they travel to a GPU and back (extra
+                `torch`); of a cluster, each worker takes one of its machine. Arrays on a GPU are always computed there.
 
         >>> robot = qddot.load("two_link")
         >>> run = robot.rollout(qddot.rollout.PD(kp=50, kd=10), step=1e-3)
@@ -2362,7 +2365,7 @@ class Robot:
         from qddot.rollout.rollout import Rollout
 
         how = {"step": step, "method": method, "saturate": saturate, "stops": stops, "threads": threads}
-        return Rollout(self, law, **how, engine=engine, address=address, contacts=contacts)
+        return Rollout(self, law, **how, engine=engine, address=address, contacts=contacts, device=device)
 
     # identification ---------------------------------------------------------------------------------------------------
 

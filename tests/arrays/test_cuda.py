@@ -372,3 +372,22 @@ assert (found.cpu().numpy() == arm.mass_matrix(q)).all()
 def test_two_processes_on_one_device(torch):
     running = [subprocess.Popen([sys.executable, "-c", BOTH]) for _ in range(2)]
     assert [process.wait(timeout=300) for process in running] == [0, 0]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_workers_of_a_cluster_on_one_device(torch, arm):
+    """Two processes, a task of each half of the motions; and the same from NumPy arrays here."""
+    distributed = pytest.importorskip("distributed", reason="dask is not installed")
+    rng = np.random.default_rng(7)
+    q, tau = rng.normal(size=(2, 40, 7))
+    want = arm.rollout(stops=False)(q, None, tau, steps=50, every=10)
+    found = arm.rollout(stops=False, device="cuda")(q, None, tau, steps=50, every=10)
+    assert_array_equal(found.q, want.q)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        run = arm.rollout(stops=False, engine="dask", address=client, device="cuda")
+        found = run(q, None, tau, steps=50, every=10)
+    assert_array_equal(found.q, want.q)
+    assert_array_equal(found.qd, want.qd)

@@ -10,6 +10,8 @@ import pytest
 
 import qddot
 from qddot import InputError
+from qddot.cluster import seat
+from qddot.errors import DeviceError
 
 distributed = pytest.importorskip("distributed", reason="dask is not installed")
 
@@ -47,6 +49,21 @@ def test_the_bits_of_one_machine(client, monkeypatch):
     assert all(np.array_equal(found[name], expected[name]) for name in expected)
 
 
+def test_workers_of_a_machine_have_seats(client):
+    """So that each takes a device of its own, where there are as many."""
+    workers = list(client.scheduler_info(n_workers=-1)["workers"])
+    found = [client.submit(seat, workers=[worker], pure=False).result() for worker in workers]
+    assert sorted(found) == [0, 1]
+
+
+def test_a_gpu_that_is_not_there():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    with pytest.raises(DeviceError, match="PyTorch sees no GPU here"):
+        qddot.load("two_link").rollout(device="cuda")(np.zeros((3, 2)), None, np.zeros(2), steps=5)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_killed_worker_loses_nothing(client, monkeypatch):
@@ -65,6 +82,8 @@ def test_what_is_no_engine():
     robot = qddot.load("two_link")
     with pytest.raises(InputError, match="engine='spark' is not one of 'serial', 'dask'"):
         robot.rollout(engine="spark")
+    with pytest.raises(InputError, match="device='tpu' is not one of 'cpu', 'cuda'"):
+        robot.rollout(device="tpu")
     with pytest.raises(InputError, match="engine='spark'"):
         robot.compute(["mass_matrix"], np.zeros(2), engine="spark")
     with pytest.raises(InputError, match="no Dask scheduler answers"):

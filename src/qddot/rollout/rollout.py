@@ -19,7 +19,7 @@ from qddot.compile.threads import thread_count
 from qddot.errors import ConvergenceError, InputError, SingularityError
 from qddot.rollout.adjoint import Way, backward_program, linear_program, on_cpu, stride
 from qddot.rollout.laws import Law, applied, nothing
-from qddot.rollout.spread import spread
+from qddot.rollout.spread import spread, there_and_back
 from qddot.rollout.step import STATES, Step
 from qddot.simulate.dynamics import has_run_away
 from qddot.simulate.fixed_step import stopped
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 ENGINES = ("serial", "dask")
+DEVICES = ("cpu", "cuda")
 
 
 class States(NamedTuple):
@@ -108,6 +109,7 @@ class Rollout:
         engine: str = "serial",
         address: Any = None,
         contacts: Contacts | None = None,
+        device: str = "cpu",
     ) -> None:
         word("method", method, STATES)
         check_contacts(robot, contacts, method)
@@ -120,6 +122,8 @@ class Rollout:
         self.saturate, self.stops, self.engine, self.address = saturate, stops, engine, address
         self.contacts = contacts
         word("engine", engine, ENGINES)
+        word("device", device, DEVICES)
+        self.device = device
         self.evaluate = Evaluator(robot.model)
         self.operations: dict[tuple, Any] = {}
         self.loops: dict[tuple, DeviceLoop] = {}
@@ -180,7 +184,7 @@ class Rollout:
         start = self.read(given, variables, steps, every, dtype)
         if self.engine == "dask" and start.batch:
             return spread(self, start, self.address)
-        return self.run(start)
+        return self.run(start) if self.device == "cpu" else there_and_back(self, start, 0)
 
     def differentiable(
         self,

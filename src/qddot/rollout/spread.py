@@ -1,5 +1,9 @@
-"""A rollout on a cluster: some motions a task. Motions do not know of each other, so the bits are those of one machine."""
+"""A rollout on a cluster: some motions a task, on a worker's processor or its GPU.
 
+Motions do not know of each other, so the bits are those of one machine.
+"""
+
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -8,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.cluster import in_cluster
+from qddot.cluster import in_cluster, seat
+from qddot.errors import DeviceError, missing_extra
 
 if TYPE_CHECKING:
     from qddot.rollout.rollout import Rollout, Start, States
@@ -23,7 +28,8 @@ def spread(run: Rollout, start: Start, address: Any) -> States:
 
     from qddot.rollout.rollout import States
 
-    recipe = cloudpickle.dumps((run.robot, run.law, run.h, run.method, run.saturate, run.stops, run.contacts))
+    how = {"method": run.method, "saturate": run.saturate, "stops": run.stops, "contacts": run.contacts, "device": run.device}
+    recipe = cloudpickle.dumps((run.robot, run.law, {"step": run.h, **how}))
     count = int(np.prod(start.batch))
     size = max(1, min(-(-count // 2), WORK // start.count))
     parts = list(in_cluster(at_worker, ((recipe, part) for part in pieces(start, count, size)), address))
@@ -45,7 +51,31 @@ def pieces(start: Start, count: int, size: int) -> Iterator[Start]:
 
 
 def at_worker(recipe: bytes, part: Start) -> States:
-    return unpacked(recipe).run(part)
+    run = unpacked(recipe)
+    return run.run(part) if run.device == "cpu" else there_and_back(run, part, seat())
+
+
+def there_and_back(run: Rollout, part: Start, seat: int) -> States:
+    """The states of NumPy arrays by a GPU: that of a worker's seat, where there are several.
+
+    Raises:
+        MissingExtraError: without PyTorch, which holds the memory.
+        DeviceError: PyTorch sees no GPU.
+    """
+    from qddot.rollout.rollout import States
+
+    try:
+        import torch
+    except ImportError:
+        raise missing_extra("torch", "torch", "device='cuda'") from None
+    if not torch.cuda.is_available():
+        raise DeviceError("device='cuda': PyTorch sees no GPU here (torch.cuda.is_available())")
+    place = f"cuda:{seat % torch.cuda.device_count()}"
+    put = lambda x: None if x is None else torch.from_numpy(np.array(x)).to(place)  # noqa: E731
+    rest = {name: put(x) for name, x in part.rest.items()}
+    steps = None if part.changes else part.count
+    found = run(put(part.q), put(part.qd), put(part.control), steps=steps, every=part.every, **rest)
+    return States(*(x.cpu().numpy() for x in found))
 
 
 @lru_cache(maxsize=4)
@@ -55,5 +85,5 @@ def unpacked(recipe: bytes) -> Rollout:
 
     from qddot.rollout.rollout import Rollout
 
-    robot, law, step, method, saturate, stops, contacts = cloudpickle.loads(recipe)
-    return Rollout(robot, law, step=step, method=method, saturate=saturate, stops=stops, threads=1, contacts=contacts)
+    robot, law, how = cloudpickle.loads(recipe)
+    return Rollout(robot, law, **how, threads=1)
