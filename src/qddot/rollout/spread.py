@@ -72,7 +72,7 @@ def there_and_back(run: Rollout, part: Start, seat: int) -> States:
         raise DeviceError("device='cuda': PyTorch sees no GPU here (torch.cuda.is_available())")
     place = f"cuda:{seat % torch.cuda.device_count()}"
     put = lambda x: None if x is None else torch.from_numpy(np.array(x)).to(place)  # noqa: E731
-    rest = {name: put(x) for name, x in part.rest.items()}
+    rest: Any = {name: put(x) for name, x in part.rest.items()}
     steps = None if part.changes else part.count
     found = run(put(part.q), put(part.qd), put(part.control), steps=steps, every=part.every, **rest)
     return States(*(x.cpu().numpy() for x in found))
