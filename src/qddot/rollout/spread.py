@@ -71,10 +71,9 @@ def there_and_back(run: Rollout, part: Start, seat: int) -> States:
     if not torch.cuda.is_available():
         raise DeviceError("device='cuda': PyTorch sees no GPU here (torch.cuda.is_available())")
     place = f"cuda:{seat % torch.cuda.device_count()}"
-    put = lambda x: None if x is None else torch.from_numpy(np.array(x)).to(place)  # noqa: E731
-    rest: Any = {name: put(x) for name, x in part.rest.items()}
-    steps = None if part.changes else part.count
-    found = run(put(part.q), put(part.qd), put(part.control), steps=steps, every=part.every, **rest)
+    given: dict[str, Any] = {"q0": part.q, "qd0": part.qd, "control": part.control, **part.rest}
+    there: dict[str, Any] = {name: None if x is None else torch.from_numpy(np.array(x)).to(place) for name, x in given.items()}
+    found = run(**there, steps=None if part.changes else part.count, every=part.every)
     return States(*(x.cpu().numpy() for x in found))
 
 
