@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from qddot.compile import sincos
 from qddot.compile.gpu.anew import halves
@@ -112,7 +112,7 @@ class Thread(Emitter):
     def needed(self, results: Iterable[object]) -> tuple[list[Expr], dict[Expr, list[Expr]], set[Expr]]:
         """The nodes that results still need, as they were made, the operands of each among them, and the results that are nodes.
         Leaves are among them only where they are results themselves."""
-        wanted = {x for x in results if x.__class__ is Expr}
+        wanted: set[Any] = {x for x in results if x.__class__ is Expr}
         nodes = (n for n in schedule(wanted) if n not in self.fused and n not in self.here)
         made = sorted((n for n in nodes if not self.is_leaf(n) or n in wanted), key=lambda node: node.number)
         inside = set(made)
