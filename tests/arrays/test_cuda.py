@@ -272,7 +272,7 @@ def test_rollouts_with_parameters_and_by_momenta(torch, arm):
 @pytest.mark.parametrize("method", ["semi_implicit", "rk4", "variational"])
 def test_rollouts_of_robots_with_variables(torch, cupy, method):
     """Payload, gravity, armature and friction of each motion its own."""
-    robot = qddot.load("two_link").with_variable("payload", "gravity", "joint1.armature", "joint2.viscous")
+    robot = qddot.load("two_link").with_variable("payload", "gravity", "joint1.rotor_inertia", "joint2.viscous")
     rng = np.random.default_rng(4)
     q, qd, tau = rng.normal(size=(3, 30, 2))
     values = {name: x + rng.uniform(0, 0.2, (30, *x.shape)) for name, x in robot.variables.items()}

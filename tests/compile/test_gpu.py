@@ -129,6 +129,8 @@ CPU = NVIDIA._replace(
             inlined("void @together()", ""),
             inlined("float @estimate.float(float %x)", "%y = fdiv float 1.0, %x"),
             inlined("double @estimate.double(double %x)", "%y = fdiv double 1.0, %x"),
+            inlined("void @leave.float(ptr %p, float %x)", "store float %x, ptr %p"),
+            inlined("void @leave.double(ptr %p, double %x)", "store double %x, ptr %p"),
         )
     ),
     kernel="define",

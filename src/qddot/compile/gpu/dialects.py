@@ -10,7 +10,8 @@ class Dialect(NamedTuple):
 
     Attributes:
         head: triple, layout, and the functions that kernels call: `thread` and `block` number this one, `together` waits for the
-            threads of a warp, `estimate.float` and `estimate.double` are about 1/x.
+            threads of a warp, `estimate.float` and `estimate.double` are about 1/x, `leave.float` and `leave.double` store what
+            nobody will read soon.
         kernel: how a kernel's definition begins.
         attributes: of a kernel with so many threads a block; `limit`, where it is to have no more than so many registers.
     """
@@ -24,6 +25,14 @@ class Dialect(NamedTuple):
 def inlined(signature: str, value: str) -> str:
     kind = signature.split()[0]
     return f"define internal {signature} alwaysinline nounwind {{\n{value}\nret {kind}{'' if kind == 'void' else ' %y'}\n}}"
+
+
+def streamed(real: str, bits: str, register: str) -> str:
+    """A store that leaves the cache first; LLVM writes none for NVIDIA."""
+    return (
+        "%g = addrspacecast ptr %p to ptr addrspace(1)\n"
+        f'call void asm sideeffect "st.global.cs.{bits} [$0], $1;", "l,{register}"(ptr addrspace(1) %g, {real} %x)'
+    )
 
 
 NVIDIA = Dialect(
@@ -41,6 +50,8 @@ NVIDIA = Dialect(
             inlined("void @together()", "call void @llvm.nvvm.bar.warp.sync(i32 -1)"),
             inlined("float @estimate.float(float %x)", "%y = call float @llvm.nvvm.rcp.approx.ftz.f(float %x)"),
             inlined("double @estimate.double(double %x)", "%y = call double @llvm.nvvm.rcp.approx.ftz.d(double %x)"),
+            inlined("void @leave.float(ptr %p, float %x)", streamed("float", "b32", "f")),
+            inlined("void @leave.double(ptr %p, double %x)", streamed("double", "b64", "d")),
         )
     ),
     "define ptx_kernel",
@@ -65,6 +76,9 @@ AMD = Dialect(
             ),
             inlined("float @estimate.float(float %x)", "%y = call float @llvm.amdgcn.rcp.f32(float %x)"),
             inlined("double @estimate.double(double %x)", "%y = call double @llvm.amdgcn.rcp.f64(double %x)"),
+            "!1 = !{i32 1}",
+            inlined("void @leave.float(ptr %p, float %x)", "store float %x, ptr %p, !nontemporal !1"),
+            inlined("void @leave.double(ptr %p, double %x)", "store double %x, ptr %p, !nontemporal !1"),
         )
     ),
     "define amdgpu_kernel",

@@ -31,7 +31,7 @@ def loop_source(program: Program, real: str, kept: tuple[int, ...], shape: Shape
 class LoopKernel(Thread):
     def __init__(self, program: Program, lanes: Lanes, kept: tuple[int, ...], shape: Shape, dialect: Dialect) -> None:
         super().__init__(program, lanes, shape, dialect)
-        self.kept, self.states = kept, len(self.outputs)
+        self.stored, self.states = kept, len(self.outputs)
         self.threads = shape.threads or 2 * WARP
         names = [x.name for x in program.inputs]
         self.read = [k for k in range(self.states, len(names)) if names[k] not in OWN]
@@ -45,7 +45,7 @@ class LoopKernel(Thread):
         real = self.lanes.real
         starts = [f"ptr noalias readonly %base{k}, i64 %stride{k}" for k in range(self.states)]
         read = [f"ptr noalias readonly %base{k}, i64 %stride{k}, i64 %hop{k}" for k in self.read]
-        outputs = [f"ptr noalias writeonly %out{k}" for k in self.kept]
+        outputs = [f"ptr noalias writeonly %out{k}" for k in self.stored]
         yield from self.begin(["i64 %states", "i32 %samples", "i32 %every", f"{real} %dt", *starts, *read, *outputs, "ptr %worst"])
         yield "%any = icmp ult i64 %mine, %states\nbr i1 %any, label %work, label %done\nwork:\n%state = add i64 %mine, 0"
         for k in range(self.states):
@@ -93,7 +93,7 @@ class LoopKernel(Thread):
         real = self.lanes.real
         yield f"%{tag}_j = zext i32 {sample} to i64\n%{tag}_before = mul i64 %{tag}_j, %states"
         yield f"%{tag}_row = add i64 %{tag}_before, %state"
-        for k in self.kept:
+        for k in self.stored:
             size = self.outputs[k].size
             yield f"%{tag}_at{k} = mul i64 %{tag}_row, {size}\n%{tag}_to{k} = getelementptr {real}, ptr %out{k}, i64 %{tag}_at{k}"
             for e in range(size):
@@ -104,7 +104,7 @@ class LoopKernel(Thread):
         """%slow: sound, and no velocity of this sample is out of all proportion."""
         real, sound = self.lanes.real, "%sound"
         for (k, e), value in values.items():
-            if k == self.kept[-1]:
+            if k == self.stored[-1]:
                 name = f"{k}_{e}"
                 yield f"%size{name} = {self.lanes.call('fabs', value)}"
                 yield f"%small{name} = fcmp olt {real} %size{name}, {self.lanes.literal(FAST)}"

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from qddot.compile.gpu.dialects import NVIDIA, Dialect
+from qddot.compile.gpu.order import most_waiting
 from qddot.compile.gpu.thread import WARP, Shape, Source, Thread
 from qddot.compile.gpu.windows import Piece, Window, flush, room_of, windows
 from qddot.compile.lanes import Lanes
@@ -20,6 +21,10 @@ from qddot.graph.program import Program
 
 NARROW = 16
 """Up to this many numbers a state are stored where they belong at once; more go through shared memory, to leave in whole lines."""
+
+WIDE, FEW = 256, 80
+"""With the states last, more numbers a state than the first, of few values that wait: 16 warps a block, whose stores lie side by side.
+Measured (H200, regressor of a 7-joint arm): 81 % of a copy's bandwidth, 76 % with 4 warps; narrower results lose."""
 
 TILE = 12 << 10
 """Bytes: a warp whose tile is larger is a block of its own, so that as many of them as can be are at work."""
@@ -40,7 +45,19 @@ class ThreadKernel(Thread):
         self.windows: list[Window] = windows(self.outputs, shape.shared // column) if self.staged else []
         self.room = room_of(self.windows) if self.staged else 0
         self.threads = shape.threads or (WARP if self.room * column > TILE else 4 * WARP)
+        if (
+            shape.element_major
+            and shape.threads is None
+            and sum(x.size for x in self.outputs) > WIDE
+            and self.most_waiting() <= FEW
+        ):
+            self.threads = 16 * WARP
         self.shared_bytes = self.threads * self.room * lanes.bits // 8
+
+    def most_waiting(self) -> int:
+        """Values that are alive at the same time, at most, in the order of their making."""
+        made, operands, _ = self.needed([x for output in self.outputs for x in output.values])
+        return most_waiting(made, operands)
 
     def globals(self) -> Iterable[str]:
         if self.staged:
@@ -98,9 +115,9 @@ class ThreadKernel(Thread):
         V, place = self.lanes.number, f"%p{k}_{element}"
         if self.shape.element_major:
             yield f"{place}_at = mul nuw i64 %column, {element}\n{place} = getelementptr i8, ptr %to{k}, i64 {place}_at"
+            yield f"call void @leave.{V}(ptr {place}, {V} {value})"
         else:
-            yield f"{place} = getelementptr {V}, ptr %to{k}, i64 {element}"
-        yield f"store {V} {value}, ptr {place}"
+            yield f"{place} = getelementptr {V}, ptr %to{k}, i64 {element}\nstore {V} {value}, ptr {place}"
 
     def staged_body(self) -> Iterable[str]:
         """Results gather in the warp's tile; a full tile is written by all lanes together."""
