@@ -23,8 +23,9 @@ NARROW = 16
 """Up to this many numbers a state are stored where they belong at once; more go through shared memory, to leave in whole lines."""
 
 WIDE, FEW = 256, 80
-"""With the states last, more numbers a state than the first, of few values that wait: 16 warps a block, whose stores lie side by side.
-Measured (H200, regressor of a 7-joint arm): 81 % of a copy's bandwidth, 76 % with 4 warps; narrower results lose."""
+"""With the states last, more numbers a state than the first, and fewer values that wait than the second: 16 warps a block, whose
+stores lie side by side. Measured (H200, regressor of a 7-joint arm): 81 % of a copy's bandwidth, 76 % with four; narrower results
+lose."""
 
 TILE = 12 << 10
 """Bytes: a warp whose tile is larger is a block of its own, so that as many of them as can be are at work."""
