@@ -443,3 +443,16 @@ CLOSED_LOOP_ROUNDS = 15
 CLOSED_LOOP_SETTLED = 1e-4
 # by which the step of a simulation that diverges is divided, in turn
 SHORTER_STEPS = (1, 4, 16)
+
+# Priors, and intervals by bounds --------------------------------------------------------------------------------------------
+
+# weights of a link's description that are compared: from one that is off tenfold to one that is right to a hundredth
+DESCRIPTION_WEIGHTS = np.geomspace(1e-2, 1e4, 25)
+# rounds over all links: weights hardly depend on each other
+DESCRIPTION_ROUNDS = 3
+# weight of described friction, rotors and springs, which descriptions seldom know
+DRIVES_WEIGHT = 1e-6
+# times the largest error of the fit: a bound that the fit itself keeps
+BOUND_SLACK = 1.05
+# rows of all joints that a linear program looks at
+MEMBERSHIP_ROWS = 2000

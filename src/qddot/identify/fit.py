@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from qddot.identify.cross_validation import CrossValidation
     from qddot.identify.excitation.worth import Worth
     from qddot.identify.physical.consistent import Consistent
+    from qddot.identify.physical.description_prior import NearDescription
+    from qddot.identify.set_membership import SetMembership
 
 METHODS = ("auto", "ols", "wls", "irls")
 UNSEEN = "the squared errors of half a log that the other half predicts"
@@ -78,6 +80,10 @@ class Fit:
     >>> fit.table().row_count == len(fit.parameters)
     True
     >>> ax = fit.plot("friction")
+    >>> bool(fit.near_description().deviations["rod"] < 0.5)  # the description is about right
+    True
+    >>> fit.bounded_intervals(0.1).intervals.shape == (len(fit.parameters), 2)
+    True
     >>> page = fit.explore("fit.html")
     """
 
@@ -114,6 +120,32 @@ class Fit:
         from qddot.identify.cross_validation import cross_validation
 
         return cross_validation(self)
+
+    def near_description(self, weights: Mapping[str, float] | None = None) -> NearDescription:
+        """Links between what the log shows and what is described, as near to CAD as each link's description deserves.
+
+        The distance is the log-det divergence, which is the same in every frame and unit (needs the extra `id`).
+
+        Args:
+            weights: link -> weight, `1 / weight` about the squared relative error of its description; None: those with the most
+                evidence in the log.
+        """
+        from qddot.identify.physical.description_prior import near_description
+
+        return near_description(self, None if weights is None else dict(weights))
+
+    def bounded_intervals(self, bound: Any = None) -> SetMembership:
+        """Intervals of the base parameters that hold for sure where no filtered torque is off by more than a bound.
+
+        Args:
+            bound: N m, one number or one a joint; None: what the fit itself keeps, and a twentieth more.
+
+        Raises:
+            InputError: no parameters keep the bound.
+        """
+        from qddot.identify.set_membership import set_membership
+
+        return set_membership(self, bound)
 
     @cached_property
     def worth(self) -> Worth:

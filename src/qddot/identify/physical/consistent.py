@@ -19,9 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qddot.errors import ConvergenceError, InputError, missing_extra
+from qddot.errors import ConvergenceError, InputError, missing_extra, unknown_name
 from qddot.identify.physical.pseudo_inertia import BASIS, congruence, link_columns, nonnegative_columns, pseudo_inertia
 from qddot.thresholds import AT_ZERO, DATA_RANK, GOAL_DIGITS, POLISHING, TIE, TORQUES_KEPT
+
+DRIVES = "drives"
+"""Stands in `weights` for all that is no link."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ def consistent(
     T: np.ndarray | None = None,
     constant: np.ndarray | None = None,
     gamma: float = 0.0,
+    weights: Mapping[str, float] | None = None,
     margin: float = 1e-3,
 ) -> Consistent:
     """The physically consistent parameters of a least-squares problem |R theta - r|, which may leave directions open.
@@ -88,6 +92,7 @@ def consistent(
         T, constant: (p, f) and (p,), `pi = T theta + constant`, where some are fixed or tied to others. None: all are free.
         gamma: weight of the prior against the squared residual. 0: the residual comes first, and the prior decides only what the
             data leave open: if the unconstrained estimate is consistent, its torques are unchanged.
+        weights: link -> how many times gamma its prior counts, and `"drives"` for friction, rotors and springs; 1 if not named.
         margin: least eigenvalue of `P^-1 J`, by which a link stays away from the border of what is possible.
 
     Raises:
@@ -108,7 +113,7 @@ def consistent(
     T = np.eye(p) if T is None else T
     constant = np.zeros(p) if constant is None else constant
     R, r, prior, T, constant = (np.asarray(x, float) for x in (R, r, prior, T, constant))
-    problem = Problem.of(R, r, tuple(names), prior, T, constant, margin)
+    problem = Problem.of(R, r, tuple(names), prior, T, constant, weights or {}, margin)
     theta = None
     if gamma == 0:
         gamma = TIE * float(problem.r @ problem.r)
@@ -141,11 +146,19 @@ class Problem:
     prior: np.ndarray
     Z: np.ndarray
     k0: np.ndarray
+    weights: Mapping[str, float]
     margin: float
 
     @staticmethod
     def of(
-        R: np.ndarray, r: np.ndarray, names: tuple[str, ...], prior: np.ndarray, T: np.ndarray, constant: np.ndarray, margin: float
+        R: np.ndarray,
+        r: np.ndarray,
+        names: tuple[str, ...],
+        prior: np.ndarray,
+        T: np.ndarray,
+        constant: np.ndarray,
+        weights: Mapping[str, float],
+        margin: float,
     ) -> Problem:
         p, f = len(names), T.shape[-1]
         shapes = {"R": (R, (*r.shape, f)), "prior": (prior, (p,)), "T": (T, (p, f)), "constant": (constant, (p,))}
@@ -158,6 +171,11 @@ class Problem:
             if not np.isfinite(array).all():
                 raise InputError(f"{name} holds a number that is not finite")
         links = link_columns(names)
+        for name, weight in weights.items():
+            if name not in (*links, DRIVES):
+                raise unknown_name("link", name, (*links, DRIVES))
+            if not (weight > 0 and np.isfinite(weight)):
+                raise InputError(f"weights[{name!r}]={weight!r} is not above 0 and finite")
         length = np.linalg.norm(R @ np.linalg.pinv(T), axis=0)
         explained = np.divide(np.linalg.norm(r), length, out=np.zeros(p), where=length > 0)  # by this one parameter alone
         size = np.maximum(abs(prior), explained)
@@ -168,7 +186,8 @@ class Problem:
         free = np.any(T != 0, axis=1)
         bounded = nonnegative_columns(names)
         k0 = np.linalg.solve(scale, constant)
-        return Problem(R, r, names, links, free, bounded[free[bounded]], scale, np.linalg.solve(scale, prior), Z, k0, margin)
+        bounded, scaled = bounded[free[bounded]], np.linalg.solve(scale, prior)
+        return Problem(R, r, names, links, free, bounded, scale, scaled, Z, k0, weights, margin)
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -209,15 +228,15 @@ class Problem:
         Z = self.Z / self.sizes
         k = self.k0 + Z @ self.least_squares.theta + np.hstack([Z @ directions, np.zeros((len(Z), 1))]) @ y
         constraints, goal, others = [], cp.sum_squares(y[-1:]) + cp.sum_squares(y[:penalised]), self.free.copy()
-        for columns in self.links.values():
+        for link, columns in self.links.items():
             others[columns] = False
             if self.free[columns].any():
                 K = cp.reshape(BASIS.reshape(10, 16).T @ k[columns], (4, 4), order="C")
                 K = (K + K.T) / 2
-                goal += cp.trace(K) - cp.log_det(K) - 4
+                goal += self.weights.get(link, 1.0) * (cp.trace(K) - cp.log_det(K) - 4)
                 constraints.append(K >> self.margin * np.eye(4))
         if others.any():
-            goal += cp.sum_squares(k[others] - self.prior[others])
+            goal += self.weights.get(DRIVES, 1.0) * cp.sum_squares(k[others] - self.prior[others])
         if self.bounded.size:
             constraints.append(k[self.bounded] >= 0)
         program = cp.Problem(cp.Minimize(goal), constraints)
@@ -242,18 +261,20 @@ class Problem:
         D = self.Z / self.sizes @ directions
         k = self.k0 + self.Z / self.sizes @ self.least_squares.theta + D @ y
         moved = [columns for columns in self.links.values() if self.free[columns].any()]
+        weight = {columns[0]: self.weights.get(link, 1.0) for link, columns in self.links.items()}
+        loose = self.weights.get(DRIVES, 1.0)
         others = self.free.copy()
         others[[j for columns in self.links.values() for j in columns]] = False
         held = self.bounded[k[self.bounded] < AT_ZERO]  # at zero
         pull = np.where(np.arange(len(y)) < penalised, 2.0, 0.0)
         for _ in range(POLISHING):
             slope, curvature = np.zeros(len(k)), np.zeros((len(k), len(k)))
-            slope[others], curvature[others, others] = 2 * (k - self.prior)[others], 2.0
+            slope[others], curvature[others, others] = 2 * loose * (k - self.prior)[others], 2.0 * loose
             for columns in moved:
                 inverse = np.linalg.inv(pseudo_inertia(k[columns]))
                 M = inverse @ BASIS
-                slope[columns] = np.trace(BASIS - M, axis1=1, axis2=2)
-                curvature[np.ix_(columns, columns)] = np.einsum("aij,bji->ab", M, M)
+                slope[columns] = weight[columns[0]] * np.trace(BASIS - M, axis1=1, axis2=2)
+                curvature[np.ix_(columns, columns)] = weight[columns[0]] * np.einsum("aij,bji->ab", M, M)
             g, H, A = D.T @ slope + pull * y, D.T @ curvature @ D + np.diag(pull), D[held]
             system = np.block([[H, A.T], [A, np.zeros((len(held),) * 2)]])
             step = np.linalg.lstsq(system, np.concatenate([-g, -k[held]]), rcond=None)[0]

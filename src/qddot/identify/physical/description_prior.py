@@ -1,0 +1,112 @@
+"""The description as a prior, as strong as the log says it deserves: links near those of CAD where the data leave them open.
+
+    minimise  |R pi - r|^2 + sum over links of w_l D(J(pi_l), J(described_l))       D: the log-det divergence, see `consistent`
+
+To second order D is a Gaussian prior whose precision is w_l times the curvature of D, so the probability of the torques given the
+weights (their evidence) has a closed form,
+
+    -2 log p(r | w) = log det S + e^T S^-1 e,     S = 1 + R C(w) R^T,     e = R (described) - r,
+
+and a link's weight is the mean of those compared, in logarithms, each counted by its evidence: a link whose description is wrong
+loses its say, the others keep theirs. `1 / sqrt(w)` is by how much, relatively, a description is off. Friction is not described as
+a rule, and left to the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qddot.identify.physical.consistent import DRIVES, Consistent, consistent
+from qddot.identify.physical.identified import identified_robot, sound_prior
+from qddot.identify.physical.pseudo_inertia import BASIS, link_columns, pseudo_inertia
+from qddot.identify.regression.estimators import stacked
+from qddot.thresholds import DESCRIPTION_ROUNDS, DESCRIPTION_WEIGHTS, DRIVES_WEIGHT, INDEPENDENT
+
+if TYPE_CHECKING:
+    from qddot.identify.fit import Fit
+    from qddot.robot import Robot
+
+
+@dataclass(frozen=True, eq=False)
+class NearDescription:
+    """Links between what the log shows and what is described.
+
+    Attributes:
+        fit: whose log it is.
+        weights: link -> weight of its description.
+        consistent: all parameters, each link one that can exist.
+    """
+
+    fit: Fit
+    weights: dict[str, float]
+    consistent: Consistent
+
+    @property
+    def deviations(self) -> dict[str, float]:
+        """Link -> by how much, relatively, its description seems to be off: `1 / sqrt(weight)`."""
+        return {link: float(1 / np.sqrt(weight)) for link, weight in self.weights.items()}
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The robot with these links, and the drives of the fit."""
+        return identified_robot(self.fit.parameter_set, self.consistent.parameters)[0]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{link}: its description is off by about {off:.0%}" for link, off in self.deviations.items())
+
+
+def near_description(fit: Fit, weights: dict[str, float] | None = None) -> NearDescription:
+    """See `Fit.near_description`."""
+    parameter_set, estimate = fit.parameter_set, fit.estimate
+    total = fit.factors.merged(range(len(fit.factors.R)))
+    X, y = stacked(fit.base, fit.factors.columns, total, estimate.sigma)
+    known = estimate.std > 0
+    ratio = float(np.median(estimate.std_classical[known] / estimate.std[known])) if known.any() else 1.0
+    tempered = np.sqrt(INDEPENDENT) * min(ratio, 1.0)  # samples near in time know each other
+    R, r = tempered * X @ fit.base.K, tempered * y
+    names, prior = parameter_set.full_names, sound_prior(parameter_set)
+    if weights is None:
+        whole = R @ np.linalg.pinv(parameter_set.T)
+        weights = by_evidence(whole, r + whole @ parameter_set.constant, names, prior)
+    loose = {**{link: 2 * weight for link, weight in weights.items()}, DRIVES: DRIVES_WEIGHT}
+    T, constant = parameter_set.T, parameter_set.constant
+    found = consistent(R, r, names, prior, T=T, constant=constant, gamma=1.0, weights=loose)
+    return NearDescription(fit, weights, found)
+
+
+def by_evidence(R: np.ndarray, r: np.ndarray, names: tuple[str, ...], prior: np.ndarray) -> dict[str, float]:
+    """Link -> its weight, one link after the other, a few times over.
+
+    Args:
+        R, r: (k, p) and (k,): rows of all parameters, with noise of variance 1.
+    """
+    links = link_columns(names)
+    inside = np.concatenate(list(links.values()))
+    drives = [k for k in range(len(names)) if k not in inside]
+    Q = np.linalg.qr(R[:, drives])[0] if drives else np.zeros((len(R), 0))
+    e = r - R[:, inside] @ prior[inside]
+    e = e - Q @ (Q.T @ e)
+    covariances = {}
+    for link, columns in links.items():
+        A = R[:, columns] - Q @ (Q.T @ R[:, columns])
+        M = np.linalg.inv(pseudo_inertia(prior[columns])) @ BASIS
+        curvature = np.einsum("aij,bji->ab", M, M)
+        covariances[link] = A @ np.linalg.solve(curvature, A.T)
+    weights, logs = dict.fromkeys(links, 1.0), np.log(DESCRIPTION_WEIGHTS)
+    for _ in range(DESCRIPTION_ROUNDS):
+        for link, own in covariances.items():
+            rest = np.sum([np.eye(len(R)), *(c / weights[other] for other, c in covariances.items() if other != link)], axis=0)
+            found = np.array([evidence(rest + own / w, e) for w in DESCRIPTION_WEIGHTS])
+            share = np.exp((found - found.max()) / 2)
+            weights[link] = float(np.exp(share @ logs / share.sum()))
+    return weights
+
+
+def evidence(S: np.ndarray, e: np.ndarray) -> float:
+    """Twice the log-probability of errors e with covariance S, up to a constant."""
+    L = np.linalg.cholesky(S)
+    return -2 * float(np.log(np.diagonal(L)).sum()) - float(np.sum(np.linalg.solve(L, e) ** 2))
