@@ -1,28 +1,31 @@
-"""Mutation testing of the algorithms: every small change to their text must be noticed by a test.
+"""Mutation testing of the algorithms: every small change to their text must be noticed by a test, or explained.
 
-    python tools/mutation.py --workers 2 --seconds 600 --sample 200
+    python tools/mutation.py --workers 2 --sample 200
+    python tools/mutation.py --workers 16 --survivors survivors.jsonl
 
-A mutant is one file of `src/qddot/algorithms` with one operator, sign, constant, index, condition or term changed. Tests that need
-no other dynamics library are run against it until one fails: laws of physics first, then what else touches the algorithms. Ends
-with a table, and a line for each mutant that nothing noticed.
+A mutant is one file of `src/qddot/algorithms` with one operator, sign, constant, index, condition or term changed. First the values
+of all quantities over plain numbers are compared with those that are kept (`tests/laws/test_values.py`: a fraction of a second);
+what that does not notice meets tests that need no other dynamics library, file by file. Mutants that are no faults (rounding, or
+nothing, would change) stand in `tests/data/mutation_equivalent.toml`, each with the reason. Ends with a table and a line for each
+mutant that nothing noticed or explained; the exit status is 1 if there is one.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import compileall
+import importlib.abc
+import importlib.util
 import json
 import os
 import random
 import resource
-import shutil
 import signal
 import sys
-import tempfile
 import time
+import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import TimeoutError, get_context
@@ -31,11 +34,13 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 FOLDER = Path("qddot/algorithms")
+EXPLAINED = ROOT / "tests" / "data" / "mutation_equivalent.toml"
+VALUES = "tests.laws.test_values"
 TESTS = (
-    ("tests/laws/test_physics.py",),
-    ("tests/laws/test_derivatives.py", "tests/test_joint_wrenches.py", "tests/test_hamilton.py", "tests/compile/test_kernels.py"),
-    ("tests/test_drive.py", "tests/test_transmission.py", "tests/test_elastic.py", "tests/hostile/test_numbers.py"),
-    ("tests/textbook/test_peer_vectors.py", "tests/test_friction.py", "tests/test_inputs.py", "tests/test_first_minutes.py"),
+    ("tests/laws/test_long_chains.py",),
+    ("tests/test_hamilton.py", "tests/test_joint_wrenches.py", "tests/test_drive.py", "tests/hostile/test_numbers.py"),
+    ("tests/laws/test_derivatives.py", "tests/laws/test_physics.py"),
+    ("tests/test_transmission.py", "tests/test_elastic.py", "tests/test_friction.py", "tests/compile/test_kernels.py"),
 )
 """Rounds: a mutant meets the next only if it survived the one before."""
 FURTHER = {
@@ -44,7 +49,7 @@ FURTHER = {
     "reaching.py": ("tests/inverse_kinematics/test_search.py",),
 }
 """A last round for some files."""
-HANG = 120  # s of processor time for one round
+HANG = 60  # s of processor time for one round
 SWAPS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.And: ast.Or, ast.Or: ast.And}
 SWAPS |= {ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
 SWAPS |= {ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}
@@ -57,6 +62,7 @@ class Mutant:
 
     file: str
     line: int
+    function: str
     node: int
     way: int
 
@@ -69,6 +75,11 @@ class Mutant:
         Replace(place, replacement).visit(tree)
         return ast.unparse(ast.fix_missing_locations(tree)), f"{before} -> {after}"
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What it is called where it is explained: so it is found again when lines move."""
+        return self.file, self.function, self.made()[1]
+
 
 def nodes(tree: ast.AST) -> list[ast.AST]:
     return [node for node in ast.walk(tree) if not isinstance(node, ast.expr_context)]
@@ -76,11 +87,15 @@ def nodes(tree: ast.AST) -> list[ast.AST]:
 
 def mutants(path: Path) -> Iterator[Mutant]:
     """Every mutant of a file."""
-    every = nodes(ast.parse(path.read_text("utf-8")))
+    tree = ast.parse(path.read_text("utf-8"))
+    every = nodes(tree)
+    homes = {
+        id(x): node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef) for x in ast.walk(node)
+    }
     skipped = {id(x) for node in every for part in without_effect(node) for x in ast.walk(part)}
     for k, node in enumerate(every):
         for way in range(len(changes(node)) if id(node) not in skipped else 0):
-            yield Mutant(path.name, getattr(node, "lineno", 0), k, way)
+            yield Mutant(path.name, getattr(node, "lineno", 0), homes.get(id(node), ""), k, way)
 
 
 def without_effect(node: ast.AST) -> list[ast.AST]:
@@ -150,68 +165,107 @@ class Replace(ast.NodeTransformer):
 # running the tests --------------------------------------------------------------------------------------------------------
 
 
-def copied() -> Path:
-    """A copy of the source for this worker's mutants."""
-    home = Path(os.environ["MUTATION_HOME"]) / str(os.getpid())
-    if not home.exists():
-        shutil.copytree(ROOT, home, ignore=shutil.ignore_patterns(".*", "node_modules", "docs", "web"), symlinks=True)
-    return home
+class Source(importlib.abc.SourceLoader, importlib.abc.MetaPathFinder):
+    """Imports one module from a text that stands nowhere else."""
+
+    def __init__(self, module: str, path: Path, text: str) -> None:
+        self.module, self.path, self.text = module, path, text
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
+        return importlib.util.spec_from_loader(fullname, self) if fullname == self.module else None
+
+    def get_filename(self, fullname: str) -> str:
+        return str(self.path)
+
+    def get_data(self, path: str) -> bytes:
+        return self.text.encode()
+
+    def path_stats(self, path: str) -> Any:
+        raise OSError("no file, and nothing to keep")
 
 
-def passes_unchanged(file: str) -> bool:
-    """Whether a test file can tell a mutant at all."""
-    return passes(copied(), [file])
+def judge(given: tuple[Mutant | None, list[list[str]]]) -> tuple[str, Mutant | None, float]:
+    """`killed` by the values or by one of the rounds of tests, or `survived`; and the processor time that took, in seconds."""
+    mutant, rounds = given
+    start = sum(os.times()[2:4])
+    notices = (
+        lambda: passes(mutant, values_are_right),
+        *(lambda files=files: passes(mutant, tests_pass, files) for files in rounds),
+    )
+    verdict = "survived" if all(passed() for passed in notices) else "killed"
+    return verdict, mutant, sum(os.times()[2:4]) - start
 
 
-def judge(given: tuple[Mutant, list[list[str]]]) -> tuple[str, Mutant]:
-    """`killed` in one of the rounds of tests, or `survived`."""
-    (mutant, rounds), home = given, copied()
-    place = home / "src" / FOLDER / mutant.file
-    original = place.read_text("utf-8")
-    place.write_text(mutant.made()[0], "utf-8")
-    try:
-        return ("survived" if all(passes(home, files) for files in rounds) else "killed"), mutant
-    finally:
-        place.write_text(original, "utf-8")
-
-
-def passes(home: Path, files: list[str]) -> bool:
-    """Whether the tests notice nothing; in a child that has the heavy imports already, and none of qddot."""
+def passes(mutant: Mutant | None, test: Callable[..., bool], *arguments: Any) -> bool:
+    """Whether a test notices nothing of a mutant: in a child of its own, that may crash or hang."""
     child = os.fork()
     if not child:
-        resource.setrlimit(resource.RLIMIT_CPU, (HANG, HANG))
-        signal.alarm(5 * HANG)
-        with open(os.devnull, "w", encoding="utf-8") as nowhere:
-            os.dup2(nowhere.fileno(), 1)
-            os.dup2(nowhere.fileno(), 2)
-        os.chdir(home)
-        sys.path[:0] = [str(home / "src"), str(home)]
-        sys.dont_write_bytecode = True
-        import pytest
-
-        quiet = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
-        os._exit(int(pytest.main([*quiet, "-m", "not slow", *files])))
+        code = 1
+        with suppress(BaseException):
+            resource.setrlimit(resource.RLIMIT_CPU, (HANG, HANG))
+            signal.alarm(10 * HANG)
+            with open(os.devnull, "w", encoding="utf-8") as nowhere:
+                os.dup2(nowhere.fileno(), 1)
+                os.dup2(nowhere.fileno(), 2)
+            if mutant:
+                module = f"{'.'.join(FOLDER.parts)}.{mutant.file.removesuffix('.py')}"
+                sys.meta_path.insert(0, Source(module, ROOT / "src" / FOLDER / mutant.file, mutant.made()[0]))
+            code = int(not test(*arguments))
+        os._exit(code)
     _, status = os.waitpid(child, 0)
-    return os.WIFEXITED(status) and os.WEXITSTATUS(status) in (0, 5)
+    return os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
+
+
+def forget(*beginnings: str) -> None:
+    """Modules that are to be imported again."""
+    for name in [name for name in sys.modules if name.startswith(beginnings)]:
+        del sys.modules[name]
+
+
+def values_are_right() -> bool:
+    forget("qddot.algorithms", "qddot.compile.trace", VALUES)
+    kept = importlib.import_module(VALUES)
+    for name in kept.ROBOTS:
+        kept.test_values_are_those_of_before(name)
+    return True
+
+
+def tests_pass(files: list[str]) -> bool:
+    forget("qddot", "tests")
+    import pytest
+
+    quiet = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    return int(pytest.main([*quiet, "-m", "not slow", *files])) in (0, 5)
 
 
 def prepare() -> None:
     """What every test imports, once a worker."""
     import hypothesis
     import mpmath
-    import numpy
     import pytest
     import scipy.linalg
     import sympy
 
-    assert all((hypothesis, mpmath, numpy, pytest, scipy, sympy))
+    os.chdir(ROOT)
+    sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
+    importlib.import_module(VALUES)
+    assert all((hypothesis, mpmath, pytest, scipy, sympy))
 
 
-def until(end: float, results: Any) -> Iterator[tuple[str, Mutant]]:
+def until(end: float, results: Any) -> Iterator[tuple[str, Mutant, float]]:
     """What comes before a time."""
     with suppress(StopIteration, TimeoutError):
         while True:
             yield results.next(timeout=max(0.0, end - time.monotonic()))
+
+
+def explained() -> dict[tuple[str, str, str], str]:
+    """Why a mutant is no fault."""
+    found = {}
+    for entry in tomllib.loads(EXPLAINED.read_text("utf-8"))["equivalent"]:
+        for change in entry["changes"]:
+            found[entry["file"], entry["function"], change] = entry["why"]
+    return found
 
 
 def main() -> int:
@@ -221,43 +275,42 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=0, help="so many mutants, drawn at random; 0: all of them")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--files", nargs="*", help="of these files only")
+    parser.add_argument("--values-only", action="store_true", help="compare values, and run no other tests")
     parser.add_argument("--survivors", type=Path, help="a file for those that nothing noticed, one JSON object a line")
     given = parser.parse_args()
     files = sorted((ROOT / "src" / FOLDER).glob("*.py"))
     every = [m for path in files if not given.files or path.name in given.files for m in mutants(path)]
     random.Random(given.seed).shuffle(every)
-    chosen, end = every[: given.sample or None], time.monotonic() + given.seconds
-    compileall.compile_dir(ROOT / "src", quiet=2)
+    reasons = explained()
+    chosen, end = [m for m in every[: given.sample or None] if m.key not in reasons], time.monotonic() + given.seconds
     os.environ |= {"HYPOTHESIS_PROFILE": "quick", "QDDOT_CACHE": "off", "OPENBLAS_NUM_THREADS": "1"}
-    found: dict[str, Counter[str]] = {path.name: Counter() for path in files}
+    found: dict[str, Counter[str]] = {path.name: Counter(m.file for m in ()) for path in files}
+    for mutant in every[: given.sample or None]:
+        found[mutant.file]["explained"] += mutant.key in reasons
     survivors: list[Mutant] = []
-    with tempfile.TemporaryDirectory() as home:
-        os.environ["MUTATION_HOME"] = home
-        if (ROOT.parent / "shared").exists():  # worked examples that tests read, where they are
-            (Path(home) / "shared").symlink_to(ROOT.parent / "shared")
-        with get_context("fork").Pool(given.workers, prepare) as pool:
-            files_of_tests = sorted({file for files in (*TESTS, *FURTHER.values()) for file in files})
-            sound = dict(zip(files_of_tests, pool.map(passes_unchanged, files_of_tests, 1)))
-            print("left out, since they fail without any mutant:", [file for file in sound if not sound[file]], flush=True)
-            rounds = [[file for file in files if sound[file]] for files in TESTS]
-            last = {name: [[file for file in files if sound[file]]] for name, files in FURTHER.items()}
-            tasks = [(mutant, [*rounds, *last.get(mutant.file, [])]) for mutant in chosen]
-            for verdict, mutant in until(end, pool.imap_unordered(judge, tasks)):
-                found[mutant.file][verdict] += 1
-                if verdict == "survived":
-                    survivors.append(mutant)
-                    print(f"{mutant.file}:{mutant.line}: {mutant.made()[1]}", flush=True)
+    with get_context("fork").Pool(given.workers, prepare) as pool:
+        names = sorted({file for files in (*TESTS, *FURTHER.values()) for file in files}) if not given.values_only else []
+        verdicts = pool.map(judge, [(None, [[name]]) for name in names], 1)  # can it tell a mutant at all?
+        sound = {name for name, (verdict, *_) in zip(names, verdicts) if verdict == "survived"}
+        print("left out, since they fail without any mutant:", sorted(set(names) - sound), flush=True)
+        rounds = [[name for name in files if name in sound] for files in TESTS]
+        last = {file: [[name for name in names if name in sound]] for file, names in FURTHER.items()}
+        tasks = [(m, [x for x in (*rounds, *last.get(m.file, [])) if x]) for m in chosen]
+        for verdict, mutant, took in until(end, pool.imap_unordered(judge, tasks)):
+            found[mutant.file][verdict] += 1
+            if verdict == "survived":
+                survivors.append(mutant)
+                print(f"{mutant.file}:{mutant.line}: in {mutant.function}: {mutant.made()[1]} ({took:.1f} s)", flush=True)
     if given.survivors:
-        lines = (json.dumps({"file": m.file, "line": m.line, "change": m.made()[1]}) for m in survivors)
+        lines = (json.dumps(dict(zip(("file", "function", "change", "line"), (*m.key, m.line)))) for m in survivors)
         given.survivors.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    print(f"{'':<24}{'mutants':>9}{'tried':>9}{'killed':>9}{'survived':>10}")
+    columns = ("killed", "explained", "survived")
+    print(f"{'':<24}{'mutants':>9}{'tried':>9}" + "".join(f"{name:>11}" for name in columns))
     total = Counter(m.file for m in every)
-    for name, counts in found.items():
-        if total[name]:
-            print(f"{name:<24}{total[name]:>9}{counts.total():>9}{counts['killed']:>9}{counts['survived']:>10}")
-    everything = sum(found.values(), Counter())
-    print(f"{'all':<24}{len(every):>9}{everything.total():>9}{everything['killed']:>9}{everything['survived']:>10}")
-    return 0
+    for name, counts in (*found.items(), ("all", sum(found.values(), Counter()))):
+        if mutants_here := total[name] if name in total else len(every) * (name == "all"):
+            print(f"{name:<24}{mutants_here:>9}{counts.total():>9}" + "".join(f"{counts[column]:>11}" for column in columns))
+    return int(bool(survivors))
 
 
 if __name__ == "__main__":

@@ -6,15 +6,17 @@ elimination less its rounding noise. A joint that moves no inertia has a zero pi
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from qddot.algorithms.drives import friction_torque, load_factors, spring_torque
 from qddot.algorithms.factor import Factor, Matrix, factor
 from qddot.algorithms.inverse_dynamics import Wrenches, load_torque
 from qddot.algorithms.kinematics import Scalars, joint_poses, world_poses, zeros
 from qddot.algorithms.mass_matrix import mass_matrix
-from qddot.model.lower import WORLD
+from qddot.model.lower import WORLD, Body
 from qddot.model.model import LiftedModel, Model
-from qddot.model.scalar import Scalar
-from qddot.model.spatial import ArticulatedInertia, Force, Motion
+from qddot.model.scalar import Scalar, is_zero
+from qddot.model.spatial import ArticulatedInertia, Force, Mat, Motion, RigidInertia, Transform, Vec, diagonal, map_scalars
 
 NOISE = 2000
 """A pivot below this many rounding errors of the inertia it was computed from means nothing."""
@@ -123,28 +125,75 @@ def mass_matrix_inverse(model: LiftedModel, q: Scalars) -> tuple[Matrix, list[Sc
     return solved.inverted(), margins
 
 
-def pivot_noise(model: LiftedModel) -> list[list[float]]:
-    """For each body and column, the rounding error of a pivot: of numbers as large as the inertia beyond the joint can get.
+def pivot_noise(model: LiftedModel) -> list[list[Scalar]]:
+    """For each body and column, the rounding error of a pivot: of terms as large as those that it is a sum of can get.
 
-    The bounds follow from the nominal constants: mass, first and second moment of everything beyond, as far out as it can be.
+    They follow from the numbers of the links as described, element by element, without the signs by which they might cancel. So a
+    link far out along a hinge adds nothing to what resists that hinge, nor to its error, unless something turns the one into the
+    other: a rotation between link and joint, or a joint further out.
     """
-    bodies = model.source.bodies
-    mass, first, second = ([0.0] * len(bodies) for _ in range(3))
-    if model.source.symbols:
-        return [[0.0] * len(body.columns) for body in bodies]
-    for body in reversed(bodies):
-        i, p, (m, h, I) = body.index, body.parent, body.inertia
-        mass[i] += abs(m)
-        first[i] += sum(map(abs, h))
-        second[i] += sum(abs(x) for row in I for x in row)
-        if p != WORLD:
-            d = sum(map(abs, body.placement.p)) + body.reach
-            second[p] += second[i] + 4 * d * first[i] + 2 * d * d * mass[i]
-            first[p] += first[i] + d * mass[i]
-            mass[p] += mass[i]
+    source = model.source
+    if source.symbols:
+        return [[0.0] * len(body.columns) for body in source.bodies]
+    sizes = [Size.of(RigidInertia() if body.is_link else body.inertia) for body in source.bodies]
+    for link in source.links:
+        i, pose = source.mechanism.frames[link.name]
+        if link.inertia is not None and i != WORLD:
+            sizes[i] = sizes[i] + Size.of(link.inertia.rigid).moved(map_scalars(abs, pose))
+    for body in reversed(source.bodies):
+        if body.parent != WORLD:
+            sizes[body.parent] = sizes[body.parent] + sizes[body.index].moved(swept(body))
     unit = NOISE * model.field.rounding
-    squares = [[(s.w.dot(s.w), s.v.dot(s.v)) for _, s in body.subspace] for body in model.bodies]
-    return [[unit * (second[i] * w + mass[i] * v) for w, v in rows] for i, rows in enumerate(squares)]
+    return [[sizes[body.index].resistance(s) * unit for _, s in body.subspace] for body in model.bodies]
+
+
+class Size(NamedTuple):
+    """How large the terms of an inertia get: element by element, and for first and second moments as a whole, which a rotation does
+    not change, so that they stay bounds where many follow each other."""
+
+    m: Scalar
+    h: Vec
+    I: Mat
+    first: Scalar
+    second: Scalar
+
+    @staticmethod
+    def of(inertia: RigidInertia) -> Size:
+        m, h, I = map_scalars(abs, inertia)
+        return Size(m, h, I, sum(h), sum(x for row in I for x in row))
+
+    def __add__(self, o: Size) -> Size:  # type: ignore[override]
+        return Size(self.m + o.m, self.h + o.h, self.I + o.I, self.first + o.first, self.second + o.second)
+
+    def moved(self, X: Transform) -> Size:
+        """Seen from the parent of a child at X, given by magnitudes: all terms of `X.out_inertia`."""
+        d = sum(X.p)
+        second, first = self.second + 4 * d * self.first + 2 * d * d * self.m, self.first + d * self.m
+        turned = Vec(*(smaller(x, self.first) for x in X.R @ self.h))
+        h = turned + X.p * self.m
+        shift = X.p.dot(turned) + h.dot(X.p)
+        I = X.R @ self.I @ X.R.T + diagonal(shift, shift, shift) + X.p.outer(h) + turned.outer(X.p)
+        return Size(self.m, h, map_scalars(lambda x: smaller(x, second), I), first, second)
+
+    def resistance(self, s: Motion) -> Scalar:
+        """The terms of `s . (i @ s)`."""
+        pairs = [(x, y, self.I[i][j]) for i, x in enumerate(s.w) for j, y in enumerate(s.w) if not (is_zero(x) or is_zero(y))]
+        return sum(((x * x + y * y) * element / 2 for x, y, element in pairs), s.v.dot(s.v) * self.m)
+
+
+def smaller(x: Scalar, y: Scalar) -> Scalar:
+    """Of two numbers; where one is not known yet, the second."""
+    return min(x, y) if isinstance(x, float | int) and isinstance(y, float | int) else y
+
+
+def swept(body: Body) -> Transform:
+    """Magnitudes of a body's pose in its parent, wherever its joint has taken it."""
+    subspace, at = body.joint.subspace, map_scalars(abs, body.placement)
+    turns = [any(s.w[k] != 0 for s in subspace) for k in range(3)]
+    about_other = lambda i, j: sum(turns) > 1 or any(turns[k] for k in range(3) if k not in (i, j))  # noqa: E731
+    mixed = Mat(*(Vec(*(int(i == j or about_other(i, j)) for j in range(3))) for i in range(3)))
+    slide = Vec(*(body.reach * any(s.v[k] != 0 for s in subspace) for k in range(3)))
+    return Transform(at.R @ mixed, at.p + at.R @ slide)
 
 
 METHODS = {"aba": articulated_bodies, "crba": composite_bodies}

@@ -1,0 +1,109 @@
+"""Every quantity of three small robots has the values it had when Pinocchio, MuJoCo and the laws of physics agreed with them.
+
+Run over plain numbers, without a compiler: fast enough to be run against thousands of mutants (`tools/mutation.py`). A value is
+kept as a few sums, each element with a weight of its own, so that none can change unnoticed. `python -m tests.laws.test_values`
+writes the values of today's algorithms; whoever does so says in the commit why they may differ.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import qddot
+from qddot.algorithms.quantities import COMPUTED, NEEDS_ALL_PARAMETERS, Quantity
+from qddot.compile.trace import forces
+from qddot.errors import InputError
+from qddot.graph.program import output
+from qddot.model.field import Floats
+from qddot.robot import Robot
+
+DATA = Path(__file__).parents[1] / "data" / "values"
+ROBOTS = ("tree", "coupled", "floating")
+STATES = 2
+
+
+def inputs(robot: Robot, state: int) -> dict[str, Any]:
+    """Numbers without a pattern, the same on every machine."""
+    wave = lambda n, k: [math.sin(1.7 * i + k + 3 * state) for i in range(n)]  # noqa: E731
+    nv, q = robot.nv, robot.normalized(wave(robot.nq, 0.4)).tolist()
+    names = ("qd", "p", "v", "direction", "qdd", "jerk", "snap", "tau", "load")
+    found: dict[str, Any] = {name: wave(nv, k) for k, name in enumerate(names)}
+    sliding, moving = [float(i % 3 - 1) for i in range(nv)], [float(i % 4 != state) for i in range(nv)]
+    target = [0.0, -0.6, 0.8, 0.3, 1.0, 0.0, 0.0, 0.2, 0.0, 0.8, 0.6, 0.4, 0.0, 0.0, 0.0, 1.0]
+    return found | {"q": q, "sliding": sliding, "moving": moving, "dt": [0.03], "damping": [0.02], "target": target}
+
+
+def frame(robot: Robot) -> str:
+    return robot.link_names[-1]
+
+
+def cases(robot: Robot, quantity: Quantity) -> Iterator[dict[str, Any]]:
+    """Every combination of options, with external forces too where there may be some."""
+    choices = {name: values or (FREE[name](robot),) for name, values in quantity.options.items()}
+    if "auto" in choices.get("method", ()):
+        choices["method"] = ("aba", "crba") if not robot.mimics else ("crba",)
+    for chosen in itertools.product(*choices.values()):
+        options = dict(zip(choices, chosen))
+        yield options
+        if quantity.forced:
+            links = [body.index for body in robot.model.bodies if body.is_link]
+            numbers = [math.cos(0.7 * k) for k in range(6 * len(links))]
+            yield options | {"f_ext": forces(robot.model, numbers)}
+
+
+FREE = {"frame": frame, "rows": lambda _: "wx,z"}
+
+
+def values(robot: Robot, name: str) -> list[list[Any]]:
+    """Shapes and weighted sums of all results of a quantity; where there are none, why."""
+    quantity, found = COMPUTED[name], []
+    for regrouped in (False, True) if name not in NEEDS_ALL_PARAMETERS else (False,):
+        model = robot.model.over(Floats(), regrouped=regrouped)
+        for options in cases(robot, quantity):
+            for state in range(STATES):
+                x = inputs(robot, state)
+                try:
+                    results = quantity.compute(model, *(x[given] for given in quantity.inputs), **options)
+                except InputError as error:
+                    found.append([str(error)])
+                    continue
+                for (label, rank), value in zip(quantity.outputs.items(), results if len(quantity.outputs) > 1 else (results,)):
+                    made = output(label, value, rank)
+                    found.append([label, *made.shape, *sums([float(x) for x in made.values])])
+    return found
+
+
+def sums(numbers: list[float]) -> list[float]:
+    """Two, with weights that no two elements share, and one of magnitudes."""
+    weighted = (sum(x * math.cos(k * (i + 1)) for i, x in enumerate(numbers)) for k in (0.37, 1.3))
+    return [*weighted, sum(map(abs, numbers))]
+
+
+def load(name: str) -> Robot:
+    return qddot.load(DATA / f"{name}.toml")
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_values_are_those_of_before(name):
+    robot, kept = load(name), json.loads((DATA / f"{name}.json").read_text("utf-8"))
+    assert set(kept) == set(COMPUTED)
+    for quantity, before in kept.items():
+        now = values(robot, quantity)
+        assert len(now) == len(before), quantity
+        for a, b in zip(now, before):
+            assert a[:-3] == b[:-3], quantity
+            close = a == b if len(b) == 1 else all(abs(x - y) <= 1e-11 * b[-1] + 1e-13 for x, y in zip(a[-3:], b[-3:]))
+            assert close, (quantity, a, b)
+
+
+if __name__ == "__main__":
+    for name in ROBOTS:
+        kept = {quantity: values(load(name), quantity) for quantity in COMPUTED}
+        (DATA / f"{name}.json").write_text(json.dumps(kept, indent=0), "utf-8")
