@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from rich.console import Group
 
+    from qddot.compile.direct import Direct
     from qddot.compile.kernel import Kernel
     from qddot.contact.shapes import Contacts
     from qddot.control.time_optimal import TimedPath
@@ -160,8 +161,15 @@ class ForwardDerivatives(NamedTuple):
     dqdd_dtau: np.ndarray
 
 
-def fast(method: Callable) -> Callable:
-    """After its first call, a method is shadowed in its robot by a direct entry for one state (see `qddot.compile.fastcall`)."""
+def fast(method: Any = None, *, options: tuple[str, ...] = (), returns: type | None = None) -> Any:
+    """After its first call, a method is shadowed in its robot by a direct entry (see `qddot.compile.direct`).
+
+    Args:
+        options: the names that may follow the arrays, in order.
+        returns: the tuple that holds several results.
+    """
+    if method is None:
+        return partial(fast, options=options, returns=returns)
     name = method.__name__
 
     @wraps(method)
@@ -174,12 +182,14 @@ def fast(method: Callable) -> Callable:
             self._shadow(name)
         return result
 
+    call.direct = options, returns  # type: ignore[attr-defined]
     return call
 
 
-def behind(robot: Robot, name: str) -> Callable:
-    """The method behind a direct entry; arrays of other libraries have direct ways of their own."""
-    method, guests = getattr(Robot, name).__wrapped__, robot._guests
+def behind(robot: Robot, name: str, direct: Direct | None) -> Callable:
+    """The method behind a direct entry, which learns from what it is asked. Arrays of other libraries have direct ways of their
+    own."""
+    method, guests, evaluate = getattr(Robot, name).__wrapped__, robot._guests, robot._evaluate
     ways = guests.direct.setdefault(name, {})
 
     def call(*arguments: Any, **options: Any) -> Any:
@@ -187,7 +197,10 @@ def behind(robot: Robot, name: str) -> Callable:
             found = way(*arguments)
             if found is not None:
                 return found
-        return method(robot, *arguments, **options)
+        result = method(robot, *arguments, **options)
+        if direct and arguments and type(arguments[0]) is np.ndarray and arguments[0].dtype == float:
+            evaluate.learn(direct, name, arguments, options)
+        return result
 
     call.guests = guests  # type: ignore[attr-defined]  # they own what the entry calls
     return call
@@ -940,6 +953,7 @@ class Robot:
         """
         return self._compute("mass_matrix", {"q": q}, options)
 
+    @fast
     def mass_matrix_inverse(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """M(q)^-1 (..., nv, nv), symmetric. To solve `M x = b` for one b, `forward_dynamics` is shorter.
 
@@ -963,7 +977,7 @@ class Robot:
         """
         return self._compute("mass_matrix_rate", {"q": q, "qd": qd}, options)
 
-    @fast
+    @fast(options=("form",))
     def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike, form: str = "christoffel", **options: Unpack[Options]) -> np.ndarray:
         """C(q, qd) (..., nv, nv) with `C qd = coriolis_torque`.
 
@@ -1095,6 +1109,7 @@ class Robot:
         """
         return NewtonEulerBlocks(*self._compute("newton_euler_blocks", {"q": q, "qd": qd}, options))
 
+    @fast(returns=InverseDerivatives)
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, **options: Unpack[Options]
     ) -> InverseDerivatives:
@@ -1110,6 +1125,7 @@ class Robot:
         """
         return InverseDerivatives(*self._compute("inverse_dynamics_derivatives", {"q": q, "qd": qd, "qdd": qdd}, options))
 
+    @fast(returns=ForwardDerivatives)
     def forward_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, **options: Unpack[Options]
     ) -> ForwardDerivatives:
@@ -1508,6 +1524,7 @@ class Robot:
 
     # kinematics -------------------------------------------------------------------------------------------------------
 
+    @fast(options=("frame",))
     def transform(self, q: ArrayLike, frame: str | None = None, **options: Unpack[Options]) -> np.ndarray:
         """Pose (..., 4, 4) of a frame in the world.
 
@@ -1519,6 +1536,7 @@ class Robot:
         """
         return self._compute("transform", {"q": q}, options, **framed(frame))
 
+    @fast
     def transforms(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Poses (..., frames, 4, 4) of all links and frames in the world, in the order of `frame_names`.
 
@@ -1529,6 +1547,7 @@ class Robot:
         """
         return self._compute("transforms", {"q": q}, options)
 
+    @fast(options=("frame", "reference"))
     def frame_velocity(
         self, q: ArrayLike, qd: ArrayLike, frame: str | None = None, reference: str = "space", **options: Unpack[Options]
     ) -> np.ndarray:
@@ -1540,6 +1559,7 @@ class Robot:
         """
         return self._compute("frame_velocity", {"q": q, "qd": qd}, options, **framed(frame), reference=reference)
 
+    @fast(options=("frame", "reference"))
     def frame_acceleration(
         self,
         q: ArrayLike,
@@ -1561,6 +1581,7 @@ class Robot:
         inputs = {"q": q, "qd": qd, "qdd": qdd}
         return self._compute("frame_acceleration", inputs, options, **framed(frame), reference=reference)
 
+    @fast(options=("frame", "reference"))
     def jacobian(self, q: ArrayLike, frame: str | None = None, reference: str = "space", **options: Unpack[Options]) -> np.ndarray:
         """Geometric Jacobian (..., 6, nv) of a frame, angular rows first.
 
@@ -1579,6 +1600,7 @@ class Robot:
         """
         return self._compute("jacobian", {"q": q}, options, **framed(frame), reference=reference)
 
+    @fast(options=("frame", "reference"))
     def jacobian_dot(
         self, q: ArrayLike, qd: ArrayLike, frame: str | None = None, reference: str = "space", **options: Unpack[Options]
     ) -> np.ndarray:
@@ -2506,8 +2528,9 @@ class Robot:
         if not hasattr(method, "__wrapped__") or getattr(type(self), name) is not method:
             return
         if name not in self.__dict__:
-            plain = behind(self, name)
-            self.__dict__[name] = self._evaluate.fast(name, plain, method.__doc__ or "") or plain
+            direct = self._evaluate.direct(name, *method.direct)  # type: ignore[union-attr]
+            plain = behind(self, name, direct)
+            self.__dict__[name] = direct.entry(name, plain, method.__doc__ or "") if direct else plain
         if name in self._guests.entries and isinstance(self.__dict__[name], BuiltinFunctionType):
             from qddot.compile.fastcall import admit  # only now: it brings LLVM, which `import qddot` and --help do without
 

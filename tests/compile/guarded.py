@@ -8,7 +8,9 @@ from __future__ import annotations
 import ctypes
 import math
 import mmap
+from collections import namedtuple
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -81,20 +83,31 @@ def try_quantity(name: str, quantity: str, dtype: np.dtype, sizes: Sequence[int]
     return calls
 
 
-def try_one_state(name: str, quantity: str) -> int:
-    """The direct entry and a bound quantity."""
+def try_direct(name: str, quantity: str) -> int:
+    """The direct entry, for one state and for batches, and a bound quantity."""
     robot, guards = qddot.load(name), Guards()
-    kernel = robot.kernel(quantity)
-    rng = np.random.default_rng(0)
+    kernel, names = robot.kernel(quantity), [x.name for x in robot.kernel(quantity).shown]
+    result = namedtuple("Results", names) if len(names) > 1 else None
+    direct, rng = robot._evaluate.direct(quantity, (), result), np.random.default_rng(0)
+    if direct is None:
+        return 0
+    _ = kernel.watched
+    direct.learn((), kernel)
+    entry = direct.entry(quantity, unexpected, "")
     for last in (True, False):
         inputs = [guards.like(rng.normal(size=x.shape), last=last) for x in kernel.program.inputs]
         outputs = [guards.array(x.shape, np.dtype(float), last=last) for x in kernel.program.outputs]
-        direct = kernel.fast(unexpected, "")
         bound = bound_entry(kernel.program, kernel._single, this_computer(), unexpected, [*inputs, *outputs], outputs[0])
-        if direct is None or bound is None:
-            return 0
-        np.testing.assert_array_equal(direct(*inputs), bound())
-    return 4
+        assert bound
+        np.testing.assert_array_equal(first(entry(*inputs)), bound())
+        for n in (1, 3, 11, 20):
+            many = [guards.like(np.broadcast_to(a, (n, *a.shape)), last=last) for a in inputs]
+            np.testing.assert_array_equal(first(entry(*many)), np.broadcast_to(bound(), (n, *outputs[0].shape)))
+    return 12
+
+
+def first(result: Any) -> np.ndarray:
+    return result[0] if isinstance(result, tuple) else result
 
 
 def unexpected(*arguments: object) -> None:
@@ -106,7 +119,7 @@ def main() -> None:
     for name in ("two_link", "arm7"):
         for quantity in QUANTITIES:
             calls += sum(try_quantity(name, quantity, np.dtype(real), SIZES) for real in (np.float64, np.float32))
-            calls += try_one_state(name, quantity)
+            calls += try_direct(name, quantity)
     size = qddot.load("arm7").kernel("regressor").program.outputs[0].size * 8
     calls += try_quantity("arm7", "regressor", np.dtype(float), (LARGE // size + 5,))  # which bypasses the caches
     print(calls)

@@ -131,13 +131,126 @@ def test_robots_are_collected():
     assert gone() is None
 
 
-def test_robots_with_quaternions_keep_the_checked_way():
-    robot = Robot(random_model(np.random.default_rng(0), 3, kinds=("spherical",), chain=True))
-    q, v = robot.random_configuration(0), np.ones(robot.nv)
-    a = robot.inverse_dynamics(q, v, v)
-    np.testing.assert_array_equal(robot.inverse_dynamics(q, v, v), a)
+# batches, names, quaternions, several results -------------------------------------------------------------------------------
+
+
+def ordinary(method, *arguments, **options) -> list[np.ndarray]:
+    """By lists, which no direct entry takes."""
+    result = method(*(x.tolist() if isinstance(x, np.ndarray) else x for x in arguments), **options)
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+def compared(method, *arguments, **options) -> None:
+    """The direct way, which is known after a few calls, gives the bits of the ordinary one."""
+    expected = ordinary(method, *arguments, **options)
+    for _ in range(4):
+        found = method(*arguments, **options)
+        for a, b in zip(found if isinstance(found, tuple) else [found], expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+            assert a.flags.owndata
+            assert a.flags.c_contiguous
+
+
+@pytest.mark.parametrize("quantity", ["inverse_dynamics", "forward_dynamics", "inverse_dynamics_derivatives"])
+def test_batches_of_every_size(quantity):
+    robot = Robot(random_model(np.random.default_rng(4), 4, kinds=("revolute", "prismatic")))
+    x = np.random.default_rng(0).normal(size=(3, 40, 4))
+    for n in (16, *range(1, 25), 40):
+        compared(getattr(robot, quantity), *x[:, :n])
+    compared(getattr(robot, quantity), *x[:, ::3])
+    assert type(getattr(robot, quantity)).__name__ == "builtin_function_or_method"
+
+
+def test_names_of_frames():
+    robot = qddot.load("arm7")
+    q = np.random.default_rng(1).normal(size=(20, 7))
+    for x in (q, q[0]):
+        compared(robot.jacobian, x)
+        for frame in ("link3", "flange", "".join(["lin", "k3"])):
+            compared(robot.jacobian, x, frame)
+            compared(robot.jacobian, x, frame, "body")
+            compared(robot.jacobian, x, reference="world_aligned", frame=frame)
+            compared(robot.transform, x, frame)
+    for k in range(40):  # more ways than there is room for
+        assert robot.jacobian(q[0], "".join(["link", str(k % 7 + 1)])).shape == (6, 7)
+    with pytest.raises(qddot.UnknownNameError, match="no frame 'link33'"):
+        robot.jacobian(q[0], "link33")
+    with pytest.raises(InputError, match="no option"):
+        robot.jacobian(q[0], "link3", nonsense=1)
+    with pytest.raises(TypeError):
+        robot.jacobian(q[0], "link3", "body", "link3")
+
+
+def test_several_results_have_their_names(robot):
+    x = np.random.default_rng(0).normal(size=(3, 5, 2))
+    for _ in range(3):
+        found = robot.inverse_dynamics_derivatives(*x)
+    assert found._fields == ("dtau_dq", "dtau_dqd", "dtau_dqdd")
+    assert found.dtau_dq.shape == (5, 2, 2)
+
+
+@pytest.mark.parametrize("kinds", [("spherical",), ("floating", "revolute", "spherical")])
+def test_quaternions_are_normalised(kinds):
+    robot = Robot(random_model(np.random.default_rng(0), 3, kinds=kinds, chain=True))
+    rng = np.random.default_rng(1)
+    q = np.array([robot.random_configuration(rng) for _ in range(20)])
+    starts = [c.q.start for c in robot.model.mechanism.coordinates if c.parts[0].quaternion]
+    for start in starts:
+        q[:, start : start + 4] *= 1 + 1e-8 * rng.normal(size=(20, 1))
+    v = rng.normal(size=(20, robot.nv))
+    for n in (1, 7, 9, 16, 20):
+        compared(robot.inverse_dynamics, q[:n], v[:n], v[:n])
+    compared(robot.inverse_dynamics, q[0], v[0], v[0])
+    q[5, starts[0]] += 1e-3
+    with pytest.raises(InputError, match=r"q\[5, \d+:\d+\] of joint .* is a quaternion wxyz"):
+        robot.inverse_dynamics(q, v, v)
     with pytest.raises(InputError, match="quaternion"):
-        robot.inverse_dynamics(2 * q, v, v)
+        robot.inverse_dynamics(q[5], v[5], v[5])
+
+
+@pytest.mark.parametrize("n", [3, 12, 40])
+def test_what_is_wrong_in_a_batch_is_named(robot, n):
+    good = np.random.default_rng(0).normal(size=(3, n, 2))
+    for _ in range(3):
+        robot.inverse_dynamics(*good)
+    for k, value, match in ((0, np.nan, "q"), (1, np.inf, "qd"), (2, -np.inf, "qdd")):
+        bad = good.copy()
+        bad[k, n - 1, 1] = value
+        with pytest.raises(InputError, match=rf"^{match}\[{n - 1}, 1\] is"):
+            robot.inverse_dynamics(*bad)
+    with pytest.raises(SingularityError, match="not finite"):
+        robot.inverse_dynamics(good[0], np.full((n, 2), 1e200), good[2])
+    with pytest.warns(InputWarning, match="exceeds"):
+        robot.inverse_dynamics(good[0] + 2e6, good[1], good[2])
+    with pytest.raises(InputError, match="shape"):
+        robot.inverse_dynamics(good[0], good[1], good[2, :, :1])
+    with pytest.raises(InputError):
+        robot.inverse_dynamics(good[0], good[1], good[2, 1:])
+
+
+def test_batches_leak_nothing(robot):
+    x = np.random.default_rng(0).normal(size=(3, 20, 2))
+    bad = x.copy()
+    bad[0, 3] = np.nan
+    gc.collect()
+    counts = [sys.getrefcount(a) for a in (x, robot.model, np.dtype(float))]
+    for _ in range(500):
+        robot.inverse_dynamics(*x)
+        robot.inverse_dynamics_derivatives(*x)
+        with pytest.raises(InputError):
+            robot.inverse_dynamics(*bad)
+    gc.collect()
+    assert [sys.getrefcount(a) for a in (x, robot.model, np.dtype(float))] == pytest.approx(counts, abs=8)
+
+
+def test_batches_in_threads_of_python():
+    robot = qddot.load("arm7")
+    x = np.random.default_rng(0).normal(size=(3, 2000, 7))
+    expected = robot.inverse_dynamics(*x)
+    robot.inverse_dynamics(*x)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: robot.inverse_dynamics(*x), range(40)):
+            np.testing.assert_array_equal(found, expected)
 
 
 # bound quantities -----------------------------------------------------------------------------------------------------------

@@ -90,7 +90,8 @@ def warn_far(q: np.ndarray, mechanism: Mechanism) -> None:
 def with_unit_quaternion(q: np.ndarray, name: str, start: int) -> np.ndarray:
     part = q[..., start : start + 4]
     with np.errstate(all="ignore"):
-        length = np.linalg.norm(part, axis=-1, keepdims=True)
+        w, x, y, z = (part[..., k : k + 1] for k in range(4))
+        length = np.sqrt(w * w + x * x + y * y + z * z)  # in this order, as the direct entry does it
     wrong = np.abs(length - 1) > QUATERNION_TOLERANCE
     if wrong.any():
         index = first_index(wrong[..., 0])

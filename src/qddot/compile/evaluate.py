@@ -19,6 +19,7 @@ from qddot.model.configuration import neutral
 from qddot.model.model import Model
 
 if TYPE_CHECKING:
+    from qddot.compile.direct import Direct
     from qddot.compile.kernel import Kernel
     from qddot.compile.trace import Request
     from qddot.graph.program import Program
@@ -202,11 +203,36 @@ class Evaluator:
     def neutral(self) -> np.ndarray:
         return neutral(self.model.mechanism)
 
-    def fast(self, quantity: str, fallback: Callable, doc: str) -> Callable | None:
-        """A direct entry for one state of a quantity with default options, or None where there is none."""
-        return (
-            self.kernel(quantity, np.dtype(float), {}).fast(fallback, doc) if self.is_plain and not self.model.variables else None
-        )
+    def direct(self, quantity: str, options: Sequence[str], result_type: type | None) -> Direct | None:
+        """What a direct entry of a quantity needs to know, or None where there is none."""
+        from qddot.compile import layout
+        from qddot.compile.direct import ROWS, Direct, Shape
+
+        quaternions = [c.q.start for c in self.model.mechanism.coordinates if c.parts[0].quaternion]
+        if self.model.variables or len(quaternions) > ROWS["quaternion"][0] or not layout.has_direct_entry():
+            return None
+        kernel = self.kernel(quantity, DOUBLE, {}) if not options else self.any_kernel(quantity)
+        shape = Shape.of(kernel) if kernel else None
+        if kernel is None or shape is None:
+            return None
+        direct = Direct(shape, options, quaternions, result_type)
+        if not options:
+            direct.learn((), kernel)
+        return direct
+
+    def any_kernel(self, quantity: str) -> Kernel | None:
+        """One that is there, whatever the options: they do not change what it takes and returns."""
+        found = (k for key, k in self.kernels.items() if key[:4] == (quantity, DOUBLE.char, False, False))
+        return next(found, None)
+
+    def learn(self, direct: Direct, quantity: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
+        """Let calls with these options go the direct way from now on."""
+        inputs = len(direct.shape.inputs)
+        chosen = dict.fromkeys(direct.options) | dict(zip(direct.options, arguments[inputs:])) | dict(options)
+        known = len(chosen) == len(direct.options) and all(value is None or type(value) is str for value in chosen.values())
+        if known and len(arguments) >= inputs:
+            given = {name: value for name, value in chosen.items() if value is not None}
+            direct.learn(tuple(chosen.values()), self.kernel(quantity, DOUBLE, given))
 
     def configuration(self, name: str, value: Any) -> np.ndarray:
         """A configuration under another name than q."""

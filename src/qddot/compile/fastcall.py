@@ -1,50 +1,46 @@
 """One state at the least cost: functions that CPython calls directly, in front of the checked path.
 
 A call with contiguous float64 vectors of the right length and finite numbers runs the kernel at once and returns a new array.
-Anything else (a batch, a list, a keyword, a NaN, a singular state) goes to the ordinary method, which does it or says why not. The
-code is LLVM IR against the layout of CPython's and NumPy's public structures (`layout`), which is verified at start-up; where it
-differs there is no fast path, a warning says so, and nothing else changes.
+Anything else (a batch, a name of a frame) goes to `direct`, and from there what is unusual (a list, a NaN, a singular state) to the
+ordinary method, which does it or says why not. The code is LLVM IR against the layout of CPython's and NumPy's public structures
+(`layout`), which is verified at start-up; where it differs there is no fast path, a warning says so, and nothing else changes.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qddot.compile import layout
 from qddot.compile.layout import BYTES, DATA, DESCR, DIMENSIONS, DOUBLE, ITEMS, NDIM, STRIDES, TYPE
-from qddot.compile.llvm import Code, Computer, load_module
-from qddot.compile.peaks import FAR
+from qddot.compile.llvm import Code, Computer, load_module, this_computer
+from qddot.compile.peaks import FAR_BITS, INFINITE_BITS, LARGEST, MAGNITUDE
 from qddot.graph.program import Program
 
-FAR_BITS = struct.unpack("<q", struct.pack("<d", FAR))[0]
-INFINITE_BITS = struct.unpack("<q", struct.pack("<d", np.inf))[0]
-MAGNITUDE = (1 << 63) - 1
-VECTORCALL, INCREF, DECREF, ARRAY_TYPE, ARRAY_NEW, FLOAT64, KERNEL = range(7)  # places in the table
-GUEST = KERNEL + 1  # behind them: the type of another library's array, the function that takes such, and None
+if TYPE_CHECKING:
+    from qddot.compile.direct import Direct, Shape
+
+VECTORCALL, INCREF, DECREF, ARRAY_TYPE, ARRAY_NEW, FLOAT64, KERNEL, GUEST, GUEST_FUNCTION, NONE, DIRECT = range(11)
+"""The first words of the table (see `direct`); those of a bound quantity end with the kernel, and its arrays follow."""
+
 FASTCALL_KEYWORDS, NOARGS = 0x82, 0x04
-LARGEST = 1000  # elements of an argument: the tests on numbers are unrolled
 
 
 class MethodDef(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("meth", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
 
 
-def fast_entry(program: Program, single: Code, computer: Computer, fallback: Callable, doc: str) -> Callable | None:
-    """A builtin that takes the program's inputs as positional vectors; None where there can be no fast path."""
-    outputs = [x for x in program.outputs if x.name != "margins"]
-    sizes = [x.size for x in (*program.inputs, *program.outputs)]
-    if not layout.has_direct_entry() or len(outputs) != 1 or any(len(x.shape) != 1 for x in program.inputs) or max(sizes) > LARGEST:
-        return None
-    module = "\n".join([*helpers(program), *entry(program)])
-    code = load_module(module, "entry", computer)
-    signature = f"{program.name}({', '.join(x.name for x in program.inputs)}, **options)\n--\n\n"
-    return builtin(program.name, code, fallback, single, FASTCALL_KEYWORDS, signature + doc, (0, 0, id(None)))
+def fast_entry(name: str, table: Direct, fallback: Callable, doc: str) -> Callable:
+    """A builtin in front of the ordinary method, which takes the method's inputs and options."""
+    shape, plain = table.shape, table.is_plain
+    code = load_module("\n".join([*helpers(table.shape.sizes), *entry(shape)]), "entry", this_computer()) if plain else table.code
+    return builtin(name, code, fallback, table.table, FASTCALL_KEYWORDS, doc, (table, code))
 
 
 def admit(entry: Callable, kind: type, function: Callable) -> None:
@@ -53,7 +49,7 @@ def admit(entry: Callable, kind: type, function: Callable) -> None:
     Whoever made the entry keeps type and function alive as long as its ordinary method.
     """
     table = id(entry.__self__[1]) + BYTES  # type: ignore[attr-defined]
-    for place, address in ((GUEST + 1, id(function)), (GUEST, id(kind))):
+    for place, address in ((GUEST_FUNCTION, id(function)), (GUEST, id(kind))):
         ctypes.c_void_p.from_address(table + 8 * place).value = address
 
 
@@ -63,21 +59,19 @@ def bound_entry(
     """A builtin without arguments that runs the kernel on fixed arrays, outputs after inputs, and returns `result`."""
     if not layout.has_direct_entry() or max(x.size for x in (*program.inputs, *program.outputs)) > LARGEST:
         return None
-    module = "\n".join([*helpers(program), *bound(program)])
+    module = "\n".join([*helpers(x.size for x in (*program.inputs, *program.outputs)), *bound(program)])
     code = load_module(module, "entry", computer)
-    fixed = [id(result), *(a.ctypes.data for a in arrays)]
-    return builtin(program.name, code, fallback, (single, arrays, result), NOARGS, "", fixed)
+    numbers = [*functions_and_types(), single.kernel, id(result), *(a.ctypes.data for a in arrays)]
+    table = struct.pack(f"<{len(numbers)}Q", *numbers)
+    return builtin(program.name, code, fallback, table, NOARGS, "", (single, arrays, result))
 
 
-def builtin(name: str, code: Code, fallback: Callable, owner: Any, flags: int, doc: str, more: Sequence[int] = ()) -> Callable:
+def builtin(name: str, code: Code, fallback: Callable, table: bytes, flags: int, doc: str, owned: Any) -> Callable:
     """A Python function object around machine code. Its `self` is a tuple the garbage collector can look through."""
-    single = owner if isinstance(owner, Code) else owner[0]
-    addresses = [*functions_and_types(), single.kernel, *more]
-    table = struct.pack(f"<{len(addresses)}Q", *addresses)
     definition = MethodDef(name.encode(), code.loop, flags, doc.encode())
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return make(ctypes.addressof(definition), holder(name)((fallback, table, definition, code, owner)), None)
+    return make(ctypes.addressof(definition), holder(name)((fallback, table, definition, code, owned)), None)
 
 
 @cache
@@ -102,10 +96,9 @@ def functions_and_types() -> list[int]:
 # IR -------------------------------------------------------------------------------------------------------------------------
 
 
-def helpers(program: Program) -> Iterable[str]:
+def helpers(sizes: Iterable[int]) -> Iterable[str]:
     """Intrinsics for vectors of the lengths that occur, and the two tests on numbers."""
-    sizes = sorted({x.size for x in (*program.inputs, *program.outputs)})
-    for n in sizes:
+    for n in sorted(set(sizes)):
         yield f"declare i1 @llvm.vector.reduce.or.v{n}i1(<{n} x i1>)"
         yield f"define internal i1 @beyond{n}(ptr %x, i64 %limit) nounwind {{"
         yield f"%bits = load <{n} x i64>, ptr %x, align 8"
@@ -120,23 +113,24 @@ def helpers(program: Program) -> Iterable[str]:
         yield f"%any = call i1 @llvm.vector.reduce.or.v{n}i1(<{n} x i1> %bad)\nret i1 %any\n}}"
 
 
-def entry(program: Program) -> Iterable[str]:
+def entry(shape: Shape) -> Iterable[str]:
     """`PyObject *entry(PyObject *self, PyObject **args, Py_ssize_t nargs, PyObject *kwnames)`."""
-    n = len(program.inputs)
+    n = len(shape.inputs)
     yield "define ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {"
     yield f"%right = icmp eq i64 %nargs, {n}\n%plain = icmp eq ptr %kwnames, null\n%go = and i1 %right, %plain"
     yield "br i1 %go, label %start, label %slow\nstart:"
     yield from table()
-    for i, x in enumerate(program.inputs):
-        yield from vector_argument(i, x.size, FAR_BITS if x.name == "q" else INFINITE_BITS)
-    yield from new_output(program)
-    yield from run(program, [f"%data{i}" for i in range(n)], "%room")
+    for i, (size, limit) in enumerate(shape.inputs):
+        yield from vector_argument(i, size, limit)
+    yield from new_output(shape.outputs[0])
+    yield from run(shape, [f"%data{i}" for i in range(n)], "%room")
     yield "ret ptr %out"
     yield "bad:"
     yield from word("%decref", DECREF)
     yield "call void %decref(ptr %out)\nbr label %slow\nfailed:\nret ptr null"
-    yield from guest()
-    yield from fallback("%args", "%nargs", "%kwnames", "ordinary")
+    yield f"slow:\n%slow_second = getelementptr i8, ptr %self, i64 {ITEMS + 8}\n%slow_bytes = load ptr, ptr %slow_second"
+    yield f"%slow_table = getelementptr i8, ptr %slow_bytes, i64 {BYTES + 8 * DIRECT}\n%direct = load ptr, ptr %slow_table"
+    yield "%answer = tail call ptr %direct(ptr %self, ptr %args, i64 %nargs, ptr %kwnames)\nret ptr %answer\n}"
 
 
 def bound(program: Program) -> Iterable[str]:
@@ -198,9 +192,8 @@ def vector_argument(i: int, size: int, limit: int) -> Iterable[str]:
     yield f"%far{i} = call i1 @beyond{size}(ptr %data{i}, i64 {limit})\nbr i1 %far{i}, label %slow, label %near{i}\nnear{i}:"
 
 
-def new_output(program: Program) -> Iterable[str]:
+def new_output(shape: Sequence[int]) -> Iterable[str]:
     """%out, a new array, and %room, its memory."""
-    shape = program.outputs[0].shape
     yield f"%shape = alloca i64, i64 {max(len(shape), 1)}"
     for d, size in enumerate(shape):
         yield f"%shape{d} = getelementptr i64, ptr %shape, i64 {d}\nstore i64 {size}, ptr %shape{d}"
@@ -211,32 +204,16 @@ def new_output(program: Program) -> Iterable[str]:
     yield field("%room", "%out", DATA, "ptr")
 
 
-def run(program: Program, inputs: Sequence[str], room: str) -> Iterable[str]:
+def run(shape: Shape, inputs: Sequence[str], room: str) -> Iterable[str]:
     """Call the kernel; a result that is not finite, or a margin that is not positive, goes to `bad`."""
-    rooms = [room]
-    for k, x in enumerate(program.outputs[1:]):
-        yield f"%extra{k} = alloca double, i64 {x.size}"
-        rooms.append(f"%extra{k}")
+    rooms, size, margins = [room], math.prod(shape.outputs[0]), shape.margins
+    if margins:
+        yield f"%margins = alloca double, i64 {margins}"
+        rooms.append("%margins")
     yield f"call void %kernel({', '.join(f'ptr {x}' for x in (*inputs, *rooms))})"
-    size = program.outputs[0].size
     yield f"%wrong = call i1 @beyond{size}(ptr {room}, i64 {INFINITE_BITS})\nbr i1 %wrong, label %bad, label %finite\nfinite:"
-    for k, x in enumerate(program.outputs[1:]):
-        yield f"%low{k} = call i1 @not_positive{x.size}(ptr %extra{k})\nbr i1 %low{k}, label %bad, label %sound{k}\nsound{k}:"
-
-
-def guest() -> Iterable[str]:
-    """Another library's array goes to its own function, if there is one (`admit`)."""
-    yield "slow:\n%some = icmp ne i64 %nargs, 0\n%bare = icmp eq ptr %kwnames, null\n%look = and i1 %some, %bare"
-    yield "br i1 %look, label %looked, label %ordinary\nlooked:\n%guest = load ptr, ptr %args"
-    yield field("%kind", "%guest", TYPE, "ptr")
-    yield field("%gb", "%self", ITEMS + 8, "ptr") + f"\n%gt = getelementptr i8, ptr %gb, i64 {BYTES}"
-    places = {"kind": GUEST, "function": GUEST + 1, "none": GUEST + 2, "vectorcall": VECTORCALL, "decref": DECREF}
-    for name, place in places.items():
-        yield f"%g_{name}_p = getelementptr ptr, ptr %gt, i64 {place}\n%g_{name} = load ptr, ptr %g_{name}_p"
-    yield "%known = icmp eq ptr %kind, %g_kind\nbr i1 %known, label %ask, label %ordinary\nask:"
-    yield "%reply = call ptr %g_vectorcall(ptr %g_function, ptr %args, i64 %nargs, ptr null)"
-    yield "%no = icmp eq ptr %reply, %g_none\nbr i1 %no, label %unanswered, label %answered\nanswered:\nret ptr %reply"
-    yield "unanswered:\ncall void %g_decref(ptr %reply)\nbr label %ordinary"
+    if margins:
+        yield f"%low = call i1 @not_positive{margins}(ptr %margins)\nbr i1 %low, label %bad, label %sound\nsound:"
 
 
 def fallback(args: str, nargs: str, kwnames: str, label: str) -> Iterable[str]:

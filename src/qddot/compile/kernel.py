@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from qddot.compile.fastcall import bound_entry, fast_entry
+from qddot.compile.fastcall import bound_entry
 from qddot.compile.gufunc import make_gufunc
 from qddot.compile.llvm import Code, compile_program, single_lanes, this_computer, wide_lanes
 from qddot.compile.threads import run_sliced, thread_count
@@ -65,7 +65,9 @@ class Kernel:
             return self.ufunc
         with self._lock:
             if "watched" not in self.__dict__:
-                code = compile_program(self.program, wide_lanes(self.dtype, self._computer), self._computer, watched=True)
+                self._watched = code = compile_program(
+                    self.program, wide_lanes(self.dtype, self._computer), self._computer, watched=True
+                )
                 shown = replace(self.program, outputs=self.program.outputs[:-1])
                 self.__dict__["watched"] = make_gufunc(shown, code.loop, self._single.kernel, self.dtype, (code, self._single))
             return self.__dict__["watched"]
@@ -76,11 +78,16 @@ class Kernel:
         _ = self.ufunc
         return self._wide.loop, self._single.kernel
 
-    def fast(self, fallback: Callable, doc: str) -> Callable | None:
-        """The direct entry for one state (see `fastcall`), or None."""
-        if self.is_empty or self.dtype != np.float64:
-            return None
-        return fast_entry(self.program, self._single, self._computer, fallback, doc)
+    @property
+    def single_address(self) -> int:
+        """Of the code for one state, `void kernel(input, ..., output, ...)`."""
+        return self._single.kernel
+
+    @property
+    def watched_address(self) -> int:
+        """Of the loop without margins, if there is one already, else 0."""
+        code: Code | None = self.__dict__.get("_watched" if self.has_margins else "_wide")
+        return code.loop if code else 0
 
     def bound(self, fallback: Callable, arrays: Sequence[np.ndarray], result: object) -> Callable | None:
         """The same for fixed arrays."""

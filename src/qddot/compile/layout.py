@@ -20,13 +20,14 @@ from qddot.errors import QddotError, SpeedWarning
 
 HEAD = object.__basicsize__
 TYPE = HEAD - 8  # of an object: the last word of its head
+SIZE = HEAD  # of a tuple: how many items
 ITEMS, BYTES = tuple.__basicsize__, bytes.__basicsize__ - 1  # of a tuple's first item, of a bytes object's content
 DATA, NDIM, DIMENSIONS, STRIDES, DESCR = (HEAD + k for k in (0, 8, 16, 24, 40))  # of PyArrayObject
 DOUBLE = 12  # NPY_DOUBLE
 ABI = 0x2000000
 """Of NumPy 2, which has the places below."""
 
-ABI_VERSION, ARRAY_TYPE, ARRAY_NEW, UFUNC_NEW = 0, 2, 93, 31
+ABI_VERSION, ARRAY_TYPE, ARRAY_NEW, UFUNC_NEW, CLEAR_FLAGS, GET_FLAGS = 0, 2, 93, 31, 27, 28
 UFUNC_COUNTS = HEAD  # nin, nout, nargs, identity
 UFUNC_NAME, UFUNC_TYPES = HEAD + 40, HEAD + 48  # after functions, data, ntypes and a reserved number
 UFUNC_OWNED = HEAD + 72
@@ -129,7 +130,7 @@ def object_has_its_type() -> bool:
 def tuple_has_its_items() -> bool:
     first, second = object(), object()
     pair = (first, second)
-    return (word_at(id(pair) + ITEMS), word_at(id(pair) + ITEMS + 8)) == (id(first), id(second))
+    return (word_at(id(pair) + SIZE), word_at(id(pair) + ITEMS), word_at(id(pair) + ITEMS + 8)) == (2, id(first), id(second))
 
 
 def bytes_have_their_content() -> bool:

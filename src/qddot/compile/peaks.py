@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 FAR = 1e6
 """Angles beyond this have lost their meaning to rounding: worth a warning."""
 
+FAR_BITS, INFINITE_BITS = (struct.unpack("<q", struct.pack("<d", x))[0] for x in (FAR, float("inf")))
+MAGNITUDE = (1 << 63) - 1
+
+LARGEST = 1000
+"""Elements of one state's argument that direct entries look at."""
+
 
 def limit(name: str, lanes: Lanes) -> int:
     """The bits from which on an input is suspicious: those of infinity, and for q of 1e6."""

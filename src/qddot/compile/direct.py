@@ -1,0 +1,141 @@
+"""Small batches, names of frames, quaternions and several results at little cost: what CPython calls in front of the checked path.
+
+One piece of machine code (`direct_ir`) serves every method of every robot. It reads a table of what the method takes and returns,
+and of the ways it knows: for each choice of options (compared as objects: a name in a program is always the same one) the kernel
+for one state, and the loop over many once a batch has asked for it. Arrays are float64 with contiguous rows, all of one batch;
+anything else, and whatever may be wrong, goes to the ordinary method (`fastcall` says more, and has a shorter way for one state).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import struct
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qddot.compile import layout
+from qddot.compile.direct_ir import ARGUMENTS, PLACE, ROWS, TABLE, WAY_KERNEL, WAY_LOOP, WORD, WORDS, module
+from qddot.compile.flags import are_raised
+from qddot.compile.kernel import BATCH, WORTH_THREADS, Kernel
+from qddot.compile.layout import BYTES
+from qddot.compile.llvm import Code, load_module, this_computer
+from qddot.compile.peaks import FAR_BITS, INFINITE_BITS, LARGEST
+
+WORTH_RELEASE = 200_000
+"""From this many operations on, about 10 us, other threads of Python may run meanwhile."""
+
+
+class Shape(NamedTuple):
+    """What a method takes and returns: inputs by name, each with its size and the bits of the magnitude from which on a number is
+    suspicious; shapes of outputs; how many margins; which input is q."""
+
+    names: tuple[str, ...]
+    inputs: tuple[tuple[int, int], ...]
+    outputs: tuple[tuple[int, ...], ...]
+    margins: int
+    q: int
+
+    @staticmethod
+    def of(kernel: Kernel) -> Shape | None:
+        """None where there can be no direct entry."""
+        program = kernel.program
+        sizes = [x.size for x in (*program.inputs, *program.outputs)]
+        ranks = [len(x.shape) for x in program.inputs]
+        if kernel.is_empty or kernel.dtype != np.float64 or set(ranks) != {1} or max(sizes) > LARGEST or len(sizes) > ARGUMENTS:
+            return None
+        if len(program.inputs) > ROWS["input"][0] or len(kernel.shown) > ROWS["output"][0] or max(map(len, shapes(kernel))) > 3:
+            return None
+        names = [x.name for x in program.inputs]
+        limits = tuple((x.size, FAR_BITS if x.name == "q" else INFINITE_BITS) for x in program.inputs)
+        margins = program.outputs[-1].size if kernel.has_margins else 0
+        return Shape(tuple(names), limits, shapes(kernel), margins, names.index("q") if "q" in names else 0)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Of every array."""
+        margins = [self.margins] if self.margins else []
+        return [size for size, _ in self.inputs] + [math.prod(shape) for shape in self.outputs] + margins
+
+
+def shapes(kernel: Kernel) -> tuple[tuple[int, ...], ...]:
+    return tuple(x.shape for x in kernel.shown)
+
+
+class Direct:
+    """The table of a method, and what it points to: kept alive as long as the entry."""
+
+    def __init__(self, shape: Shape, options: Sequence[str], quaternions: Sequence[int], result_type: type | None) -> None:
+        self.code = machine_code()
+        self.shape, self.options, self.quaternions, self.result_type = shape, tuple(options), quaternions, result_type
+        self.ways: list[tuple[tuple[Any, ...], Kernel]] = []
+        words = (
+            dict.fromkeys(WORDS, 0) | addresses() | {"direct": self.code.loop, "result_type": id(result_type) if result_type else 0}
+        )
+        words |= {"inputs": len(shape.inputs), "outputs": len(shape.outputs), "margins": shape.margins, "q": shape.q}
+        words |= {"options": len(self.options), "quaternions": len(quaternions), "worth_loop": BATCH}
+        rows = {
+            "input": shape.inputs,
+            "output": [(math.prod(s), len(s), *s, *(0,) * (3 - len(s))) for s in shape.outputs],
+            "option": [(id(name),) for name in self.options],
+            "quaternion": [(start,) for start in quaternions],
+            "way": (),
+        }
+        numbers = list(words.values())
+        for name, (count, width) in ROWS.items():
+            numbers += [x for row in rows[name] for x in row] + [0] * ((count - len(rows[name])) * width)
+        self.table = struct.pack(f"<{TABLE}q", *numbers)
+
+    def entry(self, name: str, fallback: Callable, doc: str) -> Callable:
+        """The builtin in front of the ordinary method."""
+        from qddot.compile.fastcall import fast_entry
+
+        names = [*self.shape.names, *(f"{option}=None" for option in self.options), "**options"]
+        return fast_entry(name, self, fallback, f"{name}({', '.join(names)})\n--\n\n{doc}")
+
+    @property
+    def is_plain(self) -> bool:
+        """True if one state of default options needs nothing but its kernel: it has a shorter way."""
+        return len(self.shape.outputs) == 1 and not self.options and not self.quaternions
+
+    def set(self, place: int, value: int) -> None:
+        ctypes.c_int64.from_address(id(self.table) + BYTES + 8 * place).value = value
+
+    def learn(self, chosen: tuple[Any, ...], kernel: Kernel) -> None:
+        """From now on these options go to this kernel, and to its loop over many states if it has one by now."""
+        known = next((k for k, (values, _) in enumerate(self.ways) if all(a is b for a, b in zip(values, chosen))), None)
+        number = len(self.ways) if known is None else known
+        place = PLACE["way"] + number * ROWS["way"][1]
+        if known is None:
+            if number == ROWS["way"][0]:
+                return
+            self.ways.append((chosen, kernel))
+            for k, value in enumerate(chosen):
+                self.set(place + k, id(value) if value is not None else 0)
+            self.set(place + WAY_KERNEL, kernel.single_address)
+            if number == 0:
+                self.set(WORD["kernel"], kernel.single_address)
+                self.set(WORD["most"], WORTH_THREADS // kernel.length)
+                self.set(WORD["release"], max(WORTH_RELEASE // kernel.length, 1))
+            self.set(WORD["ways"], number + 1)
+        if kernel.watched_address and are_raised():
+            self.set(place + WAY_LOOP, kernel.watched_address)
+
+
+@cache
+def addresses() -> dict[str, int]:
+    """What the code calls and compares with."""
+    python = {"vectorcall": "PyObject_Vectorcall", "incref": "Py_IncRef", "decref": "Py_DecRef"}
+    python |= {"save": "PyEval_SaveThread", "restore": "PyEval_RestoreThread"}
+    found = {name: layout.function_address(symbol) for name, symbol in python.items()}
+    arrays, ufuncs = layout.array_api(), layout.ufunc_api()
+    found |= {"array_type": arrays[layout.ARRAY_TYPE], "array_new": arrays[layout.ARRAY_NEW], "float64": id(np.dtype(np.float64))}
+    return found | {"none": id(None), "clear_flags": ufuncs[layout.CLEAR_FLAGS], "get_flags": ufuncs[layout.GET_FLAGS]}
+
+
+@cache
+def machine_code() -> Code:
+    return load_module("\n".join(module()) + "\n", "direct", this_computer())

@@ -1,0 +1,397 @@
+"""The machine code of direct entries, as LLVM IR against the layout of CPython's and NumPy's structures (see `direct`).
+
+Words and rows of the table are read as they are needed; what loops count stands in memory, since speed is not decided here.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+
+from qddot.compile.layout import BYTES, DATA, DESCR, DIMENSIONS, DOUBLE, ITEMS, NDIM, SIZE, STRIDES, TYPE
+from qddot.compile.peaks import INFINITE_BITS, LARGEST, MAGNITUDE
+from qddot.model.configuration import QUATERNION_TOLERANCE
+
+BAD_FLAGS = 1 | 2 | 8
+"""NumPy's flags for division by zero, overflow and invalid operations."""
+
+TOLERANCE = f"0x{struct.pack('>d', QUATERNION_TOLERANCE).hex().upper()}"
+FEW = 8
+"""Fewer states are computed one after the other."""
+
+# the table: words of 8 bytes; of each kind of row as many as there can be
+WORDS = (
+    *(
+        "vectorcall",
+        "incref",
+        "decref",
+        "array_type",
+        "array_new",
+        "float64",
+        "kernel",
+        "guest",
+        "guest_function",
+        "none",
+        "direct",
+    ),
+    *(
+        "save",
+        "restore",
+        "clear_flags",
+        "get_flags",
+        "result_type",
+        "inputs",
+        "outputs",
+        "margins",
+        "options",
+        "ways",
+        "quaternions",
+    ),
+    *("q", "worth_loop", "most", "release"),
+)
+WORD = {name: k for k, name in enumerate(WORDS)}
+ROWS = {"input": (6, 2), "output": (4, 5), "option": (4, 1), "quaternion": (8, 1), "way": (16, 6)}
+"""How many there can be, and words of each: size, limit; size, rank, shape; a name; where it begins; options, kernel, loop."""
+
+PLACE = {name: len(WORDS) + sum(n * m for n, m in list(ROWS.values())[:k]) for k, name in enumerate(ROWS)}
+TABLE = len(WORDS) + sum(n * m for n, m in ROWS.values())
+WAY_KERNEL, WAY_LOOP = 4, 5
+
+ARGUMENTS = 12
+"""Pointers that every kernel gets; those beyond its own it never sees."""
+
+
+def module() -> Iterator[str]:
+    yield "declare ptr @malloc(i64)\ndeclare void @free(ptr)\ndeclare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+    yield "declare double @llvm.sqrt.f64(double)\ndeclare double @llvm.fabs.f64(double)"
+    yield from beyond()
+    yield from not_positive()
+    yield from data_of()
+    yield from unit()
+    yield from one_state()
+    yield from new_outputs()
+    yield from drop()
+    yield from answer()
+    yield from many_states()
+    yield from direct()
+
+
+def word(name: str, which: str) -> str:
+    """Load a word of %table."""
+    return at(name, "%table", WORD[which], "i64")
+
+
+def function(name: str, which: str) -> str:
+    return at(name, "%table", WORD[which], "ptr")
+
+
+def at(name: str, base: str, index: int | str, kind: str) -> str:
+    return f"{name}_p = getelementptr i64, ptr {base}, i64 {index}\n{name} = load {kind}, ptr {name}_p"
+
+
+def row(name: str, which: str, index: str, word: int, kind: str = "i64") -> str:
+    """Load a word of a row of %table."""
+    place, width = PLACE[which], ROWS[which][1]
+    return f"{name}_o = mul i64 {index}, {width}\n{name}_r = add i64 {name}_o, {place + word}\n" + at(
+        name, "%table", f"{name}_r", kind
+    )
+
+
+def field(name: str, thing: str, offset: int, kind: str) -> str:
+    return f"{name}_p = getelementptr i8, ptr {thing}, i64 {offset}\n{name} = load {kind}, ptr {name}_p"
+
+
+def put(value: str, base: str, index: str, tag: str) -> str:
+    """Store a word."""
+    return f"{tag}_to = getelementptr i64, ptr {base}, i64 {index}\nstore {value}, ptr {tag}_to"
+
+
+def counter(*names: str) -> str:
+    """Room for counters, which belongs to the head of a function."""
+    return "\n".join(f"%{name}_room = alloca i64" for name in names)
+
+
+def counted(name: str, count: str, body: Iterable[str]) -> Iterator[str]:
+    """The body for %<name> = 0, 1, ... below a count. Its blocks may leave."""
+    yield f"store i64 0, ptr %{name}_room\nbr label %{name}_head\n{name}_head:\n%{name} = load i64, ptr %{name}_room"
+    yield f"%{name}_left = icmp slt i64 %{name}, {count}\nbr i1 %{name}_left, label %{name}_body, label %{name}_done\n{name}_body:"
+    yield from body
+    yield f"br label %{name}_next\n{name}_next:\n%{name}_1 = add i64 %{name}, 1\nstore i64 %{name}_1, ptr %{name}_room"
+    yield f"br label %{name}_head\n{name}_done:"
+
+
+def beyond() -> Iterator[str]:
+    """`beyond(x, n, limit)`: is a magnitude, compared by its bits, as large as the limit? 8 at a time."""
+    yield "declare i64 @llvm.vector.reduce.umax.v8i64(<8 x i64>)"
+    yield "define internal i1 @beyond(ptr %x, i64 %n, i64 %limit) nounwind {\nentry:\n%many = and i64 %n, -8"
+    yield "%some = icmp ne i64 %many, 0\nbr i1 %some, label %wide, label %rest\nwide:"
+    yield "%k = phi i64 [ 0, %entry ], [ %k1, %wide ]\n%top = phi <8 x i64> [ zeroinitializer, %entry ], [ %higher, %wide ]"
+    yield "%p = getelementptr i64, ptr %x, i64 %k\n%bits = load <8 x i64>, ptr %p, align 8"
+    yield f"%size = and <8 x i64> %bits, splat (i64 {MAGNITUDE})\n%more = icmp ugt <8 x i64> %size, %top"
+    yield "%higher = select <8 x i1> %more, <8 x i64> %size, <8 x i64> %top"
+    yield "%k1 = add i64 %k, 8\n%on = icmp slt i64 %k1, %many\nbr i1 %on, label %wide, label %reduce"
+    yield "reduce:\n%most = call i64 @llvm.vector.reduce.umax.v8i64(<8 x i64> %higher)\nbr label %rest"
+    yield "rest:\n%so_far = phi i64 [ 0, %entry ], [ %most, %reduce ]\n%left = icmp slt i64 %many, %n"
+    yield "br i1 %left, label %one, label %judge\none:\n%j = phi i64 [ %many, %rest ], [ %j1, %one ]"
+    yield "%high = phi i64 [ %so_far, %rest ], [ %high1, %one ]"
+    yield f"%q = getelementptr i64, ptr %x, i64 %j\n%b = load i64, ptr %q\n%s = and i64 %b, {MAGNITUDE}"
+    yield "%m = icmp ugt i64 %s, %high"
+    yield "%high1 = select i1 %m, i64 %s, i64 %high\n%j1 = add i64 %j, 1\n%next = icmp slt i64 %j1, %n"
+    yield "br i1 %next, label %one, label %judge\njudge:\n%all = phi i64 [ %so_far, %rest ], [ %high1, %one ]"
+    yield "%far = icmp uge i64 %all, %limit\nret i1 %far\n}"
+
+
+def not_positive() -> Iterator[str]:
+    yield "define internal i1 @not_positive(ptr %x, i64 %n) nounwind {"
+    yield counter("k")
+    body = ["%p = getelementptr double, ptr %x, i64 %k\n%v = load double, ptr %p\n%low = fcmp ule double %v, 0.0"]
+    yield from counted("k", "%n", [*body, "br i1 %low, label %bad, label %fine\nfine:"])
+    yield "ret i1 false\nbad:\nret i1 true\n}"
+
+
+def data_of() -> Iterator[str]:
+    """`data_of(a, table, rank, count, size)`: the numbers of an aligned float64 array (size,), or (count, size) with contiguous
+    rows; null of anything else."""
+    yield "define internal ptr @data_of(ptr %a, ptr %table, i32 %rank, i64 %count, i64 %size) nounwind {"
+    yield field("%type", "%a", TYPE, "ptr") + "\n" + function("%array_type", "array_type")
+    yield "%is = icmp eq ptr %type, %array_type\nbr i1 %is, label %array, label %no\narray:"
+    yield field("%nd", "%a", NDIM, "i32") + "\n" + field("%descr", "%a", DESCR, "ptr") + "\n" + function("%float64", "float64")
+    yield "%same = icmp eq i32 %nd, %rank\n%real = icmp eq ptr %descr, %float64\n%both = and i1 %same, %real"
+    yield "br i1 %both, label %shaped, label %no\nshaped:"
+    yield (
+        field("%dims", "%a", DIMENSIONS, "ptr")
+        + "\n"
+        + field("%steps", "%a", STRIDES, "ptr")
+        + "\n"
+        + field("%data", "%a", DATA, "ptr")
+    )
+    yield "%last_32 = sub i32 %rank, 1\n%last = zext i32 %last_32 to i64"
+    yield at("%columns", "%dims", "%last", "i64") + "\n" + at("%step", "%steps", "%last", "i64") + "\n%rows = load i64, ptr %dims"
+    yield "%fits = icmp eq i64 %columns, %size\n%dense = icmp eq i64 %step, 8"
+    yield "%place = ptrtoint ptr %data to i64\n%odd = and i64 %place, 7\n%even = icmp eq i64 %odd, 0"
+    yield "%one = icmp eq i32 %rank, 1\n%as_many = icmp eq i64 %rows, %count\n%counts = or i1 %one, %as_many"
+    yield "%f = and i1 %fits, %dense\n%g = and i1 %even, %counts\n%good = and i1 %f, %g"
+    yield "%found = select i1 %good, ptr %data, ptr null\nret ptr %found\nno:\nret ptr null\n}"
+
+
+def unit() -> Iterator[str]:
+    """`unit(from, to, table)`: q with its quaternions normalised as `arrays.with_unit_quaternion` does; true where one is not of
+    length 1."""
+    yield "define internal i1 @unit(ptr %from, ptr %to, ptr %table) nounwind {"
+    yield counter("k") + "\n" + word("%q", "q") + "\n" + row("%nq", "input", "%q", 0) + "\n%bytes = mul i64 %nq, 8"
+    yield "call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)\n" + word("%count", "quaternions")
+    body = [row("%start", "quaternion", "%k", 0)]
+    for i in range(4):
+        body.append(
+            f"%at{i} = add i64 %start, {i}\n%p{i} = getelementptr double, ptr %to, i64 %at{i}\n%x{i} = load double, ptr %p{i}"
+        )
+        body.append(f"%s{i} = fmul double %x{i}, %x{i}")
+    body.append("%a = fadd double %s0, %s1\n%b = fadd double %a, %s2\n%c = fadd double %b, %s3")
+    body.append("%length = call double @llvm.sqrt.f64(double %c)\n%off = fsub double %length, 1.0")
+    body.append(f"%away = call double @llvm.fabs.f64(double %off)\n%wrong = fcmp ugt double %away, {TOLERANCE}")
+    body.append("br i1 %wrong, label %bad, label %fine\nfine:")
+    body += [f"%y{i} = fdiv double %x{i}, %length\nstore double %y{i}, ptr %p{i}" for i in range(4)]
+    yield from counted("k", "%count", body)
+    yield "ret i1 false\nbad:\nret i1 true\n}"
+
+
+def one_state() -> Iterator[str]:
+    """`one_state(table, kernel, arrays)`: compute a state, arrays being pointers to inputs, outputs and margins; true where
+    something is wrong."""
+    yield "define internal i1 @one_state(ptr %table, ptr %kernel, ptr %arrays) nounwind {"
+    yield counter("i", "o") + "\n" + word("%inputs", "inputs") + "\n" + word("%outputs", "outputs")
+    test = [row("%size", "input", "%i", 0), row("%limit", "input", "%i", 1), at("%x", "%arrays", "%i", "ptr")]
+    test += ["%far = call i1 @beyond(ptr %x, i64 %size, i64 %limit)\nbr i1 %far, label %bad, label %near\nnear:"]
+    yield from counted("i", "%inputs", test)
+    for k in range(ARGUMENTS):
+        yield at(f"%a{k}", "%arrays", k, "ptr")
+    yield f"call void %kernel({', '.join(f'ptr %a{k}' for k in range(ARGUMENTS))})"
+    test = [row("%room", "output", "%o", 0), "%place = add i64 %inputs, %o", at("%y", "%arrays", "%place", "ptr")]
+    test += [f"%lost = call i1 @beyond(ptr %y, i64 %room, i64 {INFINITE_BITS})\nbr i1 %lost, label %bad, label %there\nthere:"]
+    yield from counted("o", "%outputs", test)
+    yield word("%margins", "margins") + "\n%last = add i64 %inputs, %outputs\n" + at("%m", "%arrays", "%last", "ptr")
+    yield "%low = call i1 @not_positive(ptr %m, i64 %margins)\nret i1 %low\nbad:\nret i1 true\n}"
+
+
+def new_outputs() -> Iterator[str]:
+    """`new_outputs(table, outs, arrays, batch, count)`: new arrays with `batch` (0 or 1) leading dimensions of this count, and
+    pointers to their numbers; true if memory is short."""
+    yield "define internal i1 @new_outputs(ptr %table, ptr %outs, ptr %arrays, i64 %batch, i64 %count) nounwind {"
+    yield counter("o") + "\n%shape = alloca i64, i64 4\nstore i64 %count, ptr %shape\n" + word("%inputs", "inputs")
+    yield word("%outputs", "outputs") + "\n" + function("%new", "array_new") + "\n" + function("%type", "array_type")
+    body = [row("%rank", "output", "%o", 1), "%whole = add i64 %rank, %batch\n%nd = trunc i64 %whole to i32"]
+    for d in range(3):
+        body += [
+            row(f"%d{d}", "output", "%o", 2 + d),
+            f"%place{d} = add i64 %batch, {d}",
+            put(f"i64 %d{d}", "%shape", f"%place{d}", f"%s{d}"),
+        ]
+    nothing = "ptr null, ptr null, i32 0, i32 0, ptr null"
+    body += [f"%made = call ptr %new(ptr %type, i32 %nd, ptr %shape, i32 {DOUBLE}, {nothing})\n%none = icmp eq ptr %made, null"]
+    body += [
+        "br i1 %none, label %failed, label %some\nsome:",
+        put("ptr %made", "%outs", "%o", "%out"),
+        field("%data", "%made", DATA, "ptr"),
+    ]
+    body += ["%at = add i64 %inputs, %o", put("ptr %data", "%arrays", "%at", "%array")]
+    yield from counted("o", "%outputs", body)
+    yield "ret i1 false\nfailed:\ncall void @drop(ptr %table, ptr %outs, i64 %o)\nret i1 true\n}"
+
+
+def drop() -> Iterator[str]:
+    """`drop(table, outs, count)`: give results back that nobody gets."""
+    yield "define internal void @drop(ptr %table, ptr %outs, i64 %count) nounwind {\n" + counter("k")
+    yield function("%decref", "decref")
+    yield from counted("k", "%count", [at("%x", "%outs", "%k", "ptr"), "call void %decref(ptr %x)"])
+    yield "ret void\n}"
+
+
+def answer() -> Iterator[str]:
+    """`answer(table, outs)`: the one result, or the tuple of several."""
+    yield "define internal ptr @answer(ptr %table, ptr %outs) nounwind {\n" + function("%type", "result_type")
+    yield "%one = icmp eq ptr %type, null\nbr i1 %one, label %single, label %several\nsingle:\n%x = load ptr, ptr %outs\nret ptr %x"
+    yield "several:\n" + function("%call", "vectorcall") + "\n" + word("%outputs", "outputs")
+    yield "%found = call ptr %call(ptr %type, ptr %outs, i64 %outputs, ptr null)"
+    yield "call void @drop(ptr %table, ptr %outs, i64 %outputs)\nret ptr %found\n}"
+
+
+def many_states() -> Iterator[str]:
+    """`many_states(table, kernel, loop, arrays, steps, count)`: fill the outputs state by state, or by the loop if there is one;
+    true where something is wrong. Steps of inputs, in bytes, are there; those of outputs are put behind them."""
+    yield "define internal i1 @many_states(ptr %table, ptr %kernel, ptr %loop, ptr %arrays, ptr %steps, i64 %count) nounwind {"
+    yield (counter("o", "i", "d", "k", "j") + "\n" + word("%inputs", "inputs") + "\n" + word("%outputs", "outputs"))
+    yield "%n = add i64 %inputs, %outputs\n%core = alloca i64\nstore i64 %n, ptr %core"
+    yield from counted(
+        "i", "%inputs", ["%ci = load i64, ptr %core", put("i64 8", "%steps", "%ci", "%i_step"), *advance("%ci", "1")]
+    )
+    body = [row("%size", "output", "%o", 0), "%bytes = mul i64 %size, 8\n%place = add i64 %inputs, %o"]
+    body += [put("i64 %bytes", "%steps", "%place", "%o_step"), row("%rank", "output", "%o", 1), "%co = load i64, ptr %core"]
+    body += ["%left = alloca i64\nstore i64 %bytes, ptr %left", row("%first", "output", "%o", 2), "%base = add i64 %first_r, 0"]
+    inner = ["%extent_at = add i64 %base, %d", at("%extent", "%table", "%extent_at", "i64"), "%before = load i64, ptr %left"]
+    inner += ["%step = udiv i64 %before, %extent\nstore i64 %step, ptr %left\n%core_at = add i64 %co, %d"]
+    inner += [put("i64 %step", "%steps", "%core_at", "%d_step")]
+    body += [*counted("d", "%rank", inner), *advance("%co", "%rank")]
+    yield from counted("o", "%outputs", body)
+    yield "%none = icmp eq ptr %loop, null\nbr i1 %none, label %singly, label %together"
+    # by the loop
+    yield "together:\n%dimensions = alloca i64\nstore i64 %count, ptr %dimensions\n" + word("%release", "release")
+    yield function("%clear", "clear_flags") + "\n" + function("%flags_of", "get_flags")
+    yield "%long = icmp sge i64 %count, %release\nbr i1 %long, label %apart, label %at_once"
+    run = "call void %clear()\ncall void %loop(ptr %arrays, ptr %dimensions, ptr %steps, ptr %kernel)\n{} = call i32 %flags_of()"
+    yield "at_once:\n" + run.format("%flags0") + "\nbr label %judged\napart:\n" + function("%save", "save")
+    yield function("%restore", "restore") + "\n%thread = call ptr %save()\n" + run.format("%flags1")
+    yield "call void %restore(ptr %thread)\nbr label %judged"
+    yield f"judged:\n%flags = phi i32 [ %flags0, %at_once ], [ %flags1, %apart ]\n%bad_flags = and i32 %flags, {BAD_FLAGS}"
+    yield "%wrong_flags = icmp ne i32 %bad_flags, 0\nret i1 %wrong_flags"
+    # one after the other
+    yield f"singly:\n%here = alloca ptr, i64 {ARGUMENTS}\n" + at("%margins_at", "%arrays", "%n", "ptr")
+    yield put("ptr %margins_at", "%here", "%n", "%m")
+    each = [at("%from", "%arrays", "%j", "ptr"), at("%by", "%steps", "%j", "i64"), "%offset = mul i64 %k, %by"]
+    each += ["%now = getelementptr i8, ptr %from, i64 %offset", put("ptr %now", "%here", "%j", "%j_here")]
+    body = [*counted("j", "%n", each), "%wrong = call i1 @one_state(ptr %table, ptr %kernel, ptr %here)"]
+    yield from counted("k", "%count", [*body, "br i1 %wrong, label %bad, label %fine\nfine:"])
+    yield "ret i1 false\nbad:\nret i1 true\n}"
+
+
+def advance(value: str, by: str) -> list[str]:
+    """Move on in the steps within a state."""
+    return [f"{value}_next = add i64 {value}, {by}\nstore i64 {value}_next, ptr %core"]
+
+
+def direct() -> Iterator[str]:
+    """`PyObject *direct(PyObject *self, PyObject **args, Py_ssize_t nargs, PyObject *kwnames)`."""
+    yield "define ptr @direct(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {"
+    yield counter("c", "p", "m", "w", "v", "i", "r")
+    yield f"%chosen = alloca i64, i64 4\n%arrays = alloca ptr, i64 {ARGUMENTS}"
+    yield "%outs = alloca ptr, i64 4\n%steps = alloca i64, i64 64"
+    yield f"%margins_room = alloca double, i64 {LARGEST}\n%unit_room = alloca double, i64 {LARGEST}"
+    yield field("%bytes", "%self", ITEMS + 8, "ptr") + f"\n%table = getelementptr i8, ptr %bytes, i64 {BYTES}"
+    yield word("%inputs", "inputs") + "\n" + word("%outputs", "outputs") + "\n" + word("%options", "options")
+    # which options
+    yield "%extra = sub i64 %nargs, %inputs\n%enough = icmp sge i64 %extra, 0\n%few = icmp sle i64 %extra, %options"
+    yield "%right = and i1 %enough, %few\nbr i1 %right, label %chosing, label %slow\nchosing:"
+    yield from counted("c", "4", [put("i64 0", "%chosen", "%c", "%c_none")])
+    body = ["%from = add i64 %inputs, %p", at("%given", "%args", "%from", "i64"), put("i64 %given", "%chosen", "%p", "%p_chosen")]
+    yield from counted("p", "%extra", body)
+    yield "%positional = icmp eq ptr %kwnames, null\nbr i1 %positional, label %known, label %named\nnamed:"
+    yield field("%names", "%kwnames", SIZE, "i64")
+    each = [
+        row("%name", "option", "%m", 0),
+        "%is = icmp eq i64 %name, %keyword\nbr i1 %is, label %found_name, label %other\nother:",
+    ]
+    body = [f"%v_at = add i64 %v, {ITEMS // 8}", at("%keyword", "%kwnames", "%v_at", "i64"), "%value_at = add i64 %nargs, %v"]
+    body += [at("%value", "%args", "%value_at", "i64"), *counted("m", "%options", each), "br label %slow\nfound_name:"]
+    yield from counted("v", "%names", [*body, put("i64 %value", "%chosen", "%m", "%v_chosen")])
+    yield "br label %known\nknown:\n" + word("%ways", "ways")
+    tests = []
+    for k in range(4):
+        tests += [row(f"%w{k}", "way", "%w", k), at(f"%x{k}", "%chosen", k, "i64"), f"%same{k} = icmp eq i64 %w{k}, %x{k}"]
+    tests += ["%s01 = and i1 %same0, %same1\n%s23 = and i1 %same2, %same3\n%same = and i1 %s01, %s23"]
+    yield from counted("w", "%ways", [*tests, "br i1 %same, label %way, label %another\nanother:"])
+    yield (
+        "br label %slow\nway:\n"
+        + row("%kernel", "way", "%w", WAY_KERNEL, "ptr")
+        + "\n"
+        + row("%loop", "way", "%w", WAY_LOOP, "ptr")
+    )
+    # which arrays: all of one state, or of one batch
+    yield "%first = load ptr, ptr %args\n" + field("%kind", "%first", TYPE, "ptr") + "\n" + function("%array_type", "array_type")
+    yield "%is_array = icmp eq ptr %kind, %array_type\nbr i1 %is_array, label %array, label %slow\narray:"
+    yield field("%rank", "%first", NDIM, "i32") + "\n" + field("%dims", "%first", DIMENSIONS, "ptr")
+    yield "switch i32 %rank, label %slow [ i32 1, label %taken i32 2, label %batch ]\nbatch:\n%rows = load i64, ptr %dims"
+    yield word("%most", "most") + "\n%some = icmp sgt i64 %rows, 0\n%not_too_many = icmp slt i64 %rows, %most"
+    yield "%fit = and i1 %some, %not_too_many\nbr i1 %fit, label %taken, label %slow"
+    yield "taken:\n%count = phi i64 [ 1, %array ], [ %rows, %batch ]"
+    body = [at("%a", "%args", "%i", "ptr"), row("%size", "input", "%i", 0)]
+    body += ["%data = call ptr @data_of(ptr %a, ptr %table, i32 %rank, i64 %count, i64 %size)\n%odd = icmp eq ptr %data, null"]
+    body += ["br i1 %odd, label %slow, label %good\ngood:", put("ptr %data", "%arrays", "%i", "%i_array")]
+    body += [
+        field("%a_steps", "%a", STRIDES, "ptr"),
+        "%a_step = load i64, ptr %a_steps",
+        put("i64 %a_step", "%steps", "%i", "%i_step"),
+    ]
+    yield from counted("i", "%inputs", body)
+    # small batches go by the loop only if it is there, and large ones only by it
+    yield f"%small = icmp slt i64 %count, {FEW}\n%use = select i1 %small, ptr null, ptr %loop\n%no_loop = icmp eq ptr %use, null"
+    yield (
+        word("%worth", "worth_loop")
+        + "\n%large = icmp sge i64 %count, %worth\n%wait = and i1 %large, %no_loop\nbr i1 %wait, label %slow, label %quaternions"
+    )
+    # quaternions, in a copy of q
+    yield "quaternions:\n" + word("%turning", "quaternions") + "\n%plain = icmp eq i64 %turning, 0\n" + word("%q", "q")
+    yield "br i1 %plain, label %make, label %copy\ncopy:\n" + row("%nq", "input", "%q", 0) + "\n%q_bytes = mul i64 %nq, 8"
+    yield at("%q_data", "%arrays", "%q", "ptr") + "\n" + at("%q_step", "%steps", "%q", "i64") + "\n%alone = icmp eq i64 %count, 1"
+    yield "br i1 %alone, label %roomy, label %ask\nask:\n%all_bytes = mul i64 %q_bytes, %count"
+    yield "%asked = call ptr @malloc(i64 %all_bytes)"
+    yield "%short = icmp eq ptr %asked, null\nbr i1 %short, label %slow, label %roomy"
+    yield "roomy:\n%room = phi ptr [ %unit_room, %copy ], [ %asked, %ask ]\n%owned = phi ptr [ null, %copy ], [ %asked, %ask ]"
+    body = ["%o_from = mul i64 %r, %q_step\n%o_to = mul i64 %r, %q_bytes\n%from_q = getelementptr i8, ptr %q_data, i64 %o_from"]
+    body += ["%to_q = getelementptr i8, ptr %room, i64 %o_to\n%not_unit = call i1 @unit(ptr %from_q, ptr %to_q, ptr %table)"]
+    yield from counted("r", "%count", [*body, "br i1 %not_unit, label %give_up, label %unit_too\nunit_too:"])
+    yield put("ptr %room", "%arrays", "%q", "%q_new") + "\n" + put("i64 %q_bytes", "%steps", "%q", "%q_new_step")
+    yield "br label %make\ngive_up:\ncall void @free(ptr %owned)\nbr label %slow"
+    # results
+    yield "make:\n%mine = phi ptr [ null, %quaternions ], [ %owned, %r_done ]\n%n = add i64 %inputs, %outputs"
+    yield put("ptr %margins_room", "%arrays", "%n", "%margins") + "\n%batch_rank_32 = sub i32 %rank, 1"
+    yield "%batch_rank = zext i32 %batch_rank_32 to i64"
+    yield "%failed = call i1 @new_outputs(ptr %table, ptr %outs, ptr %arrays, i64 %batch_rank, i64 %count)"
+    yield "br i1 %failed, label %out_of_memory, label %compute\nout_of_memory:\ncall void @free(ptr %mine)\nret ptr null"
+    yield "compute:\n%one = icmp eq i64 %batch_rank, 0\nbr i1 %one, label %single, label %many"
+    yield "single:\n%wrong1 = call i1 @one_state(ptr %table, ptr %kernel, ptr %arrays)\nbr label %computed"
+    arguments = "ptr %table, ptr %kernel, ptr %use, ptr %arrays, ptr %steps, i64 %count"
+    yield f"many:\n%wrong2 = call i1 @many_states({arguments})\nbr label %computed"
+    yield "computed:\n%wrong = phi i1 [ %wrong1, %single ], [ %wrong2, %many ]\ncall void @free(ptr %mine)"
+    yield "br i1 %wrong, label %lost, label %done\ndone:\n%result = call ptr @answer(ptr %table, ptr %outs)\nret ptr %result"
+    yield "lost:\ncall void @drop(ptr %table, ptr %outs, i64 %outputs)\nbr label %slow"
+    # another library's array goes to its own function, if there is one; everything else to the ordinary method
+    yield "slow:\n%any = icmp ne i64 %nargs, 0\n%bare = icmp eq ptr %kwnames, null\n%look = and i1 %any, %bare"
+    yield "br i1 %look, label %looked, label %ordinary\nlooked:\n%stranger = load ptr, ptr %args\n" + field(
+        "%its", "%stranger", TYPE, "ptr"
+    )
+    yield function("%vectorcall", "vectorcall") + "\n" + function("%guest", "guest") + "\n%is_guest = icmp eq ptr %its, %guest"
+    yield "br i1 %is_guest, label %ask_guest, label %ordinary\nask_guest:\n" + function("%host", "guest_function")
+    yield function("%none", "none") + "\n%reply = call ptr %vectorcall(ptr %host, ptr %args, i64 %nargs, ptr null)"
+    yield "%no = icmp eq ptr %reply, %none\nbr i1 %no, label %unanswered, label %answered\nanswered:\nret ptr %reply"
+    yield "unanswered:\n" + function("%decref", "decref") + "\ncall void %decref(ptr %reply)\nbr label %ordinary"
+    yield "ordinary:\n" + field("%method", "%self", ITEMS, "ptr") + "\n" + function("%call", "vectorcall")
+    yield "%last = call ptr %call(ptr %method, ptr %args, i64 %nargs, ptr %kwnames)\nret ptr %last\n}"
