@@ -16,6 +16,7 @@ from qddot.identify.drive_gains import DriveGains, drive_gains
 from qddot.identify.elastic import ElasticJoints, elastic_joints
 from qddot.identify.excitation.plan import Excitation, excitation
 from qddot.identify.fit import Fit, identify
+from qddot.identify.floating_base import FloatingBase, floating_base
 from qddot.identify.online.identify_online import OnlineIdentification
 from qddot.identify.online.payload_online import OnlinePayload
 from qddot.identify.output_error import OutputError, output_error
@@ -46,6 +47,7 @@ __all__ = [
     "Excitation",
     "Factors",
     "Fit",
+    "FloatingBase",
     "Log",
     "OnlineIdentification",
     "OnlinePayload",
@@ -65,6 +67,7 @@ __all__ = [
     "elastic_joints",
     "essential",
     "excitation",
+    "floating_base",
     "identify",
     "instrumental",
     "least_squares",

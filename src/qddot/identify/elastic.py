@@ -21,7 +21,7 @@ from scipy.optimize import least_squares
 
 from qddot.arguments import finite_array
 from qddot.errors import InputError
-from qddot.identify.more_columns import deviations_by_blocks, errors, weighted
+from qddot.identify.more_columns import covariance_by_blocks, errors, weighted
 from qddot.identify.physical.log_cholesky import deviations
 from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.drive_terms import ARRAYS
@@ -153,7 +153,7 @@ def from_both(robot: Robot, motor: Signals, link: Signals, base: Base) -> Elasti
         moving = motor.paces[1][:, j] >= STANDSTILL
         rows += [motor.decimated(part)[moving] for part in A]
     theta, sigma = weighted(rows)
-    std = deviations_by_blocks(rows, sigma)
+    std = np.sqrt(np.diagonal(covariance_by_blocks(rows, sigma)))
     gears, spread = (x[r + len(MOTOR) * n :].reshape(n, 3) for x in (theta, std))
     constants, missed = theta[r : r + len(MOTOR) * n], (relative(*errors(rows[::2], theta)), rigid(motor, base)[1])
     return found_joints(robot, base, theta[:r], constants, gears[:, 0], spread[:, 0], gears[:, 1], missed)

@@ -63,7 +63,7 @@ def extended(base: Base, signals: Signals, columns: Mapping[str, np.ndarray]) ->
     both, sigma = weighted(rows)
     without = [np.delete(A, np.s_[r:-1], axis=1) for A in rows]
     alone, _ = weighted(without)
-    std = deviations_by_blocks(rows, sigma)
+    std = np.sqrt(np.diagonal(covariance_by_blocks(rows, sigma)))
     before, after = relative(*errors(without, alone)), relative(*errors(rows, both))
     return Extended(base, both[:r], names, both[r:], std[r:], before, after)
 
@@ -109,8 +109,8 @@ def weighted(rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     return theta, sigma
 
 
-def deviations_by_blocks(rows: list[np.ndarray], sigma: np.ndarray) -> np.ndarray:
-    """Standard deviations of the parameters, by leaving out blocks of time."""
+def covariance_by_blocks(rows: list[np.ndarray], sigma: np.ndarray) -> np.ndarray:
+    """Covariance of the parameters, by leaving out blocks of time."""
     every = [A / s for A, s in zip(rows, sigma)]
     size = np.linalg.norm(np.vstack(every)[:, :-1], axis=0)
     size = np.where(size > 0, size, 1.0)
@@ -118,7 +118,8 @@ def deviations_by_blocks(rows: list[np.ndarray], sigma: np.ndarray) -> np.ndarra
     G = [np.sum([gram(part[k], size) for part in blocks], axis=0) for k in range(TIME_BLOCKS)]
     total = np.sum(G, axis=0)
     moved = np.array([solved(total - one) for one in G]) / size
-    return np.sqrt((TIME_BLOCKS - 1) / TIME_BLOCKS * np.sum((moved - moved.mean(axis=0)) ** 2, axis=0))
+    spread = moved - moved.mean(axis=0)
+    return (TIME_BLOCKS - 1) / TIME_BLOCKS * spread.T @ spread
 
 
 def in_blocks(A: np.ndarray) -> list[np.ndarray]:

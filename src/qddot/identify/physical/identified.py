@@ -19,22 +19,27 @@ from qddot.thresholds import SMALLEST_MOMENT
 
 
 def sound_prior(parameter_set: ParameterSet) -> np.ndarray:
-    """All parameters (P,) as described, with each link made a body that can exist: where second moments about the centre of mass
-    are not positive, as in many published descriptions, they are raised to a hundredth of the largest."""
+    """All parameters (P,) as described, with each link made a body that can exist."""
     values = parameter_set.full(parameter_set.described)
     for k in range(len(body_inertias(parameter_set.robot))):
         part = slice(10 * k, 10 * k + 10)
-        ten = values[part]
-        mass = ten[0] if ten[0] > 0 else 1.0
-        c = ten[1:4] / mass
-        J = pseudo_inertia(np.concatenate([[mass], mass * c, ten[4:]]))
-        about = J[:3, :3] - mass * np.outer(c, c)
-        moments, axes = np.linalg.eigh(about)
-        least = SMALLEST_MOMENT * max(moments[-1], 1e-4 * mass)
-        if ten[0] <= 0 or moments[0] < least:
-            J[:3, :3] = (axes * np.maximum(moments, least)) @ axes.T + mass * np.outer(c, c)
-            values[part] = ten_vector(J)
+        values[part] = sound_body(values[part])
     return values
+
+
+def sound_body(ten: np.ndarray) -> np.ndarray:
+    """Ten numbers of a body that can exist: where second moments about the centre of mass are not positive, as in many published
+    descriptions, they are raised to a hundredth of the largest; a body without mass weighs a kilogram."""
+    mass = ten[0] if ten[0] > 0 else 1.0
+    c = ten[1:4] / mass
+    J = pseudo_inertia(np.concatenate([[mass], mass * c, ten[4:]]))
+    about = J[:3, :3] - mass * np.outer(c, c)
+    moments, axes = np.linalg.eigh(about)
+    least = SMALLEST_MOMENT * max(moments[-1], 1e-4 * mass)
+    if ten[0] > 0 and moments[0] >= least:
+        return ten
+    J[:3, :3] = (axes * np.maximum(moments, least)) @ axes.T + mass * np.outer(c, c)
+    return ten_vector(J)
 
 
 def identified_robot(parameter_set: ParameterSet, parameters: np.ndarray) -> tuple[Robot, tuple[str, ...]]:

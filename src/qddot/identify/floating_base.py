@@ -1,0 +1,191 @@
+"""Humanoids and quadrupeds: parameters from the motion and the forces of the ground, without a single joint torque.
+
+    Y_0(q, qd, qdd) pi = sum over contacts of (J_c^T w_c)_0          the six rows of the base, on which no motor acts
+
+These rows alone show every base parameter of the tree (Ayusawa, Venture and Nakamura 2014), and friction is no part of them: force
+plates or six-axis feet do what joint torque sensors do for arms. Joint torques, where there are any, add rows of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from qddot.algorithms.regressor import INERTIAL
+from qddot.arguments import finite_array
+from qddot.errors import InputError
+from qddot.identify.more_columns import covariance_by_blocks, errors, weighted
+from qddot.identify.physical.consistent import Consistent, consistent
+from qddot.identify.physical.identified import sound_body
+from qddot.identify.regression.base import independent_columns, preference
+from qddot.identify.regression.bodies import body_inertias, with_parameters, without_drives
+from qddot.identify.regression.motions import moved
+from qddot.identify.regression.reduction import Samples
+from qddot.identify.regression.residuals import relative
+from qddot.identify.regression.signals import thinning
+from qddot.logs.lowpass import LowPass
+from qddot.thresholds import COLUMN_NOTHING
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+
+@dataclass(frozen=True, eq=False)
+class FloatingBase:
+    """The links of a robot that stands on nothing.
+
+    Attributes:
+        described: the robot as described.
+        names: of the base parameters (r,), each of which stands for a combination.
+        theta: the base parameters (r,), by least squares.
+        covariance: of these (r, r), by leaving out blocks of time.
+        K: (r, 10 bodies): `theta = K pi`.
+        consistent: all ten numbers of each body, as described where no motion shows them.
+        error: |error| / |force| of the rows.
+
+    >>> dog, draw = qddot.load("quadruped"), np.random.default_rng(0)
+    >>> q, (qd, qdd) = np.stack([dog.random_configuration(draw) for _ in range(50)]), draw.normal(size=(2, 50, dog.nv))
+    >>> J = dog.jacobian(q, "front_left_foot", reference="world_aligned")
+    >>> ground = np.linalg.solve(J[..., :6].transpose(0, 2, 1), dog.inverse_dynamics(q, qd, qdd)[:, :6, None])[..., 0]
+    >>> samples = qddot.identify.Samples(q, qd, qdd, np.zeros_like(qd))  # no torque is measured
+    >>> found = qddot.identify.floating_base(dog, samples, {"front_left_foot": ground})
+    >>> round(found.mass[0], 6), bool(abs(found.centre_of_mass(q) - dog.center_of_mass(q)).max() < 1e-6)
+    (14.2, True)
+    """
+
+    described: Robot
+    names: tuple[str, ...]
+    theta: np.ndarray
+    covariance: np.ndarray
+    K: np.ndarray
+    consistent: Consistent
+    error: float
+
+    @property
+    def std(self) -> np.ndarray:
+        """Standard deviations of the base parameters (r,)."""
+        return np.sqrt(np.diagonal(self.covariance))
+
+    @cached_property
+    def mass(self) -> tuple[float, float]:
+        """The whole robot's mass and its standard deviation, kg."""
+        every = np.tile([1.0, *[0.0] * 9], self.K.shape[1] // 10)
+        part = np.linalg.lstsq(self.K.T, every, rcond=None)[0]
+        return float(part @ self.theta), float(np.sqrt(part @ self.covariance @ part))
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The robot with links that can exist; its drives are those described."""
+        bodies = list(body_inertias(self.described))
+        ten = self.consistent.parameters.reshape(-1, 10)
+        return with_parameters(self.described, dict(zip(bodies, ten)), {})
+
+    def centre_of_mass(self, q: ArrayLike) -> np.ndarray:
+        """The whole robot's centre of mass (..., 3) at q (..., nq), m, in the world's axes."""
+        return self.robot.center_of_mass(q)
+
+    def __str__(self) -> str:
+        mass, std = self.mass
+        head = f"{self.described.name}: {mass:.5g} +- {std:.2g} kg, {len(self.names)} base parameters"
+        return f"{head}; {self.error:.2%} of the forces remain"
+
+
+def floating_base(
+    robot: Robot,
+    samples: Samples,
+    wrenches: Mapping[str, ArrayLike],
+    *,
+    torques: bool = False,
+    rate: float | None = None,
+    cutoff: float | None = None,
+) -> FloatingBase:
+    """Base parameters of a robot with a free base, from its motion and the measured contact wrenches.
+
+    Args:
+        robot: with a free base (`robot.with_floating_base()`).
+        samples: q (N, nq), qd and qdd (N, nv) as a state estimator gives them, and tau (N, nv).
+        wrenches: frame -> wrench of the ground on the robot (N, 6), at the frame's origin in world axes, moments first;
+            that of a force plate is moved there first.
+        torques: whether tau of the joints counts too, without friction; else it is not looked at.
+        rate, cutoff: Hz: both sides go through a low-pass, if these are given; samples are then consecutive.
+
+    Raises:
+        InputError: no free base, shapes, an unknown frame, or a motion that does not show all that could be shown.
+
+    >>> dog, draw = qddot.load("quadruped"), np.random.default_rng(0)
+    >>> q, (qd, qdd) = np.stack([dog.random_configuration(draw) for _ in range(50)]), draw.normal(size=(2, 50, dog.nv))
+    >>> J = dog.jacobian(q, "front_left_foot", reference="world_aligned")
+    >>> ground = np.linalg.solve(J[..., :6].transpose(0, 2, 1), dog.inverse_dynamics(q, qd, qdd)[:, :6, None])[..., 0]
+    >>> samples = qddot.identify.Samples(q, qd, qdd, np.zeros_like(qd))  # no torque is measured
+    >>> found = qddot.identify.floating_base(dog, samples, {"front_left_foot": ground})
+    >>> len(found.names), bool(found.error < 1e-9)
+    (94, True)
+    """
+    free = next((c for c in robot.model.mechanism.coordinates if len(c.v) == 6), None)
+    if free is None:
+        raise InputError(f"{robot.name} has no free joint: its base does not float (robot.with_floating_base(), or robot.identify)")
+    if not wrenches:
+        raise InputError("no contact wrenches: without them the ground's forces are not known (wrenches={frame: (N, 6)})")
+    run = moved(robot, Samples(*samples))
+    bare, N = without_drives(robot), len(run.samples.q)
+    outside = {frame: finite_array(frame, wrench) for frame, wrench in wrenches.items()}
+    for frame, wrench in outside.items():
+        if wrench.shape != (N, 6):
+            raise InputError(f"the wrench at {frame!r} has shape {wrench.shape}: ({N}, 6), moments before forces, is meant")
+    still = np.zeros((N, robot.nv))
+    pushed = bare.inverse_dynamics(run.samples.q, still, still) - bare.inverse_dynamics(run.samples.q, still, still, f_ext=outside)
+    rows_used = [k for k in range(robot.nv) if torques or k in free.v]
+    names = tuple(f"{body}.{name}" for body in robot.body_names for name in INERTIAL)
+    kept, K = combinations(bare, rows_used, names)
+    filtered = filter_of(rate, cutoff)
+    Y, rows = bare.regressor(*run.motion), []
+    for k in rows_used:
+        force = pushed[:, k] + (0.0 if k in free.v else run.samples.tau[:, k])
+        rows.append(filtered(np.column_stack([Y[:, k, kept], force])))
+    check_shown(rows, [names[j] for j in kept])
+    theta, sigma = weighted(rows)
+    X = np.vstack([A / s for A, s in zip(rows, sigma)])
+    R = np.asarray(np.linalg.qr(X, mode="r"))
+    prior = np.concatenate([sound_body(ten) for ten in body_inertias(robot).values()])
+    found = consistent(R[:, :-1] @ K, R[:, -1], names, prior)
+    covariance = covariance_by_blocks(rows, sigma)
+    return FloatingBase(robot, tuple(names[j] for j in kept), theta, covariance, K, found, relative(*errors(rows, theta)))
+
+
+def combinations(robot: Robot, rows: list[int], names: tuple[str, ...]) -> tuple[list[int], np.ndarray]:
+    """Which columns of these rows of the regressor are independent, and K (r, p) with `theta = K pi`; decided on random motions."""
+    draw = np.random.default_rng(0)
+    count = 2 * len(names) // len(rows) + 50
+    q = np.stack([robot.random_configuration(draw) for _ in range(count)])
+    Y = robot.regressor(q, *draw.normal(size=(2, count, robot.nv)))[:, rows].reshape(-1, len(names))
+    size = np.linalg.norm(Y, axis=0)
+    shows = size > COLUMN_NOTHING * size.max()
+    Y = np.where(shows, Y / np.where(shows, size, 1.0), 0.0)
+    kept, _ = independent_columns(Y, preference(names), np.ones(len(names)))
+    K = np.linalg.lstsq(Y[:, kept], Y, rcond=None)[0] * size / size[kept][:, None]
+    return kept, np.where(np.abs(K) < COLUMN_NOTHING * np.abs(K).max(), 0.0, K)
+
+
+def check_shown(rows: list[np.ndarray], names: list[str]) -> None:
+    """The motion tells all base parameters apart."""
+    X = np.vstack(rows)[:, :-1]
+    size = np.linalg.norm(X, axis=0)
+    still = [name for name, x in zip(names, size) if x <= COLUMN_NOTHING * size.max()]
+    _, s, Vt = np.linalg.svd(X / np.where(size > 0, size, 1.0), full_matrices=False)
+    if still or len(X) < len(names) or s[-1] < COLUMN_NOTHING * s[0]:
+        worst = still or [names[j] for j in np.argsort(-np.abs(Vt[-1]))[:3]]
+        raise InputError(f"this motion does not show {', '.join(worst[:5])}: move every joint, and turn the base about all axes")
+
+
+def filter_of(rate: float | None, cutoff: float | None) -> Callable[[np.ndarray], np.ndarray]:
+    """What is done to both sides: a low-pass, thinned out, or nothing."""
+    if rate is None and cutoff is None:
+        return lambda x: x
+    if rate is None or cutoff is None:
+        raise InputError(f"rate={rate}, cutoff={cutoff}: a low-pass takes both")
+    return lambda x: LowPass(rate, cutoff).decimated(x, thinning(rate, cutoff))
