@@ -6,8 +6,8 @@
 A mutant is one file of `src/qddot/algorithms` with one operator, sign, constant, index, condition or term changed. First the values
 of all quantities over plain numbers are compared with those that are kept (`tests/laws/test_values.py`: a fraction of a second);
 what that does not notice meets tests that need no other dynamics library, file by file. Mutants that are no faults (rounding, or
-nothing, would change) stand in `tests/data/mutation_equivalent.toml`, each with the reason. Ends with a table and a line for each
-mutant that nothing noticed or explained; the exit status is 1 if there is one.
+nothing, would change) stand in `tests/data/mutation_equivalent.toml`, each with the reason. Ends with a line for each mutant that
+nothing noticed (in the time given) or explained, and a table; the exit status is 1 if there is one.
 """
 
 from __future__ import annotations
@@ -184,16 +184,10 @@ class Source(importlib.abc.SourceLoader, importlib.abc.MetaPathFinder):
         raise OSError("no file, and nothing to keep")
 
 
-def judge(given: tuple[Mutant | None, list[list[str]]]) -> tuple[str, Mutant | None, float]:
-    """`killed` by the values or by one of the rounds of tests, or `survived`; and the processor time that took, in seconds."""
+def judge(given: tuple[Mutant | None, list[list[str]]]) -> tuple[bool, Mutant | None]:
+    """Whether a mutant survives: the values, or the rounds of tests if there are some."""
     mutant, rounds = given
-    start = sum(os.times()[2:4])
-    notices = (
-        lambda: passes(mutant, values_are_right),
-        *(lambda files=files: passes(mutant, tests_pass, files) for files in rounds),
-    )
-    verdict = "survived" if all(passed() for passed in notices) else "killed"
-    return verdict, mutant, sum(os.times()[2:4]) - start
+    return all(passes(mutant, tests_pass, files) for files in rounds) if rounds else passes(mutant, values_are_right), mutant
 
 
 def passes(mutant: Mutant | None, test: Callable[..., bool], *arguments: Any) -> bool:
@@ -252,7 +246,7 @@ def prepare() -> None:
     assert all((hypothesis, mpmath, pytest, scipy, sympy))
 
 
-def until(end: float, results: Any) -> Iterator[tuple[str, Mutant, float]]:
+def until(end: float, results: Any) -> Iterator[tuple[bool, Mutant]]:
     """What comes before a time."""
     with suppress(StopIteration, TimeoutError):
         while True:
@@ -287,29 +281,37 @@ def main() -> int:
     found: dict[str, Counter[str]] = {path.name: Counter(m.file for m in ()) for path in files}
     for mutant in every[: given.sample or None]:
         found[mutant.file]["explained"] += mutant.key in reasons
-    survivors: list[Mutant] = []
     with get_context("fork").Pool(given.workers, prepare) as pool:
-        names = sorted({file for files in (*TESTS, *FURTHER.values()) for file in files}) if not given.values_only else []
-        verdicts = pool.map(judge, [(None, [[name]]) for name in names], 1)  # can it tell a mutant at all?
-        sound = {name for name, (verdict, *_) in zip(names, verdicts) if verdict == "survived"}
-        print("left out, since they fail without any mutant:", sorted(set(names) - sound), flush=True)
-        rounds = [[name for name in files if name in sound] for files in TESTS]
-        last = {file: [[name for name in names if name in sound]] for file, names in FURTHER.items()}
-        tasks = [(m, [x for x in (*rounds, *last.get(m.file, [])) if x]) for m in chosen]
-        for verdict, mutant, took in until(end, pool.imap_unordered(judge, tasks)):
-            found[mutant.file][verdict] += 1
-            if verdict == "survived":
-                survivors.append(mutant)
-                print(f"{mutant.file}:{mutant.line}: in {mutant.function}: {mutant.made()[1]} ({took:.1f} s)", flush=True)
+
+        def survivors_of(tasks: list[tuple[Mutant, list[list[str]]]], test: str) -> list[Mutant]:
+            left = {mutant for mutant, _ in tasks}
+            for survives, mutant in until(end, pool.imap_unordered(judge, tasks)):
+                if not survives:
+                    found[mutant.file][test] += 1
+                    left.discard(mutant)
+            return [mutant for mutant, _ in tasks if mutant in left]
+
+        survivors = survivors_of([(mutant, []) for mutant in chosen], "by values")
+        print(f"{len(survivors)} mutants leave all values as they are", flush=True)
+        if not given.values_only:
+            names = sorted({file for files in (*TESTS, *FURTHER.values()) for file in files})
+            sound = {name for name, (passed, _) in zip(names, pool.map(judge, [(None, [[name]]) for name in names], 1)) if passed}
+            print("left out, since they fail without any mutant:", sorted(set(names) - sound), flush=True)
+            rounds = lambda file: [*TESTS, *([FURTHER[file]] if file in FURTHER else [])]  # noqa: E731
+            tasks = [(m, [[x for x in files if x in sound] for files in rounds(m.file)]) for m in survivors]
+            survivors = survivors_of(tasks, "by tests")
+    for mutant in survivors:
+        found[mutant.file]["survived"] += 1
+        print(f"{mutant.file}:{mutant.line}: in {mutant.function}: {mutant.made()[1]}", flush=True)
     if given.survivors:
         lines = (json.dumps(dict(zip(("file", "function", "change", "line"), (*m.key, m.line)))) for m in survivors)
         given.survivors.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    columns = ("killed", "explained", "survived")
-    print(f"{'':<24}{'mutants':>9}{'tried':>9}" + "".join(f"{name:>11}" for name in columns))
+    columns = ("by values", "by tests", "explained", "survived")
+    print(f"{'':<24}{'mutants':>9}" + "".join(f"{name:>11}" for name in columns))
     total = Counter(m.file for m in every)
     for name, counts in (*found.items(), ("all", sum(found.values(), Counter()))):
         if mutants_here := total[name] if name in total else len(every) * (name == "all"):
-            print(f"{name:<24}{mutants_here:>9}{counts.total():>9}" + "".join(f"{counts[column]:>11}" for column in columns))
+            print(f"{name:<24}{mutants_here:>9}" + "".join(f"{counts[column]:>11}" for column in columns))
     return int(bool(survivors))
 
 
