@@ -22,7 +22,7 @@ from qddot.compile.gpu.device_kernel import DeviceKernel, Rows
 from qddot.compile.gpu.driver import LOCAL_BYTES, REGISTERS, device, wait
 from qddot.compile.gpu.thread import Shape
 from qddot.compile.trace import complete, trace
-from qddot.rollout import PD, ComputedTorque
+from qddot.rollout import ComputedTorqueLaw, PDLaw
 
 STATES = 1 << 20
 SAMPLE = 1000
@@ -36,7 +36,12 @@ QUANTITIES = (
     "forward_dynamics_derivatives",
 )
 STEPS = 100
-LAWS = {"torque": None, "PD": PD(100, 10, gravity=False), "PD + gravity": PD(100, 10), "computed torque": ComputedTorque(100, 20)}
+LAWS = {
+    "torque": None,
+    "PD": PDLaw(100, 10, gravity=False),
+    "PD + gravity": PDLaw(100, 10),
+    "computed torque": ComputedTorqueLaw(100, 20),
+}
 
 
 def seconds(call: Callable[[], Any], repeats: int = 20) -> float:

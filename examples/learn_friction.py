@@ -35,7 +35,7 @@ def recording(robot: qddot.Robot, truth: np.ndarray, seed: int = 0) -> tuple[np.
     t = np.arange(0, SECONDS, STEP)
     waves = sum(np.sin(2 * np.pi * f * t[:, None] + rng.uniform(0, 6, 6)) * rng.uniform(0.2, 0.6, 6) for f in (0.3, 0.7, 1.1))
     pose = np.array([0.0, 0.8, -0.5, 0.0, 0.6, 0.0])
-    hold = robot.rollout(qddot.rollout.PD(kp=200, kd=20), step=STEP, stops=False, saturate=False)
+    hold = robot.rollout(qddot.rollout.PDLaw(kp=200, kd=20), step=STEP, stops=False, saturate=False)
     q, qd = hold(pose, None, pose + waves, variables=truth)
     tau = robot.gravity_torque(q[:-1]) + 200 * (pose + waves - q[:-1]) - 20 * qd[:-1]
     return q + 1e-5 * rng.normal(size=q.shape), qd + 1e-3 * rng.normal(size=qd.shape), tau

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 import qddot
-from qddot.rollout import PD
+from qddot.rollout import PDLaw
 
 STEP, HOLD, HORIZON = 2e-3, 10, 16
 """s; steps for which a target is held; targets ahead: 0.32 s."""
@@ -37,7 +37,7 @@ class Reach:
 
     def __init__(self, robot: qddot.Robot, frame: str, goal: np.ndarray, samples: int, device: str) -> None:
         self.robot, self.frame, self.samples = robot, frame, samples
-        self.run = robot.rollout(PD(kp=200, kd=30), step=STEP, stops=False)
+        self.run = robot.rollout(PDLaw(kp=200, kd=30), step=STEP, stops=False)
         put = lambda x: torch.as_tensor(x, dtype=torch.float32, device=device)  # noqa: E731
         self.goal, self.lower, self.upper = put(goal), put(robot.limits.lower), put(robot.limits.upper)
         self.draw = torch.Generator(device).manual_seed(0)

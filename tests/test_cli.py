@@ -389,7 +389,7 @@ def test_equations_as_text():
         (("gravity_torque", "--notation", "craig"), "G(theta) = ["),
         (("coriolis_matrix", "--format", "mathml"), "<math "),
         (("mass_matrix", "--format", "python"), "import numpy as np"),
-        (("mass_matrix", "--format", "c", "--parameters", "inertial"), "#include <math.h>\n\n/* p: m1, mx1, Izz1"),
+        (("mass_matrix", "--format", "c", "--symbols", "inertial"), "#include <math.h>\n\n/* p: m1, mx1, Izz1"),
         (("jacobian_dot",), "Jdot(q, qd) = [["),
     ],
 )

@@ -189,4 +189,4 @@ def test_what_cannot_vary_or_is_not_there(robot):
     with pytest.raises(InputError, match=r"has no input 'variables'.*with_variable"):
         plain.derivative("inverse_dynamics", *state)
     with pytest.raises(InputError, match="payload is a variable of this robot"):
-        robot.kernel("inverse_dynamics", parameters="runtime")
+        robot.kernel("inverse_dynamics", inertias="runtime")

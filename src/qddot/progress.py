@@ -13,12 +13,12 @@ PATIENCE = 1.0
 """s before a bar appears."""
 
 
-def shown(items: Iterator[T], words: str, total: float, done: Callable[[T], float], progress: bool | None) -> Iterator[T]:
+def shown(items: Iterator[T], words: str, total: float | None, done: Callable[[T], float], progress: bool | None) -> Iterator[T]:
     """Yield the items; if they take long, with a bar on stderr.
 
     Args:
         words: what is being done.
-        total, done: of the work, and how much of it is done with an item.
+        total, done: of the work, None if nobody knows; and how much of it is done with an item.
         progress: None: only where stderr is a terminal.
     """
     if progress is False or (progress is None and not sys.stderr.isatty()):

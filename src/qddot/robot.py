@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 Wrenches = Any  # {frame: wrench (..., 6)}, the stack (..., bodies, 6), or None
 
 
-class Limits(NamedTuple):
+class RobotLimits(NamedTuple):
     """Positions (nq,) in rad or m, speeds (nv,) in rad/s or m/s, efforts (nv,) in N m or N; inf where there is none."""
 
     lower: np.ndarray
@@ -354,14 +354,16 @@ class Robot:
         return np.array([row for _, row in transmission_rows(self.model)]).reshape(-1, self.nv)
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> RobotLimits:
         """Joint limits as arrays.
 
         >>> limits = qddot.load("panda").limits
         >>> print(limits.upper[3], limits.effort[3])
         -0.0698 87.0
         """
-        found = Limits(*(np.full(n, x) for n, x in ((self.nq, -np.inf), (self.nq, np.inf), (self.nv, np.inf), (self.nv, np.inf))))
+        found = RobotLimits(
+            *(np.full(n, x) for n, x in ((self.nq, -np.inf), (self.nq, np.inf), (self.nv, np.inf), (self.nv, np.inf)))
+        )
         for c in self.model.mechanism.coordinates:
             if c.single:
                 found.lower[c.q.start], found.upper[c.q.start] = c.limits.lower, c.limits.upper
@@ -1217,7 +1219,7 @@ class Robot:
         >>> robot.constraint_residual([0, 0], wall).round(3)  # stretched out, it reaches 0.2 m beyond
         array([0.2])
         """
-        return ConstrainedRobot(self._evaluate, constraints).values(("h",), q)[0]
+        return ConstrainedRobot(self._evaluate, constraints).values(("phi",), q)[0]
 
     def constraint_jacobian(self, q: ArrayLike, constraints: Any = None) -> np.ndarray:
         """A(q) (..., k, nv) with `A qd = 0`; of holonomic constraints `dh/dq`, along the tangent where q holds quaternions.
@@ -1866,7 +1868,7 @@ class Robot:
     # code -------------------------------------------------------------------------------------------------------------
 
     def kernel(
-        self, quantity: str, *, dtype: Any = np.float64, wrench: bool = False, parameters: str = "fixed", **options: str
+        self, quantity: str, *, dtype: Any = np.float64, wrench: bool = False, inertias: str = "fixed", **options: str
     ) -> Kernel:
         """The compiled kernel of a quantity: its `ufunc` is a NumPy gufunc, its `program` the graph.
 
@@ -1874,7 +1876,7 @@ class Robot:
 
         Args:
             wrench: a further input (..., bodies, 6), external forces as `external_wrench` returns them.
-            parameters: `"fixed"`, the robot's own numbers as constants; or `"runtime"`, a last input (..., 10 bodies) of inertial
+            inertias: `"fixed"`, the robot's own numbers as constants; or `"runtime"`, a last input (..., 10 bodies) of inertial
                 parameters in the order of `parameters()`, for payloads and randomised robots without compiling again.
 
         >>> kernel = qddot.load("two_link").kernel("mass_matrix")
@@ -1882,9 +1884,9 @@ class Robot:
         array([[0.576, 0.237],
                [0.237, 0.115]])
         """
-        word("parameters", parameters, ("fixed", "runtime"))
+        word("inertias", inertias, ("fixed", "runtime"))
         wrench = flag("wrench", wrench)
-        return self._evaluate.kernel(quantity, as_dtype(dtype), options, wrench=wrench, runtime=parameters == "runtime")
+        return self._evaluate.kernel(quantity, as_dtype(dtype), options, wrench=wrench, runtime=inertias == "runtime")
 
     def program(self, quantity: str, *, wrench: bool = False, **options: str) -> Program:
         """The expression graph of a quantity.
@@ -2048,11 +2050,11 @@ class Robot:
 
     # equations --------------------------------------------------------------------------------------------------------
 
-    def equations(self, parameters: str = "given", constraints: Any = None) -> Equations:
+    def equations(self, symbols: str = "given", constraints: Any = None) -> Equations:
         """The equations of motion in closed form, exact (see `Equations`).
 
         Args:
-            parameters: `"given"`: numbers of the robot stay numbers (exact fractions of the decimals given), symbols stay symbols.
+            symbols: `"given"`: numbers of the robot stay numbers (exact fractions of the decimals given), symbols stay symbols.
                 `"inertial"`: the ten inertial numbers of each moving link (about its link frame) and the constants of the drives
                 become symbols `m1, mx1, ..., Izz1, Fv1, ...` where they are not zero. `"all"`: so do the offsets between joints
                 (`a2, b2, d2` along x, y, z) and gravity (`gx, gy, gz`); the ten numbers are then about the joint's frame.
@@ -2066,12 +2068,12 @@ class Robot:
         from qddot.constraints.constrained import as_constraints
         from qddot.symbolic.equations import Equations
 
-        return Equations(self.model, parameters, () if constraints is None else as_constraints(self.model, constraints))
+        return Equations(self.model, symbols, () if constraints is None else as_constraints(self.model, constraints))
 
     def derive(
         self,
         method: str = "lagrange",
-        parameters: str = "given",
+        symbols: str = "given",
         constraints: Any = None,
         *,
         notation: str = "qddot",
@@ -2087,7 +2089,7 @@ class Robot:
         Args:
             method: `"lagrange"` (energies and their derivatives), `"jacobian"` (M from the Jacobians of the centres of mass, then
                 Christoffel symbols) or `"newton-euler"` (the recursion body by body, and its stacked form).
-            parameters: as in `equations`.
+            symbols: as in `equations`.
             constraints: what the robot moves under, one or several, or True for those of its description: steps to the multipliers,
                 the projections and the equations without multipliers follow. None: the open tree alone.
             notation: whose letters are used: `"qddot"`, `"lynch-park"`, `"craig"`, `"siciliano"` or `"featherstone"`.
@@ -2109,7 +2111,7 @@ class Robot:
         """
         from qddot.symbolic.derivation import derive
 
-        return derive(self.model, method, parameters, constraints, notation, digits, gravity, full, abbreviate)
+        return derive(self.model, method, symbols, constraints, notation, digits, gravity, full, abbreviate)
 
     def properties(self, limits: Any = None, effort: float = 1.0) -> Properties:
         """Structure of the equation of motion (symmetry, definiteness, skewness, passivity), proved, and bounds of M, c and g.
@@ -2228,7 +2230,7 @@ class Robot:
         self,
         path: Any,
         *,
-        limits: Limits | None = None,
+        limits: RobotLimits | None = None,
         acceleration: ArrayLike = np.inf,
         points: int = 500,
         start_speed: float = 0.0,
@@ -2358,12 +2360,12 @@ class Robot:
     ) -> Rollout:
         """A compiled motion of this robot under a law, for many states at once: on the CPU, or in one kernel on a GPU.
 
-            run = robot.rollout(qddot.rollout.PD(kp=100, kd=20), step=1e-3)
+            run = robot.rollout(qddot.rollout.PDLaw(kp=100, kd=20), step=1e-3)
             q, qd = run(q0, None, target, steps=1000, every=100)
 
         Args:
-            law: a function of a `qddot.rollout.Moment` that gives the joint forces (nv), such as `qddot.rollout.PD` or
-                `ComputedTorque`; it is traced once and compiled with the step. Of order four it is asked in every stage. None: the
+            law: a function of a `qddot.rollout.Moment` that gives the joint forces (nv), such as `qddot.rollout.PDLaw` or
+                `ComputedTorqueLaw`; it is traced once and compiled with the step. Of order four it is asked in every stage. None: the
                 control is the joint forces.
             step: s.
             method: `"semi_implicit"` (order one), `"rk4"` (order four) or `"variational"` (order two, no drift of energy; no dry
@@ -2379,7 +2381,7 @@ class Robot:
                 `torch`); of a cluster, each worker takes one of its machine. Arrays on a GPU are always computed there.
 
         >>> robot = qddot.load("two_link")
-        >>> run = robot.rollout(qddot.rollout.PD(kp=50, kd=10), step=1e-3)
+        >>> run = robot.rollout(qddot.rollout.PDLaw(kp=50, kd=10), step=1e-3)
         >>> q, qd = run(np.zeros((100, 2)), None, np.ones(2), steps=500)  # a hundred arms, half a second
         >>> q.shape
         (501, 100, 2)
@@ -2402,7 +2404,7 @@ class Robot:
         velocity: Velocity | None = None,
         engine: str = "serial",
         address: Any = None,
-        progress: bool = False,
+        progress: bool | None = None,
     ) -> Fit:
         """Parameters of links and drives from a recorded motion, with their uncertainty and a verdict (see `qddot.identify`).
 
@@ -2422,7 +2424,7 @@ class Robot:
             velocity: `"measured"` or `"derivative"` of the positions; by default the better of the two.
             engine: `"serial"`, `"threads"` or `"dask"`; the result is the same to the last bit.
             address: of a Dask scheduler; None: a cluster on this machine.
-            progress: show a bar.
+            progress: a bar on stderr if it takes more than a second; None: where stderr is a terminal.
 
         Raises:
             InputError: a log of other joints, or too short.
@@ -2448,7 +2450,7 @@ class Robot:
         harmonics: int = 5,
         ramp: float = 2.0,
         periods: int = 1,
-        limits: Limits | None = None,
+        limits: RobotLimits | None = None,
         acceleration: ArrayLike = np.inf,
         radius: float | None = None,
         friction: Sequence[str] = ("viscous", "coulomb"),
@@ -2457,7 +2459,7 @@ class Robot:
         starts: int = 2,
         iterations: int = 80,
         seed: int = 0,
-        progress: Callable[[str], None] | None = None,
+        on_progress: Callable[[str], None] | None = None,
     ) -> Excitation:
         """The motion from rest to rest that shows the base parameters best, within all limits.
 
@@ -2479,7 +2481,7 @@ class Robot:
             home: configuration (nq,) where the motion starts and ends; None: wherever suits.
             starts, iterations: how many searches, and steps of each; fewer are faster.
             seed: of the random series.
-            progress: called with a line of text now and then.
+            on_progress: called with a line of text now and then.
 
         Raises:
             InputError: joints without a single coordinate, limits that leave no room, or leave the motion unbounded.
@@ -2495,7 +2497,7 @@ class Robot:
 
         series = {"period": period, "harmonics": harmonics, "ramp": ramp, "periods": periods, "home": home}
         bounds = {"limits": limits, "acceleration": acceleration, "radius": radius}
-        search = {"starts": starts, "iterations": iterations, "seed": seed, "progress": progress}
+        search = {"starts": starts, "iterations": iterations, "seed": seed, "on_progress": on_progress}
         return excitation(self, **series, **bounds, **search, friction=friction, noise=noise)
 
     def to_urdf(self, path: str | Path) -> None:

@@ -11,7 +11,7 @@ import qddot
 from qddot import InputError, IntegrationError, SingularityError
 from qddot.compile.gpu import driver
 from qddot.errors import DeviceError
-from qddot.rollout import PD, ComputedTorque
+from qddot.rollout import ComputedTorqueLaw, PDLaw
 
 QUANTITIES = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "jacobian", "gravity_torque", "inverse_dynamics_derivatives")
 
@@ -224,7 +224,7 @@ def test_jax_arrays(arm):
     assert_allclose(np.asarray(slopes), arm.inverse_dynamics_derivatives(q, qd, qdd)[0], rtol=1e-3, atol=1e-3)
 
 
-LAWS = {"torque": None, "PD": PD(30.0, 4.0), "computed torque": ComputedTorque(30.0, 8.0)}
+LAWS = {"torque": None, "PD": PDLaw(30.0, 4.0), "computed torque": ComputedTorqueLaw(30.0, 8.0)}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -294,7 +294,7 @@ def test_gradients_of_rollouts(torch, cupy, method):
     q, qd = rng.normal(size=(2, 3, 10, 2))
     control, weights = rng.normal(size=(25, 3, 10, 2)), rng.normal(size=(2, 6, 3, 10, 2))
     gravity = robot.variables["gravity"] + rng.normal(size=(10, 3))
-    run = robot.rollout(PD(20.0, 2.0), method=method, stops=False, step=0.01)
+    run = robot.rollout(PDLaw(20.0, 2.0), method=method, stops=False, step=0.01)
     want = run.differentiable(q, qd, control, every=5, variables={"gravity": gravity})(*weights)
     wanted = (want.q0, want.qd0, want.control, want.variables[..., :3])
 
@@ -332,7 +332,7 @@ def test_rollouts_of_jax_arrays(arm):
     q, qd = (rng.normal(size=(20, 7)).astype("float32") for _ in range(2))
     control = rng.normal(size=(12, 20, 7)).astype("float32")
     for method in ("semi_implicit", "rk4"):
-        run = arm.rollout(PD(20.0, 2.0), method=method, stops=False)
+        run = arm.rollout(PDLaw(20.0, 2.0), method=method, stops=False)
         want = run(q, qd, control, every=4, dtype="float32")
         on = [jax.numpy.asarray(x) for x in (q, qd, control)]
         found = run(*on, every=4)

@@ -29,7 +29,7 @@ from qddot.compile.trace import complete, trace
 from qddot.errors import DeviceError
 from qddot.graph.expr import Expr
 from qddot.graph.program import Output
-from qddot.rollout import PD
+from qddot.rollout import PDLaw
 from tests.robots import CLASSIC
 
 REALS = {"float": np.float32, "double": np.float64}
@@ -80,7 +80,7 @@ def test_every_quantity_of_every_robot_is_assembled(name, tmp_path):
     ("method", "stops"), [("semi_implicit", False), ("rk4", False), ("semi_implicit", True), ("variational", False)]
 )
 def test_rollouts_are_assembled(method, stops, real, tmp_path):
-    step = qddot.load("cart_pole").rollout(PD(10.0, 1.0), method=method, stops=stops).step(2, False)
+    step = qddot.load("cart_pole").rollout(PDLaw(10.0, 1.0), method=method, stops=stops).step(2, False)
     kept = (0, 2) if method == "variational" else (0, 1)
     code = loop_source(step.program(np.dtype(REALS[real]), in_stages=True), real, kept, Shape())
     assert "registers" in assembled(ptx(code.text, (9, 0)), tmp_path)
@@ -99,7 +99,7 @@ def test_code_for_amd(quantity, real, processor):
 
 
 def test_rollouts_for_amd():
-    step = qddot.load("two_link").rollout(PD(10.0, 1.0), method="rk4").step(2, False)
+    step = qddot.load("two_link").rollout(PDLaw(10.0, 1.0), method="rk4").step(2, False)
     text = loop_source(step.program(np.dtype(np.float32), in_stages=True), "float", (0, 1), Shape(), AMD).text
     assert b"qddot.kd" in code_object(text, "gfx90a")
 

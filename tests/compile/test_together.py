@@ -64,7 +64,7 @@ def test_the_quantity_at_fault_says_why():
 def test_parameters_at_run_time(quantity):
     robot = Robot(random_model(np.random.default_rng(4), 6, mimic=0.2))
     rng = np.random.default_rng(5)
-    kernel = robot.kernel(quantity, parameters="runtime")
+    kernel = robot.kernel(quantity, inertias="runtime")
     q = np.array([robot.random_configuration(rng) for _ in range(20)])
     arrays = [q if x.name == "q" else rng.normal(size=(20, robot.nv)) for x in kernel.program.inputs[:-1]]
     found = kernel(*arrays, robot.parameters()[: 10 * len(robot.body_names)])
@@ -81,15 +81,15 @@ def test_a_sweep_of_payloads(robot):
     for row, m in zip(rows, payloads):
         row[50:60] += Inertia.point(m, (0, 0, 0.1)).ten_vector()
     q, qd, qdd = np.random.default_rng(1).normal(size=(3, 6))
-    swept = robot.kernel("inverse_dynamics", parameters="runtime").ufunc(q, qd, qdd, rows)
+    swept = robot.kernel("inverse_dynamics", inertias="runtime").ufunc(q, qd, qdd, rows)
     Y = robot.regressor(q, qd, qdd)
     rest = Y[:, 60:] @ robot.parameters()[60:]
     np.testing.assert_allclose(swept, rows @ Y[:, :60].T + rest, rtol=1e-10, atol=1e-10)
 
 
 def test_unknown_ways_to_give_parameters(robot):
-    with pytest.raises(InputError, match="parameters='later' is not one of"):
-        robot.kernel("mass_matrix", parameters="later")
+    with pytest.raises(InputError, match="inertias='later' is not one of"):
+        robot.kernel("mass_matrix", inertias="later")
 
 
 def test_operation_counts(robot):

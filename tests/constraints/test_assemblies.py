@@ -71,9 +71,9 @@ def test_what_is_refused():
 def test_a_violated_constraint_is_named():
     linkage, arm = qddot.load("four_bar"), qddot.load("point_mass_2r")
     with pytest.raises(
-        InputError, match=r"row 0 of h is .* violates the constraints, the connection of .*'rocker'.*; see robot.project"
+        InputError, match=r"row 0 of phi is .* violates the constraints, the connection of .*'rocker'.*; see robot.project"
     ):
         linkage.simulate([0.4, 1.0, 1.0], None, 0.1)
     wall, line = qddot.point_on_plane("tip", (1, 0, 0), (1, 0, 0)), qddot.point_on_plane("lower", (0, 0, 0), (0, 0, 1))
-    with pytest.raises(InputError, match=r"row 1 of h is .* violates the constraints, the plane for 'tip'; see robot.project"):
+    with pytest.raises(InputError, match=r"row 1 of phi is .* violates the constraints, the plane for 'tip'; see robot.project"):
         arm.simulate([0.3, 0.2], None, 0.1, constraints=(line, wall))

@@ -203,7 +203,7 @@ def test_a_state_that_violates_its_constraints_is_refused_on_request():
     robot, channel = qddot.load("point_mass_2r"), qddot.point_on_plane("tip", (1, 0, 0), (1, 0, 0))
     q = [-pi / 3, 2 * pi / 3]
     robot.constrained_forward_dynamics(q, [1, 0], [0, 0], channel, tolerance=1e-9)
-    with pytest.raises(InputError, match=r"row 0 of h is 0\.2.*violates the constraints, the plane for 'tip'; see robot.project"):
+    with pytest.raises(InputError, match=r"row 0 of phi is 0\.2.*violates the constraints, the plane for 'tip'; see robot.project"):
         robot.constrained_forward_dynamics([-pi / 3, 1.8], [1, 0], [0, 0], channel, tolerance=1e-9)
     with pytest.raises(InputError, match=r"row 0 of A qd is -0.866.*see robot.project_velocity"):
         robot.constrained_forward_dynamics(q, [0, 1], [0, 0], channel, tolerance=1e-9)

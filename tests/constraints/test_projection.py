@@ -52,7 +52,7 @@ def test_a_loop_that_cannot_close_says_what_is_left():
     robot = qddot.load("point_mass_2r")
     far = qddot.point_on_line("tip", (3, 0, 0), (0, 0, 1))
     with pytest.raises(
-        ConvergenceError, match=r"no configuration found.* in state \[0\]: \|h\| = 1\.?\d* is left \(tolerance 1e-12\)"
+        ConvergenceError, match=r"no configuration found.* in state \[0\]: \|phi\| = 1\.?\d* is left \(tolerance 1e-12\)"
     ):
         robot.project([[0.3, 0.4]] * 2, far)
 

@@ -14,11 +14,11 @@ from qddot.errors import ConvergenceError, InputError
 from qddot.model.description import Joint, Link
 from qddot.model.model import Model
 from qddot.model.spatial import Vec
-from qddot.robot import Limits, Robot
+from qddot.robot import Robot, RobotLimits
 
 
 def limits(n, velocity=np.inf, effort=np.inf):
-    return Limits(np.full(n, -np.inf), np.full(n, np.inf), np.full(n, velocity), np.broadcast_to(effort, (n,)))
+    return RobotLimits(np.full(n, -np.inf), np.full(n, np.inf), np.full(n, velocity), np.broadcast_to(effort, (n,)))
 
 
 def sledge(mass=2.0, **drive):

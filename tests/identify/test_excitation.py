@@ -14,10 +14,10 @@ from qddot.identify.excitation.fourier import Fourier
 from qddot.identify.excitation.plan import excitation, log_det, margins, random_motion
 from qddot.identify.excitation.problem import Bounds, Experiment
 from qddot.identify.excitation.self_distance import NUMPY, Capsules, squared_distance
-from qddot.robot import Limits, Robot
+from qddot.robot import Robot, RobotLimits
 from tests.identify.arms import random_arm
 
-LIMITS = Limits(np.full(3, -2.0), np.full(3, 2.0), np.full(3, 2.5), np.full(3, 60.0))
+LIMITS = RobotLimits(np.full(3, -2.0), np.full(3, 2.0), np.full(3, 2.5), np.full(3, 60.0))
 SMALL = {"period": 5.0, "harmonics": 3, "ramp": 1.0, "limits": LIMITS, "acceleration": 12.0, "starts": 1, "iterations": 40}
 
 
@@ -35,7 +35,7 @@ def arm() -> Robot:
 @pytest.fixture(scope="module")
 def found(arm: Robot):
     lines: list[str] = []
-    return excitation(arm, **SMALL, progress=lines.append), lines
+    return excitation(arm, **SMALL, on_progress=lines.append), lines
 
 
 # the shape ------------------------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_plot(found):
 def test_home_and_distance_and_offset():
     arm = qddot.load("puma560")
     home = np.array([0.0, -0.5, 0.5, 0.2, 0.5, 0.0])
-    limits = Limits(np.full(6, -2.5), np.full(6, 2.5), np.full(6, 2.0), np.full(6, 200.0))
+    limits = RobotLimits(np.full(6, -2.5), np.full(6, 2.5), np.full(6, 2.0), np.full(6, 200.0))
     options = {"period": 6.0, "harmonics": 2, "limits": limits, "acceleration": 8.0, "starts": 1, "iterations": 25}
     motion = excitation(arm, **options, radius=0.05, home=home, friction=("viscous", "coulomb", "offset"), periods=2)
     assert np.allclose([motion.q(0.0), motion.q(motion.duration)], home)
@@ -215,7 +215,7 @@ def test_panda(tmp_path: Path):
         pytest.skip("example-robot-data is not installed")
     (tmp_path / "panda.urdf").write_text(path.read_text().replace('type="prismatic"', 'type="fixed"'))
     robot = qddot.load(tmp_path / "panda.urdf")
-    motion = excitation(robot, acceleration=10.0, radius=0.07, starts=1, progress=print)
+    motion = excitation(robot, acceleration=10.0, radius=0.07, starts=1, on_progress=print)
     print(motion)
     assert motion.rank == 43 + 14
     assert motion.condition_number < 50

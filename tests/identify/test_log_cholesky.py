@@ -91,7 +91,7 @@ def test_output_error_fit_of_a_falling_arm():
     names, dt, t = truth.parameter_names, 0.01, np.arange(150)
 
     def simulated(pi: np.ndarray) -> np.ndarray:
-        kernel = truth.kernel("forward_dynamics", parameters="runtime").ufunc
+        kernel = truth.kernel("forward_dynamics", inertias="runtime").ufunc
         q, qd, found = np.array([0.3]), np.zeros(1), []
         for _ in t:
             qd = qd + dt * kernel(q, qd, np.zeros(1), pi)[0]

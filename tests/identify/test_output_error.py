@@ -126,7 +126,7 @@ def test_an_arm_wrong_by_half_returns_to_the_truth() -> None:
     log = short(parameters, theta, 100)
     lines: list[str] = []
     start = mistaken(parameters, theta, 0.5)
-    found = output_error(start, log, progress=lines.append)
+    found = output_error(start, log, on_progress=lines.append)
     assert torque_error(found, parameters, theta) < 3e-3
     assert (found.after < 0.05 * found.before).all()
     assert len(lines) == found.rounds + 1

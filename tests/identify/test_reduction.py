@@ -64,7 +64,7 @@ def test_a_killed_worker_loses_nothing(prepared) -> None:
                 killed.append(worker.process.process.pid)
                 worker.process.process.kill()
 
-        found = reduce(base, pieces(signals), engine="dask", address=client, progress=progress)
+        found = reduce(base, pieces(signals), engine="dask", address=client, on_progress=progress)
     assert killed
     for one, other in zip(serial.R, found.R):
         for a, b in zip(one, other):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import qddot
-from qddot.rollout import PD
+from qddot.rollout import PDLaw
 
 
 def test_ten_minutes():
@@ -16,7 +16,7 @@ def test_ten_minutes():
     np.testing.assert_allclose(tau[0], arm.gravity_torque(q[0]), atol=1e-12)
     np.testing.assert_allclose(tau[9], arms.with_values({"payload": loads[9]}).gravity_torque(q[9]), atol=1e-12)
 
-    run = arm.rollout(PD(kp=20, kd=4), step=1e-3)
+    run = arm.rollout(PDLaw(kp=20, kd=4), step=1e-3)
     goals = np.zeros((64, 2))
     states = run(q, None, goals, steps=200, every=200)
     assert states.q.shape == (2, 64, 2)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 import qddot
 from qddot import InputError
-from qddot.rollout import PD
+from qddot.rollout import PDLaw
 from qddot.rollout.adjoint import stride
 
 
@@ -79,7 +79,7 @@ def test_a_batch_is_as_many_motions_and_what_is_given_once_is_summed():
 
 def test_parameters_and_a_law():
     robot = qddot.load("two_link")
-    run = robot.rollout(PD(kp=20, kd=3), step=0.01, stops=False)
+    run = robot.rollout(PDLaw(kp=20, kd=3), step=0.01, stops=False)
     p = robot.parameters()[: 10 * len(robot.body_names)]
     goal = np.array([0.5, -0.3])
     way = run.differentiable(np.zeros(2), None, goal, steps=40, every=40, parameters=p)

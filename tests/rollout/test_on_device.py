@@ -12,7 +12,7 @@ from qddot import Builder, InputError, IntegrationError
 from qddot.arrays.on_device import View
 from qddot.compile.gpu import driver
 from qddot.compile.kernel import Kernel
-from qddot.rollout import PD, on_device
+from qddot.rollout import PDLaw, on_device
 from qddot.rollout.step import STATES
 
 
@@ -130,7 +130,7 @@ def test_every_way_to_hand_over_a_control(on_gpu, method):
     rng = np.random.default_rng(0)
     q, qd = rng.normal(size=(2, 3, 4, 7))
     control = rng.normal(size=(12, 3, 4, 7))
-    run = robot.rollout(PD(20.0, 2.0), method=method, stops=False)
+    run = robot.rollout(PDLaw(20.0, 2.0), method=method, stops=False)
     changing = (control, np.asfortranarray(control), control[:, :1, :1])
     steady = (control[0], control[0, 0], control[0, 0, 0])
     for given, steps in (*((x, None) for x in changing), *((x, 12) for x in steady)):

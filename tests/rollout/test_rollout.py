@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import qddot
 from qddot import Builder, Drive, InputError, IntegrationError, control
 from qddot.compile.kernel import Kernel
-from qddot.rollout import PD, ComputedTorque
+from qddot.rollout import ComputedTorqueLaw, PDLaw
 from qddot.simulate.friction import without_dry_friction
 
 STEPS, STEP = 60, 2e-3
@@ -34,14 +34,14 @@ def test_joint_forces_from_an_array(method):
     assert_same_motion(found, motion)
 
 
-@pytest.mark.parametrize("law", ["PD", "ComputedTorque"])
+@pytest.mark.parametrize("law", [PDLaw, ComputedTorqueLaw])
 def test_the_laws_of_control(law):
     robot = qddot.load("puma560")
     q, qd, rng = start(robot)
     goal = rng.normal(size=(6, 6))
-    there = getattr(control, law)(robot, control.Hold(goal), 30.0, 4.0)
+    there = getattr(control, law.__name__.removesuffix("Law"))(robot, control.Hold(goal), 30.0, 4.0)
     motion = robot.simulate(q, qd, STEPS * STEP, torque=there, step=STEP, stops=False)
-    here = {"PD": PD, "ComputedTorque": ComputedTorque}[law](30.0, 4.0)
+    here = law(30.0, 4.0)
     found = robot.rollout(here, step=STEP, method="rk4", stops=False)(q, qd, goal, steps=STEPS)
     assert_same_motion(found, motion, 1e-7)
 
@@ -117,7 +117,7 @@ def test_stages_give_the_bits_of_the_step():
     robot = qddot.load("puma560")
     q, qd, rng = start(robot)
     control = rng.normal(size=q.shape)
-    run = robot.rollout(PD(30.0, 4.0), step=STEP, method="rk4", stops=False)
+    run = robot.rollout(PDLaw(30.0, 4.0), step=STEP, method="rk4", stops=False)
     run.robot = robot = without_dry_friction(robot)
     want = run(q, qd, control, steps=5)
     program = run.step(6, False).program(np.dtype(float), in_stages=True)
@@ -144,7 +144,7 @@ def test_a_batch_is_its_motions():
     robot = sticky()
     q, qd, _ = start(robot, (20,))
     q = np.clip(q, robot.limits.lower, robot.limits.upper)
-    run = robot.rollout(PD(20.0, 1.0), step=STEP)
+    run = robot.rollout(PDLaw(20.0, 1.0), step=STEP)
     together = run(q, qd, 0.1 * q, steps=40)
     for k in (0, 7, 19):
         alone = run(q[k], qd[k], 0.1 * q[k], steps=40)
@@ -167,7 +167,7 @@ def test_what_is_refused():
     with pytest.raises(InputError, match=r"cannot be traced.*no truth value"):
         robot.rollout(lambda x: [1.0 if x.q[0] else 0.0])(zero, None, steps=1)
     with pytest.raises(InputError, match="control of 6 positions, 12 with velocities or 18"):
-        robot.rollout(PD(1, 1))(zero, None, np.zeros(5), steps=1)
+        robot.rollout(PDLaw(1, 1))(zero, None, np.zeros(5), steps=1)
     with pytest.raises(InputError, match="neither dry friction nor stops"):
         robot.rollout(method="variational")(zero, None, steps=1)
     with pytest.raises(IntegrationError, match=r"diverges in step \d+ after t = .* of motion \[1\]"):

@@ -79,7 +79,7 @@ def test_every_arm_is_derived_by_every_route(name, method):
 @pytest.mark.parametrize(("name", "method"), [*(("elastic gyroscope", method) for method in METHODS), ("Stribeck", "lagrange")])
 def test_with_symbols_for_numbers(name, method):
     r = robot(name)
-    assert r.derive(method, parameters="inertial").equations.tau.evaluate(*state(r)) == pytest.approx(r.inverse_dynamics(*state(r)))
+    assert r.derive(method, symbols="inertial").equations.tau.evaluate(*state(r)) == pytest.approx(r.inverse_dynamics(*state(r)))
 
 
 def test_a_rotor_has_the_energy_of_its_spinning():

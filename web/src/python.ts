@@ -20,7 +20,7 @@ export function asPython(data: Data, state: State): string {
     lines.push("", `# a payload of ${world.payload} kg, a point mass at ${literal(tip.name)}`);
     lines.push(`parameters = ${robot}.parameters()[: 10 * len(${robot}.body_names)]`);
     lines.push(`parameters[${loaded.at} : ${loaded.at + 10}] += ${world.payload} * np.array(${list(loaded.values)})`);
-    lines.push(`compute = lambda name, *state: ${robot}.kernel(name, parameters="runtime")(*state, parameters)`);
+    lines.push(`compute = lambda name, *state: ${robot}.kernel(name, inertias="runtime")(*state, parameters)`);
   }
   const call = (name: string, args: string) => (loaded ? `compute("${name}", ${args})` : `${robot}.${name}(${args})`);
   lines.push(

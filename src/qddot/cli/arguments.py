@@ -149,8 +149,8 @@ package_option = click.option(
     help="Where a ROS package lies that a xacro file names. May be repeated.",
 )  # fmt: skip
 symbolic_option = click.option("--symbolic", is_flag=True, help="Leave symbols open for which the file gives values.")
-parameters_option = click.option(
-    "--parameters",
+symbols_option = click.option(
+    "--symbols",
     type=click.Choice(("given", "inertial", "all")),
     default="given",
     help="Which numbers become symbols: none; masses and inertias; offsets and gravity too.",

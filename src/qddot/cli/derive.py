@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from qddot.cli.arguments import NOTATIONS, digits_option, parameters_option, robot_argument, robot_options, symbolic_option
+from qddot.cli.arguments import NOTATIONS, digits_option, robot_argument, robot_options, symbolic_option, symbols_option
 from qddot.cli.printing import plainly, print_json
 
 
@@ -18,12 +18,12 @@ from qddot.cli.printing import plainly, print_json
 @digits_option
 @click.option("--g", "g", metavar="NAME", help="A symbol for the strength of gravity.")
 @click.option("--full", is_flag=True, help="Write everything out, however long.")
-@parameters_option
+@symbols_option
 @symbolic_option
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write it to this file.")
 @robot_options
 def command(
-    robot: Any, method: str, constraints: bool, notation: str, digits: int | None, g: str | None, full: bool, parameters: str,
+    robot: Any, method: str, constraints: bool, notation: str, digits: int | None, g: str | None, full: bool, symbols: str,
     output: str | None, as_json: bool, **how: Any,
 ) -> None:  # fmt: skip
     """Derive the equations of motion of ROBOT step by step; -o out.html, out.pdf, out.tex or out.md writes a document.
@@ -36,7 +36,7 @@ def command(
 
     with plainly("deriving"):
         writing: dict[str, Any] = {"notation": notation, "digits": digits, "gravity": g, "full": full}
-        found = qddot.load(robot, **how).derive(method, parameters, constraints or None, **writing)
+        found = qddot.load(robot, **how).derive(method, symbols, constraints or None, **writing)
         if output is not None:
             found.save(output)
             if as_json:

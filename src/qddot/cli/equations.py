@@ -11,10 +11,10 @@ from qddot.cli.arguments import (
     NOTATIONS,
     QuantityName,
     digits_option,
-    parameters_option,
     robot_argument,
     robot_options,
     symbolic_option,
+    symbols_option,
 )
 from qddot.cli.printing import plainly, print_json
 
@@ -73,18 +73,18 @@ DIGITS, EXACT = 6, 7  # of numbers that had to be rounded; decimals up to so man
     help="Whose letters to write: M or B, c or V, g or G; for text, latex and mathml.",
 )
 @digits_option
-@parameters_option
+@symbols_option
 @symbolic_option
 @robot_options
 def command(
-    robot: Any, quantities: tuple[str, ...], style: str, notation: str | None, digits: int | None, parameters: str, as_json: bool,
+    robot: Any, quantities: tuple[str, ...], style: str, notation: str | None, digits: int | None, symbols: str, as_json: bool,
     **how: Any,
 ) -> None:  # fmt: skip
     """The equations of motion of ROBOT in closed form: M, c and g, or each QUANTITY.
 
     \b
     qddot equations point_mass_2r --symbolic
-    qddot equations puma560 mass_matrix --parameters inertial --format latex
+    qddot equations puma560 mass_matrix --symbols inertial --format latex
     """
     import qddot
 
@@ -96,7 +96,7 @@ def command(
         written = {"lhs": True, "notation": notation or "qddot", "rounded": True}
         written |= {"digits": digits or DIGITS, "exact": max(digits or 0, EXACT)}
     with plainly("computing closed forms"):
-        found = qddot.load(robot, **how).equations(parameters)
+        found = qddot.load(robot, **how).equations(symbols)
         wanted = quantities or FORMS[:3]
         for note in found.notes:
             if note != found.exact_model.open_tree or not all(name.startswith("constraints.") for name in wanted):

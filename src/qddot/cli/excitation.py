@@ -43,7 +43,7 @@ def command(
             options["limits"] = found.limits._replace(velocity=one_or_each("velocity", velocity, found.nv))
         if acceleration is not None:
             options["acceleration"] = one_or_each("acceleration", acceleration, found.nv)
-        motion = found.excitation(home=home, progress=lambda line: click.echo(line, err=True), **options)
+        motion = found.excitation(home=home, on_progress=lambda line: click.echo(line, err=True), **options)
         if csv is not None:
             motion.to_csv(csv, rate)
     if as_json:

@@ -58,7 +58,7 @@ def command(
         found = qddot.load(robot, **how)
         log = Log.load(list(logs), found, **options)
         other = Log.load(list(validation), found, **options) if validation else None
-        fit = found.identify(log, validation=other, cutoff=cutoff, method=method, progress=sys.stderr.isatty())
+        fit = found.identify(log, validation=other, cutoff=cutoff, method=method)
         for finding in fit.findings:
             click.echo(f"{finding.code}: {finding.message}", err=True)
         if as_json:

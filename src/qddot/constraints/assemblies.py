@@ -45,11 +45,11 @@ def assemblies(
         if not free[c.v.start]:
             trials[:, c.q.start : c.q.stop] = q[c.q.start : c.q.stop]
     for _ in range(ROUNDS):
-        h, A = constrained.values(("h", "A"), trials)
-        step = -times(np.linalg.pinv(np.where(free, A, 0.0), rcond=SINGULAR), h)
+        phi, A = constrained.values(("phi", "A"), trials)
+        step = -times(np.linalg.pinv(np.where(free, A, 0.0), rcond=SINGULAR), phi)
         size = np.abs(step).max(-1, keepdims=True, initial=0)
         trials = configuration.integrate(mechanism, trials, step * np.minimum(1, LONGEST / np.maximum(size, LONGEST)))
-    closed = np.abs(constrained.values(("h",), trials)[0]).max(-1, initial=0) < 1e-10
+    closed = np.abs(constrained.values(("phi",), trials)[0]).max(-1, initial=0) < 1e-10
     found: list[np.ndarray] = []
     for x in (wound_back(constrained, q, x) for x in trials[closed]):
         if all(np.abs(configuration.difference(mechanism, other, x)).max() > SAME for other in found):
@@ -96,7 +96,7 @@ def wound_back(constrained: ConstrainedRobot, q: np.ndarray, x: np.ndarray) -> n
             i = c.q.start
             middle = 2 * np.pi * np.round(q[i] / (2 * np.pi))
             back[i] = middle + (x[i] - middle + np.pi) % (2 * np.pi) - np.pi
-    return back if np.abs(constrained.values(("h",), back)[0]).max(initial=0) < 1e-9 else x
+    return back if np.abs(constrained.values(("phi",), back)[0]).max(initial=0) < 1e-9 else x
 
 
 def refuse_open_motions(constrained: ConstrainedRobot, q: np.ndarray, free: np.ndarray) -> None:

@@ -60,7 +60,7 @@ class ConstrainedRobot:
         self.parameters = parameters
 
     def values(self, wanted: Sequence[str], q: ArrayLike, qd: ArrayLike | None = None) -> Sequence[np.ndarray]:
-        """Some of `h`, `A`, `Adot_qd` and `Adot`."""
+        """Some of `phi`, `A`, `Adot_qd` and `Adot`."""
         from qddot.constraints.trace import constraint_program  # the graph: loaded when first needed
 
         trace = lambda: constraint_program(self.evaluate.model, self.constraints, wanted)  # noqa: E731
@@ -140,16 +140,16 @@ class ConstrainedRobot:
 
     def refuse_violation(self, q: ArrayLike, rate: np.ndarray, tolerance: float) -> None:
         """A state off the constraints, or leaving them."""
-        for name, values, fix in (("h", self.values(("h",), q)[0], "project"), ("A qd", rate, "project_velocity")):
+        for name, values, fix in (("phi", self.values(("phi",), q)[0], "project"), ("A qd", rate, "project_velocity")):
             if (np.abs(values) > tolerance).any():
                 *state, row = first(np.abs(values) > tolerance)
                 raise InputError(
                     f"row {row} of {name} is {values[(*state, row)]:.3g}{named(tuple(state))}, beyond the tolerance {tolerance:g}: "
-                    f"the state violates the constraints, {self.owner(row, q, name == 'h')}; see robot.{fix}"
+                    f"the state violates the constraints, {self.owner(row, q, name == 'phi')}; see robot.{fix}"
                 )
 
     def owner(self, row: int, q: ArrayLike, holonomic: bool) -> Constraint:
-        """The constraint to which a row of h, or of A, belongs."""
+        """The constraint to which a row of phi, or of A, belongs."""
         for c in self.constraints:
             if c.holonomic or not holonomic:
                 row -= ConstrainedRobot(self.evaluate, c).values(("A",), q)[0].shape[-2]
@@ -169,7 +169,7 @@ class ConstrainedRobot:
         return tip_wrench(J, self.force(self.values(("A",), q)[0], lam), frame, moment, scale)
 
     def project(self, q: ArrayLike, tolerance: float, *, by_energy: bool = False) -> np.ndarray:
-        """Newton's method on h = 0 with steps along the tangent, each halved until it helps.
+        """Newton's method on phi = 0 with steps along the tangent, each halved until it helps.
 
         Args:
             by_energy: the shortest steps as kinetic energy measures them, and not by the numbers in q.
@@ -180,15 +180,15 @@ class ConstrainedRobot:
         mechanism, held, tolerance = self.evaluate.model.mechanism, self.holonomic(), positive_number("tolerance", tolerance)
         q = self.evaluate.prepared("q", q, (mechanism.nq,)).copy()
         for _ in range(STEPS):
-            h, A = held.values(("h", "A"), q)
-            size = np.linalg.norm(h, axis=-1)
-            open_ = np.abs(h).max(-1, initial=0) > tolerance
+            phi, A = held.values(("phi", "A"), q)
+            size = np.linalg.norm(phi, axis=-1)
+            open_ = np.abs(phi).max(-1, initial=0) > tolerance
             if not open_.any():
                 return q
             if by_energy:
-                step = held.factored(q, A).solution(np.zeros((*q.shape[:-1], mechanism.nv)), h)[0]
+                step = held.factored(q, A).solution(np.zeros((*q.shape[:-1], mechanism.nv)), phi)[0]
             else:
-                step = -times(np.linalg.pinv(A, rcond=1e-9), h)
+                step = -times(np.linalg.pinv(A, rcond=1e-9), phi)
             step = (
                 step
                 * open_[..., None]
@@ -196,7 +196,7 @@ class ConstrainedRobot:
             )
             for _ in range(HALVINGS):
                 trial = configuration.integrate(mechanism, q, step)
-                worse = open_ & ~(np.linalg.norm(held.values(("h",), trial)[0], axis=-1) < size)
+                worse = open_ & ~(np.linalg.norm(held.values(("phi",), trial)[0], axis=-1) < size)
                 if not worse.any():
                     break
                 step = np.where(worse[..., None], step / 2, step)
@@ -205,7 +205,7 @@ class ConstrainedRobot:
             q = np.where(worse[..., None], q, trial)
         where = first(open_)
         raise ConvergenceError(
-            f"no configuration found that satisfies the constraints{named(where)}: |h| = {size[where]:.3g} is left (tolerance "
+            f"no configuration found that satisfies the constraints{named(where)}: |phi| = {size[where]:.3g} is left (tolerance "
             f"{tolerance:g}); start closer, or check that the loop can close"
         )
 

@@ -16,7 +16,7 @@ from qddot.model.scalar import Scalar
 
 
 class Constraint(Protocol):
-    """Rows that are zero: of positions, `h(q) = 0` (holonomic), or of velocities, `A(q) qd = 0`."""
+    """Rows that are zero: of positions, `phi(q) = 0` (holonomic), or of velocities, `A(q) qd = 0`."""
 
     holonomic: ClassVar[bool]
 
@@ -57,7 +57,7 @@ class Pfaffian(Function):
 
 
 def holonomic(function: Callable[[State], Any]) -> Constraint:
-    """The constraint `h(q) = 0`; also a decorator.
+    """The constraint `phi(q) = 0`; also a decorator.
 
     Args:
         function: from a `State` to one scalar or a list of them, such as `lambda state: state.position("tip").x - 1`.

@@ -89,14 +89,14 @@ class ConstrainedTree:
 
     Attributes:
         moving: the program of A and `Adot qd`.
-        closing: that of A and h, of holonomic constraints only.
+        closing: that of A and phi, of holonomic constraints only.
     """
 
     def __init__(self, model: LiftedModel, constraints: Sequence[Constraint]) -> None:
         self.model = model
         self.compute = {name: entry.compute for name, entry in (model.source.quantities or COMPUTED).items()}
         self.moving = constraint_program(model.source, constraints, ("A", "Adot_qd"))
-        self.closing = constraint_program(model.source, [c for c in constraints if c.holonomic], ("A", "h"))
+        self.closing = constraint_program(model.source, [c for c in constraints if c.holonomic], ("A", "phi"))
 
     def rows(self, program: Program, q: Scalars, qd: Scalars) -> Rows:
         flat, c = replay(program, self.model.field, q, qd)
@@ -137,7 +137,7 @@ class ConstrainedTree:
         return pivots, squares, [1.0]
 
     def settled(self, q: Scalars, qd: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-        """q and qd back on the constraints, from which rounding and truncation lead away: `h = 0` and `A qd = 0`."""
+        """q and qd back on the constraints, from which rounding and truncation lead away: `phi = 0` and `A qd = 0`."""
         model, rows = self.model, self.rows(self.closing, q, qd)
         M, margins = self.factored(q)
         solver = eliminated(M, rows.A)
@@ -146,7 +146,7 @@ class ConstrainedTree:
             displacement, _ = solver.within(zeros(model.nv), rows.c)
             q = unit_quaternions(model, along(q, coordinate_rates(model, q, displacement), 1))
             rows = self.rows(self.closing, q, qd)
-        margins += [CLOSED**2 - h * h for h in rows.c]
+        margins += [CLOSED**2 - x * x for x in rows.c]
         rows = self.rows(self.moving, q, qd)
         solver = eliminated(self.factored(q)[0], rows.A)
         return list(q), solver.within(qd, zeros(len(rows.A)))[0], [*margins, *solver.margins]

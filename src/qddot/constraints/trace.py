@@ -1,4 +1,4 @@
-"""From constraints to one program: `h`, `A` with `hdot = A qd`, and how `A` changes, by exact derivatives of what was traced."""
+"""From constraints to one program: `phi`, `A` with `phidot = A qd`, and how `A` changes, by exact derivatives of the traced."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ ROUNDING = 1e-9
 
 
 class Rows(NamedTuple):
-    """`h` (of holonomic constraints only) and `A` (k x nv)."""
+    """`phi` (of holonomic constraints only) and `A` (k x nv)."""
 
-    h: list[Scalar]
+    phi: list[Scalar]
     A: Matrix
 
 
 def constraint_program(model: Model, constraints: Sequence[Constraint], wanted: Sequence[str]) -> Program:
-    """Some of `h` (k,), `A` (k, nv), `Adot_qd` (k,) and `Adot` (k, nv), of q, and of qd where a rate is among them."""
+    """Some of `phi` (k,), `A` (k, nv), `Adot_qd` (k,) and `Adot` (k, nv), of q, and of qd where a rate is among them."""
     recorder, nq, nv = Trace(), model.mechanism.nq, model.mechanism.nv
     q, qd = ([recorder.variable(source, i) for i in range(n)] for source, n in enumerate((nq, nv)))
     lifted = model.over(recorder)
-    h, A = constraint_rows(lifted, constraints, q, qd)
+    phi, A = constraint_rows(lifted, constraints, q, qd)
     moving = dict(zip(q, coordinate_rates(lifted, q, qd)))
     k = len(A)
     make = {
-        "h": lambda: Output("h", (len(h),), tuple(h)),
+        "phi": lambda: Output("phi", (len(phi),), tuple(phi)),
         "A": lambda: Output("A", (k, nv), flat(A)),
         "Adot_qd": lambda: Output("Adot_qd", (k,), tuple(along([dot(row, qd) for row in A], moving))),
         "Adot": lambda: Output("Adot", (k, nv), tuple(along(flat(A), moving))),
@@ -55,13 +55,13 @@ def constraint_rows(model: LiftedModel, constraints: Sequence[Constraint], q: li
     found = Rows([], [])
     for constraint in constraints:
         if constraint.holonomic:
-            h = scalars(constraint, State(model, q))
-            refuse_impossible(constraint, h)
-            found.h.extend(h)
-            A = [[dot(slopes, motion) for motion in motions] for slopes in (gradient(x, q) for x in h)]
+            phi = scalars(constraint, State(model, q))
+            refuse_impossible(constraint, phi)
+            found.phi.extend(phi)
+            A = [[dot(slopes, motion) for motion in motions] for slopes in (gradient(x, q) for x in phi)]
         else:
-            h, A = [], linear_rows(constraint, model, q, qd)
-        refuse_overflow(constraint, [*h, *flat(A)])
+            phi, A = [], linear_rows(constraint, model, q, qd)
+        refuse_overflow(constraint, [*phi, *flat(A)])
         found.A.extend(A)
     return found
 
@@ -101,8 +101,8 @@ def refuse_overflow(constraint: Constraint, values: Sequence[Scalar]) -> None:
         raise InputError(f"{constraint} overflows: a constant in it, or in its derivative, is not finite (write it in SI units)")
 
 
-def refuse_impossible(constraint: Constraint, h: list[Scalar]) -> None:
-    for i, x in enumerate(h):
+def refuse_impossible(constraint: Constraint, phi: list[Scalar]) -> None:
+    for i, x in enumerate(phi):
         if not isinstance(x, Expr) and not abs(x) <= ROUNDING:
             raise InputError(f"row {i} of {constraint} is {x:g} whatever q: it cannot become zero")
 

@@ -24,7 +24,7 @@ from qddot.errors import ConvergenceError, InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from qddot.robot import Limits, Robot
+    from qddot.robot import Robot, RobotLimits
 
 ROUNDS = 30
 SETTING_OUT = 1e-12  # 1/s: a speed at which dry friction acts already
@@ -92,7 +92,7 @@ class TimedPath:
 
 
 def time_optimal(
-    robot: Robot, path: Any, limits: Limits | None, acceleration: ArrayLike, points: int, start_speed: float, end_speed: float
+    robot: Robot, path: Any, limits: RobotLimits | None, acceleration: ArrayLike, points: int, start_speed: float, end_speed: float
 ) -> TimedPath:
     """See `Robot.time_optimal`."""
     if robot.nq != robot.nv:

@@ -30,7 +30,7 @@ def page_programs(model: Model, tips: Sequence[str]) -> dict[str, Program]:
     programs |= {f"jacobian{k}": tip_jacobian(model, name) for k, name in enumerate(tips)}
     programs |= {"delivered_torque": delivered(model), "demanded_torque": demanded(model)}
     if closing := [from_description(c) for c in model.constraints if c.active]:
-        programs["loops"] = constraint_program(model, closing, ("h", "A", "Adot_qd"))
+        programs["loops"] = constraint_program(model, closing, ("phi", "A", "Adot_qd"))
     return programs
 
 

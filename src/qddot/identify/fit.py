@@ -33,8 +33,9 @@ from qddot.identify.regression.signals import Signals, Velocity
 from qddot.identify.regression.standstill import standstill_speeds
 from qddot.logs.log import Chunks, Log
 from qddot.logs.table import Finding
+from qddot.progress import shown
 from qddot.robot import Robot
-from qddot.thresholds import LOAD_ROUNDS, ROBUST_ROUNDS, SAME_LOAD, UNEXPLAINED
+from qddot.thresholds import LOAD_ROUNDS, ROBUST_ROUNDS, SAME_LOAD, TIME_BLOCKS, UNEXPLAINED
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -254,12 +255,13 @@ class Fit:
         """
         from qddot.explore.page import page
         from qddot.explore.recording import Recording
-        from qddot.explore.show import Page, shown
+        from qddot.explore.show import Page
+        from qddot.explore.show import shown as opened
 
         log = self.judged
         predicted = self.predict(log.q, log.qd, log.qdd)
         recording = Recording(log.t, log.q, log.qd, log.qdd, predicted, measured=log.tau)
-        return shown(Page(page(self.robot, q=log.q[0], recording=recording), self.robot.name), path)
+        return opened(Page(page(self.robot, q=log.q[0], recording=recording), self.robot.name), path)
 
     def _repr_html_(self) -> str:
         from qddot.identify.report.tables import card
@@ -292,7 +294,7 @@ def identify(
     velocity: Velocity | None = None,
     engine: str = "serial",
     address: Any = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Fit:
     """See `Robot.identify`.
 
@@ -306,7 +308,7 @@ def identify(
     """
     word("method", method, METHODS)
     word("engine", engine, ENGINES)
-    progress = flag("progress", progress)
+    progress = progress if progress is None else flag("progress", progress)
     check_robot(robot, parameter_set)
     given = log, validation
     if isinstance(validation, float | int):
@@ -322,17 +324,16 @@ def identify(
     base = base_parameters(parameter_set)
     findings += rounding(base)
     how = {"engine": engine, "address": address}
-    with shown(progress, None if record.streamed else int(signals.decimated_segments[-1].stop)) as tick:
-        factors, estimate, left = estimated(base, record, method, tick, how)
-        added = missing_laws(base, estimate.theta, signals, with_options(parameter_set)) if chosen and sound else []
-        if added:
-            more = with_options(parameter_set)({name: value for law in added for name, value in law.options.items()})
-            richer = base_parameters(with_needed_rests(more, record.parts()))
-            found = estimated(richer, record, method, tick, how)
-            before, after = (missed_of_halves(*each) for each in ((factors, estimate, left), found))
-            if after <= before:  # not what the halves of an excerpt say, but those of all of it
-                base, parameter_set, (factors, estimate, left) = richer, richer.parameter_set, found
-                findings += [Finding("found", "friction", f"{law}: added, since {law.gain:.0%} of {UNSEEN} go") for law in added]
+    factors, estimate, left = estimated(base, record, method, how, progress)
+    added = missing_laws(base, estimate.theta, signals, with_options(parameter_set)) if chosen and sound else []
+    if added:
+        more = with_options(parameter_set)({name: value for law in added for name, value in law.options.items()})
+        richer = base_parameters(with_needed_rests(more, record.parts()))
+        found = estimated(richer, record, method, how, progress)
+        before, after = (missed_of_halves(*each) for each in ((factors, estimate, left), found))
+        if after <= before:  # not what the halves of an excerpt say, but those of all of it
+            base, parameter_set, (factors, estimate, left) = richer, richer.parameter_set, found
+            findings += [Finding("found", "friction", f"{law}: added, since {law.gain:.0%} of {UNSEEN} go") for law in added]
     if parameter_set.is_loaded:
         base, factors, estimate, left = with_own_load(base, estimate, record, method, how)
         parameter_set = base.parameter_set
@@ -364,9 +365,12 @@ def with_options(parameter_set: ParameterSet) -> Callable[[Mapping[str, Any]], P
     return lambda more: ParameterSet.of(parameter_set.robot, **{**parameter_set.asked, **more})
 
 
-def estimated(base: Base, record: Record, method: str, tick: Any, how: Mapping[str, Any]) -> tuple[Factors, Estimate, Errors]:
+def estimated(
+    base: Base, record: Record, method: str, how: Mapping[str, Any], progress: bool | None = False
+) -> tuple[Factors, Estimate, Errors]:
     """The base parameters by one method, what is left of the log, and what is left of its torques."""
-    factors = reduce(base, streamed(record.parts()), progress=tick, **how)
+    blocks = None if record.streamed else TIME_BLOCKS
+    factors = reduce(base, shown(streamed(record.parts()), "regressor", blocks, lambda piece: piece[0], progress), **how)
     estimate = least_squares(factors, "ols" if method == "ols" else "wls")
     left = residuals_of_parts(base, estimate.theta, record.parts())
     if method == "irls" or (method == "auto" and left.has_outliers and left.relative < UNEXPLAINED):
@@ -388,7 +392,7 @@ def with_own_load(
     for _ in range(LOAD_ROUNDS):
         base = replace(base, parameter_set=base.parameter_set.carrying(base.completed(estimate.theta)))
         before = estimate.theta
-        factors, estimate, left = estimated(base, record, method, None, how)
+        factors, estimate, left = estimated(base, record, method, how)
         if np.abs(estimate.theta - before).max() <= SAME_LOAD * np.abs(before).max():
             return base, factors, estimate, left
     raise ConvergenceError("friction by load: the load of the robot found is not the one it was found with; leave load out")
@@ -439,24 +443,3 @@ def check_robot(robot: Robot, parameter_set: ParameterSet | None) -> None:
         raise InputError(
             f"the parameters are of another {parameter_set.robot.name}: its geometry or gravity differs (ParameterSet.of(robot))"
         )
-
-
-class shown:
-    """A bar of progress by `rich`, or nothing."""
-
-    def __init__(self, wanted: bool, total: int | None) -> None:
-        self.wanted, self.total = wanted, total
-
-    def __enter__(self) -> Any:
-        if not self.wanted:
-            return None
-        from rich.progress import Progress
-
-        self.bar = Progress(transient=True)
-        self.bar.start()
-        task = self.bar.add_task("regressor", total=self.total)
-        return lambda rows: self.bar.advance(task, rows)
-
-    def __exit__(self, *_: object) -> None:
-        if self.wanted:
-            self.bar.stop()

@@ -114,7 +114,7 @@ def output_error(
     free: Sequence[str] | None = None,
     bandwidth: float | None = None,
     evaluations: int = 100,
-    progress: Callable[[str], None] | None = None,
+    on_progress: Callable[[str], None] | None = None,
 ) -> OutputError:
     """Parameters with which a simulated arm predicts a log best.
 
@@ -125,7 +125,7 @@ def output_error(
         free: links and parameters that may change; None: all that are free there.
         bandwidth: of the correction by the log, Hz; None: for each joint that with the smallest errors.
         evaluations: of the simulation in each round, at most.
-        progress: called with a line of text now and then.
+        on_progress: called with a line of text now and then.
 
     Raises:
         InputError: a log of other joints; a link of which only some numbers are free; friction that is not simulated.
@@ -147,7 +147,7 @@ def output_error(
         parameter_set = parameter_set.fix({name: None for name, moves in zip(parameter_set.names, wanted) if not moves})
     chosen(parameter_set.full_names, parameter_set.names)  # refuses links of which only some numbers are free
     w = None if bandwidth is None else np.full(robot.nv, 2 * np.pi * bandwidth)
-    return Search(parameter_set, log).result(w, evaluations, progress or (lambda text: None))
+    return Search(parameter_set, log).result(w, evaluations, on_progress or (lambda text: None))
 
 
 def of_robot(parameter_set: ParameterSet, robot: Robot) -> ParameterSet:

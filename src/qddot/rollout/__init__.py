@@ -1,7 +1,7 @@
 """Rollouts: many motions at once, with the law that drives them compiled into the step, on the CPU or in one kernel on a GPU."""
 
 from qddot.rollout.adjoint import RolloutGradient
-from qddot.rollout.laws import PD, ComputedTorque, Moment
+from qddot.rollout.laws import ComputedTorqueLaw, Moment, PDLaw
 from qddot.rollout.rollout import Rollout, States
 
-__all__ = ["PD", "ComputedTorque", "Moment", "Rollout", "RolloutGradient", "States"]
+__all__ = ["ComputedTorqueLaw", "Moment", "PDLaw", "Rollout", "RolloutGradient", "States"]

@@ -40,7 +40,7 @@ def rollout(run: Rollout, given: Mapping[str, Any], steps: int | None, every: in
             f"leading dimensions of q0, qd0, control and parameters do not fit: {', '.join(map(str, leads))}"
         ) from None
     state = {name: jnp.broadcast_to(arrays[f"{name}0"], (*lead, arrays[f"{name}0"].shape[-1])) for name in ("q", "qd")}
-    h = jnp.array([run.h], dtype)
+    h = jnp.array([run.dt], dtype)
 
     def one(state, x):
         k, changing = x

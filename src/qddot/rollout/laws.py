@@ -107,13 +107,13 @@ def nothing(x: Moment) -> Sequence[Scalar]:
     return [0.0] * len(x.qd)
 
 
-class PD:
+class PDLaw:
     """`tau = Kp e + Kd e'`, and with `gravity` what holds the robot still on top: `qddot.control.PD` within a rollout.
 
     The control is the position (n) to go to, or position and velocity (2 n).
 
     >>> robot = qddot.load("two_link")
-    >>> run = robot.rollout(qddot.rollout.PD(kp=50, kd=10))
+    >>> run = robot.rollout(qddot.rollout.PDLaw(kp=50, kd=10))
     >>> run([0, 0], None, [1, 0.5], steps=5000, every=5000).q[-1].round(3)
     array([1. , 0.5])
     """
@@ -129,14 +129,14 @@ class PD:
         return [r + float(p) * e + float(d) * v for r, p, e, d, v in zip(rest, kp, error, kd, rate)]
 
 
-class ComputedTorque:
+class ComputedTorqueLaw:
     """`tau = M (qdd_r + Kp e + Kd e') + C qd + g + friction` of the robot as described: `qddot.control.ComputedTorque` within a
     rollout.
 
     The control is the position (n) to go to, or position and velocity (2 n), or these and the acceleration (3 n).
 
     >>> robot = qddot.load("two_link")
-    >>> run = robot.rollout(qddot.rollout.ComputedTorque(kp=25, kd=10))
+    >>> run = robot.rollout(qddot.rollout.ComputedTorqueLaw(kp=25, kd=10))
     >>> run([0, 0], None, [1, 0.5], steps=5000, every=5000).q[-1].round(3)
     array([1. , 0.5])
     """

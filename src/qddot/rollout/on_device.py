@@ -65,7 +65,7 @@ def launched(rollout: Rollout, start: Start, handle: Handling, check: Any) -> St
     places, stream = [handle.view(x).pointer for x in found], handle.stream(like.device)
     if check == "later" and (motion := kernel.later.take()) is not None:
         raise IntegrationError(f"motion {motion} of an earlier call diverged or could not go on", time=0.0, step=0)
-    kernel.launch(math.prod(lead), samples, start.every, rollout.h, inputs, places, stream, check)
+    kernel.launch(math.prod(lead), samples, start.every, rollout.dt, inputs, places, stream, check)
     if check and check != "later":
         wait(kernel.device, stream)
         if (motion := kernel.now.take()) is not None:
@@ -112,10 +112,10 @@ def both(rollout: Rollout, start: Start, handle: Handling) -> Both:
 
     forward, backward = rollout.operations[key]
     put = lambda x: handle.put(x.astype(dtype), like.device)  # noqa: E731
-    times = np.arange(start.count, dtype=dtype)[:, None] * np.array([rollout.h], dtype)
+    times = np.arange(start.count, dtype=dtype)[:, None] * np.array([rollout.dt], dtype)
     zeros_like = lambda x: handle.zeros(tuple(x.shape), like.dtype, like.device)  # noqa: E731
     steps = called(forward, STATE), called(backward, slope_names(backward.program))
-    return Both(*steps, put(times), put(np.array([rollout.h])), zeros_like)
+    return Both(*steps, put(times), put(np.array([rollout.dt])), zeros_like)
 
 
 def wide(handle: Handling, x: Any, lead: tuple[int, ...], count: int | None = None) -> Any:

@@ -115,10 +115,10 @@ class Rollout:
         check_contacts(robot, contacts, method)
         step, saturate, stops = positive_number("step", step), flag("saturate", saturate), flag("stops", stops)
         if law is not None and not callable(law):
-            raise InputError(f"law={law!r:.80}: a function of a qddot.rollout.Moment, such as qddot.rollout.PD(kp, kd), or None")
+            raise InputError(f"law={law!r:.80}: a function of a qddot.rollout.Moment, such as qddot.rollout.PDLaw(kp, kd), or None")
         if robot.nv == 0:
             raise InputError(f"{robot.name} has no degrees of freedom: nothing moves")
-        self.robot, self.law, self.method, self.h, self.threads = robot, law, method, float(step), threads
+        self.robot, self.law, self.method, self.dt, self.threads = robot, law, method, float(step), threads
         self.saturate, self.stops, self.engine, self.address = saturate, stops, engine, address
         self.contacts = contacts
         word("engine", engine, ENGINES)
@@ -234,7 +234,7 @@ class Rollout:
             shapes["control"] = start.control.shape
         rest = {name: start.wide(x) for name, x in start.rest.items()}
         controls, runtime = 0 if start.control is None else start.control.shape[-1], "parameters" in rest
-        both = on_cpu(*self.kernels(controls, runtime, start.q.dtype), start.count, self.h, thread_count(self.threads))
+        both = on_cpu(*self.kernels(controls, runtime, start.q.dtype), start.count, self.dt, thread_count(self.threads))
         return Way(both, states, start.controls(), rest, shapes, kept, start.count, every, start.changes)
 
     def linear(
@@ -268,7 +268,7 @@ class Rollout:
         make = lambda: linear_program(self.step(controls, runtime).program(start.q.dtype))  # noqa: E731
         kernel = self.evaluate.compiled(("linear", controls, runtime), make, start.q.dtype)
         time = as_array("t", t, (), start.q.dtype)[..., None]
-        rest = {**start.rest, "control": start.controls(), "t": time, "dt": np.array([self.h])}
+        rest = {**start.rest, "control": start.controls(), "t": time, "dt": np.array([self.dt])}
         options: Options = {} if self.threads is None else {"threads": self.threads}
         found, margins = self.evaluate.evaluate("linear", kernel, {"q": start.q, "qd": start.qd, **rest}, options)
         if margins is not None:
@@ -330,7 +330,7 @@ class Rollout:
         shape = (start.count // start.every + 1, *start.batch)
         found = States(*(np.empty((*shape, state[name].shape[-1]), dtype) for name in ("q", "qd")))
         found.q[0], found.qd[0] = state["q"], state["qd"]
-        h = np.array([self.h], dtype)
+        h = np.array([self.dt], dtype)
         for k in range(start.count):
             if kept is not None and k % apart == 0:
                 kept[k] = state
@@ -352,10 +352,10 @@ class Rollout:
                 raise self.doubt(margins, {**state, **rest})
         except (SingularityError, ConvergenceError) as error:
             speeds = np.where(lost, state["qd"], 0)  # of motions that go on nothing is said
-            raise stopped(self.robot, k + 1, k * self.h, speeds, "cannot go on", str(error)) from error
+            raise stopped(self.robot, k + 1, k * self.dt, speeds, "cannot go on", str(error)) from error
         found = dict(zip(STATES[self.method], after))
         if has_run_away(found["q"], found["qd"]):
-            raise stopped(self.robot, k + 1, k * self.h, found["qd"])
+            raise stopped(self.robot, k + 1, k * self.dt, found["qd"])
         return found
 
     def doubt(self, margins: np.ndarray, inputs: dict[str, np.ndarray]) -> Exception:

@@ -29,7 +29,7 @@ def spread(run: Rollout, start: Start, address: Any) -> States:
     from qddot.rollout.rollout import States
 
     how = {"method": run.method, "saturate": run.saturate, "stops": run.stops, "contacts": run.contacts, "device": run.device}
-    recipe = cloudpickle.dumps((run.robot, run.law, {"step": run.h, **how}))
+    recipe = cloudpickle.dumps((run.robot, run.law, {"step": run.dt, **how}))
     count = int(np.prod(start.batch))
     size = max(1, min(-(-count // 2), WORK // start.count))
     parts = list(in_cluster(at_worker, ((recipe, part) for part in pieces(start, count, size)), address))

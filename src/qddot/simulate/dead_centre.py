@@ -234,7 +234,7 @@ class Passage:
         if np.abs(series.qdd).max() * (series.until - t) > SLOW * np.abs(qd).max():
             return None
         there, speed = series.at(self.robot, series.until)
-        gap = self.regularity.constraints.holonomic().values(("h",), there)[0]
+        gap = self.regularity.constraints.holonomic().values(("phi",), there)[0]
         if not np.abs(gap).max(initial=0) <= STRAIGHT:
             return None
         try:

@@ -124,9 +124,9 @@ class Dynamics:
             return q
         held, mechanism = self.constraints.holonomic(), self.robot.model.mechanism
         for _ in range(CLOSING):
-            h, A = held.values(("h", "A"), q)
+            phi, A = held.values(("phi", "A"), q)
             A = np.where(still[..., None, :], 0.0, A)
-            q = integrate(mechanism, q, -(np.linalg.pinv(A, rcond=1e-9) @ h[..., None])[..., 0])
+            q = integrate(mechanism, q, -(np.linalg.pinv(A, rcond=1e-9) @ phi[..., None])[..., 0])
         return q
 
     def settle(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

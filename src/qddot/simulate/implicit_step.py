@@ -115,7 +115,7 @@ class ImplicitStep:
         """h_c (states, k) and A (states, k, n)."""
         if self.constraints is None:
             return np.zeros((len(q), 0)), np.zeros((len(q), 0, q.shape[-1]))
-        gap, A = self.constraints.values(("h", "A"), q)
+        gap, A = self.constraints.values(("phi", "A"), q)
         return gap, A
 
     def mass_matrix(self, inputs: Inputs, q: np.ndarray) -> np.ndarray:

@@ -156,18 +156,18 @@ class Constrained:
             )
 
 
-def constrained(model: Model, parameters: str, constraints: Sequence[Constraint]) -> Constrained:
+def constrained(model: Model, symbols: str, constraints: Sequence[Constraint]) -> Constrained:
     """Return the equations of the robot under these constraints; symbols that only the constraints have become letters."""
     found: tuple[Any, ...] = ()
     while True:
-        equations = Equations(model, parameters, constants=found)
+        equations = Equations(model, symbols, constants=found)
         try:
             h, A = rows_of(equations, constraints)
             break
         except Missing as missing:
             found = (*found, missing.expression)
     further = {"force": equations.nv, "multiplier": len(A)}
-    return Constrained(Equations(model, parameters, constants=found, further=further), constraints, h, A)
+    return Constrained(Equations(model, symbols, constants=found, further=further), constraints, h, A)
 
 
 class Missing(Exception):
@@ -195,14 +195,14 @@ def rows_of(equations: Equations, constraints: Sequence[Constraint]) -> tuple[li
     field = OpenField(alphabet, read)
     lifted = LiftedModel(equations.exact_model, field)  # type: ignore[arg-type]
     q, qd = ([field.open(x) for x in letters] for letters in (alphabet.q, alphabet.qd))
-    h: list[Any] = []
+    phi: list[Any] = []
     A: list[list[Any]] = []
     for constraint in constraints:
         if constraint.holonomic:
             for i, x in enumerate(scalars(constraint, State(lifted, q), read)):
                 if isinstance(x, Poly) and x.is_constant and x:
                     raise InputError(f"row {i} of {constraint} is {x} whatever q: it cannot become zero")
-                h.append(x)
+                phi.append(x)
                 A.append([alphabet.derivative(x, c) for c in range(nv)])
             continue
         rates = [alphabet.index("velocity", c) for c in range(nv)]
@@ -213,7 +213,7 @@ def rows_of(equations: Equations, constraints: Sequence[Constraint]) -> tuple[li
             if x != sum((entry * v for entry, v in zip(row, alphabet.qd)), alphabet.ring.constant(0)):
                 raise InputError(f"row {i} of {constraint} is not zero at qd = 0: a Pfaffian constraint is A(q) qd = 0")
             A.append(row)
-    return h, A
+    return phi, A
 
 
 def scalars(constraint: Constraint, state: State, read: Any) -> Iterator[Any]:

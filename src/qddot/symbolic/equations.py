@@ -57,14 +57,14 @@ class Equations:
     def __init__(
         self,
         model: Model,
-        parameters: str = "given",
+        symbols: str = "given",
         imposed: Sequence[Constraint] = (),
         *,
         further: Mapping[str, int] | None = None,
         constants: Sequence[Any] = (),
     ) -> None:
         self.model, self.imposed, self.constants = model, tuple(imposed), tuple(constants)
-        self.exact_model = ExactModel(model, parameters, further, constants)
+        self.exact_model = ExactModel(model, symbols, further, constants)
         self.alphabet = self.exact_model.alphabet
         self.lifted = LiftedModel(self.exact_model, self.alphabet)  # type: ignore[arg-type]
         self.notes = tuple(self.exact_model.notes)
@@ -335,7 +335,7 @@ class Equations:
         from qddot.constraints.constrained import as_constraints
         from qddot.symbolic.constrained import constrained
 
-        return constrained(self.model, self.exact_model.parameters, as_constraints(self.model, self.imposed or None))
+        return constrained(self.model, self.exact_model.symbolic, as_constraints(self.model, self.imposed or None))
 
     @cached_property
     def voltage(self) -> Form:
@@ -385,7 +385,7 @@ class Equations:
         from qddot.symbolic.hamilton import Hamilton
 
         further = {"momentum": self.nv, "force": self.nv}
-        return Hamilton(type(self)(self.model, self.exact_model.parameters, further=further))
+        return Hamilton(type(self)(self.model, self.exact_model.symbolic, further=further))
 
     def forward(self) -> Forward:
         """Forward dynamics: `qdd = M^-1 (tau - h)` in the letters `tau1, tau2, ...` of the joint forces, for up to three joints;
@@ -397,7 +397,7 @@ class Equations:
         """
         from qddot.symbolic.forward import Forward
 
-        return Forward(type(self)(self.model, self.exact_model.parameters, further={"force": self.nv}))
+        return Forward(type(self)(self.model, self.exact_model.symbolic, further={"force": self.nv}))
 
     def linearize(self, q: Any = None, qd: Any = None, qdd: Any = None) -> LinearForms:
         """A and B of `x' = A x + B u` for small deviations x = (q - q0, qd - qd0) and u = tau - tau0, in closed form.

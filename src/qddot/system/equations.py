@@ -24,17 +24,17 @@ class SystemEquations(Equations):
     def __init__(
         self,
         model: SystemModel,
-        parameters: str = "given",
+        symbols: str = "given",
         imposed: Sequence[Any] = (),
         *,
         further: Mapping[str, int] | None = None,
         constants: Sequence[Any] = (),
     ) -> None:
-        if parameters != "given":
-            raise InputError(f"parameters={parameters!r}: the symbols of a System are those it was given")
+        if symbols != "given":
+            raise InputError(f"symbols={symbols!r}: the symbols of a System are those it was given")
         energies = model.lagrangian
         own = [c for x in (energies.T, energies.V, energies.D, *energies.Q) for c in constants_in(x, {*energies.q, *energies.qd})]
-        super().__init__(model, parameters, imposed, further=further, constants=[*dict.fromkeys(own), *constants])
+        super().__init__(model, symbols, imposed, further=further, constants=[*dict.fromkeys(own), *constants])
         names = ", ".join(f"q{i + 1} = {name}" for i, name in enumerate(energies.names) if name != f"q{i + 1}")
         self.notes = (*((names,) if names else ()), *self.notes)
 

@@ -110,7 +110,7 @@ class System(Robot):
             put[found[0]] = value
         return System.of(self.model.subs(put))
 
-    def equations(self, parameters: str = "given", constraints: Any = None) -> SystemEquations:
+    def equations(self, symbols: str = "given", constraints: Any = None) -> SystemEquations:
         """The equations of motion in closed form, exact (see `Equations`).
 
         Raises:
@@ -123,7 +123,7 @@ class System(Robot):
         from qddot.constraints.constrained import as_constraints
         from qddot.system.equations import SystemEquations
 
-        return SystemEquations(self.model, parameters, () if constraints is None else as_constraints(self.model, constraints))
+        return SystemEquations(self.model, symbols, () if constraints is None else as_constraints(self.model, constraints))
 
     def _forced(self, quantity: str, inputs: dict[str, Any], f_ext: Any, f_tip: Any, options: Any, **fixed: str) -> Any:
         if f_ext is not None or f_tip is not None:

@@ -21,7 +21,7 @@ from qddot.thresholds import FINE_STEP, SERIES_DRAWN, SMOOTH_SPEED, TIGHTER
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from qddot.robot import Limits, Robot
+    from qddot.robot import Robot, RobotLimits
 
 
 class Margins(NamedTuple):
@@ -157,7 +157,7 @@ def excitation(
     harmonics: int = 5,
     ramp: float = 2.0,
     periods: int = 1,
-    limits: Limits | None = None,
+    limits: RobotLimits | None = None,
     acceleration: ArrayLike = np.inf,
     radius: float | None = None,
     friction: Sequence[str] = ("viscous", "coulomb"),
@@ -166,7 +166,7 @@ def excitation(
     starts: int = 2,
     iterations: int = 80,
     seed: int = 0,
-    progress: Callable[[str], None] | None = None,
+    on_progress: Callable[[str], None] | None = None,
 ) -> Excitation:
     """See `Robot.excitation`.
 
@@ -176,11 +176,11 @@ def excitation(
     >>> plan.rank
     5
     """
-    if progress is not None and not callable(progress):
-        raise InputError(f"progress={progress!r:.80} is not a function of a text, such as print")
+    if on_progress is not None and not callable(on_progress):
+        raise InputError(f"on_progress={on_progress!r:.80} is not a function of a text, such as print")
     if limits is not None and type(limits) is not type(robot.limits):
         raise InputError(f"limits={limits!r:.80}: give limits as robot.limits has them, or None")
-    say = progress or (lambda text: None)
+    say = on_progress or (lambda text: None)
     n = robot.nv
     if robot.nq != n:
         raise InputError(f"robot {robot.name!r} has nq={robot.nq}, nv={n}: a series needs joints of one coordinate")

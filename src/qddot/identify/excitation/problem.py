@@ -23,7 +23,7 @@ from qddot.identify.excitation.self_distance import Capsules
 from qddot.model.friction import NAMES, smooth_step
 
 if TYPE_CHECKING:
-    from qddot.robot import Limits, Robot
+    from qddot.robot import Robot, RobotLimits
 
 FRICTION = ("viscous", "coulomb", "offset")
 OPTIONS = {
@@ -43,7 +43,7 @@ class Bounds:
     effort: np.ndarray
 
     @staticmethod
-    def of(limits: Limits, acceleration: np.ndarray) -> Bounds:
+    def of(limits: RobotLimits, acceleration: np.ndarray) -> Bounds:
         return Bounds(limits.lower, limits.upper, limits.velocity, acceleration, limits.effort)
 
     def tightened(self, by: float) -> Bounds:

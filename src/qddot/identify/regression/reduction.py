@@ -187,7 +187,7 @@ def reduce(
     robust: Robust | None = None,
     engine: str = "serial",
     address: Any = None,
-    progress: Callable[[int], None] | None = None,
+    on_progress: Callable[[int], None] | None = None,
 ) -> Factors:
     """Stream pieces into factors.
 
@@ -196,7 +196,7 @@ def reduce(
         robust: for the robust estimate, else all rows count alike.
         engine: `"serial"`, `"threads"` or `"dask"`.
         address: of a Dask scheduler, or a `distributed.Client`; None: a cluster on this machine for the time of the call.
-        progress: called with the number of rows of each piece that is done.
+        on_progress: called with the number of rows of each piece that is done.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -221,8 +221,8 @@ def reduce(
             found = halved(found) if len(found) >= MOST_BLOCKS else found
         pending.add(strip.R)
         count, some, current = count + strip.count, some + strip.rows, block
-        if progress is not None:
-            progress(strip.count)
+        if on_progress is not None:
+            on_progress(strip.count)
     if current is None:
         raise InputError("there is nothing to identify from: the log has no samples")
     found.append(Strip(count, some, pending.result()))

@@ -28,7 +28,7 @@ METHODS = {"lagrange": lagrange, "jacobian": jacobian, "newton-euler": newton_eu
 def derive(
     model: Model,
     method: str,
-    parameters: str,
+    symbols: str,
     constraints: Any = None,
     notation: str = "qddot",
     digits: int | None = None,
@@ -46,7 +46,7 @@ def derive(
     if digits is not None and (not isinstance(digits, int) or digits < 1):
         raise InputError(f"digits={digits!r} is not a positive integer")
     model, values = (model, {}) if gravity is None else with_gravity_symbol(model, gravity)
-    subject = Subject(model, parameters, full=full, values=values)
+    subject = Subject(model, symbols, full=full, values=values)
     steps = METHODS[method](subject)
     if chosen := imposed(model, constraints):
         steps = [*steps, *constrained_steps(subject, chosen)]

@@ -27,7 +27,7 @@ def constrained_steps(s: Subject, constraints: Sequence[Constraint]) -> list[Ste
         InputError: a constraint has no closed form.
         DerivationError: a step disagrees with the compiled constraints.
     """
-    found = constrained(s.model, s.equations.exact_model.parameters, constraints)
+    found = constrained(s.model, s.equations.exact_model.symbolic, constraints)
     return Steps(s, found).all()
 
 

@@ -122,7 +122,7 @@ class Drawing:
 
     def frame(self, body: LiftedBody) -> Transform:
         """The one that the derivation uses."""
-        own = Transform() if self.on_joints or self.s.equations.exact_model.parameters == "all" else body.link
+        own = Transform() if self.on_joints or self.s.equations.exact_model.symbolic == "all" else body.link
         return self.poses[body.index] @ own
 
     def mass_point(self, body: LiftedBody) -> np.ndarray | None:

@@ -103,7 +103,7 @@ class Subject:
     """One robot.
 
     Args:
-        parameters: as of `Robot.equations`.
+        symbols: as of `Robot.equations`.
         full: everything counts as short, and is written out.
         values: of some of its symbols; for others random ones are drawn.
 
@@ -119,12 +119,12 @@ class Subject:
     """
 
     def __init__(
-        self, model: Model, parameters: str = "given", *, full: bool = False, values: Mapping[str, float] | None = None
+        self, model: Model, symbols: str = "given", *, full: bool = False, values: Mapping[str, float] | None = None
     ) -> None:
         self.model, self.full, self.given = model, full, dict(values or {})
         rng = np.random.default_rng(0)
         self.drawn, given = drawn(model, rng, self.given)
-        self.equations = Equations(model, parameters)
+        self.equations = Equations(model, symbols)
         self.friction: np.ndarray = (self.equations.tau - self.equations.load_torque).entries
         self.lifted, self.alphabet, self.nv = self.equations.lifted, self.equations.alphabet, self.equations.nv
         numeric = rounded_angles(given)
@@ -138,7 +138,7 @@ class Subject:
         self._values: dict[int, np.ndarray] = {}
         self.joint_poses = joint_poses(self.lifted, self.alphabet.q)
         self.world_poses = world_poses(self.lifted, self.alphabet.q)
-        own = Transform() if parameters == "all" else None  # there the ten numbers are about the joint's frame
+        own = Transform() if symbols == "all" else None  # there the ten numbers are about the joint's frame
         self.frames = {WORLD: Transform()} | {body.index: own or body.link for body in self.lifted.bodies}
         self.links = [self._link(body) for body in self.lifted.bodies if not isinstance(body.joint, Rotor)]
         spinning = [body for body in self.lifted.bodies if isinstance(body.joint, Rotor) and body.columns]

@@ -82,7 +82,7 @@ class ExactModel:
 
     Args:
         source: the robot.
-        parameters: `"given"`: its numbers stay numbers, its symbols stay symbols. `"inertial"`: the ten inertial numbers of each
+        symbols: `"given"`: its numbers stay numbers, its symbols stay symbols. `"inertial"`: the ten inertial numbers of each
             moving link, about its link frame, and the constants of its drive become symbols where they are not zero. `"all"`: so do
             the offsets between joints (`a, b, d` along x, y, z) and gravity; the ten numbers are then about the joint's frame.
         further: how many letters of further kinds there are: see `Alphabet`.
@@ -99,14 +99,14 @@ class ExactModel:
     def __init__(
         self,
         source: Model,
-        parameters: str = "given",
+        symbols: str = "given",
         further: Mapping[str, int] | None = None,
         constants: Sequence[Scalar] = (),
     ) -> None:
-        word("parameters", parameters, PARAMETERS)
+        word("symbols", symbols, PARAMETERS)
         self.source, self.name, self.root = source, source.name, source.root
         self.kinematics_only = source.kinematics_only
-        self.parameters = parameters
+        self.symbolic = symbols
         self.notes: list[str] = []
         self.open_tree = ""  # that one of them which is not true of what is under the constraints
         self.values: dict[str, Scalar] = {}
@@ -115,7 +115,7 @@ class ExactModel:
         motors = {name: exact_side(drive, None) for x in source.transmissions for name, drive in zip(x.motors, x.drives) if drive}
         skeleton = lower(Skeleton.of(source))  # type: ignore[arg-type]
         currents = [f"{letter}{k + 1}" for k in range(len(electric_motors(source))) for letter in CURRENT]
-        names = dict.fromkeys([*symbol_names(source, parameters), *currents])
+        names = dict.fromkeys([*symbol_names(source, symbols), *currents])
         numbers = [*numbers_of(source, {**sides, **motors}), *constants]
         self.alphabet = Alphabet(skeleton, numbers, names, signed(skeleton), further)
         exact = self.alphabet.exact
@@ -125,9 +125,9 @@ class ExactModel:
         self.frames = [Frame(x.name, x.link, self._pose(x.pose, f"frame {x.name!r}")) for x in source.frames]
         self.transmissions = [self._coupled(x, motors) for x in source.transmissions]
         self.leaders = {name: (leader, exact(m), exact(o)) for name, (leader, m, o) in source.leaders.items()}
-        if parameters == "all":
+        if symbols == "all":
             self.gravity = Vec(*(self._symbol(f"g{axis}", x) for axis, x in zip("xyz", self.gravity)))
-        self.notes += [MEANINGS[parameters]] if parameters in MEANINGS else []
+        self.notes += [MEANINGS[symbols]] if symbols in MEANINGS else []
         if source.constraints:
             names = ", ".join(repr(x.name) for x in source.constraints)
             self.open_tree = (
@@ -147,7 +147,7 @@ class ExactModel:
     def mechanism(self) -> Mechanism:
         mechanism = lower(self)  # type: ignore[arg-type]
         bodies = [replace(body, rate=1) if body.rate == 1 else body for body in mechanism.bodies]  # a plain 1 costs nothing
-        if self.parameters != "given":
+        if self.symbolic != "given":
             bodies = map(self._with_symbols, bodies)
         return mechanism._replace(bodies=tuple(bodies))
 
@@ -228,9 +228,9 @@ class ExactModel:
 
     def _with_symbols(self, body: Body) -> Body:
         number = body.index + 1
-        new = {letter: self._symbol(f"{letter}{number}", x) for letter, x in named_numbers(body, self.parameters).items()}
+        new = {letter: self._symbol(f"{letter}{number}", x) for letter, x in named_numbers(body, self.symbolic).items()}
         placement, seen_from = body.placement, body.link
-        if self.parameters == "all":
+        if self.symbolic == "all":
             placement, seen_from = Transform(placement.R, Vec(*(new[letter] for letter in OFFSETS))), Transform()
         m, mx, my, mz, *tensor = (new[letter] for letter in MOMENTS)
         inertia = seen_from.out_inertia(RigidInertia(m, Vec(mx, my, mz), symmetric(*tensor)))
@@ -287,23 +287,23 @@ def direction(turns: Sequence[tuple[int, Scalar]]) -> int | Turns:
     return turns[0][0] if len(turns) == 1 else tuple((c, ratio / unit) for (c, _), ratio in zip(turns, ratios))
 
 
-def symbol_names(model: Model, parameters: str) -> Iterator[str]:
+def symbol_names(model: Model, symbols: str) -> Iterator[str]:
     """The names of the symbols that numbers may become: not of zeros, and not of symbols the robot has already."""
-    if parameters == "given":
+    if symbols == "given":
         return
     own = {symbol.name for symbol in model.symbols}
     for body in model.bodies:
-        for letter, x in named_numbers(body, parameters).items():
+        for letter, x in named_numbers(body, symbols).items():
             if (is_symbolic(x) or x != 0) and f"{letter}{body.index + 1}" not in own:
                 yield f"{letter}{body.index + 1}"
-    if parameters == "all":
+    if symbols == "all":
         yield from (name for name, x in zip(("gx", "gy", "gz"), model.gravity) if x != 0 and name not in own)
 
 
-def named_numbers(body: Body, parameters: str) -> dict[str, Scalar]:
+def named_numbers(body: Body, symbols: str) -> dict[str, Scalar]:
     """A body's numbers by the letter of their symbol."""
-    offsets = zip(OFFSETS, body.placement.p if parameters == "all" else ())
-    m, h, I = (Transform() if parameters == "all" else body.link).inverse.out_inertia(body.inertia)
+    offsets = zip(OFFSETS, body.placement.p if symbols == "all" else ())
+    m, h, I = (Transform() if symbols == "all" else body.link).inverse.out_inertia(body.inertia)
     side = body.drive
     drive = {"J": side.armature, "k": side.stiffness, "rest": side.rest}
     laws = [(law, pair(getattr(side.friction, law.name))) for law in LAWS if law.symbol]
