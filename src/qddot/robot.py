@@ -2365,8 +2365,8 @@ class Robot:
 
         Args:
             law: a function of a `qddot.rollout.Moment` that gives the joint forces (nv), such as `qddot.rollout.PDLaw` or
-                `ComputedTorqueLaw`; it is traced once and compiled with the step. Of order four it is asked in every stage. None: the
-                control is the joint forces.
+                `ComputedTorqueLaw`; it is traced once and compiled with the step. Of order four it is asked in every stage. None:
+                the control is the joint forces.
             step: s.
             method: `"semi_implicit"` (order one), `"rk4"` (order four) or `"variational"` (order two, no drift of energy; no dry
                 friction and no stops).

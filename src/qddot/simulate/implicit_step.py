@@ -2,7 +2,7 @@
 
 Unknown are the mean velocity v, with the midpoint `m = q + h/2 v`, and the impulses lam of the constraints,
 
-    M(m) v - h/2 (dL/dq(m, v) + tau) - p + A(q)^T lam = 0,        h_c(q + h v) / h = 0,
+    M(m) v - h/2 (dL/dq(m, v) + tau) - p + A(q)^T lam = 0,        phi(q + h v) / h = 0,
 
 of which Newton's method finds the solution that goes over into `v = M^-1 p` for short steps: its corrections must shrink from the
 first on, or the step is parted. Then `p1 = M(m) v + h/2 (dL/dq + tau)`,
