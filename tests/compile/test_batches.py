@@ -93,6 +93,26 @@ def test_threads_change_no_bit(robot, count, monkeypatch):
     np.testing.assert_array_equal(robot.inverse_dynamics(*overlapping, out=overlapping[2], threads=count), expected)
 
 
+def test_threads_share_tiles_of_any_layout(robot, monkeypatch):
+    """Equal steps through the batch: fixed inputs, columns apart, reversed, several leading dimensions; a result for each."""
+    import qddot.compile.kernel as kernel
+
+    monkeypatch.setattr(kernel, "WORTH_THREADS", 1)
+    monkeypatch.setattr(threads, "cores", lambda: 8)
+    q, qd, qdd = motion(robot, 1000)
+    expected = robot.inverse_dynamics(q, qd, qdd, threads=1)
+    for arrays in (
+        [np.repeat(a, 2, axis=0)[::2] for a in (q, qd, qdd)],
+        [a[::-1].copy()[::-1] for a in (q, qd, qdd)],
+        [np.asfortranarray(a) for a in (q, qd, qdd)],
+        [a.reshape(10, 100, -1) for a in (q, qd, qdd)],
+    ):
+        found = robot.inverse_dynamics(*arrays, threads=5)
+        np.testing.assert_array_equal(found.reshape(expected.shape), expected)
+    fixed = robot.inverse_dynamics(q, qd[7], qdd[7], threads=5)
+    np.testing.assert_array_equal(fixed, robot.inverse_dynamics(q, qd[7], qdd[7], threads=1))
+
+
 def test_threads_report_bad_input_too(robot, monkeypatch):
     import qddot.compile.kernel as kernel
 

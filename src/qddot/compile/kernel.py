@@ -14,7 +14,7 @@ import numpy as np
 from qddot.compile.fastcall import bound_entry
 from qddot.compile.gufunc import make_gufunc
 from qddot.compile.llvm import Code, compile_program, single_lanes, this_computer, wide_lanes
-from qddot.compile.threads import run_sliced, thread_count
+from qddot.compile.threads import run_sliced, run_tiled, thread_count
 from qddot.graph.program import Output, Program
 
 BATCH = 16
@@ -107,7 +107,7 @@ class Kernel:
         ufunc, outputs = (self.watched, self.shown) if watch else (self.ufunc, self.program.outputs)
         out = out[: len(outputs)] if isinstance(out, tuple) else out
         if states * self.length >= WORTH_THREADS and (count := thread_count(threads)) > 1:
-            return self._threaded(ufunc, outputs, arrays, out, count)
+            return self._threaded(ufunc, outputs, arrays, out, min(count, 2 * states * self.length // WORTH_THREADS))
         return ufunc(*arrays) if out is None else ufunc(*arrays, out=out)
 
     def states(self, arrays: Sequence[np.ndarray]) -> int:
@@ -131,7 +131,9 @@ class Kernel:
         if not fits or any(np.may_share_memory(a, b) for a in given if a is not None for b in arrays):
             return ufunc(*arrays, out=tuple(given))
         ranks, out_ranks = ([len(x.shape) for x in part] for part in (self.program.inputs, outputs))
-        run_sliced(ufunc, arrays, ranks, tuple(rooms), out_ranks, threads)
+        loop = self._wide.loop if ufunc is self.__dict__.get("ufunc") else self.watched_address
+        if not run_tiled(loop, self.single_address, (*arrays, *rooms), (*ranks, *out_ranks), batch, threads):
+            run_sliced(ufunc, arrays, ranks, tuple(rooms), out_ranks, threads)
         return rooms[0] if len(rooms) == 1 else tuple(rooms)
 
     def _empty(self, arrays: Sequence[np.ndarray], out):

@@ -1,9 +1,15 @@
-"""Large batches on several cores: the same gufunc on slices of the batch, which NumPy runs without Python's lock."""
+"""Large batches on several cores.
+
+Where every array goes through the batch in equal steps, threads take tiles of it from a common counter, all in machine code and
+without Python's lock: one that starts late takes fewer, and nobody waits for one that never starts. Other arrays are cut into
+slices, one for each thread, on which NumPy runs the gufunc.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -15,6 +21,22 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 VARIABLE = "QDDOT_THREADS"
+
+TILES = 4
+"""For each thread, so that none waits long for the others."""
+
+WORDS = (
+    "loop",
+    "single",
+    "clear_flags",
+    "get_flags",
+    "arrays",
+    "count",
+    "tile",
+    "next",
+    "flags",
+)  # of a job, before its arrays and steps
+ARRAYS, STEPS = len(WORDS), len(WORDS) + 32
 
 
 @cache
@@ -93,3 +115,99 @@ def run_sliced(
             future.exception()  # all of them, so that nobody writes into the output after an error
     for future in futures:
         future.result()
+
+
+# tiles ----------------------------------------------------------------------------------------------------------------------
+
+
+def run_tiled(
+    loop: int, single: int, arrays: Sequence[np.ndarray], ranks: Sequence[int], batch: tuple[int, ...], threads: int
+) -> bool:
+    """Run a loop over states on inputs and outputs; False, and nothing is done, where their steps through the batch are not equal.
+
+    Raises:
+        FloatingPointError: as NumPy does, for flags of the processor.
+    """
+    steps = [step_of(a, rank, batch) for a, rank in zip(arrays, ranks)]
+    if None in steps or len(arrays) > STEPS - ARRAYS:
+        return False
+    from qddot.compile import layout
+
+    count, api = int(np.prod(batch)), layout.ufunc_api()
+    job = np.zeros(STEPS + len(arrays) + sum(ranks), np.int64)
+    tile = max(-(-count // (TILES * threads) // 64) * 64, 64)
+    job[: len(WORDS)] = loop, single, api[layout.CLEAR_FLAGS], api[layout.GET_FLAGS], len(arrays), count, tile, 0, 0
+    job[ARRAYS : ARRAYS + len(arrays)] = [a.ctypes.data for a in arrays]
+    job[STEPS:] = [*steps, *(stride for a, rank in zip(arrays, ranks) for stride in a.strides[a.ndim - rank :])]  # type: ignore[list-item]
+    take, place, futures = tiles(), job.ctypes.data, []
+
+    def work(k: int) -> None:
+        take(place)
+
+    try:
+        for k in range(1, threads):
+            futures.append(pool().submit(work, k))
+    except RuntimeError:  # no thread can be started: the others do its work
+        pass
+    try:
+        work(0)  # here: a thread that only waits would keep its core from the others
+    finally:
+        for future in futures:
+            if not future.cancel():  # it has begun, and may still write into the output
+                future.exception()
+    report(int(job[WORDS.index("flags")]))
+    return True
+
+
+def step_of(a: np.ndarray, rank: int, batch: tuple[int, ...]) -> int | None:
+    """Bytes from one state to the next; None where there is no such number."""
+    outer = a.ndim - rank
+    if outer == 0:
+        return 0
+    if a.shape[:outer] != batch or not a.flags.aligned:
+        return None
+    step, reach = a.strides[outer - 1], a.strides[outer - 1]
+    for stride, size in zip(reversed(a.strides[:outer]), reversed(a.shape[:outer])):
+        if stride != reach:
+            return None
+        reach *= size
+    return step
+
+
+def report(flags: int) -> None:
+    """What NumPy does about its flags in this thread."""
+    zero, huge = np.zeros(1), np.full(1, 1e300)
+    for flag, (a, b) in {1: (zero + 1, zero), 2: (huge, 1 / huge), 8: (zero, zero)}.items():
+        if flags & flag:
+            np.divide(a, b)
+
+
+@cache
+def tiles() -> Callable[[int], None]:
+    """`void tiles(int64_t *job)`: take tiles of a job until there are none. Python's lock is not held meanwhile."""
+    from qddot.compile.llvm import load_module, this_computer
+
+    code = load_module("\n".join(tiles_ir()) + "\n", "tiles", this_computer())
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.loop)
+    function.code = code  # type: ignore[attr-defined]  # which must live as long
+    return function
+
+
+def tiles_ir() -> Iterator[str]:
+    yield f"define void @tiles(ptr %job) nounwind {{\nentry:\n%here = alloca ptr, i64 {STEPS - ARRAYS}\n%dimensions = alloca i64"
+    for k, name in enumerate(WORDS):
+        yield f"%{name}_p = getelementptr i64, ptr %job, i64 {k}"
+        if name not in ("next", "flags"):
+            yield f"%{name} = load {'i64' if name in ('arrays', 'count', 'tile') else 'ptr'}, ptr %{name}_p"
+    yield f"%steps = getelementptr i64, ptr %job, i64 {STEPS}\nbr label %take"
+    yield "take:\n%start = atomicrmw add ptr %next_p, i64 %tile monotonic\n%some = icmp slt i64 %start, %count"
+    yield "br i1 %some, label %place, label %done\nplace:\n%i = phi i64 [ 0, %take ], [ %i1, %place ]"
+    yield f"%a_at = add i64 %i, {ARRAYS}\n%a_p = getelementptr i64, ptr %job, i64 %a_at\n%a = load ptr, ptr %a_p"
+    yield "%s_p = getelementptr i64, ptr %steps, i64 %i\n%s = load i64, ptr %s_p\n%o = mul i64 %s, %start"
+    yield "%b = getelementptr i8, ptr %a, i64 %o\n%b_p = getelementptr ptr, ptr %here, i64 %i\nstore ptr %b, ptr %b_p"
+    yield "%i1 = add i64 %i, 1\n%more = icmp slt i64 %i1, %arrays\nbr i1 %more, label %place, label %run"
+    yield "run:\n%left = sub i64 %count, %start\n%last = icmp slt i64 %left, %tile\n%n = select i1 %last, i64 %left, i64 %tile"
+    yield "store i64 %n, ptr %dimensions\ncall void %clear_flags()"
+    yield "call void %loop(ptr %here, ptr %dimensions, ptr %steps, ptr %single)\n%raised = call i32 %get_flags()"
+    yield "%wide = zext i32 %raised to i64\n%before = atomicrmw or ptr %flags_p, i64 %wide monotonic\nbr label %take"
+    yield "done:\nret void\n}"
