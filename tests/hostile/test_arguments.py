@@ -125,3 +125,10 @@ def test_a_constraint_with_a_constant_that_is_none_is_refused(robot, row):
     ):
         with pytest.raises(InputError, match="overflows: a constant in it"):
             use()
+
+
+def test_a_quantity_that_is_constant_is_computed(robot):
+    """Nothing rubs in this robot, so there is no operation to do."""
+    np.testing.assert_array_equal(robot.friction_torque([0.1, 0.2]), [0.0, 0.0])
+    np.testing.assert_array_equal(robot.spring_torque(np.zeros((20, 2))), np.zeros((20, 2)))
+    np.testing.assert_array_equal(robot.spring_torque([0.1, 0.2]), [0.0, 0.0])

@@ -1,4 +1,4 @@
-"""Every quantity of three small robots has the values it had when Pinocchio, MuJoCo and the laws of physics agreed with them.
+"""Every quantity of some small robots has the values it had when Pinocchio, MuJoCo and the laws of physics agreed with them.
 
 Run over plain numbers, without a compiler: fast enough to be run against thousands of mutants (`tools/mutation.py`). A value is
 kept as a few sums, each element with a weight of its own, so that none can change unnoticed. `python -m tests.laws.test_values`
@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 
 import qddot
+from qddot.algorithms.forward_dynamics import composite_bodies
 from qddot.algorithms.quantities import COMPUTED, NEEDS_ALL_PARAMETERS, Quantity
+from qddot.algorithms.steps import kutta, kutta_stage
 from qddot.compile.trace import forces
 from qddot.errors import InputError
 from qddot.graph.program import output
@@ -25,14 +27,20 @@ from qddot.model.field import Floats
 from qddot.robot import Robot
 
 DATA = Path(__file__).parents[1] / "data" / "values"
-ROBOTS = ("tree", "coupled", "floating")
-STATES = 2
+ROBOTS = ("tree", "coupled", "floating", "geared", "uneven", "ball")
+TURNS = ((1, 0.03, -0.02, 0.01), (0.1, 0.9, 0.2, 0.3), (0.1, -0.2, 0.9, 0.3), (-0.2, 0.1, 0.3, 0.9), (1, 4e-6, -3e-6, 2e-6))
+"""Quaternions of the ball: each component is the largest of one; and angles that are nearly none."""
 
 
 def inputs(robot: Robot, state: int) -> dict[str, Any]:
     """Numbers without a pattern, the same on every machine."""
     wave = lambda n, k: [math.sin(1.7 * i + k + 3 * state) for i in range(n)]  # noqa: E731
     nv, q = robot.nv, robot.normalized(wave(robot.nq, 0.4)).tolist()
+    if robot.name == "ball":
+        q[:4] = robot.normalized([*TURNS[state], 0, 0, 0])[:4].tolist()
+    elif state == 2:  # on the limits
+        lower, upper = robot.limits[:2]
+        q = [float(x if i % 2 else y) if abs(x - y) < 99 else z for i, (x, y, z) in enumerate(zip(lower, upper, q))]
     names = ("qd", "p", "v", "direction", "qdd", "jerk", "snap", "tau", "load")
     found: dict[str, Any] = {name: wave(nv, k) for k, name in enumerate(names)}
     sliding, moving = [float(i % 3 - 1) for i in range(nv)], [float(i % 4 != state) for i in range(nv)]
@@ -46,7 +54,7 @@ def frame(robot: Robot) -> str:
 
 def cases(robot: Robot, quantity: Quantity) -> Iterator[dict[str, Any]]:
     """Every combination of options, with external forces too where there may be some."""
-    choices = {name: values or (FREE[name](robot),) for name, values in quantity.options.items()}
+    choices = {name: values or FREE[name](robot) for name, values in quantity.options.items()}
     if "auto" in choices.get("method", ()):
         choices["method"] = ("aba", "crba") if not robot.mimics else ("crba",)
     for chosen in itertools.product(*choices.values()):
@@ -58,7 +66,7 @@ def cases(robot: Robot, quantity: Quantity) -> Iterator[dict[str, Any]]:
             yield options | {"f_ext": forces(robot.model, numbers)}
 
 
-FREE = {"frame": frame, "rows": lambda _: "wx,z"}
+FREE = {"frame": lambda robot: (frame(robot),), "rows": lambda _: ("wx,z", "wx,wy,wz,x,y,z", "y")}
 
 
 def values(robot: Robot, name: str) -> list[list[Any]]:
@@ -67,7 +75,7 @@ def values(robot: Robot, name: str) -> list[list[Any]]:
     for regrouped in (False, True) if name not in NEEDS_ALL_PARAMETERS else (False,):
         model = robot.model.over(Floats(), regrouped=regrouped)
         for options in cases(robot, quantity):
-            for state in range(STATES):
+            for state in range(len(TURNS) if robot.name == "ball" else 2 + (name == "reaching_step")):
                 x = inputs(robot, state)
                 try:
                     results = quantity.compute(model, *(x[given] for given in quantity.inputs), **options)
@@ -88,6 +96,22 @@ def sums(numbers: list[float]) -> list[float]:
 
 def load(name: str) -> Robot:
     return qddot.load(DATA / f"{name}.toml")
+
+
+def test_four_stages_are_a_step():
+    """For every type of joint."""
+    robot = load("floating")
+    model, x = robot.model.over(Floats()), inputs(robot, 0)
+    accelerate = lambda t, q, qd: composite_bodies(model, q, qd, [tau * (1 + t) for tau in x["tau"]])  # noqa: E731
+    state = point = [x["q"], x["qd"]]
+    total = [[0.0] * robot.nq, [0.0] * robot.nv]
+    for stage in range(4):
+        (q, qd, *rest), _ = kutta_stage(model, state, point, total, float(stage), 0.1, accelerate)
+        state, point, total = [q, qd], rest[:2], rest[2:]
+        assert all(map(math.isfinite, q))
+    whole = kutta(model, x["q"], x["qd"], 0.1, accelerate)
+    assert [state, point] == [[*whole[:2]]] * 2
+    assert total == [[0.0] * robot.nq, [0.0] * robot.nv]
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -117,9 +117,10 @@ class Direct:
                 self.set(place + k, id(value) if value is not None else 0)
             self.set(place + WAY_KERNEL, kernel.single_address)
             if number == 0:
+                length = max(kernel.length, 1)  # a quantity that is constant has none
                 self.set(WORD["kernel"], kernel.single_address)
-                self.set(WORD["most"], WORTH_THREADS // kernel.length)
-                self.set(WORD["release"], max(WORTH_RELEASE // kernel.length, 1))
+                self.set(WORD["most"], WORTH_THREADS // length)
+                self.set(WORD["release"], max(WORTH_RELEASE // length, 1))
             self.set(WORD["ways"], number + 1)
         if kernel.watched_address and are_raised():
             self.set(place + WAY_LOOP, kernel.watched_address)

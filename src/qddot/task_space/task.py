@@ -55,7 +55,7 @@ def choose(
         known, quantity, options = TWIST, "jacobian", {"frame": frame, "reference": reference}
     elif not isinstance(coordinates, str) or coordinates not in ORIENTATION:
         raise unknown_name("coordinates", coordinates, ORIENTATION)
-    elif reference != "world_aligned":
+    elif not isinstance(reference, str) or reference != "world_aligned":
         raise InputError(f"coordinates={coordinates!r} go with world axes: leave reference={reference!r} out")
     else:
         known = (*ORIENTATION[coordinates], *POSITION)
