@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import qddot
-from qddot.errors import InputError
+from qddot.errors import InputError, ModelValueError, UnknownNameError
 from qddot.names_elsewhere import PACKAGE, ROBOT
 from qddot.robot import Robot
 
@@ -221,3 +221,27 @@ def test_a_part_of_a_name_finds_it():
         qddot.load("frankaEmikaPanda")
     with pytest.raises(qddot.InputError, match="LOCAL is 'body'"):
         qddot.load("two_link").jacobian([0, 0], reference="LOCAL")
+
+
+def test_what_fresh_users_stumbled_on(tmp_path, monkeypatch):
+    """Each of these was a bare error, a silence or a guess."""
+    robot = qddot.load("two_link")
+    with pytest.raises(InputError, match="a rotation"):
+        robot.inverse_kinematics(np.eye(3))
+    with pytest.raises(UnknownNameError, match="iiwa14, iiwa7, lwr4"):
+        qddot.load("kuka")
+    with pytest.raises(TypeError, match=r"call robot\.identify\(log\)"):
+        qddot.identify("run.csv")  # type: ignore[operator]
+    with pytest.raises(ModelValueError, match=r"write inertia = \{mass"):
+        qddot.load_string('bodies = [{name = "rod", mass = 1.0}]')
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    robot.to_urdf("~/arm.urdf")
+    assert qddot.load("~/arm.urdf").nv == 2
+    pendulum = qddot.System("m*l**2*thetad**2/2", "-m*g*l*cos(theta)", coordinates=["theta"])
+    equations = pendulum.equations()
+    assert str(equations.tau) == "[m*l*(l*thetadd + g*sin(theta))]"
+    assert equations.V.diff("theta") == equations.V.diff("q1")
+    assert r"\ddot{\theta}" in equations.tau.latex()
+    assert "PD" in repr(robot.rollout(qddot.rollout.PD(kp=1, kd=1)))
+    assert "1 sphere, 1 plane" in repr(qddot.contact.Contacts(robot, [qddot.contact.Sphere("body_2")], [qddot.contact.Plane()]))

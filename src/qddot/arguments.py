@@ -140,4 +140,4 @@ def file_path(name: str, value: object) -> Path:
     """
     if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str) or "\0" in os.fspath(value):
         raise InputError(f"{name}={value!r:.80} is not a path: give the name of a file as text")
-    return Path(value)
+    return Path(os.path.expanduser(value))

@@ -21,7 +21,7 @@ ROBOT = {
         "inertia_x": "task_space(q, qd)",
         "coriolis": "coriolis_matrix(q, qd)",
         "gravload": "gravity_torque(q)",
-        "friction": "friction_torque(qd)",
+        "friction": "-friction_torque(qd)",
         "itorque": "mass_matrix(q) @ qdd",
         "fdyn": "simulate(q0, qd0, t, torque=...)",
         "pay": "with_payload(mass, com)",

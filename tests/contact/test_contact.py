@@ -11,7 +11,7 @@ from qddot import Inertia
 from qddot.contact import Contacts, Plane, Sphere, bounce, simulate
 from qddot.contact.coulomb import impulses, projected
 from qddot.control import ComputedTorque, Hold
-from qddot.errors import InputError
+from qddot.errors import InputError, InputWarning, IntegrationError
 from qddot.model.description import Joint, Link
 from qddot.model.model import Model
 from qddot.model.spatial import Vec
@@ -153,7 +153,7 @@ def test_time_stepping_bounces_to_the_right_height():
 
 def test_an_arm_presses_a_wall_with_the_force_of_its_law():
     robot = qddot.load("arm7")
-    q0 = np.array([0.0, 0.6, 0.0, 1.2, 0.0, 0.6, 0.0])
+    q0 = np.array([0.0, 0.6, 0.0, -1.2, 0.0, 0.6, 0.0])
     tip = robot.transform(q0)[:3, 3]
     goal = robot.inverse_kinematics(tip + np.array([0.05, 0, 0]), start=q0).q  # behind the wall
     contacts = Contacts(robot, [Sphere(robot.tip)], [Plane(point=tuple(tip), normal=(-1, 0, 0))], friction=0.4)
@@ -169,6 +169,32 @@ def test_an_arm_presses_a_wall_with_the_force_of_its_law():
     J = contacts.jacobian(q, at)[0]
     pushed = law(0.0, q, np.zeros(7)) - robot.gravity_torque(q)
     assert_allclose(-J.T @ force, pushed, atol=0.03 * np.abs(pushed).max())  # the wall takes all that the law pushes
+
+
+def rod(limits, drive=None):
+    """A rod of 1 m that swings in a vertical plane, and a floor out of its reach."""
+    builder = qddot.Builder("rod", gravity=(0, -g, 0))
+    builder.body("rod", mass=1.0, com=(0.5, 0, 0), tensor=(0.001, 0.08, 0.08), limits=limits, drive=drive)
+    robot = builder.frame("tip", "rod", xyz=(1, 0, 0)).robot()
+    return robot, Contacts(robot, [Sphere("tip")], [Plane(point=(0, -5, 0), normal=(0, 1, 0))])
+
+
+def test_limits_of_joints_are_stops_and_efforts_are_kept():
+    robot, contacts = rod((-1.0, 1.0))
+    motion, known = simulate(contacts, [0.5], None, 1.0), robot.simulate([0.5], t=1.0)
+    assert motion.q.min() > -1.0 - 1e-9
+    assert_allclose(motion.q, known.q, atol=5e-3)  # of order one
+    assert motion.depth.max() == 0
+    assert_allclose(motion.qd[-1], 0, atol=1e-12)
+    weak, contacts = rod(qddot.Limits(-1.0, 1.0, effort=2.0))
+    motion = simulate(contacts, [0.0], None, 0.5, torque=[100.0], step=2e-4)  # it cannot hold its weight of 4.9 N m
+    assert_allclose(motion.q, weak.simulate([0.0], t=0.5, step=2e-4, torque=[100.0]).q, atol=1e-3)
+    with pytest.raises(InputError, match=r"'rod_joint' is 1\.5, beyond its limit 1"):
+        simulate(contacts, [1.5], None, 1.0)
+    with pytest.raises(IntegrationError, match=r"beyond its limits at t = 0\.4"):
+        bounce(rod((-1.0, 1.0))[1], [0.5], None, 1.0)
+    with pytest.warns(InputWarning, match="dry friction of rod_joint"):
+        simulate(rod((-1.0, 1.0), qddot.Drive(coulomb=1.0))[1], [0.5], None, 0.01)
 
 
 @pytest.mark.parametrize("n", [6, pytest.param(50, marks=pytest.mark.slow)])

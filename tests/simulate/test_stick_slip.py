@@ -323,3 +323,14 @@ def test_sampled_laws_before_time_zero():
     law.period = 0.05
     pendulum().simulate([1.0], None, np.linspace(-0.1, 0.1, 21), torque=law)
     assert_allclose(asked, [-0.1, -0.05, 0, 0.05, 0.1], atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["rk4", "DOP853"])
+def test_energy_that_stops_take_is_metered(method):
+    robot = qddot.Builder("arm", gravity=(0, -9.81, 0))
+    link = {"mass": 1.0, "com": (0.5, 0, 0), "tensor": (0.001, 0.08, 0.08)}
+    robot = robot.body("a", **link, limits=(-1.0, 1.0)).body("b", "a", xyz=(1, 0, 0), **link, limits=(-0.5, 0.5)).robot()
+    motion = robot.simulate([0.5, 0.3], t=2.0, torque=[1.0, 0.5], method=method)
+    assert motion.impact_loss[-1] > 10
+    assert abs(motion.energy_residual).max() < 1e-6
+    assert abs(motion[500:].energy_residual).max() < 1e-6

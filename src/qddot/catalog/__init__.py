@@ -89,6 +89,11 @@ def entries() -> list[Entry]:
     return [*ours, *wheel, *(download_entry(name, about) for name, about in downloads.known().items())]
 
 
+def containing(text: str) -> list[Entry]:
+    """Those that have a text in their name, in what they are or in where their numbers are from."""
+    return [entry for entry in entries() if any(text.lower() in said.lower() for said in (entry.name, entry.title, entry.source))]
+
+
 def own_entry(name: str) -> Entry:
     path = BUNDLED / f"{name}.toml"
     about = tomllib.loads(path.read_text(encoding="utf-8"))["about"]

@@ -27,10 +27,10 @@ def command(search: str, ours: bool, as_json: bool) -> None:
     from qddot import catalog
     from qddot.errors import near_matches
 
-    found = [x for x in catalog.entries() if not ours or (x.path is not None and x.path.parent == catalog.BUNDLED)]
-    wanted = [x for x in found if any(search.lower() in text.lower() for text in (x.name, x.title, x.source))]
+    wanted = [x for x in catalog.containing(search) if not ours or (x.path is not None and x.path.parent == catalog.BUNDLED)]
     if not wanted:
-        raise click.ClickException(f"no robot has {search!r} in it: {near_matches(search, [x.name for x in found])}")
+        names = catalog.catalog_names() if ours else catalog.known_names()
+        raise click.ClickException(f"no robot has {search!r} in it: {near_matches(search, names)}")
     with plainly(f"reading {len(wanted)} robots"):
         rows = [row(entry) for entry in wanted]
     if as_json:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from qddot.cli.arguments import NOTATIONS, digits_option, robot_argument, robot_options, symbolic_option, symbols_option
-from qddot.cli.printing import plainly, print_json
+from qddot.cli.printing import plainly, print_json, written
 
 
 @click.command()
@@ -38,9 +38,7 @@ def command(
         writing: dict[str, Any] = {"notation": notation, "digits": digits, "gravity": g, "full": full}
         found = qddot.load(robot, **how).derive(method, symbols, constraints or None, **writing)
         if output is not None:
-            found.save(output)
-            if as_json:
-                print_json({"files": [output]})
+            written([found.save(output)], as_json)
         elif as_json:
             print_json({"method": method, "markdown": found.markdown()})
         else:

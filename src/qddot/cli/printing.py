@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -16,6 +17,14 @@ import click
 WIDE = 200  # characters of a table that goes to a file
 PATIENCE = 1.0  # s before a command says that it is at work
 
+PYTHON = {
+    "start within, or use stops=False": "start within",
+    "give `limits=robot.limits._replace(velocity=...)`, or `acceleration`": "give --velocity or --acceleration",
+    "give them values with robot.subs({...})": "give them values in the file, values = {...}, or leave --symbolic out",
+    "qddot.load_string reads a text": "- reads it from standard input",
+}
+"""What messages of the library say to those who call it, and what it is here."""
+
 
 @contextmanager
 def plainly(words: str = "") -> Iterator[None]:
@@ -27,10 +36,31 @@ def plainly(words: str = "") -> Iterator[None]:
         try:
             yield
         except (QddotError, OSError) as error:
-            raise click.ClickException(str(error)) from None
+            raise click.ClickException(in_options(said(error))) from None
         finally:
             for text in dict.fromkeys(str(warning.message) for warning in caught):
-                click.echo(f"warning: {text}", err=True)
+                click.echo(f"warning: {in_options(text)}", err=True)
+
+
+def said(error: Exception) -> str:
+    """An error in a sentence; of a file, without the number that the system gives it."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}"
+    return str(error)
+
+
+def in_options(text: str) -> str:
+    """A message to those who write Python, for those who typed a command: keywords that it has are its options."""
+    context = click.get_current_context(silent=True)
+    options = {x.name: max(x.opts, key=len) for x in context.command.params if isinstance(x, click.Option)} if context else {}
+    for python, words in PYTHON.items():
+        text = text.replace(python, words)
+
+    def option(found: re.Match[str]) -> str:
+        name, value = found[1], (found[2] or "").strip("'\"")
+        return f"{options[name]} {value}".rstrip() if name in options else found[0]
+
+    return re.sub(r"\b([a-z_]\w*)=((?:'[^']*'|\"[^\"]*\"|[\w.+-]+)?)", option, text)
 
 
 @contextmanager

@@ -54,7 +54,7 @@ def command(
     energy, off = motion.energy, motion.energy_residual[-1]
     events = [{"kind": event.kind, "joint": event.joint, "t": event.time} for event in motion.events]
     if as_json:
-        energies = {"first": energy[0], "last": energy[-1], "unaccounted": off}
+        energies = {"first": energy[0], "last": energy[-1], "impacts": motion.impact_loss[-1], "unaccounted": off}
         print_json(
             {"robot": found.name, "samples": len(motion), "end": end, "energy": energies, "events": events, "files": outputs}
         )
@@ -67,7 +67,7 @@ def command(
         click.echo(f"  {c.name}: q {values}  qd {rates}")
     click.echo(f"  energy {energy[0]:.6g} J at first, {energy[-1]:.6g} J at last, unaccounted for {off:.2g} J")
     if stopped := at_their_stops(motion):
-        click.echo(f"  {', '.join(stopped)} ran into stops, whose impacts take energy that is not accounted for")
+        click.echo(f"  {', '.join(stopped)} ran into stops, whose impacts took {motion.impact_loss[-1]:.4g} J")
     for event in events[:FEW]:
         click.echo(f"  {event['kind']} of {event['joint']} at {event['t']:.6g} s")
     if len(events) > FEW:

@@ -16,6 +16,7 @@ import numpy as np
 
 from qddot.contact.coulomb import impulses
 from qddot.contact.shapes import Contacts, Touching
+from qddot.contact.stops import Stops, stops_of, warn_dry
 from qddot.contact.time_stepping import forces_of, start_of
 from qddot.errors import InputError, IntegrationError
 
@@ -88,7 +89,7 @@ def bounce(
 
     Raises:
         InputError: a state in which something is inside of something else, or joints with quaternions.
-        IntegrationError: endlessly many impacts, or a motion that diverges.
+        IntegrationError: endlessly many impacts, a motion that diverges, or a joint that goes beyond its limits.
 
     >>> from qddot.contact import Contacts, Plane, Sphere
     >>> ball = qddot.Builder("ball").body("ball", joint="prismatic", mass=1).robot()
@@ -106,7 +107,8 @@ def bounce(
         raise InputError(f"a pair is {-contacts.touching(q).gap.min():.3g} m inside of each other at the start")
     n, t = robot.nq, 0.0
     times, states, met = [0.0], [np.concatenate([q, qd])], []
-    push = forces_of(torque, robot.nv)
+    stops, push = stops_of(robot, q), forces_of(torque, robot)
+    warn_dry(robot)
     q, qd, _ = impact(contacts, q, qd, rest)
     for _ in range(MOST):
         held = Held(contacts, q, qd, push(t, q, qd), rest)
@@ -127,6 +129,7 @@ def bounce(
         t, (q, qd) = float(run.t[-1]), (run.y[:n, -1], run.y[n:, -1])
         if t >= duration:
             found = np.array(states)
+            refuse_beyond(stops, robot, times, found)
             return Bounces(contacts, np.array(times), found[:, :n], found[:, n:], met)
         q, qd, pairs = impact(contacts, q, qd, rest)
         if pairs:
@@ -134,6 +137,21 @@ def bounce(
             times.append(t)
             states.append(np.concatenate([q, qd]))
     raise IntegrationError(f"{MOST} impacts up to t = {t:g} s: take rest= larger, or time stepping", time=t, step=MOST)
+
+
+def refuse_beyond(stops: Stops, robot: Any, times: list[float], states: np.ndarray) -> None:
+    """A joint that went beyond its limits: nothing stopped it here."""
+    gaps = stops.side * (states[:, stops.q] - stops.bound)
+    if (gaps < -CLOSED).any():
+        k = int((gaps < -CLOSED).any(1).argmax())
+        place = stops.q[gaps[k].argmin()]
+        name = next(c.name for c in robot.model.mechanism.coordinates if c.single and c.q.start == place)
+        raise IntegrationError(
+            f"joint {name!r} goes beyond its limits at t = {times[k]:g} s, and bounce knows no stops: simulate does",
+            time=times[k],
+            step=k,
+            joint=name,
+        )
 
 
 def rates_of(held: Held, n: int, push: Callable) -> Callable:

@@ -77,6 +77,8 @@ class Contacts:
     array([0.4])
     >>> contacts.jacobian([0.5], at)[0, 0]  # how the gap opens
     array([1.])
+    >>> contacts.pair_name(0)
+    'ball on plane 1'
     """
 
     def __init__(
@@ -125,6 +127,21 @@ class Contacts:
         self._frames = [robot.frame_names.index(s.frame) for s in self.spheres]
         self._centers = np.array([s.center for s in self.spheres], float)
         self._columns = Columns(robot)
+
+    def __repr__(self) -> str:
+        spheres, planes = (
+            f"{n} {what}{'' if n == 1 else 's'}" for n, what in ((len(self.spheres), "sphere"), (len(self.planes), "plane"))
+        )
+        law = f"friction {self.friction:g}, restitution {self.restitution:g}"
+        return f"Contacts of {self.robot.name!r}: {spheres}, {planes}, {law}"
+
+    def pair_name(self, k: int) -> str:
+        """What meets in pair k: `"foot on plane 1"`, `"left and right"`."""
+        n, m = len(self.spheres), len(self.planes)
+        if k < n * m:
+            return f"{self.spheres[k // m].frame} on plane {k % m + 1}"
+        i, j = self.pairs[k - n * m]
+        return f"{self.spheres[i].frame} and {self.spheres[j].frame}"
 
     def _path(self, body: int) -> list[int]:
         found = []

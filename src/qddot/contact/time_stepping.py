@@ -18,7 +18,9 @@ import numpy as np
 
 from qddot.contact.coulomb import impulses
 from qddot.contact.shapes import Contacts, Touching
+from qddot.contact.stops import Stops, stops_of, warn_dry
 from qddot.errors import InputError, IntegrationError, SingularityError
+from qddot.simulate.torque import TorqueLimits
 
 if TYPE_CHECKING:
     from qddot.explore.show import Page
@@ -66,6 +68,26 @@ class ContactMotion:
         """Kinetic and potential (samples,), J."""
         return self.contacts.robot.hamiltonian(self.q, self.qd)
 
+    def plot(self, ax: Any = None) -> np.ndarray:
+        """Draw positions, speeds, normal forces and energy over time (needs the extra `plot`); returns the axes, one a panel.
+
+        Args:
+            ax: a list of four axes; a new figure if None.
+
+        Raises:
+            InputError: another number of axes.
+            MissingExtraError: matplotlib is not installed.
+
+        >>> from qddot.contact import Contacts, Plane, Sphere
+        >>> ball = qddot.Builder("ball").body("ball", joint="prismatic", mass=1).robot()
+        >>> contacts = Contacts(ball, [Sphere("ball", 0.1)], [Plane()])
+        >>> len(qddot.contact.simulate(contacts, [0.2], None, 0.2).plot())
+        4
+        """
+        from qddot.contact.drawing import plot
+
+        return plot(self, ax)
+
     def explore(self, path: str | Path | None = None) -> Page:
         """The motion in the robot's interactive page, with what it touches and the forces of contact as arrows (see
         `Robot.explore`).
@@ -105,6 +127,9 @@ def simulate(
 ) -> ContactMotion:
     """The motion of a robot among its contacts, by time stepping.
 
+    Limits of joints are inelastic stops, and joint forces are held within their effort limits. Dry friction slows joints; it does
+    not hold them at rest, which an `InputWarning` says.
+
     Args:
         q0, qd0: state (nq,), (nv,); at rest if None.
         duration: s.
@@ -128,7 +153,8 @@ def simulate(
         raise InputError(
             f"a pair is {depth:.3g} m inside of each other at the start: start outside (a plane's normal points out of it)"
         )
-    push = forces_of(torque, robot.nv)
+    stops, push = stops_of(robot, q), forces_of(torque, robot)
+    warn_dry(robot)
     steps = max(round(duration / step), 1) if 0 < step < np.inf and 0 < duration < np.inf else 0
     if not steps or steps > 10**8:
         raise InputError(f"duration={duration!r}, step={step!r}: positive times, s, and not more than 1e8 steps")
@@ -145,7 +171,7 @@ def simulate(
         t = k * step
         tau = push(t, q, qd)
         try:
-            q, qd, last, depth = one_step(contacts, q, qd, tau, step, gravity, last)
+            q, qd, last, depth = one_step(contacts, stops, q, qd, tau, step, gravity, last)
         except (SingularityError, FloatingPointError) as error:
             raise IntegrationError(f"the motion cannot go on after t = {t:g} s: {error}", time=t, step=k) from error
         if (k + 1) % every == 0:
@@ -155,7 +181,7 @@ def simulate(
 
 
 def one_step(
-    contacts: Contacts, q: np.ndarray, v: np.ndarray, tau: np.ndarray, h: float, gravity: float, last: np.ndarray
+    contacts: Contacts, stops: Stops, q: np.ndarray, v: np.ndarray, tau: np.ndarray, h: float, gravity: float, last: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """q and qd after h, the impulses of all pairs, and the deepest penetration at the middle."""
     robot = contacts.robot
@@ -164,27 +190,29 @@ def one_step(
     L = np.linalg.cholesky(M)
     free = free_velocity(robot, L, middle, v, tau, h)
     reach = h * float(np.abs(free).max(initial=0.0)) * max(1.0, extent(contacts, middle)) + h * h * gravity
-    at = contacts.touching(middle, within=reach)
-    r = np.zeros_like(last)
-    if not len(at.gap):
-        return robot.integrate(middle, free * (h / 2)), free, r, 0.0
+    at, r = contacts.touching(middle, within=reach), np.zeros_like(last)
     J = contacts.jacobian(middle, at)
     if contacts.restitution:  # what is still open and fast is left to the step in which it has closed, and bounces
         waits = (at.gap > 0) & (-(J @ v)[:, 0] > SLOW * gravity * h)
         at, J = Touching(*(x[~waits] for x in at)), J[~waits]
-        if not len(at.gap):
-            return robot.integrate(middle, free * (h / 2)), free, r, 0.0
+    ends = stops.gap(middle)
+    met = ends <= h * np.abs(stops.jacobian[:, 0] @ free)  # reached within the step
+    gap, J = np.concatenate([at.gap, ends[met]]), np.concatenate([J, stops.jacobian[met]])
+    if not len(gap):
+        return robot.integrate(middle, free * (h / 2)), free, r, 0.0
+    pairs, bodies = len(at.gap), np.arange(len(gap)) < len(at.gap)
     Y = np.linalg.solve(L, J.reshape(-1, robot.nv).T)
     W = Y.T @ Y
     before, c = J @ v, J @ free
-    closed = at.gap <= 0
-    bounces = closed & (-before[:, 0] > SLOW * gravity * h)
-    c[:, 0] += np.where(bounces, contacts.restitution * before[:, 0], np.where(closed, 0.0, at.gap / h))
-    found = impulses(W, c, contacts.friction, last[at.pair], gravity * h)
-    r[at.pair] = found
+    closed = gap <= 0
+    bounces = bodies & closed & (-before[:, 0] > SLOW * gravity * h)
+    c[:, 0] += np.where(bounces, contacts.restitution * before[:, 0], np.where(closed, 0.0, gap / h))
+    start = np.concatenate([last[at.pair], np.zeros((len(gap) - pairs, 3))])
+    found = impulses(W, c, contacts.friction, start, gravity * h)
+    r[at.pair] = found[:pairs]
     after = free + np.linalg.solve(L.T, Y @ found.ravel())
     end = robot.integrate(middle, after * (h / 2))
-    sunk = np.minimum(at.gap, 0.0)
+    sunk = np.minimum(gap, 0.0)
     if sunk.any():  # back out, without speed
         out = np.zeros_like(c)
         out[:, 0] = RECOVERY * sunk
@@ -192,7 +220,7 @@ def one_step(
         end = robot.integrate(end, np.linalg.solve(L.T, Y @ push.ravel()))
     if not np.isfinite(end).all():
         raise FloatingPointError("a number is no longer finite")
-    return end, after, r, float(-sunk.min())
+    return end, after, r, float(-sunk[:pairs].min(initial=0.0))
 
 
 def free_velocity(robot: Robot, L: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, h: float) -> np.ndarray:
@@ -216,8 +244,9 @@ def deepest(contacts: Contacts, q: np.ndarray) -> float:
     return float(max(-contacts.touching(q).gap.min(), 0.0))
 
 
-def forces_of(torque: Any, nv: int) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
-    """Joint forces as a function (t, q, qd), nv finite numbers each time."""
+def forces_of(torque: Any, robot: Any) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
+    """Joint forces as a function (t, q, qd), nv finite numbers each time, held within what the joints can give."""
+    nv, limits = robot.nv, TorqueLimits(robot)
 
     def checked(value: Any, when: str) -> np.ndarray:
         try:
@@ -230,9 +259,9 @@ def forces_of(torque: Any, nv: int) -> Callable[[float, np.ndarray, np.ndarray],
         return tau
 
     if callable(torque):
-        return lambda t, q, qd: checked(torque(t, q, qd), f" at t = {t:g} s")
+        return lambda t, q, qd: limits(checked(torque(t, q, qd), f" at t = {t:g} s"), qd)
     constant = np.zeros(nv) if torque is None else checked(torque, "")
-    return lambda t, q, qd: constant
+    return lambda t, q, qd: limits(constant, qd)
 
 
 def start_of(robot: Any, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -17,6 +17,18 @@ from qddot.model.spatial import Mat, Transform, Vec
 POSE = ("xyz", "rpy", "rpy_deg")
 ORIGIN = (0.0, 0.0, 0.0)
 
+MASS = "inertia = {mass = ..., com = [x, y, z], tensor = [...]}"
+DRIVE = "drive = {viscous = ..., coulomb = ..., gear_ratio = ..., rotor_inertia = ...}"
+ELSEWHERE = {
+    **dict.fromkeys(("mass", "com", "tensor", "center_of_mass", "shape"), MASS),
+    **dict.fromkeys(("friction", "damping", "viscous", "coulomb", "gear_ratio", "gear", "rotor_inertia", "stiffness"), DRIVE),
+    **dict.fromkeys(("origin", "position", "offset", "translation"), "xyz = [x, y, z]"),
+    **dict.fromkeys(("rotation", "orientation"), "rpy = [roll, pitch, yaw], or rpy_deg"),
+    **dict.fromkeys(("joint", "joint_type", "kind"), 'type = "revolute"'),
+    **dict.fromkeys(("effort", "velocity", "lower", "upper"), "limits = {lower = ..., upper = ..., velocity = ..., effort = ...}"),
+}
+"""Where keys belong that people write beside others."""
+
 
 class Keys:
     """A table `{key: value}` that may hold the `known` keys and no others.
@@ -31,7 +43,9 @@ class Keys:
             raise self.subject().error(f"a table with some of the keys {', '.join(known)} is needed", value=node.shown)
         for key, value in node.value.items():
             if key not in known:
-                raise Subject(element, value.place).error("unknown key", key, value.shown, near_matches(key, known))
+                belongs = ELSEWHERE.get(key, "")
+                fix = f"write {belongs}" if belongs.partition(" ")[0] in known else near_matches(key, known)
+                raise Subject(element, value.place).error("unknown key", key, value.shown, fix)
 
     def __contains__(self, key: str) -> bool:
         return key in self.node.value

@@ -113,7 +113,7 @@ def _path(source: str | PathLike[str]) -> Path:
             f"this is the text of a description, {source.strip()[:20]!r}..., and not the path of one",
             fix="qddot.load_string reads a text",
         )
-    path = Path(source)
+    path = Path(os.path.expanduser(source))
     try:
         os.stat(path)
     except (FileNotFoundError, ValueError):
@@ -129,5 +129,8 @@ def _path(source: str | PathLike[str]) -> Path:
         return path
     if isinstance(source, str) and not path.suffix and path.name == source:
         more = "" if catalog.installed() else f"; {catalog.EXTRA}"
+        if about := [entry.name for entry in catalog.containing(source)]:
+            several = f"these have it in name or description: {', '.join(about[:12])}" + (", ..." if len(about) > 12 else "")
+            raise UnknownNameError(f"no file or catalog robot {source!r}: {several}{more}")
         raise UnknownNameError(f"{unknown_name('file or catalog robot', source, catalog.known_names())}{more}")
     raise FileNotFoundError(errno.ENOENT, "no such robot description", str(path))

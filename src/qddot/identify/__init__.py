@@ -35,6 +35,7 @@ from qddot.identify.regression.stream import stream
 from qddot.identify.temperature import ThermalFriction, thermal_friction
 from qddot.identify.torque_delays import TorqueDelays, torque_delays
 from qddot.logs.log import Log
+from qddot.room import not_to_be_called
 
 __all__ = [
     "Base",
@@ -84,3 +85,5 @@ __all__ = [
     "torque_delays",
     "verdict",
 ]
+
+not_to_be_called(__name__, "robot.identify(log), or qddot.identify.identify(robot, log)")

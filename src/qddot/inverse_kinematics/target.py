@@ -104,19 +104,28 @@ def as_poses(pose: Any) -> tuple[np.ndarray, bool]:
     """Poses (..., 4, 4) whose rotations are exact, and whether positions alone were given."""
     if np.ndim(pose) and np.shape(pose)[-1] == 3:
         position = as_array("pose", pose, (3,), DOUBLE)
+        if position.shape[-2:] == (3, 3) and (off_rotation(position) <= RIGID).all():
+            raise InputError(
+                "pose is a rotation (3, 3), which would be read as three positions: give a pose (4, 4) whose upper left block it "
+                'is, and with rows=["wx", "wy", "wz"] the rotation alone counts'
+            )
         poses = np.broadcast_to(np.eye(4), (*position.shape[:-1], 4, 4)).copy()
         poses[..., :3, 3] = position
         return poses, True
     poses = as_array("pose", pose, (4, 4), DOUBLE).copy()
     R = poses[..., :3, :3]
-    off = np.abs(R.swapaxes(-1, -2) @ R - np.eye(3)).max((-1, -2))
-    off = np.maximum(off, np.abs(poses[..., 3, :] - [0, 0, 0, 1]).max(-1))
-    wrong = (off > RIGID) | (np.linalg.det(R) < 0)
+    off = np.maximum(off_rotation(R), np.abs(poses[..., 3, :] - [0, 0, 0, 1]).max(-1))
+    wrong = off > RIGID
     if wrong.any():
         where = list(first_index(wrong)) if wrong.ndim else ""
         raise InputError(f"pose{where} is not in SE(3): a rotation, a position, and the last row 0 0 0 1")
     poses[..., :3, :3] = R @ (1.5 * np.eye(3) - 0.5 * R.swapaxes(-1, -2) @ R)  # the nearest rotation, to the square of RIGID
     return poses, False
+
+
+def off_rotation(R: np.ndarray) -> np.ndarray:
+    """How far `R^T R` is from 1 (...); inf for a reflection."""
+    return np.where(np.linalg.det(R) < 0, np.inf, np.abs(R.swapaxes(-1, -2) @ R - np.eye(3)).max((-1, -2)))
 
 
 def movable(evaluate: Evaluator, hold: Sequence[str] | str) -> np.ndarray:

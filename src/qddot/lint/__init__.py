@@ -15,6 +15,7 @@ from qddot.lint.inertias import inertia_findings
 from qddot.lint.joints import joint_findings
 from qddot.model.model import Model
 from qddot.robot import Robot
+from qddot.room import not_to_be_called
 
 __all__ = ["RULES", "Finding", "Severity", "findings_of", "lint"]
 
@@ -57,3 +58,6 @@ def findings_of(model: Model) -> list[Finding]:
     if model.symbols:
         raise UnboundSymbolError(f"{model.name} holds symbols: give them values, then its numbers can be judged")
     return [*inertia_findings(model), *geometry_findings(model), *joint_findings(model)]
+
+
+not_to_be_called(__name__, "qddot.lint.lint(path)")

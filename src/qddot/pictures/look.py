@@ -42,6 +42,7 @@ LOOK = {
 }
 
 CURVES = (0.05, 0.85)
+NAMED = 7  # curves in a legend: as many as fit beside a panel
 """From where to where of the colour scale joints are taken: from dark to light, so that their order shows without colour too."""
 
 
@@ -136,9 +137,20 @@ def curves(ax: Axes, t: np.ndarray, values: np.ndarray, names: Sequence[str], wh
 
 
 def beside(ax: Axes) -> None:
-    """A legend to the right, where it hides nothing; in several columns if it would be longer than the panel."""
-    count = len(ax.get_legend_handles_labels()[1])
-    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), ncols=1 + (count - 1) // 8, frameon=False, handlelength=1.4)
+    """A legend to the right, where it hides nothing; of very many curves, whose colours go from dark to light, it names some."""
+    handles, labels = ax.get_legend_handles_labels()
+    some = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), NAMED)).round().astype(int))
+    shown = [labels[k] for k in some]
+    title = None if len(shown) == len(labels) else f"some of {len(labels)}"
+    ax.legend(
+        [handles[k] for k in some],
+        shown,
+        title=title,
+        loc="upper left",
+        bbox_to_anchor=(1.0, 1.03),
+        frameon=False,
+        handlelength=1.4,
+    )
 
 
 def coordinate_names(mechanism: Mechanism, of: str = "v") -> list[str]:

@@ -3,5 +3,8 @@
 from qddot.rollout.adjoint import RolloutGradient
 from qddot.rollout.laws import ComputedTorqueLaw, Moment, PDLaw
 from qddot.rollout.rollout import Rollout, States
+from qddot.room import not_to_be_called
 
 __all__ = ["ComputedTorqueLaw", "Moment", "PDLaw", "Rollout", "RolloutGradient", "States"]
+
+not_to_be_called(__name__, "robot.rollout(law)")

@@ -128,6 +128,10 @@ class Rollout:
         self.operations: dict[tuple, Any] = {}
         self.loops: dict[tuple, DeviceLoop] = {}
 
+    def __repr__(self) -> str:
+        law = "joint forces" if self.law is None else getattr(self.law, "__name__", type(self.law).__name__)
+        return f"Rollout of {self.robot.name!r} under {law}: {self.method}, steps of {self.h:g} s; call it with states and steps="
+
     def step(self, controls: int, runtime: bool) -> Step:
         """What is repeated, for so many numbers in each control."""
         law = self.law or (applied if controls else nothing)

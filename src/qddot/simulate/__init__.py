@@ -1,1 +1,5 @@
 """Motion: from a state and joint forces to a trajectory."""
+
+from qddot.room import not_to_be_called
+
+not_to_be_called(__name__, "robot.simulate(q0, t=1.0)")

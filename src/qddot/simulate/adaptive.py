@@ -251,7 +251,7 @@ class Adaptive:
         if kind == "stop":
             i, k = s.stop_q[row - s.shafts], row - s.shafts
             q[i] = s.upper[k] if s.upper[k] - q[i] < q[i] - s.lower[k] else s.lower[k]
-            q, qd = s.impact(q, qd)
+            q, qd = s.metered_impact(t, t, q, qd, self.tau(t, q, qd))
         after = s.decide(t, q, qd, self.tau(t, q, qd))
         if kind == "slip" and after.sliding[row] == 0:  # on the very edge: rounding must not hold it for ever
             after.sliding[row] = -np.sign(self.accelerate(t, q, qd, modes)[1][row])

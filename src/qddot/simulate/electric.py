@@ -302,9 +302,10 @@ class ElectricTrajectory(_Electric, Trajectory):
     @cached_property
     def energy_residual(self) -> np.ndarray:
         """(samples, ...) J: mechanical and magnetic energy less what it was at first and what all powers brought since: electrical
-        power less heat and that of other joint forces, as metered on the way; external power less friction, by Simpson's rule."""
+        power less heat and that of other joint forces, as metered on the way; external power less friction, by Simpson's rule; less
+        what impacts on stops took."""
         energy = self.energy + self.magnetic_energy - self.whole.qd[..., self.circuit.meter]
-        return energy - energy[0] - self._integral(self.external_power - self.friction_loss)
+        return energy - energy[0] - self._integral(self.external_power - self.friction_loss) + self.whole.impact_loss
 
     def __getitem__(self, index: Any) -> ElectricTrajectory:
         at = self._slices(index)

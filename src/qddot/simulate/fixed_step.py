@@ -52,12 +52,13 @@ class FixedStep:
         self.torque.begin(t, q, qd)
         if not self.switching:
             return self.dynamics.settle(*self.advance(t, q, qd, h, None))
-        modes = self.switching.decide(t, q, qd, self.torque(t, q, qd))
+        tau = self.torque(t, q, qd)
+        modes = self.switching.decide(t, q, qd, tau)
         q, qd = self.advance(t, q, qd, h, modes)
         turned = modes.sliding * (qd @ self.switching.dry.shafts.T) < 0
         resting = modes.held | np.concatenate([turned, np.zeros(modes.stopped.shape, bool)], axis=-1)
         qd = self.switching.rest(q, qd, resting) if turned.any() else self.switching.hold(q, qd, resting)
-        q, qd = self.switching.impact(q, qd)
+        q, qd = self.switching.metered_impact(t, t + h, q, qd, tau)
         if self.dynamics.constraints is None:
             return q, qd
         resting &= self.switching.speeds(qd) == 0  # an impact may set in motion what rested

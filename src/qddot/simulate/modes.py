@@ -56,6 +56,7 @@ class Switching:
         shared: (shafts, stops), true where the stop of a joint also holds the shaft: together they hold it as one.
         names: of their joints.
         lower, upper: limits (stops,) of the coordinates `stop_q`.
+        impacts: on stops: where the step began -> when it ended, and the energy (...) that was taken, J.
     """
 
     def __init__(self, robot: Robot, dynamics: Dynamics, dry: DryFriction, stops: bool) -> None:
@@ -73,6 +74,7 @@ class Switching:
         self.shared = (self.columns[: self.shafts, None] == stop_v) & (self.columns[: self.shafts, None] >= 0)
         distinct = np.linalg.matrix_rank(self.rows) if len(self.rows) else 0
         self.is_redundant = dynamics.constraints is not None or distinct < len(self.rows)
+        self.impacts: dict[float, tuple[float, np.ndarray]] = {}
 
     def __bool__(self) -> bool:
         return bool(len(self.rows))
@@ -198,6 +200,21 @@ class Switching:
         p = solve_bounded(W, speed, np.where(side > 0, -np.inf, 0.0), np.where(side < 0, np.inf, 0.0))
         stops = np.concatenate([np.zeros((*p.shape[:-1], self.shafts), bool), p != 0], axis=-1)
         return q, self.at_rest(qd + apply(Y, p), stops)
+
+    def metered_impact(
+        self, start: float, end: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """`impact` at the end of a step, with the energy that it takes written down, less what the joint forces tau did beyond the
+        stop; of steps from the same start the first counts, since others only look for an event within it."""
+        after = self.impact(q, qd)
+        if after[1] is not qd and start not in self.impacts:
+            beyond = self.dynamics.robot.difference(after[0], q)
+            self.impacts[start] = end, self.energy(q, qd) - self.energy(*after) - (tau * beyond).sum(-1)
+        return after
+
+    def energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        evaluate = self.dynamics.evaluate
+        return evaluate("kinetic_energy", q=q, qd=qd) + evaluate("potential_energy", q=q)
 
     def hold(self, q: np.ndarray, qd: np.ndarray, held: np.ndarray) -> np.ndarray:
         """qd without what rounding and truncation added to the rows `held`, which are at rest."""

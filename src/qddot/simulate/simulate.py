@@ -120,7 +120,8 @@ def record(states: Iterator[Moment], most: int, robot: Robot, law: Torque, switc
         t[n - 1], q[n - 1], qd[n - 1] = when, position, speed
         if not law.is_constant:
             tau[n - 1] = force
-    return Trajectory(robot, t[:n], q[:n], qd[:n], tau[:n], tuple(found), switching, law.jumps(t[0], t[n - 1]))
+    jumps, impacts = law.jumps(t[0], t[n - 1]), tuple(switching.impacts.values())
+    return Trajectory(robot, t[:n], q[:n], qd[:n], tau[:n], tuple(found), switching, jumps, impacts)
 
 
 def start(robot: Robot, q0: Any, qd0: Any, batch: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:

@@ -54,6 +54,8 @@ class Torque:
         if isinstance(self.law, Sampled):
             first, last = self.law.sample_at(start) + 1, math.ceil(end / self.law.period)
             return np.arange(first, last) * self.law.period
+        if self.is_constant:
+            return np.zeros(0)
         return self.times[(self.times > start) & (self.times < end)] if isinstance(self.law, Table) else None
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:

@@ -53,6 +53,7 @@ class Trajectory:
     events: tuple[Event, ...]
     _switching: Switching = field(repr=False)
     _jumps: np.ndarray | None = field(default=None, repr=False)
+    _impacts: tuple[tuple[float, np.ndarray], ...] = field(default=(), repr=False)
 
     def __len__(self) -> int:
         return len(self.t)
@@ -178,12 +179,23 @@ class Trajectory:
         return np.concatenate([np.zeros((1, *self.q.shape[1:-1])), np.cumsum((self.tau[:-1] * way).sum(-1), axis=0)])
 
     @cached_property
-    def energy_residual(self) -> np.ndarray:
-        """(samples, ...) J: energy less what it was at first and what joint forces and external forces put in since, plus friction.
+    def impact_loss(self) -> np.ndarray:
+        """(samples, ...) J: what impacts on stops have taken since the first sample."""
+        lost = np.zeros(self.q.shape[:-1])
+        for when, energy in self._impacts:
+            if when > self.t[0]:
+                lost[np.searchsorted(self.t, when - 1e-12 * abs(when)) :] += energy
+        return lost
 
-        What is left is the error of the integration and of Simpson's rule, and the energy that impacts on stops took.
+    @cached_property
+    def energy_residual(self) -> np.ndarray:
+        """(samples, ...) J: energy less what it was at first and what joint forces and external forces put in since, plus what
+        friction and impacts on stops took.
+
+        What is left is the error of the integration and of Simpson's rule.
         """
-        return self.energy - self.energy[0] - self.work - self._integral(self.external_power - self.friction_loss)
+        powers = self._integral(self.external_power - self.friction_loss)
+        return self.energy - self.energy[0] - self.work - powers + self.impact_loss
 
     def _integral(self, power: np.ndarray) -> np.ndarray:
         """Since the first sample, by Simpson's rule from jump to jump: in between, a power has no kinks."""
@@ -206,7 +218,8 @@ class Trajectory:
         first, *rest = self._slices(index)
         at = (first, *rest)
         q, qd, tau = (x[at] for x in (self.q, self.qd, self.tau))
-        return Trajectory(self.robot, self.t[first], q, qd, tau, self.events, self._switching.at(tuple(rest)), self._jumps)
+        switching, impacts = self._switching.at(tuple(rest)), tuple((t, np.asarray(x)[tuple(rest)]) for t, x in self._impacts)
+        return Trajectory(self.robot, self.t[first], q, qd, tau, self.events, switching, self._jumps, impacts)
 
     def _slices(self, index: Any) -> tuple[Any, ...]:
         """An index whose first part is no number, so that samples stay an axis."""

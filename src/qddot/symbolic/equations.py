@@ -43,6 +43,7 @@ class Equations:
     Attributes:
         notes: what was read as something else, such as an angle 1.5708 as pi/2, and what was left out.
         values: of each symbol that took the place of a number (see `Robot.equations`), its value.
+        coordinates: names of the joint variables; none where they are `q1, q2, ...`.
 
     >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
     >>> equations.parameters
@@ -70,6 +71,7 @@ class Equations:
         self.notes = tuple(self.exact_model.notes)
         self.values = dict(self.exact_model.values)
         self.nq, self.nv = self.lifted.nq, self.lifted.nv
+        self.coordinates: tuple[str, ...] = ()
         self._coriolis: dict[str, Form] = {}
         self.alphabet.know_softened(softened_rates(self.lifted))
 

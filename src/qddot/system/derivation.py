@@ -58,9 +58,9 @@ class Steps:
 
     def energies(self) -> Step:
         eq = self.eq
-        names = "; ".join(f"q{i + 1} is {name}" for i, name in enumerate(self.system.joint_names))
+        names = ", ".join(self.system.joint_names)
         prose = [
-            say("The coordinates are the system's own: {names}. Its kinetic and potential energy are given.", names=names),
+            say("The coordinates $q$ are the system's own: {names}. Its kinetic and potential energy are given.", names=names),
         ]
         equations = [
             Equation("T", "", eq.kinetic_energy, role="inertial"),
@@ -88,22 +88,22 @@ class Steps:
 
     def row(self, i: int) -> Step:
         eq, k = self.eq, i + 1
-        p = eq.generalized_momentum[i]
+        p, q, qd = eq.generalized_momentum[i], eq.q[i].latex(), eq.qd[i].latex()
         slope = eq.lagrangian.diff(f"q{k}")
         friction = Form(eq, eq.friction_torque.entries[i])
         row = p.dt() - slope + friction
         if row != eq.inverse_dynamics[i]:
             raise DerivationError(f"row {k} of this derivation is not that of the equations of motion")
         equations = [
-            Equation(rf"\dot p_{{{k}}}", rf"\frac{{d}}{{dt}} \frac{{\partial \mathcal{{L}}}}{{\partial \dot q_{{{k}}}}}", p.dt()),
-            Equation(rf"\partial \mathcal{{L}} / \partial q_{{{k}}}", "", slope),
+            Equation(rf"\dot p_{{{k}}}", rf"\frac{{d}}{{dt}} \frac{{\partial \mathcal{{L}}}}{{\partial {qd}}}", p.dt()),
+            Equation(rf"\partial \mathcal{{L}} / \partial {q}", "", slope),
         ]
         rest = ""
         if friction:
-            rest = rf" + \frac{{\partial D}}{{\partial \dot q_{{{k}}}}} - Q_{{{k}}}"
-            left = rf"\partial D / \partial \dot q_{{{k}}} - Q_{{{k}}}"
+            rest = rf" + \frac{{\partial D}}{{\partial {qd}}} - Q_{{{k}}}"
+            left = rf"\partial D / \partial {qd} - Q_{{{k}}}"
             equations.append(Equation(left, "", friction, role="friction"))
-        formula = rf"\dot p_{{{k}}} - \frac{{\partial \mathcal{{L}}}}{{\partial q_{{{k}}}}}" + rest
+        formula = rf"\dot p_{{{k}}} - \frac{{\partial \mathcal{{L}}}}{{\partial {q}}}" + rest
         equations.append(Equation(rf"\tau_{{{k}}}", formula, row))
         name = self.system.joint_names[i]
         check = self.check(f"Row {k}", row, lambda q, qd, qdd: self.numeric.inverse_dynamics(q, qd, qdd)[i])

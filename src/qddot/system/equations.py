@@ -13,11 +13,13 @@ from qddot.errors import InputError
 from qddot.symbolic.equations import Equations
 from qddot.symbolic.exact.ring import NotPolynomialError
 from qddot.symbolic.form import Form
+from qddot.symbolic.printing.notation import rate
 from qddot.system.model import WITHOUT_LINKS, SystemModel
 
 
 class SystemEquations(Equations):
-    """`tau = M qdd + c + g + dD/dqd - Q` of a system, exactly, in the letters `q1, qd1, ...` of its coordinates."""
+    """`tau = M qdd + c + g + dD/dqd - Q` of a system, exactly, in its own coordinates, or in the letters `q1, qd1, ...`, which mean
+    the same."""
 
     model: SystemModel
 
@@ -35,8 +37,14 @@ class SystemEquations(Equations):
         energies = model.lagrangian
         own = [c for x in (energies.T, energies.V, energies.D, *energies.Q) for c in constants_in(x, {*energies.q, *energies.qd})]
         super().__init__(model, symbols, imposed, further=further, constants=[*dict.fromkeys(own), *constants])
-        names = ", ".join(f"q{i + 1} = {name}" for i, name in enumerate(energies.names) if name != f"q{i + 1}")
-        self.notes = (*((names,) if names else ()), *self.notes)
+        numbered = tuple(f"q{i + 1}" for i in range(self.nq))
+        self.coordinates = () if energies.names == numbered else tuple(energies.names)
+        letters = ((rate(name, dots), rate(q, dots)) for name, q in zip(energies.names, numbered) for dots in ("", "d", "dd"))
+        self._letters = {name: letter for name, letter in letters if name != letter}
+
+    def letter(self, name: Any) -> int:
+        """The index of a letter; `theta`, `thetad` and `thetadd` are those of a coordinate of this name."""
+        return super().letter(self._letters.get(str(name), name))
 
     def _read(self, what: str, x: sympy.Expr) -> Any:
         try:

@@ -20,6 +20,7 @@ import sympy
 
 from qddot.errors import InputError, SingularityError, unknown_name
 from qddot.symbolic.exact.expressions import parsed
+from qddot.symbolic.printing.notation import rate
 
 Expr = Any
 """A SymPy expression; its own annotations know less of it than this."""
@@ -217,7 +218,7 @@ def in_letters(what: str, x: Any, names: Sequence[str]) -> Expr:
     for d in sorted(x.atoms(sympy.Derivative), key=str):  # of SymPy's mechanics: x(t), and its derivative
         f, order = d.expr, d.derivative_count
         if order == 1 and f.func.__name__ in names:
-            x = x.xreplace({d: sympy.Symbol(velocity(f.func.__name__))})
+            x = x.xreplace({d: sympy.Symbol(rate(f.func.__name__))})
     for f in sorted(x.atoms(sympy.core.function.AppliedUndef), key=str):
         if f.func.__name__ in names:
             x = x.xreplace({f: sympy.Symbol(f.func.__name__)})
@@ -227,7 +228,7 @@ def in_letters(what: str, x: Any, names: Sequence[str]) -> Expr:
         for k, name in enumerate(names):
             if s.name == name:
                 put[s] = letters("q", len(names))[k]
-            elif s.name in (velocity(name), f"{name}d"):
+            elif s.name in (rate(name), f"{name}d"):
                 put[s] = letters("qd", len(names))[k]
     taken = {f"{letter}{k + 1}" for letter in ("q", "qd", "qdd") for k in range(len(names))}
     for s in set(free) - put.keys():
@@ -236,12 +237,6 @@ def in_letters(what: str, x: Any, names: Sequence[str]) -> Expr:
             raise InputError(f"{what} has the symbol {s.name}, which means {why}")
         put[s] = sympy.Symbol(s.name, real=True, positive=s.is_positive)
     return x.xreplace(put)
-
-
-def velocity(name: str) -> str:
-    """`xd` of x, `qd1` of q1."""
-    stem = name.rstrip("0123456789")
-    return f"{stem}d{name[len(stem) :]}"
 
 
 def letters(letter: str, n: int) -> list[sympy.Symbol]:

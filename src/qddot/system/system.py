@@ -22,7 +22,7 @@ class System(Robot):
     >>> import qddot
     >>> pendulum = qddot.System("m*l**2*thetad**2/2", "-m*g*l*cos(theta)", coordinates=["theta"])
     >>> print(pendulum.equations().tau)
-    [m*l*(l*qdd1 + g*s1)]
+    [m*l*(l*thetadd + g*sin(theta))]
 
     Expressions are SymPy's, or texts of `+ - * / **`, `sin`, `cos`, `tan`, `sqrt`, `sign`, `abs`. The velocity of a coordinate `x`
     is written `xd`, that of `q1` `qd1`; SymPy's `dynamicsymbols` and their derivatives do as well. Every other symbol is a

@@ -36,7 +36,8 @@ class LatexPrinter(Printer):
 
     def symbol(self, x: Symbol) -> str:
         if x.kind in DOTS:
-            return subscripted(dotted(head(self.notation.variable), DOTS[x.kind]), [str(x.index + 1)])
+            name = self.coordinate(x.index)
+            return subscripted(dotted(head(name.head), DOTS[x.kind]), [head(part) for part in name.subscripts])
         if x.name in self.current_rates:
             return subscripted(dotted("i", r"\dot"), [self.current_rates[x.name]])
         name = split(x.name)

@@ -28,7 +28,8 @@ class MathmlPrinter(Printer):
 
     def symbol(self, x: Symbol) -> str:
         if x.kind in DOTS:
-            return subscripted(dotted(identifier(self.notation.variable), DOTS[x.kind]), (str(x.index + 1),))
+            name = self.coordinate(x.index)
+            return subscripted(dotted(identifier(name.head), DOTS[x.kind]), name.subscripts)
         if x.name in self.current_rates:
             return subscripted(dotted(identifier("i"), DOTS["velocity"]), (self.current_rates[x.name],))
         name = split(x.name)

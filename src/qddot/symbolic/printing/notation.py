@@ -140,6 +140,12 @@ def split(name: str) -> Name:
     return Name(word, tuple(subscripts))
 
 
+def rate(name: str, dots: str = "d") -> str:
+    """The rate of a coordinate in plain text: `xd` of x, `qd1` of q1; with "dd" its acceleration."""
+    stem = name.rstrip("0123456789")
+    return f"{stem}{dots}{name[len(stem) :]}"
+
+
 class Shown(NamedTuple):
     """A number, not negative, as it is written.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from qddot.errors import InputError
 from qddot.model.transmission import electric_motors
-from qddot.symbolic.printing.notation import ARGUMENTS, NOTATIONS, Shown, shown
+from qddot.symbolic.printing.notation import ARGUMENTS, NOTATIONS, Name, Shown, shown, split
 from qddot.symbolic.printing.presentation import Presentation, Style, style_of
 from qddot.symbolic.printing.sympy_tree import tree_of
 from qddot.symbolic.printing.tree import Call, Inverse, Node, Number, Power, Product, Sum, Symbol, Wave, product, total
@@ -45,7 +45,7 @@ class Printer:
         self.separated = equations.nq > 9
         self.current_rates = {f"id{k}": str(k) for k, _ in enumerate(electric_motors(equations.model), 1)}
         self._leaves: dict[Node, str] = {}
-        self.short = not any(re.match(r"[cs]_?\d", name) for name in equations.parameters)
+        self.short = not equations.coordinates and not any(re.match(r"[cs]_?\d", name) for name in equations.parameters)
 
     # pieces: what a printer must say ------------------------------------------------------------------------------------------
 
@@ -79,6 +79,11 @@ class Printer:
 
     def fenced(self, x: str) -> str:
         raise NotImplementedError
+
+    def coordinate(self, i: int) -> Name:
+        """How a joint variable is called: `q1`, or by the name that a system gave it."""
+        named = self.equations.coordinates
+        return split(named[i]) if named else Name(self.notation.variable, (str(i + 1),))
 
     # trees --------------------------------------------------------------------------------------------------------------------
 

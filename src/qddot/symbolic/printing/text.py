@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qddot.symbolic.printing.notation import Shown
+from qddot.symbolic.printing.notation import Shown, rate
 from qddot.symbolic.printing.printer import Printer
 from qddot.symbolic.printing.tree import Symbol, Wave
 
@@ -29,7 +29,8 @@ class TextPrinter(Printer):
 
     def symbol(self, x: Symbol) -> str:
         if x.kind in DOTS:
-            return f"{self.notation.variable}{DOTS[x.kind]}{x.index + 1}"
+            named = self.equations.coordinates
+            return rate(named[x.index] if named else f"{self.notation.variable}{x.index + 1}", DOTS[x.kind])
         name = "".join(c if c.isprintable() else "?" for c in x.name)
         return name if name.isidentifier() else f"`{name}`"
 

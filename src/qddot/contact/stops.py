@@ -1,0 +1,70 @@
+"""Limits of joints among contacts: a stop is a contact without tangents that gives nothing back."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from qddot.errors import InputError, InputWarning, stacklevel_outside
+from qddot.model.friction import pair
+from qddot.model.scalar import is_zero
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+
+class Stops(NamedTuple):
+    """Each limit that a joint has, from within: `gap = side (q - bound)`.
+
+    Attributes:
+        q: which coordinate (k,).
+        side: 1 for a lower limit, -1 for an upper one (k,).
+        bound: (k,), rad or m.
+        jacobian: (k, 3, nv), the gap's rate first.
+    """
+
+    q: np.ndarray
+    side: np.ndarray
+    bound: np.ndarray
+    jacobian: np.ndarray
+
+    def gap(self, q: np.ndarray) -> np.ndarray:
+        """(k,), rad or m."""
+        return self.side * (q[self.q] - self.bound)
+
+
+def stops_of(robot: Robot, q0: np.ndarray) -> Stops:
+    """The stops of a robot's joints.
+
+    Raises:
+        InputError: a joint is beyond one of them at first.
+    """
+    limits = robot.limits
+    joints = [c for c in robot.model.mechanism.coordinates if c.single]
+    sides = [(c, side, x[c.q.start]) for c in joints for side, x in ((1.0, limits.lower), (-1.0, limits.upper))]
+    sides = [(c, side, float(bound)) for c, side, bound in sides if np.isfinite(bound)]
+    J = np.zeros((len(sides), 3, robot.nv))
+    for k, (c, side, bound) in enumerate(sides):
+        J[k, 0, c.v.start] = side
+        if side * (q0[c.q.start] - bound) < 0:
+            raise InputError(f"q0 of joint {c.name!r} is {q0[c.q.start]:g}, beyond its limit {bound:g}: start within")
+    places, signs, bounds = ([x[i] for x in sides] for i in range(3))
+    return Stops(np.array([c.q.start for c in places], int), np.array(signs), np.array(bounds), J)
+
+
+def warn_dry(robot: Robot) -> None:
+    """Say which joints would stick in `Robot.simulate` and do not here."""
+    dry = [
+        name
+        for name, drive in robot.drives.items()
+        if is_zero(drive.smoothing_velocity) and not all(is_zero(x) for x in pair(drive.coulomb))
+    ]
+    if dry:
+        warnings.warn(
+            f"dry friction of {', '.join(dry)} slows them among contacts but does not hold them at rest: with a smoothing_velocity "
+            "of the drive they come to rest gently; Robot.simulate lets them stick, without contacts",
+            InputWarning,
+            stacklevel=stacklevel_outside(),
+        )
