@@ -50,8 +50,8 @@ def stops_of(robot: Robot, q0: np.ndarray) -> Stops:
         J[k, 0, c.v.start] = side
         if side * (q0[c.q.start] - bound) < 0:
             raise InputError(f"q0 of joint {c.name!r} is {q0[c.q.start]:g}, beyond its limit {bound:g}: start within")
-    places, signs, bounds = ([x[i] for x in sides] for i in range(3))
-    return Stops(np.array([c.q.start for c in places], int), np.array(signs), np.array(bounds), J)
+    q = np.array([c.q.start for c, _, _ in sides], int)
+    return Stops(q, np.array([side for _, side, _ in sides]), np.array([bound for _, _, bound in sides]), J)
 
 
 def warn_dry(robot: Robot) -> None:
