@@ -243,5 +243,5 @@ def test_what_fresh_users_stumbled_on(tmp_path, monkeypatch):
     assert str(equations.tau) == "[m*l*(l*thetadd + g*sin(theta))]"
     assert equations.V.diff("theta") == equations.V.diff("q1")
     assert r"\ddot{\theta}" in equations.tau.latex()
-    assert "PD" in repr(robot.rollout(qddot.rollout.PD(kp=1, kd=1)))
+    assert "PD" in repr(robot.rollout(qddot.rollout.PDLaw(kp=1, kd=1)))
     assert "1 sphere, 1 plane" in repr(qddot.contact.Contacts(robot, [qddot.contact.Sphere("body_2")], [qddot.contact.Plane()]))
