@@ -130,7 +130,7 @@ class Rollout:
 
     def __repr__(self) -> str:
         law = "joint forces" if self.law is None else getattr(self.law, "__name__", type(self.law).__name__)
-        return f"Rollout of {self.robot.name!r} under {law}: {self.method}, steps of {self.h:g} s; call it with states and steps="
+        return f"Rollout of {self.robot.name!r} under {law}: {self.method}, steps of {self.dt:g} s; call it with states and steps="
 
     def step(self, controls: int, runtime: bool) -> Step:
         """What is repeated, for so many numbers in each control."""
