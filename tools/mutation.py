@@ -220,6 +220,8 @@ def values_are_right() -> bool:
     forget("qddot.algorithms", "qddot.compile.trace", VALUES)
     kept = importlib.import_module(VALUES)
     kept.test_four_stages_are_a_step()
+    for square in (0.00999, 0.01001, 1e-9, 0.0):
+        kept.test_small_turns_are_exact_to_rounding(square)
     for name in kept.ROBOTS:
         kept.test_values_are_those_of_before(name)
     return True

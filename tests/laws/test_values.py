@@ -14,9 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import mpmath
 import pytest
 
 import qddot
+from qddot.algorithms.displacement import screw_step, turned
 from qddot.algorithms.forward_dynamics import composite_bodies
 from qddot.algorithms.quantities import COMPUTED, NEEDS_ALL_PARAMETERS, Quantity
 from qddot.algorithms.steps import kutta, kutta_stage
@@ -24,6 +26,7 @@ from qddot.compile.trace import forces
 from qddot.errors import InputError
 from qddot.graph.program import output
 from qddot.model.field import Floats
+from qddot.model.spatial import Vec
 from qddot.robot import Robot
 
 DATA = Path(__file__).parents[1] / "data" / "values"
@@ -112,6 +115,29 @@ def test_four_stages_are_a_step():
     whole = kutta(model, x["q"], x["qd"], 0.1, accelerate)
     assert [state, point] == [[*whole[:2]]] * 2
     assert total == [[0.0] * robot.nq, [0.0] * robot.nv]
+
+
+@pytest.mark.parametrize("square", [0.00999, 0.01001, 1e-9, 0.0])
+def test_small_turns_are_exact_to_rounding(square):
+    """On both sides of where the series begins."""
+    w, v = Vec(*(x * math.sqrt(square) for x in (0.48, -0.6, 0.64))), Vec(0.3, -0.7, 0.9)
+    with mpmath.workdps(40):
+        W = mpmath.matrix([[0, -w.z, w.y], [w.z, 0, -w.x], [-w.y, w.x, 0]])
+        angle, V = mpmath.sqrt(sum(mpmath.mpf(x) ** 2 for x in w)), mpmath.matrix(list(v))
+        mean = [mpmath.eye(3) * V] + [W**k * V / mpmath.factorial(k + 1) for k in range(1, 15)]
+        step = [sum(term[i] for term in mean) for i in range(3)]
+        half = mpmath.sinc(angle / 2) / 2
+        turn = [mpmath.cos(angle / 2), *(x * half for x in w)]
+        first = (mpmath.sqrt(0.5), 0, mpmath.sqrt(0.5), 0)
+        turn = [sum(row[k] * x for k, x in enumerate(turn)) for row in product_by(first)]
+        for a, b in ((screw_step(Floats(), w, v), step), (turned(Floats(), [float(x) for x in first], list(w)), turn)):
+            assert all(abs(x - y) < 3e-16 for x, y in zip(a, b)), (a, b)
+
+
+def product_by(q: tuple[Any, ...]) -> list[list[Any]]:
+    """The matrix of `p -> q p`, both quaternions."""
+    a, b, c, d = q
+    return [[a, -b, -c, -d], [b, a, -d, c], [c, d, a, -b], [d, -c, b, a]]
 
 
 @pytest.mark.parametrize("name", ROBOTS)
