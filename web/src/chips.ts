@@ -15,6 +15,7 @@ export interface Chip {
 export function newChip(minus: boolean, text: string, compute: (at: Point) => number, role: string, first: boolean): { chip: Chip; piece: HTMLElement } {
   const value = el("span", { class: "value" }),
     root = el("span", { class: `term ${role}` }, math(text), value);
+  root.addEventListener("pointerenter", () => (root.title = `${(100 * Number(root.style.getPropertyValue("--share"))).toFixed(1)} % of the sum of the sizes of all terms`));
   const sign = !first || minus ? el("span", { class: "sign" }, minus ? "−" : "+") : null;
   return { chip: { root, value, compute }, piece: el("span", { class: "piece" }, sign, root) };
 }
@@ -35,8 +36,6 @@ export function write(chips: Chip[], values: number[], all: number): void {
     tint(root, share);
     root.classList.toggle("faint", share < FAINT && chips.length > 1);
     root.dataset.value = String(values[k]);
-    const title = `${(100 * share).toFixed(1)} % of the sum of the sizes of all terms`;
-    if (root.title !== title) root.title = title;
     const text = shown(values[k], 4);
     if (value.textContent !== text) value.textContent = text;
   });

@@ -13,6 +13,8 @@ const WORDS: Record<(typeof ROLES)[number], string> = {
   spring: "springs",
   friction: "friction",
 };
+/** Of the largest part of a force: less is what rounding leaves, of recordings with nine digits. */
+const ROUNDING = 1e-8;
 /** With more joints than this, the heat map has no room for numbers. */
 const ROOM = 9;
 
@@ -39,7 +41,7 @@ export class NumbersPanel {
     this.force = forces.length === 1 ? forces[0] : "";
     if (data.isClosed)
       host.append(
-        el("p", { class: "note" }, "Loops are cut open in the numbers below (M, c, g, τ, manipulability, ellipsoids). Motion keeps them closed."),
+        el("p", { class: "note above" }, "Loops are cut open in the numbers below (M, c, g, τ, manipulability, ellipsoids). Motion keeps them closed."),
       );
     host.append(this.mass(), this.terms(), this.torques(), this.facts_());
   }
@@ -62,7 +64,9 @@ export class NumbersPanel {
       const row = el("tr", {});
       for (let j = 0; j < n; j++) {
         const cell = this.cell("mass_matrix", i, j, `M ${i + 1} ${j + 1}`);
-        this.cells.push(cell);
+        const k = this.cells.push(cell) - 1,
+          value = () => `M ${i + 1} ${j + 1} = ${shown(this.physics.M[k], 6)} ${this.massUnit(k)}`;
+        cell.addEventListener("pointerenter", () => (cell.title = value()));
         row.append(el("td", {}, cell));
       }
       table.append(row);
@@ -162,8 +166,6 @@ export class NumbersPanel {
       const value = M[k],
         share = Math.sqrt(Math.abs(value) / largest);
       write(cell, value, this.small ? fixed(value, decimals) : "");
-      const title = `M ${Math.floor(k / n) + 1} ${(k % n) + 1} = ${shown(value, 6)} ${this.massUnit(k)}`;
-      if (cell.title !== title) cell.title = title;
       tint(cell, share);
       cell.classList.toggle("negative", value < 0);
       cell.classList.toggle("small", share < 0.06);
@@ -174,11 +176,12 @@ export class NumbersPanel {
       ["gravity_torque", g],
       ["inverse_dynamics", tau],
     ];
+    const parts = [inertial, state.world.coriolis ? c : new Float64Array(n), g, physics.spring, physics.friction];
+    const largestPart = Math.max(...parts.map((part) => part.reduce((most, x) => Math.max(most, Math.abs(x)), 0)));
     for (const [quantity, values] of vectors) {
-      const rounding = 1e-12 * Array.from(values).reduce((most, x) => Math.max(most, Math.abs(x)), 0);
+      const rounding = ROUNDING * largestPart;
       this.vectors.get(quantity)!.forEach((cell, i) => write(cell, values[i], Math.abs(values[i]) < rounding ? "0" : shown(values[i], 4)));
     }
-    const parts = [inertial, state.world.coriolis ? c : new Float64Array(n), g, physics.spring, physics.friction];
     let scale = 1e-9;
     for (let i = 0; i < n; i++) {
       let plus = 0,
@@ -202,7 +205,8 @@ export class NumbersPanel {
         }
       });
       bar.total.setAttribute("x", (99.2 + (96 * tau[i]) / scale).toFixed(2));
-      const text = this.force ? shown(tau[i], 3) : `${shown(tau[i], 3)} ${this.units[i] === "rad" ? "N m" : "N"}`;
+      const value = shown(Math.abs(tau[i]) < ROUNDING * largestPart ? 0 : tau[i], 3),
+        text = this.force ? value : `${value} ${this.units[i] === "rad" ? "N m" : "N"}`;
       if (bar.value.value !== text) bar.value.value = text;
     });
     this.fact("kinetic", physics.kinetic[0]);

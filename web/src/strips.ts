@@ -6,6 +6,8 @@ import type { Sample } from "./simulation";
 import { rotationVector } from "./state";
 
 const COLORS = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8a7f00", "#666666"];
+/** As everywhere: what was measured is grey. */
+const MEASURED = "#888888";
 /** Points drawn of a line. */
 const POINTS = 1500;
 /** With more lines than this, the legend has names and no values. */
@@ -50,6 +52,7 @@ export class Strips {
     this.joint.append(el("option", { value: "all" }, "all joints"));
     data.coordinates.forEach((x, k) => this.joint.append(el("option", { value: String(k) }, brief(x.short))));
     this.which.addEventListener("change", () => ((this.chosen = this.which.value), changed()));
+    if (data.motion?.measured) this.joint.value = "0"; // measured and predicted of one joint can be told apart
     this.joint.addEventListener("change", changed);
     this.root.append(this.energyHost, this.jointHost);
   }
@@ -77,11 +80,12 @@ export class Strips {
     const { name, unit } = QUANTITIES[this.which.value],
       shownJoints = this.shownJoints();
     const units = once(shownJoints.map(unit)).join(", ");
-    const names = shownJoints.map((x) => brief(x.short));
-    const measured = this.hasMeasured() ? names.map((x) => `${x} measured`) : [];
+    const isOne = this.hasMeasured() && shownJoints.length === 1,
+      names = isOne ? ["predicted"] : shownJoints.map((x) => brief(x.short));
+    const measured = this.hasMeasured() ? names.map((x) => (isOne ? "measured" : `${x} measured`)) : [];
     this.jointHost.setAttribute("aria-label", `${name}, ${units}`);
     const head = el("div", { class: "head" }, this.which, this.data.nv > 1 ? this.joint : null, el("span", { class: "unit" }, units));
-    if (measured.length) head.append(el("span", { class: "unit" }, "dashed: measured"));
+    if (measured.length && !isOne) head.append(el("span", { class: "unit" }, "dashed: measured"));
     this.plots = {
       key,
       energy: this.plot(this.energyHost, el("h3", {}, "energy, J"), ["kinetic", "potential", "sum"], 3, [
@@ -89,7 +93,7 @@ export class Strips {
         "#009e73",
         this.style("--soft"),
       ]),
-      joints: this.plot(this.jointHost, head, [...names, ...measured], names.length, COLORS),
+      joints: this.plot(this.jointHost, head, [...names, ...measured], names.length, isOne ? [this.style("--ink")] : COLORS),
     };
   }
 
@@ -131,7 +135,7 @@ export class Strips {
     const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, font: "11px system-ui" };
     const series = names.map((label, k) => ({
       label,
-      stroke: colors[(k % half) % colors.length],
+      stroke: k >= half && half === 1 ? MEASURED : colors[(k % half) % colors.length],
       width: 1.5,
       points: { show: false },
       ...(k >= half ? { dash: [4, 3] } : {}),

@@ -6,10 +6,13 @@ are panels.
 
 from __future__ import annotations
 
+import io
 import re
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,7 +104,19 @@ def one(ax: Axes | None, *, space: bool = False, size: tuple[float, float] = (6.
     return ax
 
 
-def panels(ax: Any, count: int, *, size: tuple[float, float], sharex: bool = True) -> np.ndarray:
+class Panels(np.ndarray):
+    """Axes (count,) of one figure. It says what they show; marimo, which shows what a cell returns, draws them."""
+
+    def __repr__(self) -> str:
+        return f"{self.size} panels: {', '.join(x.get_ylabel() for x in self.flat)}"
+
+    def _mime_(self) -> tuple[str, str]:
+        file = io.BytesIO()
+        self.flat[0].figure.savefig(file, format="png", dpi=100)
+        return "text/html", f'<img alt="{escape(repr(self))}" src="data:image/png;base64,{b64encode(file.getvalue()).decode()}">'
+
+
+def panels(ax: Any, count: int, *, size: tuple[float, float], sharex: bool = True) -> Panels:
     """Axes (count,) above each other that share their time (`sharex`): those given, or of a new figure.
 
     Raises:
@@ -109,14 +124,14 @@ def panels(ax: Any, count: int, *, size: tuple[float, float], sharex: bool = Tru
     """
     if ax is None:
         with looking_so() as plt:
-            return plt.subplots(count, 1, sharex=sharex, squeeze=False, figsize=size, layout="constrained")[1][:, 0]
+            return plt.subplots(count, 1, sharex=sharex, squeeze=False, figsize=size, layout="constrained")[1][:, 0].view(Panels)
     pyplot()
     found = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
     for each in found:
         refuse_others(each)
     if len(found) != count:
         raise InputError(f"ax has {len(found)} axes for {count} panels: give as many, choose fewer panels, or leave it out")
-    return found
+    return found.view(Panels)
 
 
 def refuse_others(ax: Any) -> None:
