@@ -274,6 +274,22 @@ def test_keys_and_mouse(opened):
     assert moved[1] < -0.02
 
 
+def test_the_tip_is_pulled_while_it_moves(opened):
+    page = opened(qddot.load("two_link"))
+    page.get_by_label("speed").select_option("0.02")
+    page.locator("body").press(" ")
+    box = page.locator(".scene").bounding_box()
+    spot = page.evaluate("explorerApp.view.tip.position.clone().project(explorerApp.view.camera).toArray()")
+    x, y = box["x"] + (spot[0] + 1) / 2 * box["width"], box["y"] + (1 - spot[1]) / 2 * box["height"]
+    page.mouse.move(x, y)
+    page.mouse.down()
+    settled(page, lambda: page.mouse.move(x - 90, y - 20, steps=3))
+    assert page.evaluate("explorerApp.simulation.running && explorerApp.view.spring.visible")
+    assert page.evaluate("explorerApp.physics.external.some(x => Math.abs(x) > 0.1)")
+    page.mouse.up()
+    assert page.evaluate("explorerApp.simulation.pull === null")
+
+
 def test_the_wheel_scrolls_until_the_scene_is_clicked_and_keys_move_the_view(opened):
     page = opened(qddot.load("two_link"), height=500)
     box = page.locator(".scene").bounding_box()

@@ -47,14 +47,14 @@ export class NumbersPanel {
   }
 
   private cell(quantity: string, row: number, column: number, label: string): HTMLElement {
-    const button = el("button", {
-      type: "button",
-      class: "cell",
-      "aria-label": label,
-      "data-entry": `${quantity},${row},${column}`,
-      onclick: () => this.choose({ quantity, row, column }),
-    });
-    return button;
+    const entry = `${quantity},${row},${column}`,
+      choose = () => this.choose({ quantity, row, column });
+    return el(
+      "button",
+      { type: "button", class: "cell", "data-entry": entry, onclick: choose },
+      el("span", { class: "unseen" }, `${label} = `),
+      el("span", {}),
+    );
   }
 
   private mass(): HTMLElement {
@@ -165,7 +165,7 @@ export class NumbersPanel {
     this.cells.forEach((cell, k) => {
       const value = M[k],
         share = Math.sqrt(Math.abs(value) / largest);
-      write(cell, value, this.small ? fixed(value, decimals) : "");
+      write(cell, value, fixed(value, decimals));
       tint(cell, share);
       cell.classList.toggle("negative", value < 0);
       cell.classList.toggle("small", share < 0.06);
@@ -271,7 +271,8 @@ const fixed = (x: number, decimals: number) =>
 /** The text, and for whoever asks the number itself. */
 function write(cell: HTMLElement & { number?: number }, value: number, text: string): void {
   cell.number = value;
-  if (cell.textContent !== text) cell.textContent = text;
+  const slot = cell.lastElementChild ?? cell; // of a button, behind what only screen readers say
+  if (slot.textContent !== text) slot.textContent = text;
 }
 
 export function section(title: string, unit: string, ...children: Node[]): HTMLElement {

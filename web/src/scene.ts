@@ -34,6 +34,8 @@ import type { Physics } from "./physics";
 import type { State } from "./state";
 
 const ROLE = { external: 0xcc79a7 };
+/** px: as near as this, the tip is meant. */
+const GRIP = 18;
 /** rad and share: of one press of an arrow key, or of + and -. */
 const TURN = 0.12,
   ZOOM = 1.15;
@@ -366,9 +368,9 @@ export class View3D {
     this.camera.getWorldDirection(facing);
     if (this.tip.visible) {
       const spot = this.tip.position.clone(),
-        reach = ray.ray.distanceToPoint(spot);
-      const size = 1.25 * thickness(this.data);
-      if (reach < size)
+        seen = spot.clone().project(this.camera);
+      const away = Math.hypot(((seen.x + 1) / 2) * this.box.width + this.box.left - x, ((1 - seen.y) / 2) * this.box.height + this.box.top - y);
+      if (away < GRIP || ray.ray.distanceToPoint(spot) < 1.25 * thickness(this.data))
         return {
           kind: "tip",
           body: -1,
