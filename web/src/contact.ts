@@ -65,9 +65,10 @@ export class ContactSteps {
     physics.advance(q, qd, h / 2);
     const change = zeros(n);
     if (!physics.accelerate(q, qd, tau, pull, new Set(), new Map(), change)) return false;
-    for (let i = 0; i < n; i++) qd[i] += h * change[i];
     const L = physics.M.slice();
     cholesky(L, n);
+    if (physics.world.coriolis) this.halfway(q, qd, L, h, change);
+    for (let i = 0; i < n; i++) qd[i] += h * change[i];
     const waits = (x: Touching) => this.contacts.restitution > 0 && x.gap > 0 && -dot(x.rows, before, 0) > SLOW * gravity * h;
     const fast = h * Math.max(...qd.map(Math.abs)) * Math.max(1, physics.data.reach) + h * h * gravity;
     const near = this.touching(q).filter((x) => x.gap <= fast && !waits(x));
@@ -79,6 +80,20 @@ export class ContactSteps {
     if (out) physics.advance(q, out); // back out, without speed
     for (let i = 0; i < n; i++) qdd[i] = (qd[i] - before[i]) / h;
     return q.every(Number.isFinite) && qd.every(Number.isFinite);
+  }
+
+  /** Coriolis forces are those at the middle of the step, where what turns has turned by half: what rolls fast would else gain energy. */
+  private halfway(q: Numbers, qd: Numbers, L: Numbers, h: number, acceleration: Numbers): void {
+    const { physics } = this,
+      { n } = physics,
+      before = physics.c.slice(),
+      half = before.slice();
+    solve(L, n, half);
+    for (let i = 0; i < n; i++) half[i] = qd[i] - (h / 2) * half[i];
+    physics.evaluate(q, half);
+    for (let i = 0; i < n; i++) before[i] -= physics.c[i];
+    solve(L, n, before);
+    for (let i = 0; i < n; i++) acceleration[i] += before[i];
   }
 
   /** Impulses change qd; returns the motion that takes penetration back, if there is any. */
