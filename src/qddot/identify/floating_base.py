@@ -45,17 +45,17 @@ class FloatingBase:
         theta: the base parameters (r,), by least squares.
         covariance: of these (r, r), by leaving out blocks of time.
         K: (r, 10 bodies): `theta = K pi`.
-        consistent: all ten numbers of each body, as described where no motion shows them.
+        R: the triangle (r + 1, r + 1) of the weighted rows, forces last: all that is left of the samples.
         error: |error| / |force| of the rows.
 
-    >>> dog, draw = qddot.load("quadruped"), np.random.default_rng(0)
-    >>> q, (qd, qdd) = np.stack([dog.random_configuration(draw) for _ in range(50)]), draw.normal(size=(2, 50, dog.nv))
-    >>> J = dog.jacobian(q, "front_left_foot", reference="world_aligned")
-    >>> ground = np.linalg.solve(J[..., :6].transpose(0, 2, 1), dog.inverse_dynamics(q, qd, qdd)[:, :6, None])[..., 0]
+    >>> robot, draw = qddot.load("quadrotor_arm"), np.random.default_rng(0)
+    >>> q, (qd, qdd) = np.stack([robot.random_configuration(draw) for _ in range(50)]), draw.normal(size=(2, 50, robot.nv))
+    >>> J = robot.jacobian(q, robot.body_names[0], reference="world_aligned")
+    >>> ground = np.linalg.solve(J[..., :6].transpose(0, 2, 1), robot.inverse_dynamics(q, qd, qdd)[:, :6, None])[..., 0]
     >>> samples = qddot.identify.Samples(q, qd, qdd, np.zeros_like(qd))  # no torque is measured
-    >>> found = qddot.identify.floating_base(dog, samples, {"front_left_foot": ground})
-    >>> round(found.mass[0], 6), bool(abs(found.centre_of_mass(q) - dog.center_of_mass(q)).max() < 1e-6)
-    (14.2, True)
+    >>> found = qddot.identify.floating_base(robot, samples, {robot.body_names[0]: ground})
+    >>> round(found.mass[0], 6), bool(abs(found.centre_of_mass(q) - robot.center_of_mass(q)).max() < 1e-6)
+    (1.75, True)
     """
 
     described: Robot
@@ -63,7 +63,7 @@ class FloatingBase:
     theta: np.ndarray
     covariance: np.ndarray
     K: np.ndarray
-    consistent: Consistent
+    R: np.ndarray
     error: float
 
     @property
@@ -77,6 +77,13 @@ class FloatingBase:
         every = np.tile([1.0, *[0.0] * 9], self.K.shape[1] // 10)
         part = np.linalg.lstsq(self.K.T, every, rcond=None)[0]
         return float(part @ self.theta), float(np.sqrt(part @ self.covariance @ part))
+
+    @cached_property
+    def consistent(self) -> Consistent:
+        """All ten numbers of each body, each one that can exist; as described where no motion shows them (needs the extra `id`)."""
+        names = tuple(f"{body}.{name}" for body in self.described.body_names for name in INERTIAL)
+        prior = np.concatenate([sound_body(ten) for ten in body_inertias(self.described).values()])
+        return consistent(self.R[:, :-1] @ self.K, self.R[:, -1], names, prior)
 
     @cached_property
     def robot(self) -> Robot:
@@ -117,14 +124,14 @@ def floating_base(
     Raises:
         InputError: no free base, shapes, an unknown frame, or a motion that does not show all that could be shown.
 
-    >>> dog, draw = qddot.load("quadruped"), np.random.default_rng(0)
-    >>> q, (qd, qdd) = np.stack([dog.random_configuration(draw) for _ in range(50)]), draw.normal(size=(2, 50, dog.nv))
-    >>> J = dog.jacobian(q, "front_left_foot", reference="world_aligned")
-    >>> ground = np.linalg.solve(J[..., :6].transpose(0, 2, 1), dog.inverse_dynamics(q, qd, qdd)[:, :6, None])[..., 0]
+    >>> robot, draw = qddot.load("quadrotor_arm"), np.random.default_rng(0)
+    >>> q, (qd, qdd) = np.stack([robot.random_configuration(draw) for _ in range(50)]), draw.normal(size=(2, 50, robot.nv))
+    >>> J = robot.jacobian(q, robot.body_names[0], reference="world_aligned")
+    >>> ground = np.linalg.solve(J[..., :6].transpose(0, 2, 1), robot.inverse_dynamics(q, qd, qdd)[:, :6, None])[..., 0]
     >>> samples = qddot.identify.Samples(q, qd, qdd, np.zeros_like(qd))  # no torque is measured
-    >>> found = qddot.identify.floating_base(dog, samples, {"front_left_foot": ground})
+    >>> found = qddot.identify.floating_base(robot, samples, {robot.body_names[0]: ground})
     >>> len(found.names), bool(found.error < 1e-9)
-    (94, True)
+    (24, True)
     """
     free = next((c for c in robot.model.mechanism.coordinates if len(c.v) == 6), None)
     if free is None:
@@ -151,10 +158,8 @@ def floating_base(
     theta, sigma = weighted(rows)
     X = np.vstack([A / s for A, s in zip(rows, sigma)])
     R = np.asarray(np.linalg.qr(X, mode="r"))
-    prior = np.concatenate([sound_body(ten) for ten in body_inertias(robot).values()])
-    found = consistent(R[:, :-1] @ K, R[:, -1], names, prior)
     covariance = covariance_by_blocks(rows, sigma)
-    return FloatingBase(robot, tuple(names[j] for j in kept), theta, covariance, K, found, relative(*errors(rows, theta)))
+    return FloatingBase(robot, tuple(names[j] for j in kept), theta, covariance, K, R, relative(*errors(rows, theta)))
 
 
 def combinations(robot: Robot, rows: list[int], names: tuple[str, ...]) -> tuple[list[int], np.ndarray]:
