@@ -2452,10 +2452,14 @@ class Robot:
         periods: int = 1,
         limits: RobotLimits | None = None,
         acceleration: ArrayLike = np.inf,
-        radius: float | None = None,
+        radius: float | str | None = None,
+        floor: float | None = None,
+        boxes: Sequence[Any] = (),
         friction: Sequence[str] = ("viscous", "coulomb"),
         noise: ArrayLike = 1.0,
         home: ArrayLike | None = None,
+        near: Any = None,
+        after: Any = None,
         starts: int = 2,
         iterations: int = 80,
         seed: int = 0,
@@ -2475,10 +2479,16 @@ class Robot:
             periods: how often the series is repeated.
             limits: positions, speeds and torques; the robot's own if None. `robot.limits._replace(velocity=...)` for others.
             acceleration: limits (nv,), or one number for all.
-            radius: of the capsules about the links that must not touch, m; None: self-distance is not looked at.
+            radius: of the capsules about the links that must not touch, m; `"described"`: capsules about the shapes that the
+                description draws; None: distances are not looked at.
+            floor: its height, m, above which every moving link stays; boxes: (centre, edges) of what stands about, m, along the
+                world's axes.
             friction: which of viscous, coulomb, offset shall be identified of every joint, besides the inertial parameters.
             noise: standard deviations of the torques (nv,), or one number.
             home: configuration (nq,) where the motion starts and ends; None: wherever suits.
+            near: a recorded motion from which the search begins, a `Log` that is as long as a period.
+            after: a `Fit`, or motions planned before: this one shows what they do not. So several short motions are planned
+                one after the other.
             starts, iterations: how many searches, and steps of each; fewer are faster.
             seed: of the random series.
             on_progress: called with a line of text now and then.
@@ -2496,9 +2506,9 @@ class Robot:
         from qddot.identify.excitation.plan import excitation
 
         series = {"period": period, "harmonics": harmonics, "ramp": ramp, "periods": periods, "home": home}
-        bounds = {"limits": limits, "acceleration": acceleration, "radius": radius}
+        bounds = {"limits": limits, "acceleration": acceleration, "radius": radius, "floor": floor, "boxes": boxes}
         search = {"starts": starts, "iterations": iterations, "seed": seed, "on_progress": on_progress}
-        return excitation(self, **series, **bounds, **search, friction=friction, noise=noise)
+        return excitation(self, **series, **bounds, **search, friction=friction, noise=noise, near=near, after=after)
 
     def to_urdf(self, path: str | Path) -> None:
         """Write a URDF that reads back to the same dynamics.

@@ -456,3 +456,12 @@ DRIVES_WEIGHT = 1e-6
 BOUND_SLACK = 1.05
 # rows of all joints that a linear program looks at
 MEMBERSHIP_ROWS = 2000
+
+# Surroundings of exciting motions -------------------------------------------------------------------------------------------
+
+# random postures: what touches in all of them is how the robot is built
+PARTING_POSTURES = 60
+# states of a log that stand for all of it
+KNOWN_STATES = 2000
+# units of log det that a metre of overlap costs where a search begins: a centimetre is one of information
+OVERLAP_PENALTY = 100.0

@@ -10,10 +10,10 @@ import pytest
 
 import qddot
 from qddot.errors import ConvergenceError, InputError
+from qddot.identify.excitation.clearance import NUMPY, Clearance, squared_distance
 from qddot.identify.excitation.fourier import Fourier
 from qddot.identify.excitation.plan import excitation, log_det, margins, random_motion
 from qddot.identify.excitation.problem import Bounds, Experiment
-from qddot.identify.excitation.self_distance import NUMPY, Capsules, squared_distance
 from qddot.robot import Robot, RobotLimits
 from tests.identify.arms import random_arm
 
@@ -24,7 +24,7 @@ SMALL = {"period": 5.0, "harmonics": 3, "ramp": 1.0, "limits": LIMITS, "accelera
 def experiment(robot: Robot, **changes) -> Experiment:
     n = robot.nv
     given = {"shape": Fourier(5.0, 3, 1.0), "noise": np.ones(n), "friction": ("viscous", "coulomb"), "smooth": np.full(n, 0.1)}
-    return Experiment(robot, **{**given, "samples": 48, "capsules": None, **changes})
+    return Experiment(robot, **{**given, "samples": 48, "apart": None, **changes})
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_parallel_and_crossing_segments():
 
 def test_capsules_see_a_folded_arm():
     arm = qddot.from_dh([[0.4, 0.0, 0.0, 0.0]] * 3)
-    capsules = Capsules.of(arm, 0.05)
+    capsules = Clearance.of(arm, 0.05)
     straight, folded = capsules.clearance(arm, np.zeros(3)), capsules.clearance(arm, np.array([0.0, 2.6, 2.6]))
     assert (straight > 0).all()
     assert (folded < 0).any()
@@ -94,7 +94,7 @@ def test_information_is_that_of_the_regressor(arm: Robot):
 
 
 def test_gradients_are_exact(arm: Robot):
-    own = experiment(arm, capsules=Capsules.of(arm, 0.02))
+    own = experiment(arm, apart=Clearance.of(arm, 0.02, floor=-0.6, boxes=[((0.5, 0.5, 0.5), (0.2, 0.3, 0.1))]))
     ca = own.ca
     X = random_motion(own.shape, Bounds.of(LIMITS, np.full(3, 12.0)), np.random.default_rng(1)).ravel()
     direction, h = np.random.default_rng(2).normal(size=X.size), 1e-6
@@ -179,7 +179,7 @@ def test_home_and_distance_and_offset():
     assert np.allclose([motion.q(0.0), motion.q(motion.duration)], home)
     assert motion.duration == 16.0
     assert motion.margins.distance >= 0
-    assert Capsules.of(arm, 0.05).clearance(arm, motion.sample(500.0)[1]).min() >= 0
+    assert Clearance.of(arm, 0.05).clearance(arm, motion.sample(500.0)[1]).min() >= 0
 
 
 def test_refusals(arm: Robot):

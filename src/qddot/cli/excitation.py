@@ -10,6 +10,15 @@ from qddot.cli.arguments import Numbers, robot_argument, robot_options
 from qddot.cli.printing import plainly, print_json
 
 
+class Radius(click.ParamType):
+    """A number, or the word `described`."""
+
+    name = "radius"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
+        return value if value == "described" else click.FLOAT.convert(value, param, ctx)
+
+
 @click.command()
 @robot_argument
 @click.option("--csv", type=click.Path(dir_okay=False), metavar="FILE", help="Write t, q, qd and qdd there.")
@@ -20,7 +29,15 @@ from qddot.cli.printing import plainly, print_json
 @click.option("--periods", type=int, default=1, help="How often the series is repeated.", show_default=True)
 @click.option("--velocity", type=Numbers(), help="Limit of every joint, or one a joint, instead of the robot's.")
 @click.option("--acceleration", type=Numbers(), help="Limit of every joint, or one a joint; else none.")
-@click.option("--radius", type=float, help="Of capsules about the links that must not touch, m; else they may.")
+@click.option("--radius", type=Radius(), help="Of capsules about the links that must not touch, m, or 'described'; else they may.")
+@click.option("--floor", type=float, help="Height of the floor, m (with --radius).")
+@click.option(
+    "--box",
+    "boxes",
+    type=Numbers(),
+    multiple=True,
+    help="Centre and edges of a box, six numbers, m (with --radius). May be repeated.",
+)
 @click.option("--home", type=Numbers(), help="Configuration where the motion starts and ends.")
 @click.option("--seed", type=int, default=0, help="Of the random series the search begins with.")
 @robot_options
@@ -35,8 +52,9 @@ def command(
     """
     import qddot
 
-    names = ("period", "harmonics", "ramp", "periods", "radius", "seed")
+    names = ("period", "harmonics", "ramp", "periods", "radius", "floor", "seed")
     options: dict[str, Any] = {name: rest.pop(name) for name in names}
+    options["boxes"] = [(box[:3], box[3:]) for box in rest.pop("boxes")]
     with plainly():
         found = qddot.load(robot, **rest)
         if velocity is not None:

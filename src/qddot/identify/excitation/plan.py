@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,15 +12,17 @@ import numpy as np
 
 from qddot.arguments import finite_array, positive_number, whole_number, word
 from qddot.errors import ConvergenceError, InputError
+from qddot.identify.excitation.clearance import Box, Clearance
 from qddot.identify.excitation.fourier import Fourier
 from qddot.identify.excitation.problem import FRICTION, Bounds, Experiment
-from qddot.identify.excitation.self_distance import Capsules
+from qddot.logs.log import Log
 from qddot.pictures.look import beside, color, curves, panels, units
-from qddot.thresholds import FINE_STEP, SERIES_DRAWN, SMOOTH_SPEED, TIGHTER
+from qddot.thresholds import FINE_STEP, KNOWN_STATES, OVERLAP_PENALTY, SERIES_DRAWN, SMOOTH_SPEED, TIGHTER
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from qddot.identify.fit import Fit
     from qddot.robot import Robot, RobotLimits
 
 
@@ -159,10 +161,14 @@ def excitation(
     periods: int = 1,
     limits: RobotLimits | None = None,
     acceleration: ArrayLike = np.inf,
-    radius: float | None = None,
+    radius: float | str | None = None,
+    floor: float | None = None,
+    boxes: Sequence[Box] = (),
     friction: Sequence[str] = ("viscous", "coulomb"),
     noise: ArrayLike = 1.0,
     home: ArrayLike | None = None,
+    near: Log | None = None,
+    after: Fit | Sequence[Excitation] | None = None,
     starts: int = 2,
     iterations: int = 80,
     seed: int = 0,
@@ -188,8 +194,9 @@ def excitation(
     counts = {"harmonics": harmonics, "periods": periods, "starts": starts, "iterations": iterations}
     for name, value in counts.items():
         whole_number(name, value)
-    for name, value in {"period": period, "ramp": ramp, "noise": float(deviations.min()), "radius": radius or 1.0}.items():
+    for name, value in {"period": period, "ramp": ramp, "noise": float(deviations.min())}.items():
         positive_number(name, value)
+    check_surroundings(radius, floor, boxes)
     friction = [friction] if isinstance(friction, str) else friction
     if not isinstance(friction, Sequence):
         raise InputError(f"friction={friction!r:.80} is not a list of {', '.join(FRICTION)}")
@@ -205,8 +212,10 @@ def excitation(
         tuple(friction),
         smooth,
         16 * harmonics,
-        None if radius is None else Capsules.of(robot, radius),
+        None if radius is None else Clearance.of(robot, radius, floor, boxes),
     )
+    if after is not None:
+        experiment = replace(experiment, known=known_before(experiment, after))
     rest = None if home is None else each("home", home, n)
     if rest is not None and not ((bounds.lower < rest) & (rest < bounds.upper)).all():
         raise InputError(
@@ -214,7 +223,9 @@ def excitation(
         )
     rng = np.random.default_rng(whole_number("seed", seed, 0))
     drawn = [random_motion(experiment.shape, bounds, rng, rest) for _ in range(max(SERIES_DRAWN, starts))]
-    drawn.sort(key=lambda X: -log_det(experiment.information(X, experiment.samples)))
+    drawn.sort(key=lambda X: too_near(experiment, X) - log_det(experiment.information(X, experiment.samples)))
+    if near is not None:
+        drawn = [recorded_motion(experiment.shape, bounds, near.of(robot), rest), *drawn]
     random_log_det = log_det(experiment.information(drawn[0], 1000))
     if not np.isfinite(random_log_det):
         raise ConvergenceError(
@@ -223,6 +234,8 @@ def excitation(
     say(f"{len(experiment.base)} base parameters; best of {len(drawn)} random series: log det {random_log_det:.2f}")
     solver, found, last = experiment.solver(iterations), [], None
     for k, X in enumerate(drawn[:starts], start=1):
+        if min(kept := margins(experiment, bounds, X)) >= 0:  # no search may end below where it began
+            found.append((log_det(experiment.information(X, 1000)), X, kept))
         for tighter in TIGHTER:
             X = searched(solver, experiment, bounds, tighter, X, rest)
             value, last = log_det(experiment.information(X, 1000)), margins(experiment, bounds, X)
@@ -233,7 +246,7 @@ def excitation(
     if not found:
         raise ConvergenceError(
             f"no motion within the limits after {starts} searches of {iterations} steps; the last one has {last}, "
-            "where none may be negative (give a longer period or ramp, fewer harmonics, more iterations, or a smaller radius)"
+            "where none may be negative (give a longer period or ramp, fewer harmonics, more iterations, or more room)"
         )
     _, X, kept = max(found, key=lambda one: one[0])
     shape = Fourier(period, harmonics, ramp, periods)
@@ -276,14 +289,75 @@ def margins(experiment: Experiment, bounds: Bounds, X: np.ndarray) -> Margins:
     t = np.linspace(0, experiment.shape.duration, int(experiment.shape.duration / FINE_STEP) + 2)
     q, qd, qdd = np.split(experiment.states(X, t), 3, axis=1)
     tau = experiment.robot.inverse_dynamics(q, qd, qdd)
-    capsules = experiment.capsules
     return Margins(
         position=float(np.minimum(q - bounds.lower, bounds.upper - q).min()),
         velocity=float((bounds.velocity - abs(qd)).min()),
         acceleration=float((bounds.acceleration - abs(qdd)).min()),
         torque=float((bounds.effort - abs(tau)).min()),
-        distance=float(capsules.clearance(experiment.robot, q).min()) if capsules and capsules.pairs else np.inf,
+        distance=float(apart.clearance(experiment.robot, q).min()) if (apart := experiment.apart) and apart.count else np.inf,
     )
+
+
+def recorded_motion(shape: Fourier, bounds: Bounds, log: Log, rest: np.ndarray | None) -> np.ndarray:
+    """The series (nv, unknowns) nearest to a period of a recording, the one that moves most; within the limits, blends excepted.
+
+    Raises:
+        InputError: no segment of it is as long as a period.
+    """
+    windows = [
+        (float(np.sum(np.var(log.q[part], axis=0))), part)
+        for segment in log.segments
+        for first in np.arange(log.t[segment][0], log.t[segment][-1] - shape.period + 1e-9, shape.period / 4)
+        if (part := segment.start + np.flatnonzero((log.t[segment] >= first) & (log.t[segment] <= first + shape.period))).size
+    ]
+    if not windows:
+        raise InputError(f"near: no segment of the log is as long as a period of {shape.period:g} s (a shorter period=)")
+    rows = max(windows, key=lambda each: each[0])[1]
+    basis = shape.series(log.t[rows] - log.t[rows][0])[:, :-2]
+    X = np.zeros((log.n, shape.unknowns))
+    X[:, :-2] = np.linalg.lstsq(basis, log.q[rows], rcond=None)[0].T
+    t = np.linspace(0, shape.period, 400)
+    q, qd, qdd = (shape.series(t, d) @ X.T for d in range(3))
+    for values, limit in ((qd, bounds.velocity), (qdd, bounds.acceleration)):
+        X[:, 1:-2] *= np.minimum(1.0, limit / np.maximum(np.abs(values).max(axis=0), 1e-300))[:, None]
+    q = shape.series(t) @ X.T
+    X[:, 0] += np.clip(bounds.lower - q.min(axis=0), 0, None) - np.clip(q.max(axis=0) - bounds.upper, 0, None)
+    start, speed = (shape.series(np.zeros(1), d)[0] @ X.T for d in range(2))
+    for k, sign in ((-2, -1), (-1, 1)):
+        X[:, k] = np.clip(start + sign * speed * shape.ramp / 2, bounds.lower, bounds.upper) if rest is None else rest
+    return X
+
+
+def too_near(experiment: Experiment, X: np.ndarray) -> float:
+    """A penalty of the overlap, m, of a motion, so that searches begin where there is room."""
+    if experiment.apart is None or not experiment.apart.count:
+        return 0.0
+    q = np.split(experiment.states(X, experiment.grid), 3, axis=1)[0]
+    return OVERLAP_PENALTY * float(np.maximum(-experiment.apart.clearance(experiment.robot, q).min(axis=0), 0.0).max())
+
+
+def known_before(experiment: Experiment, after: Fit | Sequence[Excitation]) -> np.ndarray:
+    """Information (b, b) of a log or of motions planned before, a mean over the period of the motion that is planned now."""
+    if isinstance(after, Sequence):
+        runs = [(run.sample(100.0)[1:], run.duration) for run in after]
+    else:
+        log = after.signals
+        some = slice(None, None, max(1, len(log) // KNOWN_STATES))
+        runs = [((log.q[some], log.qd[some], log.qdd[some]), len(log) / log.rate)]
+    parts = [experiment.information_of(np.hstack(motion)) * duration / experiment.shape.period for motion, duration in runs]
+    return np.sum(parts, axis=0)
+
+
+def check_surroundings(radius: float | str | None, floor: float | None, boxes: Sequence[Box]) -> None:
+    """How large the robot is must be known where something is in its way."""
+    if isinstance(radius, str):
+        word("radius", radius, ("described",))
+    elif radius is not None:
+        positive_number("radius", radius)
+    if floor is not None:
+        finite_array("floor", floor)
+    if radius is None and (floor is not None or len(boxes)):
+        raise InputError('floor and boxes need to know how thick the robot is: radius= in m, or radius="described"')
 
 
 def log_det(A: np.ndarray) -> float:

@@ -1,7 +1,7 @@
 """The optimal experiment as a nonlinear program for IPOPT, with exact derivatives by CasADi.
 
     maximise   log det A,  A = mean over one period of Y_B^T W Y_B
-    subject to position, velocity, acceleration, torque and self-distance limits at sampled times of the whole motion
+    subject to position, velocity, acceleration, torque and distance limits at sampled times of the whole motion
 
 Y_B (nv, b) is the regressor of the base parameters with smooth friction columns, W = diag(1 / noise^2). Every state is linear in
 the unknowns x, `z = B x`, so that the derivatives of the constraints are blocks times constants.
@@ -18,8 +18,8 @@ from scipy import sparse
 from scipy.linalg import qr
 
 from qddot.errors import missing_extra
+from qddot.identify.excitation.clearance import Clearance
 from qddot.identify.excitation.fourier import Fourier
-from qddot.identify.excitation.self_distance import Capsules
 from qddot.model.friction import NAMES, smooth_step
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ class Experiment:
         friction: which of `FRICTION` are to be identified.
         smooth: speeds (nv,) at the bend of Coulomb friction.
         samples: times of one period at which the information is taken and the limits are kept.
+        apart: what must not touch; None: nothing is looked at.
+        known: information (b, b) that is there already, from motions before; a mean over one period, as that of the motion.
     """
 
     robot: Robot
@@ -71,7 +73,8 @@ class Experiment:
     friction: tuple[str, ...]
     smooth: np.ndarray
     samples: int
-    capsules: Capsules | None
+    apart: Clearance | None
+    known: np.ndarray | None = None
 
     @cached_property
     def ca(self) -> Any:
@@ -117,9 +120,13 @@ class Experiment:
         return np.array(function.map(len(z))(z.T))
 
     def information(self, X: np.ndarray, samples: int) -> np.ndarray:
-        """A (b, b) of a motion X (nv, unknowns), the mean over this many times of a period."""
-        Yt = self.over(self.base_regressor, self.states(X, self.times(samples)))
-        return Yt @ Yt.T / samples
+        """A (b, b) of a motion X (nv, unknowns), the mean over this many times of a period, and what is known."""
+        return self.information_of(self.states(X, self.times(samples))) + (0.0 if self.known is None else self.known)
+
+    def information_of(self, z: np.ndarray) -> np.ndarray:
+        """The mean (b, b) over states z (m, 3 nv) alone."""
+        Yt = self.over(self.base_regressor, z)
+        return Yt @ Yt.T / len(z)
 
     def times(self, samples: int) -> np.ndarray:
         """Evenly spaced in the first period, s."""
@@ -148,11 +155,11 @@ class Experiment:
 
     @cached_property
     def efforts_and_distances(self) -> Any:
-        """CasADi function z -> (tau, squared distances of the axes of capsules)."""
+        """CasADi function z -> (tau, distances as `Clearance` measures them)."""
         ca, n = self.ca, self.robot.nv
         z = ca.SX.sym("z", 3 * n)
         q, qd, qdd = ca.vertsplit(z, n)
-        near = self.capsules.squared_distances(self.robot, q, ca) if self.capsules else []
+        near = self.apart.expressions(self.robot, q, ca) if self.apart else []
         return ca.Function("h", [z], [ca.densify(ca.vertcat(self.robot.casadi("inverse_dynamics")(q, qd, qdd), *near))])
 
     @cached_property
@@ -163,7 +170,9 @@ class Experiment:
         x, A = ca.MX.sym("x", B.shape[1]), ca.SX.sym("A", b, b)
         half_log_det = ca.Function("half_log_det", [A], [ca.sum1(ca.log(ca.diag(ca.chol(A))))])
         Yt = self.base_regressor.map(self.samples)(ca.reshape(B @ x, 3 * self.robot.nv, -1))
-        return ca.Function("goal", [x], [-half_log_det(Yt @ Yt.T / self.samples)])
+        return ca.Function(
+            "goal", [x], [-half_log_det(Yt @ Yt.T / self.samples + (0.0 if self.known is None else ca.DM(self.known)))]
+        )
 
     def solver(self, iterations: int) -> Any:
         """IPOPT for the program; bounds of its constraints by `room`."""
@@ -185,7 +194,7 @@ class Experiment:
         bounds = bounds.tightened(tighter)
         lower = np.concatenate([bounds.lower, -bounds.velocity, -bounds.acceleration])
         upper = np.concatenate([bounds.upper, bounds.velocity, bounds.acceleration])
-        near = np.full(len(self.capsules.pairs), (2 * self.capsules.radius * (1 + tighter)) ** 2) if self.capsules else np.zeros(0)
+        near = self.apart.least(tighter) if self.apart else np.zeros(0)
         return (
             np.concatenate([np.tile(lower, len(self.grid)), np.tile(np.append(-bounds.effort, near), len(self.grid))]),
             np.concatenate([np.tile(upper, len(self.grid)), np.tile(np.append(bounds.effort, near + np.inf), len(self.grid))]),
