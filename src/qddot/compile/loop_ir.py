@@ -1,7 +1,7 @@
 """The loop that NumPy calls: `void loop(char **args, intp *dimensions, intp *steps, void *single)`.
 
 `single` is the address of the kernel for one state. Where every core is contiguous, W states at a time are transposed in
-registers, computed together and transposed back (see `results`); what remains, and arrays with other strides, go through `single`.
+registers, computed together and transposed back (see `results`); fewer states, and arrays with other strides, go through `single`.
 An input that is not finite (or a q out of all proportion) raises the processor's flag for an invalid operation, which NumPy looks
 at afterwards. So does a margin that is not positive in a loop that is `watched`, which does not write margins down.
 """
@@ -44,7 +44,7 @@ def define_loop(program: Program, lanes: Lanes, *, watched: bool = False) -> Ite
     yield f"choose:\nbr i1 %dense, label %{'wide' if lanes.width > 1 else 'fast_entry'}, label %slow_entry"
     if lanes.width > 1:
         yield from wide(program, lanes, watched)
-        start = "[ %whole, %wide_done ]"
+        start = "[ %stop, %wide_done ]"
     else:
         yield "fast_entry:"
         start = "[ 0, %fast_entry ]"
@@ -115,7 +115,8 @@ def walk(label: str, n: int, start: str, body: Sequence[str], leave: str) -> Ite
 
 
 def wide(program: Program, lanes: Lanes, watched: bool) -> Iterable[str]:
-    """The part of the batch that fills whole vectors; %whole states are then done."""
+    """W states at a time; %stop are then done: all of them if they fill a vector, since the last W may begin among those before,
+    which are then computed again; but %whole vectors only of what bypasses the caches line by line."""
     W, results, short = lanes.width, Results(program, lanes, watched), is_short(program, lanes)
     arguments, emit = written(program, watched), Emitter(program, lanes)
     sizes = emit.trig_sizes()
@@ -126,8 +127,10 @@ def wide(program: Program, lanes: Lanes, watched: bool) -> Iterable[str]:
     yield from rooms(sizes)
     if not short:
         yield from results.begin()
+    yield f"%end = select i1 {'false' if short else '%large'}, i64 %whole, i64 %count"
+    yield f"%any = icmp ne i64 %whole, 0\n%stop = select i1 %any, i64 %end, i64 0\n%last_k = sub i64 %stop, {W}"
     yield "br label %wide_head\nwide_head:\n%k = phi i64 [ 0, %wide ], [ %k_next, %wide_end ]"
-    yield "%more = icmp slt i64 %k, %whole\nbr i1 %more, label %wide_body, label %wide_exit"
+    yield "%more = icmp slt i64 %k, %stop\nbr i1 %more, label %wide_body, label %wide_exit"
     yield "wide_body:"
     for i in range(len(arguments)):
         yield f"%o{i} = mul i64 %k, %step{i}\n%row{i}_0 = getelementptr i8, ptr %base{i}, i64 %o{i}"
@@ -147,7 +150,9 @@ def wide(program: Program, lanes: Lanes, watched: bool) -> Iterable[str]:
             yield f"%margin{k}p = getelementptr {lanes.number}, ptr %results, i64 {results.slots[plain(x)]}"
             yield f"%margin{k} = load {lanes.number}, ptr %margin{k}p, align {results.vector}"
             yield from watch(f"%margin{k}", f"%margin{k}", lanes)
-    yield f"br label %wide_end\nwide_end:\n%k_next = add i64 %k, {W}\nbr label %wide_head\nwide_exit:"
+    yield f"br label %wide_end\nwide_end:\n%k_on = add i64 %k, {W}\n%k_left = icmp slt i64 %k_on, %stop"
+    yield "%k_far = icmp sgt i64 %k_on, %last_k\n%k_back = and i1 %k_left, %k_far"
+    yield "%k_next = select i1 %k_back, i64 %last_k, i64 %k_on\nbr label %wide_head\nwide_exit:"
     if not short:
         yield from results.end()
     yield from leave_rooms(sizes)
