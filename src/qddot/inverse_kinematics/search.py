@@ -23,6 +23,10 @@ from qddot.model.joints import Revolute
 STEPS = 16
 """Of one start: most that ever converge have by then, and another start has better chances than more steps."""
 
+FIRST, BETWEEN = 5, 2
+"""Steps before it is first asked who is there already, and between two such looks: an extra step adds digits and costs no more than a
+look does."""
+
 TOGETHER = 256
 """Trials that cost hardly more than one."""
 
@@ -97,9 +101,11 @@ def follow(target: Target, q: np.ndarray, pose: np.ndarray, steps: int = STEPS) 
     on, poses = np.arange(len(q)), target.poses[pose]
     for k in range(steps):
         ahead, far = target.step(q, poses)
-        there = target.reached(far)
-        if k + 1 == steps:
-            there[:] = True  # as far as it went
+        last = k + 1 == steps
+        if not last and (k < FIRST or (k - FIRST) % BETWEEN):
+            q = ahead
+            continue
+        there = np.full(len(q), True) if last else target.reached(far)
         if there.any():
             done, going = on[there], ~there
             ends[done], away[done] = q[there], far[there]
@@ -164,6 +170,8 @@ def wound(target: Target, q: np.ndarray, near: np.ndarray, poses: np.ndarray) ->
             low, high = (target.lower[i], target.upper[i]) if target.limits else (-np.inf, np.inf)
             x = np.where(x < low, x + 2 * np.pi, np.where(x > high, x - 2 * np.pi, x))
             turned[:, i] = np.where((x >= low) & (x <= high), x, q[:, i])
+    if (turned == q).all():
+        return q
     _, before = target.step(q, poses)
     _, after = target.step(turned, poses)
     slack = np.where(before <= target.tolerance**2, target.tolerance**2, 4 * before)
