@@ -122,9 +122,9 @@ def measure(robot: qddot.Robot, solver: Solver, T: np.ndarray, starts: np.ndarra
     reached, spent = 0, 0.0
     for pose, some in zip(T, starts):
         for start in some[:restarts]:
-            begin = time.perf_counter()
+            begin = time.process_time()
             q = solver(pose, start)
-            spent += time.perf_counter() - begin
+            spent += time.process_time() - begin
             if q is not None and is_reached(robot, q, pose):
                 reached += 1
                 break
@@ -143,9 +143,9 @@ def main() -> None:
         robot.inverse_kinematics(T[:100], nearest=True)
         times = []
         for _ in range(5):
-            begin = time.perf_counter()
+            begin = time.process_time()
             found = robot.inverse_kinematics(T, nearest=True, starts=512)
-            times.append((time.perf_counter() - begin) / len(T))
+            times.append((time.process_time() - begin) / len(T))
         reached = np.mean([is_reached(robot, q, pose) for q, pose in zip(found.q, T)])
         ours = float(np.median(times))
         print(f"{name:12} {'qddot':18} {len(T):6} {reached:9.4%} {ours * 1e6:10.2f}")
@@ -162,9 +162,9 @@ def main() -> None:
                 continue
             print(f"{'':12} {peer:18} {len(some):6} {share:9.4%} {spent * 1e6:10.1f} {spent / ours:7.0f}")
         if robot.nv == 6:
-            begin = time.perf_counter()
+            begin = time.process_time()
             all_of_them = robot.inverse_kinematics_solutions(T[:1000], limits=False)
-            each = (time.perf_counter() - begin) / min(len(T), 1000)
+            each = (time.process_time() - begin) / min(len(T), 1000)
             counts = dict(enumerate(np.bincount(all_of_them.count)))
             shown = ", ".join(f"{k}: {n}" for k, n in counts.items() if n)
             print(f"{'':12} all solutions ({all_of_them.method}), {each * 1e6:.0f} us a pose; poses by number: {shown}")

@@ -24,7 +24,7 @@ STEPS = 16
 """Of one start: most that ever converge have by then, and another start has better chances than more steps."""
 
 FIRST, BETWEEN = 5, 2
-"""Steps before it is first asked who is there already, and between two such looks: an extra step adds digits and costs no more than a
+"""Steps before it is first asked who is there already, and between two such looks: a step adds digits, and costs no more than a
 look does."""
 
 TOGETHER = 256
