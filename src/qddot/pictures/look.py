@@ -45,8 +45,10 @@ LOOK = {
 }
 
 CURVES = (0.05, 0.85)
-NAMED = 7  # curves in a legend: as many as fit beside a panel
 """From where to where of the colour scale joints are taken: from dark to light, so that their order shows without colour too."""
+
+NAMED = 7
+"""Curves in a legend: as many as fit beside a panel."""
 
 
 @cache
