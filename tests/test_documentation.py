@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import re
@@ -108,3 +109,16 @@ def test_every_public_name_has_an_example():
             if not hidden and not examples(method) and not re.search(rf"\.{member}\b", of_class):
                 missing.append(f"{name}.{member}")
     assert not missing
+
+
+RIDDLES = re.compile(r"(What|Of|The same)\b")
+
+
+def test_docstrings_begin_with_what_is_returned_or_done():
+    """A noun phrase or the imperative; not `Of ...`, `What ...`, `The same ...`, which only the caller's code explains."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    found = []
+    for path in sorted((ROOT / "src/qddot").rglob("*.py")):
+        nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, kinds)]
+        found += [f"{path.name}: {text[:60]}" for node in nodes if RIDDLES.match(text := ast.get_docstring(node) or "")]
+    assert not found

@@ -1,4 +1,6 @@
-"""What callers may hand to functions: numbers, flags, words and paths. Anything else is an `InputError` that names the argument."""
+"""Checks of what callers hand to functions: numbers, flags, words and paths. Anything else is an `InputError` that names the
+argument.
+"""
 
 from __future__ import annotations
 

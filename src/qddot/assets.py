@@ -1,5 +1,5 @@
-"""What the package carries besides Python: a style sheet; the explorer's script and the maths font, built from `web/` when qddot is
-installed."""
+"""Files that the package carries besides Python: a style sheet; the explorer's script and the maths font, built from `web/` when
+qddot is installed."""
 
 from __future__ import annotations
 

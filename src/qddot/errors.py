@@ -1,4 +1,4 @@
-"""What can go wrong, said so that the reader can fix it.
+"""Errors and warnings, worded so that the reader can fix it.
 
 Every error about a description names the place (`panda.urdf:212`), the element, the value, the rule and the fix.
 """

@@ -1,4 +1,6 @@
-"""What other libraries call the methods of a robot and the functions of qddot, for the error that somebody meets who knows them."""
+"""Names in other libraries of the methods of a robot and the functions of qddot, for the error that somebody meets who
+knows them.
+"""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class NewtonEuler(NamedTuple):
 
 
 class NewtonEulerBlocks(NamedTuple):
-    """What the stacked form is made of: six rows a body, in the order of the mechanism's bodies (`body_names`, where rotors follow
+    """Blocks of the stacked form: six rows a body, in the order of the mechanism's bodies (`body_names`, where rotors follow
     their links), each in its own frame, which stands on the joint with z along the axis. Six-vectors are angular first.
 
         V = L A qd        Vdot = L (A qdd - ad_Aqd W V + Vdot_base)        F = L^T (G Vdot - ad_V^T G V)        tau = A^T F
@@ -2577,6 +2577,6 @@ def framed(frame: str | None) -> dict[str, str]:
 
 
 def summary(method: Any) -> str:
-    """What a method says of itself in one sentence, for one state: without leading dimensions."""
+    """Return what a method says of itself in one sentence, for one state: without leading dimensions."""
     text = " ".join((method.__doc__ or method.__name__).strip().split("\n\n")[0].split())
     return text.replace(" (...)", "").replace("(..., ", "(")

@@ -1,4 +1,4 @@
-"""What the drives add: rotor, friction, spring. Each is one term, so the recursions never branch on them.
+"""Terms that drives add: rotor, friction, spring. Each is one term, so the recursions never branch on them.
 
 A rotor that is felt as a gyroscope, or that several joints turn, is a body like any other (`qddot.model.joints.Rotor`); what
 remains of the others is their reflected inertia, here called armature.
@@ -20,14 +20,14 @@ Shaft = list[tuple[int, Scalar]]
 
 
 def shafts(body: LiftedBody) -> list[Shaft]:
-    """Of a motor the one that all its joints turn; otherwise each coordinate of the joint."""
+    """Shafts of a drive: of a motor the one that all its joints turn; otherwise each coordinate of the joint."""
     if isinstance(body.joint, Rotor):
         return [[(c, s.w.z) for c, s in body.subspace]]
     return [[(c, 1)] for c in body.columns]
 
 
 def armatures(model: LiftedModel) -> list[Scalar]:
-    """What rotors add to the diagonal of M, column by column."""
+    """Return what rotors add to the diagonal of M, column by column."""
     total = zeros(model.nv)
     for body in model.bodies:
         for c in () if isinstance(body.joint, Rotor) else body.columns:
@@ -70,7 +70,7 @@ def friction_slope(model: LiftedModel, qd: Scalars) -> list[list[Scalar]]:
 
 
 def load_factors(model: LiftedModel, qd: Scalars, load: Scalars, sliding: Scalars | None = None) -> list[Scalar]:
-    """What multiplies the load of each column (`Sliding.load_factor`)."""
+    """Return what multiplies the load of each column (`Sliding.load_factor`)."""
     factors: list[Scalar] = [1] * model.nv
     for c, at in loaded_columns(model, qd, sliding):
         factors[c] = at.load_factor(load[c])
@@ -129,7 +129,7 @@ def shaft_speed(shaft: Shaft, qd: Scalars) -> Scalar:
 
 
 def spring_torque(model: LiftedModel, q: Scalars) -> list[Scalar]:
-    """What holds the joints against their springs."""
+    """Return what holds the joints against their springs."""
     tau = zeros(model.nv)
     for body, shaft, stretch in stretched(model, q):
         for c, ratio in shaft:

@@ -104,7 +104,7 @@ def held_bodies(
 
 
 def delivered_torque(model: LiftedModel, qd: Scalars, tau: Scalars, sliding: Scalars | None = None) -> list[Scalar]:
-    """What friction leaves of the joint forces."""
+    """Return what friction leaves of the joint forces."""
     rest = [t - f for t, f in zip(tau, friction_torque(model, qd, sliding))]
     return [r / factor for r, factor in zip(rest, load_factors(model, qd, rest, sliding))]
 
@@ -182,7 +182,7 @@ class Size(NamedTuple):
 
 
 def smaller(x: Scalar, y: Scalar) -> Scalar:
-    """Of two numbers; where one is not known yet, the second."""
+    """Return the smaller of two numbers; where one is not known yet, the second."""
     return min(x, y) if isinstance(x, float | int) and isinstance(y, float | int) else y
 
 

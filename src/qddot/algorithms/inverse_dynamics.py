@@ -73,7 +73,7 @@ def inverse_dynamics(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, 
 
 
 def demanded_torque(model: LiftedModel, qd: Scalars, load: Scalars) -> list[Scalar]:
-    """What the joint forces must be so that friction leaves the load; see `qddot.algorithms.forward_dynamics.delivered_torque`."""
+    """Joint forces so that friction leaves the load; see `qddot.algorithms.forward_dynamics.delivered_torque`."""
     factors, friction = load_factors(model, qd, load), friction_torque(model, qd)
     return [l * factor + f for l, factor, f in zip(load, factors, friction)]
 

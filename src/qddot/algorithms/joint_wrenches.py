@@ -1,4 +1,4 @@
-"""What each joint transmits: all six components of the wrench, of which inverse dynamics keeps the part along its motions."""
+"""Wrenches that joints transmit: all six components of the wrench, of which inverse dynamics keeps the part along its motions."""
 
 from __future__ import annotations
 

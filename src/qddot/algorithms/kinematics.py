@@ -43,7 +43,7 @@ def short_frames(model: LiftedModel, q: Scalars) -> tuple[LiftedModel, list[Tran
 
 
 def upright(model: LiftedModel, X: Sequence[Transform]) -> tuple[LiftedModel, list[Transform]]:
-    """The same in frames parallel to the world's, each about its body's own origin."""
+    """Twists in frames parallel to the world's, each about its body's own origin."""
     R, bodies, shifts = {WORLD: Mat()}, [], []
     for body, pose in zip(model.bodies, X):
         shifts.append(Transform(p=R[body.parent] @ pose.p))

@@ -1,4 +1,4 @@
-"""What a robot can compute: for each quantity its inputs, and the algorithm that gives its outputs.
+"""Table of the quantities that a robot can compute: for each quantity its inputs, and the algorithm that gives its outputs.
 
 A new quantity is one algorithm, one entry here and one method of `Robot`.
 """

@@ -42,7 +42,7 @@ def regressor(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) -> Matr
 
 
 def link_columns(model: LiftedModel, body: LiftedBody, X, v: Motion, a: Motion) -> Matrix:
-    """What each of a link's ten numbers costs each joint: its inertial force along the joint's motion J, in the link frame."""
+    """Cost of each of a link's ten numbers to each joint: its inertial force along the joint's motion J, in the link frame."""
     w, dw = v.w, a.w
     acceleration = a.v + w.cross(v.v)  # of the point at the frame's origin, in the ordinary sense
     cost = [zeros(model.nv) for _ in range(10)]
@@ -69,7 +69,7 @@ def drive_constants(model: LiftedModel, body: LiftedBody) -> list[tuple[str, Sca
 
 
 def drive_columns(model: LiftedModel, body: LiftedBody, q: Scalars, qd: Scalars, qdd: Scalars, load: Scalars) -> Matrix:
-    """What each of those multiplies in each joint.
+    """Return what each of those multiplies in each joint.
 
     The column of friction that grows with the load holds the load of the model's own parameters: the product is right, but the
     torque is not linear in all of them together.

@@ -20,7 +20,7 @@ from qddot.model.spatial import Motion, RigidInertia, Transform, Vec, diagonal, 
 
 
 class Blocks(NamedTuple):
-    """What the form is made of: object arrays of scalars, six rows a body, in the body's frame on its joint with z along the axis.
+    """Blocks of the form: object arrays of scalars, six rows a body, in the body's frame on its joint with z along the axis.
 
     Attributes:
         A: (6 bodies, nv), the joints' motions: column c has that of each body for which rate c counts.

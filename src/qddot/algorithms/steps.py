@@ -44,7 +44,7 @@ def held_step(
     dt: Scalars,
     f_ext: Wrenches | None = None,
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-    """The same while some columns are held at rest and dry friction does not turn round (see `held_bodies`)."""
+    """One step while some columns are held at rest and dry friction does not turn round (see `held_bodies`)."""
     return kutta(model, q, qd, dt[0], lambda _, q, qd: held_bodies(model, q, qd, tau, sliding, moving, f_ext))
 
 

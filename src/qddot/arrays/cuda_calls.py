@@ -77,7 +77,7 @@ def common_lead(operation: Any, arrays: list[Any]) -> tuple[int, ...]:
 
 
 def given_outputs(handle: Any, operation: Any, lead: tuple[int, ...], out: Any, like: Any) -> tuple[list[Any] | None, str]:
-    """What `out` holds, and in which order it is written.
+    """Return what `out` holds, and in which order it is written.
 
     Raises:
         InputError: another shape, type, device or order.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Guests:
-    """What one robot computes for other libraries; each operation is made when first asked for.
+    """Operations of one robot for other libraries; each operation is made when first asked for.
 
     Args:
         shadow: puts the direct entry of a method in its place.
@@ -52,7 +52,7 @@ class Guests:
         return self.operations[key]
 
     def made(self, make: Callable[[Operation], Any], *which: Any) -> Any:
-        """What `make` gives for an operation, once."""
+        """Return what `make` gives for an operation, once."""
         return self.operation(*which).once(make)
 
     for method in (operation, made):  # torch.compile calls them while it traces, and keeps the results
@@ -107,7 +107,7 @@ class Guests:
         return library.concatenate([library.broadcast_to(x, (*lead, x.shape[-1])) for x in parts], -1)
 
     def net_stack(self, inputs: Mapping[str, Any], f_ext: Any, f_tip: Any) -> Any:
-        """What acts on the robot as a stack (..., bodies, 6): `f_ext`, less what the robot does to its environment."""
+        """Return what acts on the robot as a stack (..., bodies, 6): `f_ext`, less what the robot does to its environment."""
         on, by = (None if f is None else self.stack(inputs, name, f) for name, f in (("f_ext", f_ext), ("f_tip", f_tip)))
         if on is None:
             return -by  # type: ignore[operator]

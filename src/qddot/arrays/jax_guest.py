@@ -31,7 +31,7 @@ def target(operation: Operation) -> str:
 
 
 def cuda_target(operation: Operation) -> str:
-    """The same on GPUs, all of the kind of the first."""
+    """Target for GPUs, all of the kind of the first."""
     from qddot.arrays.on_device import OnDevices
     from qddot.arrays.xla_cuda_ir import CAPTURED, launch
 

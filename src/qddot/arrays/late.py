@@ -60,5 +60,5 @@ def raise_now(
 
 
 def explain(guests: Guests, quantity: str, arrays: Mapping[str, Any], fixed: tuple) -> None:
-    """The same on the CPU, which raises the error in full."""
+    """Compute again on the CPU, which raises the error in full."""
     guests.evaluate(quantity, arrays, {"dtype": next(iter(arrays.values())).dtype}, **dict(fixed))  # type: ignore[typeddict-item]

@@ -30,7 +30,7 @@ class View(NamedTuple):
 
 
 class Handling(Protocol):
-    """What is asked of a library."""
+    """Duties of a library."""
 
     def view(self, x: Any) -> View: ...
     def empty(self, shape: tuple[int, ...], dtype: str, number: int) -> Any: ...

@@ -46,7 +46,7 @@ class Operation:
             return Kernel(self.program, self.dtype)
 
     def once(self, make: Callable[[Operation], Any]) -> Any:
-        """What `make` gives for this operation, made when it is first asked for."""
+        """Return what `make` gives for this operation, made when it is first asked for."""
         if make not in self._made:
             with _lock:
                 if make not in self._made:

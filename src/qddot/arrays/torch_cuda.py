@@ -18,8 +18,8 @@ current_stream: Callable[[int], int] = getattr(torch._C, "_cuda_getCurrentRawStr
 
 
 class Call(NamedTuple):
-    """What follows from the shape of the first tensor: shape, size and core of each input, shapes of outputs, and how many states.
-    Most calls are like the one before."""
+    """Figures of one call, from the shape of its first tensor: shape, size and core of each input, shapes of outputs, and how many
+    states. Most calls are like the one before."""
 
     first: torch.Size
     inputs: tuple[tuple[torch.Size, int, tuple[int, ...]], ...]

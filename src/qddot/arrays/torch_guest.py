@@ -46,7 +46,7 @@ def outer(operation: Operation) -> Any:
 
 
 def operator_name(operation: Operation) -> str:
-    """Of the same: what torch.compile can keep."""
+    """Name of the operator, which torch.compile can keep."""
     return outer(operation)._schema.name.partition("::")[2]
 
 
@@ -125,7 +125,8 @@ def derivative_rules(operation: Operation) -> Any:
 
 
 def recording(operation: Operation) -> Any:
-    """The same rules for ordinary calls, without a transform: a third of the time. `back` has the gradients that were asked for."""
+    """Rules of differentiation for ordinary calls, without a transform: a third of the time. `back` has the gradients that were
+    asked for."""
     plain, back = at_once(operation), {}
 
     class Recorded(torch.autograd.Function):
@@ -167,7 +168,7 @@ def shortest(operation: Operation) -> Callable[..., Any]:
 
 
 def gradients(operation: Operation, way: Callable[[Operation], Callable], ctx: Any, weights: Sequence[Any]) -> tuple:
-    """Of the weighted results, with respect to those inputs that need it."""
+    """Gradients of the weighted results, with respect to those inputs that need it."""
     wanted = [i for i, needed in enumerate(ctx.needs_input_grad) if needed]
     found = way(operation.cotangent(wanted))(*ctx.saved_tensors, *weights)
     return spread(found, ctx.needs_input_grad)

@@ -1,4 +1,4 @@
-"""What a handler of XLA does on a GPU: it starts the kernel on XLA's stream and returns, so that CUDA graphs can hold it."""
+"""Handlers of XLA on a GPU: each starts the kernel on XLA's stream and returns, so that CUDA graphs can hold it."""
 
 from __future__ import annotations
 
@@ -62,5 +62,5 @@ def constant(place: int, kind: str = "") -> str:
 
 
 def address() -> int:
-    """Of the driver's function that starts kernels."""
+    """Address of the driver's function that starts kernels."""
     return ctypes.cast(driver().cuLaunchKernel, ctypes.c_void_p).value or 0

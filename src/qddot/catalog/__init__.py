@@ -110,7 +110,7 @@ def wheel_entry(name: str, path: Path) -> Entry:
 
 
 def download_entry(name: str, about: Any) -> Entry:
-    """What the package says, in whichever of its versions."""
+    """Return what the package says, in whichever of its versions."""
     said = {key: getattr(about, key, None) for key in ("maker", "robot", "license_spdx", "dof")}
     title = " ".join(str(x) for x in (said["maker"], said["robot"]) if x) or name.replace("_", " ")
     return Entry(name, None, title, downloads.PACKAGE, str(said["license_spdx"] or "not stated"), said["dof"])

@@ -1,4 +1,4 @@
-"""What the arguments of commands are: robots, quantities, numbers, pairs; and the options that many commands have."""
+"""Arguments of commands: robots, quantities, numbers, pairs; and the options that many commands have."""
 
 from __future__ import annotations
 

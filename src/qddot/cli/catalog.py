@@ -47,7 +47,7 @@ def command(search: str, ours: bool, as_json: bool) -> None:
 
 
 def row(entry: Any) -> dict[str, Any]:
-    """What is listed; a robot without masses has none, one that cannot be read has neither."""
+    """Return what is listed; a robot without masses has none, one that cannot be read has neither."""
     from qddot.errors import ModelError
     from qddot.formats import load_model
     from qddot.model.details import Details

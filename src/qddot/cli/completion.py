@@ -1,4 +1,4 @@
-"""What the shell needs to complete commands, robots and quantities."""
+"""Completion, by the shell, of commands, robots and quantities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this installation has, and what it lacks."""
+"""Report on an installation: parts it has, and parts it lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a robot is made of."""
+"""Description of a robot: links, joints, masses."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def print_json(data: Any) -> None:
 
 
 def plain_data(x: Any) -> Any:
-    """What JSON has no word for."""
+    """Return what JSON has no word for."""
     if hasattr(x, "tolist"):
         return x.tolist()
     return str(x) if isinstance(x, Path) or hasattr(x, "free_symbols") else dict(x)

@@ -1,4 +1,4 @@
-"""What holds for the equations."""
+"""Properties of the equations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from qddot.cli.printing import plainly, print_json
 @symbolic_option
 @robot_options
 def command(robot: Any, limits: list[float] | None, as_json: bool, **how: Any) -> None:
-    """What holds for the equations of ROBOT: definiteness, skewness, passivity, and bounds over the joint limits.
+    """Show what holds for the equations of ROBOT: definiteness, skewness, passivity, and bounds over the joint limits.
 
     \b
     qddot properties point_mass_2r --symbolic --limits -pi/2,pi/2

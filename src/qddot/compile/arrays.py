@@ -1,4 +1,6 @@
-"""What may be handed to a kernel: real, finite numbers of the right shape. Anything else is an `InputError` that says where."""
+"""Checks of what is handed to a kernel: real, finite numbers of the right shape. Anything else is an `InputError` that
+says where.
+"""
 
 from __future__ import annotations
 

@@ -39,7 +39,8 @@ OPERATIONS: dict[str, Callable] = {
 
 
 class Expected(NamedTuple):
-    """What a function returns: `inputs` and `outputs` by name, each (states, size); `codes` (states,) where it returns one."""
+    """Expected results of a function: `inputs` and `outputs` by name, each (states, size); `codes` (states,) where it
+    returns one."""
 
     program: Program
     inputs: Mapping[str, np.ndarray]

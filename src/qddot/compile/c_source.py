@@ -195,7 +195,7 @@ class Parts:
         self.types |= {name: language.array(name, False) for name in ("w", *(x.name for x in shown(program)))}
 
     def connected(self, piece: list[str], start: int) -> Iterator[str]:
-        """What a piece needs of others is read before its first use, what others need of it is stored at once."""
+        """Yield what a piece needs of others is read before its first use, what others need of it is stored at once."""
         here: set[int] = set()
         for number, line in enumerate(piece, start):
             for t in dict.fromkeys(temporaries([line])):

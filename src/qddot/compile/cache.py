@@ -86,7 +86,7 @@ def private(path: Path) -> bytes:
 
 
 def seal(secret: bytes, key: str, code: bytes) -> bytes:
-    """What binds code to its key and to this cache."""
+    """Return what binds code to its key and to this cache."""
     return hmac.digest(secret, key.encode() + b"\0" + code, "sha256")
 
 

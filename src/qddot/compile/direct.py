@@ -30,7 +30,7 @@ WORTH_RELEASE = 200_000
 
 
 class Shape(NamedTuple):
-    """What a method takes and returns: inputs by name, each with its size and the bits of the magnitude from which on a number is
+    """Arguments and results of a method: inputs by name, each with its size and the bits of the magnitude from which on a number is
     suspicious; shapes of outputs; how many margins; which input is q."""
 
     names: tuple[str, ...]
@@ -56,7 +56,7 @@ class Shape(NamedTuple):
 
     @property
     def sizes(self) -> list[int]:
-        """Of every array."""
+        """Size of every array."""
         margins = [self.margins] if self.margins else []
         return [size for size, _ in self.inputs] + [math.prod(shape) for shape in self.outputs] + margins
 
@@ -128,7 +128,7 @@ class Direct:
 
 @cache
 def addresses() -> dict[str, int]:
-    """What the code calls and compares with."""
+    """Return what the code calls and compares with."""
     python = {"vectorcall": "PyObject_Vectorcall", "incref": "Py_IncRef", "decref": "Py_DecRef"}
     python |= {"save": "PyEval_SaveThread", "restore": "PyEval_RestoreThread"}
     found = {name: layout.function_address(symbol) for name, symbol in python.items()}

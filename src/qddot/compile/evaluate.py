@@ -204,7 +204,7 @@ class Evaluator:
         return neutral(self.model.mechanism)
 
     def direct(self, quantity: str, options: Sequence[str], result_type: type | None) -> Direct | None:
-        """What a direct entry of a quantity needs to know, or None where there is none."""
+        """Return what a direct entry of a quantity needs to know, or None where there is none."""
         from qddot.compile import layout
         from qddot.compile.direct import ROWS, Direct, Shape
 

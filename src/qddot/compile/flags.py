@@ -1,4 +1,4 @@
-"""What NumPy does about the processor's flags while a kernel runs.
+"""NumPy's handling of the processor's flags while a kernel runs.
 
 `np.errstate` would do, but to make, enter and leave one takes a microsecond. NumPy keeps its settings in a context variable, so a
 context in which they were made once can be entered again and again, in a tenth of that.

@@ -1,4 +1,4 @@
-"""What a user gives for the variables of a robot, as one array: a row of numbers for each state."""
+"""Values that a user gives for the variables of a robot, as one array: a row of numbers for each state."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from qddot.graph.program import Program
 
 
 class JavaScript:
-    """What JavaScript writes otherwise than C: it has one kind of number, and its functions stand in `Math`."""
+    """Printer of JavaScript, where it differs from C: it has one kind of number, and its functions stand in `Math`."""
 
     def literal(self, x: float) -> str:
         if math.isfinite(x):

@@ -60,7 +60,7 @@ class Kernel:
 
     @cached_property
     def watched(self) -> np.ufunc:
-        """The same without margins: one that is not positive raises that flag, too."""
+        """Entry without margins: one that is not positive raises that flag, too."""
         if not self.has_margins:
             return self.ufunc
         with self._lock:
@@ -80,17 +80,17 @@ class Kernel:
 
     @property
     def single_address(self) -> int:
-        """Of the code for one state, `void kernel(input, ..., output, ...)`."""
+        """Address of the code for one state, `void kernel(input, ..., output, ...)`."""
         return self._single.kernel
 
     @property
     def watched_address(self) -> int:
-        """Of the loop without margins, if there is one already, else 0."""
+        """Address of the loop without margins, if there is one already, else 0."""
         code: Code | None = self.__dict__.get("_watched" if self.has_margins else "_wide")
         return code.loop if code else 0
 
     def bound(self, fallback: Callable, arrays: Sequence[np.ndarray], result: object) -> Callable | None:
-        """The same for fixed arrays."""
+        """Bind the kernel to fixed arrays."""
         return None if self.is_empty else bound_entry(self.program, self._single, self._computer, fallback, arrays, result)
 
     def __call__(self, *arrays: np.ndarray, out=None, threads: int | None = 1):
@@ -98,7 +98,8 @@ class Kernel:
         return self.run(arrays, out, threads)
 
     def run(self, arrays: Sequence[np.ndarray], out: Any, threads: int | None, *, watch: bool = False):
-        """The same; with None the number of threads is the usual one. To `watch` margins is to leave them out of large batches."""
+        """Run a batch; with None the number of threads is the usual one. To `watch` margins is to leave them out of large
+        batches."""
         if self.is_empty:
             return self._empty(arrays, out)
         states = self.states(arrays)

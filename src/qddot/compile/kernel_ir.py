@@ -323,7 +323,7 @@ def sign_of(out: str, x: str, lanes: Lanes) -> Iterable[str]:
 
 
 def choice(out: str, args: Sequence[str], lanes: Lanes) -> Iterable[str]:
-    """Of `x, then, otherwise` one value where x is positive, else the other."""
+    """Choose, of `x, then, otherwise`, one value where x is positive, else the other."""
     x, then, otherwise = args
     yield f"{out}_up = fcmp ogt {lanes.number} {x}, {lanes.literal(0.0)}"
     yield f"{out} = select {lanes.truth} {out}_up, {lanes.number} {then}, {lanes.number} {otherwise}"

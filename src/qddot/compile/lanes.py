@@ -1,4 +1,4 @@
-"""What LLVM IR calls a vector of W states: types, literals, names of intrinsics. W = 1 is a plain number."""
+"""Words of LLVM IR for a vector of W states: types, literals, names of intrinsics. W = 1 is a plain number."""
 
 from __future__ import annotations
 

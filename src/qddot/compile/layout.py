@@ -1,4 +1,4 @@
-"""What generated code takes for granted about CPython and NumPy: where fields stand, which entries of a table are which function.
+"""Assumptions of generated code about CPython and NumPy: where fields stand, which entries of a table are which function.
 
 Offsets follow from the sizes that Python itself tells, so they hold for every release, with or without its lock; each is looked
 at once before anything relies on it. NumPy promises under one ABI version that entries of its tables keep their places.
@@ -103,7 +103,7 @@ def has_direct_entry() -> bool:
 
 
 def why_no_direct_entry() -> str:
-    """What differs from what the direct entry's code assumes; empty if nothing does."""
+    """Return what differs from what the direct entry's code assumes; empty if nothing does."""
     if sys.implementation.name != "cpython":
         return f"{sys.implementation.name} is not CPython"
     if struct.calcsize("P") != 8 or sys.byteorder != "little":

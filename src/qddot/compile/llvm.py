@@ -44,7 +44,7 @@ class Code(NamedTuple):
 
 
 class Computer(NamedTuple):
-    """What the code is made for."""
+    """Processor that code is made for."""
 
     cpu: str
     features: str

@@ -72,12 +72,12 @@ class Rooms(NamedTuple):
 
     @property
     def vectors(self) -> int:
-        """What the loop goes through: an angle of W states, or of one state as many angles as fit."""
+        """Return what the loop goes through: an angle of W states, or of one state as many angles as fit."""
         return self.count if self.lanes.width > 1 else -(-self.count // self.lanes.native)
 
     @property
     def bytes(self) -> int:
-        """Of the angles; their sines and cosines take twice as many."""
+        """Size of the angles; their sines and cosines take twice as many."""
         return self.vectors * self.loop_lanes.width * self.lanes.bits // 8
 
     @property
@@ -156,7 +156,7 @@ def reduced(lanes: Lanes) -> Iterable[str]:
 
 
 def reduced_exactly(lanes: Lanes) -> Iterable[str]:
-    """The same without fused multiply-add: the error of every difference (Knuth's two-sum) is added at the end."""
+    """Reduce an angle without fused multiply-add: the error of every difference (Knuth's two-sum) is added at the end."""
     V, rest, lost = lanes.number, "%x", lanes.literal(0.0)
     for k, part in enumerate(exact_parts(lanes.real)):
         yield f"%part{k} = fmul {V} %minus, {lanes.literal(part)}\n%sum{k} = fadd {V} {rest}, %part{k}"
@@ -195,7 +195,7 @@ def horner(lanes: Lanes, out: str, coefficients: Sequence[float]) -> Iterable[st
 
 
 def define_far(lanes: Lanes) -> Iterable[str]:
-    """The same by the C library, one number after the other, where angles are beyond the limit."""
+    """Define sines and cosines by the C library, one number after the other, where angles are beyond the limit."""
     real, W, end = lanes.real, lanes.width, "f" if lanes.real == "float" else ""
     yield f"define internal void {name(lanes)}.far(ptr noalias %in, ptr noalias %out, i64 %n) noinline nounwind {{\nentry:"
     yield f"%count = mul i64 %n, {W}\nbr label %next\nnext:\n%k = phi i64 [ 0, %entry ], [ %k1, %end ]"

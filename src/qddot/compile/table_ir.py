@@ -33,7 +33,7 @@ OTHER_SIGN = 1 << 31
 
 
 class Table(NamedTuple):
-    """What the loop reads.
+    """Table that the loop reads.
 
     Attributes:
         rows: (n, 4) of `to, a, b, c`; 16 bits each where so many places suffice, else 32.
@@ -162,7 +162,7 @@ def leaves(emit: Emitter) -> dict[int, int]:
 
 
 def define_table_kernel(program: Program, lanes: Lanes) -> Iterable[str]:
-    """The same function as `define_kernel`, with the table beside it."""
+    """Define the function of `define_kernel`, with the table beside it."""
     emit, single, V, item = Emitter(program, lanes), lanes.width == 1, lanes.number, lanes.bits // 8
     table, vector = tabled(emit), lanes.width * item
     yield constant("rows", table.rows.tobytes())

@@ -46,7 +46,8 @@ def cores() -> int:
 
 
 def thread_count(asked: int | None) -> int:
-    """What was asked for, else the environment variable QDDOT_THREADS, else every core this process may use; never more than that.
+    """Number of threads: the one asked for, else the environment variable QDDOT_THREADS, else every core this process may use;
+    never more than that.
 
     Raises:
         InputError: not a positive whole number.

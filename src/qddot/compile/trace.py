@@ -101,7 +101,7 @@ def trace(
 
 
 def program_inputs(model: Model, requests: Sequence[Request], wrench: bool, runtime: bool) -> list[Input]:
-    """What any of the quantities needs, in the order of `INPUTS`, then wrench, parameters and variables."""
+    """Return what any of the quantities needs, in the order of `INPUTS`, then wrench, parameters and variables."""
     wanted = {name for request in requests for name in COMPUTED[request.quantity].inputs}
     links = sum(body.is_link for body in model.bodies)
     sizes = {"q": (model.mechanism.nq,), "dt": (1,), "damping": (1,), "target": (4, 4)}

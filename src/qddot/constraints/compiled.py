@@ -38,7 +38,7 @@ class CompiledConstraints(ConstrainedRobot):
         self._regularity = self.repeated("regularity")
 
     def careful(self, inputs: Inputs) -> ConstrainedRobot:
-        """What knows every case, for the parameters among the inputs, which are taken out."""
+        """Return what knows every case, for the parameters among the inputs, which are taken out."""
         return ConstrainedRobot(self.evaluate, self.constraints, inputs.pop("parameters", None))
 
     def repeated(self, what: str, careful: Careful | None = None) -> Repeated:

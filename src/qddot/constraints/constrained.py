@@ -100,7 +100,7 @@ class ConstrainedRobot:
         return found
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, **wrench: np.ndarray) -> ConstrainedDynamics:
-        """The same in a motion, which asks for no digit more than its steps are good for."""
+        """Accelerations in a motion, which asks for no digit more than its steps are good for."""
         A, b = self.values(("A", "Adot_qd"), q, qd)
         f = tau - self.of_tree("bias_torque", q=q, qd=qd, **wrench)
         return ConstrainedDynamics(*self.factored(q, A).accelerations(f, b, refined=False))
@@ -215,7 +215,7 @@ class ConstrainedRobot:
 
 
 def as_constraints(model: Model, constraints: Any) -> tuple[Constraint, ...]:
-    """What a user may give, as a tuple.
+    """Return what a user may give, as a tuple.
 
     Raises:
         InputError: something that is no constraint, or None for a robot without constraints of its own.

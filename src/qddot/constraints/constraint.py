@@ -1,4 +1,4 @@
-"""What a constraint is: rows that must be zero, as functions of a state.
+"""Constraints: rows that must be zero, as functions of a state.
 
 Constraints are compared by value, or by the function they wrap, and each set of them is compiled once for a robot: make a
 constraint from a function once and keep it.

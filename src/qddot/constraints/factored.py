@@ -67,7 +67,7 @@ class Factored:
         return qdd + left[0], lam + left[1]
 
     def solution(self, f: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The same, before refinement."""
+        """Solution before refinement."""
         y, b = solve(self.L, f), b / self.d
         stopped = times(T(self.U), y) + times(T(self.V), b) / self.s
         z = y - times(self.U, stopped)

@@ -127,7 +127,7 @@ class ConstrainedTree:
         return qdd, lam, [*margins, *solver.margins]
 
     def regularity(self, q: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-        """What the rows before leave of each row of `A M^-1 A^T`, and its diagonal; zeros for rows of zeros."""
+        """Return what the rows before leave of each row of `A M^-1 A^T`, and its diagonal; zeros for rows of zeros."""
         rows = self.rows(self.moving, q, zeros(self.model.nv))
         solver = eliminated(self.factored(q)[0], rows.A)
         k = self.moving.outputs[1].size

@@ -1,4 +1,4 @@
-"""What a constraint may speak of: coordinates, velocities and frames of a robot, over an abstract scalar."""
+"""State that a constraint may speak of: coordinates, velocities and frames of a robot, over an abstract scalar."""
 
 from __future__ import annotations
 
@@ -97,5 +97,5 @@ class State:
         return world_velocities(self._model, world_columns(self._model, self._poses), self.qd)
 
     def _twist(self, frame: str) -> Motion:
-        """Of the body that carries a frame, at the world's origin."""
+        """Twist of the body that carries a frame, at the world's origin."""
         return self._twists[self._model.frame(frame)[0]]

@@ -36,7 +36,7 @@ MOST = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Bounces:
-    """What `bounce` returns.
+    """Result of `bounce`.
 
     Attributes:
         t, q, qd: times (samples,), s, and states (samples, nq), (samples, nv).

@@ -1,4 +1,5 @@
-"""What touches: spheres on frames of a robot (points are spheres of radius zero), planes of the world; gaps and their Jacobians.
+"""Shapes that touch: spheres on frames of a robot (points are spheres of radius zero), planes of the world; gaps and their
+Jacobians.
 
 A contact has a normal n, from the second body to the first, and a gap. Rows of its Jacobian are the relative velocity of the two
 bodies at the point of contact: along n, and along two tangents.
@@ -136,7 +137,7 @@ class Contacts:
         return f"Contacts of {self.robot.name!r}: {spheres}, {planes}, {law}"
 
     def pair_name(self, k: int) -> str:
-        """What meets in pair k: `"foot on plane 1"`, `"left and right"`."""
+        """Name of what meets in pair k: `"foot on plane 1"`, `"left and right"`."""
         n, m = len(self.spheres), len(self.planes)
         if k < n * m:
             return f"{self.spheres[k // m].frame} on plane {k % m + 1}"

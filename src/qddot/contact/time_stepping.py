@@ -41,7 +41,7 @@ RECOVERY = 0.2
 
 @dataclass(frozen=True, eq=False)
 class ContactMotion:
-    """What `simulate` returns.
+    """Result of `simulate`.
 
     Attributes:
         t, q, qd: times (samples,), s, and states (samples, nq), (samples, nv).

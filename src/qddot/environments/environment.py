@@ -60,7 +60,7 @@ class Motions:
 
 
 class Tensors(Motions):
-    """The same as PyTorch tensors on a device, in float32.
+    """Environment whose arrays are PyTorch tensors on a device, in float32.
 
     Attributes:
         starts: q, qd and goal of all motions as drawn last; where motions that have ended begin again.

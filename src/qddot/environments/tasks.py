@@ -1,4 +1,4 @@
-"""What is to be done, in arrays: where motions begin, what is seen of them, what they are worth and when they end.
+"""Tasks, in arrays: where motions begin, what is seen of them, what they are worth and when they end.
 
 Every method takes and gives arrays with one row a motion, so that one motion and thousands are the same code; NumPy's, or PyTorch
 tensors wherever they are. Only where motions begin is drawn by NumPy.
@@ -95,7 +95,7 @@ class Task:
         raise NotImplementedError
 
     def observe(self, q: Any, qd: Any, goal: Any) -> Any:
-        """What is seen (n, observation)."""
+        """Return what is seen (n, observation)."""
         raise NotImplementedError
 
     def reward(self, q: Any, qd: Any, action: Any, goal: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What the page computes: programs over the robot's state, with gravity and inertial parameters as inputs, as JavaScript."""
+"""Programs that the page computes over the robot's state, with gravity and inertial parameters as inputs, as JavaScript."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def spheres(model: Model, places: Sequence[tuple[str, Sequence[float]]]) -> Prog
 
 
 def delivered(model: Model) -> Program:
-    """What friction leaves of joint forces tau for the load."""
+    """Return what friction leaves of joint forces tau for the load."""
     r = Recording(model, ("qd", "tau"))
     return r.program("delivered_torque", output("load", delivered_torque(r.lifted, r.given["qd"], r.given["tau"]), 1))
 

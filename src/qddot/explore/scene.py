@@ -1,4 +1,4 @@
-"""What the page draws: bodies and their shapes, frames, joints and how far they go, from where one looks."""
+"""Scene that the page draws: bodies and their shapes, frames, joints and how far they go, from where one looks."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def alike(a: Model, b: Model) -> bool:
 
 
 def name_of(file: Path) -> str:
-    """What `qddot.load` is given: a name of the catalog, or the file's."""
+    """Return what `qddot.load` is given: a name of the catalog, or the file's."""
     if file.parent == catalog.BUNDLED:
         return file.stem
     names = {path: name for name, path in catalog.installed().items()}

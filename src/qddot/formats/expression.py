@@ -30,7 +30,7 @@ NOT_NAMES = ("nan", "inf", "infinity")
 
 
 class Scope:
-    """What names mean: the values a file gives to symbols; every other name is a real SymPy symbol.
+    """Meaning of names: the values a file gives to symbols; every other name is a real SymPy symbol.
 
     Args:
         values: of symbols, as numbers.

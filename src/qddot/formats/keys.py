@@ -59,7 +59,7 @@ class Keys:
         return self.subject(node).error(rule, key, node and node.shown, fix)
 
     def made(self, make: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        """What `make` returns; what it refuses is refused at the key it names, as it is written there."""
+        """Return what `make` returns; what it refuses is refused at the key it names, as it is written there."""
         try:
             return make(*arguments, **named)
         except ModelError as error:

@@ -1,4 +1,4 @@
-"""What MuJoCo's actuators are to the joints: a limit of effort, and the inertia and damping of a rotor."""
+"""MuJoCo's actuators, as the joints feel them: a limit of effort, and the inertia and damping of a rotor."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ ADVICE = {
 
 @dataclass(frozen=True)
 class Compiled:
-    """What MuJoCo made of a description.
+    """MuJoCo's model of a description.
 
     Attributes:
         model: its `MjModel`; every body, joint and equality has a name.
@@ -119,7 +119,7 @@ def vec_of(values: np.ndarray) -> Vec:
 
 
 def _asked(source: Source, call: Callable, *arguments: Any) -> Any:
-    """What MuJoCo answers; its warnings become ours, its errors get their place."""
+    """Return what MuJoCo answers; its warnings become ours, its errors get their place."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

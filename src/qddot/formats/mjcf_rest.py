@@ -1,4 +1,4 @@
-"""What an MJCF file says beyond the tree: constraints, which are kept as data, and what is not kept, which is named.
+"""Parts of an MJCF file beyond the tree: constraints, which are kept as data, and the rest, which is named.
 
 A force that is not kept would change the equations of motion: it is reported, and refused when strict. Of the rest (actuators that
 follow a law of their own, limits of tendons) only the report is left.

@@ -1,4 +1,6 @@
-"""What MJCF draws: plain shapes and meshes of geoms that are shown by default. A mesh is only named here; who draws it opens it."""
+"""Shapes that MJCF draws: plain shapes and meshes of geoms that are shown by default. A mesh is only named here; who draws it opens
+it.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ def file_of(spec: Any, mesh: Any, reach: Reach) -> Path | None:
 
 
 def color_of(spec: Any, geom: Any) -> tuple[float, float, float] | None:
-    """Of the geom, or of its material; None leaves it to the file."""
+    """Colour of the geom, or of its material; None leaves it to the file."""
     material = spec.material(geom.material) if geom.material else None
     rgba = tuple(float(x) for x in geom.rgba)
     if material is not None and np.allclose(rgba, GREY):

@@ -1,4 +1,4 @@
-"""What is to be read: a description's bytes, its name in messages, its format, and where it stands.
+"""Source of a description: its bytes, its name in messages, its format, and where it stands.
 
 A file says its format by its suffix, a text by how it begins.
 """
@@ -34,7 +34,7 @@ class Description(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """What a robot without a name is called."""
+        """Return what a robot without a name is called."""
         return self.path.stem if self.path else "robot"
 
 
@@ -49,7 +49,7 @@ def from_file(source: str | PathLike[str]) -> Description:
 
 
 def from_stream(stream: IO[Any], format: str | None = None) -> Description:
-    """What an open file still has to give. If it has the name of a file, that is where meshes and includes are looked for."""
+    """Read what an open file still has to give. If it has the name of a file, that is where meshes and includes are looked for."""
     name = getattr(stream, "name", None)
     path = Path(name) if isinstance(name, str) and Path(name).is_file() else None
     try:

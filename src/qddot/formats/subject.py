@@ -1,4 +1,4 @@
-"""What a value in a description belongs to, so that a bad one is refused by name."""
+"""Owner of a value in a description, so that a bad one is refused by name."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Subject:
         return value
 
     def made(self, make: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        """What `make` returns; what it refuses is refused by the name it has here."""
+        """Return what `make` returns; what it refuses is refused by the name it has here."""
         try:
             return make(*arguments, **named)
         except ModelError as error:

@@ -55,7 +55,7 @@ class Screw:
 
 @dataclass(frozen=True)
 class Parts:
-    """What a serial arm has besides its geometry: one entry a joint in each list that is given."""
+    """Parts of a serial arm besides its geometry: one entry a joint in each list that is given."""
 
     inertias: Sequence[Inertia | None] | None = None
     drives: Sequence[Drive | None] | None = None

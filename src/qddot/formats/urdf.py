@@ -190,7 +190,7 @@ def _links(root: Element, strict: bool) -> list[Link]:
 
 
 def _visuals(root: Element, reach: Reach) -> list[tuple[Visual, ...]]:
-    """What is drawn on each link; meshes out of reach have been reported."""
+    """Return what is drawn on each link; meshes out of reach have been reported."""
 
     def find(name: str) -> Path | None:
         try:

@@ -1,4 +1,4 @@
-"""What a URDF draws: shapes and meshes on its links. Dynamics needs none of it, so what cannot be read is left out."""
+"""Drawings of a URDF: shapes and meshes on its links. Dynamics needs none of it, so what cannot be read is left out."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ Function = Callable[..., Value]
 
 
 class Names(Protocol):
-    """What names mean: `lookup` raises KeyError for one that is not there."""
+    """Meaning of names: `lookup` raises KeyError for one that is not there."""
 
     def lookup(self, name: str) -> Value: ...
 

@@ -1,4 +1,4 @@
-"""What names mean in a xacro file: properties, evaluated when first used, and macros; scopes within scopes."""
+"""Meaning of names in a xacro file: properties, evaluated when first used, and macros; scopes within scopes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Lazy:
 
 @dataclass(frozen=True)
 class Parameter:
-    """Of a macro: `name`, `name:=default`, `name:=^` (the caller's own), `*block`, `**blocks`."""
+    """Parameter of a macro: `name`, `name:=default`, `name:=^` (the caller's own), `*block`, `**blocks`."""
 
     name: str
     default: str | None = None
@@ -81,7 +81,7 @@ class Scope:
         return name in self.properties or (self.parent is not None and name in self.parent)
 
     def names(self) -> list[str]:
-        """Of the properties in reach, for error messages."""
+        """Names of the properties in reach, for error messages."""
         own = [name for name in self.properties if not name.startswith("*")]
         return own + (self.parent.names() if self.parent else [])
 

@@ -81,7 +81,7 @@ class Element:
         return found[0] if found else None
 
     def says_the_same(self, other: Element) -> bool:
-        """The same attributes, whatever white space is in them, and nothing inside either."""
+        """Whether two elements have equal attributes, whatever white space is in them, and nothing inside either."""
         mine, theirs = ({key: value.split() for key, value in x.attributes.items()} for x in (self, other))
         return mine == theirs and not self.children and not other.children
 

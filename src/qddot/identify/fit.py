@@ -53,7 +53,7 @@ UNSEEN = "the squared errors of half a log that the other half predicts"
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What a log says about a robot.
+    """Result of an identification: a log's account of a robot.
 
     Attributes:
         parameter_set: the parameters asked for.

@@ -45,7 +45,7 @@ from qddot.thresholds import (
 
 @dataclass(frozen=True, eq=False)
 class OutputError:
-    """What the simulation says.
+    """Result of fitting a simulation to a log.
 
     Attributes:
         parameter_set: the parameters asked for.
@@ -264,7 +264,7 @@ class Search:
         raise ConvergenceError(f"not converged after {evaluations} simulations (allow more, or leave fewer parameters free)")
 
     def squares(self, at: Step) -> float:
-        """What is minimised."""
+        """Return what is minimised."""
         moved = self.chart.coordinates(at.pi) - self.middle
         return float(at.errors @ at.errors + START_WEIGHT * moved @ moved)
 

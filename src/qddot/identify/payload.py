@@ -1,4 +1,4 @@
-"""What a robot carries: the ten numbers of a tool or load, with the arm known.
+"""Payload of a robot: the ten numbers of a tool or load, with the arm known.
 
     tau_with - tau_without = Y_load(q, qd, qdd) pi_load
 
@@ -157,7 +157,7 @@ def payload(
 
 
 def trusted(shown: np.ndarray, left: np.ndarray, joints: int, predicted: bool) -> Verdict:
-    """What is left of the torques beside what the load explains (rows of all joints in turn, each in units of its noise).
+    """Return what is left of the torques beside what the load explains (rows of all joints in turn, each in units of its noise).
 
     White noise changes sign from sample to sample; what an arm that is known wrongly leaves goes on for a while, and passes for a
     part of the load.
@@ -173,7 +173,7 @@ def trusted(shown: np.ndarray, left: np.ndarray, joints: int, predicted: bool) -
 
 
 def beyond(A: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """What of X no combination of A's columns explains: the arm's own parameters are gone, the load's estimate is the same."""
+    """Part of X that no combination of A's columns explains: the arm's own parameters are gone, the load's estimate is the same."""
     if not A.shape[1]:
         return X
     size = np.linalg.norm(A, axis=0)

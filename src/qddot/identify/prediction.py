@@ -139,7 +139,7 @@ class Predictor:
         return M
 
     def _resistance(self, pi: np.ndarray, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What must be overcome at no acceleration (B, nv), and how steeply its friction grows with speed (B, nv): the slope of
+        """Torques to be overcome at no acceleration (B, nv), and how steeply its friction grows with speed (B, nv): the slope of
         the line through the friction at v and at -v, which also a step has."""
         F, B = self._bias(q, v, pi[:, : self._links]), len(q)
         if self._spring is not None:

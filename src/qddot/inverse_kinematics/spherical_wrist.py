@@ -154,7 +154,7 @@ def linear_roots(k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Of two linear forms (..., 3) in (1, cos, sin): coefficients (..., 6) of 1, cos, sin, cos^2, cos sin, sin^2."""
+    """Product of two linear forms (..., 3) in (1, cos, sin): coefficients (..., 6) of 1, cos, sin, cos^2, cos sin, sin^2."""
     a0, a1, a2, b0, b1, b2 = (x[..., i] for x in (a, b) for i in range(3))
     return np.stack([a0 * b0, a0 * b1 + a1 * b0, a0 * b2 + a2 * b0, a1 * b1, a1 * b2 + a2 * b1, a2 * b2], axis=-1)
 

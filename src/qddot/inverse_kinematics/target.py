@@ -1,4 +1,4 @@
-"""What is to be reached: poses or positions of one frame, which of their rows count, which joints may move."""
+"""Targets to be reached: poses or positions of one frame, which of their rows count, which joints may move."""
 
 from __future__ import annotations
 

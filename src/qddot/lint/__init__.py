@@ -47,7 +47,7 @@ def said(code: str, message: str) -> Finding:
 
 
 def findings_of(model: Model) -> list[Finding]:
-    """What is doubtful about a robot that has been read.
+    """Return what is doubtful about a robot that has been read.
 
     Raises:
         UnboundSymbolError: the robot holds symbols: nothing can be said of numbers it does not have.

@@ -46,7 +46,7 @@ RULES: dict[str, tuple[Severity, str]] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found.
+    """One thing that was found.
 
     Attributes:
         code: one of `RULES`, which says how bad it is.

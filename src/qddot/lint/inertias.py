@@ -98,7 +98,7 @@ def massless(model: Model) -> Iterator[Finding]:
 
 
 def pivots(M: np.ndarray) -> np.ndarray:
-    """Of the elimination from the last row up, leaves before their parents; 0 where there is none to rounding."""
+    """Pivots of the elimination from the last row up, leaves before their parents; 0 where there is none to rounding."""
     A, found = M.copy(), np.zeros(len(M))
     for k in reversed(range(len(M))):
         pivot = A[k, k]

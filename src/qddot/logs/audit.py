@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Audit:
-    """What was found, in the order it was looked for.
+    """Findings of an audit, in the order of its questions.
 
     Attributes:
         summary: the log in a line.

@@ -1,4 +1,4 @@
-"""What the name of a column says: which quantity, of which joint, in which unit, and whether it was measured at all."""
+"""Meaning of a column's name: which quantity, of which joint, in which unit, and whether it was measured at all."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Continuity:
-    """What is broken in a recording of n joints.
+    """Breaks in a recording of n joints.
 
     Attributes:
         lost: samples that are missing though the clock says otherwise.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Options(TypedDict, total=False):
-    """What a file does not say about itself."""
+    """Options for what a file does not say about itself."""
 
     columns: Mapping[str, Choice]
     """quantity (`t`, `q`, `qd`, `qdd`, `tau`, `current`) -> a name that numbered columns or a matrix share, or names, or numbers"""
@@ -49,7 +49,7 @@ class Options(TypedDict, total=False):
 
 
 class Reading:
-    """What was decided of a log from its first rows, applied to all of them.
+    """Decisions about a log from its first rows, applied to all of them.
 
     Attributes:
         layout: which columns are which; decided first of all.
@@ -315,7 +315,7 @@ def rate_before_rounding(t: np.ndarray) -> float | None:
 
 
 def strange_units(group: Group) -> str:
-    """What stands in brackets behind a name and is neither a unit nor the joint."""
+    """Return what stands in brackets behind a name and is neither a unit nor the joint."""
     for (name, _), label, unit in zip(group.members, group.labels, group.units):
         for text in re.findall(r"[\[(]([^\[\]()]*[^\W\d_][^\[\]()]*)[\])]\s*$", name):
             if text != unit and text not in label:

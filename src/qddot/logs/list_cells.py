@@ -36,7 +36,7 @@ def numbers(text: str) -> list[str]:
 
 
 def lists_of(line: str, delimiter: str | None) -> Iterable[str]:
-    """What each cell of a line holds within brackets; nothing for a plain number."""
+    """Yield what each cell of a line holds within brackets; nothing for a plain number."""
     found: list[str] = []
 
     def kept(match: re.Match[str]) -> str:

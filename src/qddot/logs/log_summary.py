@@ -1,4 +1,4 @@
-"""What a recording goes through: extremes and counts, which chunks of it have one by one and together."""
+"""Summary of a recording: extremes and counts, which chunks of it have one by one and together."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def read_npy(path: Path, rows: int) -> Iterator[Table]:
 
 
 def refuse_bomb(path: Path, arrays: Sequence[tuple[Sequence[int], int]]) -> None:
-    """The same for files that are read piece by piece: they may be of any size, but do not unpack to a hundred times it."""
+    """Refuse a file that unpacks to a hundred times its size, whatever that is: also one that is read piece by piece."""
     if sum(math.prod(shape) * item for shape, item in arrays) > 100 * path.stat().st_size:
         refuse_large(path.name, arrays)
 

@@ -50,7 +50,7 @@ class Dialect:
         return [text.replace(",", ".") for text in found] if self.decimal_comma else found
 
     def plain(self, lines: list[str]) -> list[str]:
-        """The same for whole lines."""
+        """Whole lines with a point in numbers, seconds for dates, and no separator at their ends."""
         if self.delimiter and lines[0].rstrip("\r\n ").endswith(self.delimiter):
             lines = [line.rstrip("\r\n ").removesuffix(self.delimiter) for line in lines]
         if self.decimal_comma:
@@ -208,7 +208,7 @@ def are_units(found: list[str]) -> bool:
 
 
 def dialect_of(names: list[str], delimiter: str | None, body: list[str], findings: list[Finding]) -> Dialect:
-    """What the columns hold, by the first row."""
+    """Return what the columns hold, by the first row."""
     found = cells(next((line for line in body if line.strip()), ""), delimiter)
     decimal_comma = any(DECIMAL_COMMA.fullmatch(text) for line in body for text in cells(line, delimiter))
     first = [text.replace(",", ".") for text in found] if decimal_comma else found
@@ -294,7 +294,7 @@ def numbers_of(file: str, row: int, dialect: Dialect, found: list[str]) -> list[
 
 
 def hint(text: str) -> str:
-    """What to do about a text where a number belongs."""
+    """Return what to do about a text where a number belongs."""
     if DECIMAL_COMMA.fullmatch(text):
         return "a comma for a point? write points, or commas in every row"
     if re.search(r"\d[-./:]\d+[-./:]\d", text):

@@ -1,4 +1,4 @@
-"""The same motion at other times."""
+"""Resampling: a motion at other times."""
 
 from __future__ import annotations
 

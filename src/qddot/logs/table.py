@@ -1,4 +1,4 @@
-"""What every reader makes of a file: named columns, and where each row stood."""
+"""Table that every reader makes of a file: named columns, and where each row stood."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Table:
 
 
 class Hints(NamedTuple):
-    """What a reader may need to know: whether to go on behind a bad row, which topic of a bag, the robot's joints."""
+    """Hints for a reader: whether to go on behind a bad row, which topic of a bag, the robot's joints."""
 
     repair: bool = False
     topic: str | None = None

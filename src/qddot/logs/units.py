@@ -1,4 +1,4 @@
-"""What the file's numbers mean in SI units: as their names say, as they are told, or as the motion shows; decided once and said."""
+"""Units: a file's numbers in SI: as their names say, as they are told, or as the motion shows; decided once and said."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a robot is: immutable, validated, no algorithms."""
+"""Model of a robot: immutable, validated, no algorithms."""

@@ -1,4 +1,4 @@
-"""What a description says beyond the tree: loops that are closed, joints that are coupled.
+"""Constraints of a description beyond its tree: loops that are closed, joints that are coupled.
 
 A constraint names links and joints; the open tree of a model knows nothing of it. `qddot.constraints` makes equations of it.
 """

@@ -1,4 +1,4 @@
-"""What a description says: links, joints between them, frames on them. Plain values, not yet a mechanism."""
+"""Parts of a description: links, joints between them, frames on them. Plain values, not yet a mechanism."""
 
 from __future__ import annotations
 

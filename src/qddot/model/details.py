@@ -101,7 +101,7 @@ def limits_of(limits: Limits) -> dict[str, float]:
 
 
 def drive_of(drive: Drive | None) -> dict[str, Any] | None:
-    """What differs from a drive that is not there."""
+    """Return what differs from a drive that is not there."""
     if drive is None:
         return None
     return {name: [plain(x) for x in value] if isinstance(value, tuple) else plain(value) for name, value in drive.given.items()}

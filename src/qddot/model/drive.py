@@ -1,4 +1,4 @@
-"""What sits on a joint: friction, gear and rotor, spring and damper. A term of the joint, so that no algorithm branches on it."""
+"""Drive of a joint: friction, gear and rotor, spring and damper. A term of the joint, so that no algorithm branches on it."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Drive(Friction):
 
     @property
     def given(self) -> dict[str, Any]:
-        """What differs from a drive that does nothing, by name."""
+        """Return what differs from a drive that does nothing, by name."""
         return {field.name: getattr(self, field.name) for field in fields(self) if getattr(self, field.name) != field.default}
 
     def __repr__(self) -> str:
@@ -112,7 +112,7 @@ class Drive(Friction):
 
     @property
     def at_joint(self) -> JointSide:
-        """What the joint feels of the drive."""
+        """Return what the joint feels of the drive."""
         N = self.gear_ratio
         friction = replace(self.friction, viscous=tuple(x + self.damping for x in pair(self.viscous)))
         stiffness = self.stiffness

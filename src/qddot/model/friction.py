@@ -94,7 +94,7 @@ class Friction:
 
     @property
     def friction(self) -> ShaftFriction:
-        """What the shaft on which it was measured feels."""
+        """Return what the shaft on which it was measured feels."""
         dry, static = pair(self.coulomb), pair(self.static)
         rise = [0.0 if is_zero(s) else s - d for s, d in zip(static, dry)]
         return ShaftFriction(
@@ -258,7 +258,7 @@ class Sliding:
         return self.v * self.friction.steepness * self.friction.steepness * 2
 
     def torque(self) -> Scalar:
-        """What the shaft needs, but for friction that grows with the load."""
+        """Return what the shaft needs, but for friction that grows with the load."""
         return self._sum(lambda law: law.curve(self))
 
     def slope(self) -> Scalar:
@@ -277,7 +277,7 @@ class Sliding:
         return total
 
     def load_factor(self, load: Scalar) -> Scalar:
-        """What multiplies the load: friction in the gear is a part of it, against the motion.
+        """Return what multiplies the load: friction in the gear is a part of it, against the motion.
 
         `load + part * |load| * s(v)`, where the load is everything but friction. The other way round, what a force R leaves for
         the load is R divided by the factor that belongs to R, for the part is less than one and so both have the same sign.
@@ -289,7 +289,7 @@ class Sliding:
         return self.friction.load * self.step_slope * self.field.sign(load)
 
     def curves(self, load: Scalar) -> dict[str, Scalar]:
-        """What each of `ShaftFriction.constants` multiplies; `load`: what acts on the shaft but friction."""
+        """Return what each of `ShaftFriction.constants` multiplies; `load`: what acts on the shaft but friction."""
         found: dict[str, Scalar] = {}
         for law in self.nominal.laws:
             curve = law.curve(self)
@@ -359,7 +359,7 @@ def smooth_step(v: Any, width: Any) -> Any:
 
 
 def stribeck_part(x: Any) -> Any:
-    """What of Stribeck's rise is left at x times its velocity: of arrays and numbers."""
+    """Return what of Stribeck's rise is left at x times its velocity: of arrays and numbers."""
     return 1 / (1 + x * x)
 
 

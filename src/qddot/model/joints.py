@@ -28,7 +28,7 @@ X, Y, Z = Vec(1, 0, 0), Vec(0, 1, 0), Vec(0, 0, 1)
 
 
 class Moving(Protocol):
-    """What a joint is to the algorithms."""
+    """A joint as the algorithms see it."""
 
     @property
     def subspace(self) -> tuple[Motion, ...]: ...

@@ -202,7 +202,7 @@ class PseudoInertia(NamedTuple):
         return PseudoInertia(self.m + o.m, self.h + o.h, self.S + o.S)
 
     def wrench(self, a: Vec, U: Mat) -> Force:
-        """What moves the body when the point at its origin accelerates by `a` and the others, at r, by `a + U r`."""
+        """Return what moves the body when the point at its origin accelerates by `a` and the others, at r, by `a + U r`."""
         (xx, xy, xz), (_, yy, yz), (_, _, zz) = self.S
         turning = Vec(  # the integral of r x U r
             xy * U.c.x - xz * U.b.x + yz * (U.c.z - U.b.y) + yy * U.c.y - zz * U.b.z,

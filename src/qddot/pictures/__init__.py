@@ -1,1 +1,1 @@
-"""What a robot looks like: its shapes, from where it is seen, and figures with the look of everything else that qddot shows."""
+"""Looks of a robot: its shapes, from where it is seen, and figures with the look of everything else that qddot shows."""

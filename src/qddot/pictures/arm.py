@@ -132,7 +132,7 @@ class Arm:
         return points if self.view is None else points @ self.view.T
 
     def points(self, poses: Poses) -> np.ndarray:
-        """What must be seen (k, 3): all but the ends of rails."""
+        """Return what must be seen (k, 3): all but the ends of rails."""
         seen = [x.placed(poses[body]) for body, _, x in self.solids if x.kind != "rail"]
         return np.concatenate([np.zeros((1, 3)), *seen])
 

@@ -103,7 +103,7 @@ class Film:
         return self.moving
 
     def window(self) -> Any:
-        """What plays the film in a window; None where there is none."""
+        """Return what plays the film in a window; None where there is none."""
         manager = self.ax.figure.canvas.manager
         if manager is None or not self.ax.figure.canvas.required_interactive_framework:
             return None

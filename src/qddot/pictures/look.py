@@ -53,7 +53,8 @@ NAMED = 7
 
 @cache
 def color(role: str) -> str:
-    """Of a role, on paper, as `look.css` has it: `inertial`, `coriolis`, `gravity`, `friction`, `external`, `measured`, ..."""
+    """Colour of a role, on paper, as `look.css` has it: `inertial`, `coriolis`, `gravity`, `friction`, `external`,
+    `measured`, ..."""
     found = re.search(rf"--{role}: light-dark\((#\w+)", style_sheet())
     if found is None:
         raise KeyError(role)

@@ -18,7 +18,7 @@ SHOWN = 12
 
 
 def text(model: Model) -> str:
-    """What it is and a line for each joint."""
+    """Return what it is and a line for each joint."""
     joints = model.mechanism.coordinates
     lines = [f"Robot {model.name!r}: {size(model)}"]
     for c in joints[:SHOWN]:

@@ -1,4 +1,4 @@
-"""What a robot looks like: what its description draws, meshes simplified (extra `mesh`); otherwise drums and capsules."""
+"""Looks of a robot: shapes that its description draws, meshes simplified (extra `mesh`); otherwise drums and capsules."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ STATE = ("q", "qd")
 
 
 class RolloutGradient(NamedTuple):
-    """Of a weighted sum of states, each in the shape of what was given; None where nothing was.
+    """Gradient of a weighted sum of states, each in the shape of what was given; None where nothing was.
 
     `q0` is with respect to its numbers: quaternions are made unit in every step.
 
@@ -145,7 +145,7 @@ def on_cpu(forward: Kernel, backward: Kernel, count: int, h: float, threads: int
 
     def called(kernel: Kernel, names: tuple[str, ...]) -> Callable[[Arrays], Arrays]:
         def call(inputs: Arrays) -> Arrays:
-            """What was looked at on the way out is not looked at again."""
+            """Return what was looked at on the way out is not looked at again."""
             found = IGNORING.run(kernel.run, [inputs[x.name] for x in kernel.program.inputs], None, threads)
             return dict(zip(names, found if isinstance(found, tuple) else (found,)))
 
@@ -179,13 +179,13 @@ def without_margins(program: Program) -> Program:
 
 
 def backward_program(program: Program) -> Program:
-    """Of one step: slopes of its inputs, from the inputs and the slopes of the state after it."""
+    """Program for the way back through one step: slopes of its inputs, from the inputs and the slopes of the state after it."""
     chosen = [k for k, x in enumerate(program.inputs) if x.name not in ("t", "dt")]
     return cotangent(without_margins(program), chosen)
 
 
 def linear_program(program: Program) -> Program:
-    """Of one step: how the state after it depends on q, qd and the control."""
+    """Program for one step linearised: how the state after it depends on q, qd and the control."""
     margins, shown = tuple(x for x in program.outputs if x.name == "margins"), without_margins(program)
     columns = [jacobian(shown, k).outputs for k, x in enumerate(program.inputs) if x.name in (*STATE, "control")]
     return replace(shown, name="linear_step", outputs=(*(x for row in zip(*columns) for x in row), *margins))

@@ -1,4 +1,4 @@
-"""What drives a rollout: a law is a function of a `Moment`, traced once and then part of the step itself.
+"""Laws that drive a rollout: a law is a function of a `Moment`, traced once and then part of the step itself.
 
 >>> import qddot
 >>> robot = qddot.load("two_link")
@@ -52,7 +52,7 @@ class Moment(State):
         self.t, self.control = t, tuple(control)
 
     def gravity_torque(self) -> list[Scalar]:
-        """What holds the robot still against gravity and the springs of its drives (nv).
+        """Return what holds the robot still against gravity and the springs of its drives (nv).
 
         >>> robot = qddot.load("two_link")
         >>> hold = robot.rollout(lambda x: x.gravity_torque())

@@ -48,7 +48,7 @@ class Mode(NamedTuple):
 
 
 class Modes:
-    """What rests, what slides and what is stopped, column by column.
+    """Modes of motion: rest, sliding or a stop, column by column.
 
     Args:
         model: with its dry friction.
@@ -124,7 +124,7 @@ class Modes:
         return self.bounded(M, force, held, lower, upper)
 
     def at_rest(self, q: Scalars, qd: Scalars, mode: Mode) -> list[Scalar]:
-        """What turned round within the step is brought to rest by impulses (`Switching.rest`)."""
+        """Return what turned round within the step is brought to rest by impulses (`Switching.rest`)."""
         n = range(self.model.nv)
         turned = [self.positive(-(mode.sliding[c] * qd[c])) if c in self.dry else 0.0 for c in n]
         resting = [either(1 - mode.moving[c], turned[c]) for c in n]

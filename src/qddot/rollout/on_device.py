@@ -220,7 +220,7 @@ def stopped(rollout: Rollout, start: Start, handle: Handling, motion: int) -> In
 
 
 def one_motion(x: np.ndarray, at: tuple, core: int) -> np.ndarray:
-    """What belongs to one motion: of (..., n), or of (steps, ..., n)."""
+    """Return what belongs to one motion: of (..., n), or of (steps, ..., n)."""
     if x.ndim == core:
         return x
     places = tuple(np.minimum(at, np.array(x.shape[core - 1 : -1]) - 1)) if len(at) == x.ndim - core else ()

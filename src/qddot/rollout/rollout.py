@@ -55,7 +55,7 @@ class Linear(NamedTuple):
 
 
 class Start(NamedTuple):
-    """What a rollout was given.
+    """Arguments of a rollout.
 
     Attributes:
         rest: inputs besides state and control.
@@ -133,7 +133,7 @@ class Rollout:
         return f"Rollout of {self.robot.name!r} under {law}: {self.method}, steps of {self.dt:g} s; call it with states and steps="
 
     def step(self, controls: int, runtime: bool) -> Step:
-        """What is repeated, for so many numbers in each control."""
+        """Return what is repeated, for so many numbers in each control."""
         law = self.law or (applied if controls else nothing)
         return Step(self.robot, self.method, law, controls, self.saturate, self.stops, runtime, self.contacts)
 
@@ -202,7 +202,8 @@ class Rollout:
         variables: Any = None,
         dtype: Any = None,
     ) -> Way:
-        """The same, to be gone back: `states`, and called with the slopes of a loss at them, its gradient (`RolloutGradient`).
+        """Make a motion that can be gone back: `states`, and called with the slopes of a loss at them, its gradient
+        (`RolloutGradient`).
 
             way = run.differentiable(q0, None, torques)
             slope = way(q=2 * (way.states.q - wanted)).control
@@ -301,7 +302,7 @@ class Rollout:
         return rollout(self, given, steps, every)
 
     def read(self, given: Mapping[str, Any], variables: Any, steps: int | None, every: int, dtype: Any) -> Start:
-        """What a rollout was given, checked."""
+        """Return what a rollout was given, checked."""
         kind, robot = as_dtype(dtype), self.robot
         read = lambda name, x, n: self.evaluate.prepared(name, x, (n,), kind)  # noqa: E731
         q = self.evaluate.prepared("q", given["q0"], (robot.nq,), kind)

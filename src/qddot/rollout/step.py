@@ -39,7 +39,7 @@ STATES = {"semi_implicit": ("q", "qd"), "rk4": ("q", "qd"), "variational": ("q",
 
 
 class Step(NamedTuple):
-    """What a rollout repeats.
+    """Step that a rollout repeats.
 
     Attributes:
         controls: how many numbers the law is given in each step.
@@ -134,7 +134,7 @@ class Step(NamedTuple):
 
 
 def refuse_dry(variables: Sequence[Variable], robot: Robot) -> None:
-    """What sticks is compiled with its numbers.
+    """Return what sticks is compiled with its numbers.
 
     Raises:
         InputError: a variable is one of them.
@@ -149,7 +149,7 @@ def refuse_dry(variables: Sequence[Variable], robot: Robot) -> None:
 
 
 def joint_forces(law: Law, moment: Moment) -> list[Scalar]:
-    """What a law gives, checked.
+    """Return what a law gives, checked.
 
     Raises:
         InputError: not one number for each joint.

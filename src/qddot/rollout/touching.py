@@ -59,7 +59,7 @@ class Touch(NamedTuple):
 
 
 class Touching:
-    """What may touch within a step of a robot.
+    """Contacts that may close within a step of a robot.
 
     Args:
         model: the robot, traced.
@@ -140,7 +140,7 @@ class Touching:
         return [*(touch for touch in found if not all(map(is_zero, touch.rows[0]))), *self.stops(q)]
 
     def triad(self, apart: Vec) -> tuple[Scalar, Vec, Vec, Vec]:
-        """Of a vector: its length, its direction, and two across."""
+        """Triad of a vector: its length, its direction, and two across."""
         sqrt, where = self.model.field.sqrt, self.model.field.where_positive
         length = sqrt(apart.dot(apart))
         n = apart * (1 / length)
@@ -207,7 +207,7 @@ class Impulses:
     def speeds_to_undo(
         self, before: Scalars, speed: Scalars, h: Scalar, restitution: float, least: Scalar
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """What each impulse has to undo: an open gap may close, what bounces goes back; and 1 for each touch that takes part.
+        """Speed that each impulse has to undo: an open gap may close, what bounces goes back; and 1 for each touch that takes part.
 
         With restitution, what is still open and fast is left to the step in which it has closed.
         """

@@ -52,7 +52,7 @@ class Adaptive:
         return configuration.normalized(self.robot.model.mechanism, y[: self.robot.nq]), y[self.robot.nq :]
 
     def settled(self, y: np.ndarray, modes: Modes) -> tuple[np.ndarray, np.ndarray]:
-        """The same, back on the constraints and at rest where it is held."""
+        """State back on the constraints and at rest where it is held."""
         q, qd = self.dynamics.settle(*self.split(y))
         return q, self.switching.hold(q, qd, modes.held)
 
@@ -220,11 +220,11 @@ class Adaptive:
         return found
 
     def force(self, t: float, y: np.ndarray, modes: Modes) -> np.ndarray:
-        """What holds the rows."""
+        """Return what holds the rows."""
         return self.accelerate(t, *self.split(y), modes)[1]
 
     def grip(self, t: float, y: np.ndarray, modes: Modes, stop: int) -> float:
-        """What more could pull at a joint before it leaves its stop, N m: the push against the stop, and static friction."""
+        """Return what more could pull at a joint before it leaves its stop, N m: the push against the stop, and static friction."""
         s, (q, qd) = self.switching, self.split(y)
         side, column, force = modes.stopped[stop], s.columns[s.shafts + stop], self.force(t, y, modes)
         push = -side * (force @ s.rows)[column]
@@ -235,7 +235,7 @@ class Adaptive:
         return float(push + friction)
 
     def reserve(self, t: float, y: np.ndarray, modes: Modes, shaft: int) -> float:
-        """What static friction of a stuck shaft could still take, N m."""
+        """Return what static friction of a stuck shaft could still take, N m."""
         force = self.force(t, y, modes)
         level, own = self.switching.static_level(self.tau(t, *self.split(y)) + force @ self.switching.rows), force[shaft]
         return float(min(level[0, shaft] + own, level[1, shaft] - own))

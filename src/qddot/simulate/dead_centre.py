@@ -320,7 +320,7 @@ class PastDeadCentres:
         return end
 
     def accelerate(self, batch: tuple[int, ...], motion: tuple) -> Accelerate:
-        """Of one motion, with the forces of the whole batch where these cannot be told apart."""
+        """Accelerations of one motion, with the forces of the whole batch where these cannot be told apart."""
         whole = bool(batch) and (not self.torque.is_held or bool(self.switching.dynamics.forces))
         switching = self.switching if whole else self.switching.at(motion)
 

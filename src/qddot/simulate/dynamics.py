@@ -1,4 +1,4 @@
-"""What a simulation integrates: a robot without dry friction, under external forces, other parameters, or constraints."""
+"""Dynamics that a simulation integrates: a robot without dry friction, under external forces, other parameters, or constraints."""
 
 from __future__ import annotations
 

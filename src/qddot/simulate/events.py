@@ -1,4 +1,4 @@
-"""What happens on the way: stick, slip and stops, and the caller's own events."""
+"""Events on the way: stick, slip and stops, and the caller's own events."""
 
 from __future__ import annotations
 

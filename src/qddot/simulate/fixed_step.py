@@ -93,7 +93,7 @@ class FixedStep:
         return q, qd
 
     def stages(self, t: float, q: np.ndarray, qd: np.ndarray, h: float, modes: Modes | None) -> State:
-        """The same stage by stage, with a law that is asked in each."""
+        """Advance stage by stage, with a law that is asked in each."""
 
         def accelerate(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
             tau = np.broadcast_to(self.torque(t, q, qd), qd.shape)
@@ -104,7 +104,7 @@ class FixedStep:
         return self.rule(self.robot, accelerate, t, q, qd, h)
 
     def careful(self, inputs: Inputs) -> State:
-        """The same under constraints that have to be looked at in every stage."""
+        """Advance under constraints that have to be looked at in every stage."""
         assert self.dynamics.constraints is not None
         constraints, tau = self.dynamics.constraints.careful(inputs), inputs["tau"]
 

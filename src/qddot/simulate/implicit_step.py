@@ -90,7 +90,7 @@ class ImplicitStep:
         return *self.end(inputs, q + h * x[:, :n], p1), done
 
     def equations(self, inputs: Inputs, x: np.ndarray, A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What is left of the equations (states, n + k), their slopes (states, n + k, n + k), and p1 (states, n)."""
+        """Return what is left of the equations (states, n + k), their slopes (states, n + k, n + k), and p1 (states, n)."""
         q, h, n = inputs["q"], inputs["dt"], inputs["q"].shape[-1]
         v, lam = x[:, :n], x[:, n:]
         each = {name: inputs[name][:, None] for name in ("q", "dt", "parameters") if name in inputs}
@@ -126,7 +126,7 @@ class ImplicitStep:
 
 
 def pseudo_inverse(slope: np.ndarray) -> np.ndarray:
-    """Of slopes whose rows may have any units."""
+    """Pseudo-inverse of slopes whose rows may have any units."""
     finite = np.isfinite(slope).all((-2, -1), keepdims=True)
     slope = np.where(finite, slope, np.eye(slope.shape[-1]))
     size = np.abs(slope).max(-1, keepdims=True)

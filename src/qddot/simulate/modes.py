@@ -107,7 +107,7 @@ class Switching:
         return np.where(abs(speed) <= STILL + REST * (abs(qd) @ abs(self.rows.T)), 0.0, speed)
 
     def delivered(self, qd: np.ndarray, tau: np.ndarray, sliding: np.ndarray) -> np.ndarray:
-        """What dry friction of the sliding shafts leaves of the joint forces."""
+        """Return what dry friction of the sliding shafts leaves of the joint forces."""
         if not self.dry:
             return tau
         level = self.dry.level(qd @ self.dry.shafts.T, np.zeros(qd.shape[-1]), np.zeros(self.shafts, bool))
@@ -119,7 +119,7 @@ class Switching:
         return (rest - viscous) / (1 + part * np.sign(rest - viscous)) + viscous
 
     def compliance(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What forces on the rows do to qdd (..., nv, rows), and to the rows themselves (..., rows, rows)."""
+        """Return what forces on the rows do to qdd (..., nv, rows), and to the rows themselves (..., rows, rows)."""
         Y = self.dynamics.mobility(q) @ self.rows.T
         W = self.rows @ Y
         if self.is_redundant:
@@ -137,7 +137,7 @@ class Switching:
     # from mode to mode ----------------------------------------------------------------------------------------------------
 
     def decide(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> Modes:
-        """What rests and what moves from here on, by a balance of forces and accelerations."""
+        """Return what rests and what moves from here on, by a balance of forces and accelerations."""
         speed = self.speeds(qd)
         sliding, moving = np.sign(speed[..., : self.shafts]), speed[..., self.shafts :]
         stopped = np.where(moving == 0, self.at_stops(q), 0.0)  # the others leave: `impact` has seen to it

@@ -217,7 +217,7 @@ def refuse_too_many(steps: float) -> int:
 
 
 def refuse_too_large(robot: Robot, samples: int, batch: tuple[int, ...]) -> None:
-    """What is kept must fit into memory."""
+    """Return what is kept must fit into memory."""
     size = samples * math.prod(batch) * (robot.nq + 2 * robot.nv) * 8
     if size > memory():
         raise InputError(f"{samples} samples of {math.prod(batch)} motions take {size / 2**30:.0f} GiB: keep fewer with every=")

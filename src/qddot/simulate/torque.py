@@ -1,4 +1,4 @@
-"""What drives a simulation: nothing, constant forces, a table over time, a function of the state, a controller."""
+"""Torques that drive a simulation: none, constant forces, a table over time, a function of the state, a controller."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Sampled:
 
 
 def as_real(value: Any, what: str) -> np.ndarray:
-    """What a caller gave, as an array of real numbers.
+    """Return what a caller gave, as an array of real numbers.
 
     Raises:
         InputError: text, complex numbers, rows of different lengths and the like.
@@ -130,14 +130,14 @@ def as_real(value: Any, what: str) -> np.ndarray:
 
 
 def read_only(x: np.ndarray) -> np.ndarray:
-    """What a caller's function may look at: changing it in place would change the motion."""
+    """Return what a caller's function may look at: changing it in place would change the motion."""
     x = x.view()
     x.flags.writeable = False
     return x
 
 
 def as_law(nv: int, given: Any, times: np.ndarray, batch: tuple[int, ...], name: str = "torque") -> Law:
-    """What a user may give, as a function of time and state; `batch` are the leading dimensions of the states."""
+    """Return what a user may give, as a function of time and state; `batch` are the leading dimensions of the states."""
     if given is None:
         return Constant(np.zeros(nv))
     if callable(given):

@@ -1,4 +1,4 @@
-"""What a simulation returns."""
+"""Trajectory that a simulation returns."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Trajectory:
         return f"Trajectory of {self.robot.name!r}: {len(self)} samples, t = {self.t[0]:g} ... {self.t[-1]:g} s{batch}{happened}"
 
     def _card(self) -> Card:
-        """Of one motion, how far each joint goes, how fast, and what drives it; of a batch, its size."""
+        """Card: of one motion, how far each joint goes, how fast, and what drives it; of a batch, its size."""
         title, mechanism = f"Motion of {self.robot.name}", self.robot.model.mechanism
         notes = [repr(self).split(": ", 1)[1]]
         if self.q.ndim != 2:

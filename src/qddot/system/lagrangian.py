@@ -103,7 +103,7 @@ class Lagrangian:
 
     @cached_property
     def christoffel(self) -> list[list[list[Expr]]]:
-        """Of the first kind, [i][j][k]."""
+        """Christoffel symbols of the first kind, [i][j][k]."""
         d = [[[sympy.diff(x, q) for q in self.q] for x in row] for row in self.mass_matrix]
         n = range(self.n)
         return [[[(d[k][j][i] + d[k][i][j] - d[i][j][k]) / 2 for k in n] for j in n] for i in n]

@@ -47,7 +47,7 @@ class SystemModel(Model):
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:
-        """What can be computed, and how."""
+        """Return what can be computed, and how."""
         from qddot.system.quantities import QUANTITIES
 
         return QUANTITIES

@@ -1,4 +1,4 @@
-"""What a system can compute: the quantities of a robot that need no links, each from derivatives of its Lagrangian."""
+"""Quantities that a system can compute: the quantities of a robot that need no links, each from derivatives of its Lagrangian."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a task is: some rows of the Jacobian of one frame."""
+"""Tasks: some rows of the Jacobian of one frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same states through both libraries, and what is to be said of the difference."""
+"""Comparison of both libraries in one set of states, and an explanation of the difference."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of it.
+    """Result of a comparison.
 
     Attributes:
         against: the library, with its version.
@@ -167,7 +167,7 @@ def thickened(model: Model) -> Model:
 
 
 def conventions(model: Model, peer: Peer) -> list[str]:
-    """What differs between the libraries for this robot, and was translated."""
+    """Return what differs between the libraries for this robot, and was translated."""
     found = []
     if any(joint.drive for joint in model.joints) or model.transmissions:
         found.append("friction, springs, gears and rotors are part of the dynamics here; the links alone were compared")

@@ -1,4 +1,4 @@
-"""What a library that is compared with must do, and the description it gets."""
+"""Duties of a library that is compared with, and the description it gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a thread computes twice: values that would wait longer in registers than it takes to make them again.
+"""Values that a thread computes twice: those that would wait longer in registers than it takes to make them again.
 
 A program is cut in two. Of what the second half needs of the first, some values are kept and the others are made again, from what
 is kept and from the inputs, which are read again. Which are which is a minimum cut: a value kept costs a register, one made again

@@ -1,4 +1,4 @@
-"""What kernels say differently to different makers' processors: everything else of their text is the same."""
+"""Differences between kernels for different makers' processors: everything else of their text is the same."""
 
 from __future__ import annotations
 

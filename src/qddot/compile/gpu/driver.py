@@ -57,7 +57,7 @@ def call(name: str, *arguments: Any) -> None:
 
 
 def failure(name: str, code: int) -> DeviceError:
-    """What the driver says of an error, and what may help."""
+    """Return what the driver says of an error, and what may help."""
     text = ctypes.c_char_p()
     driver().cuGetErrorString(code, ctypes.byref(text))
     said = (text.value or b"unknown error").decode()

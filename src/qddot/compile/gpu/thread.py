@@ -1,4 +1,4 @@
-"""What every kernel of a GPU is made of: one thread a state, all values in registers, in the order of their making.
+"""Parts of every kernel of a GPU: one thread a state, all values in registers, in the order of their making.
 
 Products and sums are fused where the CPU's kernels fuse them, sine and cosine are the same polynomials, divisions and roots are
 rounded correctly: each result has the bits that the CPU gives it (angles below `sincos.LIMIT`; beyond, the result is no number).

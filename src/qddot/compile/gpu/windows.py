@@ -52,7 +52,7 @@ def pitch(columns: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """What the tile holds at one time.
+    """Part of the results that the tile holds at one time.
 
     Attributes:
         number: counts the windows of a kernel.

@@ -1,4 +1,4 @@
-"""What else may be true of a log: torques that come late, a joint counted backwards, a base that stands askew.
+"""Alternatives that may be true of a log: torques that come late, a joint counted backwards, a base that stands askew.
 
 A fit that leaves torques unexplained has a reason. Each alternative is fitted as the model is, and the one that explains most of
 what is unexplained is the reason (`trial.py` says how that is measured). Friction that no model has cannot hide in one of them: it

@@ -1,4 +1,4 @@
-"""What the motion says against a fit: too little of it, parameters that nothing tells apart, intervals that say too much."""
+"""Checks of the motion behind a fit: too little of it, parameters that nothing tells apart, intervals that say too much."""
 
 from __future__ import annotations
 

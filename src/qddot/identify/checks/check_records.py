@@ -1,4 +1,4 @@
-"""What recordings say against each other, and a log kept for validation against the fit."""
+"""Checks of recordings against each other, and of a log kept for validation against the fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What torques say against a fit: channels that are dead or clipped, torques that the model does not explain, and what would."""
+"""Checks of the torques behind a fit: channels that are dead or clipped, torques that the model does not explain, and
+what would.
+"""
 
 from __future__ import annotations
 

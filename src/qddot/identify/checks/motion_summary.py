@@ -18,7 +18,7 @@ from qddot.thresholds import RESTING_SPEED, TRIAL_SAMPLES
 
 @dataclass(frozen=True, eq=False)
 class MotionSummary:
-    """What was seen of the joints, all along.
+    """Motion of the joints, all along.
 
     Attributes:
         q, tau: ranges of the low-passed positions and of the measured torques.

@@ -97,7 +97,7 @@ def play(trial: Trial) -> Iterator[Alternative]:
 
 
 def backlash(trial: Trial, j: int, tau: np.ndarray) -> np.ndarray:
-    """What a position that is ahead by one unit in the direction of motion does to the torques (N, nv)."""
+    """Return what a position that is ahead by one unit in the direction of motion does to the torques (N, nv)."""
     q, qd, qdd, measured = trial.motion
     ahead = smooth_step(qd[:, j], FRICTION_STEP * max(float(np.std(qd[:, j])), 1e-12))
     low_pass, steps = trial.signals.low_pass, []
@@ -113,7 +113,7 @@ def backlash(trial: Trial, j: int, tau: np.ndarray) -> np.ndarray:
 
 
 def following(x: np.ndarray, width: float) -> np.ndarray:
-    """What follows a signal (N,) with play: it moves only where the signal pushes it."""
+    """Return what follows a signal (N,) with play: it moves only where the signal pushes it."""
     found, at = np.empty_like(x), float(x[0])
     for k, value in enumerate(x.tolist()):
         at = min(max(at, value - width), value + width)

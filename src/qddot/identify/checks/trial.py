@@ -43,8 +43,8 @@ class Alternative:
 
 
 class Left(NamedTuple):
-    """What a fit leaves of each joint's torque (nv,), rms; what parameters of a half miss of the other (as in `Alternative`), and
-    what they leave of each joint there (nv,), rms."""
+    """Errors that a fit leaves of each joint's torque (nv,), rms; what parameters of a half miss of the other (as in
+    `Alternative`), and what they leave of each joint there (nv,), rms."""
 
     noise: np.ndarray
     unpredicted: float
@@ -105,12 +105,12 @@ class Trial:
 
     @cached_property
     def left(self) -> Left:
-        """What the model as given leaves."""
+        """Return what the model as given leaves."""
         return fitted(self.given, self.second)[1]
 
     @property
     def noise(self) -> np.ndarray:
-        """What the model as given leaves of each joint's torque (nv,), rms."""
+        """Return what the model as given leaves of each joint's torque (nv,), rms."""
         return self.left.noise
 
     @cached_property
@@ -147,12 +147,12 @@ class Trial:
         return theta[-Z.shape[-1] :], left
 
     def with_torques(self, tau: np.ndarray) -> Left:
-        """What the model leaves of the same motion with other torques (N, nv)."""
+        """Return what the model leaves of the same motion with other torques (N, nv)."""
         y = self.filtered(self.whole[..., -1] + tau - self.motion.tau)
         return fitted(np.concatenate([self.given[..., :-1], y[..., None]], axis=-1), self.second)[1]
 
     def instead(self, motion: Samples, more: np.ndarray | None = None) -> Left:
-        """What the model leaves of another motion, or with other columns of the links."""
+        """Return what the model leaves of another motion, or with other columns of the links."""
         return fitted(self.filtered(self.rows(motion, more)), self.second)[1]
 
 

@@ -1,4 +1,4 @@
-"""What is to be thought of a fit: a list of concerns, and whether one of them is serious."""
+"""Verdict on a fit: a list of concerns, and whether one of them is serious."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Concern:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is to be thought of a fit.
+    """Verdict on a fit.
 
     >>> verdict = qddot.identify.Verdict((qddot.identify.Concern("clipped", "joint1 was at its limit"),))
     >>> print(verdict)

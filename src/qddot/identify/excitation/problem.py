@@ -34,7 +34,7 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class Bounds:
-    """What the motion must keep: (nv,) each, inf where there is no limit."""
+    """Bounds that the motion must keep: (nv,) each, inf where there is no limit."""
 
     lower: np.ndarray
     upper: np.ndarray

@@ -1,4 +1,4 @@
-"""What a log is worth, before the arm is driven again: which seconds say something, which motion would say what is missing.
+"""Worth of a log, before the arm is driven again: which seconds say something, which motion would say what is missing.
 
     A = sum over blocks of A_k,     A_k = X_k^T X_k        information on the base parameters, rows weighted by their noise
 
@@ -68,7 +68,7 @@ def said(width: float, value: float) -> str:
 
 @dataclass(frozen=True)
 class Worth:
-    """What a log says, and what it does not.
+    """Worth of a log: things it says, and things it does not.
 
     Attributes:
         stretches: blocks of time, each with its part of the information.
@@ -137,7 +137,7 @@ def half_widths(fit: Fit, information: np.ndarray, size: np.ndarray) -> np.ndarr
 
 
 def felt(fit: Fit) -> np.ndarray:
-    """What a unit of each base parameter (r,) makes of the torque of the joint that feels it most, relative to its size, 1/unit."""
+    """Effect of a unit of each base parameter (r,) on the torque of the joint that feels it most, relative to its size, 1/unit."""
     parameter_set, log = fit.parameter_set, fit.signals
     q, qd, qdd = random_motions(parameter_set, POSTURES)
     usual = [

@@ -1,4 +1,4 @@
-"""What an arm carries, while it moves."""
+"""Load of an arm, found while it moves."""
 
 from __future__ import annotations
 

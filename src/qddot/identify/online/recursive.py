@@ -34,7 +34,7 @@ torque (nv,) that is known, if any, so that `tau - known = Y theta`."""
 
 @dataclass(frozen=True)
 class Prior:
-    """What is known at first, and stays known: parameters (r,) and their standard deviations (r,)."""
+    """Knowledge before the first sample, which stays known: parameters (r,) and their standard deviations (r,)."""
 
     theta: np.ndarray
     std: np.ndarray

@@ -51,7 +51,7 @@ def asked_laws(
 
 
 def friction_column(law: ShaftFriction, constant: str, j: int) -> Callable[[Motion], np.ndarray]:
-    """What a constant of the friction of joint j multiplies (N,)."""
+    """Return what a constant of the friction of joint j multiplies (N,)."""
 
     def column(x: Motion) -> np.ndarray:
         return np.broadcast_to(law.at(ARRAYS, x.qd[:, j]).curves(x.load[:, j])[constant], len(x.qd))

@@ -1,4 +1,4 @@
-"""What is to be found: the parameters of links and drives, and the column of the regressor that belongs to each.
+"""Parameters to be found: those of links and drives, and the column of the regressor that belongs to each.
 
     tau = Y(q, qd, qdd) pi,    pi = T theta + pi_0
 
@@ -305,7 +305,7 @@ class ParameterSet:
         return self.T @ theta + self.constant
 
     def evaluator(self) -> Evaluator:
-        """What computes the columns; made once, used for many chunks."""
+        """Return what computes the columns; made once, used for many chunks."""
         return self._evaluator
 
     @cached_property
@@ -318,7 +318,7 @@ class ParameterSet:
         return np.stack([moved.row(j) @ self.T[used] for j, used in enumerate(moved.evaluator.used)], axis=1)
 
     def known_torque(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """What fixed parameters, the springs of the robot and its coupled motors need (N, nv)."""
+        """Return what fixed parameters, the springs of the robot and its coupled motors need (N, nv)."""
         return self.evaluator().at(q, qd, qdd).known()
 
     def __reduce__(self) -> tuple:
@@ -357,7 +357,7 @@ class Evaluator:
         return Moved(self, motion._replace(load=self.load(motion, Y)) if self.parameter_set.is_loaded else motion, Y)
 
     def load(self, motion: Motion, Y: np.ndarray) -> np.ndarray:
-        """What acts on the joints but friction (N, nv): links, rotors and springs."""
+        """Return what acts on the joints but friction (N, nv): links, rotors and springs."""
         parameter_set = self.parameter_set
         pi = parameter_set.full(parameter_set.described) if parameter_set.carried is None else parameter_set.carried
         load = Y @ pi[: self.links]
@@ -390,7 +390,7 @@ class Moved(NamedTuple):
         return out
 
     def known(self) -> np.ndarray:
-        """What fixed parameters, springs and coupled motors need (N, nv)."""
+        """Return what fixed parameters, springs and coupled motors need (N, nv)."""
         parameter_set, used = self.evaluator.parameter_set, self.evaluator.used
         tau = np.zeros_like(self.motion.q)
         if np.any(parameter_set.constant):

@@ -65,7 +65,7 @@ class Record:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What was found and chosen."""
+        """Return what was found and chosen."""
         found = (*self.summary.findings, *self.signals.findings)
         if self.chunks is None:
             return found

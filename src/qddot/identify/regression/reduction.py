@@ -59,13 +59,13 @@ class Piece(Protocol):
         ...
 
     def filtered(self, x: np.ndarray) -> np.ndarray:
-        """What remains of a signal (N, ...) along them after the filter: (M, ...)."""
+        """Return what remains of a signal (N, ...) along them after the filter: (M, ...)."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """What is left of a log.
+    """Triangular factors that stand for a log.
 
     Attributes:
         base: whose columns are factored.
@@ -160,7 +160,7 @@ Robust = tuple[np.ndarray, np.ndarray]
 
 
 class Strip(NamedTuple):
-    """What becomes of a strip, or of several: samples, rows of each joint that count (nv,), and R of each joint."""
+    """Factors of a strip, or of several: samples, rows of each joint that count (nv,), and R of each joint."""
 
     count: int
     rows: np.ndarray

@@ -1,4 +1,4 @@
-"""What parameters leave of the measured torques, as measured and through the filter; and what that says about the noise.
+"""Part of the measured torques that parameters leave, as measured and through the filter; and what that says about the noise.
 
 Of a log that is read whole every sample is kept, of one that comes in parts only sums.
 """
@@ -197,14 +197,14 @@ def residuals(base: Base, theta: np.ndarray, signals: Signals) -> Residuals:
 
 
 def filtered_noise(signals: Signals) -> np.ndarray:
-    """What the filter leaves of the torques' white noise (nv,), N m, rms; by their spectrum at high frequencies."""
+    """Return what the filter leaves of the torques' white noise (nv,), N m, rms; by their spectrum at high frequencies."""
     longest = max(signals.segments, key=lambda s: s.stop - s.start)
     density = noise_floor(*densities(signals.tau_raw[longest], signals.rate))
     return np.sqrt(density * signals.rate / 2 * np.sum(signals.low_pass.smooth**2))
 
 
 def structure(rms: np.ndarray, floor: np.ndarray) -> np.ndarray:
-    """What of each joint's filtered torque is left and is no noise (nv,), N m, rms."""
+    """Return what of each joint's filtered torque is left and is no noise (nv,), N m, rms."""
     return np.sqrt(np.maximum(rms**2 - floor**2, 0.0))
 
 

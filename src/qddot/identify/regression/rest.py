@@ -14,7 +14,7 @@ from qddot.thresholds import REST_WORTH
 
 
 def with_needed_rests(parameter_set: ParameterSet, parts: Iterable[Signals]) -> ParameterSet:
-    """The same, where joints that move in fewer samples than their rows have parameters count at rest too: as in a log of poses,
+    """Parameters where joints that move in fewer samples than their rows have parameters count at rest too: as in a log of poses,
     that is all there is of them. Of a long log, as many parts are looked at as it takes to see every joint move."""
     unknown = np.array([np.any(parameter_set.T[used], axis=0).sum() for used in parameter_set.evaluator().used])
     moving = np.zeros_like(unknown)

@@ -1,4 +1,4 @@
-"""What goes into the regressor: smooth positions, their derivatives, and torques, all seen through one filter.
+"""Signals for the regressor: smooth positions, their derivatives, and torques, all seen through one filter.
 
 Positions are low-passed without phase and differentiated by the same kernel. The model's columns, computed from them, and the
 measured torques then go through the low-pass together and are thinned out (`Signals.decimated`): whatever the filter does, it does

@@ -1,1 +1,1 @@
-"""What people read and see of a fit: tables, plots, and one report as HTML, PDF or Markdown."""
+"""A fit as people read and see it: tables, plots, and one report as HTML, PDF or Markdown."""

@@ -70,7 +70,7 @@ class Shown:
 
     @staticmethod
     def of(fit: Fit) -> Shown:
-        """The same one for every joint of a fit."""
+        """Make one colour for every joint of a fit."""
         return fit.__dict__.setdefault("_shown", Shown(fit))
 
     @cached_property

@@ -76,7 +76,7 @@ def verdict(fit: Fit) -> Iterator[Block]:
 
 
 def cross_validation(fit: Fit) -> Iterator[Block]:
-    """What parameters of the other recordings miss of each."""
+    """Yield what parameters of the other recordings miss of each."""
     found = fit.cross_validation
     if found is None:
         return

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class Shortcoming(NamedTuple):
-    """Of one joint: the part of its torque that remains and is no noise, and where that is most, in words."""
+    """Shortcoming of the model at one joint: the part of its torque that remains and is no noise, and where that is most,
+    in words."""
 
     joint: str
     share: float

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def states(fit: Fit) -> list[str]:
-    """What each parameter may be called: identified only if the fit is, if the value can exist, and if it is known to a factor of
+    """Word for each parameter: identified only if the fit is, if the value can exist, and if it is known to a factor of
     two at least."""
     if not fit.verdict.identified:
         return ["not identified"] * fit.base.rank

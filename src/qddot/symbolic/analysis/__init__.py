@@ -1,1 +1,1 @@
-"""What the torque shows of the parameters: linearity, base parameters, and the reasons."""
+"""Parameters as the torque shows them: linearity, base parameters, and the reasons."""

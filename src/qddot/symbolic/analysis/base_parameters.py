@@ -190,7 +190,7 @@ def fill(row: list[Any], start: int, values: Sequence[Any]) -> None:
 
 
 def with_letters(equations: Equations, names: Sequence[str]) -> tuple[Equations, list[Poly]]:
-    """The same equations with further letters, and these; their values are those of the standard parameters."""
+    """Equations with further letters, and these; their values are those of the standard parameters."""
     old = equations.alphabet.ring
     ring = old.extended([Generator(name, "parameter", name) for name in names])
     written = copy.copy(equations)

@@ -145,15 +145,15 @@ def is_constant(generator: Generator) -> bool:
 
 
 class Dependences(NamedTuple):
-    """Of the columns of a matrix: `independent` ones, as far left as possible, and each other column as their combination:
-    column -> {independent column: coefficient that does not change with the motion}."""
+    """Dependences among the columns of a matrix: `independent` ones, as far left as possible, and each other column as their
+    combination: column -> {independent column: coefficient that does not change with the motion}."""
 
     independent: list[int]
     others: dict[int, dict[int, Any]]
 
 
 def dependences(Y: np.ndarray, order: Sequence[int]) -> Dependences:
-    """Of the columns of Y named by `order`, which also says which to prefer as independent."""
+    """Dependences among the columns of Y named by `order`, which also says which to prefer as independent."""
     Y = without_fractions(Y)
     ring = next((x.ring for x in Y.flat if isinstance(x, Poly)), None)
     if ring is None or not len(order):
@@ -244,7 +244,7 @@ def solve(point: Point, Y: np.ndarray, j: int, columns: Sequence[int]) -> dict[i
 
 
 def by_monomial(point: Point, Y: np.ndarray) -> Iterator[list[Any]]:
-    """What multiplies each monomial of the motion in each column; short ones first."""
+    """Yield what multiplies each monomial of the motion in each column; short ones first."""
     for row in sorted(Y, key=lambda row: sum(map(len, row))):
         table: dict[Any, list[Any]] = {}
         for place, p in enumerate(row):

@@ -216,7 +216,8 @@ class Steps:
 
 
 def imposed(model: Any, constraints: Any) -> tuple[Constraint, ...]:
-    """What a user may give to `Robot.derive`: nothing for the open tree, constraints, or True for those of the description."""
+    """Constraints that a user may give to `Robot.derive`: nothing for the open tree, constraints, or True for those of the
+    description."""
     if constraints is None or constraints is False:
         return ()
     if constraints is True:

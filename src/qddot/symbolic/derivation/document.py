@@ -1,4 +1,6 @@
-"""What every document of a derivation has, in order: title, figures, notes, and sections with their equations, words and checks."""
+"""Contents of every document of a derivation, in order: title, figures, notes, and sections with their equations, words
+and checks.
+"""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ class Drawing:
         return [max(far, key=lambda p: float(np.linalg.norm(p - self.origin(body.index))))]
 
     def origin_at_rest(self, body: LiftedBody) -> np.ndarray:
-        """Of a joint, before it moves."""
+        """Origin of a joint, before it moves."""
         return np.array((self.poses[body.parent] @ body.placement).p, dtype=float)
 
     def page(self, p: np.ndarray) -> np.ndarray:

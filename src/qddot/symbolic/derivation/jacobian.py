@@ -52,7 +52,8 @@ SPIN = r"J_{\omega !}^{\mathsf T} R_{!} \hat s_{@} + N_{@}"
 
 
 def jacobians(s: Subject, x: LinkData) -> tuple[np.ndarray, np.ndarray]:
-    """Of the reference point (3, n), by differentiation, and of the rotation (3, n), by the joints' axes; in world axes."""
+    """Jacobians of the reference point (3, n), by differentiation, and of the rotation (3, n), by the joints' axes; in
+    world axes."""
     ring, d = s.alphabet.ring, s.alphabet.derivative
     Jv = np.array([[d(ring.constant(p), k) for k in range(s.nv)] for p in x.pose.point(x.reference)], dtype=object)
     turning = [Vec() for _ in range(s.nv)]
@@ -63,14 +64,14 @@ def jacobians(s: Subject, x: LinkData) -> tuple[np.ndarray, np.ndarray]:
 
 
 def share(x: LinkData, Jv: np.ndarray, Jw: np.ndarray) -> np.ndarray:
-    """What a link adds to M."""
+    """Return what a link adds to M."""
     R, I = x.pose.R, np.array(rotate(x.pose.R, x.tensor), dtype=object)
     cross = Jw.T @ np.array(skew(R @ x.moment), dtype=object) @ Jv
     return (Jv.T @ Jv) * x.mass + Jw.T @ I @ Jw + cross + cross.T
 
 
 def weight(s: Subject, x: LinkData, Jv: np.ndarray, Jw: np.ndarray) -> np.ndarray:
-    """What a link adds to g: minus the power of its weight, rate by rate."""
+    """Return what a link adds to g: minus the power of its weight, rate by rate."""
     g = np.array(s.lifted.gravity, dtype=object)
     return -(Jv.T @ g) * x.mass - Jw.T @ np.array((x.pose.R @ x.moment).cross(s.lifted.gravity), dtype=object)
 

@@ -83,7 +83,7 @@ def chain(s: Subject, link: LinkData) -> str:
 
 
 def inertias(s: Subject) -> Step:
-    """What each link weighs, and about which point."""
+    """Return what each link weighs, and about which point."""
     heavy = [x for x in s.links if x.has_mass]
     prose = [
         say(
@@ -158,7 +158,7 @@ def heavy_links(s: Subject) -> list[LinkData]:
 
 
 def point_name(link: LinkData, letter: str = "p") -> str:
-    """Of the reference point: the centre of mass, or the origin of the frame."""
+    """Name of the reference point: the centre of mass, or the origin of the frame."""
     return f"{letter}_{{{link.number}}}" if link.point is None else f"{letter}_{{c{link.number}}}"
 
 

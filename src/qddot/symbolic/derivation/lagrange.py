@@ -175,7 +175,7 @@ def energy_of(x: LinkData, w: Vec, v: Vec, lift: Callable[[Any], Any] = lambda y
 
 
 def kinetic_energies(s: Subject, motion: Motions) -> list[Poly]:
-    """Of each link with mass, of each shaft, and of the rotors that only their joints feel."""
+    """Kinetic energy of each link with mass, of each shaft, and of the rotors that only their joints feel."""
     constant = s.alphabet.ring.constant
     found = []
     for x in heavy_links(s):
@@ -232,7 +232,7 @@ def energy_form(s: Subject, motion: Motions, x: LinkData, K: Poly) -> Form:
 
 
 def potential_energies(s: Subject) -> list[Poly]:
-    """Of each link with mass, of each elastic gear, and of the springs on joints."""
+    """Potential energy of each link with mass, of each elastic gear, and of the springs on joints."""
     constant, g = s.alphabet.ring.constant, s.lifted.gravity
     found = [constant(-g.dot(x.pose.point(x.reference) * x.mass + x.pose.R @ x.moment)) for x in heavy_links(s)]
     gears = [gear_energy(s, gear) for gear in s.gears]
@@ -284,7 +284,7 @@ def lagrangian_step(s: Subject, L: Poly) -> Step:
 
 
 def coefficients_step(s: Subject, terms: Terms) -> Step:
-    """What the equations of a long robot are written in."""
+    """Return what the equations of a long robot are written in."""
     prose = [
         say(
             "The kinetic energy is a quadratic form in the rates, $K = \\frac{1}{2} \\sum_{ij} M_{ij} \\dot q_i \\dot q_j$, whose "

@@ -70,7 +70,7 @@ class Writer:
         return printer.expression(presentation.entry(p))
 
     def new_angles(self) -> list[Prose]:
-        """What sines and cosines mean that occurred for the first time since the last call."""
+        """Return what sines and cosines mean that occurred for the first time since the last call."""
         new = {name: angle for name, angle in self._angles.items() if name not in self._told}
         self._told |= new.keys()
         said: list[str] = ["Here "]
@@ -266,5 +266,5 @@ def width(latex: str) -> int:
 
 
 def left_width(left: str) -> int:
-    """Of a left side; that of a neighbour, aligned with it, may be a little wider than its own."""
+    """Width of a left side; that of a neighbour, aligned with it, may be a little wider than its own."""
     return max(width(left), ALIGNED)

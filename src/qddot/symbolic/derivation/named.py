@@ -87,6 +87,6 @@ def components(kind: str, i: int, vector: Motion | Force) -> dict[str, Any]:
 
 
 def letters_of(named: Named, kind: str, i: int, vector: Six) -> Six:
-    """The same vector, made of these letters."""
+    """Vector made of these letters."""
     values = [named.letters[name] for name in components(kind, i, vector)]
     return type(vector)(Vec(*values[:3]), Vec(*values[3:]))

@@ -267,12 +267,12 @@ class Recursion:
         return Step("The wrench through each joint, inward", prose, equations, [check])
 
     def pose(self, i: int, at: State) -> Transform:
-        """Of a body in the world, in numbers."""
+        """Pose of a body in the world, in numbers."""
         T = self.s.numbers(homogeneous(self.s.world_poses[i]), at)
         return Transform(mat(T[:3, :3]), Vec(*T[:3, 3]))
 
     def drives(self) -> np.ndarray:
-        """What rotors and springs add."""
+        """Return what rotors and springs add."""
         rotors = np.array([a * x for a, x in zip(self.s.armature, self.s.alphabet.qdd)], dtype=object)
         return rotors + self.s.equations.spring_torque.entries
 

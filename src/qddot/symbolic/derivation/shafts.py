@@ -27,7 +27,7 @@ def motor_coordinates(s: Subject) -> list[Prose]:
 
 
 def spins_step(s: Subject, name: str, values: list[Any], formula: str, expected: Any) -> list[Step]:
-    """What the rate of each shaft is; none where there are no shafts.
+    """Return what the rate of each shaft is; none where there are no shafts.
 
     Args:
         name: LaTeX of the letter that has the value of each shaft.
@@ -58,7 +58,7 @@ def spins_step(s: Subject, name: str, values: list[Any], formula: str, expected:
 
 
 def kernel_twists(s: Subject, x: ShaftData, at: State) -> np.ndarray:
-    """What each rate adds to the twist of a shaft, in its own axes (6, nv), from the compiled Jacobian of the link it is on."""
+    """Part of each rate in the twist of a shaft, in its own axes (6, nv), from the compiled Jacobian of the link it is on."""
     J = np.zeros((6, s.nv))
     if x.parent:
         link = s.links[x.parent - 1].body
@@ -92,7 +92,7 @@ def gear_energy(s: Subject, gear: LiftedBody) -> Poly:
 
 
 def gear_equations(s: Subject, gear: LiftedBody) -> list[Equation]:
-    """Of the energy, with the stiffness."""
+    """Equations of an elastic gear: of the energy, with the stiffness."""
     k, (joint, motor) = gear.index + 1, (i + 1 for i in gear.coordinates)
     formula = rf"\frac{{1}}{{2}} k_{{{k}}} (q_{{{joint}}} - q_{{{motor}}})^2"
     return [

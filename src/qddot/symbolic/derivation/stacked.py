@@ -54,7 +54,7 @@ def collected(s: Subject) -> Step:
 
 
 def stacked(s: Subject, bodies: Sequence[LiftedBody]) -> Step:
-    """The same, with matrices of matrices."""
+    """Derive the stacked form, with matrices of matrices."""
     blocks = newton_euler_blocks(s.lifted, s.alphabet.q, s.alphabet.qd)
     found = multiplied_out(blocks)
     M = found.M + np.diag(s.armature).astype(object)

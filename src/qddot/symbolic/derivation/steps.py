@@ -1,4 +1,4 @@
-"""What a derivation is made of: steps of prose, tables and equations, each with the checks it passed."""
+"""Steps of a derivation: pieces of prose, tables and equations, each with the checks it passed."""
 
 from __future__ import annotations
 
@@ -160,12 +160,12 @@ class Derivation:
 
     @property
     def checks(self) -> list[Check]:
-        """Of all steps."""
+        """Checks of all steps."""
         return [check for step in self.steps for check in step.checks]
 
     @cached_property
     def document(self) -> Document:
-        """What every format sets, in the notation asked for."""
+        """Return what every format sets, in the notation asked for."""
         from qddot.symbolic.derivation.document import compose
 
         return compose(self)

@@ -77,7 +77,7 @@ class LinkData(NamedTuple):
 
 
 class ShaftData(NamedTuple):
-    """What spins on a link or on the ground: a rotor, or a motor.
+    """Shaft that spins on a link or on the ground: a rotor, or a motor.
 
     Attributes:
         number: from 1, in the order of the bodies, after all links.
@@ -173,16 +173,16 @@ class Subject:
         return max(float(abs(self.kernel(quantity, s)).max(initial=0.0)) for s in self.states)
 
     def kernel(self, quantity: str, state: State, **options: str) -> np.ndarray:
-        """What the compiled kernel of a quantity says."""
+        """Return what the compiled kernel of a quantity says."""
         inputs = {name: getattr(state, name) for name in COMPUTED[quantity].inputs}
         return self.kernels(quantity, inputs, {}, **options)
 
     def numbers(self, entries: Any, state: State) -> np.ndarray:
-        """What the closed form says."""
+        """Return what the closed form says."""
         return self.values(entries)[state.number]
 
     def values(self, entries: Any) -> np.ndarray:
-        """The same in every state, (states, ...)."""
+        """Values in every state, (states, ...)."""
         form = self.form(entries)
         found = np.array([self._value(p) for p in form.entries.flat], dtype=float).reshape(-1, STATES)
         return found.T.reshape(STATES, *form.shape)
@@ -248,12 +248,12 @@ class Subject:
             )
 
     def words_on_loads(self, *columns: int) -> list[Prose]:
-        """What a load is, where friction grows with it, in any of some columns."""
+        """Return what a load is, where friction grows with it, in any of some columns."""
         loaded = set(self.alphabet.loads.values()) & set(columns or range(self.nv))
         return [say("Some friction grows with the load: $\\mathrm{load}_i$ is $\\tau_i$ without friction.")] if loaded else []
 
     def notes(self, abbreviated: bool, imposed: Sequence[Constraint]) -> list[Prose]:
-        """What a reader should know before.
+        """Return what a reader should know before.
 
         Args:
             abbreviated: there are short names for what parameters make together.

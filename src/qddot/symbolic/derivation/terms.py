@@ -16,7 +16,7 @@ from qddot.symbolic.form import Form
 
 
 class Terms:
-    """What the equations of motion contain.
+    """Terms of the equations of motion.
 
     Each must be what `Equations` has, exactly; otherwise there is no derivation.
 
@@ -48,7 +48,7 @@ class Terms:
         return self.s.is_short(self.s.equations.tau.entries)
 
     def checks_of_coefficients(self) -> list[Check]:
-        """Of M and g."""
+        """Checks of M and g."""
         s = self.s
         return [
             s.check_quantity("The mass matrix", self.M, "mass_matrix"),

@@ -166,7 +166,7 @@ class Alphabet:
         return self.cos_sin_of(x, self._leaf)[kind == "sin"]
 
     def cos_sin_of(self, angle: Any, leaf: Leaf) -> Pair:
-        """Of a SymPy expression whose leaves are read so."""
+        """Cosine and sine of a SymPy expression whose leaves are read so."""
         parts, number = angle_parts(angle)
         total: Scalar = rational(number) if parts else number
         for monomial, times in parts.items():
@@ -182,7 +182,7 @@ class Alphabet:
     constant = exact
 
     def cos_sin(self, angle: Scalar) -> Pair:
-        """Of a sum of joint variables and constant angles, each times a multiple the robot has, and a number."""
+        """Cosine and sine of a sum of joint variables and constant angles, each times a multiple the robot has, and a number."""
         if not isinstance(angle, Poly) or angle.is_constant:
             c, s, _ = turn(float(angle.value if isinstance(angle, Poly) else angle), written=False)
             return self.exact(c), self.exact(s)
@@ -218,7 +218,7 @@ class Alphabet:
         return total[0], total[1] if ratio > 0 else -total[1]
 
     def sign(self, x: Scalar) -> Scalar:
-        """Of a number, or of a multiple of what has a letter for its sign: plus or minus this letter.
+        """Sign of a number, or of a multiple of what has a letter for its sign: plus or minus this letter.
 
         Raises:
             NotPolynomialError: of anything else.
@@ -250,16 +250,16 @@ class Alphabet:
         return self._bare(sum((self.qd[c] * self.exact(ratio) for c, ratio in turns), self.ring.constant(0)))[1]
 
     def know_loads(self, loads: Sequence[Scalar]) -> None:
-        """Of every column: from now on their signs have a meaning."""
+        """Learn the load of every column: from now on their signs have a meaning."""
         known = {i: self.ring.constant(loads[column]) for i, column in self.loads.items()}
         self.signs.update({i: load for i, load in known.items() if load.is_open})
 
     def know_softened(self, roots: Iterable[Poly]) -> None:
-        """What the letters of smoothed rates are the inverse fourth roots of, in the order of these letters."""
+        """Return what the letters of smoothed rates are the inverse fourth roots of, in the order of these letters."""
         self.softened = dict(zip((i for i, g in enumerate(self.ring.generators) if g.kind == "soft"), roots))
 
     def inverse_fourth_root(self, x: Scalar) -> Poly:
-        """Of what has a letter for it.
+        """Inverse fourth root of what has a letter for it.
 
         Raises:
             NotPolynomialError: of anything else.
@@ -270,7 +270,7 @@ class Alphabet:
         raise NotPolynomialError(f"({x})^(-1/4) is no letter of these equations")
 
     def _softened_slopes(self, p: Poly, slope: Callable[[Poly], Poly]) -> Poly:
-        """What p changes by through smoothed rates, where `slope` differentiates what these are made of."""
+        """Return what p changes by through smoothed rates, where `slope` differentiates what these are made of."""
         total = self.ring.constant(0)
         for i in p.letters() & self.softened.keys():
             total = total - p.partial(i) * slope(self.softened[i]) * self.ring.letters[i] ** 5 / 4

@@ -47,7 +47,7 @@ MOMENTS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 
 
 class Mass(NamedTuple):
-    """What lowering wants of an inertia."""
+    """An inertia as lowering wants it."""
 
     rigid: RigidInertia
 
@@ -57,7 +57,7 @@ class Mass(NamedTuple):
 
 
 class Side(NamedTuple):
-    """What lowering wants of a drive."""
+    """A drive as lowering wants it."""
 
     at_joint: JointSide = JointSide()
     gear_ratio: Scalar = 1
@@ -69,7 +69,7 @@ class Side(NamedTuple):
 
 
 class Coupled(NamedTuple):
-    """What lowering wants of a transmission."""
+    """A transmission as lowering wants it."""
 
     joints: Sequence[str]
     matrix: Sequence[Sequence[Scalar]]
@@ -259,7 +259,7 @@ class Skeleton(NamedTuple):
 
 
 def signed(mechanism: Mechanism) -> list[Signed]:
-    """What has a letter for its sign: every rate, and what else friction needs."""
+    """Return what has a letter for its sign: every rate, and what else friction needs."""
     found: list[Signed] = list(range(mechanism.nv))
     for body in mechanism.bodies:
         friction = body.drive.friction

@@ -116,7 +116,7 @@ def substitution(equations: Equations, values: Mapping[Any, Any]) -> Callable[[A
 
 
 def as_entry(equations: Equations, name: Any, value: Any) -> Poly:
-    """What a letter is to become: a number, an expression or its text, or a form of one entry."""
+    """Return what a letter is to become: a number, an expression or its text, or a form of one entry."""
     new = equations.read(value) if isinstance(value, str) else equations.lift(value)
     if not isinstance(new, Poly):
         raise InputError(f"{name} cannot become {value!r}: a number, an expression or a form of one entry is needed")

@@ -35,7 +35,7 @@ WHOLE = 8  # beyond this multiple of a common part, angles of one joint get sine
 
 
 class Angle(NamedTuple):
-    """What sines and cosines are taken of: `multiple * q_coordinate`, or a constant angle (then `coordinate` is None)."""
+    """Argument of sines and cosines: `multiple * q_coordinate`, or a constant angle (then `coordinate` is None)."""
 
     name: str
     coordinate: int | None = None
@@ -47,7 +47,7 @@ Turns = tuple[tuple[int, Scalar], ...]
 
 
 class Load(NamedTuple):
-    """What acts on a column of qd, friction apart."""
+    """Forces on a column of qd, friction apart."""
 
     column: int
 
@@ -128,7 +128,8 @@ def common(multiples: Iterable[Fraction]) -> Fraction:
 
 
 def joint_angles(mechanism: Mechanism) -> list[Angle]:
-    """Of each coordinate that turns something: the angle itself, or the parts of which every joint driven by it makes multiples."""
+    """Angles of each coordinate that turns something: the angle itself, or the parts of which every joint driven by it makes
+    multiples."""
     rates: dict[tuple[int, Any], list[Fraction]] = {}
     for body in mechanism.bodies:
         if isinstance(body.joint, (Revolute, Helical)):
@@ -225,7 +226,7 @@ def natural(name: str) -> tuple[str, int, str]:
 
 
 def names_of(angle: Angle, taken: set[str]) -> tuple[str, str]:
-    """Of sine and cosine: `s1, c1` where these are no symbols of the robot."""
+    """Names of sine and cosine: `s1, c1` where these are no symbols of the robot."""
     if angle.coordinate is not None and angle.multiple == 1:
         short = angle.name.removeprefix("q")
         if taken.isdisjoint((f"s{short}", f"c{short}")):

@@ -165,7 +165,7 @@ def without_roots(num: Poly, den: Poly) -> tuple[Poly, Poly]:
 
 
 def equals(num: Poly, den: Poly) -> Iterator[tuple[Poly, Poly]]:
-    """The same fraction multiplied by a sine, or by what makes a sine vanish below: a factor may come to light. The last has no
+    """Equal fractions, one multiplied by a sine, or by what makes a sine vanish below: a factor may come to light. The last has no
     sine below; if the fraction is a polynomial, this shows it."""
     ring = den.ring
     angles = {ring.generators[i].of for i in den.letters() if ring.generators[i].kind in ("sin", "cos")}

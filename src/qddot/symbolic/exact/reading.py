@@ -94,7 +94,7 @@ def power(x: Any, n: int) -> Any:
 
 
 def squared(atom: Any) -> Any:
-    """Of an atom that is a square root or a magnitude, its square; None for any other."""
+    """Square of an atom that is a square root or a magnitude; None for any other."""
     if atom.is_Pow and atom.exp == sympy.Rational(1, 2):
         return atom.base
     return atom.args[0] ** 2 if isinstance(atom, sympy.Abs) else None

@@ -314,7 +314,7 @@ NUMBERS = frozenset((int, Fraction, float, fmpq))
 
 
 def number(x: Any) -> Any:
-    """What FLINT takes as a coefficient. Floats come from the algorithms themselves (0.5, 2.0) and are meant as they stand; those
+    """Coefficient as FLINT takes it. Floats come from the algorithms themselves (0.5, 2.0) and are meant as they stand; those
     of a robot have become fractions before (see `qddot.symbolic.exact.numbers`)."""
     if isinstance(x, Fraction):
         return fmpq(x.numerator, x.denominator)

@@ -79,7 +79,7 @@ class Cluster:
         return self.products(local)[0][0] if local and isinstance(local[0], int) else local  # type: ignore[return-value, arg-type]
 
     def beside(self, common: Exponents, way: Way) -> Way:
-        """What is left of monomials without a common one, written in some way, with that one as it is."""
+        """Return what is left of monomials without a common one, written in some way, with that one as it is."""
         kept = self.waves(common)
 
         def found(m: Exponents) -> list[tuple[Waves, fmpq]]:

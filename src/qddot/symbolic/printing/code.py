@@ -30,7 +30,7 @@ CHUNK = 50
 
 
 class Program:
-    """What a function of a form does, in order; `printer` says in which language.
+    """Statements of a function of a form, in order; `printer` says in which language.
 
     Attributes:
         parameters: name -> identifier, of those that occur.
@@ -173,7 +173,7 @@ def c_source(program: Program) -> str:
 
 
 def known_values(form: Form, program: Program) -> dict[str, float]:
-    """Of the parameters that took the place of numbers, by identifier."""
+    """Values of the parameters that took the place of numbers, by identifier."""
     equations = form.equations
     letters = Letters(equations, {}, {}, math, float)
     return {x: letters(equations.letter(name)) for name, x in program.parameters.items() if name in equations.values}

@@ -167,7 +167,7 @@ class PythonPrinter(TextPrinter):
         return own if leaf.kind != "quaternion" else f"{own}/{self.call('sqrt', [self._square(leaf.index)])}"
 
     def _square(self, i: int) -> str:
-        """Of the length of the quaternion that q_i is part of."""
+        """Square of the length of the quaternion that q_i is part of."""
         start = next(c.q.start for c in self.equations.model.mechanism.coordinates if i in c.q)
         elements = [self.element("q", start + k) for k in range(4)]
         return " + ".join(f"{x}*{x}" for x in elements)

@@ -151,7 +151,7 @@ class Coefficients:
 
 
 def scale(numbers: list[Fraction]) -> Fraction:
-    """What to divide a sum by: its sign if it starts with a minus, and its content where one of the numbers becomes 1 by it."""
+    """Number to divide a sum by: its sign if it starts with a minus, and its content where one of the numbers becomes 1 by it."""
     content = Fraction(reduce(gcd, (abs(x.numerator) for x in numbers)), reduce(lcm, (x.denominator for x in numbers)))
     sign = 1 if numbers[0] > 0 else -1
     return sign * content if any(abs(x) == content for x in numbers) else Fraction(sign)

@@ -1,4 +1,4 @@
-"""What all printers share: signs, fractions, parentheses, the shapes of arrays. A printer adds how each piece looks."""
+"""Base of all printers: signs, fractions, parentheses, the shapes of arrays. A printer adds how each piece looks."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Printer:
         raise NotImplementedError
 
     def plus(self, terms: Sequence[tuple[bool, str]]) -> str:
-        """Of (is negative, text)."""
+        """Sum of terms, each (is negative, text)."""
         raise NotImplementedError
 
     def fenced(self, x: str) -> str:

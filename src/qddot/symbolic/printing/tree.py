@@ -1,4 +1,6 @@
-"""What is printed: a small tree of sums, products and powers over numbers, symbols and waves. Every printer takes the same one."""
+"""Tree that is printed: a small tree of sums, products and powers over numbers, symbols and waves. Every printer takes the same
+one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for a robot whatever its state: structure, proved exactly, and bounds of its terms."""
+"""Properties of a robot in every state: structure, proved exactly, and bounds of its terms."""
 
 from qddot.symbolic.properties.properties import Properties
 

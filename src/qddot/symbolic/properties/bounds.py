@@ -165,7 +165,7 @@ class Bounds:
         return np.swapaxes(C, -1, -2).reshape(len(q), self.n**2, self.n)
 
     def _optimum(self, term: Term, value: Callable[[np.ndarray], np.ndarray], ceiling: float = np.inf) -> tuple[float, np.ndarray]:
-        """Of a function of q that is known not to exceed `ceiling`: how large it becomes, and where."""
+        """Optimum of a function of q that is known not to exceed `ceiling`: how large it becomes, and where."""
         columns = term.columns
         at = lambda x: self.domain.configurations(columns, x)  # noqa: E731
         return maximise(lambda x: value(at(x)), self.domain.start[columns], self.domain.end[columns], ceiling)

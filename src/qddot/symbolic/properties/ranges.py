@@ -60,7 +60,7 @@ class Ranges:
 
 
 def angle_range(harmonics: Harmonics, k: Iterable[tuple[int, int]], lower: np.ndarray, upper: np.ndarray) -> tuple[float, float]:
-    """Of `k . angles`; everything where an angle is not known."""
+    """Range of `k . angles`; everything where an angle is not known."""
     low = high = 0.0
     for n, m in k:
         angle = harmonics.angles[n]
@@ -72,7 +72,7 @@ def angle_range(harmonics: Harmonics, k: Iterable[tuple[int, int]], lower: np.nd
 
 
 def power_range(harmonics: Harmonics, powers: Powers, lower: np.ndarray, upper: np.ndarray) -> tuple[Any, Any]:
-    """Of a product of powers of positions."""
+    """Range of a product of powers of positions."""
     total: tuple[Any, Any] = (1, 1)
     for i, e in powers:
         at = harmonics.alphabet.ring.generators[i].of
@@ -83,7 +83,7 @@ def power_range(harmonics: Harmonics, powers: Powers, lower: np.ndarray, upper: 
 
 
 def wave_range(a: Any, b: Any, angle: tuple[float, float]) -> tuple[Any, Any]:
-    """Of `a cos + b sin` of an angle in a range."""
+    """Range of `a cos + b sin` of an angle in a range."""
     low, high = angle
     if b == 0:
         size, phase = a, 0.0

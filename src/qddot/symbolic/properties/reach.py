@@ -35,7 +35,7 @@ class Reach(NamedTuple):
 
 
 def reach(model: Model, domain: Domain) -> Reach:
-    """Of a robot without symbols; infinite, or not a number, where a slider has no limits."""
+    """Reach of a robot without symbols; infinite, or not a number, where a slider has no limits."""
     lifted = model.over(Floats())
     n = lifted.nv
     M, g, gamma = np.diag(armatures(lifted)).astype(float), np.zeros(n), np.zeros((n, n, n))

@@ -72,7 +72,7 @@ class Spectrum(NamedTuple):
 
     @staticmethod
     def of(harmonics: Harmonics, nq: int) -> Spectrum:
-        """Of entries with one product of parameters, which is left out."""
+        """Spectrum of entries with one product of parameters, which is left out."""
         (terms,) = harmonics.terms.values() or [{}]
         generators, angles = harmonics.alphabet.ring.generators, harmonics.angles
         number = {wave: w for w, wave in enumerate(dict.fromkeys(wave for _, wave in terms))}
@@ -93,7 +93,7 @@ class Spectrum(NamedTuple):
         return np.flatnonzero((self.k != 0).any(0) | (self.powers != 0).any(0))
 
     def christoffel(self) -> Spectrum:
-        """Of a mass matrix without powers of q, Gamma_ijk."""
+        """Gamma_ijk of a mass matrix without powers of q."""
         n = self.shape[0]
         a, b = (x.reshape(n, n, -1) for x in (self.a, self.b))
         gradient = [np.einsum("ijw,wk->ijkw", x, self.k) for x in (b, -a)]  # of a cos + b sin: k (b cos - a sin)
@@ -106,7 +106,7 @@ class Spectrum(NamedTuple):
         return np.hypot(self.a, self.b) * (1 + 8 * EPS)
 
     def magnitudes(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Of each entry the sum of absolute coefficients (entries,)."""
+        """Sum, of each entry, of absolute coefficients (entries,)."""
         far = np.maximum(abs(low), abs(high))
         used = self.powers.any(0)
         powers = np.prod(far[used] ** self.powers[:, used], axis=1)
@@ -185,6 +185,6 @@ class Compact(NamedTuple):
     which: np.ndarray
 
     def enclose(self, centre: np.ndarray, half: np.ndarray) -> Enclosure:
-        """Of the original entries, flat."""
+        """Enclosures of the original entries, flat."""
         mid, slope, radius = self.spectrum.enclose(centre, half)
         return Enclosure(mid, slope, radius + self.unknown[:, None])[self.which]

@@ -1,4 +1,4 @@
-"""What the terms of the equation of motion are to each other: identities, decided in the ring, and the definiteness of M."""
+"""Relations between the terms of the equation of motion: identities, decided in the ring, and the definiteness of M."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def shortened(text: str) -> str:
 
 
 def definiteness(equations: Equations, bounds: Bounds) -> Claim:
-    """Of M, by whatever proves it."""
+    """Definiteness of M, by whatever proves it."""
     statement = "M(q) is positive definite"
     claim = lambda holds, how, q=None: Claim("positive_definite", statement, holds, how, q)  # noqa: E731
     still = [c + 1 for c, column in enumerate(equations.mass_matrix.entries) if not any(column)]
