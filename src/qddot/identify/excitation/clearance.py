@@ -24,7 +24,7 @@ Box = tuple[ArrayLike, ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class Clearance:
-    """What must stay apart.
+    """Things that must stay apart.
 
     Attributes:
         capsules: the robot's links.
@@ -94,7 +94,7 @@ class Clearance:
         return np.where(squared, np.sqrt(np.maximum(values, 0.0)), values) - self._reach()
 
     def expressions(self, robot: Robot, q: Any, ca: Any) -> list[Any]:
-        """What must be at least `least`, as CasADi expressions of q."""
+        """Return what must be at least `least`, as CasADi expressions of q."""
         poses = {point.frame: robot.casadi("transform", frame=point.frame)(q) for c in self.capsules for point in (c.start, c.end)}
         place = lambda point: poses[point.frame][:3, :3] @ ca.DM(point.offset) + poses[point.frame][:3, 3]  # noqa: E731
         return self._measures([(place(c.start), place(c.end)) for c in self.capsules], Casadi(ca))
@@ -129,7 +129,7 @@ def along(capsule: Capsule) -> np.ndarray:
 
 
 class NUMPY:
-    """What `squared_distance` needs, over arrays (..., 3)."""
+    """Operations for `squared_distance`, over arrays (..., 3)."""
 
     dot = staticmethod(lambda a, b: (a * b).sum(-1))
     clip = staticmethod(lambda x: np.clip(x, 0.0, 1.0))
@@ -140,7 +140,7 @@ class NUMPY:
 
 
 class Casadi:
-    """The same over columns (3, 1)."""
+    """Operations for `squared_distance` over columns (3, 1)."""
 
     def __init__(self, ca: Any) -> None:
         self.dot, self.clip, self.times = ca.dot, lambda x: ca.fmin(ca.fmax(x, 0), 1), lambda a, s: a * s
@@ -149,7 +149,8 @@ class Casadi:
 
 
 def squared_distance(p: Any, p_end: Any, r: Any, r_end: Any, over: Any) -> Any:
-    """Of two segments: the nearest points `p + s u` and `r + t v`, first on the lines, then within the ends (Ericson 2005, 5.1.9).
+    """Squared distance of two segments: the nearest points `p + s u` and `r + t v`, first on the lines, then within the ends
+    (Ericson 2005, 5.1.9).
 
     The derivatives of s and t do not matter at the minimum, so that the result is smooth wherever one pair of points is nearest.
     """
