@@ -58,7 +58,7 @@ def twists() -> Any:
         for axis, name in zip(R.T, "xy"):
             arrow(ax, place, 0.28 * axis, "inertial", name, tuple(0.05 * axis))
         if np.linalg.norm(v) > 1e-12:
-            arrow(ax, place, 0.45 * (R @ v), "friction", "v", (0.06, 0.06))
+            arrow(ax, place, 0.6 * (R @ v), "friction", "v", (-0.06, 0.08))
         ax.plot(*place, "o", color=color("friction"), ms=5, zorder=5)
         said = ", ".join(f"{x + 0:.2f}" for x in (J @ qd)[[2, 3, 4]].round(2))
         ax.set_title(f'reference="{reference}"', fontsize=10)
@@ -226,11 +226,54 @@ def coverage() -> Any:
     return fig
 
 
-FIGURES = {x.__name__: x for x in (twists, wrench, scalars, canonical, base, coverage)}
+def bounces() -> Any:
+    """A ball that falls on a floor, impact by impact."""
+    from qddot.contact import Contacts, Plane, Sphere, bounce
+
+    ball = qddot.Builder("ball").body("ball", joint="prismatic", mass=1).robot()
+    fig, ax = figure(6.4, 2.6)
+    for restitution, role in ((0.8, "inertial"), (0.5, "gravity"), (0.2, "friction")):
+        found = bounce(Contacts(ball, [Sphere("ball", 0.1)], [Plane()], restitution=restitution), [1.1], None, 3.0)
+        ax.plot(found.t, found.q[:, 0] - 0.1, color=color(role), label=f"restitution {restitution:g}: {len(found.impacts)} impacts")
+    ax.set(xlabel="t [s]", ylim=(0, 1.05))
+    ax.set_ylabel("height above the floor [m]")
+    ax.legend(loc="upper right")
+    return fig
+
+
+def fit() -> Any:
+    """Torques of a recording, measured and predicted."""
+    robot = qddot.load("two_link")
+    drives = [qddot.Drive(viscous=0.3, coulomb=0.4), qddot.Drive(viscous=0.2, coulomb=0.2)]
+    rows = [(0.5, 0, 0, 0), (0.7, 0, 0, 0)]
+    inertias = [link.inertia for link in robot.model.links[1:]]
+    given = {"gravity": robot.gravity, "inertias": inertias, "drives": drives}
+    arm = qddot.from_dh(rows, convention="standard", name="arm", **given)
+    t = np.arange(0, 12, 0.01)
+    want = np.column_stack([0.8 * np.sin(1.7 * t) - 1.2, 0.9 * np.sin(2.6 * t)])
+    rate = np.column_stack([1.36 * np.cos(1.7 * t), 2.34 * np.cos(2.6 * t)])
+    slope = np.column_stack([-2.312 * np.sin(1.7 * t), -6.084 * np.sin(2.6 * t)])
+    noise = np.random.default_rng(0).normal(size=want.shape)
+    log = Log(t, want, tau=arm.inverse_dynamics(want, rate, slope) + [0.3, 0.1] * noise)
+    found = arm.identify(log)
+    axes = np.atleast_1d(found.plot("torques"))
+    return axes[0].figure
+
+
+def plan() -> Any:
+    """An exciting motion of a SCARA."""
+    robot = qddot.load("scara")
+    limits = robot.limits._replace(velocity=np.minimum(robot.limits.velocity, 3.0))
+    motion = robot.excitation(period=8.0, harmonics=4, starts=1, iterations=25, acceleration=10.0, limits=limits)
+    return motion.plot()[0].figure
+
+
+FIGURES = {x.__name__: x for x in (twists, wrench, scalars, canonical, base, coverage, bounces, fit, plan)}
 
 if __name__ == "__main__":
     with plt.rc_context(STYLE):
         for name in sys.argv[1:] or FIGURES:
             drawn = FIGURES[name]()
-            drawn.savefig(IMAGES / f"concept_{name}.svg", metadata={"Date": None})
+            paper = {"facecolor": "white", "transparent": False} if name == "fit" else {}  # predictions are black
+            drawn.savefig(IMAGES / f"concept_{name}.svg", metadata={"Date": None}, **paper)
             plt.close(drawn)
