@@ -109,6 +109,9 @@ def measure(robot: qddot.Robot, quantity: str, dtype: type, copy: float, options
     if shape.get("element_major"):
         got = [x.reshape(-1).reshape(y.size, SAMPLE).T for x, y in zip(got, outputs)]
     same = np.mean([np.mean(a == b.reshape(SAMPLE, -1)) for a, b in zip(got, wanted)])
+    exact = getattr(robot, quantity)(*(x.astype(float) for x in drawn), check=False, **options)
+    exact = exact if isinstance(exact, tuple) else (exact,)
+    error = max(np.max(np.abs(a - b.reshape(SAMPLE, -1))) / np.max(np.abs(b)) for a, b in zip(got, exact))
     big = [torch.from_numpy(np.resize(x, (STATES, x.shape[1]))).cuda() for x in drawn]
     results = [torch.empty((STATES, x.size), dtype=small[0].dtype, device="cuda") for x in outputs]
     t = seconds(lambda: launch(STATES, big, results))
@@ -117,7 +120,7 @@ def measure(robot: qddot.Robot, quantity: str, dtype: type, copy: float, options
     say = " ".join(f"{k}={v}" for k, v in {**options, **shape}.items())
     print(
         f"{quantity:30s} {np.dtype(dtype).name} {say:42s} {STATES / t / 1e9:7.2f} G/s {size / t / copy:6.1%} of copy, "
-        f"{registers:3d} registers, {local:4d} local, {compiled:.2f} s, same bits {same:.2%}, wrong {wrong}",
+        f"{registers:3d} registers, {local:4d} local, {compiled:.2f} s, same bits {same:.2%}, error {error:.0e}, wrong {wrong}",
         flush=True,
     )
 
@@ -175,6 +178,13 @@ def gradient(robot: qddot.Robot, copy: float) -> None:
         return torch.autograd.grad(robot.inverse_dynamics(*inputs), inputs, weights)
 
     numbers = STATES * robot.nv * (4 + 7)  # three read and one written; four read and three written
+
+    def say(how: str, t: float) -> None:
+        print(f"PyTorch, value and gradient {how}: {STATES / t / 1e9:.2f} G/s, {numbers * 4 / t / copy:.1%} of copy", flush=True)
+
+    say("call by call", seconds(both))
+    with torch.autograd.set_multithreading_enabled(False):
+        say("call by call, back in the caller's thread", seconds(both))
     graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -182,9 +192,41 @@ def gradient(robot: qddot.Robot, copy: float) -> None:
     torch.cuda.current_stream().wait_stream(side)
     with torch.cuda.graph(graph):
         kept = both()
-    for how, t in (("call by call", seconds(both)), ("in a CUDA graph", seconds(graph.replay))):
-        print(f"PyTorch, value and gradient {how}: {STATES / t / 1e9:.2f} G/s, {numbers * 4 / t / copy:.1%} of copy", flush=True)
+    say("in a CUDA graph", seconds(graph.replay))
     del kept
+
+
+def way_back(robot: qddot.Robot, method: str) -> None:
+    """Steps a second of rollouts and their gradients, through PyTorch and JAX."""
+    many = STATES // 8
+    run = robot.rollout(LAWS["PD"], method=method, stops=False, saturate=False)
+    q, control = torch.rand((many, robot.nv), device="cuda"), torch.rand((STEPS, many, robot.nv), device="cuda", requires_grad=True)
+    last = lambda x, u: run(x, x, u, every=STEPS).q[-1]  # noqa: E731
+    say = lambda what, t: print(f"{what} {method:14s} float32 {many * STEPS / t / 1e9:7.3f} G steps/s", flush=True)  # noqa: E731
+    say("PyTorch, rollout and gradient", seconds(lambda: torch.autograd.grad(last(q, control).sum(), control), 1))
+    try:
+        import jax
+    except ImportError:
+        return
+    x, u = jax.numpy.asarray(q.cpu().numpy()), jax.numpy.asarray(control.detach().cpu().numpy())
+    there, back = jax.jit(last), jax.jit(jax.grad(lambda u: last(x, u).sum()))
+    settle = lambda found: found.block_until_ready()  # noqa: E731
+    say("JAX, rollout", by_the_clock(lambda: settle(there(x, u)), settle, 2))
+    say("JAX, rollout and gradient", by_the_clock(lambda: settle(back(u)), settle, 2))
+
+
+def learning(robot: qddot.Robot) -> None:
+    """Actions a second of environments whose state is on the device."""
+    try:
+        from qddot.environments import Environments, Reach
+    except qddot.QddotError:
+        return
+    for count in (4096, 65536):
+        envs = Environments(Reach(robot), count, device="cuda")
+        envs.reset(seed=0)
+        actions = torch.rand((count, robot.nv), device="cuda")
+        t = seconds(lambda envs=envs, actions=actions: envs.step(actions), 10)
+        print(f"Reach, {count} environments, four steps an action: {count / t / 1e6:.1f} M actions/s, {1e3 * t:.2f} ms", flush=True)
 
 
 def crossing(robot: qddot.Robot) -> None:
@@ -236,6 +278,9 @@ def main() -> None:
         for other in (overhead, crossing):
             tried(other, robot)
         tried(gradient, robot, copy)
+        for method in ("semi_implicit", "rk4"):
+            tried(way_back, robot, method)
+        tried(learning, robot)
         print(f"memory held at most: {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB", flush=True)
 
 

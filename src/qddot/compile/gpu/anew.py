@@ -15,7 +15,7 @@ import numpy as np
 
 from qddot.graph.expr import Expr
 
-KEPT = 12
+KEPT = 8
 """Operations that a register is worth."""
 
 CUTS = 16

@@ -28,6 +28,9 @@ UMIN = "declare i64 @llvm.umin.i64(i64, i64)"
 LIKELY = '!0 = !{!"branch_weights", i32 100000, i32 1}'
 WARP = 32
 
+HANDED_ON = frozenset(("+", "-", "*", "neg"))
+"""Operations whose result is no number where an operand is none; of an infinite one it is infinite, or none."""
+
 WAITING = {"float": 255, "double": 127}
 """So many values a thread has registers for."""
 
@@ -156,7 +159,7 @@ class Thread(Emitter):
             yield line.replace("= load ", "= load volatile ") if self.rereads else line
 
     def watched(self, node: object) -> Iterable[str]:
-        """Zero times every result: a sum that is no number as soon as one of them is none."""
+        """Zero times the results: a sum that is no number as soon as one of them is none."""
         self.checks += 1
         after = f"%watch{self.checks}"
         yield f"{after} = {self.lanes.call('fma', self.value(node), self.lanes.literal(0.0), self.watch)}"
@@ -217,6 +220,16 @@ class Thread(Emitter):
             self.passed.add(angle)
             yield f"%both{self.late[angle]} = call {{{V}, {V}}} @sincos({V} {self.value(angle)})"
         yield f"{self.value(node)} = extractvalue {{{V}, {V}}} %both{self.late[angle]}, {int(node.op == 'cos')}"
+
+
+def told_by_others(program: Program) -> set[Expr]:
+    """Results that others are made of by sums and products alone, which are no numbers where these are none: they need no watch."""
+    results = {x for output in program.outputs if output.name != "margins" for x in output.values if x.__class__ is Expr}
+    told: set[Expr] = set()
+    for node in sorted(program.nodes, key=lambda node: node.number, reverse=True):
+        if node.op in HANDED_ON and (node in results or node in told):
+            told.update(x for x in node.args if x.__class__ is Expr)
+    return told
 
 
 def renamed(text: str, before: str, others: set[str]) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from qddot.compile.gpu.dialects import NVIDIA, Dialect
 from qddot.compile.gpu.order import most_waiting
-from qddot.compile.gpu.thread import WARP, Shape, Source, Thread
+from qddot.compile.gpu.thread import WARP, Shape, Source, Thread, told_by_others
 from qddot.compile.gpu.windows import Piece, Window, flush, room_of, windows
 from qddot.compile.lanes import Lanes
 from qddot.graph.expr import Expr
@@ -41,6 +41,7 @@ class ThreadKernel(Thread):
 
     def __init__(self, program: Program, lanes: Lanes, shape: Shape, dialect: Dialect = NVIDIA) -> None:
         super().__init__(program, lanes, shape, dialect)
+        self.told = told_by_others(program)
         self.staged = not shape.element_major and sum(x.size for x in self.outputs) > NARROW
         column = WARP * lanes.bits // 8
         self.windows: list[Window] = windows(self.outputs, shape.shared // column) if self.staged else []
@@ -107,7 +108,7 @@ class ThreadKernel(Thread):
         def leave(node: Expr) -> Iterable[str]:
             for n, (k, element) in enumerate(places.pop(node, ())):
                 yield from self.put(k, element, self.value(node))
-                yield from self.watched(node) if n == 0 else ()
+                yield from self.watched(node) if n == 0 and node not in self.told else ()
 
         yield from self.computed([*places, *self.margins], leave)
 
@@ -133,7 +134,7 @@ class ThreadKernel(Thread):
             def leave(node: Expr, window: Window = window, slots: dict = slots) -> Iterable[str]:
                 if node in slots:
                     yield from self.into_tile(window, slots.pop(node), node)
-                    yield from self.watched(node)
+                    yield from self.watched(node) if node not in self.told else ()
 
             if len(self.windows) == 1:
                 yield from self.computed([*slots, *self.margins], leave)
