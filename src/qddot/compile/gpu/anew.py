@@ -18,7 +18,7 @@ from qddot.graph.expr import Expr
 KEPT = 8
 """Operations that a register is worth."""
 
-CUTS = 16
+CUTS = 10
 """Places that are tried."""
 
 TURN = 13
