@@ -8,6 +8,7 @@ Needs an NVIDIA GPU and PyTorch, which holds the memory and measures time; JAX i
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 import time
 import warnings
@@ -237,6 +238,14 @@ def crossing(robot: qddot.Robot) -> None:
         print(f"inverse dynamics of {1 << exponent:8d} states: GPU {1e6 * gpu:9.1f} us, two cores {1e6 * cpu:9.1f} us", flush=True)
 
 
+def all_cores(robot: qddot.Robot) -> None:
+    """What the processor beside the GPU makes of the same batch."""
+    for quantity, dtype in itertools.product(QUANTITIES[:2], (np.float32, np.float64)):
+        given = [np.resize(x, (STATES, robot.nv)) for x in states(robot, [robot.nv] * 3, dtype)]
+        t = by_the_clock(lambda: getattr(robot, quantity)(*given, dtype=dtype), lambda _: None, 3)  # noqa: B023
+        print(f"{quantity} {np.dtype(dtype).name} on {os.cpu_count()} cores: {STATES / t / 1e9:.3f} G/s", flush=True)
+
+
 def beside_each_other(robot: qddot.Robot, given: list[np.ndarray], repeats: int) -> tuple[float, float]:
     on = [torch.from_numpy(x).cuda() for x in given]
 
@@ -275,7 +284,7 @@ def main() -> None:
         for method, dtype in itertools.product(("semi_implicit", "rk4"), (np.float32, np.float64)):
             tried(rollouts, robot, method, "torque", dtype)
         tried(rollouts, robot, "variational", "torque", np.float64, stops=False)
-        for other in (overhead, crossing):
+        for other in (overhead, crossing, all_cores):
             tried(other, robot)
         tried(gradient, robot, copy)
         for method in ("semi_implicit", "rk4"):
