@@ -94,7 +94,7 @@ export class NumbersPanel {
       body = el("tbody", {});
     for (const [quantity] of columns) this.vectors.set(quantity, []);
     names.forEach((x) => {
-      const row = el("tr", {}, el("th", { scope: "row", title: x.name }, brief(x.short)));
+      const row = el("tr", {}, el("th", { scope: "row", title: x.name }, brief(x.short, 14)));
       for (const [quantity, letter] of columns) {
         const cell = this.cell(quantity, x.v, 0, `${letter} of ${x.name}`);
         this.vectors.get(quantity)![x.v] = cell;
@@ -122,7 +122,7 @@ export class NumbersPanel {
       const value = el("output", {});
       this.bars[x.v] = { parts, total, value };
       list.append(
-        el("div", { class: "bar", role: "listitem" }, el("span", { class: "name", title: x.name }, brief(x.short)), picture, value),
+        el("div", { class: "bar", role: "listitem" }, el("span", { class: "name", title: x.name }, brief(x.short, 14)), picture, value),
       );
     }
     const { hasSprings, hasFriction, coordinates } = this.data;

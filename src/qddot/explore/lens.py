@@ -49,7 +49,7 @@ def lens(model: Model, letters: Model | None = None, values: Mapping[str, float]
     books = {name: notation(name) for name in NOTATIONS}
     if longest_path(model) > DEEPEST:
         reason = (
-            f"closed forms of a chain with more than {DEEPEST} degrees of freedom fill books; the numbers are there all the same"
+            f"Closed forms of a chain with more than {DEEPEST} degrees of freedom fill books; the numbers are there all the same."
         )
         return {"variants": [empty_variant(reason)], "notations": books, "derivation": None}
     variants = [variant("numbers", Equations(model))]
