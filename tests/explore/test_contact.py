@@ -10,6 +10,7 @@ import pytest
 import qddot
 from qddot.contact import Contacts, Plane, Sphere, simulate
 from qddot.errors import InputError
+from qddot.explore.source import script
 from tests.explore.test_browser import held, settled, simulated
 
 
@@ -63,6 +64,19 @@ def test_a_motion_among_contacts_is_played_with_its_forces(opened, tmp_path):
     (push,) = json.loads(page.evaluate("JSON.stringify(explorerApp.simulation.pushes)"))
     assert push["point"][1] == pytest.approx(-0.35, abs=5e-3)
     assert push["force"][1] == pytest.approx(motion.force[first, 0, 0], rel=1e-6)
+
+
+def test_python_of_a_page_with_contacts():
+    robot, contacts = table_arm()
+    inside: dict = {"qddot": qddot}
+    exec(script(robot.model, contacts=contacts)["begin"], inside)
+    again = inside["contacts"]
+    assert (again.spheres, again.planes, again.friction, again.restitution) == (
+        contacts.spheres,
+        contacts.planes,
+        contacts.friction,
+        contacts.restitution,
+    )
 
 
 def test_contacts_of_another_robot_are_refused():

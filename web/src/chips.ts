@@ -12,10 +12,20 @@ export interface Chip {
 }
 
 /** A term: its formula, its value below, and the sign before it. */
-export function newChip(minus: boolean, text: string, compute: (at: Point) => number, role: string, first: boolean): { chip: Chip; piece: HTMLElement } {
+export function newChip(
+  minus: boolean,
+  text: string,
+  compute: (at: Point) => number,
+  role: string,
+  first: boolean,
+): { chip: Chip; piece: HTMLElement } {
   const value = el("span", { class: "value" }),
     root = el("span", { class: `term ${role}` }, math(text), value);
-  root.addEventListener("pointerenter", () => (root.title = `${(100 * Number(root.style.getPropertyValue("--share"))).toFixed(1)} % of the sum of the sizes of all terms`));
+  root.addEventListener(
+    "pointerenter",
+    () =>
+      (root.title = `${(100 * Number(root.style.getPropertyValue("--share"))).toFixed(1)} % of the sum of the sizes of all terms`),
+  );
   const sign = !first || minus ? el("span", { class: "sign" }, minus ? "−" : "+") : null;
   return { chip: { root, value, compute }, piece: el("span", { class: "piece" }, sign, root) };
 }

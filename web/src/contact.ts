@@ -134,13 +134,25 @@ export class ContactSteps {
     near.forEach((x, k) => {
       const found = [r[3 * k], r[3 * k + 1], r[3 * k + 2]];
       this.last.set(x.pair, found);
-      if (x.pair >= 0 && found[0] > 0) this.pushes.push(push(x, found.map((v) => v / h)));
+      if (x.pair >= 0 && found[0] > 0)
+        this.pushes.push(
+          push(
+            x,
+            found.map((v) => v / h),
+          ),
+        );
     });
     if (near.every((x) => x.gap >= 0)) return null;
     const sunk = zeros(size),
       out = zeros(n);
     near.forEach((x, k) => (sunk[3 * k] = RECOVERY * Math.min(x.gap, 0)));
-    const back = impulses(W, sunk, friction.map(() => 0), null, DEPTH);
+    const back = impulses(
+      W,
+      sunk,
+      friction.map(() => 0),
+      null,
+      DEPTH,
+    );
     for (let s = 0; s < size; s++) for (let i = 0; i < n; i++) out[i] += Y[s][i] * back[s];
     return out;
   }
@@ -174,15 +186,39 @@ export class ContactSteps {
       const normal = length > 0 ? apart.map((x) => x / length) : [0, 0, 1],
         at = a.map((x, r) => x - spheres[i] * normal[r]),
         axes = triad(normal);
-      const rows = this.rows(axes, [[i, 1], [j, -1]], at); // prettier-ignore
-      found.push({ pair: spheres.length * planes.length + p, gap: length - spheres[i] - spheres[j], friction, point: at, axes, rows });
+      const rows = this.rows(
+        axes,
+        [
+          [i, 1],
+          [j, -1],
+        ],
+        at,
+      );
+      found.push({
+        pair: spheres.length * planes.length + p,
+        gap: length - spheres[i] - spheres[j],
+        friction,
+        point: at,
+        axes,
+        rows,
+      });
     });
     physics.data.coordinates.forEach((x, k) => {
-      for (const [side, stop] of [[1, x.stops?.[0]], [-1, x.stops?.[1]]] as const) { // prettier-ignore
+      for (const [side, stop] of [
+        [1, x.stops?.[0]],
+        [-1, x.stops?.[1]],
+      ] as const) {
         if (stop === null || stop === undefined || x.q === undefined) continue;
         const rows = zeros(3 * physics.n);
         rows[x.v] = side;
-        found.push({ pair: -1 - (2 * k + (side > 0 ? 0 : 1)), gap: side * (q[x.q] - stop), friction: 0, point: [], axes: [], rows });
+        found.push({
+          pair: -1 - (2 * k + (side > 0 ? 0 : 1)),
+          gap: side * (q[x.q] - stop),
+          friction: 0,
+          point: [],
+          axes: [],
+          rows,
+        });
       }
     });
     return found;

@@ -298,7 +298,12 @@ export class Controls {
         input.value = String(value);
       }
       if (document.activeElement !== box)
-        box.value = Math.abs(value) < 5e-4 ? (Math.abs(value) < 1e-12 ? "0" : "0.000") : value.toFixed(Math.abs(value) < 10 ? 3 : 2).replace("-", "−");
+        box.value =
+          Math.abs(value) < 5e-4
+            ? Math.abs(value) < 1e-12
+              ? "0"
+              : "0.000"
+            : value.toFixed(Math.abs(value) < 10 ? 3 : 2).replace("-", "−");
       [slider.last, slider.shown] = [value, input.valueAsNumber];
     }
     const gravity = Math.hypot(...this.state.world.gravity);

@@ -30,7 +30,12 @@ export function impulses(W: Numbers, c: Numbers, friction: number[], start: Numb
     const u = moved(W, held, c);
     const stands = u.every((x) => Math.abs(x) <= tolerance);
     if (stands && friction.every((mu, i) => Math.hypot(held[3 * i + 1], held[3 * i + 2]) <= mu * held[3 * i])) return held;
-  } else for (let i = 0; i < n; i++) size = Math.max(size, W.subarray(i * n, i * n + n).reduce((sum, x) => sum + Math.abs(x), 0));
+  } else
+    for (let i = 0; i < n; i++)
+      size = Math.max(
+        size,
+        W.subarray(i * n, i * n + n).reduce((sum, x) => sum + Math.abs(x), 0),
+      );
   let r = start ? start.slice() : zeros(n);
   const shift = zeros(k),
     shifted = zeros(n);

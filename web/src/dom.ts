@@ -62,7 +62,10 @@ export function shown(x: number, digits = 4): string {
   const size = Math.abs(x);
   if (size < 1e-12) return "0";
   if (size >= 1e5 || size < 1e-3)
-    return x.toExponential(Math.max(digits - 2, 1)).replaceAll("-", "−").replace("e+", "e");
+    return x
+      .toExponential(Math.max(digits - 2, 1))
+      .replaceAll("-", "−")
+      .replace("e+", "e");
   return x.toFixed(Math.max(0, Math.min(digits, digits - 1 - Math.floor(Math.log10(size))))).replace("-", "−");
 }
 

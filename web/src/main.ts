@@ -123,7 +123,7 @@ class App {
     this.physics.place(this.state.q);
     this.view.update(this.state, null, null, []);
     this.view.fit();
-    if (this.state.camera) this.view.camera7 = this.state.camera;
+    if (this.state.camera) this.view.viewpoint?.read(this.state.camera);
     this.listen(scene);
     this.schedule();
     Object.assign(globalThis, { explorerApp: this });
@@ -139,7 +139,7 @@ class App {
     }).observe(scene);
     window.addEventListener("hashchange", () => {
       this.state.read(location.hash);
-      if (this.state.camera) this.view.camera7 = this.state.camera;
+      if (this.state.camera) this.view.viewpoint?.read(this.state.camera);
       this.simulation.edited();
       this.schedule();
     });
@@ -270,7 +270,7 @@ class App {
   }
 
   private copyPython(): void {
-    this.state.camera = this.view.isMoved ? this.view.camera7 : null;
+    this.state.camera = this.view.viewpoint?.written() ?? null;
     void copy(asPython(this.data, this.state), "Python");
   }
 
@@ -317,7 +317,7 @@ class App {
     clearTimeout(this.saving);
     this.saving = window.setTimeout(() => {
       try {
-        this.state.camera = this.view.isMoved ? this.view.camera7 : null;
+        this.state.camera = this.view.viewpoint?.written() ?? null;
         history.replaceState(null, "", `#${this.state.fragment()}`);
       } catch {
         /* a frame without an address of its own */

@@ -102,8 +102,8 @@ export interface Length {
 
 export interface Data {
   name: string;
-  /** How Python gets this robot: lines that define `robot`. */
-  source: string;
+  /** How Python gets this robot, lines that define `robot`; and this page, up to the view. */
+  script: { begin: string; end: string };
   /** The state to begin with, as a fragment of an address. */
   view: string;
   nq: number;

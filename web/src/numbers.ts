@@ -41,7 +41,11 @@ export class NumbersPanel {
     this.force = forces.length === 1 ? forces[0] : "";
     if (data.isClosed)
       host.append(
-        el("p", { class: "note above" }, "Loops are cut open in the numbers below (M, c, g, τ, manipulability, ellipsoids). Motion keeps them closed."),
+        el(
+          "p",
+          { class: "note above" },
+          "Loops are cut open in the numbers below (M, c, g, τ, manipulability, ellipsoids). Motion keeps them closed.",
+        ),
       );
     host.append(this.mass(), this.terms(), this.torques(), this.facts_());
   }
@@ -122,7 +126,13 @@ export class NumbersPanel {
       const value = el("output", {});
       this.bars[x.v] = { parts, total, value };
       list.append(
-        el("div", { class: "bar", role: "listitem" }, el("span", { class: "name", title: x.name }, brief(x.short, 14)), picture, value),
+        el(
+          "div",
+          { class: "bar", role: "listitem" },
+          el("span", { class: "name", title: x.name }, brief(x.short, 14)),
+          picture,
+          value,
+        ),
       );
     }
     const { hasSprings, hasFriction, coordinates } = this.data;
@@ -133,7 +143,10 @@ export class NumbersPanel {
       ...shownRoles.map((role) => el("span", {}, el("i", { class: `swatch ${role}` }), WORDS[role])),
     );
     list.classList.toggle("mixed", !this.force);
-    list.classList.toggle("long", coordinates.some((x) => brief(x.short).length > 11));
+    list.classList.toggle(
+      "long",
+      coordinates.some((x) => brief(x.short).length > 11),
+    );
     return section("Joint forces τ in parts", this.force, legend, el("div", { class: "tall" }, list));
   }
 
@@ -180,7 +193,9 @@ export class NumbersPanel {
     const largestPart = Math.max(...parts.map((part) => part.reduce((most, x) => Math.max(most, Math.abs(x)), 0)));
     for (const [quantity, values] of vectors) {
       const rounding = ROUNDING * largestPart;
-      this.vectors.get(quantity)!.forEach((cell, i) => write(cell, values[i], Math.abs(values[i]) < rounding ? "0" : shown(values[i], 4)));
+      this.vectors
+        .get(quantity)!
+        .forEach((cell, i) => write(cell, values[i], Math.abs(values[i]) < rounding ? "0" : shown(values[i], 4)));
     }
     let scale = 1e-9;
     for (let i = 0; i < n; i++) {

@@ -11,7 +11,7 @@ export function asPython(data: Data, state: State): string {
   const { world } = state,
     tip = data.tips[world.tip],
     gravity = world.gravity.some((x, i) => x !== data.gravity[i]);
-  const lines = ["import numpy as np", "", "import qddot", "", data.source];
+  const lines = ["import numpy as np", "", "import qddot", ...(data.script.begin.startsWith("from") ? [] : [""]), data.script.begin];
   if (gravity) lines.push(`here = robot.with_gravity(${list(world.gravity)})`);
   const robot = gravity ? "here" : "robot";
   lines.push(`q = np.array(${list(state.q)})`, `qd = np.array(${list(state.qd)})`, `qdd = np.array(${list(state.qdd)})`);
@@ -30,9 +30,15 @@ export function asPython(data: Data, state: State): string {
     `g = ${call("gravity_torque", "q")}`,
   );
   const { friction, coriolis } = world;
-  const parts = ["M @ qdd", ...(coriolis ? ["c"] : []), "g", "robot.spring_torque(q)", ...(friction ? ["robot.friction_torque(qd)"] : [])];
+  const parts = [
+    "M @ qdd",
+    ...(coriolis ? ["c"] : []),
+    "g",
+    "robot.spring_torque(q)",
+    ...(friction ? ["robot.friction_torque(qd)"] : []),
+  ];
   lines.push(`tau = ${coriolis && friction ? call("inverse_dynamics", "q, qd, qdd") : parts.join(" + ")}`);
   lines.push('print(M, c, g, tau, sep="\\n")');
-  lines.push("", `robot.explore(view=${literal(state.fragment())})`);
+  lines.push("", `${data.script.end}${literal(state.fragment())})`);
   return `${lines.join("\n")}\n`;
 }

@@ -32,13 +32,11 @@ import { thickness, type Data } from "./model";
 import { TipPath } from "./path";
 import type { Physics } from "./physics";
 import type { State } from "./state";
+import { Viewpoint } from "./viewpoint";
 
 const ROLE = { external: 0xcc79a7 };
 /** px: as near as this, the tip is meant. */
 const GRIP = 18;
-/** rad and share: of one press of an arrow key, or of + and -. */
-const TURN = 0.12,
-  ZOOM = 1.15;
 
 export interface Grabbed {
   kind: "joint" | "tip";
@@ -52,6 +50,8 @@ export class View3D {
   readonly scene = new Scene();
   readonly camera: PerspectiveCamera | OrthographicCamera;
   readonly orbit?: OrbitControls;
+  /** None without WebGL. */
+  readonly viewpoint?: Viewpoint;
   readonly renderer?: WebGLRenderer;
   private readonly figure: Figure;
   private readonly whole: Mesh;
@@ -131,79 +131,9 @@ export class View3D {
       );
       host.append(canvas);
       this.orbit = new OrbitControls(this.camera, canvas);
-      this.orbit.enableDamping = false;
-      this.orbit.addEventListener("change", changed);
-      this.orbit.addEventListener("start", () => (this.isMoved = true));
-      this.listen(canvas, changed);
+      this.viewpoint = new Viewpoint(this.camera, this.orbit, changed);
+      this.viewpoint.listen(canvas, (x, y) => this.grab(x, y) !== null);
     }
-  }
-
-  /** The view was changed by hand. */
-  isMoved = false;
-
-  /** The page scrolls over the scene as it does elsewhere: the wheel zooms once the scene was clicked, a finger moves what it touches. */
-  private listen(canvas: HTMLCanvasElement, changed: () => void): void {
-    const { orbit } = this;
-    canvas.style.touchAction = "pan-y";
-    canvas.addEventListener("wheel", (event) => {
-      const zooms = document.activeElement === canvas || event.ctrlKey;
-      if (!zooms) event.stopImmediatePropagation();
-    }, { capture: true }); // prettier-ignore
-    canvas.addEventListener(
-      "touchstart",
-      (event) => {
-        const [finger] = event.touches;
-        if (event.touches.length > 1 || this.grab(finger.clientX, finger.clientY)) event.preventDefault();
-      },
-      { passive: false },
-    );
-    canvas.addEventListener("keydown", (event) => {
-      const turns: Record<string, [number, number]> = {
-          ArrowLeft: [-TURN, 0],
-          ArrowRight: [TURN, 0],
-          ArrowUp: [0, -TURN],
-          ArrowDown: [0, TURN],
-        },
-        turn = turns[event.key],
-        zoom = event.key === "+" || event.key === "=" ? ZOOM : event.key === "-" ? 1 / ZOOM : 0;
-      if (!orbit || (!turn && !zoom)) return;
-      event.preventDefault();
-      this.isMoved = true;
-      if (turn) this.turn(...turn);
-      else if (this.camera instanceof OrthographicCamera) this.camera.zoom *= zoom;
-      else this.camera.position.sub(orbit.target).divideScalar(zoom).add(orbit.target);
-      this.camera.updateProjectionMatrix();
-      orbit.update();
-      changed();
-    });
-  }
-
-  /** Walks around what is looked at: about the vertical, and up. */
-  private turn(around: number, down: number): void {
-    const { target } = this.orbit!,
-      up = this.camera.up.clone().normalize(),
-      away = this.camera.position.clone().sub(target).applyAxisAngle(up, around);
-    const side = new Vector3().crossVectors(up, away).normalize(),
-      tilted = away.clone().applyAxisAngle(side, down);
-    if (Math.abs(tilted.clone().normalize().dot(up)) < 0.99) away.copy(tilted);
-    this.camera.position.copy(target).add(away);
-  }
-
-  /** Where the camera is and looks, and its zoom: seven numbers. */
-  get camera7(): number[] {
-    const { position, zoom } = this.camera,
-      target = this.orbit?.target ?? new Vector3();
-    return [...position.toArray(), ...target.toArray(), zoom].map((x) => Number(x.toPrecision(6)));
-  }
-
-  set camera7([x, y, z, tx, ty, tz, zoom]: number[]) {
-    this.camera.position.set(x, y, z);
-    this.camera.zoom = zoom;
-    this.camera.updateProjectionMatrix();
-    this.orbit?.target.set(tx, ty, tz);
-    this.camera.lookAt(tx, ty, tz);
-    this.orbit?.update();
-    this.isMoved = true;
   }
 
   // following the state ----------------------------------------------------------------------------------------------------
@@ -273,7 +203,7 @@ export class View3D {
   // the camera -------------------------------------------------------------------------------------------------------------
 
   fit(): void {
-    this.isMoved = false;
+    if (this.viewpoint) this.viewpoint.isMoved = false;
     const { camera, data } = this,
       up = camera.up.clone().normalize(),
       reach = data.reach,
@@ -302,12 +232,8 @@ export class View3D {
       const narrow = Math.min(1, camera.aspect);
       camera.position.copy(target).addScaledVector(towards, radius / Math.sin((camera.fov * Math.PI) / 360) / narrow);
     }
-    camera.lookAt(target);
     camera.updateProjectionMatrix();
-    if (this.orbit) {
-      this.orbit.target.copy(target);
-      this.orbit.update();
-    }
+    this.viewpoint?.look(target);
   }
 
   /** The ball about the robot as it stands: its centre into `centre`, and its radius, with room to move. */
@@ -369,7 +295,10 @@ export class View3D {
     if (this.tip.visible) {
       const spot = this.tip.position.clone(),
         seen = spot.clone().project(this.camera);
-      const away = Math.hypot(((seen.x + 1) / 2) * this.box.width + this.box.left - x, ((1 - seen.y) / 2) * this.box.height + this.box.top - y);
+      const away = Math.hypot(
+        ((seen.x + 1) / 2) * this.box.width + this.box.left - x,
+        ((1 - seen.y) / 2) * this.box.height + this.box.top - y,
+      );
       if (away < GRIP || ray.ray.distanceToPoint(spot) < 1.25 * thickness(this.data))
         return {
           kind: "tip",

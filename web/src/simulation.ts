@@ -227,7 +227,13 @@ export class Simulation {
       }
     }
     if (!this.contact)
-      this.integrator.accelerations(this.state.q, this.state.qd, this.state.qdd, this.motors(this.state.q, this.state.qd), this.pull);
+      this.integrator.accelerations(
+        this.state.q,
+        this.state.qd,
+        this.state.qdd,
+        this.motors(this.state.q, this.state.qd),
+        this.pull,
+      );
     return true;
   }
 

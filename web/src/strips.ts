@@ -84,7 +84,13 @@ export class Strips {
       names = isOne ? ["predicted"] : shownJoints.map((x) => brief(x.short));
     const measured = this.hasMeasured() ? names.map((x) => (isOne ? "measured" : `${x} measured`)) : [];
     this.jointHost.setAttribute("aria-label", `${name}, ${units}`);
-    const head = el("div", { class: "head" }, this.which, this.data.nv > 1 ? this.joint : null, el("span", { class: "unit" }, units));
+    const head = el(
+      "div",
+      { class: "head" },
+      this.which,
+      this.data.nv > 1 ? this.joint : null,
+      el("span", { class: "unit" }, units),
+    );
     if (measured.length && !isOne) head.append(el("span", { class: "unit" }, "dashed: measured"));
     this.plots = {
       key,

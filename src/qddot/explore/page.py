@@ -16,9 +16,9 @@ from qddot.assets import asset, math_font_css
 from qddot.errors import InputError
 from qddot.explore.lengths import lengths
 from qddot.explore.lens import lens
-from qddot.explore.programs import page_programs, script, signatures, spheres
+from qddot.explore.programs import functions, page_programs, signatures, spheres
 from qddot.explore.scene import scene
-from qddot.explore.source import source
+from qddot.explore.source import script
 from qddot.model.joints import Free
 from qddot.model.lower import WORLD
 from qddot.model.model import Model
@@ -78,7 +78,7 @@ def page(
         start = start if q is not None else lifted(contacts, start)
     data = {
         "name": robot.name,
-        "source": source(model, letters, values),
+        "script": script(model, letters, values, contacts),
         "view": view,
         "nq": robot.nq,
         "nv": robot.nv,
@@ -97,7 +97,7 @@ def page(
         "lengths": [] if letters is None else lengths(model, letters),
         **scene(model),
     }
-    run = f"explorer.start({script(programs)});"
+    run = f"explorer.start({functions(programs)});"
     equations = closed_forms(plain_json(lens(model, letters, values)))
     policy = "; ".join(
         (

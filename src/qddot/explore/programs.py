@@ -34,7 +34,7 @@ def page_programs(model: Model, tips: Sequence[str]) -> dict[str, Program]:
     return programs
 
 
-def script(programs: Mapping[str, Program]) -> str:
+def functions(programs: Mapping[str, Program]) -> str:
     """One JavaScript expression: an object of functions."""
     lines = [line for name, program in programs.items() for line in javascript_function(program, name)]
     return "(() => {\n" + "\n".join(x.lstrip() for x in lines if x) + f"\nreturn {{ {', '.join(programs)} }};\n}})()"

@@ -1,26 +1,47 @@
-"""How Python gets the robot of a page: the lines that "copy as Python" begins with."""
+"""How Python gets the robot of a page, and the page again: what "copy as Python" begins and ends with."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qddot import catalog
 from qddot.errors import QddotError
 from qddot.formats import load_model
 from qddot.model.model import Model
 
+if TYPE_CHECKING:
+    from qddot.contact.shapes import Contacts
+
 UNKNOWN = "robot = ...  # it was made or changed in Python: put here what makes it"
 
 
-def source(model: Model, letters: Model | None, values: Mapping[str, float] | None) -> str:
-    """A line that defines `robot`, true for the file as it is now; it holds the file's name, not its folder, which is nobody's
-    business.
+def script(
+    model: Model, letters: Model | None = None, values: Mapping[str, float] | None = None, contacts: Contacts | None = None
+) -> dict[str, str]:
+    """`begin` defines `robot`, `end` opens its page; its arguments go on with the view.
 
     Args:
         letters, values: the robot with its symbols, and what they stand for, where it has some.
+        contacts: what it may touch.
     """
+    begin = [source(model, letters)]
+    given = ""
+    if letters is not None:
+        begin = [begin[0].replace("robot", "letters", 1), f"values = {dict(values or {})!r}", "robot = letters.subs(values)"]
+        given = "values=values, "
+    if contacts is not None:
+        how = f"friction={contacts.friction}, restitution={contacts.restitution}, among={bool(len(contacts.pairs))}"
+        begin = ["from qddot.contact import Contacts, Plane, Sphere", "", *begin]
+        begin.append(f"contacts = Contacts(robot, {list(contacts.spheres)}, {list(contacts.planes)}, {how})")
+        given += "contacts=contacts, "
+    return {"begin": "\n".join(begin), "end": f"{'robot' if letters is None else 'letters'}.explore({given}view="}
+
+
+def source(model: Model, letters: Model | None = None) -> str:
+    """A line that defines `robot`, with its symbols where it has some, true for the file as it is now. It holds the file's name and
+    not its folder, which is nobody's business."""
     described = letters or model
     places = [x.place for x in (*described.links, *described.joints) if x.place is not None and x.place.file]
     if not places:
@@ -35,7 +56,6 @@ def source(model: Model, letters: Model | None, values: Mapping[str, float] | No
         if not alike(read, described):
             continue
         made = f"qddot.load({', '.join([repr(name_of(file)), *(f'{key}=True' for key in how)])})"
-        made += f".subs({dict(values)!r})" if letters is not None and values else ""
         gravity = [float(x) for x in model.gravity]
         return f"robot = {made}{'' if read.gravity == described.gravity else f'.with_gravity({gravity})'}"
     return UNKNOWN
