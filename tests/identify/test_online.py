@@ -121,9 +121,24 @@ def test_a_sample_that_is_no_number_is_refused_and_forgotten(fit: Fit) -> None:
 def test_what_cannot_be_followed_is_refused(fit: Fit) -> None:
     with pytest.raises(InputError, match="memory"):
         OnlineIdentification(fit, rate=RATE, memory=0)
-    spring = ParameterSet.of(ARM, harmonics={"joint1": 1})
-    with pytest.raises(InputError, match=r"joint1\.cos1 is not identified while the robot moves"):
-        OnlineIdentification(ARM.identify(recorded(0), parameter_set=spring), rate=RATE)
+
+
+MORE = [{"harmonics": {"joint1": 1}}, {"load": True}, {"coupled": [("joint1", "joint2")]}, {"asymmetric": True}, {"spring": True}]
+
+
+@pytest.mark.parametrize("more", MORE)
+def test_whatever_a_fit_has_is_followed(more: dict) -> None:
+    """Compiled or not, the columns are those of the parameter set."""
+    parameters = ParameterSet.of(ARM, armature=False, **more)
+    kinds = {"viscous": 0.4, "coulomb": 0.6, "offset": 0.1}
+    theta = np.array([kinds.get(name.rpartition(".")[2], x or 0.2) for name, x in zip(parameters.names, parameters.described)])
+    log = simulated(parameters, theta, 10.0, RATE, (1e-6, 0.02), 0)
+    fit = ARM.identify(log, parameter_set=parameters, cutoff=CUTOFF)
+    online = OnlineIdentification(fit, rate=RATE)
+    assert online.compiled == (more.keys() <= {"asymmetric", "spring"})
+    run(online, log)
+    for name, value in fit.parameters.items():
+        assert online.parameters[name] == pytest.approx(value, abs=5 * fit.std[name] + 1e-6)
 
 
 def test_tied_and_fixed_parameters(fit: Fit) -> None:

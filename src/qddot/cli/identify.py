@@ -66,6 +66,8 @@ def command(
         else:
             print_table(fit.table())
             click.echo(f"verdict: {fit.verdict}")
+            if fit.cross_validation is not None:
+                click.echo(fit.cross_validation)
         if report is not None:
             command = shlex.join(["qddot", *sys.argv[1:]])
             dataclasses.replace(fit, command=command).report(report)
