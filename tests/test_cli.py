@@ -491,7 +491,7 @@ def test_identify_says_by_its_exit_status_that_a_log_shows_nothing(tmp_path):
     [
         (("identify", "two_link"), 2, "Missing argument"),
         (("identify", "two_link", "nosuch.csv"), 2, "does not exist"),
-        (("identify", "two_link", "LOG", "--report", "out.pdf"), 2, "a report is .html or .md"),
+        (("identify", "two_link", "LOG", "--report", "out.doc"), 2, "a report is .html, .pdf or .md"),
         (("identify", "two_link", "LOG", "--cutoff", "1000", *NAMED), 1, "at most a quarter of the rate"),
         (("identify", "puma560", "LOG", *NAMED), 1, "the robot has 6 joints"),
         (("excitation", "two_link"), 1, "has no limit of position, speed or acceleration"),

@@ -31,7 +31,7 @@ class OnlineColumns:
         self.shape = seen[:, self.order]
         self._independent = self._independent[self.order]
         self._entries = np.flatnonzero(self.shape)
-        self.compiled = self._compile() and self._agrees(*motions)
+        self.compiled = self._compile() and self._agrees(motions)
 
     def __call__(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, out: np.ndarray) -> np.ndarray | None:
         """The entries of the regressor into `out`, and the torque that is known, if any."""
@@ -71,13 +71,13 @@ class OnlineColumns:
         self._bound = whole.bind("regressor")
         return True
 
-    def _agrees(self, *motions: np.ndarray) -> bool:
+    def _agrees(self, motions: tuple[np.ndarray, np.ndarray, np.ndarray]) -> bool:
         """Whether machine code computes what the parameter set says, in states all over; springs and coupled motors included."""
         Y = self._set.matrix(*motions)[..., self._independent]
         known, out = self._set.known_torque(*motions), np.empty(len(self._entries))
         self.compiled = True
-        for state, whole, torque in zip(zip(*motions), Y, known):
-            found = self(*state, out)
+        for q, qd, qdd, whole, torque in zip(*motions, Y, known):
+            found = self(q, qd, qdd, out)
             same = np.allclose(out, whole.ravel()[self._entries], rtol=1e-9, atol=1e-9)
             if not same or not np.allclose(0.0 if found is None else found, torque, rtol=1e-9, atol=1e-9):
                 return False
