@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qddot.model.field import Arrays
-from qddot.model.friction import OTHER_WAY, ShaftFriction, pair
+from qddot.model.friction import LAWS, OTHER_WAY, ShaftFriction, pair
 
 POWERS = ("viscous", "viscous_quadratic", "viscous_cubic")
 ARRAYS = Arrays()
@@ -50,13 +50,12 @@ def asked_laws(
     return [ShaftFriction(**{name: value}, width=width, steepness=steepness) for name, value in wanted.items()]
 
 
-def friction_column(law: ShaftFriction, constant: str, j: int) -> Callable[[Motion], np.ndarray]:
-    """Return what a constant of the friction of joint j multiplies (N,)."""
-
-    def column(x: Motion) -> np.ndarray:
-        return np.broadcast_to(law.at(ARRAYS, x.qd[:, j]).curves(x.load[:, j])[constant], len(x.qd))
-
-    return column
+def friction_column(friction: ShaftFriction, constant: str, j: int) -> Callable[[Motion], np.ndarray]:
+    """Return what a constant of the friction of joint j, which has this law only, multiplies (N,)."""
+    law = next((law for law in LAWS if law.name == constant.removesuffix(OTHER_WAY)), None)  # none: friction by the load
+    if law is not None and law.is_even(friction):
+        return lambda x: np.broadcast_to(law.curve(friction.at(ARRAYS, x.qd[:, j])), len(x.qd))
+    return lambda x: friction.at(ARRAYS, x.qd[:, j]).curves(x.load[:, j] if law is None else 0.0)[constant]
 
 
 def described(friction: ShaftFriction, constant: str, asymmetric: bool) -> float:
