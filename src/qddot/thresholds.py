@@ -239,6 +239,14 @@ DATA_RANK = 1e-9
 JACOBIAN_RANK = 1e-6
 # of the torques: a change that is smaller is the solver's
 TORQUES_KEPT = 1e-8
+# of the distance between a link's joints, or of the usual one: half as thick as arms are
+LINK_RADIUS = 0.2
+# kg/m^3, of the ellipsoid about its joints: a hollow link of aluminium with a motor, where torques do not say
+LINK_DENSITY = 1000.0
+# kg/m^3, of that ellipsoid: solid steel; links of arms have 200 to 2000
+DENSEST = 8e3
+# times half its lengths from the middle of a link: no part of it lies there
+FAR_CENTRE = 3.0
 # of the largest second moment about the centre of mass: a body with volume has at least as much
 SMALLEST_MOMENT = 1e-2
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.arguments import flag, word
+from qddot.arguments import flag, positive_number, word
 from qddot.errors import ConvergenceError, InputError, ModelWarning, stacklevel_outside
 from qddot.identify.checks.halves import unpredicted
 from qddot.identify.checks.judge import Unseen, verdict
@@ -20,6 +20,7 @@ from qddot.identify.checks.motion_summary import MotionSummary
 from qddot.identify.checks.verdict import Verdict
 from qddot.identify.command import python_call
 from qddot.identify.physical.identified import identified_robot, sound_prior
+from qddot.identify.physical.plausible import filled_in, implausible, weighing, without_mass
 from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.bodies import without_drives
 from qddot.identify.regression.estimators import Estimate, essential, least_squares, stacked
@@ -162,25 +163,55 @@ class Fit:
 
     @cached_property
     def consistent(self) -> Consistent:
-        """All parameters, each link one that can exist; as described where the log leaves it open (needs the extra `id`)."""
+        """All parameters, each link one that can exist (needs the extra `id`). What the log leaves open, most of how the masses are
+        split between links, is as described; where no mass is described, as bodies of the links' size and of one density."""
+        return self._consistent(None)
+
+    def _consistent(self, total_mass: float | None) -> Consistent:
         from qddot.identify.physical.consistent import consistent
 
         total = self.factors.merged(range(len(self.factors.R)))
         X, y = stacked(self.base, self.factors.columns, total, self.estimate.sigma)
-        parameter_set = self.parameter_set
-        return consistent(
-            X @ self.base.K,
-            y,
-            parameter_set.full_names,
-            sound_prior(parameter_set),
-            T=parameter_set.T,
-            constant=parameter_set.constant,
-        )
+        R, parameter_set = X @ self.base.K, self.parameter_set
+        free = filled_in(parameter_set, R, y)
+        if total_mass is not None:
+            R, y, free = weighing(parameter_set, R, y, free, total_mass)
+        prior = sound_prior(parameter_set, free)
+        return consistent(R, y, parameter_set.full_names, prior, T=parameter_set.T, constant=parameter_set.constant)
+
+    def robot_weighing(self, total_mass: float) -> Robot:
+        """Return the robot as identified whose moving links weigh so much together, kg: torques do not show that, scales do.
+
+        >>> robot = qddot.load("two_link")
+        >>> t = np.linspace(0, 20, 4000)[:, None]
+        >>> q, qd, qdd = np.sin(t * [1, 1.7]), [1, 1.7] * np.cos(t * [1, 1.7]), -np.square([1, 1.7]) * np.sin(t * [1, 1.7])
+        >>> fit = robot.identify(qddot.identify.Log(t[:, 0], q, robot.inverse_dynamics(q, qd, qdd)))
+        >>> heavier = fit.robot_weighing(1.5)
+        >>> round(sum(float(link.inertia.mass) for link in heavier.model.links if link.inertia), 3)
+        1.5
+        """
+        found = self._consistent(positive_number("total_mass", total_mass))
+        return identified_robot(self.parameter_set, found.parameters)[0]
+
+    @cached_property
+    def implausible(self) -> tuple[str, ...]:
+        """Links of `robot` that no arm has, a sentence each: much too heavy for their size, or with their mass elsewhere."""
+        return tuple(implausible(self._split, self.parameter_set.robot))
+
+    @cached_property
+    def _split(self) -> Robot:
+        return identified_robot(self.parameter_set, self.consistent.parameters)[0]
 
     @cached_property
     def robot(self) -> Robot:
-        """The robot as identified: physically consistent links, drives with what a `Drive` can hold (see `left_out`)."""
-        return identified_robot(self.parameter_set, self.consistent.parameters)[0]
+        """The robot as identified: physically consistent links, drives with what a `Drive` can hold (see `left_out`).
+
+        How parameters are split between links is a choice that torques do not show (see `consistent`); a link that no arm has
+        raises a warning."""
+        for sentence in self.implausible:
+            text = f"{sentence}: torques leave open how masses are split between links (describe masses, or fit.robot_weighing)"
+            warnings.warn(text, ModelWarning, stacklevel=stacklevel_outside())
+        return self._split
 
     @cached_property
     def left_out(self) -> tuple[str, ...]:
@@ -322,7 +353,7 @@ def identify(
         findings.append(Finding("found", "standstill", told(speeds)))
     parameter_set = with_needed_rests(parameter_set, record.parts())
     base = base_parameters(parameter_set)
-    findings += rounding(base)
+    findings += [*rounding(base), *split(robot)]
     how = {"engine": engine, "address": address}
     factors, estimate, left = estimated(base, record, method, how, progress)
     added = missing_laws(base, estimate.theta, signals, with_options(parameter_set)) if chosen and sound else []
@@ -411,6 +442,17 @@ def parted(log: Recorded, share: float, robot: Robot) -> tuple[Log, Log]:
 
 def told(speeds: dict[str, float]) -> str:
     return f"friction takes its step at {', '.join(f'{speed:.2g}' for speed in speeds.values())} rad/s (m/s), joint by joint"
+
+
+def split(robot: Robot) -> list[Finding]:
+    """Links without masses: a robot as identified has some all the same."""
+    bodies = without_mass(robot)
+    if not bodies:
+        return []
+    message = (
+        f"the description has no mass for {', '.join(bodies)}: in fit.robot they are bodies of their size and of one density, "
+    )
+    return [Finding("assumed", "split", f"{message}which torques do not show (fit.robot_weighing, if the arm has been weighed)")]
 
 
 def rounding(base: Base) -> list[Finding]:

@@ -18,9 +18,9 @@ from qddot.robot import Robot
 from qddot.thresholds import SMALLEST_MOMENT
 
 
-def sound_prior(parameter_set: ParameterSet) -> np.ndarray:
-    """All parameters (P,) as described, with each link made a body that can exist."""
-    values = parameter_set.full(parameter_set.described)
+def sound_prior(parameter_set: ParameterSet, free: np.ndarray | None = None) -> np.ndarray:
+    """All parameters (P,) of free ones (f,), by default as described, with each link made a body that can exist."""
+    values = parameter_set.full(parameter_set.described if free is None else free)
     for k in range(len(body_inertias(parameter_set.robot))):
         part = slice(10 * k, 10 * k + 10)
         values[part] = sound_body(values[part])

@@ -1,0 +1,125 @@
+"""How base parameters are split into links is a choice, which torques do not show: what a plausible one is.
+
+A body is about as large as the distances between its joints say, and about as dense as other bodies: an ellipsoid about them, of
+one density for all links whose mass is not described. With that the torques of the log say how dense. A link that comes out heavier
+than any metal would be, or with its centre of mass far outside, is not plausible, however well it explains the torques.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from qddot.algorithms.regressor import INERTIAL
+from qddot.errors import InputError
+from qddot.identify.physical.pseudo_inertia import ten_vector
+from qddot.identify.regression.bodies import body_inertias
+from qddot.identify.regression.parameter_set import ParameterSet
+from qddot.robot import Robot
+from qddot.thresholds import DENSEST, FAR_CENTRE, LINK_DENSITY, LINK_RADIUS, WEIGHT_FACTOR
+
+
+class Extent(NamedTuple):
+    """An ellipsoid in the axes of a link's frame: its centre (3,) and half its lengths (3,), m."""
+
+    centre: np.ndarray
+    half: np.ndarray
+
+    @property
+    def volume(self) -> float:
+        """m^3."""
+        return float(4 / 3 * np.pi * np.prod(self.half))
+
+    def filled(self, mass: float) -> np.ndarray:
+        """The ten numbers (10,) of such a body, of one density."""
+        J = np.empty((4, 4))
+        J[:3, :3] = mass * (np.diag(self.half**2) / 5 + np.outer(self.centre, self.centre))
+        J[:3, 3] = J[3, :3] = mass * self.centre
+        J[3, 3] = mass
+        return ten_vector(J)
+
+
+def extents(robot: Robot) -> dict[str, Extent]:
+    """Moving body -> the ellipsoid about its joints and what is fixed to it, as thick as arms are."""
+    points = {body: np.array(list(points_of(robot, body))) for body in robot.body_names}
+    length = {body: max(float(np.ptp(found, axis=0).max()), from_parent(robot, body)) for body, found in points.items()}
+    usual = float(np.sqrt(np.mean(np.square(list(length.values()))))) or 1.0
+    found = {}
+    for body, where in points.items():
+        low, high = where.min(axis=0), where.max(axis=0)
+        thick = LINK_RADIUS * max(length[body], usual)
+        found[body] = Extent((low + high) / 2, (high - low) / 2 + thick)
+    return found
+
+
+def points_of(robot: Robot, name: str) -> Iterator[list[float]]:
+    """The origin of a body's frame, its joint, those that it carries and frames fixed to it, in the frame (3,)."""
+    model = robot.model
+    body = next(body for body in model.bodies if body.name == name)
+    back = body.link.inverse
+    here = {frame: back @ pose for frame, (index, pose) in model.mechanism.frames.items() if index == body.index}
+    places = [back, *here.values(), *(here[joint.parent] @ joint.origin for joint in model.joints if joint.parent in here)]
+    for pose in places:
+        yield [float(x) for x in pose.p]
+
+
+def from_parent(robot: Robot, name: str) -> float:
+    """How far a body's joint is from the frame that carries it, m: what lies between may belong to either."""
+    origins = [joint.origin.p for joint in robot.model.joints if joint.child == name]
+    return max((float(np.linalg.norm([float(x) for x in p])) for p in origins), default=0.0)
+
+
+def without_mass(robot: Robot) -> list[str]:
+    """Moving bodies of which the description says no mass."""
+    return [body for body, ten in body_inertias(robot).items() if not ten[0] > 0]
+
+
+def filled_in(parameter_set: ParameterSet, R: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """Free parameters (f,) as described, with bodies for those without mass, as dense as the torques `|R theta - r|` say."""
+    theta, extent = parameter_set.described.copy(), extents(parameter_set.robot)
+    more = np.zeros(len(theta))
+    for body in without_mass(parameter_set.robot):
+        ten = dict(zip(INERTIAL, extent[body].filled(extent[body].volume)))
+        for k, name in enumerate(parameter_set.names):
+            owner, _, kind = name.rpartition(".")
+            more[k] = ten[kind] if owner == body and kind in ten else more[k]
+    if not more.any():
+        return theta
+    drives = [k for k, name in enumerate(parameter_set.names) if name.rpartition(".")[0] in parameter_set.robot.joint_names]
+    links = np.setdiff1d(np.arange(len(theta)), drives)
+    X = np.column_stack([R @ more, R[:, drives]])
+    size = np.linalg.norm(X, axis=0)
+    size = np.where(size > 0, size, 1.0)
+    density = float((np.linalg.lstsq(X / size, r - R[:, links] @ theta[links], rcond=1e-9)[0] / size)[0])
+    return theta + more * (density if 0 < density < DENSEST else LINK_DENSITY)
+
+
+def weighing(
+    parameter_set: ParameterSet, R: np.ndarray, r: np.ndarray, free: np.ndarray, total_mass: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The problem `|R theta - r|` and its prior (f,), with one more equation: what all moving links weigh together."""
+    owners, _, kinds = zip(*(name.rpartition(".") for name in parameter_set.names))
+    links = np.isin(owners, parameter_set.robot.body_names)
+    mass = links & (np.array(kinds) == "m")
+    if not mass.any():
+        raise InputError(f"no mass of {parameter_set.robot.name} is free: a total of {total_mass:g} kg has nothing to act on")
+    known = sum(ten[0] for ten in body_inertias(parameter_set.robot).values()) - parameter_set.described[mass].sum()
+    weight = np.linalg.norm(r) / total_mass  # it counts as much as all torques
+    free = np.where(links, free * (total_mass - known) / free[mass].sum(), free)
+    return np.vstack([R, weight * mass]), np.append(r, weight * (total_mass - known)), free
+
+
+def implausible(robot: Robot, described: Robot) -> list[str]:
+    """What no link of a real arm is, one sentence a link; a link that is about as described is what it is."""
+    found, extent, before = [], extents(robot), body_inertias(described)
+    for body, ten in body_inertias(robot).items():
+        mass, size = float(ten[0]), extent[body]
+        if mass < WEIGHT_FACTOR * before[body][0]:
+            continue
+        if mass > DENSEST * size.volume:
+            found.append(f"{body} weighs {mass:.3g} kg, more than metal as large as its joints are apart")
+        elif mass > 0 and np.linalg.norm((ten[1:4] / mass - size.centre) / size.half) > FAR_CENTRE:
+            found.append(f"{body} has its centre of mass far outside, at ({', '.join(f'{x:.2g}' for x in ten[1:4] / mass)}) m")
+    return found
