@@ -69,11 +69,13 @@ class Corruption(NamedTuple):
     """Attributes:
     change: what is done.
     names: of it, in a verdict; none where it is tolerated.
+    planar: what it is besides in an arm whose first axis is level: its zero is then the base's tilt.
     physics: it is no fault of the log but a law that the simplest model lacks.
     """
 
     change: Change
     names: tuple[str, ...] = ()
+    planar: tuple[str, ...] = ()
     physics: bool = False
 
 
@@ -102,9 +104,10 @@ def loaded(w: World) -> int:
 
 
 def inner(w: World) -> int:
-    """One of those but for the first, whose zero is that of the base."""
-    weight = np.std(w.robot.gravity_torque(w.log.q), axis=0)
-    return 1 + int(w.draw.choice(np.flatnonzero(weight[1:] > 0.2 * weight[1:].max())))
+    """One of the joints between others that carry something: the zero of the first is that of the base, and of the last that of
+    its link, which nobody knows."""
+    weight = np.std(w.robot.gravity_torque(w.log.q), axis=0)[1:-1]
+    return 1 + int(w.draw.choice(np.flatnonzero(weight > 0.2 * weight.max()))) if len(weight) else 0
 
 
 def busy(w: World) -> int:
@@ -216,7 +219,7 @@ def play(x: np.ndarray, width: float) -> np.ndarray:
 def with_backlash(w: World, radians: float) -> World:
     """Positions of the motors, which turn round before their joints do."""
     _, qd, _ = w.motion()
-    return w.with_log(q=w.log.q + radians / 2 * one(w, loaded(w)) * smooth_step(qd, 1e-3))
+    return w.with_log(q=w.log.q + radians / 2 * one(w, loaded(w)) * smooth_step(qd, STEP))
 
 
 # torques ----------------------------------------------------------------------------------------------------------------------
@@ -248,7 +251,7 @@ def offset(w: World) -> World:
 
 
 def in_currents(w: World) -> World:
-    return w.with_log(tau=w.log.tau / w.draw.uniform(4, 25, w.robot.nv))
+    return w.with_log(tau=w.log.tau / w.draw.permutation(np.linspace(4, 25, w.robot.nv)))
 
 
 def hysteretic(w: World) -> World:
@@ -385,7 +388,6 @@ CORRUPTIONS: dict[str, Corruption] = {
     "torque spikes 0.05 %": Corruption(spiked),
     "torques rounded": Corruption(lambda w: w.with_log(tau=np.round(w.log.tau, 1))),
     "positions of 16 bits": Corruption(lambda w: w.with_log(q=np.round(w.log.q * 2**16 / 6.4) * 6.4 / 2**16)),
-    "positions to 1 degree": Corruption(lambda w: w.with_log(q=np.radians(np.round(np.degrees(w.log.q))))),
     "noise for 3 s": Corruption(noisy_for_a_while),
     "hum of 50 Hz": Corruption(humming),
     "offset of a torque": Corruption(offset),
@@ -418,12 +420,14 @@ CORRUPTIONS: dict[str, Corruption] = {
     "milliseconds": Corruption(lambda w: w.with_log(t=1000 * w.log.t), ("units",)),
     "degrees": Corruption(lambda w: w.with_log(q=np.degrees(w.log.q)), ("units",)),
     "one joint in degrees": Corruption(lambda w: w.with_log(q=w.log.q * one(w, loaded(w), 180 / np.pi, 1.0)), ("units",)),
-    "zero off 0.2 rad": Corruption(lambda w: shifted(w, 0.2), ("zero",)),
-    "zero off 5 degrees": Corruption(lambda w: shifted(w, -np.radians(5)), ("zero",)),
+    "zero off 0.2 rad": Corruption(lambda w: shifted(w, 0.2), ("zero",), ("tilt",)),
+    "zero off 5 degrees": Corruption(lambda w: shifted(w, -np.radians(5)), ("zero",), ("tilt",)),
     "frozen position": Corruption(lambda w: frozen(w, "q"), ("frozen channel",)),
     "position step 0.5 rad": Corruption(stepped, ("position step",)),
     "encoder wraps": Corruption(wrapped, ("position step",)),
-    "backlash of 2 degrees": Corruption(lambda w: with_backlash(w, np.radians(2)), ("backlash",)),
+    "positions to 1 degree": Corruption(lambda w: w.with_log(q=np.radians(np.round(np.degrees(w.log.q)))), ("rounded positions",)),
+    "positions to 0.1 degrees": Corruption(lambda w: w.with_log(q=np.radians(np.round(np.degrees(w.log.q), 1)))),
+    "backlash of 1 degree": Corruption(lambda w: with_backlash(w, np.radians(1)), ("backlash",)),
     "torques in N mm": Corruption(lambda w: w.with_log(tau=1000 * w.log.tau), ("units",)),
     "torques in kN m": Corruption(lambda w: w.with_log(tau=w.log.tau / 1000), ("units",)),
     "currents": Corruption(in_currents, ("gain", "units")),
@@ -440,7 +444,7 @@ CORRUPTIONS: dict[str, Corruption] = {
     "load from halfway": Corruption(lambda w: carrying(w, 0.5), ("load",)),
     "no gravity": Corruption(lambda w: w.with_log(tau=w.log.tau - w.robot.gravity_torque(w.motion()[0])), ("gravity",)),
     "arm on a wall": Corruption(lambda w: hung(w, lambda g: leaning(g, 90.0)), ("gravity",)),
-    "base tilted 8 degrees": Corruption(lambda w: hung(w, lambda g: leaning(g, 8.0)), ("tilt",)),
+    "base tilted 8 degrees": Corruption(lambda w: hung(w, lambda g: leaning(g, 8.0)), ("tilt",), ("zero",)),
     "link length 10 % off": Corruption(lambda w: misdrawn(w, 0.1), ("geometry",)),
     "motors coupled": Corruption(lambda w: resisted(w, coupled), ("coupled",)),
 }

@@ -79,7 +79,8 @@ def tried(asked: tuple[str, str, int]) -> dict[str, Any]:
 
 def judged(case: dict[str, Any]) -> str:
     """`right`, `wrong`, `missed`, `harmless` (unnoticed, and no harm), and of what is tolerated `fine`, `alarm`, `harm`."""
-    names = CORRUPTIONS[case["corruption"]].names
+    corruption = CORRUPTIONS[case["corruption"]]
+    names = corruption.names + (corruption.planar if case["arm"] == "two_link" else ())
     if not names:
         return "alarm" if case["said"] else "fine" if case["harm"] < HARM else "harm"
     if case["said"] is None:

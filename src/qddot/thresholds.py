@@ -77,6 +77,12 @@ SURE_STEP = 8.0
 STEADY_STEPS = 3
 # rad or m: a smaller step of one joint's positions is no fault worth a word
 JUMP = 0.05
+# of a unit: steps that are as near to whole numbers of it are counted in it
+ON_GRID = 0.02
+# of the steps that are exactly none: positions with as many are rounded
+ROUNDED_STEPS = 0.02
+# of the accelerations, that rounding of positions may add to them: noise in the motion pulls parameters to one side
+ROUNDED_MATTERS = 0.05
 # times the usual run of equal positions, and as many samples: a rounded signal has runs, but not such
 FROZEN_RUN = 20
 # rad or m, by which a frozen position is behind when it moves again
@@ -254,6 +260,9 @@ SMALLEST_MOMENT = 1e-2
 
 # of the squared error in the other half of a log that a law must take away to be worth another parameter a joint
 LAW_GAIN = 0.3
+# the same where all but a trace is explained, beyond noise by so much of it: then what is left is a law rather than a real drive
+SMALL_LAW_GAIN = 0.05
+TRACE = 0.5
 # of all torques, by which the other half may be predicted worse: joints with small torques do not decide alone
 LAW_AS_WELL = 0.01
 # laws at most
@@ -296,6 +305,14 @@ TRIAL_ROWS = 600
 TRIAL_ROUNDS = 6
 # rad or m, for derivatives by differences: errors of 1e-8 of a torque from both sides
 POSITION_STEP = 1e-4
+# of a joint's torque: a joint that an alternative leaves less of is explained, if a little worse than before
+STILL_EXPLAINED = 0.05
+# rad or m, to each side: play of gears, which says when a joint turned round after its motor
+PLAYS_TRIED = (0.001, 0.002, 0.004, 0.006, 0.009, 0.013, 0.018, 0.025, 0.035, 0.05)
+# rounds of the error that explains most, with the parameters
+REFINED = 4
+# s: later than that is no delay but another recording
+LONGEST_DELAY = 1.0
 # s, tried of a single joint, where a first derivative does not reach
 DELAYS_TRIED = (-0.2, -0.1, -0.05, 0.05, 0.1, 0.2)
 # parts of a log, at whose ends something may begin or end

@@ -34,6 +34,7 @@ from qddot.identify.regression.signals import Signals, Velocity
 from qddot.identify.regression.standstill import standstill_speeds
 from qddot.logs.log import Chunks, Log
 from qddot.logs.table import Finding
+from qddot.model.friction import LOAD
 from qddot.progress import shown
 from qddot.robot import Robot
 from qddot.thresholds import LOAD_ROUNDS, ROBUST_ROUNDS, SAME_LOAD, TIME_BLOCKS, UNEXPLAINED
@@ -347,7 +348,9 @@ def identify(
     record = Record.of(robot, log, cutoff, velocity)
     signals, findings, audit = record.signals, list(record.findings), record.audit()
     chosen, sound = parameter_set is None, not any(finding.serious for finding in audit.findings)
-    if parameter_set is None:
+    if parameter_set is None and not sound:
+        parameter_set = ParameterSet.of(robot)  # of a log with other units, speeds are any
+    elif parameter_set is None:
         speeds = standstill_speeds(robot, signals)
         parameter_set = ParameterSet.of(robot, standstill=speeds)
         findings.append(Finding("found", "standstill", told(speeds)))
@@ -358,7 +361,9 @@ def identify(
     factors, estimate, left = estimated(base, record, method, how, progress)
     added = missing_laws(base, estimate.theta, signals, with_options(parameter_set)) if chosen and sound else []
     if added:
-        more = with_options(parameter_set)({name: value for law in added for name, value in law.options.items()})
+        options = {name: value for law in added for name, value in law.options.items()}
+        dry = {name: value for name, value in options.items() if name != LOAD}
+        more = with_options(parameter_set)({**options, "standstill": standstill_speeds(robot, signals, dry)})
         richer = base_parameters(with_needed_rests(more, record.parts()))
         found = estimated(richer, record, method, how, progress)
         before, after = (missed_of_halves(*each) for each in ((factors, estimate, left), found))

@@ -25,7 +25,10 @@ from qddot.thresholds import (
     FROZEN_RUN,
     HALF_SAMPLE,
     JUMP,
+    ON_GRID,
     PLACES_NAMED,
+    PLAIN_STEPS,
+    ROUNDED_STEPS,
     STEADY_STEPS,
     SURE_STEP,
     THAWED,
@@ -46,6 +49,7 @@ class Continuity:
         places: where either was, s; the first of them.
         frozen: samples (n,) in which a position stood still while the joint moved.
         frozen_tau: samples (n,) in which a torque did, while the arm moved.
+        resolution: unit (n,) in which positions count; 0 where they are not rounded.
         jumps: (joint, time in s, size in rad or m) of single positions that step aside and stay there.
         samples: looked at.
     """
@@ -55,13 +59,14 @@ class Continuity:
     places: tuple[float, ...]
     frozen: np.ndarray
     frozen_tau: np.ndarray
+    resolution: np.ndarray
     jumps: tuple[tuple[int, float, float], ...]
     samples: int
 
     @staticmethod
     def of(log: Log) -> Continuity:
         nothing = np.zeros(log.n, int)
-        found = Continuity(0, 0, (), nothing, nothing, (), 0)
+        found = Continuity(0, 0, (), nothing, nothing, np.zeros(log.n), (), 0)
         for s in log.segments:
             if s.stop - s.start > 4 * VELOCITY_STEPS:
                 found += in_segment(log.t[s], log.q[s], log.tau[s])
@@ -74,6 +79,7 @@ class Continuity:
             (*self.places, *other.places)[:PLACES_NAMED],
             self.frozen + other.frozen,
             self.frozen_tau + other.frozen_tau,
+            np.maximum(self.resolution, other.resolution),
             (*self.jumps, *other.jumps)[:PLACES_NAMED],
             self.samples + other.samples,
         )
@@ -103,7 +109,8 @@ def in_segment(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
     jumps = tuple((int(j), float(t[k + 1]), float(beside[k, j])) for k, j in zip(where, joint))
     lost = int(np.sum(np.round(r[late] - 1)))
     places = tuple(t[1:][late | twice][:PLACES_NAMED].tolist())
-    return Continuity(lost, int(twice.sum()), places, frozen, still_torques(tau, told), jumps[:PLACES_NAMED], len(t))
+    held, unit = still_torques(tau, told), resolutions(np.diff(q, axis=0))
+    return Continuity(lost, int(twice.sum()), places, frozen, held, unit, jumps[:PLACES_NAMED], len(t))
 
 
 def scatter(x: np.ndarray) -> np.ndarray:
@@ -116,6 +123,7 @@ def stuck(t: np.ndarray, step: np.ndarray, deviation: np.ndarray) -> tuple[np.nd
     """For how many samples each position (n,) stood still to the last bit and then caught up; and the steps (N - 1, n) at which it
     did."""
     found, thawed = np.zeros(step.shape[1], int), np.zeros(step.shape, bool)
+    resolution = resolutions(step * np.diff(t)[:, None])
     for j in range(step.shape[1]):
         starts, ends = runs(step[:, j] == 0)
         run = float(np.median(ends - starts)) if len(starts) > FEW_RUNS else 1.0
@@ -123,15 +131,16 @@ def stuck(t: np.ndarray, step: np.ndarray, deviation: np.ndarray) -> tuple[np.nd
         for start, end in zip(starts[long], ends[long]):
             sudden, after = abs(step[end, j]), np.abs(step[end + 1 : end + 1 + VELOCITY_STEPS, j])
             usual = max(SURE_STEP * deviation[j], THAWED * float(np.median(after)) if len(after) else 0.0)
-            if sudden > usual and sudden * (t[end + 1] - t[end]) > CAUGHT_UP:
+            way = sudden * (t[end + 1] - t[end])
+            if sudden > usual and way > max(CAUGHT_UP, 1.5 * resolution[j]):
                 found[j] += end - start
                 thawed[end, j] = True
     return found, thawed
 
 
 def still_torques(tau: np.ndarray, moving: np.ndarray) -> np.ndarray:
-    """For how many samples each torque (n,) stood still to the last bit, while the arm moved and other torques changed, and then
-    caught up. One that rests at its stop leaves it as it came; at rest all torques stand still."""
+    """For how many samples each torque (n,) stood still to the last bit, while the arm moved and other torques changed. One that
+    rests at its stop is larger than those before and after, and leaves it as it came; at rest all torques stand still."""
     change, found = np.diff(tau, axis=0), np.zeros(tau.shape[1], int)
     alive = moving & (np.any(change != 0, axis=1) | (tau.shape[1] == 1))
     usual = scatter(change)
@@ -140,8 +149,19 @@ def still_torques(tau: np.ndarray, moving: np.ndarray) -> np.ndarray:
         run = float(np.median(ends - starts)) if len(starts) > FEW_RUNS else 1.0
         for start, end in zip(starts, ends):
             if end - start > FROZEN_RUN * run and end < len(steps) and alive[start:end].mean() > HALF_SAMPLE:
-                found[j] += (end - start) * int(abs(steps[end]) > SURE_STEP * usual[j])
+                about = np.concatenate([tau[max(0, 2 * start - end) : start, j], tau[end + 1 : 2 * end - start, j]])
+                between = len(about) > 0 and about.min() < tau[start, j] < about.max()
+                found[j] += (end - start) * int(between or abs(steps[end]) > SURE_STEP * usual[j])
     return found
+
+
+def resolutions(step: np.ndarray) -> np.ndarray:
+    """The unit (n,) in which positions count, by their steps (N, n); 0 where they are not rounded."""
+    size = np.abs(step)
+    unit = np.min(np.where(size > 0, size, np.inf), axis=0, initial=np.inf)
+    unit = np.where(np.isfinite(unit), unit, 1.0)
+    whole = np.mean(np.abs(size / unit - np.round(size / unit)) < ON_GRID, axis=0)
+    return np.where((whole > PLAIN_STEPS) & (np.mean(size == 0, axis=0) > ROUNDED_STEPS), unit, 0.0)
 
 
 def runs(flags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

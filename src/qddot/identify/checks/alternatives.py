@@ -20,7 +20,7 @@ import numpy as np
 
 from qddot.identify.checks.arm_faults import askew, coupled, for_a_while, misdrawn
 from qddot.identify.checks.channel_faults import gains, order, signs, units
-from qddot.identify.checks.sensor_faults import clock, drift, late, play, zeros
+from qddot.identify.checks.sensor_faults import backlash, clock, drift, hysteresis, late, zeros
 from qddot.identify.checks.trial import Alternative, Trial, few
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.signals import Signals
@@ -35,7 +35,7 @@ SIMPLEST = (
 def alternatives(base: Base, theta: np.ndarray, signals: Signals) -> list[Alternative]:
     """All that predict one half of the log from the other, the best first; of equals the simplest."""
     trial = Trial(base, theta, few(signals))
-    tried = (late, askew, signs, order, units, zeros, gains, coupled, for_a_while, drift, clock, play)
+    tried = (late, askew, signs, order, units, zeros, gains, coupled, for_a_while, drift, clock, backlash, hysteresis)
     found = [one for one in chain.from_iterable(faults(trial) for faults in tried) if one.unpredicted < UNCERTAIN]
     if max((one.share for one in found), default=0.0) < CLEARLY:
         found += [one for one in misdrawn(trial) if one.unpredicted < UNCERTAIN]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from qddot.identify.checks.explain import explanations
@@ -22,6 +24,7 @@ from qddot.thresholds import (
     FEWEST_BLOCKS,
     MOVES,
     POSTURES,
+    ROUNDED_MATTERS,
     TORQUE_ROUNDING,
     UNCERTAIN,
     WEAKEST_PART,
@@ -176,6 +179,20 @@ def impossible(base: Base, estimate: Estimate, left: Errors | None) -> list[Conc
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     text = f"{', '.join(names[:5])}{more} came out negative, which no arm can be, by more than the uncertainty: not identified"
     return [Concern("impossible values", text, serious=False)]
+
+
+def rounded(names: Sequence[str], resolution: np.ndarray, motion: MotionSummary) -> list[Concern]:
+    """Positions that count in so large a unit (n,) that accelerations hold much of its noise."""
+    cutoff, rate = motion.excerpt.cutoff, motion.samples / motion.seconds
+    noise = resolution / np.sqrt(12) * (2 * np.pi * cutoff) ** 2 * np.sqrt(2 * cutoff / (5 * rate))
+    share = noise / np.where(motion.qdd_rms > 0, motion.qdd_rms, np.inf)
+    j = int(np.argmax(share))
+    if share[j] < ROUNDED_MATTERS:
+        return []
+    text = (
+        f"positions of {names[j]} come in steps of {resolution[j]:.2g} rad (m): that makes {share[j]:.0%} of its accelerations up "
+    )
+    return [Concern("rounded positions", f"{text}to {cutoff:.2g} Hz, and pulls parameters to one side. Record them finer")]
 
 
 def blurred(base: Base) -> list[Concern]:

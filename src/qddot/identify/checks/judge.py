@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from qddot.identify.checks.check_motion import blurred, coloured, excitation, impossible, unidentifiable
+from qddot.identify.checks.check_motion import blurred, coloured, excitation, impossible, rounded, unidentifiable
 from qddot.identify.checks.check_records import disagreeing, validated
 from qddot.identify.checks.check_torques import clipped, dead, driving, explained_otherwise, unexplained, units
 from qddot.identify.checks.motion_summary import MotionSummary
@@ -56,6 +56,7 @@ def verdict(
     if left is not None and motion is not None:
         silent = dead(names, motion.tau)
         found += silent + clipped(names, audit.recording if audit else None, motion, left)
+        found += rounded(names, audit.recording.continuity.resolution, motion) if audit else []
         if not silent:
             found += explained_otherwise(base, estimate, motion.excerpt, left, motion.noise)
         found += unexplained(names, left, motion)

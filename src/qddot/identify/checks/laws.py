@@ -16,6 +16,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import fminbound
 
 from qddot.identify.checks.alternatives import alternatives
 from qddot.identify.checks.trial import Left, Trial, few, fitted
@@ -24,7 +25,17 @@ from qddot.identify.regression.drive_terms import Motion
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.residuals import filtered_noise, rms, structure
 from qddot.identify.regression.signals import Signals
-from qddot.thresholds import LAW_AS_WELL, LAW_GAIN, MATTERS, MOST_HARMONICS, MOST_LAWS, MOST_OF_IT, STRIBECK_SPEEDS
+from qddot.thresholds import (
+    LAW_AS_WELL,
+    LAW_GAIN,
+    MATTERS,
+    MOST_HARMONICS,
+    MOST_LAWS,
+    MOST_OF_IT,
+    SMALL_LAW_GAIN,
+    STRIBECK_SPEEDS,
+    TRACE,
+)
 
 
 class Law(NamedTuple):
@@ -80,9 +91,10 @@ def missing_laws(base: Base, theta: np.ndarray, signals: Signals, made: Callable
     some = few(signals)
     trial, floor = Trial(base, theta, some), filtered_noise(signals)
     size = rms(trial.given[..., -1])
-    if not misses_something(trial.left, floor, size):
+    least = least_gain(trial.left, floor, size)
+    if least is None:
         return []
-    fault = max((one.share for one in alternatives(base, theta, signals)), default=0.0)
+    fault = max((one.share for one in alternatives(base, theta, signals)), default=0.0) if least == LAW_GAIN else 0.0
     usual = float(np.median(rms(trial.motion.qd)))
     found: list[Law] = []
     before, columns = trial.left, np.zeros((*trial.motion.q.shape, 0))
@@ -96,18 +108,41 @@ def missing_laws(base: Base, theta: np.ndarray, signals: Signals, made: Callable
                 gain = gained(before, left) if left.unpredicted <= before.unpredicted + LAW_AS_WELL else 0.0
                 tried.append((gain, law, more, left))
         gain, law, more, left = max(tried, key=lambda each: each[0])
-        if gain < LAW_GAIN or (not found and fault > max(gain, MOST_OF_IT)):
+        if gain < least or (not found and fault > max(gain, MOST_OF_IT)):
             break
-        found.append(law._replace(gain=gain))
+        if "stribeck" in law.options:
+            law, more, left = with_best_speed(trial, law, columns, made)
+        found.append(law._replace(gain=gained(before, left)))
         before, columns = left, more
-        if not misses_something(before, floor, size):
+        least = least_gain(before, floor, size)
+        if least is None:
             break
     return found
 
 
-def misses_something(left: Left, floor: np.ndarray, size: np.ndarray) -> bool:
-    """Whether more is left of a joint's torque than noise, and more than a drive's torque is known by."""
-    return bool(np.any(structure(left.noise, floor) > MATTERS * size))
+def least_gain(left: Left, floor: np.ndarray, size: np.ndarray) -> float | None:
+    """How much a law must gain: much where more is left of a joint's torque than a drive's is known by, since real drives leave
+    that, too; little where all but a trace is explained; None where nothing but noise is left."""
+    beyond = structure(left.noise, floor)
+    if np.any(beyond > MATTERS * size):
+        return LAW_GAIN
+    return SMALL_LAW_GAIN if np.any(beyond > TRACE * floor) else None
+
+
+def with_best_speed(
+    trial: Trial, law: Law, columns: np.ndarray, made: Callable[[Mapping[str, Any]], ParameterSet]
+) -> tuple[Law, np.ndarray, Left]:
+    """Stribeck's curve at the speed that leaves least, its columns together with others, and what they leave."""
+
+    def tried(log_speed: float) -> tuple[Law, np.ndarray, Left]:
+        speed = float(np.exp(log_speed))
+        told = Law(f"Stribeck's curve, halved at {speed:.2g} rad/s", {"stribeck": speed})
+        more = np.concatenate([columns, new_columns(trial, made(told.options))], axis=-1)
+        return told, more, trial.with_columns(more)[1]
+
+    start = np.log(law.options["stribeck"])
+    best = fminbound(lambda x: float(np.sum(np.log(tried(x)[2].noise))), start - 1.5, start + 1.5, xtol=0.02)
+    return tried(float(best))
 
 
 def new_columns(trial: Trial, parameter_set: ParameterSet) -> np.ndarray:

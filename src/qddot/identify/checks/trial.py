@@ -10,6 +10,7 @@ more because its torques are larger, one in which all torques count alike.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -20,7 +21,7 @@ from qddot.algorithms.regressor import INERTIAL
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.reduction import Samples
 from qddot.identify.regression.signals import Signals, stacked
-from qddot.thresholds import TRIAL_RATE, TRIAL_ROUNDS, TRIAL_ROWS, TRIAL_SAMPLES, TRIAL_WINDOW
+from qddot.thresholds import STILL_EXPLAINED, TRIAL_RATE, TRIAL_ROUNDS, TRIAL_ROWS, TRIAL_SAMPLES, TRIAL_WINDOW
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,11 @@ class Trial:
         """Return what the model as given leaves."""
         return fitted(self.given, self.second)[1]
 
+    @cached_property
+    def size(self) -> np.ndarray:
+        """Each joint's filtered torque (nv,), rms."""
+        return np.sqrt(np.mean(self.given[..., -1] ** 2, axis=0))
+
     @property
     def noise(self) -> np.ndarray:
         """Return what the model as given leaves of each joint's torque (nv,), rms."""
@@ -130,14 +136,17 @@ class Trial:
         return np.arange(self.nv) == j
 
     def told(self, kind: str, text: str, left: Left, *joints: int) -> Alternative:
-        """With what it leaves in place of what the model does. What is said of some joints must be true of each of
-        them as well: in another place a channel may only have met more parameters."""
-        noise = left.noise
+        """With what it leaves in place of what the model does. What is said of some joints must be true of them together, and
+        make none worse: in another place a channel may only have met more parameters."""
+        noise, some = left.noise, list(joints)
         change = 2 * np.log(noise / self.noise)
-        here = change[list(joints)]
-        mean = (here if kind == "coupled" else change).mean()  # a coupling changes no other row
+        mean = (change[some] if kind == "coupled" else change).mean()  # a coupling changes no other row
         total = np.log(np.sum(noise**2) / np.sum(self.noise**2))
-        share = float(1 - np.exp(max(min(mean, total), *here, -np.inf)))
+        here = np.log(np.sum(noise[some] ** 2) / np.sum(self.noise[some] ** 2)) if some else -np.inf
+        worse = (change > 0) & (noise > STILL_EXPLAINED * self.size)
+        if np.any(worse[some]):
+            here = max(here, float(change[some].max()))
+        share = float(1 - np.exp(max(min(mean, total), here)))
         return Alternative(kind, text, share, left.unpredicted, tuple(self.names[j] for j in joints))
 
     def with_columns(self, Z: np.ndarray) -> tuple[np.ndarray, Left]:
@@ -150,6 +159,19 @@ class Trial:
         """Return what the model leaves of the same motion with other torques (N, nv)."""
         y = self.filtered(self.whole[..., -1] + tau - self.motion.tau)
         return fitted(np.concatenate([self.given[..., :-1], y[..., None]], axis=-1), self.second)[1]
+
+    def sought(self, changed: Callable[[float], Samples], step: float, rounds: int, size: float = 0.0) -> tuple[float, Left]:
+        """Size of an error of the motion, `changed(size)` without it, and what it leaves: Gauss and Newton, with the parameters."""
+        theta, left = self.theta, self.left
+        if size:
+            theta, left = fitted(self.filtered(self.rows(changed(size))), self.second)
+        for _ in range(rounds):
+            rows, ahead = self.rows(changed(size)), self.rows(changed(size + step))
+            slope = (ahead - rows)[..., :-1] @ theta / step
+            whole = np.concatenate([rows[..., :-1], slope[..., None], rows[..., -1:]], axis=-1)
+            found, left = fitted(self.filtered(whole), self.second)
+            theta, size = found[:-1], size + float(found[-1])
+        return size, left
 
     def instead(self, motion: Samples, more: np.ndarray | None = None) -> Left:
         """Return what the model leaves of another motion, or with other columns of the links."""

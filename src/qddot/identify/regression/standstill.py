@@ -6,11 +6,15 @@ Drives differ in it by a factor of ten (play, grease, the low-pass behind a torq
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from scipy.optimize import fminbound
 
 from qddot.identify.regression.base import base_parameters
+from qddot.identify.regression.drive_terms import Motion
 from qddot.identify.regression.estimators import least_squares
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.pieces import pieces
@@ -18,18 +22,23 @@ from qddot.identify.regression.reduction import reduce
 from qddot.identify.regression.residuals import residuals, rms
 from qddot.identify.regression.rest import with_needed_rests
 from qddot.identify.regression.signals import Signals
-from qddot.model.friction import smooth_step
+from qddot.model.friction import LOAD
 from qddot.robot import Robot
 from qddot.thresholds import STANDSTILL, STANDSTILL_ROUNDS, STANDSTILL_TRIED
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-def standstill_speeds(robot: Robot, signals: Signals) -> dict[str, float]:
+
+def standstill_speeds(robot: Robot, signals: Signals, laws: Mapping[str, Any] = NOTHING) -> dict[str, float]:
     """Joint -> smoothing velocity of its Coulomb friction, as the log shows it; for `ParameterSet.of(standstill=...)`.
 
     By turns, all parameters are fitted with these speeds, and each joint's speed is chosen that leaves least of its torque, its
     friction fitted anew: of the torque as measured, for a turn is over before a low-pass sees it. The speed lies between that which
     the joint gains from sample to sample, below which nothing would change, and half of its usual one, above which friction would
     be viscous. A joint that does not move keeps the usual value.
+
+    Args:
+        laws: options of `ParameterSet.of`, of friction that is known to be there.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -43,28 +52,39 @@ def standstill_speeds(robot: Robot, signals: Signals) -> dict[str, float]:
     moving = {joint: j for j, joint in enumerate(robot.joint_names) if 0 < least[j] < most[j]}
     speeds, base = dict.fromkeys(robot.joint_names, STANDSTILL), None
     for _ in range(STANDSTILL_ROUNDS):
-        parameter_set = with_needed_rests(ParameterSet.of(robot, standstill=speeds), [signals])
+        parameter_set = with_needed_rests(ParameterSet.of(robot, standstill=speeds, **laws), [signals])
         base = base_parameters(parameter_set) if base is None else dataclasses.replace(base, parameter_set=parameter_set)
         estimate = least_squares(reduce(base, pieces(signals)))
         left, found = residuals(base, estimate.theta, signals), dict(zip(base.names, estimate.theta))
         for joint, j in moving.items():
             kept = left.moving[:, j]
-            qd = signals.qd[kept, j]
-            friction = left.raw[kept, j] + found[f"{joint}.coulomb"] * smooth_step(qd, speeds[joint])
-            speeds[joint] = best_speed(qd, friction, least[j], most[j])
+            motion = Motion(signals.q[kept], signals.qd[kept], signals.qdd[kept], np.zeros((0, robot.nv)))
+            sliding = {name: column(motion) for name, column in sliding_terms(parameter_set, j)}
+            friction = left.raw[kept, j] + sum(found.get(name, 0.0) * column for name, column in sliding.items())
+            speeds[joint] = best_speed(robot, joint, motion, friction, laws, (least[j], most[j]))
     return speeds
 
 
-def best_speed(qd: np.ndarray, friction: np.ndarray, least: float, most: float) -> float:
-    """The v between two speeds with which `a s(qd) + b qd + c`, s smoothed over v, comes closest to a friction (N,)."""
-    X = np.column_stack([qd, qd, np.ones(len(qd))])
+def sliding_terms(parameter_set: ParameterSet, j: int) -> Iterator[tuple[str, Callable[[Motion], np.ndarray]]]:
+    """Name and column of what joint j's friction consists of, but for friction by the load, which is another joint's, too."""
+    for term in parameter_set.terms:
+        if list(term.rows) == [j] and term.name.rpartition(".")[2] not in ("armature", LOAD):
+            yield term.name, term.rows[j]
+
+
+def best_speed(
+    robot: Robot, joint: str, motion: Motion, friction: np.ndarray, laws: Mapping[str, Any], within: tuple[float, float]
+) -> float:
+    """The speed between two others, smoothed over which the laws of a joint come closest to its friction (N,)."""
+    j = robot.joint_names.index(joint)
 
     def left(log_speed: float) -> float:
-        X[:, 0] = smooth_step(qd, np.exp(log_speed))
+        parameter_set = ParameterSet.of(robot, standstill={joint: float(np.exp(log_speed))}, **laws)
+        X = np.column_stack([column(motion) for _, column in sliding_terms(parameter_set, j)])
         b = X.T @ friction
         return float(-b @ np.linalg.lstsq(X.T @ X, b, rcond=None)[0])
 
-    tried = np.linspace(np.log(least), np.log(most), STANDSTILL_TRIED)
+    tried = np.linspace(*np.log(within), STANDSTILL_TRIED)
     k = int(np.argmin([left(x) for x in tried]))
     around = tried[max(k - 1, 0)], tried[min(k + 1, STANDSTILL_TRIED - 1)]
     return float(np.exp(fminbound(left, *around, xtol=1e-3)))
