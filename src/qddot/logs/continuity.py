@@ -132,7 +132,7 @@ def stuck(t: np.ndarray, step: np.ndarray, deviation: np.ndarray) -> tuple[np.nd
             sudden, after = abs(step[end, j]), np.abs(step[end + 1 : end + 1 + VELOCITY_STEPS, j])
             usual = max(SURE_STEP * deviation[j], THAWED * float(np.median(after)) if len(after) else 0.0)
             way = sudden * (t[end + 1] - t[end])
-            if sudden > usual and way > max(CAUGHT_UP, 1.5 * resolution[j]):
+            if sudden > usual and way > max(CAUGHT_UP, (1 + HALF_SAMPLE) * resolution[j]):
                 found[j] += end - start
                 thawed[end, j] = True
     return found, thawed
