@@ -142,7 +142,7 @@ def with_best_speed(
 
     start = np.log(law.options["stribeck"])
     best = fminbound(lambda x: float(np.sum(np.log(tried(x)[2].noise))), start - 1.5, start + 1.5, xtol=0.02)
-    return tried(float(best))
+    return tried(float(np.asarray(best)))
 
 
 def new_columns(trial: Trial, parameter_set: ParameterSet) -> np.ndarray:

@@ -84,7 +84,8 @@ def best_speed(
         b = X.T @ friction
         return float(-b @ np.linalg.lstsq(X.T @ X, b, rcond=None)[0])
 
-    tried = np.linspace(*np.log(within), STANDSTILL_TRIED)
+    slow, fast = np.log(within)
+    tried = np.linspace(slow, fast, STANDSTILL_TRIED)
     k = int(np.argmin([left(x) for x in tried]))
     around = tried[max(k - 1, 0)], tried[min(k + 1, STANDSTILL_TRIED - 1)]
     return float(np.exp(fminbound(left, *around, xtol=1e-3)))
