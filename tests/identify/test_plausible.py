@@ -36,7 +36,7 @@ def test_links_without_described_masses_are_plausible(name: str) -> None:
     robot = panda() if name == "panda" else qddot.load(name)
     fit = identified(robot)
     assert fit.verdict
-    assert any(finding.topic == "split" for finding in fit.findings)
+    assert any(finding.code == "split" for finding in fit.findings)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ModelWarning)
         found = body_inertias(fit.robot)
