@@ -261,7 +261,7 @@ SMALLEST_MOMENT = 1e-2
 # of the squared error in the other half of a log that a law must take away to be worth another parameter a joint
 LAW_GAIN = 0.3
 # the same where all but a trace is explained, beyond noise by so much of it: then what is left is a law rather than a real drive
-SMALL_LAW_GAIN = 0.05
+SMALL_LAW_GAIN = 0.15
 TRACE = 0.5
 # of all torques, by which the other half may be predicted worse: joints with small torques do not decide alone
 LAW_AS_WELL = 0.01

@@ -45,7 +45,7 @@ def test_links_without_described_masses_are_plausible(name: str) -> None:
     for body, extent in extents(robot).items():
         centre = found[body][1:4] / found[body][0]
         assert np.linalg.norm((centre - extent.centre) / extent.half) < 2
-    assert fit.robot_error[0] < 1.001 * fit.training.relative
+    assert fit.robot_error[0] < 1.02 * fit.training.relative
     weighed = body_inertias(fit.robot_weighing(total))
     assert sum(ten[0] for ten in weighed.values()) == pytest.approx(total, rel=1e-3)
 
