@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -13,7 +14,7 @@ from qddot.compile.kernel import Kernel
 from robots import Case
 
 HAS_THREADS = "threads" in Options.__annotations__
-ONE_THREAD = {"threads": 1} if HAS_THREADS else {}
+os.environ.setdefault("QDDOT_THREADS", "1")  # unless a job asks for more
 
 
 def options(case: Case, work: str) -> dict[str, str]:
@@ -30,7 +31,7 @@ def batch(case: Case, work: str) -> Job:
     program = kernel(case, work).program
     arrays = [getattr(case, x.name) for x in program.inputs]
     outs = tuple(np.empty((len(case.q), *x.shape)) for x in program.outputs if x.name != "margins")
-    method = partial(getattr(case.robot, work), *arrays, **options(case, work), **ONE_THREAD)
+    method = partial(getattr(case.robot, work), *arrays, **options(case, work))
     return Job(partial(method, out=outs if len(outs) > 1 else outs[0]), len(case.q), lambda: list(outs))
 
 

@@ -181,6 +181,33 @@ def test_names_of_frames():
         robot.jacobian(q[0], "link3", "body", "link3")
 
 
+def test_a_given_output_is_filled(robot):
+    x = np.random.default_rng(0).normal(size=(3, 20, 2))
+    expected = ordinary(robot.inverse_dynamics, *x)[0]
+    for n in (3, 20):
+        for out in (np.empty((n, 2)), np.empty((n, 4))[:, ::2], np.empty((2, n)).T, np.empty((n, 2), np.float32)):
+            for _ in range(3):
+                assert robot.inverse_dynamics(*x[:, :n], out=out) is out
+                np.testing.assert_allclose(out, expected[:n], rtol=1e-6)
+    one = np.empty(2)
+    for _ in range(3):
+        assert robot.inverse_dynamics(*x[:, 5], out=one) is one
+        np.testing.assert_array_equal(one, expected[5])
+    for k in range(3):  # the same memory, and memory that begins a row later
+        for shift in (0, 1):
+            room = np.concatenate([x[k], x[k][-1:]])
+            inputs = [room[:20] if j == k else x[j].copy() for j in range(3)]
+            assert robot.inverse_dynamics(*inputs, out=room[shift : shift + 20]) is not None
+            np.testing.assert_array_equal(room[shift : shift + 20], expected)
+    for wrong in (np.empty((20, 3)), np.empty((19, 2)), np.empty(40), np.empty((20, 2), int)):
+        with pytest.raises(InputError):
+            robot.inverse_dynamics(*x, out=wrong)
+    fixed = np.empty((20, 2))
+    fixed.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        robot.inverse_dynamics(*x, out=fixed)
+
+
 def test_several_results_have_their_names(robot):
     x = np.random.default_rng(0).normal(size=(3, 5, 2))
     for _ in range(3):

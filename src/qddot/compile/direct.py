@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import math
 import struct
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -18,13 +19,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qddot.compile import layout
-from qddot.compile.direct_ir import ARGUMENTS, PLACE, ROWS, TABLE, WAY_KERNEL, WAY_LOOP, WORD, WORDS, module
+from qddot.compile.direct_ir import module
+from qddot.compile.direct_table import ARGUMENTS, PLACE, ROWS, TABLE, WAY_KERNEL, WAY_LOOP, WORD, WORDS
 from qddot.compile.flags import are_raised
 from qddot.compile.kernel import BATCH, WORTH_THREADS, Kernel
 from qddot.compile.layout import BYTES
 from qddot.compile.llvm import Code, load_module, this_computer
 from qddot.compile.peaks import FAR_BITS, INFINITE_BITS, LARGEST
 
+OUT = sys.intern("out")
 WORTH_RELEASE = 200_000
 """From this many operations on, about 10 us, other threads of Python may run meanwhile."""
 
@@ -70,13 +73,14 @@ class Direct:
 
     def __init__(self, shape: Shape, options: Sequence[str], quaternions: Sequence[int], result_type: type | None) -> None:
         self.code = machine_code()
-        self.shape, self.options, self.quaternions, self.result_type = shape, tuple(options), quaternions, result_type
+        self.shape, self.quaternions, self.result_type = shape, quaternions, result_type
+        self.options = tuple(map(sys.intern, options))  # as names of keywords are
         self.ways: list[tuple[tuple[Any, ...], Kernel]] = []
         words = (
             dict.fromkeys(WORDS, 0) | addresses() | {"direct": self.code.loop, "result_type": id(result_type) if result_type else 0}
         )
         words |= {"inputs": len(shape.inputs), "outputs": len(shape.outputs), "margins": shape.margins, "q": shape.q}
-        words |= {"options": len(self.options), "quaternions": len(quaternions), "worth_loop": BATCH}
+        words |= {"options": len(self.options), "quaternions": len(quaternions), "worth_loop": BATCH, "out": id(OUT)}
         rows = {
             "input": shape.inputs,
             "output": [(math.prod(s), len(s), *s, *(0,) * (3 - len(s))) for s in shape.outputs],

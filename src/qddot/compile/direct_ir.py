@@ -6,9 +6,10 @@ Words and rows of the table are read as they are needed; what loops count stands
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from qddot.compile.layout import BYTES, DATA, DESCR, DIMENSIONS, DOUBLE, ITEMS, NDIM, SIZE, STRIDES, TYPE
+from qddot.compile.direct_table import ARGUMENTS, WAY_KERNEL, WAY_LOOP, at, counted, counter, field, function, put, row, word
+from qddot.compile.layout import BYTES, DATA, DESCR, DIMENSIONS, DOUBLE, FLAGS, ITEMS, NDIM, SIZE, STRIDES, TYPE, WELL_BEHAVED
 from qddot.compile.peaks import INFINITE_BITS, LARGEST, MAGNITUDE
 from qddot.model.configuration import QUATERNION_TOLERANCE
 
@@ -19,47 +20,6 @@ TOLERANCE = f"0x{struct.pack('>d', QUATERNION_TOLERANCE).hex().upper()}"
 FEW = 8
 """Fewer states are computed one after the other."""
 
-# the table: words of 8 bytes; of each kind of row as many as there can be
-WORDS = (
-    *(
-        "vectorcall",
-        "incref",
-        "decref",
-        "array_type",
-        "array_new",
-        "float64",
-        "kernel",
-        "guest",
-        "guest_function",
-        "none",
-        "direct",
-    ),
-    *(
-        "save",
-        "restore",
-        "clear_flags",
-        "get_flags",
-        "result_type",
-        "inputs",
-        "outputs",
-        "margins",
-        "options",
-        "ways",
-        "quaternions",
-    ),
-    *("q", "worth_loop", "most", "release"),
-)
-WORD = {name: k for k, name in enumerate(WORDS)}
-ROWS = {"input": (6, 2), "output": (4, 5), "option": (4, 1), "quaternion": (8, 1), "way": (16, 6)}
-"""How many there can be, and words of each: size, limit; size, rank, shape; a name; where it begins; options, kernel, loop."""
-
-PLACE = {name: len(WORDS) + sum(n * m for n, m in list(ROWS.values())[:k]) for k, name in enumerate(ROWS)}
-TABLE = len(WORDS) + sum(n * m for n, m in ROWS.values())
-WAY_KERNEL, WAY_LOOP = 4, 5
-
-ARGUMENTS = 12
-"""Pointers that every kernel gets; those beyond its own it never sees."""
-
 
 def module() -> Iterator[str]:
     yield "declare ptr @malloc(i64)\ndeclare void @free(ptr)\ndeclare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
@@ -69,55 +29,12 @@ def module() -> Iterator[str]:
     yield from data_of()
     yield from unit()
     yield from one_state()
+    yield from given_output()
     yield from new_outputs()
     yield from drop()
     yield from answer()
     yield from many_states()
     yield from direct()
-
-
-def word(name: str, which: str) -> str:
-    """Load a word of %table."""
-    return at(name, "%table", WORD[which], "i64")
-
-
-def function(name: str, which: str) -> str:
-    return at(name, "%table", WORD[which], "ptr")
-
-
-def at(name: str, base: str, index: int | str, kind: str) -> str:
-    return f"{name}_p = getelementptr i64, ptr {base}, i64 {index}\n{name} = load {kind}, ptr {name}_p"
-
-
-def row(name: str, which: str, index: str, word: int, kind: str = "i64") -> str:
-    """Load a word of a row of %table."""
-    place, width = PLACE[which], ROWS[which][1]
-    return f"{name}_o = mul i64 {index}, {width}\n{name}_r = add i64 {name}_o, {place + word}\n" + at(
-        name, "%table", f"{name}_r", kind
-    )
-
-
-def field(name: str, thing: str, offset: int, kind: str) -> str:
-    return f"{name}_p = getelementptr i8, ptr {thing}, i64 {offset}\n{name} = load {kind}, ptr {name}_p"
-
-
-def put(value: str, base: str, index: str, tag: str) -> str:
-    """Store a word."""
-    return f"{tag}_to = getelementptr i64, ptr {base}, i64 {index}\nstore {value}, ptr {tag}_to"
-
-
-def counter(*names: str) -> str:
-    """Room for counters, which belongs to the head of a function."""
-    return "\n".join(f"%{name}_room = alloca i64" for name in names)
-
-
-def counted(name: str, count: str, body: Iterable[str]) -> Iterator[str]:
-    """The body for %<name> = 0, 1, ... below a count. Its blocks may leave."""
-    yield f"store i64 0, ptr %{name}_room\nbr label %{name}_head\n{name}_head:\n%{name} = load i64, ptr %{name}_room"
-    yield f"%{name}_left = icmp slt i64 %{name}, {count}\nbr i1 %{name}_left, label %{name}_body, label %{name}_done\n{name}_body:"
-    yield from body
-    yield f"br label %{name}_next\n{name}_next:\n%{name}_1 = add i64 %{name}, 1\nstore i64 %{name}_1, ptr %{name}_room"
-    yield f"br label %{name}_head\n{name}_done:"
 
 
 def beyond() -> Iterator[str]:
@@ -213,6 +130,51 @@ def one_state() -> Iterator[str]:
     yield "%low = call i1 @not_positive(ptr %m, i64 %margins)\nret i1 %low\nbad:\nret i1 true\n}"
 
 
+def given_output() -> Iterator[str]:
+    """`given_output(table, out, arrays, steps, batch, count)`: the numbers of an array that can take the one result: contiguous, of
+    its shape, and apart from every input; else null."""
+    yield "define internal ptr @given_output(ptr %table, ptr %out, ptr %arrays, ptr %steps, i64 %batch, i64 %count) nounwind {"
+    yield counter("d", "i") + "\n" + field("%type", "%out", TYPE, "ptr") + "\n" + function("%array_type", "array_type")
+    yield (
+        "%is = icmp eq ptr %type, %array_type\n"
+        + word("%outputs", "outputs")
+        + "\n%one = icmp eq i64 %outputs, 1\n%so = and i1 %is, %one"
+    )
+    yield "br i1 %so, label %array, label %no\narray:\n" + field("%flags", "%out", FLAGS, "i32")
+    yield f"%set = and i32 %flags, {WELL_BEHAVED}\n%well = icmp eq i32 %set, {WELL_BEHAVED}"
+    yield field("%descr", "%out", DESCR, "ptr") + "\n" + function("%float64", "float64") + "\n%real = icmp eq ptr %descr, %float64"
+    yield field("%nd", "%out", NDIM, "i32") + "\n" + row("%rank", "output", "0", 1) + "\n%whole = add i64 %rank, %batch"
+    yield "%nd_64 = zext i32 %nd to i64\n%deep = icmp eq i64 %nd_64, %whole\n%g = and i1 %well, %real\n%h = and i1 %g, %deep"
+    yield (
+        "br i1 %h, label %shaped, label %no\nshaped:\n"
+        + field("%dims", "%out", DIMENSIONS, "ptr")
+        + "\n%rows = load i64, ptr %dims"
+    )
+    yield "%state = icmp eq i64 %batch, 0\n%many = icmp eq i64 %rows, %count\n%as_many = or i1 %state, %many"
+    yield "br i1 %as_many, label %extents, label %no\nextents:"
+    body = ["%there = add i64 %d, %batch", at("%extent", "%dims", "%there", "i64"), row("%first", "output", "0", 2)]
+    body += [
+        "%wanted_at = add i64 %first_r, %d",
+        at("%wanted", "%table", "%wanted_at", "i64"),
+        "%same = icmp eq i64 %extent, %wanted",
+    ]
+    yield from counted("d", "%rank", [*body, "br i1 %same, label %agreed, label %no\nagreed:"])
+    yield field("%data", "%out", DATA, "ptr") + "\n" + row("%size", "output", "0", 0) + "\n" + word("%inputs", "inputs")
+    yield "%begin = ptrtoint ptr %data to i64\n%numbers = mul i64 %size, %count\n%bytes = mul i64 %numbers, 8"
+    yield "%end = add i64 %begin, %bytes"
+    body = [
+        at("%x", "%arrays", "%i", "ptr"),
+        at("%by", "%steps", "%i", "i64"),
+        row("%wide", "input", "%i", 0),
+        "%row = mul i64 %wide, 8",
+    ]
+    body += ["%x_begin = ptrtoint ptr %x to i64\n%before_last = sub i64 %count, 1\n%to_last = mul i64 %before_last, %by"]
+    body += ["%last = add i64 %x_begin, %to_last\n%x_end = add i64 %last, %row\n%forward = icmp sge i64 %by, 0"]
+    body += ["%under = icmp sle i64 %x_end, %begin\n%over = icmp sge i64 %x_begin, %end\n%apart = or i1 %under, %over"]
+    yield from counted("i", "%inputs", [*body, "%fine = and i1 %forward, %apart\nbr i1 %fine, label %clear, label %no\nclear:"])
+    yield "ret ptr %data\nno:\nret ptr null\n}"
+
+
 def new_outputs() -> Iterator[str]:
     """`new_outputs(table, outs, arrays, batch, count)`: new arrays with `batch` (0 or 1) leading dimensions of this count, and
     pointers to their numbers; true if memory is short."""
@@ -303,7 +265,7 @@ def direct() -> Iterator[str]:
     yield "define ptr @direct(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {"
     yield counter("c", "p", "m", "w", "v", "i", "r")
     yield f"%chosen = alloca i64, i64 4\n%arrays = alloca ptr, i64 {ARGUMENTS}"
-    yield "%outs = alloca ptr, i64 4\n%steps = alloca i64, i64 64"
+    yield "%outs = alloca ptr, i64 4\n%steps = alloca i64, i64 64\n%out_room = alloca ptr\nstore ptr null, ptr %out_room"
     yield f"%margins_room = alloca double, i64 {LARGEST}\n%unit_room = alloca double, i64 {LARGEST}"
     yield field("%bytes", "%self", ITEMS + 8, "ptr") + f"\n%table = getelementptr i8, ptr %bytes, i64 {BYTES}"
     yield word("%inputs", "inputs") + "\n" + word("%outputs", "outputs") + "\n" + word("%options", "options")
@@ -319,9 +281,14 @@ def direct() -> Iterator[str]:
         row("%name", "option", "%m", 0),
         "%is = icmp eq i64 %name, %keyword\nbr i1 %is, label %found_name, label %other\nother:",
     ]
+    is_out = [word("%out_name", "out"), "%is_out = icmp eq i64 %out_name, %keyword\nbr i1 %is_out, label %given_out, label %slow"]
     body = [f"%v_at = add i64 %v, {ITEMS // 8}", at("%keyword", "%kwnames", "%v_at", "i64"), "%value_at = add i64 %nargs, %v"]
-    body += [at("%value", "%args", "%value_at", "i64"), *counted("m", "%options", each), "br label %slow\nfound_name:"]
-    yield from counted("v", "%names", [*body, put("i64 %value", "%chosen", "%m", "%v_chosen")])
+    body += [at("%value", "%args", "%value_at", "i64"), *counted("m", "%options", each), *is_out]
+    body += [
+        "given_out:\nstore i64 %value, ptr %out_room\nbr label %noted\nfound_name:",
+        put("i64 %value", "%chosen", "%m", "%v_chosen"),
+    ]
+    yield from counted("v", "%names", [*body, "br label %noted\nnoted:"])
     yield "br label %known\nknown:\n" + word("%ways", "ways")
     tests = []
     for k in range(4):
@@ -374,7 +341,14 @@ def direct() -> Iterator[str]:
     yield "make:\n%mine = phi ptr [ null, %quaternions ], [ %owned, %r_done ]\n%n = add i64 %inputs, %outputs"
     yield put("ptr %margins_room", "%arrays", "%n", "%margins") + "\n%batch_rank_32 = sub i32 %rank, 1"
     yield "%batch_rank = zext i32 %batch_rank_32 to i64"
-    yield "%failed = call i1 @new_outputs(ptr %table, ptr %outs, ptr %arrays, i64 %batch_rank, i64 %count)"
+    yield "%out = load ptr, ptr %out_room\n%no_out = icmp eq ptr %out, null\nbr i1 %no_out, label %new, label %use_out"
+    where = "ptr %table, ptr %out, ptr %arrays, ptr %steps, i64 %batch_rank, i64 %count"
+    yield f"use_out:\n%room_out = call ptr @given_output({where})\n%fitting = icmp ne ptr %room_out, null"
+    yield "%kept = and i1 %fitting, %plain\nbr i1 %kept, label %take, label %refuse"  # q, not its copy, may be there
+    yield "refuse:\ncall void @free(ptr %mine)\nbr label %slow"
+    yield "take:\n" + function("%incref", "incref") + "\ncall void %incref(ptr %out)"
+    yield "store ptr %out, ptr %outs\n" + put("ptr %room_out", "%arrays", "%inputs", "%given_array") + "\nbr label %compute"
+    yield "new:\n%failed = call i1 @new_outputs(ptr %table, ptr %outs, ptr %arrays, i64 %batch_rank, i64 %count)"
     yield "br i1 %failed, label %out_of_memory, label %compute\nout_of_memory:\ncall void @free(ptr %mine)\nret ptr null"
     yield "compute:\n%one = icmp eq i64 %batch_rank, 0\nbr i1 %one, label %single, label %many"
     yield "single:\n%wrong1 = call i1 @one_state(ptr %table, ptr %kernel, ptr %arrays)\nbr label %computed"

@@ -206,7 +206,8 @@ class Evaluator:
     def direct(self, quantity: str, options: Sequence[str], result_type: type | None) -> Direct | None:
         """Return what a direct entry of a quantity needs to know, or None where there is none."""
         from qddot.compile import layout
-        from qddot.compile.direct import ROWS, Direct, Shape
+        from qddot.compile.direct import Direct, Shape
+        from qddot.compile.direct_table import ROWS
 
         quaternions = [c.q.start for c in self.model.mechanism.coordinates if c.parts[0].quaternion]
         if self.model.variables or len(quaternions) > ROWS["quaternion"][0] or not layout.has_direct_entry():
@@ -228,7 +229,8 @@ class Evaluator:
     def learn(self, direct: Direct, quantity: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
         """Let calls with these options go the direct way from now on."""
         inputs = len(direct.shape.inputs)
-        chosen = dict.fromkeys(direct.options) | dict(zip(direct.options, arguments[inputs:])) | dict(options)
+        named = {name: value for name, value in options.items() if name != "out"}
+        chosen = dict.fromkeys(direct.options) | dict(zip(direct.options, arguments[inputs:])) | named
         known = len(chosen) == len(direct.options) and all(value is None or type(value) is str for value in chosen.values())
         if known and len(arguments) >= inputs:
             given = {name: value for name, value in chosen.items() if value is not None}

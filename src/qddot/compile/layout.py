@@ -22,7 +22,8 @@ HEAD = object.__basicsize__
 TYPE = HEAD - 8  # of an object: the last word of its head
 SIZE = HEAD  # of a tuple: how many items
 ITEMS, BYTES = tuple.__basicsize__, bytes.__basicsize__ - 1  # of a tuple's first item, of a bytes object's content
-DATA, NDIM, DIMENSIONS, STRIDES, DESCR = (HEAD + k for k in (0, 8, 16, 24, 40))  # of PyArrayObject
+DATA, NDIM, DIMENSIONS, STRIDES, DESCR, FLAGS = (HEAD + k for k in (0, 8, 16, 24, 40, 48))  # of PyArrayObject
+WELL_BEHAVED = 0x0001 | 0x0100 | 0x0400  # flags of an array: C-contiguous, aligned, writeable
 DOUBLE = 12  # NPY_DOUBLE
 ABI = 0x2000000
 """Of NumPy 2, which has the places below."""
@@ -145,6 +146,8 @@ def array_has_its_fields() -> bool:
         word_at(id(a) + DATA) == a.ctypes.data
         and ctypes.c_int32.from_address(id(a) + NDIM).value == 2
         and word_at(id(a) + DESCR) == id(np.dtype(np.float64))
+        and ctypes.c_int32.from_address(id(a) + FLAGS).value & WELL_BEHAVED == 0x0500
+        and ctypes.c_int32.from_address(id(np.zeros(2)) + FLAGS).value & WELL_BEHAVED == WELL_BEHAVED
         and a.ctypes.shape[:] == [word_at(dimensions), word_at(dimensions + 8)]
         and a.ctypes.strides[:] == [word_at(strides), word_at(strides + 8)]
     )
