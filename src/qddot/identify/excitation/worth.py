@@ -9,6 +9,7 @@ information too, before anything is measured: a parameter's standard deviation w
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -103,12 +104,12 @@ class Worth:
 def worth(fit: Fit) -> Worth:
     """See `Fit.worth`."""
     names = fit.base.names
-    A = np.array([information(fit, [k]) for k in range(len(fit.factors.R))])
+    A = np.array([information(fit, [k])[0] for k in range(len(fit.factors.R))])
     motions = list(candidates(fit))
     size = np.sqrt(np.diagonal(A.sum(axis=0) + sum(new for _, _, new in motions)))
     scale = np.outer(*[np.where(size > 0, size, 1.0)] * 2)
     A = A / scale
-    total = A.sum(axis=0) + NO_INFORMATION * np.eye(len(size))
+    total = A.sum(axis=0) + information(fit, [0])[1] / scale + NO_INFORMATION * np.eye(len(size))
     widths = half_widths(fit, total, size)
     costs, values = felt(fit), np.abs(fit.estimate.theta)
     values = np.where(costs * values < ABSURD_TORQUE, values, 0.0)
@@ -132,7 +133,8 @@ def worth(fit: Fit) -> Worth:
 def half_widths(fit: Fit, information: np.ndarray, size: np.ndarray) -> np.ndarray:
     """Half the 95 % interval of each base parameter (r,) with this scaled information; residuals are as coloured as the log's."""
     estimate = fit.estimate
-    colour = np.median(estimate.std / np.maximum(estimate.std_classical, 1e-300))
+    ratios = estimate.std / np.maximum(estimate.std_classical, 1e-300)
+    colour = float(np.median(ratios)) if np.isfinite(ratios).all() else 1.0  # a single block has no spread
     return estimate.reach * colour * np.sqrt(np.diagonal(np.linalg.inv(information))) / np.where(size > 0, size, 1.0)
 
 
@@ -148,10 +150,11 @@ def felt(fit: Fit) -> np.ndarray:
     return np.max(rms(Y) / np.where(size > 0, size, np.inf), axis=0)
 
 
-def information(fit: Fit, blocks: list[int]) -> np.ndarray:
-    """A (r, r) of some blocks of a log."""
+def information(fit: Fit, blocks: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """A (r, r) of some blocks of a log, and that of what was known beforehand."""
     X, _ = stacked(fit.base, fit.factors.columns, fit.factors.merged(blocks), fit.estimate.sigma)
-    return X.T @ X
+    data, known = np.split(X, [len(X) - len(fit.parameter_set.priors)])
+    return data.T @ data, known.T @ known
 
 
 def stretches(fit: Fit, A: np.ndarray, total: np.ndarray) -> tuple[Stretch, ...]:
@@ -164,7 +167,7 @@ def stretches(fit: Fit, A: np.ndarray, total: np.ndarray) -> tuple[Stretch, ...]
     return tuple(Stretch(float(a), float(b), float(s)) for a, b, s in zip([0.0, *ends], ends, shares))
 
 
-def candidates(fit: Fit):
+def candidates(fit: Fit) -> Iterator[tuple[str, float, np.ndarray]]:
     """(joint, speed, A (r, r)) of motions of one joint to and fro, slow and fast, the others held in some postures."""
     parameter_set, signals = fit.parameter_set, fit.signals
     robot, limits = parameter_set.robot, parameter_set.robot.limits

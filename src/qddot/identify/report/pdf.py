@@ -17,12 +17,11 @@ class PrintError(QddotError):
     """A browser is installed, but does not print the page."""
 
 
-def pdf(page: str) -> bytes:
-    """The page as a PDF file.
+def browser() -> str:
+    """The program that prints without a window.
 
     Raises:
-        MissingProgramError: no browser that prints without a window is installed.
-        PrintError: it fails, with what it said.
+        MissingProgramError: none is installed.
     """
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
@@ -32,6 +31,15 @@ def pdf(page: str) -> bytes:
             + " is on the path: install "
             "one (Debian, Ubuntu: apt install chromium). Or save as .html, and print that"
         )
+    return program
+
+
+def pdf(page: str, program: str) -> bytes:
+    """The page as a PDF file, printed by a browser.
+
+    Raises:
+        PrintError: it fails, with what it said.
+    """
     with tempfile.TemporaryDirectory() as folder:
         source, made = Path(folder, "report.html"), Path(folder, "report.pdf")
         source.write_text(page, encoding="utf-8")

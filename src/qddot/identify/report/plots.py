@@ -45,9 +45,8 @@ def plot(fit: Fit, what: str, ax: Any) -> Any:
     return found
 
 
-def joint_plot(fit: Fit, j: int) -> Any:
+def joint_plot(shown: Shown, j: int) -> Any:
     """All there is to see of one joint: torque and residual over time, the spectrum, and friction; returns the figure."""
-    shown = Shown.of(fit)
     with looking_so() as plt:
         figure, axes = plt.subplots(2, 2, figsize=(11, 5.2), layout="constrained", width_ratios=(1.5, 1))
         for each, (title, across, draw) in zip(axes.T.ravel(), PANELS.values()):
@@ -67,11 +66,6 @@ class Shown:
         self.where = "training" if fit.validation is None else "validation"
         mechanism = fit.parameter_set.robot.model.mechanism
         self.torque, self.speed = units(mechanism, "N m", "N"), units(mechanism, "rad/s", "m/s")
-
-    @staticmethod
-    def of(fit: Fit) -> Shown:
-        """Make one colour for every joint of a fit."""
-        return fit.__dict__.setdefault("_shown", Shown(fit))
 
     @cached_property
     def left(self) -> Any:

@@ -14,8 +14,8 @@ from qddot.card import Table
 from qddot.errors import InputError, MissingExtraError
 from qddot.identify.checks.explain import explanations
 from qddot.identify.report.document import Block, Code, Document, Figure, Items, Section, html, markdown
-from qddot.identify.report.pdf import pdf
-from qddot.identify.report.plots import joint_plot, parameter_plot
+from qddot.identify.report.pdf import browser, pdf
+from qddot.identify.report.plots import Shown, joint_plot, parameter_plot
 from qddot.identify.report.shortcomings import shortcomings
 from qddot.identify.report.tables import described_table, error_table, joint_table, link_table, parameter_table
 from qddot.pictures.look import pyplot
@@ -28,11 +28,12 @@ SUFFIXES = (".html", ".htm", ".pdf", ".md")
 
 def report(fit: Fit, path: Path | None) -> str:
     """The report in Markdown; into `path` as HTML or PDF with its plots, or as Markdown with plots in files beside it."""
+    if path is not None and path.suffix not in SUFFIXES:
+        raise InputError(f"{path.name}: a report is {', '.join(SUFFIXES)}")
+    program = browser() if path is not None and path.suffix == ".pdf" else ""  # before anything is drawn in vain
     found = document(fit)
     if path is None:
         return markdown(found)
-    if path.suffix not in SUFFIXES:
-        raise InputError(f"{path.name}: a report is {', '.join(SUFFIXES)}")
     if path.suffix == ".md":
         count = iter(range(1, 10_000))
 
@@ -43,7 +44,7 @@ def report(fit: Fit, path: Path | None) -> str:
 
         path.write_text(markdown(found, beside), encoding="utf-8")
     elif path.suffix == ".pdf":
-        path.write_bytes(pdf(html(found)))
+        path.write_bytes(pdf(html(found), program))
     else:
         path.write_text(html(found), encoding="utf-8")
     return markdown(found)
@@ -51,12 +52,12 @@ def report(fit: Fit, path: Path | None) -> str:
 
 def document(fit: Fit) -> Document:
     """The whole report as data."""
-    robot = fit.parameter_set.robot
+    robot, shown = fit.parameter_set.robot, Shown(fit)
     sections = [
         Section("Verdict", list(verdict(fit))),
         Section("Torques", [error_table(fit), *cross_validation(fit), joint_table(fit)]),
         Section("What was done to the data", [Items([*(f"{f.code}: {f.message}" for f in fit.findings), *how(fit)])]),
-        Section("Each joint", [Figure(joint, drawn(joint_plot, fit, j)) for j, joint in enumerate(robot.joint_names)]),
+        Section("Each joint", [Figure(joint, drawn(joint_plot, shown, j)) for j, joint in enumerate(robot.joint_names)]),
         Section("Parameters", list(parameters(fit))),
         Section("As described and as identified", list(described(fit))),
         Section("Where the model fails", list(failures(fit))),
