@@ -3,7 +3,9 @@
     python tools/journey.py [inverse_dynamics | equations | identify]
 
 A file counts when one of its functions runs; dataclasses' generated methods, and what runs while modules are imported, do not: each
-journey was made once before, by another robot. A call from a later file back into an earlier one is a return.
+journey was made once before, by another robot. A file is on the way where the journey goes on from it into another one, and at its
+end; the others (`spatial`, `scalar`, `arguments`, ...) are looked into and left again, and marked so. A call from a later file back
+into an earlier one is a return.
 """
 
 from __future__ import annotations
@@ -48,6 +50,7 @@ def identify(robot: qddot.Robot) -> Callable[[], Any]:
 def follow(call: Callable[[], Any]) -> None:
     """Make the call and print its journey."""
     first: dict[str, str] = {}
+    on_the_way: set[str] = set()
     returns: set[tuple[str, str]] = set()
 
     def watch(frame: FrameType, event: str, _: Any) -> None:
@@ -59,6 +62,7 @@ def follow(call: Callable[[], Any]) -> None:
         caller = file_of(frame.f_back)
         if name not in first:
             first[name] = frame.f_code.co_name
+            on_the_way.add(caller or name)
         elif caller is not None and caller != name and list(first).index(caller) > list(first).index(name):
             returns.add((caller, name))
 
@@ -67,9 +71,10 @@ def follow(call: Callable[[], Any]) -> None:
         call()
     finally:
         sys.setprofile(None)
+    on_the_way.add(next(reversed(first)))
     for place, (name, function) in enumerate(first.items(), 1):
-        print(f"  {place:3} {name:40} {function}")
-    print(f"  {len(first)} files")
+        print(f"  {place:3} {name:40} {function:24}{'' if name in on_the_way else ' looked into'}")
+    print(f"  {len(first)} files, {len(on_the_way)} of them on the way, {len(returns)} returns")
     for caller, name in sorted(returns):
         print(f"      {caller} goes back to {name}")
 

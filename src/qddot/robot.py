@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
 from types import BuiltinFunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -161,6 +161,13 @@ class ForwardDerivatives(NamedTuple):
     dqdd_dtau: np.ndarray
 
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+@overload
+def fast(method: Method) -> Method: ...
+@overload
+def fast(*, options: tuple[str, ...] = (), returns: type | None = None) -> Callable[[Method], Method]: ...
 def fast(method: Any = None, *, options: tuple[str, ...] = (), returns: type | None = None) -> Any:
     """After its first call, a method is shadowed in its robot by a direct entry (see `qddot.compile.direct`).
 
@@ -717,11 +724,13 @@ class Robot:
         """
         return Robot(self.model.with_floating_base())
 
-    def __getattr__(self, name: str) -> Any:
-        """Names that are not there: what other libraries call the same thing is said with the name here."""
-        from qddot.names_elsewhere import no_such_name
+    if not TYPE_CHECKING:  # to a type checker, a name that is not there is not there
 
-        raise no_such_name(name, "Robot", dir(type(self)))
+        def __getattr__(self, name: str) -> Any:
+            """Names that are not there: what other libraries call the same thing is said with the name here."""
+            from qddot.names_elsewhere import no_such_name
+
+            raise no_such_name(name, "Robot", dir(type(self)))
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Refused once the robot is made: what is set would change nothing. Private names are those of subclasses and caches."""

@@ -201,7 +201,8 @@ def momenta(rollout: Rollout, start: Start) -> Any:
     """p = M qd of the first states."""
     if "parameters" in start.rest:
         raise InputError('method="variational" with parameters is not for arrays on a GPU: use "rk4", or variables')
-    return 0 * start.q if start.qd is None else rollout.robot.generalized_momentum(start.q, start.qd, **start.rest)
+    rest: Any = start.rest  # variables, in a dictionary of names
+    return 0 * start.q if start.qd is None else rollout.robot.generalized_momentum(start.q, start.qd, **rest)
 
 
 def stopped(rollout: Rollout, start: Start, handle: Handling, motion: int) -> IntegrationError:
