@@ -121,6 +121,24 @@ def test_eight_threads_on_a_robot_nobody_has_called():
         np.testing.assert_array_equal(found, first)
 
 
+def test_eight_threads_ask_for_frames():
+    """Each learns ways that the others take."""
+    robot, gate = qddot.load("arm7", gravity=(0, 0, -9.0)), threading.Barrier(8)
+    q, frames = np.random.default_rng(0).normal(size=(20, 7)), qddot.load("arm7").frame_names
+    expected = {frame: qddot.load("arm7").jacobian(q.tolist(), frame) for frame in frames}
+
+    def work(k: int) -> None:
+        gate.wait()
+        for j in range(200):
+            frame = frames[(k + j) % len(frames)]
+            np.testing.assert_array_equal(robot.jacobian(q, frame), expected[frame])
+            np.testing.assert_array_equal(robot.jacobian(q[j % 20], frame), expected[frame][j % 20])
+
+    with ThreadPoolExecutor(8) as pool:
+        for future in [pool.submit(work, k) for k in range(8)]:
+            future.result()
+
+
 def test_robots_are_collected():
     robot = qddot.load("two_link")
     robot.mass_matrix(Z)
@@ -179,6 +197,12 @@ def test_names_of_frames():
         robot.jacobian(q[0], "link3", nonsense=1)
     with pytest.raises(TypeError):
         robot.jacobian(q[0], "link3", "body", "link3")
+
+
+def test_what_is_always_zero(robot):
+    """A program without an operation: there are no springs."""
+    for shape in ((2,), (3, 2), (20, 2)):
+        compared(robot.spring_torque, np.ones(shape))
 
 
 def test_a_given_output_is_filled(robot):

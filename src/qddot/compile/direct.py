@@ -12,6 +12,7 @@ import ctypes
 import math
 import struct
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -23,7 +24,7 @@ from qddot.compile.direct_ir import module
 from qddot.compile.direct_table import ARGUMENTS, PLACE, ROWS, TABLE, WAY_KERNEL, WAY_LOOP, WORD, WORDS
 from qddot.compile.flags import are_raised
 from qddot.compile.kernel import BATCH, WORTH_THREADS, Kernel
-from qddot.compile.layout import BYTES
+from qddot.compile.layout import BYTES, word_at
 from qddot.compile.llvm import Code, load_module, this_computer
 from qddot.compile.peaks import FAR_BITS, INFINITE_BITS, LARGEST
 
@@ -76,6 +77,7 @@ class Direct:
         self.shape, self.quaternions, self.result_type = shape, quaternions, result_type
         self.options = tuple(map(sys.intern, options))  # as names of keywords are
         self.ways: list[tuple[tuple[Any, ...], Kernel]] = []
+        self.lock = threading.Lock()
         words = (
             dict.fromkeys(WORDS, 0) | addresses() | {"direct": self.code.loop, "result_type": id(result_type) if result_type else 0}
         )
@@ -110,24 +112,25 @@ class Direct:
 
     def learn(self, chosen: tuple[Any, ...], kernel: Kernel) -> None:
         """From now on these options go to this kernel, and to its loop over many states if it has one by now."""
-        known = next((k for k, (values, _) in enumerate(self.ways) if all(a is b for a, b in zip(values, chosen))), None)
-        number = len(self.ways) if known is None else known
-        place = PLACE["way"] + number * ROWS["way"][1]
-        if known is None:
-            if number == ROWS["way"][0]:
+        with self.lock:
+            known = next((k for k, (values, _) in enumerate(self.ways) if all(a is b for a, b in zip(values, chosen))), None)
+            if known is None and len(self.ways) == ROWS["way"][0]:
                 return
-            self.ways.append((chosen, kernel))
-            for k, value in enumerate(chosen):
-                self.set(place + k, id(value) if value is not None else 0)
-            self.set(place + WAY_KERNEL, kernel.single_address)
-            if number == 0:
-                length = max(kernel.length, 1)  # a quantity that is constant has none
-                self.set(WORD["kernel"], kernel.single_address)
-                self.set(WORD["most"], WORTH_THREADS // length)
-                self.set(WORD["release"], max(WORTH_RELEASE // length, 1))
-            self.set(WORD["ways"], number + 1)
-        if kernel.watched_address and are_raised():
-            self.set(place + WAY_LOOP, kernel.watched_address)
+            number = len(self.ways) if known is None else known
+            place = PLACE["way"] + number * ROWS["way"][1]
+            if known is None:
+                self.ways.append((chosen, kernel))
+                for k, value in enumerate(chosen):
+                    self.set(place + k, id(value) if value is not None else 0)
+                self.set(place + WAY_KERNEL, kernel.single_address)
+                if number == 0:
+                    self.set(WORD["kernel"], kernel.single_address)
+                    self.set(WORD["most"], WORTH_THREADS // max(kernel.length, 1))
+                    self.set(WORD["release"], max(WORTH_RELEASE // max(kernel.length, 1), 1))
+        with self.lock:  # anew: whoever sees that there is one more way sees the whole of it
+            self.set(WORD["ways"], max(word_at(id(self.table) + BYTES + 8 * WORD["ways"]), number + 1))
+            if kernel.watched_address and are_raised():
+                self.set(place + WAY_LOOP, kernel.watched_address)
 
 
 @cache

@@ -289,7 +289,8 @@ def direct() -> Iterator[str]:
         put("i64 %value", "%chosen", "%m", "%v_chosen"),
     ]
     yield from counted("v", "%names", [*body, "br label %noted\nnoted:"])
-    yield "br label %known\nknown:\n" + word("%ways", "ways")
+    yield "br label %known\nknown:"
+    yield word("%ways", "ways").replace("load i64, ptr %ways_p", "load atomic i64, ptr %ways_p acquire, align 8")
     tests = []
     for k in range(4):
         tests += [row(f"%w{k}", "way", "%w", k), at(f"%x{k}", "%chosen", k, "i64"), f"%same{k} = icmp eq i64 %w{k}, %x{k}"]
