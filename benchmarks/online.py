@@ -10,6 +10,7 @@ import time
 import numpy as np
 
 import qddot
+from qddot.control import MomentumObserver
 from qddot.identify import Log, OnlineIdentification, OnlinePayload, ParameterSet
 
 SECONDS, RATE, CUTOFF = 20, 1000.0, 10.0
@@ -38,6 +39,11 @@ def main() -> None:
         late = each[len(t) // 2 :]
         most = f"99 % below {np.quantile(late, 0.99):.0f} us"
         print(f"{name}: {len(online.names)} numbers, {robot.nv} joints, {late.mean():.1f} us a sample, {most}")
+    observer = MomentumObserver(fit.robot, gain=50.0, period=1 / RATE)
+    start = time.process_time_ns()
+    for k in range(len(t)):
+        observer.update(q[k], qd[k], tau[k])
+    print(f"momentum observer: {(time.process_time_ns() - start) / 1e3 / len(t):.1f} us a sample")
 
 
 if __name__ == "__main__":

@@ -121,6 +121,8 @@ def test_a_sample_that_is_no_number_is_refused_and_forgotten(fit: Fit) -> None:
 def test_what_cannot_be_followed_is_refused(fit: Fit) -> None:
     with pytest.raises(InputError, match="memory"):
         OnlineIdentification(fit, rate=RATE, memory=0)
+    with pytest.raises(InputError, match="one number for each of 2 joints"):
+        OnlineIdentification(fit, rate=RATE).update(np.zeros(1), np.zeros(2))
 
 
 MORE = [{"harmonics": {"joint1": 1}}, {"load": True}, {"coupled": [("joint1", "joint2")]}, {"asymmetric": True}, {"spring": True}]

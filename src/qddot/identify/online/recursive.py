@@ -81,7 +81,7 @@ class Recursive:
         turns = np.clip(PRIOR_SLACK * memory * self.rate / self._factor, 1, r)  # steps in which little of the prior is forgotten
         self._turns = np.array_split(np.arange(r), int(turns))
         self._weight = np.sqrt(INDEPENDENT) / noise
-        self._rest_speeds, self._learning = rest_speeds, True
+        self._rest_speeds = rest_speeds
         low = self._low_pass
         derivatives = np.stack([np.pad(low.flat, 4), low.flat_slope[::-1], low.flat_curvature[::-1]])
         self._derivatives, self._taps = np.ascontiguousarray(derivatives), low.smooth
@@ -122,10 +122,12 @@ class Recursive:
             learn: False while something else acts on the robot, a contact say: what the filters span of it is not learnt from.
 
         Raises:
-            InputError: a number that is not finite; the sample is not taken.
+            InputError: another shape, or a number that is not finite; the sample is not taken.
         """
         sample = self._positions.next
         half = len(self._rest_speeds)
+        if np.shape(q) != (half,) or np.shape(tau) != (half,):
+            raise InputError(f"a sample has q {np.shape(q)} and tau {np.shape(tau)}: one number for each of {half} joints")
         sample[:half], sample[half:] = q, tau
         if not np.isfinite(sample.sum()):
             finite_array("q", q)
@@ -184,7 +186,7 @@ class Recursive:
 
     @property
     def std(self) -> np.ndarray:
-        """Standard deviations (r,); never above those of the prior."""
+        """Standard deviations (r,); above those of the prior by a fortieth at most."""
         return np.sqrt(np.diagonal(self.covariance))
 
     @property
