@@ -108,5 +108,6 @@ def by_evidence(R: np.ndarray, r: np.ndarray, names: tuple[str, ...], prior: np.
 
 def evidence(S: np.ndarray, e: np.ndarray) -> float:
     """Twice the log-probability of errors e with covariance S, up to a constant."""
-    L = np.linalg.cholesky(S)
-    return -2 * float(np.log(np.diagonal(L)).sum()) - float(np.sum(np.linalg.solve(L, e) ** 2))
+    size, axes = np.linalg.eigh((S + S.T) / 2)
+    size = np.maximum(size, 1.0)  # noise alone has variance 1: less is rounding, of a log without noise
+    return -float(np.log(size).sum()) - float(np.sum((axes.T @ e) ** 2 / size))
