@@ -112,7 +112,7 @@ def weighing(
 
 
 def implausible(robot: Robot, described: Robot) -> list[str]:
-    """What no link of a real arm is, one sentence a link; a link that is about as described is what it is."""
+    """Sentences about links that no real arm has, one a link; a link that is about as described is what it is."""
     found, extent, before = [], extents(robot), body_inertias(described)
     for body, ten in body_inertias(robot).items():
         mass, size = float(ten[0]), extent[body]
