@@ -11,6 +11,8 @@ import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -39,8 +41,8 @@ def assembled(text: str, architecture: str) -> tuple[int, int]:
     return int(found[0][1] if found[0] else 0), int(found[1][1] if found[1] else 0)
 
 
-def row(robot: qddot.Robot, quantity: str, architecture: str) -> str:
-    found = []
+def row(name: str, quantity: str, architecture: str) -> str:
+    robot, found = one(name), []
     for dtype, real in ((np.float32, "float"), (np.float64, "double")):
         try:
             program = trace(robot.model, [complete(quantity, {}, lambda: robot.frame_names[-1])], dtype)
@@ -53,16 +55,20 @@ def row(robot: qddot.Robot, quantity: str, architecture: str) -> str:
     return f"{robot.name:16s} {quantity:32s} " + "   ".join(found)
 
 
+@cache
+def one(name: str) -> qddot.Robot:
+    """A robot of numbers."""
+    robot = qddot.load(name)
+    values = dict.fromkeys(robot.symbols, 1.0)
+    return robot.subs(values) if values else robot
+
+
 def main() -> None:
     architecture = sys.argv[1] if len(sys.argv) > 1 else "sm_90"
-    lines = [f"registers and bytes spilled a thread, {architecture}, rows; float32, then float64"]
-    for name in ROBOTS:
-        robot = qddot.load(name)
-        values = dict.fromkeys(robot.symbols, 1.0)
-        robot = robot.subs(values) if values else robot
-        lines += filter(None, (row(robot, quantity, architecture) for quantity in QUANTITIES))
-        print("\n".join(lines[-2:]), flush=True)
-        RESULT.write_text("\n".join(lines) + "\n")
+    head = f"registers and bytes spilled a thread, {architecture}, rows; float32, then float64"
+    with ProcessPoolExecutor() as pool:
+        rows = pool.map(row, *zip(*((name, quantity, architecture) for name in ROBOTS for quantity in QUANTITIES)))
+        RESULT.write_text("\n".join([head, *filter(None, rows)]) + "\n")
 
 
 if __name__ == "__main__":
