@@ -223,7 +223,7 @@ def learning(robot: qddot.Robot) -> None:
     except qddot.QddotError:
         return
     for count in (4096, 65536):
-        envs = Environments(Reach(robot), count, device="cuda")
+        envs = Environments(Reach(robot, frame=robot.frame_names[-1]), count, device="cuda")
         envs.reset(seed=0)
         actions = torch.rand((count, robot.nv), device="cuda")
         t = seconds(lambda envs=envs, actions=actions: envs.step(actions), 10)
@@ -284,9 +284,9 @@ def main() -> None:
         for method, dtype in itertools.product(("semi_implicit", "rk4"), (np.float32, np.float64)):
             tried(rollouts, robot, method, "torque", dtype)
         tried(rollouts, robot, "variational", "torque", np.float64, stops=False)
+        tried(gradient, robot, copy)  # before JAX is there, whose threads slow calls of PyTorch down
         for other in (overhead, crossing, all_cores):
             tried(other, robot)
-        tried(gradient, robot, copy)
         for method in ("semi_implicit", "rk4"):
             tried(way_back, robot, method)
         tried(learning, robot)

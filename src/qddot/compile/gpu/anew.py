@@ -15,10 +15,10 @@ import numpy as np
 
 from qddot.graph.expr import Expr
 
-KEPT = 8
+KEPT = 9
 """Operations that a register is worth."""
 
-CUTS = 10
+CUTS = 16
 """Places that are tried."""
 
 TURN = 13

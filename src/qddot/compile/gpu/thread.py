@@ -73,6 +73,7 @@ class Thread(Emitter):
 
     threads: int
     shared_bytes = 0
+    may_repeat = True
     rereads = False
 
     def __init__(self, program: Program, lanes: Lanes, shape: Shape, dialect: Dialect = NVIDIA) -> None:
@@ -126,7 +127,7 @@ class Thread(Emitter):
         that some are better made again."""
         made, operands, wanted = self.needed(results)
         most = most_waiting(made, operands)
-        found = halves(made, operands, wanted) if most > MANY[self.lanes.real] else None
+        found = halves(made, operands, wanted) if self.may_repeat and most > MANY[self.lanes.real] else None
         if found is None or found.waiting > FEWER * most:
             yield from self.one_by_one(self.in_order(wanted), then)
             return
