@@ -102,3 +102,10 @@ def test_a_torque_that_stands_still() -> None:
 def test_arrays_are_cut_at_pauses() -> None:
     keep = (T < 5) | (T > 7)
     assert [s.stop - s.start for s in Log(T[keep], moved()[keep], moved()[keep]).segments] == [1000, len(T) - 1401]
+
+
+def test_units_that_positions_count_in() -> None:
+    q = moved()
+    q[:, 1] = np.round(q[:, 1], 2)
+    q[:, 2] = 0.3  # a joint at rest counts in nothing
+    assert found(q).resolution == pytest.approx([0, 0.01, 0, 0])

@@ -161,7 +161,8 @@ def resolutions(step: np.ndarray) -> np.ndarray:
     unit = np.min(np.where(size > 0, size, np.inf), axis=0, initial=np.inf)
     unit = np.where(np.isfinite(unit), unit, 1.0)
     whole = np.mean(np.abs(size / unit - np.round(size / unit)) < ON_GRID, axis=0)
-    return np.where((whole > PLAIN_STEPS) & (np.mean(size == 0, axis=0) > ROUNDED_STEPS), unit, 0.0)
+    rounded = (whole > PLAIN_STEPS) & (np.mean(size == 0, axis=0) > ROUNDED_STEPS) & (np.sum(size > 0, axis=0) > FEW_RUNS)
+    return np.where(rounded, unit, 0.0)
 
 
 def runs(flags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
