@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.arguments import flag, positive_number, word
-from qddot.errors import ConvergenceError, InputError, ModelWarning, stacklevel_outside
-from qddot.identify.checks.halves import unpredicted
+from qddot.errors import InputError, ModelWarning, stacklevel_outside
 from qddot.identify.checks.judge import Unseen, verdict
 from qddot.identify.checks.laws import missing_laws
 from qddot.identify.checks.motion_summary import MotionSummary
 from qddot.identify.checks.verdict import Verdict
 from qddot.identify.command import python_call
+from qddot.identify.estimation import estimated, with_laws, with_options
 from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.physical.plausible import filled_in, implausible, weighing, without_mass
 from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.bodies import without_drives
-from qddot.identify.regression.estimators import Estimate, essential, least_squares, stacked
+from qddot.identify.regression.estimators import Estimate, essential, stacked
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.pieces import streamed
 from qddot.identify.regression.record import Record, Recorded, together
@@ -35,9 +35,7 @@ from qddot.identify.regression.standstill import standstill_speeds
 from qddot.logs.log import Chunks, Log
 from qddot.logs.table import Finding
 from qddot.model.friction import LOAD
-from qddot.progress import shown
 from qddot.robot import Robot
-from qddot.thresholds import LOAD_ROUNDS, ROBUST_ROUNDS, SAME_LOAD, TIME_BLOCKS, UNEXPLAINED
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -358,21 +356,16 @@ def identify(
     base = base_parameters(parameter_set)
     findings += [*rounding(base), *split(robot)]
     how = {"engine": engine, "address": address}
-    factors, estimate, left = estimated(base, record, method, how, progress)
-    added = missing_laws(base, estimate.theta, signals, with_options(parameter_set)) if chosen and sound else []
-    if added:
-        options = {name: value for law in added for name, value in law.options.items()}
-        dry = {name: value for name, value in options.items() if name != LOAD}
-        more = with_options(parameter_set)({**options, "standstill": standstill_speeds(robot, signals, dry)})
-        richer = base_parameters(with_needed_rests(more, record.parts()))
-        found = estimated(richer, record, method, how, progress)
-        before, after = (missed_of_halves(*each) for each in ((factors, estimate, left), found))
-        if after <= before:  # not what the halves of an excerpt say, but those of all of it
-            base, parameter_set, (factors, estimate, left) = richer, richer.parameter_set, found
-            findings += [Finding("found", "friction", f"{law}: added, since {law.gain:.0%} of {UNSEEN} go") for law in added]
-    if parameter_set.is_loaded:
-        base, factors, estimate, left = with_own_load(base, estimate, record, method, how)
-        parameter_set = base.parameter_set
+    found = estimated(base, record, method, how, progress)
+    added = missing_laws(base, found.estimate.theta, signals, with_options(parameter_set)) if chosen and sound else []
+    for laws in (added, [law for law in added if LOAD not in law.options]):  # a load may not settle
+        richer = with_laws(laws, found, record, method, how, progress) if laws else None
+        if richer is not None:
+            found = richer
+            findings += [Finding("found", "friction", f"{law}: added, since {law.gain:.0%} of {UNSEEN} go") for law in laws]
+            break
+    base, factors, estimate, left = found
+    parameter_set = base.parameter_set
     findings += left_out(factors)
     if estimate.method == "irls":
         why = "asked for" if method == "irls" else f"{left.outliers.max():.2%} of a joint's torques are outliers"
@@ -389,49 +382,6 @@ def identify(
     return Fit(
         parameter_set, base, estimate, factors, signals, left, unseen and unseen.left, judged, found, tuple(findings), command
     )
-
-
-def missed_of_halves(factors: Factors, estimate: Estimate, left: Errors) -> float:
-    """Torque of each half of the log that parameters of the other leave, rms over all joints, N m."""
-    return float(np.hypot(unpredicted(estimate, factors, left.ends), np.linalg.norm(left.rms)))
-
-
-def with_options(parameter_set: ParameterSet) -> Callable[[Mapping[str, Any]], ParameterSet]:
-    """Return what makes a set of parameters with the same options, and more."""
-    return lambda more: ParameterSet.of(parameter_set.robot, **{**parameter_set.asked, **more})
-
-
-def estimated(
-    base: Base, record: Record, method: str, how: Mapping[str, Any], progress: bool | None = False
-) -> tuple[Factors, Estimate, Errors]:
-    """The base parameters by one method, what is left of the log, and what is left of its torques."""
-    blocks = None if record.streamed else TIME_BLOCKS
-    factors = reduce(base, shown(streamed(record.parts()), "regressor", blocks, lambda piece: piece[0], progress), **how)
-    estimate = least_squares(factors, "ols" if method == "ols" else "wls")
-    left = residuals_of_parts(base, estimate.theta, record.parts())
-    if method == "irls" or (method == "auto" and left.has_outliers and left.relative < UNEXPLAINED):
-        for _ in range(ROBUST_ROUNDS):
-            factors = reduce(base, streamed(record.parts()), robust=(estimate.theta, left.spread), **how)
-            estimate = least_squares(factors, "irls")
-            left = residuals_of_parts(base, estimate.theta, record.parts())
-    return factors, estimate, left
-
-
-def with_own_load(
-    base: Base, estimate: Estimate, record: Record, method: str, how: Mapping[str, Any]
-) -> tuple[Base, Factors, Estimate, Errors]:
-    """Estimate again and again where friction grows with the load: with that of the robot found, not of the one described.
-
-    Raises:
-        ConvergenceError: the load that a robot makes is never the one it was found with.
-    """
-    for _ in range(LOAD_ROUNDS):
-        base = replace(base, parameter_set=base.parameter_set.carrying(base.completed(estimate.theta)))
-        before = estimate.theta
-        factors, estimate, left = estimated(base, record, method, how)
-        if np.abs(estimate.theta - before).max() <= SAME_LOAD * np.abs(before).max():
-            return base, factors, estimate, left
-    raise ConvergenceError("friction by load: the load of the robot found is not the one it was found with; leave load out")
 
 
 def parted(log: Recorded, share: float, robot: Robot) -> tuple[Log, Log]:

@@ -111,7 +111,8 @@ def missing_laws(base: Base, theta: np.ndarray, signals: Signals, made: Callable
         if gain < least or (not found and fault > max(gain, MOST_OF_IT)):
             break
         if "stribeck" in law.options:
-            law, more, left = with_best_speed(trial, law, columns, made)
+            closer = with_best_speed(trial, law, columns, made)
+            law, more, left = closer if gained(before, closer[2]) > gain else (law, more, left)
         found.append(law._replace(gain=gained(before, left)))
         before, columns = left, more
         least = least_gain(before, floor, size)

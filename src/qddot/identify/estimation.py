@@ -1,0 +1,94 @@
+"""The estimate of a recording by one method, and with laws that it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qddot.errors import ConvergenceError
+from qddot.identify.checks.halves import unpredicted
+from qddot.identify.checks.laws import Law
+from qddot.identify.regression.base import Base, base_parameters
+from qddot.identify.regression.estimators import Estimate, least_squares
+from qddot.identify.regression.parameter_set import ParameterSet
+from qddot.identify.regression.pieces import streamed
+from qddot.identify.regression.record import Record
+from qddot.identify.regression.reduction import Factors, reduce
+from qddot.identify.regression.residuals import Errors, residuals_of_parts
+from qddot.identify.regression.rest import with_needed_rests
+from qddot.identify.regression.standstill import standstill_speeds
+from qddot.model.friction import LOAD
+from qddot.progress import shown
+from qddot.thresholds import LOAD_ROUNDS, ROBUST_ROUNDS, SAME_LOAD, TIME_BLOCKS, UNEXPLAINED
+
+
+class Estimated(NamedTuple):
+    """Base parameters, what is left of the log, their estimate, and what is left of its torques."""
+
+    base: Base
+    factors: Factors
+    estimate: Estimate
+    left: Errors
+
+
+def estimated(base: Base, record: Record, method: str, how: Mapping[str, Any], progress: bool | None = False) -> Estimated:
+    """The base parameters by one method. Where friction grows with the load, again and again: with the load of the robot found,
+    not of the one described.
+
+    Raises:
+        ConvergenceError: the load that a robot makes is never the one it was found with.
+    """
+    found = with_this_load(base, record, method, how, progress)
+    for _ in range(LOAD_ROUNDS if base.parameter_set.is_loaded else 0):
+        before = found.estimate.theta
+        carrying = replace(base, parameter_set=base.parameter_set.carrying(base.completed(before)))
+        found = with_this_load(carrying, record, method, how)
+        if np.abs(found.estimate.theta - before).max() <= SAME_LOAD * np.abs(before).max():
+            return found
+    if base.parameter_set.is_loaded:
+        raise ConvergenceError("friction by load: the load of the robot found is not the one it was found with; leave load out")
+    return found
+
+
+def with_this_load(base: Base, record: Record, method: str, how: Mapping[str, Any], progress: bool | None = False) -> Estimated:
+    """The base parameters by one method, what is left of the log, and what is left of its torques."""
+    blocks = None if record.streamed else TIME_BLOCKS
+    factors = reduce(base, shown(streamed(record.parts()), "regressor", blocks, lambda piece: piece[0], progress), **how)
+    estimate = least_squares(factors, "ols" if method == "ols" else "wls")
+    left = residuals_of_parts(base, estimate.theta, record.parts())
+    if method == "irls" or (method == "auto" and left.has_outliers and left.relative < UNEXPLAINED):
+        for _ in range(ROBUST_ROUNDS):
+            factors = reduce(base, streamed(record.parts()), robust=(estimate.theta, left.spread), **how)
+            estimate = least_squares(factors, "irls")
+            left = residuals_of_parts(base, estimate.theta, record.parts())
+    return Estimated(base, factors, estimate, left)
+
+
+def with_laws(
+    laws: Sequence[Law], before: Estimated, record: Record, method: str, how: Mapping[str, Any], progress: bool | None
+) -> Estimated | None:
+    """The estimate with more laws; None where all of the log, not only an excerpt, says that halves of it then predict each other
+    no better, or where the load does not settle."""
+    parameter_set = before.base.parameter_set
+    options = {name: value for law in laws for name, value in law.options.items()}
+    dry = {name: value for name, value in options.items() if name != LOAD}
+    options["standstill"] = standstill_speeds(parameter_set.robot, record.signals, dry)
+    richer = with_needed_rests(with_options(parameter_set)(options), record.parts())
+    try:
+        found = estimated(base_parameters(richer), record, method, how, progress)
+    except ConvergenceError:
+        return None
+    return found if missed_of_halves(found) <= missed_of_halves(before) else None
+
+
+def with_options(parameter_set: ParameterSet) -> Callable[[Mapping[str, Any]], ParameterSet]:
+    """Return what makes a set of parameters with the same options, and more."""
+    return lambda more: ParameterSet.of(parameter_set.robot, **{**parameter_set.asked, **more})
+
+
+def missed_of_halves(found: Estimated) -> float:
+    """Torque of each half of the log that parameters of the other leave, rms over all joints, N m."""
+    return float(np.hypot(unpredicted(found.estimate, found.factors, found.left.ends), np.linalg.norm(found.left.rms)))
