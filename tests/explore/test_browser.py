@@ -223,7 +223,7 @@ def test_a_fragment_that_makes_no_sense_is_ignored(opened):
     agrees(page, qddot.load("two_link"))
 
 
-@pytest.mark.parametrize(("name", "values"), [("two_link", None), ("two_link", LETTERS), ("puma560", None)])
+@pytest.mark.parametrize(("name", "values"), [("two_link", LETTERS), pytest.param("puma560", None, marks=pytest.mark.slow)])
 def test_copied_python_reproduces_the_view(opened, monkeypatch, tmp_path, name, values):
     """It computes the numbers, and opens a page with the same address."""
     robot = qddot.load(name, symbolic=values is not None)

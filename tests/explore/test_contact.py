@@ -31,6 +31,7 @@ def test_the_page_falls_and_bounces_as_python_does(opened):
     assert samples[-1]["E"] == pytest.approx(motion.energy[-1], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_legs_stand_on_the_ground_they_were_given(opened):
     """Motors hold the pose, the ground carries the weight, and stops of joints are kept."""
     robot = qddot.load("quadruped")
