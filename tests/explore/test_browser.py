@@ -204,12 +204,13 @@ def test_the_address_holds_the_whole_state(opened):
     robot = qddot.load("two_link")
     page = opened(
         robot,
-        "q=0.25,-1.5&qd=1,2&payload=0.5&lens=gravity_torque,1,0&show=frames,centres&ellipsoid=mass&drive=gravity&form=letters",
+        "q=0.25,-1.5&qd=1,2&payload=0.5&lens=gravity_torque,1,0&show=frames,centres&ellipsoid=mass&drive=gravity&form=letters"
+        "&speed=0.1&strip=qd,1",
     )
     page.evaluate("new Promise(r => setTimeout(r, 400))")
     fragment = page.evaluate("location.hash")
     again = opened(robot, fragment[1:])
-    for key in ("q", "qd", "lens", "view", "drive", "variant"):
+    for key in ("q", "qd", "lens", "view", "drive", "variant", "speed", "strip"):
         assert page.evaluate(f"JSON.stringify(explorerApp.state.{key})") == again.evaluate(
             f"JSON.stringify(explorerApp.state.{key})"
         )
@@ -218,7 +219,9 @@ def test_the_address_holds_the_whole_state(opened):
 
 def test_a_fragment_that_makes_no_sense_is_ignored(opened):
     page = opened(
-        qddot.load("two_link"), "q=1,NaN&qd=x&gravity=1,2&payload=-3&tip=99&lens=<img>,9,-1&notation=__proto__&form=constructor"
+        qddot.load("two_link"),
+        "q=1,NaN&qd=x&gravity=1,2&payload=-3&tip=99&lens=<img>,9,-1&notation=__proto__&form=constructor"
+        "&speed=9&strip=toString,length",
     )
     agrees(page, qddot.load("two_link"))
 

@@ -11,7 +11,13 @@ export function asPython(data: Data, state: State): string {
   const { world } = state,
     tip = data.tips[world.tip],
     gravity = world.gravity.some((x, i) => x !== data.gravity[i]);
-  const lines = ["import numpy as np", "", "import qddot", ...(data.script.begin.startsWith("from") ? [] : [""]), data.script.begin];
+  const lines = [
+    "import numpy as np",
+    "",
+    "import qddot",
+    ...(data.script.begin.startsWith("from") ? [] : [""]),
+    data.script.begin,
+  ];
   if (gravity) lines.push(`here = robot.with_gravity(${list(world.gravity)})`);
   const robot = gravity ? "here" : "robot";
   lines.push(`q = np.array(${list(state.q)})`, `qd = np.array(${list(state.qd)})`, `qdd = np.array(${list(state.qdd)})`);

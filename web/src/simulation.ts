@@ -5,7 +5,7 @@ import type { Data } from "./model";
 import { ContactSteps, type Push } from "./contact";
 import { Integrator } from "./integrator";
 import type { Physics, Pull } from "./physics";
-import type { State } from "./state";
+import { SPEEDS, type State } from "./state";
 import { Strips } from "./strips";
 
 /** s: of one step of order four. */
@@ -34,7 +34,6 @@ export class Simulation {
   readonly samples: Sample[] = [];
   time = 0;
   running = false;
-  speed = 1;
   pull: Pull = null;
   readonly recorded: boolean;
   private readonly integrator: Integrator;
@@ -59,6 +58,7 @@ export class Simulation {
     class: "scrub",
   });
   private readonly clock = el("output", { class: "clock" }, "0.00 s");
+  private readonly speeds = el("select", { "aria-label": "speed" });
   private readonly strips: Strips;
 
   constructor(
@@ -71,19 +71,11 @@ export class Simulation {
     this.integrator = new Integrator(physics);
     this.contact = data.contacts && new ContactSteps(physics, data.contacts);
     this.recorded = data.motion !== null;
-    this.strips = new Strips(data, changed);
+    this.strips = new Strips(data, state, changed);
     this.mass = data.bodies.reduce((sum, x) => sum + x.mass, 0);
-    const speeds = el(
-      "select",
-      { "aria-label": "speed" },
-      ...[
-        ["1", "1 ×"],
-        ["0.25", "¼ ×"],
-        ["0.1", "⅒ ×"],
-        ["0.02", "1⁄50 ×"],
-      ].map(([value, text]) => el("option", { value }, text)),
-    );
-    speeds.addEventListener("change", () => (this.speed = Number(speeds.value)));
+    const speeds = this.speeds;
+    speeds.append(...SPEEDS.map((speed) => el("option", { value: String(speed) }, speed === 1 ? "1 ×" : `1⁄${1 / speed} ×`)));
+    speeds.addEventListener("change", () => ((state.speed = Number(speeds.value)), changed()));
     this.scrub.addEventListener("input", () => this.seek(this.scrub.valueAsNumber));
     host.append(
       el(
@@ -207,7 +199,7 @@ export class Simulation {
   /** Advances by real time; true where something moved. */
   tick(elapsed: number): boolean {
     if (!this.running) return false;
-    const wanted = Math.min(elapsed, 0.05) * this.speed;
+    const wanted = Math.min(elapsed, 0.05) * this.state.speed;
     if (this.recorded) {
       this.time += wanted;
       if (this.time >= this.end) this.toggle();
@@ -270,6 +262,7 @@ export class Simulation {
   /** The bar and the strips. */
   update(): void {
     this.scrub.max = String(this.end || 1);
+    if (this.speeds.value !== String(this.state.speed)) this.speeds.value = String(this.state.speed);
     this.scrub.disabled = !this.samples.length;
     this.scrub.value = String(this.time);
     this.scrub.setAttribute("aria-valuetext", `${this.time.toFixed(2)} seconds`);

@@ -3,6 +3,12 @@ import type { Data } from "./model";
 import { zeros, type Numbers } from "./linear";
 import type { World } from "./physics";
 
+export const SPEEDS = [1, 0.25, 0.1, 0.02];
+/** Joint forces, gravity, Coriolis forces, velocities, positions. */
+export const STRIPS = ["tau", "g", "c", "qd", "q"];
+/** Measured and predicted forces of one joint can be told apart. */
+const defaultJoint = (data: Data) => (data.motion?.measured ? "0" : "all");
+
 export type Drive = "free" | "gravity" | "hold";
 export interface Choice {
   quantity: string;
@@ -29,6 +35,10 @@ export class State {
   lens: Choice = { quantity: "mass_matrix", row: 0, column: 0 };
   notation = "qddot";
   variant = "";
+  /** Of time, when it is played. */
+  speed = 1;
+  /** What is drawn over time beside the energy: empty, what suits; and the joint's number, or "all". */
+  strip = { quantity: "", joint: "all" };
   /** Seven numbers of the camera, where the view was changed by hand. */
   camera: number[] | null = null;
 
@@ -63,6 +73,9 @@ export class State {
     if (quantity !== "mass_matrix" || row || column) out.set("lens", `${quantity},${row},${column}`);
     if (this.notation !== "qddot") out.set("notation", this.notation);
     if (this.variant) out.set("form", this.variant);
+    if (this.speed !== 1) out.set("speed", String(this.speed));
+    const { quantity: drawn, joint } = this.strip;
+    if (drawn || joint !== defaultJoint(data)) out.set("strip", `${drawn},${joint}`);
     if (this.camera) out.set("camera", list(this.camera));
     return out.toString().replaceAll("%2C", ",");
   }
@@ -97,6 +110,13 @@ export class State {
     this.lens = { quantity, row: place(row), column: place(column) };
     this.notation = given.get("notation") ?? "qddot";
     this.variant = given.get("form") ?? "";
+    const speed = numbers("speed", 1)?.[0] ?? 1;
+    this.speed = SPEEDS.includes(speed) ? speed : 1;
+    const [drawn, joint] = (given.get("strip") ?? `,${defaultJoint(data)}`).split(",");
+    this.strip = {
+      quantity: STRIPS.includes(drawn) ? drawn : "",
+      joint: /^\d+$/.test(joint) && Number(joint) < data.coordinates.length ? joint : "all",
+    };
     const camera = numbers("camera", 7);
     this.camera = camera && camera[6] > 0 ? Array.from(camera) : null;
   }

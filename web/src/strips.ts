@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import { brief, el, shown } from "./dom";
 import { forceUnit, once, type Coordinate, type Data } from "./model";
 import type { Sample } from "./simulation";
-import { rotationVector } from "./state";
+import { rotationVector, type State } from "./state";
 
 const COLORS = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8a7f00", "#666666"];
 /** As everywhere: what was measured is grey. */
@@ -39,27 +39,29 @@ export class Strips {
   private readonly jointHost = el("div", { class: "strip" });
   private readonly which = el("select", { "aria-label": "what is drawn over time" });
   private readonly joint = el("select", { "aria-label": "of which joint" });
-  private chosen = "";
   private plots: { energy: uPlot; joints: uPlot; key: string } | null = null;
   private drawn = -1;
 
   constructor(
     readonly data: Data,
+    readonly state: State,
     readonly changed: () => void,
   ) {
     const known = Object.keys(QUANTITIES).filter((key) => key !== "tau" || !data.motion || data.motion.tau);
     this.which.append(...known.map((value) => el("option", { value }, QUANTITIES[value].name)));
     this.joint.append(el("option", { value: "all" }, "all joints"));
     data.coordinates.forEach((x, k) => this.joint.append(el("option", { value: String(k) }, brief(x.short))));
-    this.which.addEventListener("change", () => ((this.chosen = this.which.value), changed()));
-    if (data.motion?.measured) this.joint.value = "0"; // measured and predicted of one joint can be told apart
-    this.joint.addEventListener("change", changed);
+    this.which.addEventListener("change", () => ((state.strip.quantity = this.which.value), changed()));
+    this.joint.addEventListener("change", () => ((state.strip.joint = this.joint.value), changed()));
     this.root.append(this.energyHost, this.jointHost);
   }
 
   /** Draws what was sampled, and the cursor at a time; `moved` tells whether motors act, where nothing else was chosen. */
   update(samples: Sample[], time: number, moved: boolean): void {
-    this.which.value = this.chosen || (moved ? "tau" : "g");
+    const { quantity, joint } = this.state.strip;
+    this.joint.value = joint;
+    this.which.value = quantity || (moved ? "tau" : "g");
+    if (!this.which.value) this.which.value = "g"; // asked for what this motion does not have
     const key = `${this.which.value} ${this.joint.value}`;
     if (this.plots?.key !== key) this.build(key);
     const { energy, joints } = this.plots!;
