@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from qddot.errors import InputError, InputWarning, stacklevel_outside
-from qddot.model.friction import pair
+from qddot.model.directed import pair
 from qddot.model.scalar import is_zero
 
 if TYPE_CHECKING:

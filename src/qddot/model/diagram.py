@@ -16,7 +16,6 @@ from qddot.model.scalar import Scalar, is_zero
 ROW, INDENT, MARGIN = 30, 26, 14  # px
 WIDTH_OF_A_CHARACTER = 7.3  # px at 13 px
 COLORS = {"link": "#0072B2", "joint": "#222", "drive": "#D55E00", "frame": "#777", "loop": "#CC79A7"}
-SYMBOLS = {"fixed": "=", "prismatic": "<->", "helical": "screw", "spherical": "ball", "free": "free", "planar": "plane"}
 
 
 class Diagram:

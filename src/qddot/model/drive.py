@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from qddot.model.friction import FRICTION, Friction, ShaftFriction, each, not_negative, number, pair, refuse
+from qddot.model.directed import each, not_negative, number, pair, refuse
+from qddot.model.friction import FRICTION, Friction, ShaftFriction
 from qddot.model.pose import unit, z_onto
 from qddot.model.scalar import Scalar, is_symbolic, is_zero
 from qddot.model.spatial import Mat, Vec, map_scalars, vec

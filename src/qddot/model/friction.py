@@ -19,18 +19,14 @@ columns of the regressor. They need nothing but `+ - * /`, square roots and sign
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from qddot.errors import ModelValueError
+from qddot.model.directed import Pair, each, either_way, not_negative, number, pair, refuse, turned
 from qddot.model.field import Field
-from qddot.model.scalar import Scalar, as_scalar, is_symbolic, is_zero
-
-Pair = tuple[Scalar, Scalar]
-"""For positive and for negative speed."""
-
+from qddot.model.scalar import Scalar, is_symbolic, is_zero
 
 # as it is described -------------------------------------------------------------------------------------------------------------
 
@@ -72,7 +68,7 @@ class Friction:
         """Make numbers of what was given, and refuse what is no friction."""
         for name in FRICTION:
             value = getattr(self, name)
-            value = _either_way(name, value) if name in DIRECTED else number(name, value)
+            value = either_way(name, value) if name in DIRECTED else number(name, value)
             object.__setattr__(self, name, value)
             if name not in DIRECTED and name != "offset":
                 not_negative(name, value)
@@ -361,55 +357,3 @@ def smooth_step(v: Any, width: Any) -> Any:
 def stribeck_part(x: Any) -> Any:
     """Return what of Stribeck's rise is left at x times its velocity: of arrays and numbers."""
     return 1 / (1 + x * x)
-
-
-# numbers and pairs ----------------------------------------------------------------------------------------------------------------
-
-
-def turned(values: Pair, ratio: Scalar, size: Scalar, power: int) -> Pair:
-    """A pair of constants at another shaft; positive and negative change places where that turns the other way."""
-    positive, negative = values
-    scale = size**power
-    if positive == negative or not is_symbolic(ratio) or ratio.is_positive:
-        backward = not is_symbolic(ratio) and ratio < 0
-        return (negative * scale, positive * scale) if backward else (positive * scale, negative * scale)
-    even, odd = (positive + negative) * scale / 2, (positive - negative) * size ** (power - 1) * ratio / 2
-    return even + odd, even - odd
-
-
-def each(f: Callable[[Scalar], Scalar], x: Scalar | Pair) -> Scalar | tuple[Scalar, ...]:
-    return tuple(map(f, x)) if isinstance(x, tuple) else f(x)
-
-
-def pair(value: Scalar | Pair) -> Pair:
-    """(positive, negative), the same for both where only one is given."""
-    return value if isinstance(value, tuple) else (value, value)
-
-
-def _either_way(name: str, value: Scalar | Sequence[Scalar]) -> Scalar | Pair:
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        value = number(name, value)
-        not_negative(name, value)
-        return value
-    if len(value) != 2:
-        raise refuse(name, value, "one number or a pair is needed", "give one, or (positive, negative)")
-    positive, negative = (abs(number(name, c)) for c in value)
-    return positive, negative
-
-
-def not_negative(name: str, value: Scalar) -> None:
-    if not is_symbolic(value) and value < 0:
-        raise refuse(
-            name, value, "friction, stiffness, inertia and the constants of a motor are not negative", "give its magnitude"
-        )
-
-
-def number(name: str, value: object) -> Scalar:
-    try:
-        return as_scalar(value)
-    except (TypeError, ValueError) as error:
-        raise refuse(name, value, str(error)) from None
-
-
-def refuse(name: str, value: object, rule: str, fix: str = "give a finite number") -> ModelValueError:
-    return ModelValueError(rule, element="drive", attribute=name, text=str(value), fix=fix)

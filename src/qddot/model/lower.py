@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from qddot.model.description import Joint, Limits
+from qddot.model.directed import pair
 from qddot.model.drive import Drive, JointSide
 from qddot.model.field import Field
-from qddot.model.friction import ShaftFriction, pair
+from qddot.model.friction import ShaftFriction
 from qddot.model.joints import FAR, SINGLE, Free, Helical, JointType, Moving, Prismatic, Revolute, Rotor, Spherical, X, Y
 from qddot.model.pose import snapped, z_onto
 from qddot.model.scalar import Scalar, is_zero

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from qddot.errors import InputError, unknown_name
 from qddot.model.description import Joint, Link
+from qddot.model.directed import pair
 from qddot.model.drive import NUMBERS, Drive
-from qddot.model.friction import pair
 from qddot.model.inertia import Inertia
 from qddot.model.scalar import Scalar, is_symbolic
 from qddot.model.spatial import Transform, Vec, symmetric, upper

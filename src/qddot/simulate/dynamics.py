@@ -65,11 +65,6 @@ class Dynamics:
         self.options: Options = {} if threads is None else {"threads": threads}
         self.constraints = None if constraints is None else CompiledConstraints(constraints, parameters, bool(forces), self.options)
 
-    @property
-    def is_bare(self) -> bool:
-        """Nothing has to be asked within a step."""
-        return not self.forces and self.constraints is None
-
     def at(self, motions: tuple) -> Dynamics:
         """Return the dynamics of some motions of a batch."""
         if not motions:

@@ -12,8 +12,9 @@ from qddot.algorithms.regressor import DRIVE
 from qddot.identify.physical.pseudo_inertia import pseudo_inertia, ten_vector
 from qddot.identify.regression.bodies import body_inertias, with_parameters
 from qddot.identify.regression.parameter_set import ParameterSet
+from qddot.model.directed import pair
 from qddot.model.drive import Drive, JointSide
-from qddot.model.friction import LOAD, OTHER_WAY, pair
+from qddot.model.friction import LOAD, OTHER_WAY
 from qddot.robot import Robot
 from qddot.thresholds import SMALLEST_MOMENT
 

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from qddot.model.directed import pair
 from qddot.model.field import Arrays
-from qddot.model.friction import LAWS, OTHER_WAY, ShaftFriction, pair
+from qddot.model.friction import LAWS, OTHER_WAY, ShaftFriction
 
 POWERS = ("viscous", "viscous_quadratic", "viscous_cubic")
 ARRAYS = Arrays()

@@ -17,7 +17,7 @@ from qddot.constraints.constraint import Constraint
 from qddot.errors import InputError, ModelError, ModelWarning
 from qddot.model.configuration import random_configuration
 from qddot.model.description import symbols_in
-from qddot.model.friction import pair
+from qddot.model.directed import pair
 from qddot.model.inertia import steiner
 from qddot.model.joints import Rotor, Z
 from qddot.model.lower import WORLD, LiftedBody

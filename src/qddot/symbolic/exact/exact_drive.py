@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from qddot.model.description import symbols_in
+from qddot.model.directed import each
 from qddot.model.drive import NUMBERS, Drive, JointSide
-from qddot.model.friction import each
 from qddot.model.scalar import Scalar, is_symbolic
 from qddot.symbolic.exact.numbers import rational
 

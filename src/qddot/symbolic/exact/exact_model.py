@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 from qddot.arguments import word
 from qddot.errors import InputError
 from qddot.model.description import Frame, Joint, Link
+from qddot.model.directed import Pair, pair
 from qddot.model.drive import Drive, JointSide
-from qddot.model.friction import LAWS, Law, Pair, ShaftFriction, pair
+from qddot.model.friction import LAWS, Law, ShaftFriction
 from qddot.model.inertia import Inertia, steiner
 from qddot.model.joints import Rotor, Z
 from qddot.model.lower import Body, Mechanism, lower
