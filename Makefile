@@ -12,7 +12,7 @@ SOURCES := pyproject.toml constraints.txt hatch_build.py $(WEB)
 DOCTESTS := --doctest-modules src/qddot --doctest-glob="*.md" README.md docs \
 	--ignore-glob="src/qddot/*/torch_*.py" --ignore-glob="src/qddot/*/jax_*.py"
 
-.PHONY: help setup setup-tests demo test test-all test-arrays lint fuzz soak docs package bench clean
+.PHONY: help setup setup-tests demo test test-all test-arrays lint fuzz soak mutation docs package bench clean
 
 help: ## say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,9 +71,15 @@ SEED ?= $(shell date +%j)
 fuzz: setup-tests ## mutants of everything that is read, for SECONDS; ends with a table, and keeps what it finds
 	$(BIN)/python -m tests.fuzz.run --seconds $(SECONDS) --seed $(SEED)
 
+# make soak CALLS=1000000000 OVER=3600
 CALLS ?= 10000000
-soak: setup-tests ## CALLS calls from eight threads with memory flat
-	$(BIN)/python tools/soak.py --calls $(CALLS)
+OVER ?= 0
+soak: setup-tests ## CALLS calls from eight threads with memory flat, spread over OVER seconds
+	$(BIN)/python tools/soak.py --calls $(CALLS) --over $(OVER)
+
+WORKERS ?= 2
+mutation: setup-tests ## every small change to the algorithms must be noticed by a test, or explained
+	$(BIN)/python tools/mutation.py --workers $(WORKERS)
 
 docs: setup-tests ## the documentation, in docs/_build/html
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build/html

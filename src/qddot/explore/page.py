@@ -69,6 +69,8 @@ def page(
     model = robot.model
     if not robot.nv:
         raise InputError(f"{robot.name} has no joints: there is nothing to explore")
+    if not isinstance(view, str):
+        raise InputError(f"view={view!r:.80}: give what stands behind the # of a page's address, as text")
     tips = ends(model)
     programs = page_programs(model, tips)
     start = bent(robot) if q is None else robot._evaluate.configuration("q", q)
