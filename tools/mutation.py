@@ -63,22 +63,24 @@ class Mutant:
     file: str
     line: int
     function: str
+    change: str
     node: int
     way: int
 
-    def made(self) -> tuple[str, str]:
-        """Its text, and what was changed."""
+    def text(self) -> str:
         tree = ast.parse((ROOT / "src" / FOLDER / self.file).read_text("utf-8"))
         place = nodes(tree)[self.node]
-        replacement = changes(place)[self.way]
-        before, after = (ast.unparse(x)[:70] if isinstance(x, ast.expr | ast.stmt) else "condition" for x in (place, replacement))
-        Replace(place, replacement).visit(tree)
-        return ast.unparse(ast.fix_missing_locations(tree)), f"{before} -> {after}"
+        Replace(place, changes(place)[self.way]).visit(tree)
+        return ast.unparse(ast.fix_missing_locations(tree))
 
     @property
     def key(self) -> tuple[str, str, str]:
         """What it is called where it is explained: so it is found again when lines move."""
-        return self.file, self.function, self.made()[1]
+        return self.file, self.function, self.change
+
+
+def shown(node: ast.AST) -> str:
+    return ast.unparse(node)[:70] if isinstance(node, ast.expr | ast.stmt) else "condition"
 
 
 def nodes(tree: ast.AST) -> list[ast.AST]:
@@ -94,8 +96,9 @@ def mutants(path: Path) -> Iterator[Mutant]:
     }
     skipped = {id(x) for node in every for part in without_effect(node) for x in ast.walk(part)}
     for k, node in enumerate(every):
-        for way in range(len(changes(node)) if id(node) not in skipped else 0):
-            yield Mutant(path.name, getattr(node, "lineno", 0), homes.get(id(node), ""), k, way)
+        for way, other in enumerate(changes(node) if id(node) not in skipped else ()):
+            change = f"{shown(node)} -> {shown(other)}"
+            yield Mutant(path.name, getattr(node, "lineno", 0), homes.get(id(node), ""), change, k, way)
 
 
 def without_effect(node: ast.AST) -> list[ast.AST]:
@@ -203,7 +206,7 @@ def passes(mutant: Mutant | None, test: Callable[..., bool], *arguments: Any) ->
                 os.dup2(nowhere.fileno(), 2)
             if mutant:
                 module = f"{'.'.join(FOLDER.parts)}.{mutant.file.removesuffix('.py')}"
-                sys.meta_path.insert(0, Source(module, ROOT / "src" / FOLDER / mutant.file, mutant.made()[0]))
+                sys.meta_path.insert(0, Source(module, ROOT / "src" / FOLDER / mutant.file, mutant.text()))
             code = int(not test(*arguments))
         os._exit(code)
     _, status = os.waitpid(child, 0)
@@ -219,7 +222,10 @@ def forget(*beginnings: str) -> None:
 def values_are_right() -> bool:
     forget("qddot.algorithms", "qddot.compile.trace", VALUES)
     kept = importlib.import_module(VALUES)
+    kept.test_reciprocals()
     kept.test_four_stages_are_a_step()
+    for name in ("momentum_rate", "centroidal_momentum_matrix_rate"):
+        kept.test_rates_of_momentum_take_inertias_as_inputs(name)
     for square in (0.00999, 0.01001, 1e-9, 0.0):
         kept.test_small_turns_are_exact_to_rounding(square)
     for name in kept.ROBOTS:
@@ -272,11 +278,18 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=0, help="so many mutants, drawn at random; 0: all of them")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--files", nargs="*", help="of these files only")
+    parser.add_argument("--again", type=Path, help="only those of an earlier file of survivors")
     parser.add_argument("--values-only", action="store_true", help="compare values, and run no other tests")
     parser.add_argument("--survivors", type=Path, help="a file for those that nothing noticed, one JSON object a line")
     given = parser.parse_args()
     files = sorted((ROOT / "src" / FOLDER).glob("*.py"))
     every = [m for path in files if not given.files or path.name in given.files for m in mutants(path)]
+    if given.again:
+        wanted = {
+            tuple(json.loads(line)[key] for key in ("file", "function", "change"))
+            for line in given.again.read_text("utf-8").splitlines()
+        }
+        every = [m for m in every if m.key in wanted]
     random.Random(given.seed).shuffle(every)
     reasons = explained()
     chosen, end = [m for m in every[: given.sample or None] if m.key not in reasons], time.monotonic() + given.seconds
@@ -305,7 +318,7 @@ def main() -> int:
             survivors = survivors_of(tasks, "by tests")
     for mutant in survivors:
         found[mutant.file]["survived"] += 1
-        print(f"{mutant.file}:{mutant.line}: in {mutant.function}: {mutant.made()[1]}", flush=True)
+        print(f"{mutant.file}:{mutant.line}: in {mutant.function}: {mutant.change}", flush=True)
     if given.survivors:
         lines = (json.dumps(dict(zip(("file", "function", "change", "line"), (*m.key, m.line)))) for m in survivors)
         given.survivors.write_text("".join(f"{line}\n" for line in lines), "utf-8")

@@ -102,7 +102,11 @@ def as_target(
 
 def as_poses(pose: Any) -> tuple[np.ndarray, bool]:
     """Poses (..., 4, 4) whose rotations are exact, and whether positions alone were given."""
-    if np.ndim(pose) and np.shape(pose)[-1] == 3:
+    try:
+        shape = np.shape(pose)
+    except ValueError as error:
+        raise InputError(f"pose is not an array of numbers: {error} (give rows of one length)") from None
+    if shape and shape[-1] == 3:
         position = as_array("pose", pose, (3,), DOUBLE)
         if position.shape[-2:] == (3, 3) and (off_rotation(position) <= RIGID).all():
             raise InputError(

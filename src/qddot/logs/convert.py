@@ -191,7 +191,7 @@ class Reading:
             value = table.columns[name][row] if at is None else table.columns[name][row, at]
             if not np.isfinite(value):
                 return f"{name if at is None else f'{name}[{at}]'} is {value}"
-        raise AssertionError("a row is faulty for a column")
+        return f"{quantity} is not finite in SI units"
 
     def _decide(self, table: Table, raw: dict[str, np.ndarray], findings: list[Finding]) -> None:
         """Units, matrices and gains, once."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf)"
-LIST = re.compile(rf"""["']?[\[(]\s*((?:(?:{NUMBER})\s*[,;\s]?\s*)+)[\])]["']?""", re.IGNORECASE)
+NUMBER = r"[-+]?(?:\d++\.?+\d*+|\.\d++|nan|inf)(?:e[-+]?\d++)?+"
+BETWEEN = r"(?:\s*+[,;]\s*+|\s++)"
+LIST = re.compile(rf"""["']?[\[(]\s*+({NUMBER}(?:{BETWEEN}{NUMBER})*+){BETWEEN}?+[\])]["']?""", re.IGNORECASE)
+"""Nothing is given back once it is matched: else a long number without its bracket could be cut in more ways than anyone can try."""
 
 Flattened = Callable[[str], str]
 

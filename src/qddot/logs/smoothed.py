@@ -9,7 +9,7 @@ import numpy as np
 from qddot.logs.lowpass import LowPass, convolved
 from qddot.logs.resample import grid, is_uniform, onto
 from qddot.logs.spectrum import motion_band
-from qddot.thresholds import FEWEST_PERIODS, HIGHEST_CUTOFF
+from qddot.thresholds import FEWEST_PERIODS, HIGHEST_CUTOFF, NO_MEASUREMENT
 
 if TYPE_CHECKING:
     from qddot.logs.log import Log
@@ -26,13 +26,16 @@ class Smoothed(NamedTuple):
 
 
 def smoothed(log: Log, above: float = 1.0) -> Smoothed | None:
-    """Low-passed at `above` times the frequency below which the motion lies. None where the log is shorter than the filter."""
+    """Low-passed at `above` times the frequency below which the motion lies. None where the log is shorter than the filter,
+    or its positions are beyond any measure."""
     segment = max(log.segments, key=lambda s: s.stop - s.start)
     rate, t = log.rate, log.t[segment]
     q, tau, qd = log.q[segment], log.tau[segment], None if log.qd is None else log.qd[segment]
     if not is_uniform(t, rate):
         times = grid(t, rate)
         q, tau, qd = onto(times, t, q), onto(times, t, tau), None if qd is None else onto(times, t, qd)
+    if not np.abs(q).max() < NO_MEASUREMENT:
+        return None
     low_pass = LowPass(
         rate, min(HIGHEST_CUTOFF * rate, max(*(above * np.array(motion_band(q, rate))), FEWEST_PERIODS / (len(q) / rate)))
     )

@@ -338,7 +338,10 @@ def too_near(experiment: Experiment, X: np.ndarray) -> float:
 
 def known_before(experiment: Experiment, after: Fit | Sequence[Excitation]) -> np.ndarray:
     """Information (b, b) of a log or of motions planned before, a mean over the period of the motion that is planned now."""
-    if isinstance(after, Sequence):
+    planned = isinstance(after, Sequence)
+    if not (all(isinstance(run, Excitation) for run in after) if planned else hasattr(after, "signals")):
+        raise InputError(f"after={after!r:.80}: give a fit, or a list of motions that excitation returned")
+    if planned:
         runs = [(run.sample(100.0)[1:], run.duration) for run in after]
     else:
         log = after.signals
@@ -356,7 +359,11 @@ def check_surroundings(radius: float | str | None, floor: float | None, boxes: S
         positive_number("radius", radius)
     if floor is not None:
         finite_array("floor", floor)
-    if radius is None and (floor is not None or len(boxes)):
+    try:
+        count = len([(centre, edges) for centre, edges in boxes])
+    except (TypeError, ValueError):
+        raise InputError(f"boxes={boxes!r:.80}: give a list of pairs (centre, edges), three numbers each") from None
+    if radius is None and (floor is not None or count):
         raise InputError('floor and boxes need to know how thick the robot is: radius= in m, or radius="described"')
 
 
