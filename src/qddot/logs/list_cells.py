@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 NUMBER = r"[-+]?(?:\d++\.?+\d*+|\.\d++|nan|inf)(?:e[-+]?\d++)?+"
 BETWEEN = r"(?:\s*+[,;]\s*+|\s++)"
 LIST = re.compile(rf"""["']?[\[(]\s*+({NUMBER}(?:{BETWEEN}{NUMBER})*+){BETWEEN}?+[\])]["']?""", re.IGNORECASE)
-"""Nothing is given back once it is matched: else a long number without its bracket could be cut in more ways than anyone can try."""
+"""Nothing is given back once it is matched: a long number without its bracket could else be cut in more ways than one can try."""
 
 Flattened = Callable[[str], str]
 
