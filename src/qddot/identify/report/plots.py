@@ -38,7 +38,7 @@ def plot(fit: Fit, what: str, ax: Any) -> Any:
     for j, (each, joint) in enumerate(zip(found, robot.joint_names)):
         draw(shown, each, j)
         each.set_ylabel(f"{joint}\n{each.get_ylabel()}")
-    found[-1].set_xlabel(across)
+    found[-1].set_xlabel(across or found[-1].get_xlabel())
     if ax is None:
         found[0].set_title(f"{robot.name}: {title}, {shown.where}")
     beside(found[0])
@@ -52,7 +52,7 @@ def joint_plot(shown: Shown, j: int) -> Any:
         for each, (title, across, draw) in zip(axes.T.ravel(), PANELS.values()):
             draw(shown, each, j)
             each.set_title(title)
-            each.set_xlabel(across)
+            each.set_xlabel(across or each.get_xlabel())
             if len(each.get_lines()) > 1:
                 each.legend(loc="best")
     return figure
@@ -158,6 +158,7 @@ def friction_panel(shown: Shown, ax: Any, j: int) -> None:
         label="friction found",
     )
     ax.set_ylabel(f"[{shown.torque}]")
+    ax.set_xlabel(f"speed [{shown.speed}]")
 
 
 Panel = Callable[[Shown, Any, int], None]
@@ -166,7 +167,7 @@ PANELS: dict[str, tuple[str, str, Panel]] = {
     "torques": ("measured and predicted torque", "t [s]", torque_panel),
     "residuals": ("residual", "t [s]", residual_panel),
     "spectrum": ("spectrum of the torques", "frequency [Hz]", spectrum_panel),
-    "friction": ("friction", "speed [rad/s, m/s]", friction_panel),
+    "friction": ("friction", "", friction_panel),
 }
 
 

@@ -57,7 +57,10 @@ def document(fit: Fit) -> Document:
         Section("Verdict", list(verdict(fit))),
         Section("Torques", [error_table(fit), *cross_validation(fit), joint_table(fit)]),
         Section("What was done to the data", [Items([*(f"{f.code}: {f.message}" for f in fit.findings), *how(fit)])]),
-        Section("Each joint", [Figure(joint, drawn(joint_plot, shown, j)) for j, joint in enumerate(robot.joint_names)]),
+        Section(
+            "Each joint",
+            [Figure(f"{joint}, {shown.where}", drawn(joint_plot, shown, j)) for j, joint in enumerate(robot.joint_names)],
+        ),
         Section("Parameters", list(parameters(fit))),
         Section("As described and as identified", list(described(fit))),
         Section("Where the model fails", list(failures(fit))),
