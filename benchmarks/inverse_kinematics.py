@@ -5,7 +5,7 @@
 Poses are those of random configurations within the joint limits of Panda, UR5, Puma 560 and two arms that nobody has tuned
 anything for (random DH tables). Every library reads the same URDF of the bare chain, and a pose counts as reached where qddot's
 own forward kinematics is within 1e-5 rad and m of it and the limits are kept. Peers that solve one pose a call are given a few
-poses, and where they have no restarts of their own, up to `STARTS` random ones, the same for all.
+poses, and where they have no restarts of their own, up to `STARTS` random ones, the same for all. Times are of the processor.
 """
 
 from __future__ import annotations
