@@ -329,8 +329,9 @@ def test_sampled_laws_before_time_zero():
 def test_energy_that_stops_take_is_metered(method):
     robot = qddot.Builder("arm", gravity=(0, -9.81, 0))
     link = {"mass": 1.0, "com": (0.5, 0, 0), "tensor": (0.001, 0.08, 0.08)}
+    link["drive"] = Drive(viscous=0.2)
     robot = robot.body("a", **link, limits=(-1.0, 1.0)).body("b", "a", xyz=(1, 0, 0), **link, limits=(-0.5, 0.5)).robot()
     motion = robot.simulate([0.5, 0.3], t=2.0, torque=[1.0, 0.5], method=method)
     assert motion.impact_loss[-1] > 10
-    assert abs(motion.energy_residual).max() < 1e-6
-    assert abs(motion[500:].energy_residual).max() < 1e-6
+    assert abs(motion.energy_residual).max() < 1e-5
+    assert abs(motion[500:].energy_residual).max() < 1e-5

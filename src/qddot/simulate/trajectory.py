@@ -198,16 +198,32 @@ class Trajectory:
         return self.energy - self.energy[0] - self.work - powers + self.impact_loss
 
     def _integral(self, power: np.ndarray) -> np.ndarray:
-        """Since the first sample, by Simpson's rule from jump to jump: in between, a power has no kinks."""
+        """Since the first sample, from jump to jump: in between, a power has no kinks. Impacts are jumps, too: up to one the power
+        is gone on with from the left. In a batch, whose motions strike at other times, they are not looked at."""
+        times = [] if power.ndim > 1 else [t for t, _ in self._impacts if self.t[0] < t <= self.t[-1]]
+        hits = {int(np.searchsorted(self.t, t - 1e-12 * abs(t))): t for t in times}
+        total, start = np.zeros(power.shape), 0
+        for k in (*hits, len(self)):
+            total[start:k] += self._smooth_integral(power, start, k)
+            if k < len(self):
+                bend = (power[k - 1] - power[k - 2]) / (self.t[k - 1] - self.t[k - 2]) if k - start > 1 else 0.0
+                before, after = hits[k] - self.t[k - 1], self.t[k] - hits[k]
+                total[k:] = total[k - 1] + before * (power[k - 1] + bend * before / 2) + after * power[k]
+            start = k
+        return total
+
+    def _smooth_integral(self, power: np.ndarray, first: int, stop: int) -> np.ndarray:
+        """From sample `first` on, by Simpson's rule from jump to jump of the joint forces."""
         from scipy.integrate import cumulative_simpson, cumulative_trapezoid
 
+        t, power = self.t[first:stop], power[first:stop]
         jumps = np.zeros(0) if self._jumps is None else self._jumps
-        passed = np.searchsorted(jumps - 1e-9 * max(abs(self.t[-1]), 1e-9), self.t, side="right")
-        total, ends, start = np.zeros(power.shape), [*np.flatnonzero(np.diff(passed) > 0) + 1, len(self) - 1], 0
+        passed = np.searchsorted(jumps - 1e-9 * max(abs(self.t[-1]), 1e-9), t, side="right")
+        total, ends, start = np.zeros(power.shape), [*np.flatnonzero(np.diff(passed) > 0) + 1, len(t) - 1], 0
         for end in dict.fromkeys(ends):
             piece = slice(start, end + 1)
             rule = cumulative_simpson if end - start > 1 else cumulative_trapezoid
-            total[piece] = total[start] + rule(power[piece], x=self.t[piece], axis=0, initial=0)
+            total[piece] = total[start] + rule(power[piece], x=t[piece], axis=0, initial=0)
             start = end
         return total
 
