@@ -486,6 +486,8 @@ MEMBERSHIP_ROWS = 2000
 
 # random postures: what touches in all of them is how the robot is built
 PARTING_POSTURES = 60
+# m: what comes no nearer and no farther than this is mounted there
+SAME_DISTANCE = 1e-6
 # states of a log that stand for all of it
 KNOWN_STATES = 2000
 # units of log det that a metre of overlap costs where a search begins: a centimetre is one of information

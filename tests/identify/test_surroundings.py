@@ -124,3 +124,5 @@ def test_what_is_missing_is_said(arm: Robot) -> None:
         arm.excitation(**SMALL, radius=0.03, boxes=[((0, 0, 0), (1, 0, 1))])
     with pytest.raises(InputError, match="radius"):
         arm.excitation(**SMALL, radius="thick")
+    with pytest.raises(InputError, match="below the floor in each of 60 postures"):
+        arm.excitation(**SMALL, radius="described", floor=3.0)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from qddot.arguments import finite_array
 from qddot.errors import InputError
 from qddot.identify.excitation.capsules import Capsule, described_capsules, frame_capsules, parents
-from qddot.thresholds import PARTING_POSTURES
+from qddot.thresholds import PARTING_POSTURES, SAME_DISTANCE
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -52,7 +52,8 @@ class Clearance:
             boxes: (centre, edges) of each, m, along the world's axes.
 
         Raises:
-            InputError: a description without shapes, or boxes that are none.
+            InputError: a description without shapes, boxes that are none, or a link that moves and is below the floor or in a box
+                in every posture.
         """
         if isinstance(radius, str):
             found = described_capsules(robot)
@@ -72,8 +73,10 @@ class Clearance:
         whole = Clearance(tuple(found), tuple(apart), floor, above, about, tuple(both))
         draw = np.random.default_rng(0)
         q = np.stack([robot.random_configuration(draw) for _ in range(PARTING_POSTURES)])
-        parted = (whole.clearance(robot, q) > 0).any(axis=0)
+        distances = whole.clearance(robot, q)
+        parted = (distances > 0).any(axis=0)
         pairs, standing, beside = np.split(parted, np.cumsum([len(whole.pairs), len(whole.standing)]))
+        refuse_buried(whole, parted, np.ptp(distances, axis=0) > SAME_DISTANCE)
         kept = lambda some, which: tuple(x for x, good in zip(some, which) if good)  # noqa: E731
         return Clearance(
             whole.capsules, kept(whole.pairs, pairs), floor, kept(whole.standing, standing), whole.boxes, kept(whole.beside, beside)
@@ -121,6 +124,17 @@ class Clearance:
             (start, end), (centre, half) = ends[k], self.boxes[b]  # type: ignore[index]
             found.append(over.beside(start + over.times(end - start, s), centre, half))
         return found
+
+
+def refuse_buried(whole: Clearance, parted: np.ndarray, moves: np.ndarray) -> None:
+    """Refuse surroundings that a moving part of the robot never leaves; one that does not move is mounted there."""
+    around = [(k, "below the floor") for k in whole.standing] + [(k, f"in box {b + 1}") for k, b, _ in whole.beside]
+    for (k, where), apart, some in zip(around, parted[len(whole.pairs) :], moves[len(whole.pairs) :]):
+        if some and not apart:
+            body = whole.capsules[k].body
+            raise InputError(
+                f"{body} moves, and is {where} in each of {PARTING_POSTURES} postures: are heights and places in m right?"
+            )
 
 
 def along(capsule: Capsule) -> np.ndarray:
