@@ -74,7 +74,7 @@ class Clearance:
         draw = np.random.default_rng(0)
         q = np.stack([robot.random_configuration(draw) for _ in range(PARTING_POSTURES)])
         distances = whole.clearance(robot, q)
-        parted = (distances > 0).any(axis=0)
+        parted = np.asarray((distances > 0).any(axis=0))
         pairs, standing, beside = np.split(parted, np.cumsum([len(whole.pairs), len(whole.standing)]))
         refuse_buried(whole, parted, np.ptp(distances, axis=0) > SAME_DISTANCE)
         kept = lambda some, which: tuple(x for x, good in zip(some, which) if good)  # noqa: E731
