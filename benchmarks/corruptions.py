@@ -149,9 +149,10 @@ def doubled(w: World, share: float) -> World:
 
 def delayed(w: World, joints: slice | int, seconds: float, name: str = "tau") -> World:
     by, x = round(seconds * RATE), getattr(w.log, name)
-    late = x.copy()
-    late[:, joints] = np.concatenate([np.repeat(x[:1], by, axis=0), x[:-by]])[:, joints]
-    return w.with_log(**{name: late})
+    late = x[by:].copy()
+    late[:, joints] = x[:-by, joints]
+    rest = w.log[by:]
+    return w._replace(log=replace(rest, **{name: late}))
 
 
 def slower_clock(w: World, share: float) -> World:

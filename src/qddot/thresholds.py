@@ -82,7 +82,7 @@ ON_GRID = 0.02
 # of the steps that are exactly none: positions with as many are rounded
 ROUNDED_STEPS = 0.02
 # of the accelerations, that rounding of positions may add to them: noise in the motion pulls parameters to one side
-ROUNDED_MATTERS = 0.05
+ROUNDED_MATTERS = 0.01
 # times the usual run of equal positions, and as many samples: a rounded signal has runs, but not such
 FROZEN_RUN = 20
 # rad or m, by which a frozen position is behind when it moves again

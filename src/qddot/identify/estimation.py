@@ -22,7 +22,7 @@ from qddot.identify.regression.rest import with_needed_rests
 from qddot.identify.regression.standstill import standstill_speeds
 from qddot.model.friction import LOAD
 from qddot.progress import shown
-from qddot.thresholds import LOAD_ROUNDS, ROBUST_ROUNDS, SAME_LOAD, TIME_BLOCKS, UNEXPLAINED
+from qddot.thresholds import CONDITION, LOAD_ROUNDS, ROBUST_ROUNDS, SAME_LOAD, TIME_BLOCKS, UNEXPLAINED
 
 
 class Estimated(NamedTuple):
@@ -71,7 +71,7 @@ def with_laws(
     laws: Sequence[Law], before: Estimated, record: Record, method: str, how: Mapping[str, Any], progress: bool | None
 ) -> Estimated | None:
     """The estimate with more laws; None where all of the log, not only an excerpt, says that halves of it then predict each other
-    no better, or where the load does not settle."""
+    no better, where its motion does not tell the laws apart, or where the load does not settle."""
     parameter_set = before.base.parameter_set
     options = {name: value for law in laws for name, value in law.options.items()}
     dry = {name: value for name, value in options.items() if name != LOAD}
@@ -81,7 +81,8 @@ def with_laws(
         found = estimated(base_parameters(richer), record, method, how, progress)
     except ConvergenceError:
         return None
-    return found if missed_of_halves(found) <= missed_of_halves(before) else None
+    told_apart = found.estimate.condition <= max(CONDITION, before.estimate.condition)
+    return found if told_apart and missed_of_halves(found) <= missed_of_halves(before) else None
 
 
 def with_options(parameter_set: ParameterSet) -> Callable[[Mapping[str, Any]], ParameterSet]:

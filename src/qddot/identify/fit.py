@@ -358,7 +358,7 @@ def identify(
     how = {"engine": engine, "address": address}
     found = estimated(base, record, method, how, progress)
     added = missing_laws(base, found.estimate.theta, signals, with_options(parameter_set)) if chosen and sound else []
-    for laws in (added, [law for law in added if LOAD not in law.options]):  # a load may not settle
+    for laws in (added, [law for law in added if LOAD not in law.options], added[:1]):  # all of them, if the log bears that
         richer = with_laws(laws, found, record, method, how, progress) if laws else None
         if richer is not None:
             found = richer

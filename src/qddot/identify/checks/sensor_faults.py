@@ -50,7 +50,8 @@ def slopes(trial: Trial) -> np.ndarray:
 
 
 def told_delay(delay: float) -> str:
-    return f"{abs(1e3 * delay):.2g} ms {'late' if delay > 0 else 'early'}"
+    size = abs(1e3 * delay)
+    return f"{round(size) if size > 10 else float(f'{size:.2g}')} ms {'late' if delay > 0 else 'early'}"
 
 
 def shifted(trial: Trial, late: np.ndarray, delay: float) -> np.ndarray:
