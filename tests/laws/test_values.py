@@ -18,23 +18,29 @@ import mpmath
 import pytest
 
 import qddot
+from qddot.algorithms.analytic import margin
 from qddot.algorithms.displacement import screw_step, turned
 from qddot.algorithms.factor import reciprocal
-from qddot.algorithms.forward_dynamics import composite_bodies
+from qddot.algorithms.forward_dynamics import composite_bodies, pivot_noise
 from qddot.algorithms.quantities import COMPUTED, NEEDS_ALL_PARAMETERS, Quantity
-from qddot.algorithms.steps import kutta, kutta_stage
+from qddot.algorithms.reaching import clamped, half_angle_error, reaching_step
+from qddot.algorithms.regressor import named_parameters
+from qddot.algorithms.steps import kutta, kutta_stage, semi_implicit
+from qddot.algorithms.time_jet import TimeJet, TimeJetField
 from qddot.compile.trace import Request, forces, trace
 from qddot.errors import InputError
 from qddot.graph.program import output
 from qddot.graph.replay import replay
 from qddot.model.field import Floats
-from qddot.model.spatial import Vec
+from qddot.model.pose import from_rpy
+from qddot.model.spatial import Mat, Vec, diagonal
 from qddot.robot import Robot
 
 DATA = Path(__file__).parents[1] / "data" / "values"
 ROBOTS = ("tree", "coupled", "floating", "geared", "uneven", "ball", "rock")
 TURNS = ((1, 0.03, -0.02, 0.01), (0.1, 0.9, 0.2, 0.3), (0.1, -0.2, 0.9, 0.3), (-0.2, 0.1, 0.3, 0.9), (1, 4e-6, -3e-6, 2e-6))
-"""Quaternions of the ball: each component is the largest of one; and angles that are nearly none."""
+TURNS += ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
+"""Quaternions of the ball: each component is the largest of one, and the only one of one; and angles that are nearly none."""
 
 
 def inputs(robot: Robot, state: int) -> dict[str, Any]:
@@ -99,6 +105,19 @@ def sums(numbers: list[float]) -> list[float]:
     return [*weighted, sum(map(abs, numbers))]
 
 
+def other_values(robot: Robot) -> dict[str, list[list[Any]]]:
+    """What is no quantity: rounding errors of pivots, parameters, and the step of rollouts."""
+    model, x = robot.model.over(Floats()), inputs(robot, 0)
+    noise = [float(e) / model.field.rounding for row in pivot_noise(model) for e in row]
+    named = named_parameters(model)
+    found = {"pivot_noise": [["noise", *sums(noise)]]}
+    found["parameters"] = [[*(name for name, _ in named), *sums([float(value) for _, value in named])]]
+    if robot.nv:
+        step = semi_implicit(model, x["q"], x["qd"], 0.1, lambda _, q, qd: composite_bodies(model, q, qd, x["tau"]))
+        found["semi_implicit"] = [["step", *sums([float(value) for part in step[:2] for value in part])]]
+    return found
+
+
 def load(name: str) -> Robot:
     return qddot.load(DATA / f"{name}.toml")
 
@@ -108,15 +127,15 @@ def test_four_stages_are_a_step():
     robot = load("floating")
     model, x = robot.model.over(Floats()), inputs(robot, 0)
     accelerate = lambda t, q, qd: composite_bodies(model, q, qd, [tau * (1 + t) for tau in x["tau"]])  # noqa: E731
-    state = point = [x["q"], x["qd"]]
-    total = [[0.0] * robot.nq, [0.0] * robot.nv]
+    state: Any = (x["q"], x["qd"])
+    total: Any = ([0.0] * robot.nq, [0.0] * robot.nv)
+    point = state
     for stage in range(4):
-        (q, qd, *rest), _ = kutta_stage(model, state, point, total, float(stage), 0.1, accelerate)
-        state, point, total = [q, qd], rest[:2], rest[2:]
-        assert all(map(math.isfinite, q))
+        found, _ = kutta_stage(model, state, point, total, float(stage), 0.1, accelerate)
+        state, point, total = (found[0], found[1]), (found[2], found[3]), (found[4], found[5])
     whole = kutta(model, x["q"], x["qd"], 0.1, accelerate)
-    assert [state, point] == [[*whole[:2]]] * 2
-    assert total == [[0.0] * robot.nq, [0.0] * robot.nv]
+    assert [state, point] == [whole[:2]] * 2
+    assert total == ([0.0] * robot.nq, [0.0] * robot.nv)
 
 
 def test_reciprocals():
@@ -126,25 +145,61 @@ def test_reciprocals():
     assert math.isnan(reciprocal(math.nan))
 
 
-@pytest.mark.parametrize("name", ["momentum_rate", "centroidal_momentum_matrix_rate"])
-def test_rates_of_momentum_take_inertias_as_inputs(name):
+@pytest.mark.parametrize("name", ["momentum_rate", "centroidal_momentum_matrix_rate", "variational_terms"])
+def test_rates_take_inertias_as_inputs(name):
     robot = load("uneven")
     x, parameters = inputs(robot, 0), robot.parameters()[: 10 * (len(robot.link_names) - 1)].tolist()
     program = trace(robot.model, [Request(name)], runtime=True)
     found = replay(program, Floats(), *(x.get(given.name, parameters) for given in program.inputs))
     expected = COMPUTED[name].compute(robot.model.over(Floats()), *(x[given] for given in COMPUTED[name].inputs))
-    flat = output(name, expected, 2 - (name == "momentum_rate")).values
-    assert found[0] == pytest.approx(flat, rel=1e-12)
+    for values, part, rank in zip(found, expected if len(found) > 1 else (expected,), COMPUTED[name].outputs.values()):
+        assert values == pytest.approx(output(name, part, rank).values, rel=1e-12)
 
 
-@pytest.mark.parametrize("square", [0.00999, 0.01001, 1e-9, 0.0])
+def test_corners_of_reaching():
+    """Half a turn, limits on both sides and none, and a target that is reached while a column is held."""
+    robot = load("tree")
+    model, x = robot.model.over(Floats()), inputs(robot, 0)
+    assert half_angle_error(model, diagonal(1.0, -1.0, -1.0)) == (0, 0, 0)
+    assert half_angle_error(model, from_rpy(2.6, 0.0, 0.0)).x == pytest.approx(2 * math.sin(1.3), rel=1e-14)
+    lower, upper = robot.limits[:2]
+    for beyond in (lower - 1, upper + 1, 0.9 * lower):
+        q = [float(a) if math.isfinite(a) else 0.3 for a in beyond]
+        assert clamped(model, q) == pytest.approx(
+            [min(max(a, b), c) for a, b, c in zip(q, lower.tolist(), upper.tolist())], rel=1e-15
+        )
+    there = [y for row in COMPUTED["transform"].compute(model, x["q"], frame(robot)) for y in row]
+    held = [0.0] + [1.0] * (robot.nv - 1)
+    end, far = reaching_step(model, x["q"], held, [0.1], there, frame(robot), "wx,wy,wz,x,y,z", "kept")
+    assert end == pytest.approx(x["q"], abs=1e-12)
+    assert far == pytest.approx([0, 0], abs=1e-20)
+
+
+def test_a_pitch_of_nearly_a_quarter_turn_has_no_margin():
+    assert margin(Floats(), Mat(Vec(1e-8, 0, 1), Vec(1e-8, 1, 0), Vec(-1, 0, 0)), "rpy") < 0
+    assert margin(Floats(), from_rpy(0.1, 1.57, 0.2), "zyx") > 0
+
+
+def test_the_second_rate_of_an_angle():
+    (y, dy, ddy), (x, dx, ddx) = (0.3, 0.7, -0.4), (-0.8, 0.5, 0.9)
+    found = TimeJetField(Floats()).atan2(TimeJet(y, dy, ddy), TimeJet(x, dx, ddx))
+    square, turn = x * x + y * y, x * dy - y * dx
+    second = (x * ddy - y * ddx) / square - 2 * turn * (x * dx + y * dy) / square**2
+    assert found == pytest.approx((math.atan2(y, x), turn / square, second), rel=1e-14)
+
+
+def test_a_turned_quaternion_is_a_unit():
+    assert math.hypot(*turned(Floats(), [1.1, 0.2, -0.3, 0.1], [0.3, 0.2, 0.1])) == pytest.approx(1, rel=1e-15)
+
+
+@pytest.mark.parametrize("square", [0.9, 0.00999, 0.01001, 1e-9, 0.0])
 def test_small_turns_are_exact_to_rounding(square):
     """On both sides of where the series begins."""
     w, v = Vec(*(x * math.sqrt(square) for x in (0.48, -0.6, 0.64))), Vec(0.3, -0.7, 0.9)
     with mpmath.workdps(40):
         W = mpmath.matrix([[0, -w.z, w.y], [w.z, 0, -w.x], [-w.y, w.x, 0]])
         angle, V = mpmath.sqrt(sum(mpmath.mpf(x) ** 2 for x in w)), mpmath.matrix(list(v))
-        mean = [mpmath.eye(3) * V] + [W**k * V / mpmath.factorial(k + 1) for k in range(1, 15)]
+        mean = [mpmath.eye(3) * V] + [W**k * V / mpmath.factorial(k + 1) for k in range(1, 25)]
         step = [sum(term[i] for term in mean) for i in range(3)]
         half = mpmath.sinc(angle / 2) / 2
         turn = [mpmath.cos(angle / 2), *(x * half for x in w)]
@@ -163,9 +218,10 @@ def product_by(q: tuple[Any, ...]) -> list[list[Any]]:
 @pytest.mark.parametrize("name", ROBOTS)
 def test_values_are_those_of_before(name):
     robot, kept = load(name), json.loads((DATA / f"{name}.json").read_text("utf-8"))
-    assert set(kept) == set(COMPUTED)
+    others = other_values(robot)
+    assert set(kept) == {*COMPUTED, *others}
     for quantity, before in kept.items():
-        now = values(robot, quantity)
+        now = others[quantity] if quantity in others else values(robot, quantity)
         assert len(now) == len(before), quantity
         for a, b in zip(now, before):
             assert a[:-3] == b[:-3], quantity
@@ -176,5 +232,5 @@ def test_values_are_those_of_before(name):
 
 if __name__ == "__main__":
     for name in ROBOTS:
-        kept = {quantity: values(load(name), quantity) for quantity in COMPUTED}
+        kept = {quantity: values(load(name), quantity) for quantity in COMPUTED} | other_values(load(name))
         (DATA / f"{name}.json").write_text(json.dumps(kept, indent=0), "utf-8")
