@@ -475,6 +475,8 @@ SHORTER_STEPS = (1, 4, 16)
 DESCRIPTION_WEIGHTS = np.geomspace(1e-2, 1e4, 25)
 # rounds over all links: weights hardly depend on each other
 DESCRIPTION_ROUNDS = 3
+# twice a logarithm of probabilities: weights whose evidence differs by less are as good as each other
+NO_EVIDENCE = 2.0
 # weight of described friction, rotors and springs, which descriptions seldom know
 DRIVES_WEIGHT = 1e-6
 # times the largest error of the fit: a bound that the fit itself keeps

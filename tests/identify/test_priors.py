@@ -34,6 +34,7 @@ def test_a_wrong_description_loses_its_say(doubtful: Fit) -> None:
     near = doubtful.near_description()
     off = near.deviations
     assert off["l1"] > 3 * max(off["l0"], off["l2"])
+    assert "l1" not in near.silent
     t = np.arange(2000) / 100.0
     motion = series(TRUE, t, 7)
     tau = SET.matrix(*motion) @ THETA

@@ -24,7 +24,7 @@ from qddot.identify.physical.consistent import DRIVES, Consistent, consistent
 from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.physical.pseudo_inertia import BASIS, link_columns, pseudo_inertia
 from qddot.identify.regression.estimators import stacked
-from qddot.thresholds import DESCRIPTION_ROUNDS, DESCRIPTION_WEIGHTS, DRIVES_WEIGHT, INDEPENDENT
+from qddot.thresholds import DESCRIPTION_ROUNDS, DESCRIPTION_WEIGHTS, DRIVES_WEIGHT, INDEPENDENT, NO_EVIDENCE
 
 if TYPE_CHECKING:
     from qddot.identify.fit import Fit
@@ -39,11 +39,13 @@ class NearDescription:
         fit: whose log it is.
         weights: link -> weight of its description.
         consistent: all parameters, each link one that can exist.
+        silent: links of whose description the log says neither that it is right nor that it is wrong.
     """
 
     fit: Fit
     weights: dict[str, float]
     consistent: Consistent
+    silent: tuple[str, ...] = ()
 
     @property
     def deviations(self) -> dict[str, float]:
@@ -56,7 +58,9 @@ class NearDescription:
         return identified_robot(self.fit.parameter_set, self.consistent.parameters)[0]
 
     def __str__(self) -> str:
-        return "\n".join(f"{link}: its description is off by about {off:.0%}" for link, off in self.deviations.items())
+        told = {link: f"its description is off by about {off:.0%}" for link, off in self.deviations.items()}
+        told |= dict.fromkeys(self.silent, "the log does not tell how good its description is")
+        return "\n".join(f"{link}: {text}" for link, text in told.items())
 
 
 def near_description(fit: Fit, weights: dict[str, float] | None = None) -> NearDescription:
@@ -69,17 +73,20 @@ def near_description(fit: Fit, weights: dict[str, float] | None = None) -> NearD
     tempered = np.sqrt(INDEPENDENT) * min(ratio, 1.0)  # samples near in time know each other
     R, r = tempered * X @ fit.base.K, tempered * y
     names, prior = parameter_set.full_names, sound_prior(parameter_set)
+    silent: tuple[str, ...] = ()
     if weights is None:
         whole = R @ np.linalg.pinv(parameter_set.T)
-        weights = by_evidence(whole, r + whole @ parameter_set.constant, names, prior)
+        weights, silent = by_evidence(whole, r + whole @ parameter_set.constant, names, prior)
     loose = {**{link: 2 * weight for link, weight in weights.items()}, DRIVES: DRIVES_WEIGHT}
     T, constant = parameter_set.T, parameter_set.constant
     found = consistent(R, r, names, prior, T=T, constant=constant, gamma=1.0, weights=loose)
-    return NearDescription(fit, weights, found)
+    return NearDescription(fit, weights, found, silent)
 
 
-def by_evidence(R: np.ndarray, r: np.ndarray, names: tuple[str, ...], prior: np.ndarray) -> dict[str, float]:
-    """Link -> its weight, one link after the other, a few times over.
+def by_evidence(
+    R: np.ndarray, r: np.ndarray, names: tuple[str, ...], prior: np.ndarray
+) -> tuple[dict[str, float], tuple[str, ...]]:
+    """Link -> its weight, one link after the other, a few times over; and the links for which no weight has more evidence.
 
     Args:
         R, r: (k, p) and (k,): rows of all parameters, with noise of variance 1.
@@ -96,14 +103,14 @@ def by_evidence(R: np.ndarray, r: np.ndarray, names: tuple[str, ...], prior: np.
         M = np.linalg.inv(pseudo_inertia(prior[columns])) @ BASIS
         curvature = np.einsum("aij,bji->ab", M, M)
         covariances[link] = A @ np.linalg.solve(curvature, A.T)
-    weights, logs = dict.fromkeys(links, 1.0), np.log(DESCRIPTION_WEIGHTS)
+    weights, logs, most = dict.fromkeys(links, 1.0), np.log(DESCRIPTION_WEIGHTS), dict.fromkeys(links, 0.0)
     for _ in range(DESCRIPTION_ROUNDS):
         for link, own in covariances.items():
             rest = np.sum([np.eye(len(R)), *(c / weights[other] for other, c in covariances.items() if other != link)], axis=0)
             found = np.array([evidence(rest + own / w, e) for w in DESCRIPTION_WEIGHTS])
             share = np.exp((found - found.max()) / 2)
-            weights[link] = float(np.exp(share @ logs / share.sum()))
-    return weights
+            weights[link], most[link] = float(np.exp(share @ logs / share.sum())), float(np.ptp(found))
+    return weights, tuple(link for link, gain in most.items() if gain < NO_EVIDENCE)
 
 
 def evidence(S: np.ndarray, e: np.ndarray) -> float:
