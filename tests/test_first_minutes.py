@@ -6,8 +6,10 @@ import sys
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import qddot
+from qddot.cli import main
 from qddot.errors import InputError, ModelValueError, UnknownNameError
 from qddot.names_elsewhere import PACKAGE, ROBOT
 from qddot.robot import Robot
@@ -245,3 +247,18 @@ def test_what_fresh_users_stumbled_on(tmp_path, monkeypatch):
     assert r"\ddot{\theta}" in equations.tau.latex()
     assert "PD" in repr(robot.rollout(qddot.rollout.PDLaw(kp=1, kd=1)))
     assert "1 sphere, 1 plane" in repr(qddot.contact.Contacts(robot, [qddot.contact.Sphere("body_2")], [qddot.contact.Plane()]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["compute", "quadruped", "jacobian"], "as in --frame front_left_foot"),
+        (["derive", "quadruped"], "use --method newton-euler"),
+        (["excitation", "two_link"], "(give --velocity or --acceleration)"),
+        (["info", "nosuch.urdf"], "nosuch.urdf: no such robot description"),
+    ],
+)
+def test_errors_of_the_command_line_speak_of_its_options(arguments, said):
+    found = CliRunner().invoke(main, arguments)
+    assert found.exit_code == 1
+    assert said in found.output

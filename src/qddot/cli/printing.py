@@ -52,15 +52,19 @@ def said(error: Exception) -> str:
 def in_options(text: str) -> str:
     """A message to those who write Python, for those who typed a command: keywords that it has are its options."""
     context = click.get_current_context(silent=True)
-    options = {x.name: max(x.opts, key=len) for x in context.command.params if isinstance(x, click.Option)} if context else {}
+    options = {x.name: x for x in context.command.params if isinstance(x, click.Option)} if context else {}
     for python, words in PYTHON.items():
         text = text.replace(python, words)
 
     def option(found: re.Match[str]) -> str:
         name, value = found[1], (found[2] or "").strip("'\"")
-        return f"{options[name]} {value}".rstrip() if name in options else found[0]
+        if name not in options:
+            return found[0]
+        said = max(options[name].opts, key=len)
+        return said if options[name].is_flag else f"{said} {value}".rstrip()
 
-    return re.sub(r"\b([a-z_]\w*)=((?:'[^']*'|\"[^\"]*\"|[\w.+-]+)?)", option, text)
+    text = re.sub(r"\b([a-z_]\w*)=((?:'[^']*'|\"[^\"]*\"|[\w.+-]+)?)", option, text)
+    return re.sub(r" \([^()]*\b\w+=(?:True|False)\b[^()]*\)", "", text)  # a way out that this command does not have
 
 
 @contextmanager

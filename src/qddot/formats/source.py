@@ -129,7 +129,7 @@ def _path(source: str | PathLike[str]) -> Path:
         return path
     if isinstance(source, str) and not path.suffix and path.name == source:
         more = "" if catalog.installed() else f"; {catalog.EXTRA}"
-        if about := [entry.name for entry in catalog.containing(source)]:
+        if about := [entry.name for entry in catalog.containing(source) if source]:
             several = f"these have it in name or description: {', '.join(about[:12])}" + (", ..." if len(about) > 12 else "")
             raise UnknownNameError(f"no file or catalog robot {source!r}: {several}{more}")
         raise UnknownNameError(f"{unknown_name('file or catalog robot', source, catalog.known_names())}{more}")
