@@ -61,8 +61,8 @@ def test_report(fitted, tmp_path: Path) -> None:
     assert "relative, raw" in text
     assert "<img" in (tmp_path / "report.html").read_text()
     assert fit.table().row_count == fit.base.rank
-    with pytest.raises(InputError, match=r"a report is \.md or \.html"):
-        fit.report(tmp_path / "report.pdf")
+    with pytest.raises(InputError, match=r"report.docx: a report is \."):
+        fit.report(tmp_path / "report.docx")
 
 
 def test_robot_and_urdf(fitted, tmp_path: Path) -> None:
