@@ -145,7 +145,7 @@ def on_cpu(forward: Kernel, backward: Kernel, count: int, h: float, threads: int
 
     def called(kernel: Kernel, names: tuple[str, ...]) -> Callable[[Arrays], Arrays]:
         def call(inputs: Arrays) -> Arrays:
-            """Return what was looked at on the way out is not looked at again."""
+            """Return the outputs by name. What was looked at on the way out is not looked at again."""
             found = IGNORING.run(kernel.run, [inputs[x.name] for x in kernel.program.inputs], None, threads)
             return dict(zip(names, found if isinstance(found, tuple) else (found,)))
 
