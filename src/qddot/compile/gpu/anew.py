@@ -15,10 +15,10 @@ import numpy as np
 
 from qddot.graph.expr import Expr
 
-KEPT = 9
+KEPT = 10
 """Operations that a register is worth."""
 
-CUTS = 16
+CUTS = 10
 """Places that are tried."""
 
 TURN = 13
