@@ -431,7 +431,7 @@ def test_derive_prints_or_writes(tmp_path):
     assert result.stdout.startswith("# The equations of motion of rp\\_arm after Jacobians\n")
     path = tmp_path / "arm.html"
     result = call("derive", "rp_arm", "-o", str(path))
-    assert (result.exit_code, result.stdout) == (0, "")
+    assert (result.exit_code, result.stdout) == (0, f"{path}\n")
     assert path.read_text().startswith("<!DOCTYPE html>")
 
 
