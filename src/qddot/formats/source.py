@@ -131,6 +131,7 @@ def _path(source: str | PathLike[str]) -> Path:
         more = "" if catalog.installed() else f"; {catalog.EXTRA}"
         if about := [entry.name for entry in catalog.containing(source) if source]:
             several = f"these have it in name or description: {', '.join(about[:12])}" + (", ..." if len(about) > 12 else "")
-            raise UnknownNameError(f"no file or catalog robot {source!r}: {several}{more}")
+            said = several if len(about) > 1 else f"did you mean {about[0]!r}?"
+            raise UnknownNameError(f"no file or catalog robot {source!r}: {said}{more}")
         raise UnknownNameError(f"{unknown_name('file or catalog robot', source, catalog.known_names())}{more}")
     raise FileNotFoundError(errno.ENOENT, "no such robot description", str(path))
