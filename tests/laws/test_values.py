@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import mpmath
@@ -21,7 +22,7 @@ import qddot
 from qddot.algorithms.analytic import margin
 from qddot.algorithms.displacement import screw_step, turned
 from qddot.algorithms.factor import reciprocal
-from qddot.algorithms.forward_dynamics import composite_bodies, pivot_noise
+from qddot.algorithms.forward_dynamics import composite_bodies, pivot_noise, smaller
 from qddot.algorithms.quantities import COMPUTED, NEEDS_ALL_PARAMETERS, Quantity
 from qddot.algorithms.reaching import clamped, half_angle_error, reaching_step
 from qddot.algorithms.regressor import named_parameters
@@ -113,7 +114,8 @@ def other_values(robot: Robot) -> dict[str, list[list[Any]]]:
     found = {"pivot_noise": [["noise", *sums(noise)]]}
     found["parameters"] = [[*(name for name, _ in named), *sums([float(value) for _, value in named])]]
     if robot.nv:
-        step = semi_implicit(model, x["q"], x["qd"], 0.1, lambda _, q, qd: composite_bodies(model, q, qd, x["tau"]))
+        accelerate = lambda t, q, qd: composite_bodies(model, q, qd, [tau * (1 + t) for tau in x["tau"]])  # noqa: E731
+        step = semi_implicit(model, x["q"], x["qd"], 0.1, accelerate)
         found["semi_implicit"] = [["step", *sums([float(value) for part in step[:2] for value in part])]]
     return found
 
@@ -136,6 +138,14 @@ def test_four_stages_are_a_step():
     whole = kutta(model, x["q"], x["qd"], 0.1, accelerate)
     assert [state, point] == [whole[:2]] * 2
     assert total == ([0.0] * robot.nq, [0.0] * robot.nv)
+
+
+def test_bounds_of_what_is_not_known():
+    unknown: Any = "a number that comes later"
+    assert smaller(unknown, 2.0) == 2.0
+    assert smaller(1.0, 2.0) == smaller(2.0, 1.0) == 1.0
+    symbolic: Any = SimpleNamespace(source=SimpleNamespace(symbols=True, bodies=[SimpleNamespace(columns=(0, 1))]))
+    assert pivot_noise(symbolic) == [[0.0, 0.0]]
 
 
 def test_reciprocals():
