@@ -55,7 +55,7 @@ def inputs(robot: Robot, state: int) -> dict[str, Any]:
         q = [float(x if i % 2 else y) if abs(x - y) < 99 else z for i, (x, y, z) in enumerate(zip(lower, upper, q))]
     names = ("qd", "p", "v", "direction", "qdd", "jerk", "snap", "tau", "load")
     found: dict[str, Any] = {name: wave(nv, k) for k, name in enumerate(names)}
-    sliding, moving = [float(i % 3 - 1) for i in range(nv)], [float(i % 4 != state) for i in range(nv)]
+    sliding, moving = [float((i + state) % 3 - 1) for i in range(nv)], [float(i % 4 != state) for i in range(nv)]
     target = [0.0, -0.6, 0.8, 0.3, 1.0, 0.0, 0.0, 0.2, 0.0, 0.8, 0.6, 0.4, 0.0, 0.0, 0.0, 1.0]
     return found | {"q": q, "sliding": sliding, "moving": moving, "dt": [0.03], "damping": [0.02], "target": target}
 
