@@ -262,3 +262,28 @@ def test_bad_input():
         simulate(contacts, [0, 0], None, -1.0)
     with pytest.raises(InputError, match="quaternions"):
         bounce(Contacts(balls(1), [Sphere("ball0", 0.1)], [Plane()]), balls(1).neutral(), None, 1.0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda r: Contacts(r, [Sphere("ball0", 0.1)], [Plane()], friction=[0.5]),
+        lambda r: Contacts(r, [Sphere("ball0", 0.1)], [Plane()], friction="0.5"),
+        lambda r: Contacts(r, [Sphere("ball0", 0.1)], [Plane()], restitution=None),
+        lambda r: Contacts(r, [Sphere("ball0", 0.1)], [(0, 0, 1)]),
+        lambda r: Contacts(r, [Sphere("ball0", "x")], [Plane()]),
+        lambda r: Contacts(r, [Sphere("ball0", 0.1, (0, 0))], [Plane()]),
+        lambda r: Contacts(r, [Sphere("ball0", np.nan)], [Plane()]),
+    ],
+)
+def test_what_is_no_contact_is_refused_in_words(make):
+    with pytest.raises(InputError):
+        make(balls(1))
+
+
+def test_what_is_smooth_does_not_stick_to_what_it_comes_near():
+    robot = sliders("x", "z", inertia=qddot.Inertia(1.0), gravity=(0, 0, 0))
+    contacts = Contacts(robot, [Sphere("body")], [Plane()], friction=0.0)
+    motion = simulate(contacts, [0.0, 1e-4], [1.0, 0.0], 0.05, step=1e-3)
+    assert_allclose(motion.q[-1], [0.05, 1e-4], atol=1e-12)
+    assert (projected(np.array([[-1.0, 0.0, 0.0]]), 0.0) == 0).all()

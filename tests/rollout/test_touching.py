@@ -177,3 +177,14 @@ def test_what_cannot_go_on_names_the_motion_that_cannot():
     run = robot.rollout(step=1e-3, method="variational")
     with pytest.raises(IntegrationError, match=r"of motion \[1\]"):
         run([[0.1, 0.2], [0.1, 0.2], [0.3, 0.4]], [[9.0, 0], [1e8, 0], [20.0, 0]], steps=3)
+
+
+def test_what_has_sunk_in_comes_back_though_a_stop_is_ahead():
+    ball = Link("ball", qddot.Inertia.sphere(1.0, 0.1))
+    joint = Joint("z", "prismatic", "base", "ball", axis=Vec(0, 0, 1), limits=Limits(-3.0, 0.5))
+    robot = Robot(Model("ball", [Link("base"), ball], [joint]))
+    contacts = Contacts(robot, [Sphere("ball", 0.1)], [Plane()])
+    found = robot.rollout(step=1e-3, contacts=contacts)([[0.095], [0.1001]], [[0.0], [-8.0]], steps=100, every=100)
+    assert_allclose(found.q[-1], 0.1, atol=1e-6)
+    assert_allclose(simulate(contacts, [0.095], None, 0.1, step=1e-3).q[-1], 0.1, atol=1e-6)
+    assert_allclose(simulate(contacts, [0.1001], [-8.0], 0.1, step=1e-3).q[-1], 0.1, atol=1e-6)

@@ -48,6 +48,8 @@ class Repeated:
 
     def __call__(self, **inputs: np.ndarray) -> tuple[np.ndarray, ...]:
         """The outputs; the batch is that of q."""
+        if self.evaluate.model.variables:  # as described
+            inputs = dict(self.evaluate.with_variables(inputs, None, self.kernel.dtype))
         batch = inputs["q"].shape[:-1]
         if batch:
             shapes = {x.name: (*batch, *x.shape) for x in self.kernel.program.inputs}

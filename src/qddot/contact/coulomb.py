@@ -42,7 +42,7 @@ def impulses(W: np.ndarray, c: np.ndarray, mu: float, start: np.ndarray | None =
     if not many:  # do all of them stand?
         held = -np.linalg.lstsq(W, c.ravel(), rcond=1e-12)[0].reshape(k, 3)
         stands = np.abs((W @ held.ravel()).reshape(k, 3) + c).max() <= tolerance
-        if stands and (np.linalg.norm(held[:, 1:], axis=1) <= mu * held[:, 0]).all():
+        if stands and (held[:, 0] >= 0).all() and (np.linalg.norm(held[:, 1:], axis=1) <= mu * held[:, 0]).all():
             return held
     size = float(np.linalg.eigvalsh(W)[-1])
     r = np.zeros((k, 3)) if start is None else start.copy()
@@ -85,7 +85,7 @@ def projected(r: np.ndarray, mu: float) -> np.ndarray:
     """The nearest impulses (k, 3) in the cones `|r_t| <= mu r_n`."""
     n, t = r[:, 0], r[:, 1:]
     length = np.linalg.norm(t, axis=1)
-    inside, below = length <= mu * n, mu * length <= -n
+    inside, below = (n >= 0) & (length <= mu * n), mu * length <= -n
     on = (mu * length + n) / (mu * mu + 1)
     found = np.empty_like(r)
     found[:, 0] = np.where(inside, n, np.where(below, 0.0, on))

@@ -14,12 +14,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qddot.arguments import finite_array, finite_number
 from qddot.errors import InputError
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
 
 WORLD = -1
+
+
+def three_numbers(name: str, value: Any) -> None:
+    """Raise an InputError unless these are three finite numbers."""
+    if finite_array(name, value).shape != (3,):
+        raise InputError(f"{name}={value!r:.80}: three numbers (x, y, z), m, are needed")
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,11 @@ class Sphere:
     radius: float = 0.0
     center: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
+    def __post_init__(self) -> None:
+        if finite_number("radius", self.radius) < 0:
+            raise InputError(f"radius={self.radius!r} of the sphere on {self.frame!r} is negative")
+        three_numbers("center", self.center)
+
 
 @dataclass(frozen=True)
 class Plane:
@@ -45,6 +57,10 @@ class Plane:
 
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
     normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        three_numbers("point", self.point)
+        three_numbers("normal", self.normal)
 
 
 class Touching(NamedTuple):
@@ -92,12 +108,16 @@ class Contacts:
         restitution: float = 0.0,
         among: bool = True,
     ) -> None:
-        if not friction >= 0 or not np.isfinite(friction):
+        friction, restitution = finite_number("friction", friction), finite_number("restitution", restitution)
+        if friction < 0:
             raise InputError(f"friction={friction!r} is not a coefficient: a number from 0 on")
         if not 0 <= restitution <= 1:
             raise InputError(f"restitution={restitution!r}: a share of the speed is from 0 to 1")
         if isinstance(spheres, Sphere) or isinstance(planes, Plane):
             raise InputError("spheres and planes are lists: [Sphere(...)], [Plane(...)]")
+        for name, given, kind in (("spheres", spheres, Sphere), ("planes", planes, Plane)):
+            if wrong := [x for x in given if not isinstance(x, kind)]:
+                raise InputError(f"{name} has {wrong[0]!r:.80}: a list of qddot.contact.{kind.__name__}(...) is needed")
         self.robot, self.friction, self.restitution = robot, float(friction), float(restitution)
         self.spheres, self.planes = tuple(spheres), tuple(planes)
         model = robot.model
@@ -113,8 +133,6 @@ class Contacts:
                 raise InputError(
                     f"frame {sphere.frame!r} is on a body without mass, and nothing beyond it has any: an impact would be endless"
                 )
-            if not sphere.radius >= 0:
-                raise InputError(f"radius={sphere.radius!r} of the sphere on {sphere.frame!r} is negative")
         self.radii = np.array([s.radius for s in self.spheres])
         normals = np.array([p.normal for p in self.planes], float).reshape(-1, 3)
         lengths = np.linalg.norm(normals, axis=1, keepdims=True)

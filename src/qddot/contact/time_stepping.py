@@ -215,7 +215,7 @@ def one_step(
     sunk = np.minimum(gap, 0.0)
     if sunk.any():  # back out, without speed
         out = np.zeros_like(c)
-        out[:, 0] = RECOVERY * sunk
+        out[:, 0] = np.where(closed, RECOVERY * gap, gap)  # what is open may close
         push = impulses(W, out, 0.0, least=DEPTH)
         end = robot.integrate(end, np.linalg.solve(L.T, Y @ push.ravel()))
     if not np.isfinite(end).all():

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.autograd.function import once_differentiable
 
 from qddot.arrays.torch_calls import common_dtype, is_transformed
 from qddot.errors import InputError
@@ -42,8 +41,9 @@ class Through(torch.autograd.Function):
         return torch.as_tensor(states.q), torch.as_tensor(states.qd)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, q, qd):
+        if torch.is_grad_enabled():  # as by create_graph=True: what is returned would count as a constant
+            raise InputError("gradients of a rollout are of first order in PyTorch: leave create_graph out, or use JAX arrays")
         found = ctx.way(inside(q), inside(qd))
         slopes = [None if x is None else torch.as_tensor(x) for x in found]
         return None, None, None, *(x if needed else None for x, needed in zip(slopes, ctx.needs_input_grad[3:]))

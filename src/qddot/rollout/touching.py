@@ -255,7 +255,8 @@ class Impulses:
     def outward(self) -> list[Scalar]:
         """Impulses that bring back, without speed, some of what has sunk in."""
         where, r = self.field.where_positive, zeros(len(self.rows))
-        sunk = [(place.start, where(touch.gap, 0.0, touch.gap * RECOVERY)) for place, touch in zip(self.places, self.touches)]
+        depths = [where(touch.gap, touch.gap, touch.gap * RECOVERY) for touch in self.touches]  # what is open may close
+        sunk = [(place.start, depth) for place, depth in zip(self.places, depths)]
         for _ in range(SWEEPS // 2):
             for k, depth in sunk:
                 normal = r[k] - (depth + sum((self.W[k][j] * r[j] for j, _ in sunk), 0)) * self.inverse[k]
