@@ -200,7 +200,7 @@ def test_packages_of_a_xacro_file(tmp_path):
     (tmp_path / "one" / "robot.xacro").write_text(f'{head}<xacro:include filename="$(find parts)/base.xacro"/></robot>')
     (tmp_path / "two" / "base.xacro").write_text(f'{head}<link name="base"/></robot>')
     path = str(tmp_path / "one" / "robot.xacro")
-    assert "give its folder: packages={'parts': ...}" in call("info", path).stderr
+    assert "give its folder: --package parts=FOLDER" in call("info", path).stderr
     assert "frames: base" in call("info", path, "--package", f"parts={tmp_path / 'two'}").stdout
 
 
@@ -414,7 +414,7 @@ def test_equations_report_what_was_left_out():
         (("equations", "nosuch"), "no file or catalog robot 'nosuch'"),
         (("derive", "two_link", "--method", "newton"), "'newton' is not one of"),
         (("derive", "two_link", "-o", "out.doc"), "ends in '.doc'"),
-        (("derive", "two_link", "--floating"), 'use method="newton-euler"'),
+        (("derive", "two_link", "--floating"), "use --method newton-euler"),
         (("properties", "two_link", "--limits", "1"), "a pair (lower, upper) is needed"),
     ],
 )

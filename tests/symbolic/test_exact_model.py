@@ -315,5 +315,5 @@ def test_numbers_with_roots_become_symbols_too():
 
 
 def test_unknown_choice_of_parameters():
-    with pytest.raises(InputError, match="parameters='some' is not one of 'given', 'inertial', 'all'"):
+    with pytest.raises(InputError, match="symbols='some' is not one of 'given', 'inertial', 'all'"):
         arm().robot().equations("some")

@@ -55,6 +55,8 @@ def in_options(text: str) -> str:
     options = {x.name: x for x in context.command.params if isinstance(x, click.Option)} if context else {}
     for python, words in PYTHON.items():
         text = text.replace(python, words)
+    if "packages" in options:
+        text = re.sub(r"packages=\{'([^']*)': \.\.\.\}", r"--package \1=FOLDER", text)
 
     def option(found: re.Match[str]) -> str:
         name, value = found[1], (found[2] or "").strip("'\"")
