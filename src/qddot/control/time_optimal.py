@@ -106,7 +106,7 @@ def time_optimal(
     )
     if not np.isfinite(np.concatenate([velocity, effort, most])).any():
         raise InputError(
-            f"{robot.name} has no limit of speed or effort, and no acceleration= is given: there is no fastest motion; give one of them"
+            f"{robot.name} has no limit of speed or effort, and acceleration= is not given: there is no fastest motion"
         )
     start_speed, end_speed = path_speed("start_speed", start_speed), path_speed("end_speed", end_speed)
     curve, s = as_path(robot, path, points)
