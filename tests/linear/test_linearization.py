@@ -216,3 +216,11 @@ def test_pendulum_upright_on_paper():
     A, B = robot.equations().linearize(q=[sympy.pi / 2], qd=0, qdd=0)
     assert A.sympy() == sympy.Matrix([[0, 1], [g / l, -b / (m * l**2)]])
     assert B.sympy() == sympy.Matrix([0, 1 / (m * l**2)])
+
+
+@pytest.mark.parametrize("period", [None, 0.01])
+def test_feedback_of_what_cannot_be_driven_is_refused(period):
+    links = [qddot.Inertia(2.0, (-0.25, 0, 0), (0.01, 0.05, 0.05)), qddot.Inertia(1.0, (-0.2, 0, 0), (0.005, 0.02, 0.02))]
+    arm = qddot.from_dh([(0.5, 0, 0, 0), (0.4, 0, 0, 0)], convention="standard", inertias=links, gravity=(0, 0, 0))
+    with pytest.raises(ConvergenceError, match="2 of 4 directions"):
+        arm.linearize([0, 0], actuated=["joint2"]).lqr(1, 1, period)

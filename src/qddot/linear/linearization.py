@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 
+AT_REST = 1e-7
+"""Of the largest number in A: a pole that is not left of this does not come to rest; what rounding makes of one at zero is 1e-8."""
+
+
 class Discrete(NamedTuple):
     """`x[k+1] = A x[k] + B u[k]` with u held over each period: A (..., 2 nv, 2 nv), B (..., 2 nv, m); `period` in s.
 
@@ -129,15 +133,18 @@ class Linearization:
             raise InputError("no joint is actuated: there is nothing to feed back to")
         Q, R = weight("Q", Q, n, least=-1e-12), weight("R", R, m, least=1e-300)
         A, B = (self.A, self.B) if period is None else self.discrete(period)[:2]
+        driven = f"{self.controllability()} of {n} directions of the state can be driven, and one that cannot does not come to rest"
+        hopeless = f"no feedback of {', '.join(self.actuated)} makes the cost finite: {driven}"
         try:
             S = (solve_continuous_are if period is None else solve_discrete_are)(A, B, Q, R)
         except (np.linalg.LinAlgError, ValueError) as error:
-            raise ConvergenceError(
-                f"no feedback of {', '.join(self.actuated)} makes the cost finite ({error}): {self.controllability()} of {n} "
-                "directions of the state can be driven"
-            ) from None
+            raise ConvergenceError(f"{hopeless} ({error})") from None
         K = np.linalg.solve(R, B.T @ S) if period is None else np.linalg.solve(R + B.T @ S @ B, B.T @ S @ A)
-        return StateFeedback(self, K, S, np.linalg.eigvals(A - B @ K), period)
+        poles = np.linalg.eigvals(A - B @ K)
+        slowest = float(poles.real.max() if period is None else np.abs(poles).max() - 1)
+        if not slowest < -AT_REST * max(1.0, float(np.abs(A).max())):
+            raise ConvergenceError(hopeless)
+        return StateFeedback(self, K, S, poles, period)
 
 
 @dataclass(frozen=True, eq=False)
