@@ -327,13 +327,29 @@ def test_variables_and_their_gradient():
     torch._dynamo.reset()
     compiled = torch.compile(of, backend="aot_eager", fullgraph=True)
     assert torch.allclose(compiled(*values.values()), of(*values.values()), rtol=1e-13)
-    with pytest.raises(InputError, match="payload is 'float', but q is a PyTorch tensor"):
-        robot.inverse_dynamics(*three, variables={"payload": 1.0})
+    with pytest.raises(InputError, match=r"payload is .*, but q is a PyTorch tensor"):
+        robot.inverse_dynamics(*three, variables={"payload": np.ones(4)})
     with pytest.raises(InputError, match="this robot has no variables"):
         arm().inverse_dynamics(*three, variables=values)
 
 
 # rollouts -------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_variable_may_be_one_number_for_all_states():
+    robot = qddot.load("two_link").with_variable("payload")
+    q = torch.rand(5, 2, dtype=torch.float64)
+    for load in (1.5, torch.full((5,), 1.5, dtype=torch.float64)):
+        found = robot.gravity_torque(q, variables={"payload": load})
+        assert np.array_equal(found.numpy(), robot.gravity_torque(q.numpy(), variables={"payload": 1.5}))
+
+
+def test_second_derivatives_of_rollouts_are_refused():
+    run = qddot.load("two_link").rollout(step=1e-2, stops=False, saturate=False)
+    v = torch.full((2,), 0.3, dtype=torch.float64, requires_grad=True)
+    end = run(torch.zeros(2, dtype=torch.float64), v, steps=20, every=20).q[-1, 0]
+    with pytest.raises(InputError, match="first order"):
+        torch.autograd.grad(end, v, create_graph=True)
 
 
 def test_rollouts_and_their_gradient():

@@ -88,13 +88,15 @@ class Guests:
         if given is not None and not isinstance(given, Mapping):
             return given
         for name, value in (given or {}).items():
-            if library_of(value) != library_of(like):
+            if not isinstance(value, (int, float)) and library_of(value) != library_of(like):
                 raise mixed(name, value, first, like)
         library, parts = guest_module(like), []
         for x in self.evaluate.model.variables:
             value = (given or {}).get(x.name)
             if value is None:
                 parts.append(constant(like, x.default))
+            elif isinstance(value, (int, float)):  # one number for all states
+                parts.append(constant(like, [float(value)]))
             else:
                 parts.append(value[..., None] if x.size == 1 else value)
             if tuple(parts[-1].shape[-1:]) != (x.size,):
