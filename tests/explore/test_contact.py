@@ -80,7 +80,7 @@ def test_python_of_a_page_with_contacts():
     )
 
 
-def test_contacts_of_another_robot_are_refused():
+def test_contacts_of_another_robot_are_refused(asset):
     _, contacts = table_arm()
     with pytest.raises(InputError, match="another robot"):
         qddot.load("cart_pole").explore("page.html", contacts=contacts)

@@ -104,12 +104,12 @@ def time_optimal(
         positive_limits(name, x, robot.nv)
         for name, x in (("velocity", given.velocity), ("effort", given.effort), ("acceleration", acceleration))
     )
+    start_speed, end_speed = path_speed("start_speed", start_speed), path_speed("end_speed", end_speed)
+    curve, s = as_path(robot, path, points)
     if not np.isfinite(np.concatenate([velocity, effort, most])).any():
         raise InputError(
             f"{robot.name} has no limit of speed or effort, and acceleration= is not given: there is no fastest motion"
         )
-    start_speed, end_speed = path_speed("start_speed", start_speed), path_speed("end_speed", end_speed)
-    curve, s = as_path(robot, path, points)
     q, first, second = (curve(s, k) for k in (0, 1, 2))
     M, still = robot.mass_matrix(q), robot.gravity_torque(q) + robot.spring_torque(q)
     a = np.einsum("nij,nj->ni", M, first)
