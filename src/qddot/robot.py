@@ -213,6 +213,12 @@ def behind(robot: Robot, name: str, direct: Direct | None) -> Callable:
     return call
 
 
+def result_tuple(name: str) -> type | None:
+    """The tuple that a method of several results returns them in."""
+    _, returns = getattr(getattr(Robot, name, None), "direct", ((), None))
+    return returns
+
+
 class Robot:
     """A robot's dynamics, `tau = M(q) qdd + C(q, qd) qd + g(q) + friction(qd) + springs(q) - J^T f_ext + J^T f_tip`.
 
@@ -242,7 +248,9 @@ class Robot:
             refuse_indefinite(model)
         _ = model.variables  # are they there? And found now, they can be read where code is traced
         self._evaluate = Evaluator(model)
-        self._guests = Guests(self._evaluate, self._shadow)
+        self._guests = Guests(
+            self._evaluate, self._shadow, lambda name: getattr(getattr(Robot, name, None), "direct", ((), None))[1]
+        )
 
     # what it is -------------------------------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ class Guests:
 
     Args:
         shadow: puts the direct entry of a method in its place.
+        returns: the tuple that a quantity of several results comes in, or None.
 
     Attributes:
         direct: by quantity and type of array, the shortest way for a call without options: it takes the arrays, and returns None
@@ -31,8 +32,8 @@ class Guests:
         ways: where a library keeps what its direct ways choose from.
     """
 
-    def __init__(self, evaluate: Evaluator, shadow: Callable[[str], None]) -> None:
-        self.evaluate, self.shadow = evaluate, shadow
+    def __init__(self, evaluate: Evaluator, shadow: Callable[[str], None], returns: Callable[[str], type | None]) -> None:
+        self.evaluate, self.shadow, self.returns = evaluate, shadow, returns
         self.variables = evaluate.model.variables  # here, since torch.compile cannot enter the lock of a cached property
         self.operations: dict[tuple, Operation] = {}
         self.ways: dict[str, dict] = {}
@@ -63,6 +64,8 @@ class Guests:
         """Let arrays of a type take a direct way from now on: one from machine code, one for those who cannot look into that."""
         ways = self.direct.setdefault(quantity, {})
         if kind not in ways:
+            if (made := self.returns(quantity)) is not None:
+                direct, in_python = in_tuple(direct, made), in_tuple(in_python, made)
             ways[kind] = in_python
             self.entries[quantity] = kind, direct
             self.shadow(quantity)
@@ -137,6 +140,16 @@ class Guests:
             one = at_origin(pose[..., :3, 3], wrench, rows[body], len(rows))
             total = one if total is None else total + one
         return total
+
+
+def in_tuple(way: Callable[..., Any], made: type) -> Callable[..., Any]:
+    """A direct way whose results come in a named tuple."""
+
+    def call(*arrays: Any) -> Any:
+        found = way(*arrays)
+        return None if found is None else made(*found)
+
+    return call
 
 
 def at_origin(p: Any, wrench: Any, row: int, count: int) -> Any:
