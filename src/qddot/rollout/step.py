@@ -22,9 +22,9 @@ from qddot.model.friction import DRY
 from qddot.model.overflow import overflow
 from qddot.model.scalar import Scalar, is_zero
 from qddot.model.variables import Variable
+from qddot.rollout.contact_step import ContactStep
 from qddot.rollout.laws import Law, Moment
 from qddot.rollout.modes import Modes, clipped
-from qddot.rollout.touching import Touching
 from qddot.simulate.dynamics import Dynamics, Forces
 from qddot.simulate.friction import DryFriction
 from qddot.simulate.modes import Switching
@@ -121,7 +121,7 @@ class Step(NamedTuple):
             after, margins = steps.kutta_stage(plant, (q, qd), point, total, given["stage"][0], h, accelerate)
         elif self.contacts:
             modes = Modes(plant, switching) if switching else None
-            *after, margins = Touching(plant, self.contacts, modes).step(q, qd, h, drive)
+            *after, margins = ContactStep(plant, self.contacts, modes).step(q, qd, h, drive)
         elif switching:
             *after, margins = Modes(plant, switching).step(rule, q, qd, h, drive)
         else:

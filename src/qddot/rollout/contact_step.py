@@ -58,7 +58,7 @@ class Touch(NamedTuple):
     bounces: bool
 
 
-class Touching:
+class ContactStep:
     """Contacts that may close within a step of a robot.
 
     Args:
