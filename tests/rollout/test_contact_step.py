@@ -172,6 +172,14 @@ def test_refusals():
         robot.rollout(contacts=[Sphere("ball0")])
 
 
+def test_a_start_inside_of_the_floor_is_refused():
+    contacts, q = ball_on_floor()
+    low = q.copy()
+    low[6] = 0.05
+    with pytest.raises(InputError, match=r"a pair of motion \[1\] is 0.05 m inside"):
+        contacts.robot.rollout(step=1e-3, contacts=contacts)(np.stack([q, low]), None, steps=1)
+
+
 def test_what_cannot_go_on_names_the_motion_that_cannot():
     robot = qddot.load("two_link").with_variable("gravity")
     run = robot.rollout(step=1e-3, method="variational")

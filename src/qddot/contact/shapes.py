@@ -191,6 +191,24 @@ class Contacts:
         points = c[ball[near]] - normal[near] * self.radii[ball[near]][:, None]
         return Touching(gap[near], normal[near], points, self.bodies[ball[near]], other[near], near)
 
+    def depth(self, q: np.ndarray) -> np.ndarray:
+        """The deepest penetration (...) at configurations (..., nq), m; 0 where nothing is inside of anything.
+
+        >>> arm = qddot.load("two_link")
+        >>> contacts = qddot.contact.Contacts(arm, [qddot.contact.Sphere(arm.tip)], [qddot.contact.Plane(normal=(0, 1, 0))])
+        >>> contacts.depth(np.array([[0.5, 0.0], [-np.pi / 2, 0.0]]))
+        array([0. , 1.2])
+        """
+        T = self.robot.transforms(q)[..., self._frames, :, :]
+        c = np.einsum("...kij,kj->...ki", T[..., :3, :3], self._centers) + T[..., :3, 3]
+        to_planes = ((c[..., None, :] - self.points) * self.normals).sum(-1) - self.radii[:, None]
+        least = to_planes.min((-2, -1), initial=0.0)
+        if len(self.pairs):
+            i, j = self.pairs.T
+            apart = np.linalg.norm(c[..., i, :] - c[..., j, :], axis=-1) - self.radii[i] - self.radii[j]
+            least = np.minimum(least, apart.min(-1, initial=0.0))
+        return 0.0 - least
+
     def jacobian(self, q: np.ndarray, at: Touching) -> np.ndarray:
         """(k, 3, nv): relative velocity along the normal and two tangents."""
         columns = self._columns.at(q)

@@ -149,10 +149,7 @@ def simulate(
     """
     robot = contacts.robot
     q, qd = start_of(robot, q0, qd0)
-    if (depth := deepest(contacts, q)) > DEEP:
-        raise InputError(
-            f"a pair is {depth:.3g} m inside of each other at the start: start outside (a plane's normal points out of it)"
-        )
+    refuse_deep(contacts, q)
     stops, push = stops_of(robot, q), forces_of(torque, robot)
     warn_dry(robot)
     steps = max(round(duration / step), 1) if 0 < step < np.inf and 0 < duration < np.inf else 0
@@ -165,7 +162,7 @@ def simulate(
         contacts, np.zeros(kept), np.zeros((kept, robot.nq)), np.zeros((kept, robot.nv)), np.zeros((kept, pairs, 3)), np.zeros(kept)
     )
     found.q[0], found.qd[0] = q, qd
-    found.depth[0] = depth
+    found.depth[0] = contacts.depth(q)
     last = np.zeros((pairs, 3))
     for k in range(steps):
         t = k * step
@@ -240,8 +237,13 @@ def extent(contacts: Contacts, q: np.ndarray) -> float:
     return float(np.abs(contacts.robot.transforms(q)[..., :3, 3]).max(initial=0.0)) + float(contacts.radii.max())
 
 
-def deepest(contacts: Contacts, q: np.ndarray) -> float:
-    return float(max(-contacts.touching(q).gap.min(), 0.0))
+def refuse_deep(contacts: Contacts, q: np.ndarray) -> None:
+    """Raise an InputError where something is deep inside of something else at configurations (..., nq)."""
+    depth = contacts.depth(q)
+    if depth.max(initial=0.0) > DEEP:
+        where = f" of motion {list(map(int, np.unravel_index(depth.argmax(), depth.shape)))}" if depth.ndim else ""
+        inside = f"a pair{where} is {depth.max():.3g} m inside of each other at the start"
+        raise InputError(f"{inside}: start outside (a plane's normal points out of it)")
 
 
 def forces_of(torque: Any, robot: Any) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:

@@ -16,6 +16,7 @@ from qddot.compile.evaluate import Evaluator, Options, as_dtype
 from qddot.compile.given import known_names
 from qddot.compile.kinds import guest, library_of
 from qddot.compile.threads import thread_count
+from qddot.contact.time_stepping import refuse_deep
 from qddot.errors import ConvergenceError, InputError, SingularityError
 from qddot.rollout.adjoint import Way, backward_program, linear_program, on_cpu, stride
 from qddot.rollout.laws import Law, applied, nothing
@@ -306,6 +307,8 @@ class Rollout:
         kind, robot = as_dtype(dtype), self.robot
         read = lambda name, x, n: self.evaluate.prepared(name, x, (n,), kind)  # noqa: E731
         q = self.evaluate.prepared("q", given["q0"], (robot.nq,), kind)
+        if self.contacts is not None:
+            refuse_deep(self.contacts, np.asarray(q, float))
         qd = read("qd0", np.zeros(robot.nv) if given["qd0"] is None else given["qd0"], robot.nv)
         control, moved = given["control"], given["parameters"]
         control = None if control is None else read("control", control, np.shape(control)[-1] if np.ndim(control) else 1)
