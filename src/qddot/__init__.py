@@ -52,7 +52,8 @@ from qddot.errors import (
 )
 from qddot.formats import catalog_names, load_model, load_text
 from qddot.formats.builder import Builder as _Builder
-from qddot.formats.tables import dh_model, inertia_from_spatial_matrix, screws_model
+from qddot.formats.dh import dh_model
+from qddot.formats.screws import inertia_from_spatial_matrix, screws_model
 from qddot.model.description import Frame, Limits, Mimic
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia

@@ -248,9 +248,7 @@ class Robot:
             refuse_indefinite(model)
         _ = model.variables  # are they there? And found now, they can be read where code is traced
         self._evaluate = Evaluator(model)
-        self._guests = Guests(
-            self._evaluate, self._shadow, lambda name: getattr(getattr(Robot, name, None), "direct", ((), None))[1]
-        )
+        self._guests = Guests(self._evaluate, self._shadow, result_tuple)
 
     # what it is -------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import pytest
 
 from qddot.errors import InputError, ModelFormatError, ModelSyntaxError, ModelValueError, UnknownNameError
 from qddot.formats import catalog_names, load_model
-from qddot.formats.tables import dh_model
+from qddot.formats.dh import dh_model
 from qddot.model.inertia import Inertia
 from tests.formats.kinematics import world_pose
 from tests.reference import PEER_VECTORS

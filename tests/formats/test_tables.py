@@ -7,7 +7,8 @@ from scipy.linalg import expm
 
 from qddot.errors import ModelStructureError, ModelValueError, ModelWarning
 from qddot.formats import load_model
-from qddot.formats.tables import DHRow, dh_model, inertia_from_spatial_matrix, screws_model
+from qddot.formats.dh import DHRow, dh_model
+from qddot.formats.screws import inertia_from_spatial_matrix, screws_model
 from qddot.model.description import Limits, Mimic
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia

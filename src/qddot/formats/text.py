@@ -60,13 +60,14 @@ from typing import Any
 
 from qddot.errors import ModelError, ModelFormatError, ModelReferenceError, ModelStructureError, near_matches
 from qddot.formats.builder import AXES, Builder
+from qddot.formats.dh import CONVENTION_FIX, CONVENTIONS, DHRow, dh_model
 from qddot.formats.document import Node, parse_document
 from qddot.formats.expression import NOT_NAMES, RESERVED, TOKEN, Scope, names_in
 from qddot.formats.keys import ORIGIN, POSE, Keys
 from qddot.formats.reach import Reach
+from qddot.formats.screws import Screw, screws_model
 from qddot.formats.source import Description
 from qddot.formats.subject import Subject
-from qddot.formats.tables import CONVENTION_FIX, CONVENTIONS, DHRow, Screw, dh_model, screws_model
 from qddot.formats.text_constraints import read_constraints
 from qddot.formats.text_drives import read_drive, read_transmissions
 from qddot.formats.text_inertia import read_inertia
