@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from functools import cached_property
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import sympy
 
-from qddot.algorithms import energy, inverse_dynamics, jacobian, kinematics
-from qddot.algorithms.drives import friction_torque, nominal_friction, shaft_speed, shafts, spring_torque
+from qddot.algorithms import energy, inverse_dynamics
+from qddot.algorithms.drives import friction_torque, spring_torque
 from qddot.algorithms.joint_wrenches import AXES, joint_wrenches
 from qddot.algorithms.mass_matrix import mass_matrix
-from qddot.algorithms.quantities import homogeneous
-from qddot.errors import InputError, unknown_name
-from qddot.model.model import LiftedModel, Model
-from qddot.symbolic.exact.exact_model import ExactModel
-from qddot.symbolic.exact.ratio import Ratio
-from qddot.symbolic.exact.ring import Poly
+from qddot.errors import InputError
+from qddot.symbolic import coriolis
 from qddot.symbolic.form import Form
 from qddot.symbolic.printing import shown
+from qddot.symbolic.robot_in_letters import RobotInLetters
 
 if TYPE_CHECKING:
-    from qddot.constraints.constraint import Constraint
     from qddot.symbolic.analysis.base_parameters import BaseParameters
     from qddot.symbolic.analysis.linearity import Regressor
     from qddot.symbolic.constrained import Constrained
@@ -35,7 +28,7 @@ if TYPE_CHECKING:
     from qddot.symbolic.task_space import TaskSpace
 
 
-class Equations:
+class Equations(RobotInLetters):
     """`tau = M(q) qdd + C(q, qd) qd + g(q) + friction(qd) + springs(q)` of one robot, exactly.
 
     Joint variables are written `q1, qd1, qdd1, ...`, sines and cosines `s1, c1`. Quantities are computed when first asked for.
@@ -55,26 +48,6 @@ class Equations:
     m2*L2*(L1*c2*qdd1 + L2*qdd1 + L2*qdd2 + L1*s2*qd1**2 + 9.81*c12)
     """
 
-    def __init__(
-        self,
-        model: Model,
-        symbols: str = "given",
-        imposed: Sequence[Constraint] = (),
-        *,
-        further: Mapping[str, int] | None = None,
-        constants: Sequence[Any] = (),
-    ) -> None:
-        self.model, self.imposed, self.constants = model, tuple(imposed), tuple(constants)
-        self.exact_model = ExactModel(model, symbols, further, constants)
-        self.alphabet = self.exact_model.alphabet
-        self.lifted = LiftedModel(self.exact_model, self.alphabet)  # type: ignore[arg-type]
-        self.notes = tuple(self.exact_model.notes)
-        self.values = dict(self.exact_model.values)
-        self.nq, self.nv = self.lifted.nq, self.lifted.nv
-        self.coordinates: tuple[str, ...] = ()
-        self._coriolis: dict[str, Form] = {}
-        self.alphabet.know_softened(softened_rates(self.lifted))
-
     def __repr__(self) -> str:
         return shown.text(self)
 
@@ -83,110 +56,6 @@ class Equations:
 
     def _repr_latex_(self) -> str | None:
         return shown.latex(self)
-
-    # letters --------------------------------------------------------------------------------------------------------------
-
-    @property
-    def q(self) -> Form:
-        return Form(self, self.alphabet.q)
-
-    @property
-    def qd(self) -> Form:
-        return Form(self, self.alphabet.qd)
-
-    @property
-    def qdd(self) -> Form:
-        return Form(self, self.alphabet.qdd)
-
-    @cached_property
-    def parameters(self) -> tuple[str, ...]:
-        """The symbols that occur in the robot's constants, also inside a sine, a root or a reciprocal."""
-        used: set[int] = set()
-        for x in (*constants_of(self.lifted), *map(self.alphabet.exact, self.constants)):
-            if isinstance(x, Poly):
-                used |= x.letters()
-        letters = self.alphabet.ring.generators
-        return tuple(
-            g.name
-            for i, g in enumerate(letters)
-            if g.kind == "parameter" and (i in used or used & set(self.alphabet.dependents(i)))
-        )
-
-    def lift(self, x: Any) -> Any:
-        """A number, SymPy expression, form or polynomial as an entry of a form.
-
-        >>> equations = qddot.load("two_link", symbolic=True).equations()
-        >>> equations.lift(equations.read("m1")) == equations.read("m1"), equations.lift(3) == equations.read("3")
-        (True, True)
-        """
-        if isinstance(x, Form):
-            x = x._single()
-        if isinstance(x, (Poly, Ratio)):
-            return x.adopted(self.alphabet.ring)
-        if isinstance(x, (bool, str)):
-            raise InputError(f"{x!r} is not a number or an expression")
-        if isinstance(x, sympy.Basic):
-            return self.read(x)
-        if isinstance(x, float):
-            x = self.alphabet.exact(x)
-        return self.alphabet.ring.constant(x) if isinstance(x, (int, Fraction, np.integer)) else x
-
-    def read(self, expression: Any) -> Poly:
-        """A SymPy expression, or its text, in the letters of these equations: `m2*L1*L2*cos(q1 + q2)*qd1**2`, `sign(qd1)`.
-
-        >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
-        >>> equations.g[1] == equations.read("981/100 * m2*L2*cos(q1 + q2)")
-        True
-        """
-        from qddot.symbolic.exact.expressions import read_expression
-
-        return read_expression(self, expression)
-
-    def letter(self, name: Any) -> int:
-        """The index of a letter: by its name, or by the SymPy symbol or form that is this letter.
-
-        >>> equations = qddot.load("two_link", symbolic=True).equations()
-        >>> equations.letter("m1") == equations.letter(equations.read("m1"))
-        True
-        """
-        name = str(name)
-        for i, g in enumerate(self.alphabet.ring.generators):
-            if g.name == name:
-                return i
-        raise unknown_name("letter", name, [g.name for g in self.alphabet.ring.generators])
-
-    def derivative(self, name: Any) -> Callable[[Any], Any]:
-        """Differentiation with respect to a letter and all that is made of it, such as the sine of a joint variable.
-
-        >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
-        >>> by_q2 = equations.derivative("q2")
-        >>> by_q2(equations.read("sin(q1 + q2)")) == equations.read("cos(q1 + q2)")
-        True
-        """
-        i = self.letter(name)
-        generator = self.alphabet.ring.generators[i]
-        if generator.kind == "quaternion":
-            raise InputError(f"{name} is part of a quaternion, whose four numbers are not independent: there is no such derivative")
-        if generator.kind == "parameter":
-            return lambda p: self.alphabet.parameter_derivative(p, i)
-        if generator.kind != "position":
-            return lambda p: self.alphabet.rate_derivative(p, i)
-        columns = [c for c, letters in enumerate(self.alphabet.gradients) if any(k == i and r == 1 for k, r in letters)]
-        if len(columns) != 1:
-            raise InputError(f"{name} is not the integral of one rate: there is no such derivative")
-        return lambda p: self.alphabet.derivative(p, columns[0])
-
-    def substitution(self, values: Mapping[Any, Any]) -> Callable[[Any], Any]:
-        """Replacement of letters, all at once; a joint variable takes its sine and cosine with it.
-
-        >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
-        >>> stretched = equations.substitution({"q2": 0})
-        >>> stretched(equations.read("cos(q2)*m2")) == equations.read("m2")
-        True
-        """
-        from qddot.symbolic.exact.expressions import substitution
-
-        return substitution(self, values)
 
     # the equation of motion -----------------------------------------------------------------------------------------------
 
@@ -200,25 +69,13 @@ class Equations:
     @cached_property
     def mass_matrix_gradient(self) -> np.ndarray:
         """dM_ij/dq_k (nv, nv, nv)."""
-        n, M, d = self.nv, self.mass_matrix.entries, self.alphabet.derivative
-        G = np.empty((n, n, n), dtype=object)
-        for i in range(n):
-            for j in range(i + 1):
-                for k in range(n):
-                    G[i, j, k] = G[j, i, k] = d(M[i, j], k)
-        return G
+        return coriolis.gradient(self.mass_matrix.entries, self.alphabet.derivative)
 
     @cached_property
     def christoffel(self) -> Form:
         """Gamma_ijk of the first kind, `(dM_kj/dq_i + dM_ki/dq_j - dM_ij/dq_k) / 2`, so that `c_k = sum_ij Gamma_ijk qd_i qd_j`."""
         self._needs_coordinates("christoffel")
-        n, G = self.nv, self.mass_matrix_gradient
-        Gamma = np.empty((n, n, n), dtype=object)
-        for i in range(n):
-            for j in range(i + 1):
-                for k in range(n):
-                    Gamma[i, j, k] = Gamma[j, i, k] = (G[k, j, i] + G[k, i, j] - G[i, j, k]) / 2
-        return Form(self, Gamma, "christoffel")
+        return Form(self, coriolis.christoffel(self.mass_matrix_gradient), "christoffel")
 
     @cached_property
     def mass_matrix_rate(self) -> Form:
@@ -234,25 +91,13 @@ class Equations:
         [[-m2*L1*L2*s2*qd2, -m2*L1*L2*s2*(qd1 + qd2)],
          [m2*L1*L2*s2*qd1, 0]]
         """
-        forms = ("christoffel", "rate", "gradient")
-        if form not in forms:
-            raise InputError(f"form={form!r} is not one of {', '.join(map(repr, forms))}")
         if form not in self._coriolis:
-            self._coriolis[form] = self._coriolis_matrix(form)
+            self._coriolis[form] = Form(self, coriolis.matrix(self, form), "coriolis_matrix")
         return self._coriolis[form]
 
-    def _coriolis_matrix(self, form: str) -> Form:
-        if self.nq != self.nv:
-            if form != "christoffel":
-                self._needs_coordinates(f"form={form!r}")
-            from qddot.algorithms.coriolis import coriolis_matrix
-
-            return Form(self, coriolis_matrix(self.lifted, self.alphabet.q, self.alphabet.qd), "coriolis_matrix")
-        if form == "christoffel":
-            C = np.einsum("ijk,i->kj", self.christoffel.entries, self.qd.entries)
-            return Form(self, C, "coriolis_matrix")
-        U = np.einsum("jki,k->ij", self.mass_matrix_gradient, self.qd.entries)
-        return Form(self, self.mass_matrix_rate.entries - U / 2 if form == "rate" else U.T - U / 2, "coriolis_matrix")
+    @cached_property
+    def _coriolis(self) -> dict[str, Form]:
+        return {}
 
     @cached_property
     def centrifugal_matrix(self) -> Form:
@@ -264,10 +109,7 @@ class Equations:
     def coriolis_products_matrix(self) -> Form:
         """Craig's B(q), nv x nv (nv - 1) / 2; its columns belong to `qd_1 qd_2, qd_1 qd_3, ..., qd_(n-1) qd_n`."""
         self._needs_coordinates("coriolis_products_matrix")
-        pairs = combinations(range(self.nv), 2)
-        columns = [[2 * x for x in self.christoffel.entries[i, j]] for i, j in pairs]
-        B = np.array(columns, dtype=object).reshape(-1, self.nv).T
-        return Form(self, B, "coriolis_products_matrix")
+        return Form(self, coriolis.products(self.christoffel.entries), "coriolis_products_matrix")
 
     @cached_property
     def stacked(self) -> StackedForms:
@@ -473,40 +315,6 @@ class Equations:
 
         return identifiability(self, parameters)
 
-    # kinematics -----------------------------------------------------------------------------------------------------------
-
-    def transform(self, frame: str | None = None) -> Form:
-        """Pose of a frame in the world, 4 x 4; of the tip by default.
-
-        >>> print(qddot.load("point_mass_2r", symbolic=True).equations().transform()[0, 3])
-        L1*c1 + L2*c12
-        """
-        pose = kinematics.frame_pose(self.lifted, self.alphabet.q, self._frame(frame))
-        return Form(self, homogeneous(pose), "transform")
-
-    def jacobian(self, frame: str | None = None, reference: str = "space") -> Form:
-        """Geometric Jacobian 6 x nv, angular first; references as in `Robot.jacobian`.
-
-        >>> print(qddot.load("point_mass_2r", symbolic=True).equations().jacobian(reference="body")[3:5])
-        [[L1*s2, 0],
-         [L1*c2 + L2, L2]]
-        """
-        self._reference(reference)
-        columns = jacobian.jacobian(self.lifted, self.alphabet.q, self._frame(frame), reference)
-        return Form(self, jacobian.rows(columns), "jacobian")
-
-    def jacobian_dot(self, frame: str | None = None, reference: str = "space") -> Form:
-        """dJ/dt, 6 x nv.
-
-        >>> print(qddot.load("point_mass_2r", symbolic=True).equations().jacobian_dot(reference="body")[3:5])
-        [[L1*c2*qd2, 0],
-         [-L1*s2*qd2, 0]]
-        """
-        self._reference(reference)
-        a = self.alphabet
-        columns = jacobian.jacobian_rate(self.lifted, a.q, a.qd, self._frame(frame), reference)
-        return Form(self, jacobian.rows(columns), "jacobian_dot")
-
     def task_space(
         self, frame: str | None = None, rows: Sequence[str] | None = None, reference: str = "world_aligned"
     ) -> TaskSpace:
@@ -528,17 +336,6 @@ class Equations:
         from qddot.symbolic.task_space import task_space
 
         return task_space(self, frame, rows, reference)
-
-    def _frame(self, frame: str | None) -> str:
-        return self.model.tip if frame is None else frame
-
-    def _reference(self, reference: str) -> None:
-        if reference not in jacobian.REFERENCES:
-            raise InputError(f"reference={reference!r} is not one of {', '.join(map(repr, jacobian.REFERENCES))}")
-
-    def _needs_coordinates(self, what: str) -> None:
-        if self.nq != self.nv:
-            raise InputError(f"{what} needs joints whose qd is the rate of q; spherical and free joints have none such")
 
     # the names of the books -----------------------------------------------------------------------------------------------
 
@@ -577,28 +374,3 @@ class Equations:
     @property
     def H(self) -> Form:
         return self.hamiltonian
-
-
-def softened_rates(model: LiftedModel) -> Iterator[Poly]:
-    """`w^4 + v^4` of each shaft whose friction is smoothed over a speed w."""
-    for body in model.bodies:
-        if nominal_friction(model, body).is_smoothed:
-            for shaft in shafts(body) if body.columns else ():
-                v, w = shaft_speed(shaft, model.field.qd), body.drive.friction.width  # type: ignore[attr-defined]
-                yield v * v * v * v + w * w * w * w
-
-
-def constants_of(model: LiftedModel) -> Sequence[Any]:
-    """Every constant of a lifted model."""
-    found: list[Any] = list(model.gravity)
-    note = lambda x: (found.append(x), x)[1]  # noqa: E731
-    for body in model.bodies:
-        m, h, I = body.inertia
-        found += [m, *h, *(x for row in I for x in row), *body.placement.p, *(x for row in body.placement.R for x in row)]
-        found += [body.rate, body.offset]
-        body.drive.map(note)
-        found += [x for _, s in body.subspace for x in s.components()]
-    for name in model.source.mechanism.frames:
-        pose = model.frame(name)[1]
-        found += [*pose.p, *(x for row in pose.R for x in row)]
-    return found

@@ -15,8 +15,8 @@ from qddot.symbolic.exact.letters import ARRAYS
 from qddot.symbolic.exact.ring import Poly
 
 if TYPE_CHECKING:
-    from qddot.symbolic.equations import Equations
     from qddot.symbolic.form import Form
+    from qddot.symbolic.robot_in_letters import RobotInLetters
 
 
 def evaluate(form: Form, given_motion: Mapping[str, Any], parameters: Mapping[Any, Any] | None = None, digits: int | None = None):
@@ -58,7 +58,7 @@ class Letters:
     """The value of each letter, in one arithmetic: `arithmetic` has cos, sin and sqrt, `number` takes a fraction."""
 
     def __init__(
-        self, equations: Equations, motion: Mapping[str, Sequence[Any]], given: Mapping[str, Any], arithmetic: Any, number: Any
+        self, equations: RobotInLetters, motion: Mapping[str, Sequence[Any]], given: Mapping[str, Any], arithmetic: Any, number: Any
     ) -> None:
         self.equations, self.motion, self.given, self.arithmetic, self.number = equations, motion, given, arithmetic, number
         self.known: dict[int, Any] = {}
@@ -132,7 +132,7 @@ class Letters:
             raise InputError(f"{x!r} is not a number") from None
 
 
-def check_quaternions(equations: Equations, q: Any) -> None:
+def check_quaternions(equations: RobotInLetters, q: Any) -> None:
     """Those in q (..., nq), as the compiled quantities do.
 
     Raises:

@@ -11,8 +11,8 @@ import numpy as np
 from qddot.errors import InputError
 
 if TYPE_CHECKING:
-    from qddot.symbolic.equations import Equations
     from qddot.symbolic.printing.abbreviations import Abbreviations
+    from qddot.symbolic.robot_in_letters import RobotInLetters
 
 
 class Form:
@@ -36,7 +36,7 @@ class Form:
     _op_priority = 100  # SymPy's: `m1 * form` with a symbol on the left is left to the form
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, equations: Equations, entries: Any, name: str = "") -> None:
+    def __init__(self, equations: RobotInLetters, entries: Any, name: str = "") -> None:
         self.equations, self.name = equations, name
         lifted = np.vectorize(equations.lift, otypes=[object])
         array = np.array(entries, dtype=object)

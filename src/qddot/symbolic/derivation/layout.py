@@ -1,4 +1,4 @@
-"""Equations as lines of LaTeX: matrices where they fit, otherwise entry by entry; long sums broken between terms."""
+"""RobotInLetters as lines of LaTeX: matrices where they fit, otherwise entry by entry; long sums broken between terms."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from qddot.symbolic.derivation.named import NAMED
 from qddot.symbolic.derivation.steps import Derivation, Equation, Math, Prose
 from qddot.symbolic.derivation.vocabulary import Vocabulary
-from qddot.symbolic.equations import Equations
 from qddot.symbolic.exact.ratio import Ratio
 from qddot.symbolic.form import Form
 from qddot.symbolic.printing.abbreviations import Abbreviations
@@ -16,6 +15,7 @@ from qddot.symbolic.printing.latex import LatexPrinter
 from qddot.symbolic.printing.notation import Shown
 from qddot.symbolic.printing.presentation import Presentation, Style
 from qddot.symbolic.printing.tree import Symbol, Wave
+from qddot.symbolic.robot_in_letters import RobotInLetters
 
 WIDTH = 75  # of a line, in letters
 ALIGNED = 8  # letters that a left side takes at least
@@ -45,7 +45,7 @@ class Writer:
         self.style = Style(group="rates", notation=self.writing.notation, **kept)
         self.vocabulary = vocabulary_of(derivation, self.style)
         self.abbreviations = Abbreviations(self.vocabulary.indexed) if derivation.is_abbreviated else None
-        self._known: dict[int, tuple[Equations, Printer, Presentation]] = {}
+        self._known: dict[int, tuple[RobotInLetters, Printer, Presentation]] = {}
         self._angles: dict[str, str] = {}  # subscript -> what it means, of those that occurred
         self._told: set[str] = set()
         self._defined = 0
@@ -136,7 +136,7 @@ class Writer:
 class Printer(LatexPrinter):
     """LaTeX that knows the letters of a derivation, and remembers which angles it abbreviated and whether it rounded."""
 
-    def __init__(self, equations: Equations, style: Style, writer: Writer) -> None:
+    def __init__(self, equations: RobotInLetters, style: Style, writer: Writer) -> None:
         super().__init__(equations, style)
         self.writer = writer
 

@@ -12,10 +12,10 @@ from qddot.symbolic.exact.reading import exactly, read
 from qddot.symbolic.exact.ring import Generator, NotPolynomialError, Poly, Ring
 
 if TYPE_CHECKING:
-    from qddot.symbolic.equations import Equations
+    from qddot.symbolic.robot_in_letters import RobotInLetters
 
 
-def read_expression(equations: Equations, expression: Any) -> Poly:
+def read_expression(equations: RobotInLetters, expression: Any) -> Poly:
     """See `Equations.read`."""
     if isinstance(expression, str):
         expression = parsed(expression)
@@ -63,7 +63,7 @@ def parsed(text: str) -> Any:
     return value
 
 
-def substitution(equations: Equations, values: Mapping[Any, Any]) -> Callable[[Any], Any]:
+def substitution(equations: RobotInLetters, values: Mapping[Any, Any]) -> Callable[[Any], Any]:
     """See `Equations.substitution`."""
     alphabet = equations.alphabet
     ring = alphabet.ring
@@ -115,7 +115,7 @@ def substitution(equations: Equations, values: Mapping[Any, Any]) -> Callable[[A
     return replace
 
 
-def as_entry(equations: Equations, name: Any, value: Any) -> Poly:
+def as_entry(equations: RobotInLetters, name: Any, value: Any) -> Poly:
     """Return what a letter is to become: a number, an expression or its text, or a form of one entry."""
     new = equations.read(value) if isinstance(value, str) else equations.lift(value)
     if not isinstance(new, Poly):
@@ -123,7 +123,7 @@ def as_entry(equations: Equations, name: Any, value: Any) -> Poly:
     return new
 
 
-def rewritten(equations: Equations, generator: Generator, changed: Mapping[Any, Any]) -> Any:
+def rewritten(equations: RobotInLetters, generator: Generator, changed: Mapping[Any, Any]) -> Any:
     """A letter made of parameters (a sine, a reciprocal, an atom) after some of these have changed."""
     missing = [str(symbol) for symbol, value in changed.items() if value is None]
     if missing:

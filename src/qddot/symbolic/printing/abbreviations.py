@@ -11,7 +11,7 @@ from qddot.symbolic.printing.coefficients import Coefficients, Monomial, Term, f
 from qddot.symbolic.printing.tree import Node, Symbol
 
 if TYPE_CHECKING:
-    from qddot.symbolic.equations import Equations
+    from qddot.symbolic.robot_in_letters import RobotInLetters
 
 LETTERS = ("k", "p", "h", "w", "e", "y", "z", "kappa", "beta", "gamma", "zeta", "xi", "abbreviation")
 
@@ -32,11 +32,11 @@ class Abbreviations:
     def __init__(self, avoided: Collection[str] = ()) -> None:
         self.definitions: dict[str, Node] = {}
         self._names: dict[frozenset, tuple[Symbol, Fraction]] = {}  # with the first coefficient of the definition
-        self._equations: Equations | None = None
+        self._equations: RobotInLetters | None = None
         self._letters = [x for x in LETTERS if x not in avoided and f"\\{x}" not in avoided]
         self._letter = self._letters[0]
 
-    def bind(self, equations: Equations) -> None:
+    def bind(self, equations: RobotInLetters) -> None:
         """To the equations whose forms are printed.
 
         Raises:

@@ -19,7 +19,7 @@ from qddot.symbolic.printing.text import TextPrinter
 from qddot.symbolic.printing.tree import Node, Power, Symbol, Wave
 
 if TYPE_CHECKING:
-    from qddot.symbolic.equations import Equations
+    from qddot.symbolic.robot_in_letters import RobotInLetters
 
 RESERVED = {
     *keyword.kwlist,
@@ -128,7 +128,7 @@ class Identifiers:
 class PythonPrinter(TextPrinter):
     """Expressions over NumPy arrays."""
 
-    def __init__(self, equations: Equations, identifiers: Identifiers) -> None:
+    def __init__(self, equations: RobotInLetters, identifiers: Identifiers) -> None:
         super().__init__(equations, Style())
         self.identifiers = identifiers
 

@@ -35,7 +35,7 @@ from qddot.symbolic.printing.tree import (
 )
 
 if TYPE_CHECKING:
-    from qddot.symbolic.equations import Equations
+    from qddot.symbolic.robot_in_letters import RobotInLetters
 
 MOTION = ("acceleration", "force", "multiplier", "momentum", "velocity", "sign", "soft", "position", "quaternion")
 ANGLES, GROUPS = ("sum", "single"), ("trigonometric", "parameter", "rates", "none")
@@ -88,7 +88,7 @@ def style_of(options: Mapping[str, Any]) -> Style:
 class Presentation:
     """Writes the polynomials of some equations in one style."""
 
-    def __init__(self, equations: Equations, style: Style) -> None:
+    def __init__(self, equations: RobotInLetters, style: Style) -> None:
         self.equations, self.style = equations, style
         alphabet = equations.alphabet
         self.ring = alphabet.ring

@@ -17,8 +17,8 @@ from qddot.symbolic.printing.sympy_tree import tree_of
 from qddot.symbolic.printing.tree import Call, Inverse, Node, Number, Power, Product, Sum, Symbol, Wave, product, total
 
 if TYPE_CHECKING:
-    from qddot.symbolic.equations import Equations
     from qddot.symbolic.form import Form
+    from qddot.symbolic.robot_in_letters import RobotInLetters
 
 SUM, PRODUCT, ATOM = range(3)
 """How tightly a piece binds."""
@@ -37,7 +37,7 @@ class Printer:
 
     inline = False
 
-    def __init__(self, equations: Equations, style: Style) -> None:
+    def __init__(self, equations: RobotInLetters, style: Style) -> None:
         self.equations, self.style = equations, style
         self.notation = NOTATIONS[style.notation]
         self.angles: list[Any] = list(equations.alphabet.angles)
@@ -223,7 +223,7 @@ def inverted(x: Node) -> Node:
     return Power(x.base.of, x.exponent)
 
 
-def printer_for(target: str, equations: Equations, options: Mapping[str, Any]) -> Printer:
+def printer_for(target: str, equations: RobotInLetters, options: Mapping[str, Any]) -> Printer:
     """The printer of `"latex"`, `"text"` or `"mathml"`.
 
     Raises:

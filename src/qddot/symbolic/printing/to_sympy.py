@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 if TYPE_CHECKING:
-    from qddot.symbolic.equations import Equations
     from qddot.symbolic.form import Form
+    from qddot.symbolic.robot_in_letters import RobotInLetters
 
 
 def to_sympy(form: Form) -> Any:
@@ -25,7 +25,7 @@ def to_sympy(form: Form) -> Any:
 class Letters(dict[int, Any]):
     """The robot's own symbols as they are, all others as real symbols of the same name; sines and cosines of `q1`, `q2`, ..."""
 
-    def __init__(self, equations: Equations) -> None:
+    def __init__(self, equations: RobotInLetters) -> None:
         self.alphabet = equations.alphabet
 
     def __missing__(self, i: int) -> Any:
