@@ -1,4 +1,5 @@
-"""Coriolis matrices in closed form, by derivatives of the mass matrix: by Christoffel symbols or otherwise, and as Craig parts them."""
+"""Coriolis matrices in closed form, by derivatives of the mass matrix: with Christoffel symbols or without, and in the two parts of
+Craig."""
 
 from __future__ import annotations
 

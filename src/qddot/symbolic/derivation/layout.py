@@ -1,4 +1,4 @@
-"""RobotInLetters as lines of LaTeX: matrices where they fit, otherwise entry by entry; long sums broken between terms."""
+"""Equations as lines of LaTeX: matrices where they fit, otherwise entry by entry; long sums broken between terms."""
 
 from __future__ import annotations
 
