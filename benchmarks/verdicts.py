@@ -3,6 +3,8 @@
     python benchmarks/verdicts.py [--seeds 8] [--clean 50] [--arms two_link arm3 ur5 panda] [--only NAME] [--processes 2]
                                   [--seconds 280] [--json cases.json]
 
+With `--json`, cases that stand there already are not tried again: a run that was cut short goes on.
+
 Each corruption (`corruptions.py`) is done to a simulated log with noise; the verdict's first serious concern is compared with the
 names that fit. A corruption that is not refused is harmful where torques of another motion are off by more than 5 %. Of logs that
 are not refused, 95 % intervals are counted that hold the true parameter: all of them, or those of the links where the arm has
@@ -93,13 +95,13 @@ def shown(case: dict[str, Any]) -> str:
     return f"{word} ({case['said']})" if word in ("wrong", "alarm") else word
 
 
-def cases(asked: argparse.Namespace) -> Iterator[tuple[str, str, int]]:
-    """All of them, seed by seed: whatever the time, every corruption has been tried."""
-    for seed in range(max(asked.seeds, asked.clean)):
-        for arm in asked.arms:
-            for name in CORRUPTIONS:
-                if asked.only in name and seed < (asked.clean if name == "clean" else asked.seeds):
-                    yield name, arm, seed
+def cases(asked: argparse.Namespace) -> list[tuple[str, str, int]]:
+    """All of them, seed by seed and as many clean logs in between: whatever the time, every corruption and arm has had its turn."""
+    wanted = [name for name in CORRUPTIONS if asked.only in name]
+    faulty = [(name, arm, seed) for seed in range(asked.seeds) for name in wanted for arm in asked.arms if name != "clean"]
+    clean = [("clean", arm, seed) for seed in range(asked.clean) for arm in asked.arms if "clean" in wanted]
+    share = lambda these: [((k + 0.5) / len(these), case) for k, case in enumerate(these)]  # noqa: E731
+    return [case for _, case in sorted([*share(faulty), *share(clean)])]
 
 
 def table(done: list[dict[str, Any]]) -> Iterator[str]:
@@ -138,8 +140,13 @@ def main() -> None:
     parser.add_argument("--json", default="")
     asked = parser.parse_args()
     done, begun = [], time.time()
+    if asked.json and os.path.exists(asked.json):
+        with open(asked.json, encoding="utf-8") as file:
+            done = json.load(file)
+    known = {(case["corruption"], case["arm"], case["seed"]) for case in done}
+    left = [case for case in cases(asked) if case not in known]
     with Pool(asked.processes) as pool:
-        for case in pool.imap_unordered(tried, cases(asked)):
+        for case in pool.imap_unordered(tried, left):
             done.append(case)
             if time.time() - begun > asked.seconds:
                 pool.terminate()

@@ -303,6 +303,8 @@ TRIAL_RATE = 8
 # rows a joint that are fitted, about, and rounds of weights and parameters in turn
 TRIAL_ROWS = 600
 TRIAL_ROUNDS = 6
+# of a joint's noise: from there on its weight does not change
+TRIAL_SETTLED = 1e-3
 # rad or m, for derivatives by differences: errors of 1e-8 of a torque from both sides
 POSITION_STEP = 1e-4
 # of a joint's torque: a joint that an alternative leaves less of is explained, if a little worse than before

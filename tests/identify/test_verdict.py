@@ -13,7 +13,7 @@ import pytest
 import qddot
 from qddot.errors import InputError
 from qddot.identify import Fit, Log, ParameterSet, base_parameters, prepare, stream
-from qddot.identify.checks.alternatives import alternatives
+from qddot.identify.checks.alternatives import Alternatives
 from qddot.identify.checks.halves import unpredicted
 from qddot.identify.checks.judge import verdict
 from qddot.identify.checks.motion_summary import MotionSummary
@@ -203,7 +203,7 @@ def test_alternatives_that_do_not_predict_are_not_named() -> None:
     fit = fitted(late(4)[:300])  # 1.5 s: any freedom explains much of what is left
     assert not fit.verdict
     assert fit.verdict.has("insufficient excitation")
-    assert all(found.unpredicted < 0.15 for found in alternatives(fit.base, fit.estimate.theta, fit.signals))
+    assert all(found.unpredicted < 0.15 for found in Alternatives(fit.base, fit.estimate.theta, fit.signals).found)
 
 
 # base parameters ----------------------------------------------------------------------------------------------------------

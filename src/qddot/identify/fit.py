@@ -13,12 +13,13 @@ import numpy as np
 
 from qddot.arguments import flag, positive_number, word
 from qddot.errors import InputError, ModelWarning, stacklevel_outside
+from qddot.identify.checks.alternatives import Alternatives
 from qddot.identify.checks.judge import Unseen, verdict
 from qddot.identify.checks.laws import missing_laws
 from qddot.identify.checks.motion_summary import MotionSummary
 from qddot.identify.checks.verdict import Verdict
 from qddot.identify.command import python_call
-from qddot.identify.estimation import estimated, with_laws, with_options
+from qddot.identify.estimation import estimated, with_laws
 from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.physical.plausible import filled_in, implausible, weighing, without_mass
 from qddot.identify.regression.base import Base, base_parameters
@@ -357,7 +358,8 @@ def identify(
     findings += [*rounding(base), *split(robot)]
     how = {"engine": engine, "address": address}
     found = estimated(base, record, method, how, progress)
-    added = missing_laws(base, found.estimate.theta, signals, with_options(parameter_set)) if chosen and sound else []
+    others = Alternatives(found.base, found.estimate.theta, signals)
+    added = missing_laws(others) if chosen and sound else []
     for laws in (added, [law for law in added if LOAD not in law.options], added[:1]):  # all of them, if the log bears that
         richer = with_laws(laws, found, record, method, how, progress) if laws else None
         if richer is not None:
@@ -376,7 +378,7 @@ def identify(
         judged = other.signals
         unseen = Unseen(residuals_of_parts(base, estimate.theta, other.parts()), reduce(base, streamed(other.parts()), **how))
     motion = MotionSummary.of(record.parts(), signals)
-    found = verdict(base, estimate, motion, left, audit, factors, unseen)
+    found = verdict(base, estimate, motion, left, audit, factors, unseen, others)
     options = {"method": method, "cutoff": cutoff, "velocity": velocity}
     command = python_call(robot.name, *given, None if chosen else "parameter_set", options)
     return Fit(

@@ -14,6 +14,7 @@ and their size is the column's parameter. Others (a sign, an order of joints, no
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -32,11 +33,27 @@ SIMPLEST = (
 )
 
 
-def alternatives(base: Base, theta: np.ndarray, signals: Signals) -> list[Alternative]:
-    """All that predict one half of the log from the other, the best first; of equals the simplest."""
-    trial = Trial(base, theta, few(signals))
-    tried = (late, askew, signs, order, units, zeros, gains, coupled, for_a_while, drift, clock, backlash, hysteresis)
-    found = [one for one in chain.from_iterable(faults(trial) for faults in tried) if one.unpredicted < UNCERTAIN]
-    if max((one.share for one in found), default=0.0) < CLEARLY:
-        found += [one for one in misdrawn(trial) if one.unpredicted < UNCERTAIN]
-    return sorted(found, key=lambda one: (-round(one.share, 2), SIMPLEST.index(one.kind)))
+TRIED = (late, askew, signs, order, units, zeros, gains, coupled, for_a_while, drift, clock, backlash, hysteresis)
+
+
+class Alternatives:
+    """A fit on some samples of its log, and what else may be true of them; nothing is tried before it is asked for."""
+
+    def __init__(self, base: Base, theta: np.ndarray, signals: Signals) -> None:
+        self.base, self.theta, self.signals = base, theta, signals
+
+    def are_of(self, base: Base, theta: np.ndarray, signals: Signals) -> bool:
+        """Whether they stand beside this very fit."""
+        return self.base is base and self.theta is theta and self.signals is signals
+
+    @cached_property
+    def trial(self) -> Trial:
+        return Trial(self.base, self.theta, few(self.signals))
+
+    @cached_property
+    def found(self) -> list[Alternative]:
+        """All that predict one half of the log from the other, the best first; of equals the simplest."""
+        found = [one for one in chain.from_iterable(faults(self.trial) for faults in TRIED) if one.unpredicted < UNCERTAIN]
+        if max((one.share for one in found), default=0.0) < CLEARLY:
+            found += [one for one in misdrawn(self.trial) if one.unpredicted < UNCERTAIN]
+        return sorted(found, key=lambda one: (-round(one.share, 2), SIMPLEST.index(one.kind)))

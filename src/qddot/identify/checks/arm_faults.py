@@ -9,8 +9,10 @@ from itertools import pairwise
 import numpy as np
 
 from qddot.algorithms.regressor import regressor
-from qddot.identify.checks.trial import Alternative, Left, Trial, fitted, later_half
+from qddot.identify.checks.normal_equations import Left, balanced, fitted
+from qddot.identify.checks.trial import Alternative, Trial, later_half
 from qddot.model.field import Arrays
+from qddot.model.model import Model
 from qddot.model.spatial import Vec
 from qddot.thresholds import POSITION_STEP, SHORT_WHILE, STANDS_OUT, TRIAL_PARTS
 
@@ -24,10 +26,9 @@ def askew(trial: Trial) -> Iterator[Alternative]:
     rest = np.zeros_like(trial.motion.q)
     aside = size * np.linalg.svd(down[None])[2][1:]  # two directions across
     bare = trial.evaluator.bare
-    own, *others = (
-        robot.regressor(trial.motion.q, rest, rest, threads=1) for robot in (bare, *(bare.with_gravity(tuple(g)) for g in aside))
-    )
-    tau = trial.predicted(trial.motion)
+    own = bare.regressor(trial.motion.q, rest, rest, threads=1)
+    others = [columns_of(bare.model.copy(gravity=tuple(g)), trial.motion.q, rest, rest) for g in aside]
+    tau = trial.torques
     tilt, left = trial.with_columns(np.stack([trial.predicted(trial.motion, Y) - tau for Y in others], axis=-1))
     yield trial.told("tilt", f"the base is tilted by {np.degrees(np.arctan(np.linalg.norm(tilt))):.2g} degrees", left)
     yield trial.told("gravity", "gravity is not in the torques", trial.instead(trial.motion, -own))
@@ -38,8 +39,7 @@ def askew(trial: Trial) -> Iterator[Alternative]:
 
 def misdrawn(trial: Trial) -> Iterator[Alternative]:
     """A joint that sits elsewhere on the link that carries it: a length of another arm, or a misread drawing."""
-    model, tau = trial.evaluator.bare.model, trial.predicted(trial.motion)
-    q, qd, qdd = ([*x.T] for x in trial.motion[:3])
+    model, tau = trial.evaluator.bare.model, trial.torques
     own = trial.evaluator.bare.regressor(*trial.motion[:3], threads=1)
     moving = {joint.child for joint in model.joints if joint.name in trial.names}
     for joint in model.joints:
@@ -49,12 +49,17 @@ def misdrawn(trial: Trial) -> Iterator[Alternative]:
         for k, aside in enumerate(np.eye(3) * POSITION_STEP):
             moved = joint.origin._replace(p=joint.origin.p + Vec(*aside.tolist()))
             changed = [replace(one, origin=moved) if one is joint else one for one in model.joints]
-            rows = regressor(model.copy(joints=changed).over(Arrays()), q, qd, qdd)
-            Y = np.stack([np.stack(np.broadcast_arrays(*row, q[0])[:-1], axis=-1) for row in rows], axis=1)
+            Y = columns_of(model.copy(joints=changed), *trial.motion[:3])
             Z[..., k] = (trial.predicted(trial.motion, Y - own) - tau) / POSITION_STEP
         where, left = trial.with_columns(Z)
         text = f"{joint.name} sits {1e3 * np.linalg.norm(where):.2g} mm from where the description has it on {joint.parent}"
         yield trial.told("geometry", text, left)
+
+
+def columns_of(model: Model, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+    """The links' columns (N, nv, links) of a model that is met once, for which nothing is compiled."""
+    rows = regressor(model.over(Arrays()), [*q.T], [*qd.T], [*qdd.T])
+    return np.stack([np.stack(np.broadcast_arrays(*row, q[:, 0])[:-1], axis=-1) for row in rows], axis=1)
 
 
 def coupled(trial: Trial) -> Iterator[Alternative]:
@@ -71,20 +76,22 @@ def coupled(trial: Trial) -> Iterator[Alternative]:
 def for_a_while(trial: Trial) -> Iterator[Alternative]:
     """A contact in some stretch of time, which the model knows nothing of; a load from some time on."""
     t, rows = trial.filtered(trial.signals.t[:, None])[:, 0], trial.given
-    error = rows[..., -1] - rows[..., :-1] @ fitted(rows, trial.second)[0]
-    power = np.sum((error / trial.noise) ** 2, axis=1)
+    power = np.sum((trial.errors / trial.noise) ** 2, axis=1)
     cuts = np.linspace(0, len(t), TRIAL_PARTS + 1).astype(int)
     sums = np.array([power[a:b].sum() for a, b in pairwise(cuts)])
     a, b = about_peak(sums, int(SHORT_WHILE * TRIAL_PARTS))
-    inside = np.zeros(len(t), bool)
-    inside[cuts[a] : cuts[b]] = True
-    rest = fitted(rows[~inside], later_half((~inside).sum()))[1]
+    outside = np.ones(len(t), bool)
+    outside[cuts[a] : cuts[b]] = False
+    rest = trial.equations(rows[outside], later_half(outside.sum()))
     text = f"something else acts on the arm between t = {t[cuts[a]]:.3g} and {t[cuts[b] - 1]:.3g} s (a contact?)"
-    yield trial.told("contact", text, rest)
-    for cut in cuts[3:-3].tolist():
-        parts = [fitted(half, later_half(len(half)))[1].noise for half in (rows[:cut], rows[cut:])]
-        freedom = max(len(t) * trial.nv - 2 * rows.shape[-1], 1) / (len(t) * trial.nv)
-        noise = np.sqrt((cut * parts[0] ** 2 + (len(t) - cut) * parts[1] ** 2) / (len(t) * freedom))
+    yield trial.told("contact", text, fitted(rest.G, rest.samples)[1])
+    none = np.zeros(len(t), bool)
+    upto = np.cumsum([trial.equations(rows[a:b], none[a:b]).G[0] for a, b in pairwise(cuts)], axis=0)
+    freedom = max(len(t) * trial.nv - 2 * (trial.base.rank + 1), 1) / (len(t) * trial.nv)
+    for cut, before in zip(cuts[3:-3].tolist(), upto[2:]):
+        count, halves = (cut, len(t) - cut), (before, upto[-1] - before)
+        noise = [balanced(G, n)[1] for G, n in zip(halves, count)]
+        noise = np.sqrt(sum(n * part**2 for n, part in zip(count, noise)) / (len(t) * freedom))
         text = f"from t = {t[cut]:.3g} s on the arm carries another load, or is another one"
         yield trial.told("load", text, Left(noise, 0.0, noise))
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from qddot.identify.checks.alternatives import alternatives
+from qddot.identify.checks.alternatives import Alternatives
 from qddot.identify.checks.motion_summary import MotionSummary
 from qddot.identify.checks.trial import few
 from qddot.identify.checks.verdict import Concern, listed, percent
@@ -96,19 +96,18 @@ def driving(base: Base, estimate: Estimate, signals: Signals, left: Errors) -> l
     return found
 
 
-def explained_otherwise(base: Base, estimate: Estimate, signals: Signals, left: Errors, floor: np.ndarray) -> list[Concern]:
+def explained_otherwise(others: Alternatives, left: Errors, floor: np.ndarray) -> list[Concern]:
     """Something is wrong with the log or the description, and it can be named."""
     if not np.any(structure(left.rms, floor) > MATTERS * left.size):
         return []
-    tried = alternatives(base, estimate.theta, signals)
-    best = [found for found in tried if found.share > MOST_OF_IT]
+    best = [found for found in others.found if found.share > MOST_OF_IT]
     rest = f"of what is unexplained ({left.relative:.2%} of the torques)"
     if best:
         rivals = {found.kind: found for found in reversed(best) if found.kind != best[0].kind}  # the best of each kind
         others = "".join(f"; or {found.text} ({found.share:.0%})" for found in [*reversed(rivals.values())][:2])
         text = f"{best[0].text}: that explains {best[0].share:.0%} {rest}{others}"
         return [Concern(best[0].kind, text, joints=best[0].joints)]
-    small = [found for found in tried if found.kind in ("delay", "tilt") and found.share > WORTH_A_WORD]
+    small = [found for found in others.found if found.kind in ("delay", "tilt") and found.share > WORTH_A_WORD]
     return [Concern(found.kind, f"perhaps {found.text}: that would explain {found.share:.0%} {rest}", False) for found in small]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from qddot.identify.checks.alternatives import Alternatives
 from qddot.identify.checks.check_motion import blurred, coloured, excitation, impossible, rounded, unidentifiable
 from qddot.identify.checks.check_records import disagreeing, validated
 from qddot.identify.checks.check_torques import clipped, dead, driving, explained_otherwise, unexplained, units
@@ -32,8 +33,9 @@ def verdict(
     audit: Audit | None = None,
     factors: Factors | None = None,
     unseen: Unseen | None = None,
+    others: Alternatives | None = None,
 ) -> Verdict:
-    """Everything that can be said of what is given.
+    """Everything that can be said of what is given; `others`: what else may be true, if that has been looked at.
 
     Serious concerns come first. Among them what is seen in the samples themselves comes before what explains torques that the model
     does not, that before torques that nothing explains, and those before what the motion says too little of and what rests on the
@@ -58,7 +60,9 @@ def verdict(
         found += silent + clipped(names, audit.recording if audit else None, motion, left)
         found += rounded(names, audit.recording.continuity.resolution, motion) if audit else []
         if not silent:
-            found += explained_otherwise(base, estimate, motion.excerpt, left, motion.noise)
+            fit = base, estimate.theta, motion.excerpt
+            others = others if others is not None and others.are_of(*fit) else Alternatives(*fit)
+            found += explained_otherwise(others, left, motion.noise)
         found += unexplained(names, left, motion)
     found += excitation(base, estimate, motion, left, factors)
     if left is not None and motion is not None:

@@ -11,20 +11,18 @@ half and misses the other. Where a fault of the log explains more, nothing is ad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import fminbound
 
-from qddot.identify.checks.alternatives import alternatives
-from qddot.identify.checks.trial import Left, Trial, few, fitted
-from qddot.identify.regression.base import Base
-from qddot.identify.regression.drive_terms import Motion
-from qddot.identify.regression.parameter_set import ParameterSet
+from qddot.identify.checks.alternatives import Alternatives
+from qddot.identify.checks.normal_equations import Left
+from qddot.identify.checks.trial import Trial
+from qddot.identify.regression.drive_terms import Motion, drive_columns
 from qddot.identify.regression.residuals import filtered_noise, rms, structure
-from qddot.identify.regression.signals import Signals
 from qddot.thresholds import (
     LAW_AS_WELL,
     LAW_GAIN,
@@ -69,32 +67,25 @@ def laws(joints: tuple[str, ...], usual: float) -> Iterator[Law]:
 def cogging(trial: Trial) -> Iterator[Law]:
     """The harmonic of each position that shows most in what is left of its torque."""
     q = trial.filtered(trial.motion.q)
-    error = trial.given[..., -1] - trial.given[..., :-1] @ fitted(trial.given, trial.second)[0]
     tried = range(2, MOST_HARMONICS + 1)
     found = {}
     for j, name in enumerate(trial.names):
         power = []
         for k in tried:
             X = np.column_stack([np.cos(k * q[:, j]), np.sin(k * q[:, j]), np.ones(len(q))])
-            power.append(np.linalg.norm(X @ np.linalg.lstsq(X, error[:, j], rcond=None)[0]))
+            power.append(np.linalg.norm(X @ np.linalg.lstsq(X, trial.errors[:, j], rcond=None)[0]))
         found[name] = (tried[int(np.argmax(power))],)
     told = ", ".join(f"{name} {k}" for name, (k,) in found.items())
     yield Law(f"torques that come again so many times a turn, as of a motor that cogs: {told}", {"harmonics": found})
 
 
-def missing_laws(base: Base, theta: np.ndarray, signals: Signals, made: Callable[[Mapping[str, Any]], ParameterSet]) -> list[Law]:
-    """The laws that the log asks for beyond those of the fit, the most telling first.
-
-    Args:
-        made: makes a set of parameters as that of the fit, with more options.
-    """
-    some = few(signals)
-    trial, floor = Trial(base, theta, some), filtered_noise(signals)
-    size = rms(trial.given[..., -1])
-    least = least_gain(trial.left, floor, size)
+def missing_laws(known: Alternatives) -> list[Law]:
+    """The laws that a log asks for beyond those of its fit, the most telling first."""
+    trial, floor = known.trial, filtered_noise(known.signals)
+    least = least_gain(trial.left, floor, trial.size)
     if least is None:
         return []
-    fault = max((one.share for one in alternatives(base, theta, signals)), default=0.0) if least == LAW_GAIN else 0.0
+    fault = max((one.share for one in known.found), default=0.0) if least == LAW_GAIN else 0.0
     usual = float(np.median(rms(trial.motion.qd)))
     found: list[Law] = []
     before, columns = trial.left, np.zeros((*trial.motion.q.shape, 0))
@@ -103,7 +94,7 @@ def missing_laws(base: Base, theta: np.ndarray, signals: Signals, made: Callable
         tried = []
         for law in chain(laws(trial.names, usual), cogging(trial)):
             if not law.options.keys() & chosen.keys():
-                more = np.concatenate([columns, new_columns(trial, made(law.options))], axis=-1)
+                more = np.concatenate([columns, new_columns(trial, law)], axis=-1)
                 left = trial.with_columns(more)[1]
                 gain = gained(before, left) if left.unpredicted <= before.unpredicted + LAW_AS_WELL else 0.0
                 tried.append((gain, law, more, left))
@@ -111,11 +102,11 @@ def missing_laws(base: Base, theta: np.ndarray, signals: Signals, made: Callable
         if gain < least or (not found and fault > max(gain, MOST_OF_IT)):
             break
         if "stribeck" in law.options:
-            closer = with_best_speed(trial, law, columns, made)
+            closer = with_best_speed(trial, law, columns)
             law, more, left = closer if gained(before, closer[2]) > gain else (law, more, left)
         found.append(law._replace(gain=gained(before, left)))
         before, columns = left, more
-        least = least_gain(before, floor, size)
+        least = least_gain(before, floor, trial.size)
         if least is None:
             break
     return found
@@ -130,15 +121,13 @@ def least_gain(left: Left, floor: np.ndarray, size: np.ndarray) -> float | None:
     return SMALL_LAW_GAIN if np.any(beyond > TRACE * floor) else None
 
 
-def with_best_speed(
-    trial: Trial, law: Law, columns: np.ndarray, made: Callable[[Mapping[str, Any]], ParameterSet]
-) -> tuple[Law, np.ndarray, Left]:
+def with_best_speed(trial: Trial, law: Law, columns: np.ndarray) -> tuple[Law, np.ndarray, Left]:
     """Stribeck's curve at the speed that leaves least, its columns together with others, and what they leave."""
 
     def tried(log_speed: float) -> tuple[Law, np.ndarray, Left]:
         speed = float(np.exp(log_speed))
         told = Law(f"Stribeck's curve, halved at {speed:.2g} rad/s", {"stribeck": speed})
-        more = np.concatenate([columns, new_columns(trial, made(told.options))], axis=-1)
+        more = np.concatenate([columns, new_columns(trial, told)], axis=-1)
         return told, more, trial.with_columns(more)[1]
 
     start = np.log(law.options["stribeck"])
@@ -146,17 +135,17 @@ def with_best_speed(
     return tried(float(np.asarray(best)))
 
 
-def new_columns(trial: Trial, parameter_set: ParameterSet) -> np.ndarray:
-    """Return the effect on the torques (N, nv, d) of those parameters of the drives that the fit does not have."""
+def new_columns(trial: Trial, law: Law) -> np.ndarray:
+    """Return the effect on the torques (N, nv, d) of those parameters of a law that the fit does not have."""
     q, qd, qdd, _ = trial.motion
-    known = {term.name for term in trial.base.parameter_set.terms}
-    motion = Motion(q, qd, qdd, trial.rigid)
-    terms = [term for term in parameter_set.terms if term.name not in known]
-    Z = np.zeros((*q.shape, len(terms)))
-    for k, term in enumerate(terms):
-        for j, column in term.rows.items():
-            Z[:, j, k] = column(motion)
-    return Z
+    parameter_set = trial.base.parameter_set
+    known, asked = {term.name for term in parameter_set.terms}, {**parameter_set.asked, **law.options}
+    motion, found = Motion(q, qd, qdd, trial.rigid), []
+    for j, joint in enumerate(trial.names):
+        for name, column in drive_columns(asked, joint, j, parameter_set.widths[j]):
+            if f"{joint}.{name}" not in known:
+                found.append(column(motion)[:, None] * trial.only(j))
+    return np.stack(found, axis=-1)
 
 
 def gained(before: Left, after: Left) -> float:

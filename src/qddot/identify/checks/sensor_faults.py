@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from qddot.identify.checks.trial import Alternative, Left, Trial
+from qddot.identify.checks.normal_equations import Left
+from qddot.identify.checks.trial import Alternative, Trial
 from qddot.identify.regression.reduction import Samples
-from qddot.logs.lowpass import convolved
 from qddot.thresholds import DELAYS_TRIED, HYSTERESIS_WIDTHS, LONGEST_DELAY, PLAYS_TRIED, POSITION_STEP, REFINED
 
 
@@ -43,7 +43,7 @@ def clock(trial: Trial) -> Iterator[Alternative]:
 
 def slopes(trial: Trial) -> np.ndarray:
     """The rate (N, nv) at which predicted torques change."""
-    tau, slope = trial.predicted(trial.motion), np.zeros_like(trial.motion.q)
+    tau, slope = trial.torques, np.zeros_like(trial.motion.q)
     for segment in trial.signals.segments:
         slope[segment] = np.gradient(tau[segment], 1 / trial.signals.rate, axis=0)
     return slope
@@ -138,13 +138,13 @@ def seen_through(trial: Trial, x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     found = np.zeros(len(x))
     for segment in trial.signals.segments:
         padded = np.pad(x[segment], len(kernel) // 2, mode="edge")
-        found[segment] = convolved(padded[:, None], kernel)[: segment.stop - segment.start, 0]
+        found[segment] = np.convolve(padded, kernel, mode="valid")[: segment.stop - segment.start]
     return found
 
 
 def hysteresis(trial: Trial) -> Iterator[Alternative]:
     """Torques of a sensor that follows with play."""
-    tau = trial.predicted(trial.motion)
+    tau = trial.torques
     for j, name in enumerate(trial.names):
         width = HYSTERESIS_WIDTHS * np.std(tau[:, j])
         lag = np.stack([following(tau[:, j], w) - tau[:, j] for w in width], axis=-1)

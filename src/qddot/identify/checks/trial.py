@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from qddot.algorithms.regressor import INERTIAL
+from qddot.identify.checks.normal_equations import Equations, Left, fitted
 from qddot.identify.regression.base import Base
-from qddot.identify.regression.reduction import Samples
+from qddot.identify.regression.reduction import Rows, Samples
 from qddot.identify.regression.signals import Signals, stacked
-from qddot.thresholds import STILL_EXPLAINED, TRIAL_RATE, TRIAL_ROUNDS, TRIAL_ROWS, TRIAL_SAMPLES, TRIAL_WINDOW
+from qddot.thresholds import STILL_EXPLAINED, TRIAL_RATE, TRIAL_ROWS, TRIAL_SAMPLES, TRIAL_WINDOW
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,6 @@ class Alternative:
     share: float
     unpredicted: float
     joints: tuple[str, ...]
-
-
-class Left(NamedTuple):
-    """Errors that a fit leaves of each joint's torque (nv,), rms; what parameters of a half miss of the other (as in
-    `Alternative`), and what they leave of each joint there (nv,), rms."""
-
-    noise: np.ndarray
-    unpredicted: float
-    unseen: np.ndarray
 
 
 def few(signals: Signals) -> Signals:
@@ -75,18 +66,27 @@ class Trial:
         self.robot, self.evaluator = base.parameter_set.robot, base.parameter_set.evaluator()
         self.motion = Samples(signals.q, signals.qd, signals.qdd, signals.tau_raw)
         self.names, self.nv = self.robot.joint_names, self.robot.nv
-        self.T = [base.parameter_set.T[np.ix_(used, np.array(base.independent, int))] for used in self.evaluator.used]
+        self.of = Rows(base)
+        self.ends = np.cumsum([len(here) + 1 for here in self.of.columns])[:-1]
 
     def rows(self, motion: Samples, more: np.ndarray | None = None) -> np.ndarray:
-        """`[X | tau]` (N, nv, r + 1) for a motion; `more` (N, nv, links) is added to the columns of the links."""
-        moved = self.evaluator.at(motion.q, motion.qd, motion.qdd)
-        moved = moved if more is None else moved._replace(Y=moved.Y + more)
-        X = np.stack([moved.row(j) @ T for j, T in enumerate(self.T)], axis=1)
-        return np.concatenate([X, (motion.tau - moved.known())[..., None]], axis=-1)
+        """`[X_j | tau_j]` of all joints side by side (N, K) for a motion; `more` (N, nv, links) is added to the columns of the
+        links."""
+        found = np.empty((len(motion.q), sum(len(here) + 1 for here in self.of.columns)))
+        self.of.fill(self.each(found), motion, more)
+        return found
+
+    def each(self, rows: np.ndarray) -> list[np.ndarray]:
+        """The rows of each joint, which stand side by side."""
+        return np.split(rows, self.ends, axis=1)
 
     def predicted(self, motion: Samples, more: np.ndarray | None = None) -> np.ndarray:
         """Torques (N, nv) of the parameters found, without what is known anyway."""
-        return self.rows(motion, more)[..., :-1] @ self.theta
+        return self.with_parameters(self.rows(motion, more), self.theta)
+
+    def with_parameters(self, rows: np.ndarray, theta: np.ndarray) -> np.ndarray:
+        """Torques (N, nv) that parameters (r,) make of rows (N, K)."""
+        return np.stack([a[:, :-1] @ theta[here] for a, here in zip(self.each(rows), self.of.columns)], axis=1)
 
     def filtered(self, x: np.ndarray) -> np.ndarray:
         """A signal (N, ...) through the filter, at some of its samples (M, ...)."""
@@ -94,25 +94,54 @@ class Trial:
         ends = {"lead": low_pass.half, "trail": low_pass.half}
         return np.concatenate([low_pass.decimated(x[segment], step, **ends) for segment in self.signals.segments])
 
+    def equations(self, rows: np.ndarray, second: np.ndarray | None = None) -> Equations:
+        """Normal equations of filtered rows (M, K), the halves as in the log, or as told (M,)."""
+        return Equations(self.each(rows), self.of.columns, self.base.rank, self.second if second is None else second)
+
     @cached_property
     def whole(self) -> np.ndarray:
-        """The rows of the model as given (N, nv, r + 1)."""
+        """The rows of the model as given (N, K)."""
         return self.rows(self.motion)
 
     @cached_property
     def given(self) -> np.ndarray:
-        """The rows of the model as given, filtered (M, nv, r + 1)."""
+        """The rows of the model as given, filtered (M, K)."""
         return self.filtered(self.whole)
 
     @cached_property
+    def torques(self) -> np.ndarray:
+        """The torques as predicted (N, nv), without what is known anyway."""
+        return self.with_parameters(self.whole, self.theta)
+
+    @cached_property
+    def known(self) -> Equations:
+        """The normal equations of the model as given."""
+        return self.equations(self.given)
+
+    @cached_property
+    def fit(self) -> tuple[np.ndarray, Left]:
+        """Parameters (r,) of the model as given, of these samples alone, and what they leave."""
+        return fitted(self.known.G, len(self.given))
+
+    @property
     def left(self) -> Left:
         """Return what the model as given leaves."""
-        return fitted(self.given, self.second)[1]
+        return self.fit[1]
+
+    @cached_property
+    def measured(self) -> np.ndarray:
+        """The filtered torques (M, nv), without what is known anyway."""
+        return np.stack([a[:, -1] for a in self.each(self.given)], axis=1)
+
+    @cached_property
+    def errors(self) -> np.ndarray:
+        """Return what the model as given leaves of the filtered torques (M, nv)."""
+        return self.measured - self.with_parameters(self.given, self.fit[0])
 
     @cached_property
     def size(self) -> np.ndarray:
         """Each joint's filtered torque (nv,), rms."""
-        return np.sqrt(np.mean(self.given[..., -1] ** 2, axis=0))
+        return np.sqrt(np.mean(self.measured**2, axis=0))
 
     @property
     def noise(self) -> np.ndarray:
@@ -128,8 +157,8 @@ class Trial:
     @cached_property
     def rigid(self) -> np.ndarray:
         """The links' own part of the predicted torques (N, nv)."""
-        links = [name.rpartition(".")[2].removesuffix("_c") in INERTIAL for name in self.base.names]
-        return self.whole[..., :-1][..., links] @ self.theta[links]
+        links = np.array([name.rpartition(".")[2].removesuffix("_c") in INERTIAL for name in self.base.names])
+        return self.with_parameters(self.whole, np.where(links, self.theta, 0.0))
 
     def only(self, j: int) -> np.ndarray:
         """Which of the joints (nv,) is joint j."""
@@ -151,67 +180,33 @@ class Trial:
 
     def with_columns(self, Z: np.ndarray) -> tuple[np.ndarray, Left]:
         """Size (d,) of errors whose effect on the torques is Z (N, nv, d), and what they leave."""
-        whole = np.concatenate([self.given[..., :-1], self.filtered(Z), self.given[..., -1:]], axis=-1)
-        theta, left = fitted(whole, self.second)
+        theta, left = fitted(self.known.with_columns(self.filtered(Z)), len(self.given))
         return theta[-Z.shape[-1] :], left
 
     def with_torques(self, tau: np.ndarray) -> Left:
         """Return what the model leaves of the same motion with other torques (N, nv)."""
-        y = self.filtered(self.whole[..., -1] + tau - self.motion.tau)
-        return fitted(np.concatenate([self.given[..., :-1], y[..., None]], axis=-1), self.second)[1]
+        y = self.measured + self.filtered(tau - self.motion.tau)
+        return fitted(self.known.with_torques(y), len(self.given))[1]
 
     def sought(self, changed: Callable[[float], Samples], step: float, rounds: int, size: float = 0.0) -> tuple[float, Left]:
         """Size of an error of the motion, `changed(size)` without it, and what it leaves: Gauss and Newton, with the parameters."""
-        theta, left = self.theta, self.left
-        if size:
-            theta, left = fitted(self.filtered(self.rows(changed(size))), self.second)
+        theta, left = (self.theta, self.left) if size == 0 else (None, self.left)
         for _ in range(rounds):
-            rows, ahead = self.rows(changed(size)), self.rows(changed(size + step))
-            slope = (ahead - rows)[..., :-1] @ theta / step
-            whole = np.concatenate([rows[..., :-1], slope[..., None], rows[..., -1:]], axis=-1)
-            found, left = fitted(self.filtered(whole), self.second)
+            rows = self.whole if size == 0 else self.rows(changed(size))
+            equations = self.known if size == 0 else self.equations(self.filtered(rows))
+            theta = fitted(equations.G, equations.samples)[0] if theta is None else theta
+            ahead = self.with_parameters(self.rows(changed(size + step)), theta)
+            slope = (ahead - self.with_parameters(rows, theta)) / step
+            found, left = fitted(equations.with_columns(self.filtered(slope)[..., None]), equations.samples)
             theta, size = found[:-1], size + float(found[-1])
         return size, left
 
     def instead(self, motion: Samples, more: np.ndarray | None = None) -> Left:
         """Return what the model leaves of another motion, or with other columns of the links."""
-        return fitted(self.filtered(self.rows(motion, more)), self.second)[1]
+        equations = self.equations(self.filtered(self.rows(motion, more)))
+        return fitted(equations.G, equations.samples)[1]
 
 
 def later_half(count: int) -> np.ndarray:
     """Which of so many rows come in the second half."""
     return np.arange(count) * 2 >= count
-
-
-def fitted(rows: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, Left]:
-    """Parameters (k,) of `[X | tau]` (M, nv, k + 1) by weighted least squares, and what they leave; `second` (M,) says which rows
-    are of the second half."""
-    M, _, k = rows.shape
-    scale = np.linalg.norm(rows, axis=(0, 1))
-    scale = np.where(scale > 0, scale, 1.0)
-    rows = np.ascontiguousarray(np.moveaxis(rows, 1, 0)) / scale  # in order, for the sake of matrix products
-    halves = [half.transpose(0, 2, 1) @ half for half in (rows[:, ~second], rows[:, second])]
-    G = halves[0] + halves[1]
-    least = 1e-7 * np.sqrt(G[:, -1, -1].max() / M)  # rounding
-    noise, theta = np.ones(len(G)), np.zeros(k - 1)
-    for _ in range(TRIAL_ROUNDS):
-        theta = solved(G, noise)
-        noise = np.maximum(np.sqrt(remaining(G, theta) / M), least)
-    unseen = remaining(halves[1], solved(halves[0], noise)) + remaining(halves[0], solved(halves[1], noise))
-    beyond = max(float(np.sum(unseen - remaining(G, theta))), 0.0)
-    missed = np.sqrt(beyond / np.sum(G[:, -1, -1]))
-    return theta * scale[-1] / scale[:-1], Left(noise * scale[-1], missed, np.maximum(np.sqrt(unseen / M), least) * scale[-1])
-
-
-def solved(G: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """Parameters (k,) of the normal equations G (nv, k + 1, k + 1), the joints weighted by 1 / noise."""
-    whole = np.einsum("j,jkl->kl", 1 / noise**2, G)
-    k = len(whole) - 1
-    ridge = 1e-12 * np.trace(whole[:-1, :-1]) / max(k, 1)  # columns that nothing tells apart
-    return np.linalg.solve(whole[:-1, :-1] + ridge * np.eye(k), whole[:-1, -1])
-
-
-def remaining(G: np.ndarray, theta: np.ndarray) -> np.ndarray:
-    """Sum of the squared torques that parameters leave of each joint (nv,)."""
-    left = np.append(-theta, 1.0)
-    return np.maximum(np.einsum("k,jkl,l->j", left, G, left), 0.0)

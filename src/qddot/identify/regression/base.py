@@ -150,7 +150,7 @@ def compared(names: tuple[str, ...], lengths: np.ndarray) -> np.ndarray:
 def random_motions(parameter_set: ParameterSet, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Positions within the limits (or anywhere), rates and accelerations of about one; each (count, nv)."""
     draw, robot = np.random.default_rng(0), parameter_set.robot
-    q = np.stack([robot.random_configuration(draw) for _ in range(count)])
+    q = robot.random_configuration(draw, count)
     qd, qdd = draw.normal(size=(2, count, robot.nv))
     return q, qd, qdd * 3.0
 

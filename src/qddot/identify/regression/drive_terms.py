@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from qddot.errors import InputError
 from qddot.model.directed import pair
 from qddot.model.field import Arrays
 from qddot.model.friction import LAWS, OTHER_WAY, ShaftFriction
@@ -32,23 +33,44 @@ class Term(NamedTuple):
     value: float  # in the robot as described
 
 
-def asked_laws(
-    power: int, coulomb: bool, offset: bool, asymmetric: bool, stribeck: float | None, load: bool, width: float
-) -> list[ShaftFriction]:
-    """One friction for each law that is asked for, with a constant of one; see `ParameterSet.of`.
+Column = Callable[[Motion], np.ndarray]
+
+
+def drive_columns(asked: Mapping[str, Any], joint: str, j: int, width: float) -> Iterator[tuple[str, Column]]:
+    """Each constant of joint j's friction, spring and harmonics that is asked of `ParameterSet.of`, and what it multiplies.
 
     Args:
-        power: the highest of the speed in viscous friction.
         width: the smoothing velocity of dry friction; 0: a sign.
     """
+    for law in asked_laws(asked, width):
+        for constant, _ in law.constants(law):
+            yield constant, friction_column(law, constant, j)
+    if asked["spring"]:
+        yield "stiffness", lambda x: x.q[:, j]
+    for k in orders((asked["harmonics"] or {}).get(joint, 0)):
+        yield f"cos{k}", lambda x, k=k: np.cos(k * x.q[:, j])
+        yield f"sin{k}", lambda x, k=k: np.sin(k * x.q[:, j])
+
+
+def asked_laws(asked: Mapping[str, Any], width: float) -> list[ShaftFriction]:
+    """One friction for each law that is asked for, with a constant of one."""
+    asymmetric, stribeck = asked["asymmetric"], asked["stribeck"]
     both = (1.0, 2.0) if asymmetric else (1.0, 1.0)  # any two that differ have a column each
-    wanted: dict[str, Any] = {name: both if name == "viscous" else 1.0 for name in POWERS[:power]}
-    wanted |= {"coulomb": both} if coulomb else {}
-    wanted |= {"offset": 1.0} if offset and not asymmetric else {}
+    wanted: dict[str, Any] = {name: both if name == "viscous" else 1.0 for name in POWERS[: int(asked["viscous"])]}
+    wanted |= {"coulomb": both} if asked["coulomb"] else {}
+    wanted |= {"offset": 1.0} if asked["offset"] and not asymmetric else {}
     wanted |= {"stribeck": (1.0, 1.0)} if stribeck is not None else {}
-    wanted |= {"load": 1.0} if load else {}
+    wanted |= {"load": 1.0} if asked["load"] else {}
     steepness = 1 / stribeck if stribeck else 0.0
     return [ShaftFriction(**{name: value}, width=width, steepness=steepness) for name, value in wanted.items()]
+
+
+def orders(harmonics: int | Sequence[int]) -> Sequence[int]:
+    """Which harmonics are meant by how many, or by themselves."""
+    found = range(1, harmonics + 1) if isinstance(harmonics, int) else tuple(harmonics)
+    if any(k < 1 for k in found) or len(set(found)) < len(found):
+        raise InputError(f"harmonics={harmonics!r}: how many, or which of them: 1, 2, ..., each once")
+    return found
 
 
 def friction_column(friction: ShaftFriction, constant: str, j: int) -> Callable[[Motion], np.ndarray]:
@@ -60,7 +82,10 @@ def friction_column(friction: ShaftFriction, constant: str, j: int) -> Callable[
 
 
 def described(friction: ShaftFriction, constant: str, asymmetric: bool) -> float:
-    """The value of a constant in a drive; where both directions share one, their mean, and half the difference is an offset."""
+    """The value of a constant in a drive; where both directions share one, their mean, and half the difference is an offset.
+    Springs and harmonics are found beside those of the robot: 0."""
+    if not hasattr(friction, constant.removesuffix(OTHER_WAY)):
+        return 0.0
     of = {name: pair(getattr(friction, name)) for name in ("viscous", "coulomb", "stribeck")}
     name = constant.removesuffix(OTHER_WAY)
     if name == "offset":

@@ -126,6 +126,11 @@ def least_squares(factors: Factors, method: str = "wls") -> Estimate:
     >>> round(float(estimate.theta[base.names.index("body_2.mcx")]), 3)  # kg m: what it shows of the second link
     0.245
     """
+    return assessed(factors, method, *weighted(factors, method))
+
+
+def weighted(factors: Factors, method: str = "wls") -> tuple[np.ndarray, np.ndarray]:
+    """The parameters (r,) alone, and the noise of each joint's torque (nv,) by which it is weighted."""
     base, n = factors.base, len(factors.columns)
     total = factors.merged(range(len(factors.R)))
     count = factors.rows.sum(axis=0)
@@ -142,7 +147,7 @@ def least_squares(factors: Factors, method: str = "wls") -> Estimate:
         theta = solve(base, factors.columns, total, sigma)
         if np.allclose(before, sigma, rtol=1e-6):
             break
-    return assessed(factors, method, theta, sigma, count)
+    return theta, sigma
 
 
 def solve(base: Base, columns: list[np.ndarray], R: list[np.ndarray], sigma: np.ndarray) -> np.ndarray:
@@ -185,9 +190,9 @@ def noise(columns: list[np.ndarray], R: list[np.ndarray], theta: np.ndarray, cou
     return np.maximum(left, 1e-12 * largest) / np.sqrt(freedom)
 
 
-def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray, count: np.ndarray) -> Estimate:
+def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray) -> Estimate:
     """The estimate with its uncertainty, from the blocks."""
-    base, columns = factors.base, factors.columns
+    base, columns, count = factors.base, factors.columns, factors.rows.sum(axis=0)
     X, _ = stacked(base, columns, factors.merged(range(len(factors.R))), sigma)
     scale = lengths(X)
     _, s, Vt = np.linalg.svd(X / scale, full_matrices=False)

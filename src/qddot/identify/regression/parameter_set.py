@@ -18,7 +18,7 @@ import numpy as np
 from qddot.algorithms.regressor import INERTIAL
 from qddot.errors import InputError, unknown_name
 from qddot.identify.regression.bodies import body_inertias, coupled_motors, without_drives
-from qddot.identify.regression.drive_terms import POWERS, Motion, Term, asked_laws, coupling, described, friction_column
+from qddot.identify.regression.drive_terms import POWERS, Motion, Term, coupling, described, drive_columns
 from qddot.model.drive import Drive
 from qddot.model.friction import SETTLED
 from qddot.model.inertia import steiner
@@ -115,28 +115,21 @@ class ParameterSet:
         if viscous not in range(len(POWERS) + 1):
             raise InputError(f"viscous={viscous!r}: whether there is any, or the highest power of qd in it, 1 to {len(POWERS)}")
         speeds = standstill_of(robot, standstill)
+        widths = speeds if coulomb == "smooth" else np.zeros(robot.nv)
         terms: list[Term] = []
         for j, joint in enumerate(robot.joint_names):
             drive = robot.drives.get(joint, Drive()).at_joint
             found: list[tuple[str, float, Callable[[Motion], np.ndarray]]] = []
             if armature:
                 found.append(("armature", drive.armature, lambda x, j=j: x.qdd[:, j]))
-            width = speeds[j] if coulomb == "smooth" else 0.0
-            laws = asked_laws(int(viscous), bool(coulomb), offset, asymmetric, stribeck, load, width)
-            for law in laws:
-                for constant, _ in law.constants(law):
-                    found.append((constant, described(drive.friction, constant, asymmetric), friction_column(law, constant, j)))
-            if spring:
-                found.append(("stiffness", 0.0, lambda x, j=j: x.q[:, j]))
-            for k in orders((harmonics or {}).get(joint, 0)):
-                found.append((f"cos{k}", 0.0, lambda x, j=j, k=k: np.cos(k * x.q[:, j])))
-                found.append((f"sin{k}", 0.0, lambda x, j=j, k=k: np.sin(k * x.q[:, j])))
+            for name, column in drive_columns(asked, joint, j, widths[j]):
+                found.append((name, described(drive.friction, name, asymmetric), column))
             terms += [Term(f"{joint}.{name}", {j: column}, float(value)) for name, value, column in found]
         for joint in harmonics or {}:
             index(robot, joint)
         for one, other in coupled:
             i, j = index(robot, one), index(robot, other)
-            terms += coupling(i, j, f"{one}+{other}", max(speeds[i], speeds[j]) if coulomb == "smooth" else 0.0)
+            terms += coupling(i, j, f"{one}+{other}", max(widths[i], widths[j]))
         links = [(f"{body}.{name}", x) for body, values in body_inertias(robot).items() for name, x in zip(INERTIAL, values)]
         names, values = zip(*links, *((t.name, t.value) for t in terms)) if links else ((), ())
         P = len(names)
@@ -399,14 +392,6 @@ class Moved(NamedTuple):
         if self.evaluator.motors is not None:
             tau = tau + self.evaluator.motors.inverse_dynamics(*self.motion[:3], threads=1)
         return tau
-
-
-def orders(harmonics: int | Sequence[int]) -> Sequence[int]:
-    """Which harmonics are meant by how many, or by themselves."""
-    found = range(1, harmonics + 1) if isinstance(harmonics, int) else tuple(harmonics)
-    if any(k < 1 for k in found) or len(set(found)) < len(found):
-        raise InputError(f"harmonics={harmonics!r}: how many, or which of them: 1, 2, ..., each once")
-    return found
 
 
 def standstill_of(robot: Robot, standstill: float | Mapping[str, float]) -> np.ndarray:

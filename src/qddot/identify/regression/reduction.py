@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -130,7 +130,7 @@ class Rows:
         A = [a[:N] for a in self._scratch(N)]
         for start in range(0, N, CACHED):
             part = slice(start, start + CACHED)
-            self._fill([a[part] for a in A], Samples(*(x[part] for x in samples)))
+            self.fill([a[part] for a in A], Samples(*(x[part] for x in samples)))
         return [piece.filtered(a) for a in A]
 
     def moving(self, piece: Piece) -> np.ndarray:
@@ -143,9 +143,11 @@ class Rows:
             found = self._memory.A = [np.empty((N, len(columns) + 1)) for columns in self.columns]
         return found
 
-    def _fill(self, A: list[np.ndarray], samples: Samples) -> None:
+    def fill(self, A: Sequence[np.ndarray], samples: Samples, more: np.ndarray | None = None) -> None:
+        """Write `[X_j | tau_j]` of each joint into A; `more` (N, nv, links) is added to the columns of the links."""
         q, qd, qdd, tau = samples
         moved = self.evaluator.at(q, qd, qdd)
+        moved = moved if more is None else moved._replace(Y=moved.Y + more)
         tau = tau - moved.known() if self.evaluator.knows else tau
         for j, (a, how) in enumerate(zip(A, self._from)):
             if how.ndim == 1:

@@ -76,7 +76,7 @@ class Signals:
     def __len__(self) -> int:
         return len(self.t)
 
-    @property
+    @cached_property
     def low_pass(self) -> LowPass:
         """The filter of both sides."""
         return LowPass(self.rate, self.cutoff)

@@ -6,7 +6,7 @@ Drives differ in it by a factor of ten (play, grease, the low-pass behind a torq
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -14,8 +14,8 @@ import numpy as np
 from scipy.optimize import fminbound
 
 from qddot.identify.regression.base import base_parameters
-from qddot.identify.regression.drive_terms import Motion
-from qddot.identify.regression.estimators import least_squares
+from qddot.identify.regression.drive_terms import Column, Motion, drive_columns
+from qddot.identify.regression.estimators import weighted
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.pieces import pieces
 from qddot.identify.regression.reduction import reduce
@@ -54,33 +54,29 @@ def standstill_speeds(robot: Robot, signals: Signals, laws: Mapping[str, Any] = 
     for _ in range(STANDSTILL_ROUNDS):
         parameter_set = with_needed_rests(ParameterSet.of(robot, standstill=speeds, **laws), [signals])
         base = base_parameters(parameter_set) if base is None else dataclasses.replace(base, parameter_set=parameter_set)
-        estimate = least_squares(reduce(base, pieces(signals)))
-        left, found = residuals(base, estimate.theta, signals), dict(zip(base.names, estimate.theta))
+        theta, _ = weighted(reduce(base, pieces(signals, blocks=1)))
+        left, found = residuals(base, theta, signals), dict(zip(base.names, theta))
         for joint, j in moving.items():
             kept = left.moving[:, j]
             motion = Motion(signals.q[kept], signals.qd[kept], signals.qdd[kept], np.zeros((0, robot.nv)))
-            sliding = {name: column(motion) for name, column in sliding_terms(parameter_set, j)}
-            friction = left.raw[kept, j] + sum(found.get(name, 0.0) * column for name, column in sliding.items())
-            speeds[joint] = best_speed(robot, joint, motion, friction, laws, (least[j], most[j]))
+            sliding = {f"{joint}.{name}": column for name, column in sliding_terms(parameter_set, j, speeds[joint])}
+            friction = left.raw[kept, j] + sum(found.get(name, 0.0) * column(motion) for name, column in sliding.items())
+            speeds[joint] = best_speed(parameter_set, j, motion, friction, (least[j], most[j]))
     return speeds
 
 
-def sliding_terms(parameter_set: ParameterSet, j: int) -> Iterator[tuple[str, Callable[[Motion], np.ndarray]]]:
-    """Name and column of what joint j's friction consists of, but for friction by the load, which is another joint's, too."""
-    for term in parameter_set.terms:
-        if list(term.rows) == [j] and term.name.rpartition(".")[2] not in ("armature", LOAD):
-            yield term.name, term.rows[j]
+def sliding_terms(parameter_set: ParameterSet, j: int, speed: float) -> list[tuple[str, Column]]:
+    """Name and column of what joint j's friction consists of, smoothed over a speed; but for friction by the load, which is another
+    joint's, too."""
+    joint = parameter_set.robot.joint_names[j]
+    return [(name, column) for name, column in drive_columns(parameter_set.asked, joint, j, speed) if name != LOAD]
 
 
-def best_speed(
-    robot: Robot, joint: str, motion: Motion, friction: np.ndarray, laws: Mapping[str, Any], within: tuple[float, float]
-) -> float:
-    """The speed between two others, smoothed over which the laws of a joint come closest to its friction (N,)."""
-    j = robot.joint_names.index(joint)
+def best_speed(parameter_set: ParameterSet, j: int, motion: Motion, friction: np.ndarray, within: tuple[float, float]) -> float:
+    """The speed between two others, smoothed over which the laws of joint j come closest to its friction (N,)."""
 
     def left(log_speed: float) -> float:
-        parameter_set = ParameterSet.of(robot, standstill={joint: float(np.exp(log_speed))}, **laws)
-        X = np.column_stack([column(motion) for _, column in sliding_terms(parameter_set, j)])
+        X = np.column_stack([column(motion) for _, column in sliding_terms(parameter_set, j, float(np.exp(log_speed)))])
         b = X.T @ friction
         return float(-b @ np.linalg.lstsq(X.T @ X, b, rcond=None)[0])
 
