@@ -104,8 +104,8 @@ def explained_otherwise(others: Alternatives, left: Errors, floor: np.ndarray) -
     rest = f"of what is unexplained ({left.relative:.2%} of the torques)"
     if best:
         rivals = {found.kind: found for found in reversed(best) if found.kind != best[0].kind}  # the best of each kind
-        others = "".join(f"; or {found.text} ({found.share:.0%})" for found in [*reversed(rivals.values())][:2])
-        text = f"{best[0].text}: that explains {best[0].share:.0%} {rest}{others}"
+        or_else = "".join(f"; or {found.text} ({found.share:.0%})" for found in [*reversed(rivals.values())][:2])
+        text = f"{best[0].text}: that explains {best[0].share:.0%} {rest}{or_else}"
         return [Concern(best[0].kind, text, joints=best[0].joints)]
     small = [found for found in others.found if found.kind in ("delay", "tilt") and found.share > WORTH_A_WORD]
     return [Concern(found.kind, f"perhaps {found.text}: that would explain {found.share:.0%} {rest}", False) for found in small]
