@@ -2,7 +2,8 @@
 
 from qddot.rollout.adjoint import RolloutGradient
 from qddot.rollout.laws import ComputedTorqueLaw, Moment, PDLaw
-from qddot.rollout.rollout import Rollout, States
+from qddot.rollout.rollout import Rollout
+from qddot.rollout.start import States
 from qddot.room import not_to_be_called
 
 __all__ = ["ComputedTorqueLaw", "Moment", "PDLaw", "Rollout", "RolloutGradient", "States"]

@@ -25,7 +25,7 @@ from qddot.graph.tangent import cotangent, jacobian
 
 if TYPE_CHECKING:
     from qddot.compile.kernel import Kernel
-    from qddot.rollout.rollout import States
+    from qddot.rollout.start import States
 
 STATE = ("q", "qd")
 

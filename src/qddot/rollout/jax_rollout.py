@@ -13,7 +13,7 @@ import numpy as np
 from qddot.arrays.jax_calls import common_dtype, compiled
 from qddot.arrays.operation import for_guests, operation
 from qddot.errors import InputError
-from qddot.rollout.rollout import States, step_count
+from qddot.rollout.start import States, step_count
 from qddot.rollout.step import STATES
 
 if TYPE_CHECKING:

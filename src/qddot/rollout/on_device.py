@@ -18,7 +18,7 @@ from qddot.compile.gpu.driver import device, wait
 from qddot.errors import InputError, IntegrationError
 from qddot.model.lower import Mechanism
 from qddot.rollout.adjoint import STATE, Arrays, Both, Way, backward_program, slope_names, stride, without_margins
-from qddot.rollout.rollout import Start, States, common_batch, step_count
+from qddot.rollout.start import Start, States, common_batch, step_count
 from qddot.rollout.step import STATES
 
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ import numpy as np
 
 from qddot.cluster import in_cluster, seat
 from qddot.errors import DeviceError, missing_extra
+from qddot.rollout.start import Start, States
 
 if TYPE_CHECKING:
-    from qddot.rollout.rollout import Rollout, Start, States
+    from qddot.rollout.rollout import Rollout
 
 WORK = 200_000
 """Steps of one motion that make a task, at least: a task of tens of milliseconds."""
@@ -25,8 +26,6 @@ WORK = 200_000
 def spread(run: Rollout, start: Start, address: Any) -> States:
     """The states of all motions, in parts computed by the workers of a Dask cluster."""
     import cloudpickle  # comes with Dask, and takes laws that were written in a notebook
-
-    from qddot.rollout.rollout import States
 
     how = {"method": run.method, "saturate": run.saturate, "stops": run.stops, "contacts": run.contacts, "device": run.device}
     recipe = cloudpickle.dumps((run.robot, run.law, {"step": run.dt, **how}))
@@ -62,8 +61,6 @@ def there_and_back(run: Rollout, part: Start, seat: int) -> States:
         MissingExtraError: without PyTorch, which holds the memory.
         DeviceError: PyTorch sees no GPU.
     """
-    from qddot.rollout.rollout import States
-
     try:
         import torch
     except ImportError:

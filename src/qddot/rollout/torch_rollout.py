@@ -10,7 +10,7 @@ import torch
 
 from qddot.arrays.torch_calls import common_dtype, is_transformed
 from qddot.errors import InputError
-from qddot.rollout.rollout import States
+from qddot.rollout.start import States
 
 if TYPE_CHECKING:
     from qddot.rollout.rollout import Rollout

@@ -1,0 +1,77 @@
+"""Where rollouts begin and what they are given, with one row for each motion; and the states that they give."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qddot.errors import InputError
+
+
+class States(NamedTuple):
+    """q (samples, ..., nq) and qd (samples, ..., nv), the first of them where the rollout began.
+
+    >>> q, qd = qddot.load("two_link").rollout()([0, 0], None, [7.0, 2.0], steps=100, every=50)
+    >>> q.shape, qd.shape
+    ((3, 2), (3, 2))
+    """
+
+    q: Any
+    qd: Any
+
+
+class Start(NamedTuple):
+    """Arguments of a rollout.
+
+    Attributes:
+        rest: inputs besides state and control.
+        changes: each step has a control of its own, along the first dimension.
+    """
+
+    q: np.ndarray
+    qd: np.ndarray
+    control: np.ndarray | None
+    rest: dict[str, np.ndarray]
+    batch: tuple[int, ...]
+    count: int
+    changes: bool
+    every: int
+
+    def wide(self, x: np.ndarray) -> np.ndarray:
+        """With one row for each motion."""
+        return np.ascontiguousarray(np.broadcast_to(x, (*self.batch, x.shape[-1])))
+
+    def controls(self) -> np.ndarray | None:
+        """The control with one row for each motion, seen without a copy."""
+        if self.control is None:
+            return None
+        lead = (self.count, *self.batch) if self.changes else self.batch
+        between = (1,) * (len(lead) - self.control.ndim + 1) if self.changes else ()
+        first = self.control.shape[:1] if self.changes else ()
+        rest = self.control.shape[1:] if self.changes else self.control.shape
+        return np.broadcast_to(self.control.reshape(*first, *between, *rest), (*lead, self.control.shape[-1]))
+
+
+def step_count(steps: Any, every: Any, control: Any) -> tuple[int, bool]:
+    """How many steps, and whether each has a control of its own."""
+    if steps is None and (control is None or control.ndim < 2):
+        raise InputError("how many steps? Give steps=, or a control (steps, ..., m) that changes from step to step")
+    count = control.shape[0] if steps is None else steps
+    for name, x in (("steps", count), ("every", every)):
+        if not isinstance(x, (int, np.integer)) or x < 1:
+            raise InputError(f"{name}={x!r} is not a whole number from 1")
+    if count % every:
+        raise InputError(f"{count} steps are no multiple of every={every}: keep each k-th of them with a k that divides it")
+    return int(count), steps is None
+
+
+def common_batch(*arrays: Any) -> tuple[int, ...]:
+    """The leading shape of all."""
+    shapes = [x.shape[:-1] for x in arrays if x is not None]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise InputError(
+            f"leading dimensions of q0, qd0, control and parameters do not fit: {', '.join(map(str, shapes))}"
+        ) from None
