@@ -5,7 +5,8 @@
 A file counts when one of its functions runs; dataclasses' generated methods, and what runs while modules are imported, do not: each
 journey was made once before, by another robot. A file is on the way where the journey goes on from it into another one, and at its
 end; the others (`spatial`, `scalar`, `arguments`, ...) are looked into and left again, and marked so. A call from a later file back
-into an earlier one is a return.
+into an earlier one is a return. A public method or property of `Robot` that is called on the way (`robot.regressor`) is a journey
+of its own, and not followed.
 """
 
 from __future__ import annotations
@@ -53,11 +54,18 @@ def follow(call: Callable[[], Any]) -> None:
     on_the_way: set[str] = set()
     returns: set[tuple[str, str]] = set()
 
+    aside: list[FrameType] = []  # where another journey began
+
     def watch(frame: FrameType, event: str, _: Any) -> None:
-        if event != "call":
+        if event == "return" and aside and frame is aside[0]:
+            aside.clear()
+        if event != "call" or aside:
             return
         name = file_of(frame)
         if name is None:
+            return
+        if first and begins_a_journey(frame):
+            aside.append(frame)
             return
         caller = file_of(frame.f_back)
         if name not in first:
@@ -77,6 +85,12 @@ def follow(call: Callable[[], Any]) -> None:
     print(f"  {len(first)} files, {len(on_the_way)} of them on the way, {len(returns)} returns")
     for caller, name in sorted(returns):
         print(f"      {caller} goes back to {name}")
+
+
+def begins_a_journey(frame: FrameType) -> bool:
+    """Is this a public method of `Robot`, called from another file?"""
+    caller = file_of(frame.f_back)
+    return file_of(frame) == "robot.py" and caller not in (None, "robot.py") and not frame.f_code.co_name.startswith("_")
 
 
 def file_of(frame: FrameType | None) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
 from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
@@ -169,7 +169,7 @@ def fast(method: Method) -> Method: ...
 @overload
 def fast(*, options: tuple[str, ...] = (), returns: type | None = None) -> Callable[[Method], Method]: ...
 def fast(method: Any = None, *, options: tuple[str, ...] = (), returns: type | None = None) -> Any:
-    """After its first call, a method is shadowed in its robot by a direct entry (see `qddot.compile.direct`).
+    """Mark a method which its first call shadows, in its robot, by a direct entry (see `Robot._shadow`, `qddot.compile.direct`).
 
     Args:
         options: the names that may follow the arrays, in order.
@@ -177,26 +177,14 @@ def fast(method: Any = None, *, options: tuple[str, ...] = (), returns: type | N
     """
     if method is None:
         return partial(fast, options=options, returns=returns)
-    name = method.__name__
-
-    @wraps(method)
-    def call(self: Robot, *arguments: Any, **options: Any) -> Any:
-        entry = self.__dict__.get(name)
-        if entry is not None:
-            return entry(*arguments, **options)
-        result = method(self, *arguments, **options)
-        if not guest((*arguments, *options.values())):  # they ask for it themselves
-            self._shadow(name)
-        return result
-
-    call.direct = options, returns  # type: ignore[attr-defined]
-    return call
+    method.direct = options, returns
+    return method
 
 
 def behind(robot: Robot, name: str, direct: Direct | None) -> Callable:
     """The method behind a direct entry, which learns from what it is asked. Arrays of other libraries have direct ways of their
     own."""
-    method, guests, evaluate = getattr(Robot, name).__wrapped__, robot._guests, robot._evaluate
+    method, guests, evaluate = getattr(Robot, name), robot._guests, robot._evaluate
     ways = guests.direct.setdefault(name, {})
 
     def call(*arguments: Any, **options: Any) -> Any:
@@ -246,6 +234,8 @@ class Robot:
             from qddot.definite import refuse_indefinite
 
             refuse_indefinite(model)
+        if not model.symbols:
+            _ = model.mechanism  # what is wrong with the numbers is said when a robot is made, and not when it is first asked
         _ = model.variables  # are they there? And found now, they can be read where code is traced
         self._evaluate = Evaluator(model)
         self._guests = Guests(self._evaluate, self._shadow, result_tuple)
@@ -1479,7 +1469,7 @@ class Robot:
         >>> body.momentum_rate(q, rest, fall).round(3) + 0  # of a free fall: its weight
         array([  0.   ,   0.   ,   0.   ,   0.   ,   0.   , -17.168])
         """
-        return self._evaluate("momentum_rate", {"q": q, "qd": qd, "qdd": qdd}, options)
+        return self._compute("momentum_rate", {"q": q, "qd": qd, "qdd": qdd}, options)
 
     @fast
     def centroidal_momentum_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
@@ -1490,7 +1480,7 @@ class Robot:
         >>> np.allclose(body.centroidal_momentum_matrix(q) @ qd, body.momentum(q, qd))
         True
         """
-        return self._evaluate("centroidal_momentum_matrix", {"q": q}, options)
+        return self._compute("centroidal_momentum_matrix", {"q": q}, options)
 
     @fast
     def centroidal_momentum_matrix_rate(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
@@ -1500,7 +1490,7 @@ class Robot:
         >>> body.centroidal_momentum_matrix_rate(body.neutral(), np.arange(8.0)).shape
         (6, 8)
         """
-        return self._evaluate("centroidal_momentum_matrix_rate", {"q": q, "qd": qd}, options)
+        return self._compute("centroidal_momentum_matrix_rate", {"q": q, "qd": qd}, options)
 
     def zero_moment_point(
         self,
@@ -2552,7 +2542,7 @@ class Robot:
     def _shadow(self, name: str) -> None:
         """Put the direct entry of a method in its place, if it has one and no subclass has a method of its own."""
         method = getattr(Robot, name, None)
-        if not hasattr(method, "__wrapped__") or getattr(type(self), name) is not method:
+        if not hasattr(method, "direct") or getattr(type(self), name) is not method:
             return
         if name not in self.__dict__:
             direct = self._evaluate.direct(name, *method.direct)  # type: ignore[union-attr]
@@ -2568,7 +2558,10 @@ class Robot:
         for x in inputs.values():
             if type(x) is not np.ndarray and library_of(x):
                 return self._guests.compute(quantity, inputs, options, fixed)
-        return self._evaluate(quantity, inputs, options, **fixed)
+        result = self._evaluate(quantity, inputs, options, **fixed)
+        if quantity not in self.__dict__:
+            self._shadow(quantity)
+        return result
 
     def _forced(self, quantity: str, inputs: dict[str, Any], f_ext: Any, f_tip: Any, options: Options, **fixed: str):
         """With external forces, if any."""

@@ -43,15 +43,14 @@ def arm(tmp_path):
     ],
 )
 def test_an_overflow_names_the_number_and_the_quantity(arm, numbers, quantity, named):
-    robot = arm(**numbers)
-    with pytest.raises(ModelValueError) as caught:
+    with pytest.raises(ModelValueError) as caught:  # where no number can hold the mechanism itself, there is no robot
+        robot = arm(**numbers)
         robot.compute([quantity], *[np.full(robot.nv, 0.3)] * {"mass_matrix": 1, "center_of_mass": 1}.get(quantity, 3))
     assert named in str(caught.value)
 
 
-@pytest.mark.parametrize("numbers", [{"com": "1e200"}, {"mimic": '<mimic joint="shoulder" multiplier="-1e308"/>'}])
-def test_parameters_code_and_graphs_go_through_the_same_gate(arm, tmp_path, numbers):
-    robot = arm(**numbers)
+def test_parameters_code_and_graphs_go_through_the_same_gate(arm, tmp_path):
+    robot = arm(com="1e200")
     for use in (
         lambda: robot.program("mass_matrix"),
         lambda: robot.export_c(tmp_path / "c", ["mass_matrix"]),

@@ -141,7 +141,8 @@ class Evaluator:
     ) -> tuple[Sequence[np.ndarray], np.ndarray | None]:
         """The outputs of a kernel, and its margins if some are not positive. Where that is usual, do not `watch` for it: the batch
         would be computed twice."""
-        check, threads, out = flag("check", options.get("check", True)), options.get("threads"), options.get("out")
+        threads, out = options.get("threads"), options.get("out")
+        check = "check" not in options or flag("check", options["check"])
         if threads is not None:
             thread_count(threads)  # is it a number?
         arrays = [as_array(name, inputs[name], shape, kernel.dtype, check=False) for name, shape in kernel.program.inputs]

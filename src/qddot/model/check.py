@@ -39,25 +39,15 @@ def warn(rule: str, *, place: Place | None = None, element: str = "", text: str 
     warnings.warn(describe(rule, place, element, text=text, fix=fix), ModelWarning, stacklevel=stacklevel_outside())
 
 
-def doubt(
-    rule: str,
-    strict: bool,
-    *,
-    place: Place | None = None,
-    element: str = "",
-    attribute: str = "",
-    text: str | None = None,
-    fix: str = "",
-) -> None:
+def doubt(rule: str, strict: bool, *, place: Place | None = None, element: str = "", fix: str = "") -> None:
     """Something that is kept with a warning.
 
     Raises:
         ModelValueError: strict.
     """
     if strict:
-        raise ModelValueError(rule, place=place, element=element, attribute=attribute, text=text, fix=fix)
-    where = f"{element} {attribute}" if attribute else element
-    warn(rule, place=place, element=where, text=text, fix=f"kept; {fix}" if fix else "kept")
+        raise ModelValueError(rule, place=place, element=element, fix=fix)
+    warn(rule, place=place, element=element, fix=f"kept; {fix}" if fix else "kept")
 
 
 def check_names(kind: str, things: Sequence[Link | Joint | Frame]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from qddot.errors import ModelValueError
 from qddot.model.scalar import Scalar, as_scalar, is_symbolic
@@ -20,10 +20,6 @@ def turned(values: Pair, ratio: Scalar, size: Scalar, power: int) -> Pair:
         return (negative * scale, positive * scale) if backward else (positive * scale, negative * scale)
     even, odd = (positive + negative) * scale / 2, (positive - negative) * size ** (power - 1) * ratio / 2
     return even + odd, even - odd
-
-
-def each(f: Callable[[Scalar], Scalar], x: Scalar | Pair) -> Scalar | tuple[Scalar, ...]:
-    return tuple(map(f, x)) if isinstance(x, tuple) else f(x)
 
 
 def pair(value: Scalar | Pair) -> Pair:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from qddot.model.directed import each, not_negative, number, pair, refuse
+from qddot.model.directed import not_negative, number, pair, refuse
 from qddot.model.friction import FRICTION, Friction, ShaftFriction
 from qddot.model.pose import unit, z_onto
 from qddot.model.scalar import Scalar, is_symbolic, is_zero
@@ -123,7 +123,7 @@ class Drive(Friction):
 
     def map(self, f: Callable[[Scalar], Scalar]) -> Drive:
         """The drive with `f` applied to every number."""
-        numbers = {name: each(f, getattr(self, name)) for name in NUMBERS}
+        numbers = {name: map_scalars(f, getattr(self, name)) for name in NUMBERS}
         axis = self.rotor_axis and map_scalars(f, self.rotor_axis)
         series = None if self.series_stiffness is None else f(self.series_stiffness)
         return replace(self, rotor_axis=axis, series_stiffness=series, **numbers)

@@ -24,9 +24,10 @@ from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from qddot.model.directed import Pair, each, either_way, not_negative, number, pair, refuse, turned
+from qddot.model.directed import Pair, either_way, not_negative, number, pair, refuse, turned
 from qddot.model.field import Field
 from qddot.model.scalar import Scalar, is_symbolic, is_zero
+from qddot.model.spatial import map_scalars
 
 # as it is described -------------------------------------------------------------------------------------------------------------
 
@@ -172,7 +173,7 @@ class ShaftFriction:
 
     def map(self, f: Callable[[Scalar], Scalar]) -> ShaftFriction:
         """With `f` applied to every number."""
-        return ShaftFriction(**{x.name: each(f, getattr(self, x.name)) for x in fields(self)})
+        return ShaftFriction(**{x.name: map_scalars(f, getattr(self, x.name)) for x in fields(self)})
 
     def geared(self, ratio: Scalar) -> ShaftFriction:
         """As felt at a shaft of which this one makes `ratio` turns a turn."""

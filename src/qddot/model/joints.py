@@ -13,9 +13,9 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from qddot.model.pose import from_quaternion, rotation_z
+from qddot.model.pose import from_quaternion
 from qddot.model.scalar import Scalar
-from qddot.model.spatial import Mat, Motion, Transform, Vec
+from qddot.model.spatial import Mat, Motion, Transform, Vec, rotation_z
 
 KINDS = ("revolute", "continuous", "prismatic", "helical", "planar", "spherical", "free", "fixed")
 

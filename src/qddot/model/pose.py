@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from qddot.model.scalar import Scalar, as_scalar, cos_sin, is_symbolic, snap, sqrt
-from qddot.model.spatial import Mat, Transform, Vec, map_scalars, mat, skew
+from qddot.model.spatial import Mat, Transform, Vec, map_scalars, mat, rotation_z, skew
 
 ROTATION_TOLERANCE = 1e-6
 
@@ -27,11 +27,6 @@ def about_y(angle: Scalar) -> Mat:
 def about_z(angle: Scalar) -> Mat:
     c, s = cos_sin(angle)
     return rotation_z(c, s)
-
-
-def rotation_z(c: Scalar, s: Scalar) -> Mat:
-    """Rotation about z by the angle with this cosine and sine."""
-    return Mat(Vec(c, -s, 0), Vec(s, c, 0), Vec(0, 0, 1))
 
 
 def from_rpy(roll: Scalar, pitch: Scalar, yaw: Scalar) -> Mat:

@@ -315,10 +315,16 @@ def mirror(m: Mat) -> Mat:
     return symmetric(*upper(m))
 
 
+def rotation_z(c: Scalar, s: Scalar) -> Mat:
+    """Rotation about z by the angle with this cosine and sine."""
+    return Mat(Vec(c, -s, 0), Vec(s, c, 0), Vec(0, 0, 1))
+
+
 def map_scalars(f: Callable[[Scalar], Scalar], thing: Any) -> Any:
-    """Apply `f` to every scalar inside a (nested) tuple type of this module."""
+    """Apply `f` to a scalar, or to every scalar inside a tuple or a (nested) tuple type of this module."""
     if isinstance(thing, tuple):
-        return type(thing)(*(map_scalars(f, part) for part in thing))
+        parts = (map_scalars(f, part) for part in thing)
+        return tuple(parts) if type(thing) is tuple else type(thing)(*parts)
     return f(thing)
 
 

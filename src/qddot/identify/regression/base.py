@@ -91,11 +91,8 @@ class Base:
         return self.K @ self.parameter_set.described
 
 
-def base_parameters(parameter_set: ParameterSet, *, states: int = 0) -> Base:
-    """The base of a set of parameters.
-
-    Args:
-        states: random motions to look at; by default enough for twice as many equations as parameters.
+def base_parameters(parameter_set: ParameterSet) -> Base:
+    """The base of a set of parameters, by random motions: enough for twice as many equations as parameters.
 
     Raises:
         InputError: no clear gap between dependent and independent columns.
@@ -105,7 +102,7 @@ def base_parameters(parameter_set: ParameterSet, *, states: int = 0) -> Base:
     ('body_1.mcx', 'body_1.mcy', 'body_1.Izz', 'body_2.mcx')
     """
     p, n = len(parameter_set.names), parameter_set.robot.nv
-    Y = parameter_set.matrix(*random_motions(parameter_set, states or 2 * p // max(n, 1) + 50)).reshape(-1, p)
+    Y = parameter_set.matrix(*random_motions(parameter_set, 2 * p // max(n, 1) + 50)).reshape(-1, p)
     scale = np.linalg.norm(Y, axis=0)
     shows = scale > COLUMN_NOTHING * scale.max(initial=0.0)  # the rest is rounding
     scale = np.where(shows, scale, 1.0)

@@ -8,9 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from qddot.algorithms.regressor import named_parameters
 from qddot.model.drive import Drive
-from qddot.model.field import Floats
 from qddot.model.inertia import Inertia
 from qddot.robot import Robot
 
@@ -18,8 +16,7 @@ from qddot.robot import Robot
 def body_inertias(robot: Robot) -> dict[str, np.ndarray]:
     """Moving body -> (m, m c, I about its link's frame) (10,), with what is fixed to it."""
     bodies = robot.body_names
-    values = [float(x) for _, x in named_parameters(robot.model.over(Floats()))[: 10 * len(bodies)]]
-    return {body: np.array(values[10 * k : 10 * k + 10]) for k, body in enumerate(bodies)}
+    return dict(zip(bodies, robot.parameters()[: 10 * len(bodies)].reshape(-1, 10)))
 
 
 @lru_cache(maxsize=8)

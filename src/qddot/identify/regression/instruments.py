@@ -25,8 +25,6 @@ def instrumental(
     signals: Signals,
     reference: tuple[np.ndarray, np.ndarray, np.ndarray],
     start: Estimate,
-    *,
-    blocks: int | None = None,
 ) -> Estimate:
     """The estimate by instruments.
 
@@ -57,7 +55,7 @@ def instrumental(
     r, scale = base.rank, lengths(start_columns(start))
     G, g, parts = np.zeros((r, r)), np.zeros(r), []
     clean = replaced(signals, reference)
-    for (block, measured), (_, unseen) in zip(pieces(signals, blocks), pieces(clean, blocks)):
+    for (block, measured), (_, unseen) in zip(pieces(signals), pieces(clean)):
         Gk, gk, moving = np.zeros((r, r)), np.zeros(r), rows.moving(measured)
         count = len(moving)
         for j, (A, Z) in enumerate(zip(rows(measured), rows(unseen))):

@@ -19,7 +19,7 @@ from qddot.algorithms.regressor import INERTIAL
 from qddot.errors import InputError, unknown_name
 from qddot.identify.regression.bodies import body_inertias, coupled_motors, without_drives
 from qddot.identify.regression.drive_terms import POWERS, Motion, Term, coupling, described, drive_columns
-from qddot.model.drive import Drive
+from qddot.model.drive import JointSide
 from qddot.model.friction import SETTLED
 from qddot.model.inertia import steiner
 from qddot.model.spatial import Vec, upper
@@ -116,9 +116,10 @@ class ParameterSet:
             raise InputError(f"viscous={viscous!r}: whether there is any, or the highest power of qd in it, 1 to {len(POWERS)}")
         speeds = standstill_of(robot, standstill)
         widths = speeds if coulomb == "smooth" else np.zeros(robot.nv)
+        drives = robot.drives
         terms: list[Term] = []
         for j, joint in enumerate(robot.joint_names):
-            drive = robot.drives.get(joint, Drive()).at_joint
+            drive = drives[joint].at_joint if joint in drives else JointSide()
             found: list[tuple[str, float, Callable[[Motion], np.ndarray]]] = []
             if armature:
                 found.append(("armature", drive.armature, lambda x, j=j: x.qdd[:, j]))

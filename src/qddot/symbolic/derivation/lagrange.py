@@ -363,8 +363,9 @@ def joint_step(s: Subject, terms: Terms, L: Poly, i: int) -> Step:
     return Step(f"The equation of coordinate {k}", prose, equations, checks)
 
 
-def numerical_slope(s: Subject, at: State, i: int, h: float = 1e-3) -> float:
+def numerical_slope(s: Subject, at: State, i: int) -> float:
     """dL/dq_i by differences of fourth order."""
+    h = 1e-3
 
     def lagrangian(steps: int) -> float:
         q = at.q.copy()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from qddot.model.description import symbols_in
-from qddot.model.directed import each
 from qddot.model.drive import NUMBERS, Drive, JointSide
 from qddot.model.scalar import Scalar, is_symbolic
+from qddot.model.spatial import map_scalars
 from qddot.symbolic.exact.numbers import rational
 
 
@@ -17,7 +17,7 @@ def exact_side(drive: Drive, follows: tuple[str, Scalar, Scalar] | None) -> Join
     exact = as_expression if symbolic else rational
     copy = object.__new__(Drive)  # its constructor would make floats of exact numbers again
     for name in NUMBERS:
-        object.__setattr__(copy, name, each(exact, getattr(drive, name)))
+        object.__setattr__(copy, name, map_scalars(exact, getattr(drive, name)))
     object.__setattr__(copy, "side", drive.side)
     side = copy.at_joint
     return side.driven_by(*map(exact, follows[1:])) if follows else side

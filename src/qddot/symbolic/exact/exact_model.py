@@ -22,9 +22,9 @@ from qddot.model.inertia import Inertia, steiner
 from qddot.model.joints import Rotor, Z
 from qddot.model.lower import Body, Mechanism, lower
 from qddot.model.model import Model
-from qddot.model.pose import rotation_z, z_onto
+from qddot.model.pose import z_onto
 from qddot.model.scalar import Scalar, is_symbolic, is_zero
-from qddot.model.spatial import Mat, PseudoInertia, RigidInertia, Transform, Vec, map_scalars, symmetric, upper
+from qddot.model.spatial import Mat, PseudoInertia, RigidInertia, Transform, Vec, map_scalars, rotation_z, symmetric, upper
 from qddot.model.transmission import Transmission, electric_motors
 from qddot.symbolic.exact.alphabet import Alphabet
 from qddot.symbolic.exact.exact_drive import exact_side
