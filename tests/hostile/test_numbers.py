@@ -39,14 +39,19 @@ def arm(tmp_path):
         ({"origin": "1e160"}, "forward_dynamics", "joint 'elbow' origin='1e+160': forward_dynamics overflows"),
         ({"mass": "1e308", "mass2": "1e308"}, "forward_dynamics", "mass='1e+308'"),
         ({"mass": "1e308", "mass2": "1e308"}, "center_of_mass", "mass='1e+308': center_of_mass overflows"),
-        ({"mimic": '<mimic joint="shoulder" multiplier="1e200"/>'}, "mass_matrix", "mimic multiplier='1e+200'"),
     ],
 )
 def test_an_overflow_names_the_number_and_the_quantity(arm, numbers, quantity, named):
-    with pytest.raises(ModelValueError) as caught:  # where no number can hold the mechanism itself, there is no robot
-        robot = arm(**numbers)
+    robot = arm(**numbers)
+    with pytest.raises(ModelValueError) as caught:
         robot.compute([quantity], *[np.full(robot.nv, 0.3)] * {"mass_matrix": 1, "center_of_mass": 1}.get(quantity, 3))
     assert named in str(caught.value)
+
+
+@pytest.mark.parametrize("multiplier", ["1e200", "-1e308"])
+def test_a_mechanism_that_overflows_is_no_robot(arm, multiplier):
+    with pytest.raises(ModelValueError, match=r"mimic multiplier='.*': the mechanism overflows float64"):
+        arm(mimic=f'<mimic joint="shoulder" multiplier="{multiplier}"/>')
 
 
 def test_parameters_code_and_graphs_go_through_the_same_gate(arm, tmp_path):
