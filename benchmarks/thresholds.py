@@ -43,11 +43,16 @@ def scaled(value: Any, factor: float) -> Any:
     return max(1, round(value * factor)) if isinstance(value, int) else value * factor
 
 
+def holders(name: str) -> list[Any]:
+    """Modules that are loaded and have the number, `thresholds` among them."""
+    value = getattr(thresholds, name)
+    return [m for key, m in list(sys.modules.items()) if key.startswith("qddot") and getattr(m, name, None) is value]
+
+
 @contextmanager
 def changed(name: str, factor: float) -> Iterator[None]:
     """One number is another one, wherever it was imported."""
-    value = getattr(thresholds, name)
-    modules = [m for key, m in list(sys.modules.items()) if key.startswith("qddot") and getattr(m, name, None) is value]
+    value, modules = getattr(thresholds, name), holders(name)
     for module in modules:
         setattr(module, name, scaled(value, factor))
     try:
@@ -78,6 +83,8 @@ def counted(asked: tuple[str, str, int]) -> tuple[str, list[list[str]]]:
     name, arm, every = asked
     faults = list(CORRUPTIONS)[::every]
     usual = {fault: before(fault, arm) for fault in faults}
+    if len(holders(name)) == 1:  # no log comes there
+        return name, [[], []]
     found = []
     for factor in FACTORS:
         with changed(name, factor):
