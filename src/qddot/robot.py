@@ -2443,7 +2443,7 @@ class Robot:
         >>> {name: round(fit.parameters[name], 3) for name in ("rod.mcx", "rod.Izz")}
         {'rod.mcx': 0.3, 'rod.Izz': 0.12}
         """
-        from qddot.identify.fit import identify
+        from qddot.identify.identification import identify
 
         how = {"parameter_set": parameter_set, "validation": validation, "method": method, "cutoff": cutoff, "velocity": velocity}
         return identify(self, log, **how, engine=engine, address=address, progress=progress)

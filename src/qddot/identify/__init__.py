@@ -15,8 +15,9 @@ from qddot.identify.closed_loop import ClosedLoop, closed_loop
 from qddot.identify.drive_gains import DriveGains, drive_gains
 from qddot.identify.elastic import ElasticJoints, elastic_joints
 from qddot.identify.excitation.plan import Excitation, excitation
-from qddot.identify.fit import Fit, identify
+from qddot.identify.fit import Fit
 from qddot.identify.floating_base import FloatingBase, floating_base
+from qddot.identify.identification import identify
 from qddot.identify.online.identify_online import OnlineIdentification
 from qddot.identify.online.payload_online import OnlinePayload
 from qddot.identify.output_error import OutputError, output_error

@@ -1,0 +1,165 @@
+"""Every step of the identification in one call: from a log to a fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from qddot.arguments import flag, word
+from qddot.errors import InputError
+from qddot.identify.checks.alternatives import Alternatives
+from qddot.identify.checks.judge import Unseen, verdict
+from qddot.identify.checks.laws import missing_laws
+from qddot.identify.checks.motion_summary import MotionSummary
+from qddot.identify.command import python_call
+from qddot.identify.estimation import estimated, with_laws
+from qddot.identify.fit import Fit
+from qddot.identify.physical.plausible import without_mass
+from qddot.identify.regression.base import Base, base_parameters
+from qddot.identify.regression.bodies import without_drives
+from qddot.identify.regression.parameter_set import ParameterSet
+from qddot.identify.regression.pieces import streamed
+from qddot.identify.regression.record import Record, Recorded, together
+from qddot.identify.regression.reduction import ENGINES, reduce
+from qddot.identify.regression.residuals import residuals_of_parts
+from qddot.identify.regression.rest import left_out, with_needed_rests
+from qddot.identify.regression.signals import Velocity
+from qddot.identify.regression.standstill import standstill_speeds
+from qddot.logs.log import Chunks, Log
+from qddot.logs.table import Finding
+from qddot.model.friction import LOAD
+from qddot.robot import Robot
+
+METHODS = ("auto", "ols", "wls", "irls")
+UNSEEN = "the squared errors of half a log that the other half predicts"
+
+
+def identify(
+    robot: Robot,
+    log: Recorded,
+    *,
+    parameter_set: ParameterSet | None = None,
+    validation: Recorded | float | None = None,
+    method: str = "auto",
+    cutoff: float | None = None,
+    velocity: Velocity | None = None,
+    engine: str = "serial",
+    address: Any = None,
+    progress: bool | None = None,
+) -> Fit:
+    """See `Robot.identify`.
+
+    >>> robot = qddot.load("two_link")
+    >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
+    >>> motion = robot.simulate([-1.5, 0], t=np.arange(0, 6, 0.01), step=0.01, torque=push)
+    >>> log = qddot.identify.Log(motion.t, motion.q, tau=motion.tau)
+    >>> fit = qddot.identify.identify(robot, log)  # robot.identify(log) is the same
+    >>> round(fit.parameters["body_2.mcx"], 3)
+    0.245
+    """
+    word("method", method, METHODS)
+    word("engine", engine, ENGINES)
+    progress = progress if progress is None else flag("progress", progress)
+    check_robot(robot, parameter_set)
+    given = log, validation
+    if isinstance(validation, float | int):
+        log, validation = parted(log, validation, robot)
+    record = Record.of(robot, log, cutoff, velocity)
+    signals, findings, audit = record.signals, list(record.findings), record.audit()
+    chosen, sound = parameter_set is None, not any(finding.serious for finding in audit.findings)
+    if parameter_set is None and not sound:
+        parameter_set = ParameterSet.of(robot)  # of a log with other units, speeds are any
+    elif parameter_set is None:
+        speeds = standstill_speeds(robot, signals)
+        parameter_set = ParameterSet.of(robot, standstill=speeds)
+        findings.append(Finding("found", "standstill", told(speeds)))
+    parameter_set = with_needed_rests(parameter_set, record.parts())
+    base = base_parameters(parameter_set)
+    findings += [*rounding(base), *split(robot)]
+    how = {"engine": engine, "address": address}
+    found = estimated(base, record, method, how, progress)
+    others = Alternatives(found.base, found.estimate.theta, signals)
+    added = missing_laws(others) if chosen and sound else []
+    for laws in (added, [law for law in added if LOAD not in law.options], added[:1]):  # all of them, if the log bears that
+        richer = with_laws(laws, found, record, method, how, progress) if laws else None
+        if richer is not None:
+            found = richer
+            findings += [Finding("found", "friction", f"{law}: added, since {law.gain:.0%} of {UNSEEN} go") for law in laws]
+            break
+    base, factors, estimate, left = found
+    parameter_set = base.parameter_set
+    findings += left_out(factors)
+    if estimate.method == "irls":
+        why = "asked for" if method == "irls" else f"{left.outliers.max():.2%} of a joint's torques are outliers"
+        findings.append(Finding("found", "robust", f"rows are reweighted by Hampel's function: {why}"))
+    unseen, judged = None, signals
+    if validation is not None:
+        other = Record.of(robot, validation, signals.cutoff, velocity)
+        judged = other.signals
+        unseen = Unseen(residuals_of_parts(base, estimate.theta, other.parts()), reduce(base, streamed(other.parts()), **how))
+    motion = MotionSummary.of(record.parts(), signals)
+    found = verdict(base, estimate, motion, left, audit, factors, unseen, others)
+    options = {"method": method, "cutoff": cutoff, "velocity": velocity}
+    command = python_call(robot.name, *given, None if chosen else "parameter_set", options)
+    return Fit(
+        parameter_set, base, estimate, factors, signals, left, unseen and unseen.left, judged, found, tuple(findings), command
+    )
+
+
+def parted(log: Recorded, share: float, robot: Robot) -> tuple[Log, Log]:
+    """The log without its last part, and that part."""
+    if isinstance(share, bool) or not 0 < share < 1:
+        raise InputError(f"validation={share!r}: another log, or the part of this one that is kept for it, between 0 and 1")
+    log = together(robot, log)
+    whole = log if isinstance(log, Log) else Log.load(log, robot) if not isinstance(log, Chunks) else log.whole()
+    if whole is None:
+        raise InputError("validation: a part of a log that is read piece by piece cannot be kept; give the name of another file")
+    return whole.split(1 - share)
+
+
+def told(speeds: dict[str, float]) -> str:
+    return f"friction takes its step at {', '.join(f'{speed:.2g}' for speed in speeds.values())} rad/s (m/s), joint by joint"
+
+
+def split(robot: Robot) -> list[Finding]:
+    """Links without masses: a robot as identified has some all the same."""
+    bodies = without_mass(robot)
+    if not bodies:
+        return []
+    message = (
+        f"the description has no mass for {', '.join(bodies)}: in fit.robot they are bodies of their size and of one density, "
+    )
+    return [Finding("assumed", "split", f"{message}which torques do not show (fit.robot_weighing, if the arm has been weighed)")]
+
+
+def rounding(base: Base) -> list[Finding]:
+    """Parameters that show only because the description's geometry is rounded."""
+    if not base.rounded:
+        return []
+    names, most = ", ".join(base.rounded), max(base.rounded.values())
+    message = f"{names}: beyond the others only {most:.1g} of the column shows, as where 1.5708 stands for pi/2; taken as dependent"
+    return [Finding("assumed", "geometry", message)]
+
+
+def check_robot(robot: Robot, parameter_set: ParameterSet | None) -> None:
+    """`tau = Y pi` holds for this robot, and the parameters are of it."""
+    closed = [c.name for c in robot.model.constraints if c.active]
+    if closed:
+        raise InputError(
+            f"{robot.name} has closed loops ({', '.join(closed)}): their forces act on the joints besides tau = Y pi, so it cannot "
+            f"be identified from joint torques"
+        )
+    if parameter_set is None:
+        return
+    if not isinstance(parameter_set, ParameterSet):
+        raise InputError(f"parameter_set={parameter_set!r:.80}: give ParameterSet.of(robot, ...), or nothing for all that show")
+    if parameter_set.robot is robot:
+        return
+    if parameter_set.robot.joint_names != robot.joint_names or parameter_set.robot.body_names != robot.body_names:
+        raise InputError(f"the parameters are of {parameter_set.robot.name}, not of {robot.name} (ParameterSet.of(robot))")
+    state = np.random.default_rng(0).normal(size=(3, 4, robot.nv))
+    if not np.allclose(*(without_drives(one).regressor(*state) for one in (robot, parameter_set.robot)), rtol=1e-9, atol=1e-9):
+        raise InputError(
+            f"the parameters are of another {parameter_set.robot.name}: its geometry or gravity differs (ParameterSet.of(robot))"
+        )
