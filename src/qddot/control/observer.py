@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qddot.arguments import positive_number
+from qddot.arguments import finite_array, positive_number
 from qddot.control.gains import gains
 from qddot.errors import InputError
 
@@ -64,7 +64,10 @@ class MomentumObserver:
         self.gain = gains("gain", gain, robot.nv)
         if (self.gain * self.period >= 2).any():
             raise InputError(f"gain * period is {(self.gain * self.period).max():.3g}: from 2 on the residual does not settle")
-        self.threshold = np.broadcast_to(np.asarray(threshold, float), (robot.nv,))
+        limit = finite_array("threshold", threshold, infinite=True)
+        if limit.shape not in ((), (robot.nv,)) or not (limit > 0).all():
+            raise InputError(f"threshold={threshold!r:.80}: one number above zero, or one for each of {robot.nv} joints, N m")
+        self.threshold = np.broadcast_to(limit, (robot.nv,))
         self.reset()
 
     def reset(self) -> None:
