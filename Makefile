@@ -27,12 +27,12 @@ setup-tests: .venv/.tests ## the same with Pinocchio, MuJoCo and all else that t
 
 .venv/.qddot: $(SOURCES) | .venv/bin/python
 	@echo "Installing qddot and what it needs into .venv: numpy, scipy, sympy, LLVM and FLINT, about 0.6 GB."
-	$(PIP) install --constraint constraints.txt --editable .
+	$(PIP) install --no-compile --constraint constraints.txt --editable .
 	touch $@
 
 .venv/.tests: $(SOURCES) | .venv/bin/python
 	@echo "Installing qddot, its extras, oracles and checkers into .venv: about 2.7 GB, a few minutes."
-	$(PIP) install --constraint constraints.txt --editable ".[test,lint,docs]"
+	$(PIP) install --no-compile --constraint constraints.txt --editable ".[test,lint,docs]"
 	touch .venv/.qddot $@
 
 demo: setup ## a textbook arm beside its printed figures, then a 7R arm from a URDF with 4096 states
@@ -40,11 +40,11 @@ demo: setup ## a textbook arm beside its printed figures, then a 7R arm from a U
 
 test: lint ## every check but the slow ones: style, types, layers, tests, examples in the docs
 	$(BIN)/python -m pytest -n 2 -m "not slow"
-	$(BIN)/python -m pytest $(DOCTESTS)
+	$(BIN)/python -m pytest -n 2 $(DOCTESTS)
 
 test-all: lint ## the slow ones too: other processors by emulation, memory checked by valgrind
 	$(BIN)/python -m pytest -n 2
-	$(BIN)/python -m pytest $(DOCTESTS)
+	$(BIN)/python -m pytest -n 2 $(DOCTESTS)
 
 # PyPI's PyTorch for Linux on x86 is built for CUDA and would bring 4 GB of libraries that nothing on a CPU calls.
 .venv-arrays/.ready: constraints-arrays.txt tools/torch_without_cuda.py

@@ -11,6 +11,7 @@ from qddot.compile import threads
 from qddot.compile.kernel import BATCH
 from qddot.robot import Robot
 from tests.robots import ONE_DOF, random_model
+from tests.slow import slow_but
 
 QUANTITIES = ["inverse_dynamics", "forward_dynamics", "inverse_dynamics_derivatives", "regressor"]
 
@@ -225,7 +226,7 @@ def test_long_kernels_in_parts_equal_short_ones(monkeypatch):
         np.testing.assert_array_equal(a[:3], b)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dtype", slow_but([np.float64, np.float32], np.float64))
 @pytest.mark.parametrize("quantity", ["inverse_dynamics_derivatives", "regressor"])
 def test_results_beyond_the_caches(quantity, dtype, monkeypatch):
     """Large results leave in whole lines, wherever in a line their array begins; others by rows."""

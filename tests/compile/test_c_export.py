@@ -25,6 +25,7 @@ from qddot.graph.program import Input, Output, Program
 from qddot.robot import Robot
 from tests.reference import BAD
 from tests.robots import ALL, CLASSIC, random_model
+from tests.slow import slow_but
 
 CC, CXX, NM = shutil.which("gcc") or shutil.which("clang"), shutil.which("g++"), shutil.which("nm")
 needs_compiler = pytest.mark.skipif(CC is None, reason="no C compiler (gcc or clang) on the path")
@@ -72,6 +73,12 @@ def everything(robot: Robot) -> list:
     return [*((q, options.get(q, {})) for q in plain), second, ("inverse_dynamics", {"wrench": True})]
 
 
+def short(robot: Robot) -> list:
+    """Some of them: what is printed is printed alike."""
+    kept = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "friction_torque", "transform", "jacobian", "kinetic_energy")
+    return [(q, options) for q, options in everything(robot) if q in kept]
+
+
 def agrees(robot: Robot, library: Path, name: str, wanted: list, tolerance: float, dtype=np.float64) -> None:
     """The compiled functions against the kernels, in states the self-test does not have."""
     seen: list[str] = []
@@ -98,24 +105,30 @@ def agrees(robot: Robot, library: Path, name: str, wanted: list, tolerance: floa
 
 
 @needs_compiler
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.slow) if name in ("arm7", "delta", "five_bar") else name for name in CLASSIC],
-)
+@pytest.mark.parametrize("name", slow_but(CLASSIC, "puma560", "cart_pole"))
 def test_every_quantity_of_the_catalog(name, tmp_path):
     robot = qddot.load(name)
     paths = robot.export_c(tmp_path, everything(robot))
     assert [p.name for p in paths] == [f"{name}.h", f"{name}.c", f"{name}_selftest.c", "CMakeLists.txt"]
     agrees(robot, built(tmp_path, name), name, everything(robot), 1e-12)
+    needs_libm_and_nothing_else(tmp_path / "lib.o")
+
+
+def needs_libm_and_nothing_else(library: Path) -> None:
+    if NM is not None:
+        symbols = [line.split() for line in run(NM, library).splitlines()]
+        assert {s[-1].lstrip("_") for s in symbols if s[-2] == "U"} <= {"sin", "cos", "sqrt", "atan2", "GLOBAL_OFFSET_TABLE_"}
+        assert not [s for s in symbols if s[-2] in "bBdDC"]  # no variable outlives a call
 
 
 @needs_compiler
-def test_every_joint_type(tmp_path):
+@pytest.mark.parametrize("wanted", slow_but((short, everything), short))
+def test_every_joint_type(wanted, tmp_path):
     robot = Robot(random_model(np.random.default_rng(437), 9, mimic=0.2))
     assert {j.kind for j in robot.model.joints} == set(ALL)
     assert robot.mimics
-    robot.export_c(tmp_path, everything(robot))
-    agrees(robot, built(tmp_path, "random"), "random", everything(robot), 1e-10)
+    robot.export_c(tmp_path, wanted(robot))
+    agrees(robot, built(tmp_path, "random"), "random", wanted(robot), 1e-10)
     assert "wxyz" in (tmp_path / "random.h").read_text()
 
 
@@ -123,12 +136,13 @@ def test_every_joint_type(tmp_path):
 @pytest.mark.parametrize("name", [pytest.param("puma560", marks=pytest.mark.slow), "cart_pole", "random"])
 def test_single_precision(name, tmp_path):
     robot = Robot(random_model(np.random.default_rng(8), 4)) if name == "random" else qddot.load(name)
-    robot.export_c(tmp_path, everything(robot), precision="float")
+    wanted = short(robot) if name == "random" else everything(robot)
+    robot.export_c(tmp_path, wanted, precision="float")
     text = (tmp_path / f"{name}.c").read_text()
     assert "double" not in text
     assert "sinf(" in text
     assert not re.search(r"\b\d+\.\d+(e-?\d+)?\b(?!f)", text)
-    agrees(robot, built(tmp_path, name, "-O0", "-Wdouble-promotion"), name, everything(robot), 2e-3, np.float32)
+    agrees(robot, built(tmp_path, name, "-O0", "-Wdouble-promotion"), name, wanted, 2e-3, np.float32)
 
 
 @needs_compiler
@@ -218,17 +232,6 @@ def test_a_joint_that_moves_nothing_is_reported(tmp_path):
 
 
 # what it is -----------------------------------------------------------------------------------------------------------
-
-
-@needs_compiler
-@pytest.mark.skipif(NM is None, reason="no nm on the path")
-def test_it_needs_libm_and_nothing_else(tmp_path):
-    robot = qddot.load("puma560")
-    robot.export_c(tmp_path, everything(robot))
-    built(tmp_path, "puma560")
-    symbols = [line.split() for line in run(NM, tmp_path / "lib.o").splitlines()]
-    assert {s[-1].lstrip("_") for s in symbols if s[-2] == "U"} <= {"sin", "cos", "sqrt", "atan2", "GLOBAL_OFFSET_TABLE_"}
-    assert not [s for s in symbols if s[-2] in "bBdDC"]  # no variable outlives a call
 
 
 @pytest.mark.skipif(CXX is None, reason="no C++ compiler on the path")

@@ -22,6 +22,7 @@ from qddot.graph.expr import Trace
 from qddot.graph.program import Input, Output, Program
 from qddot.robot import Robot
 from tests.robots import random_model
+from tests.slow import slow_but
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="no Node on the path")
@@ -85,13 +86,13 @@ def agrees(robot: Robot, module: Path, states: int = 3) -> None:
 
 
 @needs_node
-@pytest.mark.parametrize("name", ["rp_arm", "four_bar", pytest.param("arm7", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", slow_but(("rp_arm", "four_bar", "arm7"), "rp_arm"))
 def test_every_quantity_equals_the_kernel_s(name, tmp_path):
     agrees(qddot.load(name), tmp_path / "robot.mjs")
 
 
 @needs_node
-@pytest.mark.parametrize("seed", [3, pytest.param(0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", slow_but((0, 2, 3), 2))
 def test_joints_of_every_type_that_follow_each_other(seed, tmp_path):
     agrees(Robot(random_model(np.random.default_rng(seed), 5, mimic=0.3)), tmp_path / "odd.mjs", states=2)
 

@@ -11,6 +11,7 @@ from qddot.graph.expr import Expr
 from qddot.model.field import Floats
 from qddot.robot import Robot
 from tests.robots import CLASSIC, ONE_DOF, random_model
+from tests.slow import slow_but
 
 
 def options(robot: Robot, quantity: str) -> dict[str, str]:
@@ -49,7 +50,7 @@ def close(value, wanted) -> None:
 
 
 @pytest.mark.parametrize("quantity", QUANTITIES)
-@pytest.mark.parametrize("name", CLASSIC)
+@pytest.mark.parametrize("name", slow_but(CLASSIC, "arm7", "cart_pole", "four_bar"))
 def test_every_quantity_of_every_catalog_robot(name, quantity):
     robot, rng = qddot.load(name), np.random.default_rng(7)
     arrays = state(robot, QUANTITIES[quantity].inputs, rng)

@@ -12,6 +12,7 @@ import qddot
 from qddot import InputError, RankWarning, SingularityError
 from qddot.model.drive import Drive
 from tests.constraints.robots import CONSTRAINTS, random_robot, random_state
+from tests.slow import slow_but
 
 
 def check_equations(robot, q, qd, tau, constraints, f_ext=None):
@@ -26,8 +27,8 @@ def check_equations(robot, q, qd, tau, constraints, f_ext=None):
     return qdd, lam, A
 
 
-@pytest.mark.parametrize("name", CONSTRAINTS)
-@pytest.mark.parametrize("case", range(3))
+@pytest.mark.parametrize("name", slow_but(CONSTRAINTS, "weld", "function", "several"))
+@pytest.mark.parametrize("case", slow_but(range(3), 2))
 def test_the_equations_hold_for_any_joints_and_constraints(name, case):
     robot = random_robot(case, joints=6, mimic=0.2)
     q, qd, tau = random_state(robot, case)

@@ -13,12 +13,13 @@ from qddot import InputError, UnknownNameError
 from qddot.model.pose import from_rpy, to_matrix
 from qddot.model.spatial import Transform, Vec
 from tests.constraints.robots import CONSTRAINTS, POSE, random_robot, random_state
+from tests.slow import slow_but
 
 HOLONOMIC = [name for name in CONSTRAINTS if name not in ("contact", "sticking", "knife edge", "several")]
 
 
 @pytest.mark.parametrize("name", HOLONOMIC)
-@pytest.mark.parametrize("case", range(2))
+@pytest.mark.parametrize("case", slow_but(range(2), 1))
 def test_A_is_the_derivative_of_h_along_the_tangent(name, case):
     robot = random_robot(case, mimic=0.3)
     q, v, _ = random_state(robot, case)
@@ -28,7 +29,7 @@ def test_A_is_the_derivative_of_h_along_the_tangent(name, case):
 
 
 @pytest.mark.parametrize("name", CONSTRAINTS)
-@pytest.mark.parametrize("case", range(2))
+@pytest.mark.parametrize("case", slow_but(range(2), 1))
 def test_Adot_is_the_rate_of_A_along_the_motion(name, case):
     robot = random_robot(case, mimic=0.3)
     q, v, _ = random_state(robot, case)

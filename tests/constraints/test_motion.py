@@ -9,6 +9,7 @@ from qddot.constraints import elimination
 from qddot.constraints.compiled import CompiledConstraints
 from qddot.constraints.constrained import ConstrainedRobot
 from tests.constraints.robots import CONSTRAINTS, random_robot, random_state
+from tests.slow import slow_but
 
 EPS = np.finfo(float).eps
 
@@ -37,7 +38,7 @@ def smallest_pivot(robot, q) -> float:
 
 
 @pytest.mark.parametrize("name", CONSTRAINTS)
-@pytest.mark.parametrize("case", range(2))
+@pytest.mark.parametrize("case", slow_but(range(2), 0))
 def test_the_same_accelerations(name, case, no_care):
     robot = random_robot(case, joints=6)
     q, qd, tau = random_state(robot, case)

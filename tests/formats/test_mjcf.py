@@ -12,6 +12,7 @@ from qddot.errors import ModelWarning  # noqa: E402
 from qddot.model.constraints import Connect, Coupling, Weld  # noqa: E402
 from qddot.model.spatial import Transform, Vec  # noqa: E402
 from tests.oracles.comparison import assert_close  # noqa: E402
+from tests.slow import slow_but  # noqa: E402
 
 OFF = ("mjDSBL_CONTACT", "mjDSBL_LIMIT", "mjDSBL_EQUALITY", "mjDSBL_FRICTIONLOSS", "mjDSBL_ACTUATION")
 I = '<inertial pos="0.1 0.02 -0.2" euler="20 30 40" mass="1.3" diaginertia="0.05 0.04 0.03"/>'
@@ -158,7 +159,7 @@ def random_body(rng, depth: int, count: list[int]) -> str:
     return f'<body name="{name}" {pose}>{motion}{weight}{site}{below}</body>'
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", slow_but(range(12), 1, 2, 3))
 def test_random_trees(tmp_path, seed):
     rng = np.random.default_rng(seed)
     bodies = "".join(random_body(rng, 0, count) for count in ([0], [100]))

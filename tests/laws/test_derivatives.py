@@ -15,6 +15,7 @@ from qddot.model.joints import Free, Spherical
 from qddot.robot import Robot
 from tests.fields import Complex, FiftyDigits
 from tests.robots import random_model
+from tests.slow import slow_but
 
 H = 1e-100
 seeds = st.integers(0, 2**32 - 1)
@@ -140,7 +141,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("quantity", [q for q in QUANTITIES if q != "newton_euler_matrices"])
-@pytest.mark.parametrize("name", ["puma560", "arm7"])
+@pytest.mark.parametrize("name", slow_but(("puma560", "arm7"), "puma560"))
 def test_compiled_kernels_agree_with_fifty_digits(name, quantity):
     robot, rng = qddot.load(name), np.random.default_rng(11)
     options = dict(OPTIONS.get(quantity, {}))
