@@ -56,19 +56,24 @@ class Guests:
         """Return what `make` gives for an operation, once."""
         return self.operation(*which).once(make)
 
-    for method in (operation, made):  # torch.compile calls them while it traces, and keeps the results
+    def unusual(self, quantity: str, fixed: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+        """The options of a quantity that are not as they are by default."""
+        from qddot.algorithms.quantities import COMPUTED  # every algorithm: loaded when first needed
+
+        choices = COMPUTED[quantity].options
+        return tuple((name, value) for name, value in fixed.items() if not choices.get(name) or choices[name][0] != value)
+
+    for method in (operation, made, unusual):  # torch.compile calls them while it traces, and keeps the results
         method._dynamo_marked_constant = True  # type: ignore[attr-defined]
     del method
 
     def keep(self, quantity: str, kind: type, direct: Callable[..., Any], in_python: Callable[..., Any]) -> None:
         """Let arrays of a type take a direct way from now on: one from machine code, one for those who cannot look into that."""
-        ways = self.direct.setdefault(quantity, {})
-        if kind not in ways:
-            if (made := self.returns(quantity)) is not None:
-                direct, in_python = in_tuple(direct, made), in_tuple(in_python, made)
-            ways[kind] = in_python
-            self.entries[quantity] = kind, direct
-            self.shadow(quantity)
+        if (made := self.returns(quantity)) is not None:
+            direct, in_python = in_tuple(direct, made), in_tuple(in_python, made)
+        self.direct.setdefault(quantity, {})[kind] = in_python
+        self.entries[quantity] = kind, direct
+        self.shadow(quantity)
 
     def compute(self, quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any], fixed: Mapping[str, str]) -> Any:
         """A quantity in the kind of its inputs.
@@ -83,7 +88,7 @@ class Guests:
             known_names(variables, options.get("variables"))
             inputs = {**inputs, "variables": self.packed(inputs, options.get("variables"))}
             options = {name: x for name, x in options.items() if name != "variables"}
-        return DOORS[library]()(self, quantity, inputs, options, tuple(fixed.items()))
+        return DOORS[library]()(self, quantity, inputs, options, self.unusual(quantity, fixed))
 
     def packed(self, inputs: Mapping[str, Any], given: Any) -> Any:
         """The numbers of the robot's variables (..., k) in the kind of the inputs; what is not given is as described."""

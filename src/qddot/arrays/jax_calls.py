@@ -34,6 +34,8 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
 def keep_direct(guests: Guests, quantity: str, operation: Operation, like: jax.Array) -> None:
     """Next time, arrays of this type go to the compiled function at once; shapes are looked at where it is traced."""
     kind, dtype, call, single = type(like), operation.dtype, operation.once(compiled), len(operation.program.outputs) == 1
+    if kind in guests.direct.get(quantity, ()):
+        return
 
     def direct(*arrays: Any) -> Any:
         for a in arrays:

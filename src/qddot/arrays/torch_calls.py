@@ -3,7 +3,7 @@
 # pyright: reportMissingImports=false
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -49,29 +49,45 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
 def keep_direct(guests: Guests, quantity: str, operation: Operation, like: torch.Tensor) -> None:
     """Next time, tensors go to the operator at once: it looks at them itself, and what does not fit goes the long way."""
     ways = guests.ways.setdefault(quantity, {})
+    if (like.dtype, like.is_cuda) in ways:
+        return
     plain = operation.once(cuda_kernel) if like.is_cuda else inner(operation)._op
-    only = ways[like.dtype, like.is_cuda] = plain, recorded(operation)  # the operator refuses tensors of another type or device
-    is_traced, transforms = torch.compiler.is_dynamo_compiling, torch._C._functorch.peek_interpreter_stack
-    records, forward_mode = torch.is_grad_enabled, torch.autograd.forward_ad
+    way = ways[like.dtype, like.is_cuda] = short_way(len(operation.program.inputs), plain, recorded(operation))
+    is_traced = torch.compiler.is_dynamo_compiling
 
-    def direct(*tensors: Any) -> Any:
-        way = only if len(ways) == 1 else ways.get((tensors[0].dtype, tensors[0].is_cuda))
-        if way is None or transforms() is not None:
-            return None
-        try:
-            for t in tensors:
-                if t.requires_grad and records():
-                    return way[1](*tensors)
-            if forward_mode._current_level >= 0:
-                return way[1](*tensors)
-            return way[0](*tensors)
-        except (RuntimeError, TypeError, AttributeError):  # which the long way broadcasts, or puts into words
-            return None
+    def of_several_types(*tensors: Any) -> Any:
+        first = tensors[0]
+        found = ways.get((first.dtype, first.is_cuda)) if isinstance(first, torch.Tensor) else None
+        return found(*tensors) if found else None
+
+    direct = way if len(ways) == 1 else of_several_types  # the operator refuses tensors of another type or device
 
     def in_python(*tensors: Any) -> Any:  # what torch.compile meets
         return None if is_traced() else direct(*tensors)
 
     guests.keep(quantity, type(like), direct, in_python)
+
+
+def short_way(count: int, plain: Callable[..., Any], recorded: Callable[..., Any]) -> Callable[..., Any]:
+    """From so many tensors of one type to the operator. None where they are unusual: what does not fit, the long way broadcasts, or
+    puts into words. Written out for the count, since a loop over the tensors takes longer than a look at each."""
+    names = [f"t{i}" for i in range(count)]
+    given, asked = ", ".join(names), " or ".join(f"{name}.requires_grad" for name in names)
+    text = f"""
+def direct({", ".join(f"{name}=None" for name in names)}, *more):
+    try:
+        if more or transforms() is not None:
+            return None
+        if forward_mode._current_level >= 0 or ({asked}) and records():
+            return recorded({given})
+        return plain({given})
+    except (RuntimeError, TypeError, AttributeError):
+        return None
+"""
+    scope = {"plain": plain, "recorded": recorded, "forward_mode": torch.autograd.forward_ad, "records": torch.is_grad_enabled}
+    scope["transforms"] = torch._C._functorch.peek_interpreter_stack
+    exec(text, scope)
+    return scope["direct"]  # type: ignore[return-value]
 
 
 def is_transformed() -> bool:
