@@ -479,11 +479,10 @@ class Robot:
         array([17.9 ,  6.87])
         """
         from qddot.compile.given import packed
-        from qddot.model.variables import opened
 
         if not self.model.variables:
             raise InputError(f"{self.name} has no variables: choose some with robot.with_variable('payload', ...)")
-        return Robot(opened(self.model, packed(self.model.variables, values, DOUBLE).tolist()))
+        return Robot(self.model.opened(packed(self.model.variables, values, DOUBLE).tolist()))
 
     def with_transmission(self, transmission: Transmission) -> Robot:
         """Return the robot with motors that drive several joints at once.
@@ -2361,6 +2360,7 @@ class Robot:
         engine: str = "serial",
         address: Any = None,
         contacts: Contacts | None = None,
+        constraints: Any = None,
         device: str = "cpu",
     ) -> Rollout:
         """A compiled motion of this robot under a law, for many states at once: on the CPU, or in one kernel on a GPU.
@@ -2382,6 +2382,8 @@ class Robot:
             address: of a Dask scheduler; None: a cluster on this machine.
             contacts: what the robot may touch (`qddot.contact.Contacts`): steps of order one, in which contacts, stops and dry
                 friction share one law of impulses; for a few contacts, all of which are compiled.
+            constraints: what the robot moves under, without stops and dry friction; None: the constraints of its description, if
+                any; False: none, the open tree.
             device: where NumPy arrays are computed, `"cpu"` or `"cuda"`: in the latter case they travel to a GPU and back (extra
                 `torch`); of a cluster, each worker takes one of its machine. Arrays on a GPU are always computed there.
 
@@ -2394,7 +2396,7 @@ class Robot:
         from qddot.rollout.rollout import Rollout
 
         how = {"step": step, "method": method, "saturate": saturate, "stops": stops, "threads": threads}
-        return Rollout(self, law, **how, engine=engine, address=address, contacts=contacts, device=device)
+        return Rollout(self, law, **how, engine=engine, address=address, contacts=contacts, constraints=constraints, device=device)
 
     # identification ---------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ jax = pytest.importorskip("jax", reason="JAX is not installed: make test-arrays"
 
 import jax.numpy as jnp  # noqa: E402
 
+import qddot  # noqa: E402
 from qddot.arrays import xla_ir  # noqa: E402
 from qddot.errors import InputError, SingularityError  # noqa: E402
 from tests.arrays.cases import (  # noqa: E402
@@ -255,6 +256,24 @@ def test_variables_and_their_gradient():
     assert np.allclose(jax.jvp(of, (loads,), (jnp.ones(3),))[1], exact, rtol=1e-12, atol=1e-12)
     each = jax.vmap(lambda *x: robot.inverse_dynamics(*x[:3], variables={"payload": x[3]}))(*three, loads)
     assert np.array_equal(each, of(loads))
+    with pytest.raises(InputError, match=r"payload holds float32, but q holds float64: payload.astype\(q.dtype\)"):
+        robot.inverse_dynamics(*three, variables={"payload": loads.astype(jnp.float32)})
+
+
+def test_systems_roll_out_and_starts_are_looked_at():
+    values = {"m": 1, "g": 9.81, "l": 1}
+    system = qddot.System("m*(xd**2 + yd**2)/2", "m*g*y", coordinates="x y", constraints=["x**2 + y**2 - l**2"], values=values)
+    run, q = system.with_variable("g").rollout(step=1e-3), np.array([0.6, -0.8])
+    end = lambda g: run(jnp.asarray(q), None, jnp.zeros(2), steps=100, every=100, variables={"g": g}).q[-1]  # noqa: E731
+    assert np.allclose(end(jnp.array(5.0)), run(q, None, [0, 0], steps=100, every=100, variables={"g": 5.0}).q[-1], atol=1e-14)
+    slope = jax.jit(jax.jacrev(end))(jnp.array(5.0))
+    assert np.allclose(slope, (end(jnp.array(5.001)) - end(jnp.array(4.999))) / 0.002, rtol=1e-5)
+    with pytest.raises(InputError, match="violates the constraints"):
+        run(jnp.asarray(1.1 * q), None, jnp.zeros(2), steps=1)
+    ball = qddot.Builder("ball").body("ball", joint="prismatic", mass=1).robot()
+    contacts = qddot.contact.Contacts(ball, [qddot.contact.Sphere("ball", 0.1)], [qddot.contact.Plane()])
+    with pytest.raises(InputError, match=r"0.05 m inside"):
+        ball.rollout(contacts=contacts)(jnp.array([0.05]), None, jnp.zeros(1), steps=1)
 
 
 # rollouts -------------------------------------------------------------------------------------------------------------------

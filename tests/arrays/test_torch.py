@@ -329,6 +329,8 @@ def test_variables_and_their_gradient():
     assert torch.allclose(compiled(*values.values()), of(*values.values()), rtol=1e-13)
     with pytest.raises(InputError, match=r"payload is .*, but q is a PyTorch tensor"):
         robot.inverse_dynamics(*three, variables={"payload": np.ones(4)})
+    with pytest.raises(InputError, match=r"payload holds torch.float32, but q holds torch.float64: payload.to\(q.dtype\)"):
+        robot.inverse_dynamics(*three, variables={"payload": torch.ones(3)})
     with pytest.raises(InputError, match="this robot has no variables"):
         arm().inverse_dynamics(*three, variables=values)
 

@@ -119,6 +119,8 @@ def test_what_cannot_be_done_is_said():
     robot = qddot.load("puma560")
     with pytest.raises(InputError, match=r"corner at s = 0.5"):
         robot.time_optimal(PPoly(np.array([[[1.0] * 6, [-1.0] * 6], [[0.0] * 6, [0.5] * 6]]), [0.0, 0.5, 1.0]))
+    with pytest.raises(InputError, match=r"joint 'joint2' to 3 at s = 1, beyond its limits \["):
+        robot.time_optimal([[0.0] * 6, [0, 3.0, 0, 0, 0, 0]], acceleration=1.0)
     with pytest.raises(ConvergenceError, match="hold the robot"):
         robot.time_optimal(puma_path(), limits=limits(6, effort=1.0))
     with pytest.raises(InputError, match="waypoints"):

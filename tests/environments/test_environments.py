@@ -107,6 +107,21 @@ def test_energy_is_kept_without_a_force():
     assert np.allclose(task.robot.hamiltonian(q, qd), before, atol=2e-3)
 
 
+def test_actions_are_looked_at():
+    envs = Environments(SwingUp(), 3)
+    with pytest.raises(InputError, match="call reset"):
+        envs.step(np.zeros((3, 1)))
+    envs.reset(seed=0)
+    with pytest.raises(InputError, match=r"the actions have shape \(3,\), expected \(3, 1\): 3 motions, one driven joint"):
+        envs.step(np.zeros(3))
+    with pytest.raises(InputError, match="action"):
+        envs.step(np.full((3, 1), np.nan))
+    one = Environment(SwingUp())
+    one.reset(seed=0)
+    with pytest.raises(InputError, match=r"shape \(1, 2\), expected \(1, 1\)"):
+        one.step(np.zeros(2))
+
+
 def test_the_strength_of_joints_must_be_known():
     with pytest.raises(InputError, match=r"how strong are the joints .* Give effort="):
         SwingUp(effort=None)

@@ -149,3 +149,11 @@ def test_bad_input():
         qddot.load("five_bar").inverse_kinematics([0.1, 0.1, 0], frame=qddot.load("five_bar").frame_names[-1])
     with pytest.raises(InputError, match="no end of configurations: hold 1"):
         qddot.load("arm7").inverse_kinematics_solutions(T)
+
+
+def test_variables_are_as_described():
+    robot = qddot.load("puma560")
+    pose = robot.transform([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    varied = robot.with_variable("joint3.xyz", "payload")
+    assert_allclose(varied.inverse_kinematics(pose, seed=0).q, robot.inverse_kinematics(pose, seed=0).q)
+    assert varied.inverse_kinematics_solutions(pose, limits=False).q.shape == (8, 6)

@@ -151,6 +151,24 @@ def test_a_batch_is_its_motions():
         assert_array_equal(together.q[:, k], alone.q)
 
 
+@pytest.mark.parametrize("method", ["semi_implicit", "rk4"])
+def test_loops_of_a_description_stay_closed(method):
+    robot = qddot.load("four_bar")
+    q = robot.project([1.0, -0.5, 1.0])
+    qd = robot.project_velocity(q, [1.0, 0, 0])
+    tau = np.array([0.02, 0.0, 0.0])
+    found = robot.rollout(step=1e-3, method=method, stops=False)(q, qd, tau, steps=300, every=100)
+    assert_allclose(robot.constraint_residual(found.q), 0, atol=1e-12)
+    motion = robot.simulate(q, qd, 0.3, torque=tau, method="rk4", step=1e-3, every=100, stops=False)
+    assert_allclose(found.q, motion.q, atol=1e-12 if method == "rk4" else 5e-3)
+    with pytest.raises(InputError, match="violates the constraints, the connection of 'base' and 'rocker'"):
+        robot.rollout(stops=False)(q + 0.1, None, np.zeros(3), steps=1)
+    open_chain = robot.rollout(step=1e-3, method="rk4", stops=False, constraints=False)(q, qd, tau, steps=100)
+    assert abs(robot.constraint_residual(open_chain.q[-1])).max() > 1e-4
+    with pytest.raises(InputError, match='method="variational" knows none'):
+        robot.rollout(method="variational")
+
+
 def test_what_is_refused():
     robot = qddot.load("puma560")
     zero = np.zeros(6)

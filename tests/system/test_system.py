@@ -225,6 +225,97 @@ def test_limits_are_stops():
     assert_allclose(motion.qd[-1], 0.0)
 
 
+@pytest.mark.parametrize("method", ["semi_implicit", "rk4", "variational"])
+def test_tree_and_system_roll_out_alike(method):
+    robot = qddot.load("acrobot")
+    equations = robot.equations()
+    system = System(equations.kinetic_energy.sympy(), equations.potential_energy.sympy(), coordinates=["q1", "q2"])
+    q, qd, tau = np.random.default_rng(0).normal(size=(3, 5, 2))
+    runs = [x.rollout(step=2e-3, method=method, stops=False, saturate=False) for x in (system, robot)]
+    mine, other = (run(q, qd, tau, steps=100, every=50) for run in runs)
+    assert_allclose(mine.q, other.q, atol=1e-12)
+    assert_allclose(mine.qd, other.qd, atol=1e-11)
+    if method == "variational":
+        return
+    mine, other = (run.differentiable(q, qd, tau, steps=20, every=20)(q=np.ones((2, 5, 2))) for run in runs)
+    assert_allclose(mine.q0, other.q0, atol=1e-11)
+    assert_allclose(mine.control, other.control, atol=1e-11)
+
+
+def test_a_law_and_stops_within_a_rollout():
+    system = System(
+        **CART, limits={"x": (-0.2, 0.2)}, dissipation="b*xd**2", values={"M": 1, "m": 0.1, "l": 0.5, "g": 9.81, "b": 1}
+    )
+    q, tau = np.array([0.0, np.pi - 0.3]), [2.0, 0.0]
+    found = system.rollout(step=1e-3, method="rk4")(q, None, tau, steps=800, every=100)
+    motion = system.simulate(q, None, 0.8, torque=np.array(tau), method="rk4", step=1e-3, every=100)
+    assert_allclose(found.q, motion.q, atol=1e-9)
+    assert found.q[-1, 0] == pytest.approx(0.2)
+    law = qddot.rollout.ComputedTorqueLaw(kp=25, kd=10)
+    assert_allclose(system.rollout(law, stops=False)(q, None, [0.1, 0.2], steps=3000, every=3000).q[-1], [0.1, 0.2], atol=1e-3)
+
+
+def test_rollouts_under_constraints():
+    values = {"m": 1, "g": 9.81, "l": 1}
+    system = System("m*(xd**2 + yd**2)/2", "m*g*y", coordinates="x y", constraints=["x**2 + y**2 - l**2"], values=values)
+    angles = np.array([0.3, 0.5, 1.0])
+    q = np.stack([np.sin(angles), -np.cos(angles)], -1)
+    motion = system.simulate(q, None, 1.0, method="rk4", step=1e-3, every=500)
+    assert_allclose(system.rollout(step=1e-3, method="rk4")(q, None, None, steps=1000, every=500).q, motion.q, atol=1e-9)
+    run = system.rollout(step=1e-3)
+    assert_allclose(np.linalg.norm(run(q, None, None, steps=1000, every=500).q, axis=-1), 1, atol=1e-12)
+    slope = run.differentiable(q[0], None, np.zeros(2), steps=50, every=50)(q=np.array([[0, 0], [1.0, 0]])).control
+    h = 1e-5
+    ends = [run(q[0], None, [x, 0.0], steps=50, every=50).q[-1, 0] for x in (h, -h)]
+    assert_allclose(slope[0], (ends[0] - ends[1]) / (2 * h), rtol=1e-6)
+    with pytest.raises(InputError, match=r"violates the constraints, constraint 'constraint 1'"):
+        run(1.1 * q, None, None, steps=1)
+    with pytest.raises(InputError, match="l stands in a constraint"):
+        system.with_variable("l")
+    light = system.with_variable("g").rollout(step=1e-3)
+    fallen = light(q, None, None, steps=100, every=100, variables={"g": [0.0, 9.81, 20.0]}).q[-1]
+    assert_allclose(fallen[0], q[0], atol=1e-15)
+    assert_allclose(fallen[1], run(q[1], None, None, steps=100, every=100).q[-1], atol=1e-12)
+
+
+def test_symbols_that_vary_in_a_batch(tmp_path):
+    values = {"M": 1, "m": 0.1, "l": 0.5, "g": 9.81, "b": 0.3}
+    system = System(**CART, dissipation="b*xd**2/2", values=values)
+    several = system.with_variable("l", "b")
+    assert isinstance(several, System)
+    rng = np.random.default_rng(1)
+    q, qd, tau = rng.normal(size=(3, 4, 2))
+    l, b = rng.uniform(0.2, 1.0, (2, 4))
+    found = several.forward_dynamics(q, qd, tau, variables={"l": l, "b": b})
+    rolled = several.rollout(step=1e-3)(q, qd, tau, steps=100, every=100, variables={"l": l, "b": b}).q[-1]
+    for k in range(4):
+        alone = System(**CART, dissipation="b*xd**2/2", values={**values, "l": l[k], "b": b[k]})
+        assert_allclose(found[k], alone.forward_dynamics(q[k], qd[k], tau[k]), rtol=1e-12)
+        assert_allclose(rolled[k], alone.rollout(step=1e-3)(q[k], qd[k], tau[k], steps=100, every=100).q[-1], atol=1e-12)
+        assert_allclose(several.with_values({"l": l[k], "b": b[k]}).forward_dynamics(q[k], qd[k], tau[k]), found[k], rtol=1e-12)
+    assert_allclose(several.forward_dynamics(q, qd, tau), system.forward_dynamics(q, qd, tau), rtol=1e-12)
+    way = several.rollout(step=1e-3).differentiable(q, qd, tau, steps=50, every=50, variables={"l": l, "b": b})
+    slopes = way(q=np.array([np.zeros((4, 2)), np.ones((4, 2))])).variables
+    ends = [several.rollout(step=1e-3)(q, qd, tau, steps=50, every=50, variables={"l": l + h, "b": b}) for h in (1e-5, -1e-5)]
+    assert_allclose(slopes[:, 0], (ends[0].q[-1] - ends[1].q[-1]).sum(-1) / 2e-5, rtol=1e-5)
+    assert pickle.loads(pickle.dumps(several)).variables == several.variables
+    with pytest.raises(UnknownNameError, match="no variable 'k'"):
+        system.with_variable("k")
+    with pytest.raises(InputError, match="l has no value yet"):
+        System(**CART).with_variable("l")
+
+
+def test_variational_steps_keep_the_energy():
+    values = {"m": 1.0, "k": 20.0, "l": 1.0, "g": 9.81, "b": 0.0}
+    system = System(**TEN["pendulum on a spring"], values=values)
+    motion = system.simulate([1.5, 0.5], None, 20.0, step=0.02, method="variational")
+    assert np.ptp(motion.energy) < 0.05
+    assert np.ptp(system.simulate([1.5, 0.5], None, 20.0, step=0.005, method="variational").energy) < 0.05 / 15  # of order two
+    turned = System(**TEN["point on a turntable"], values={"m": 1, "w": 1, "k": 3})
+    with pytest.raises(InputError, match="without terms linear in the velocities"):
+        turned.simulate([0.3, 0], None, 1.0, method="variational")
+
+
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_exported_c(tmp_path):
     system = System(**CART, values={"M": 1, "m": 0.1, "l": 0.5, "g": 9.81}, name="cart")
@@ -256,6 +347,9 @@ def test_sympys_dynamicsymbols_are_understood():
 
 
 def test_what_has_no_equations_is_refused():
+    bead = System("m*xd**2/2", coordinates=["x"], values={"m": 1})
+    with pytest.raises(InputError, match="without links that could touch"):
+        qddot.contact.Contacts(bead, [qddot.contact.Sphere("body of x", 0.1)], [qddot.contact.Plane()])
     with pytest.raises(InputError, match="does not depend on the velocity of 'y'"):
         System("m*xd**2/2", coordinates=["x", "y"])
     with pytest.raises(SingularityError, match="singular at every q"):

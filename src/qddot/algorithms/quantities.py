@@ -240,8 +240,12 @@ BEHIND_FRICTION: dict[str, Quantity] = {
     "load_torque": Quantity(("q", "qd", "qdd"), {"load": 1}, inverse_dynamics.load_torque, forced=True),
     "delivered_torque": Quantity(("qd", "tau"), {"load": 1}, forward_dynamics.delivered_torque),
     "demanded_torque": Quantity(("qd", "load"), {"tau": 1}, inverse_dynamics.demanded_torque),
+    "held_dynamics": Quantity(
+        ("q", "qd", "tau", "sliding", "moving"), {"qdd": 1, "margins": 1}, forward_dynamics.held_bodies, forced=True
+    ),
 }
-"""Inverse dynamics without friction, what friction leaves of joint forces for it, and back: where more forces act on the load."""
+"""Inverse dynamics without friction, what friction leaves of joint forces for it, and back: where more forces act on the load. And
+accelerations while dry friction or stops hold some joints."""
 
 CONFIGURATIONS: dict[str, Quantity] = {
     "integrate": Quantity(("q", "v"), {"q": 1}, displacement.integrate),
@@ -251,3 +255,15 @@ CONFIGURATIONS: dict[str, Quantity] = {
 
 COMPUTED = QUANTITIES | STEPS | BEHIND_FRICTION | CONFIGURATIONS
 """Everything that can be compiled."""
+
+
+def algorithm(model: LiftedModel, quantity: str) -> Callable:
+    """The function that computes a quantity of a tree of links, or of a system that is given by its energies.
+
+    Raises:
+        InputError: such a system does not have it.
+    """
+    known = model.source.quantities or COMPUTED
+    if quantity not in known:
+        raise InputError(f"{model.source.name} has no {quantity}: it is given by its energies, without links and frames")
+    return known[quantity].compute

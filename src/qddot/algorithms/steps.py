@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from qddot.algorithms.coriolis import coriolis_matrix
 from qddot.algorithms.drives import friction_slope, friction_torque, spring_torque
@@ -115,8 +116,27 @@ def semi_implicit(
     return unit_quaternions(model, along(q, coordinate_rates(model, q, after), h)), after, margins
 
 
+class Terms(NamedTuple):
+    """Terms of a Lagrangian that the implicit step is made of: `M(q)`, `C(q, qd)`, `dL/dq - friction` from q, qd and C, and
+    `d friction / d qd` from q and qd. A tree of links has its own, a system those of its energies."""
+
+    mass_matrix: Callable[..., Matrix]
+    coriolis_matrix: Callable[..., Matrix]
+    force: Callable[..., list[Scalar]]
+    friction_slope: Callable[..., Matrix]
+
+
+def force_at(model: LiftedModel, q: Scalars, qd: Scalars, C: Matrix) -> list[Scalar]:
+    """dL/dq = C^T qd - g - springs, since Mdot = C + C^T; less friction."""
+    parts = times(transposed(C), qd), gravity_torque(model, q), spring_torque(model, q), friction_torque(model, qd)
+    return [t - g - s - f for t, g, s, f in zip(*parts)]
+
+
+OF_LINKS = Terms(mass_matrix, coriolis_matrix, force_at, lambda model, q, qd: friction_slope(model, qd))
+
+
 def variational_step(
-    model: LiftedModel, q: Scalars, p: Scalars, tau: Scalars, dt: Scalars
+    model: LiftedModel, q: Scalars, p: Scalars, tau: Scalars, dt: Scalars, terms: Terms = OF_LINKS
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar], list[Scalar]]:
     """q and the momenta p = M qd after `dt` by the discrete Lagrangian `h L((q0 + q1)/2, (q1 - q0)/h)`, joint forces held.
 
@@ -128,16 +148,16 @@ def variational_step(
         q1, p1, the velocities qd1 that belong to p1, and margins that are positive where the iteration for v has converged.
     """
     h = dt[0]
-    solved = factor(mass_matrix(model, q))
+    solved = factor(terms.mass_matrix(model, q))
     v = begin = solved.solve(p)
     corrections: list[list[Scalar]] = []
     for k in range(ITERATIONS):
         middle = along(q, v, h / 2)
-        M, C = mass_matrix(model, middle), coriolis_matrix(model, middle, v)
-        momentum, force = times(M, v), force_at(model, middle, v, C)
+        M, C = terms.mass_matrix(model, middle), terms.coriolis_matrix(model, middle, v)
+        momentum, force = times(M, v), terms.force(model, middle, v, C)
         rest = [a + (f + t) * (h / 2) - b for a, f, t, b in zip(p, force, tau, momentum)]
         if k == 0:
-            solved = factor([[a + b * (h / 2) for a, b in zip(*rows)] for rows in zip(M, friction_slope(model, v))])
+            solved = factor([[a + b * (h / 2) for a, b in zip(*rows)] for rows in zip(M, terms.friction_slope(model, middle, v))])
         first = solved.solve(rest)  # of (M + h/2 (C - C^T + friction'))^-1 rest, to which the slope is equal up to h^2
         turning = [(a - b) * (h / 2) for a, b in zip(times(C, first), times(transposed(C), first))]
         corrections.append([a - b for a, b in zip(first, solved.solve(turning))])
@@ -148,7 +168,7 @@ def variational_step(
     floor = tiny(q, [1.0, *begin])
     margins = [tiny(middle, v) + model.field.rounding**4 - last, floor + first * CONTRACTION**2 - second]
     q1 = along(q, v, h)
-    return q1, end, factor(mass_matrix(model, q1)).solve(end), margins
+    return q1, end, factor(terms.mass_matrix(model, q1)).solve(end), margins
 
 
 def variational_terms(
@@ -156,20 +176,21 @@ def variational_terms(
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar], list[Scalar]]:
     """`M(m) v` and `dL/dq(m, v) - friction(v)` of the implicit step at the midpoint `m = q + h/2 v`, and their slopes where v moves
     along `direction`: exact, by the same text over scalars that move."""
-    h, still = dt[0], lambda x: x if isinstance(x, (int, float)) else time_jet(x)
+    still = lambda x: x if isinstance(x, (int, float)) else time_jet(x)  # noqa: E731
     inertias = [map_scalars(still, body.inertia) for body in model.bodies]  # numbers, or an input
     lifted = LiftedModel(model.source, TimeJetField(model.field), inertias=inertias)
+    return moving_terms(lifted, q, v, direction, dt[0], OF_LINKS)
+
+
+def moving_terms(
+    lifted: LiftedModel, q: Scalars, v: Scalars, direction: Scalars, h: Scalar, terms: Terms
+) -> tuple[list[Scalar], list[Scalar], list[Scalar], list[Scalar]]:
+    """`variational_terms` of a model over scalars that move."""
     speed = [TimeJet(a, b) for a, b in zip(v, direction)]
     middle = [TimeJet(a + b * (h / 2), c * (h / 2)) for a, b, c in zip(q, v, direction)]
-    momentum = [time_jet(x) for x in times(mass_matrix(lifted, middle), speed)]
-    force = [time_jet(x) for x in force_at(lifted, middle, speed, coriolis_matrix(lifted, middle, speed))]
+    momentum = [time_jet(x) for x in times(terms.mass_matrix(lifted, middle), speed)]
+    force = [time_jet(x) for x in terms.force(lifted, middle, speed, terms.coriolis_matrix(lifted, middle, speed))]
     return [x.x for x in momentum], [x.x for x in force], [x.dx for x in momentum], [x.dx for x in force]
-
-
-def force_at(model: LiftedModel, q: Scalars, qd: Scalars, C: Matrix) -> list[Scalar]:
-    """dL/dq = C^T qd - g - springs, since Mdot = C + C^T; less friction."""
-    parts = times(transposed(C), qd), gravity_torque(model, q), spring_torque(model, q), friction_torque(model, qd)
-    return [t - g - s - f for t, g, s, f in zip(*parts)]
 
 
 def square(x: Scalars) -> Scalar:

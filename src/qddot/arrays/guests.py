@@ -96,8 +96,15 @@ class Guests:
         if given is not None and not isinstance(given, Mapping):
             return given
         for name, value in (given or {}).items():
-            if not isinstance(value, (int, float)) and library_of(value) != library_of(like):
+            if isinstance(value, (int, float)):
+                continue
+            if library_of(value) != library_of(like):
                 raise mixed(name, value, first, like)
+            if value.dtype != like.dtype:
+                convert = "to" if library_of(like) == "torch" else "astype"
+                raise InputError(f"{name} holds {value.dtype}, but {first} holds {like.dtype}: {name}.{convert}({first}.dtype)")
+            if library_of(like) == "torch" and value.device != like.device:
+                raise InputError(f"{name} is on {value.device}, but {first} is on {like.device}: {name}.to({first}.device)")
         library, parts = guest_module(like), []
         for x in self.evaluate.model.variables:
             value = (given or {}).get(x.name)

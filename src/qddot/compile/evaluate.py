@@ -197,6 +197,11 @@ class Evaluator:
         return check_configuration(array, self.model.mechanism) if name == "q" and check else array
 
     @cached_property
+    def as_described(self) -> Evaluator:
+        """The same of a robot whose variables have the numbers of its description."""
+        return Evaluator(self.model.copy(variables=())) if self.model.variables else self
+
+    @cached_property
     def is_plain(self) -> bool:
         """True if every q is a coordinate: no quaternion to normalise."""
         return self.model.mechanism.nq == self.model.mechanism.nv

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from qddot.algorithms.forward_dynamics import shares_coordinates
-from qddot.algorithms.quantities import COMPUTED, NEEDS_ALL_PARAMETERS, QUANTITIES
+from qddot.algorithms.quantities import COMPUTED, NEEDS_ALL_PARAMETERS, QUANTITIES, algorithm
 from qddot.errors import InputError, near_matches, unknown_name
 from qddot.graph.expr import Trace, without_collection
 from qddot.graph.program import Input, Output, Program, output
@@ -17,7 +17,7 @@ from qddot.model.model import LiftedModel, Model
 from qddot.model.overflow import overflow
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import Force, RigidInertia, Vec, symmetric
-from qddot.model.variables import is_inertial, opened
+from qddot.model.variables import is_inertial
 
 FEW = 64
 """Up to this many degrees of freedom the mass matrix may be the shorter way to forward dynamics."""
@@ -117,14 +117,11 @@ def program_inputs(model: Model, requests: Sequence[Request], wrench: bool, runt
 
 def record(model: Model, request: Request, recorder: Trace, variables: Mapping[str, list]) -> list[Output]:
     """Run one algorithm over the recording scalar."""
-    known = model.quantities or COMPUTED
-    if request.quantity not in known:
-        raise InputError(f"{model.name} has no {request.quantity}: it is given by its energies, without links and frames")
-    entry, options = known[request.quantity], dict(request.options)
+    entry, options = COMPUTED[request.quantity], dict(request.options)
     lifted = recorded(model, recorder, variables, regrouped=request.quantity not in NEEDS_ALL_PARAMETERS)
     if "wrench" in variables and entry.forced:
         options["f_ext"] = forces(model, variables["wrench"])  # type: ignore[assignment]
-    values = entry.compute(lifted, *(variables[name] for name in entry.inputs), **options)
+    values = algorithm(lifted, request.quantity)(lifted, *(variables[name] for name in entry.inputs), **options)
     if len(entry.outputs) == 1:
         values = (values,)
     return [output(name, value, rank) for (name, rank), value in zip(entry.outputs.items(), values, strict=True)]
@@ -139,7 +136,7 @@ def recorded(model: Model, recorder: Trace, variables: Mapping[str, list], *, re
     if "parameters" in variables and (twice := [x.name for x in model.variables if is_inertial(x.name)]):
         raise InputError(f"{twice[0]} is a variable of this robot, so its inertial parameters cannot be given besides")
     if "variables" in variables:
-        model = opened(model, variables["variables"])
+        model = model.opened(variables["variables"])
     if "parameters" in variables:
         return LiftedModel(model, recorder, inertias=inertias(model, recorder, variables["parameters"]))
     return model.over(recorder, regrouped=regrouped)

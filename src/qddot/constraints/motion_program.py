@@ -12,7 +12,7 @@ from qddot.algorithms.factor import Factor, factor
 from qddot.algorithms.forward_dynamics import Accelerations, factored_mass_matrix
 from qddot.algorithms.inverse_dynamics import Wrenches
 from qddot.algorithms.kinematics import Scalars, coordinate_rates, zeros
-from qddot.algorithms.quantities import COMPUTED
+from qddot.algorithms.quantities import algorithm
 from qddot.algorithms.steps import along, kutta, unit_quaternions
 from qddot.compile.trace import forces, recorded
 from qddot.constraints.constrained import CLOSED
@@ -87,16 +87,18 @@ class Rows(NamedTuple):
 class ConstrainedTree:
     """A robot and its constraints over the nodes of one trace. Each method also returns margins, positive where the rest holds.
 
+    Args:
+        described: the robot whose frames the constraints speak of, where `model` has variables of the trace in it.
+
     Attributes:
         moving: the program of A and `Adot qd`.
         closing: that of A and phi, of holonomic constraints only.
     """
 
-    def __init__(self, model: LiftedModel, constraints: Sequence[Constraint]) -> None:
-        self.model = model
-        self.compute = {name: entry.compute for name, entry in (model.source.quantities or COMPUTED).items()}
-        self.moving = constraint_program(model.source, constraints, ("A", "Adot_qd"))
-        self.closing = constraint_program(model.source, [c for c in constraints if c.holonomic], ("A", "phi"))
+    def __init__(self, model: LiftedModel, constraints: Sequence[Constraint], described: Model | None = None) -> None:
+        self.model, described = model, described or model.source
+        self.moving = constraint_program(described, constraints, ("A", "Adot_qd"))
+        self.closing = constraint_program(described, [c for c in constraints if c.holonomic], ("A", "phi"))
 
     def rows(self, program: Program, q: Scalars, qd: Scalars) -> Rows:
         flat, c = replay(program, self.model.field, q, qd)
@@ -108,17 +110,17 @@ class ConstrainedTree:
         """M, and margins of its pivots."""
         if self.model.source.quantities is None:
             return factored_mass_matrix(self.model, q)
-        solved = factor(self.compute["mass_matrix"](self.model, q))
+        solved = factor(algorithm(self.model, "mass_matrix")(self.model, q))
         return solved, list(solved.pivots)
 
     def accelerations(
-        self, q: Scalars, qd: Scalars, tau: Scalars, f_ext: Wrenches | None
+        self, q: Scalars, qd: Scalars, tau: Scalars, f_ext: Wrenches | None = None
     ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
         """qdd and lam: `A qdd = -Adot qd`, nearest to what the robot would do without constraints."""
         model, rows = self.model, self.rows(self.moving, q, qd)
         M, margins = self.factored(q)
-        bias = self.compute["load_torque"](model, q, qd, zeros(model.nv), f_ext)
-        free = M.solve([t - b for t, b in zip(self.compute["delivered_torque"](model, qd, tau), bias)])
+        bias = algorithm(model, "load_torque")(model, q, qd, zeros(model.nv), f_ext)
+        free = M.solve([t - b for t, b in zip(algorithm(model, "delivered_torque")(model, qd, tau), bias)])
         solver = eliminated(M, rows.A)
         qdd, found = solver.within(free, rows.c)
         lam = zeros(self.moving.outputs[1].size)
@@ -136,17 +138,19 @@ class ConstrainedTree:
             pivots[i], squares[i] = pivot, dot(a, y)
         return pivots, squares, [1.0]
 
-    def settled(self, q: Scalars, qd: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+    def settled(
+        self, q: Scalars, qd: Scalars, corrections: int = CORRECTIONS, closed: float = CLOSED
+    ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
         """q and qd back on the constraints, from which rounding and truncation lead away: `phi = 0` and `A qd = 0`."""
         model, rows = self.model, self.rows(self.closing, q, qd)
         M, margins = self.factored(q)
         solver = eliminated(M, rows.A)
         margins += solver.margins
-        for _ in range(CORRECTIONS):
+        for _ in range(corrections):
             displacement, _ = solver.within(zeros(model.nv), rows.c)
             q = unit_quaternions(model, along(q, coordinate_rates(model, q, displacement), 1))
             rows = self.rows(self.closing, q, qd)
-        margins += [CLOSED**2 - x * x for x in rows.c]
+        margins += [closed**2 - x * x for x in rows.c]
         rows = self.rows(self.moving, q, qd)
         solver = eliminated(self.factored(q)[0], rows.A)
         return list(q), solver.within(qd, zeros(len(rows.A)))[0], [*margins, *solver.margins]

@@ -118,6 +118,8 @@ class Contacts:
         for name, given, kind in (("spheres", spheres, Sphere), ("planes", planes, Plane)):
             if wrong := [x for x in given if not isinstance(x, kind)]:
                 raise InputError(f"{name} has {wrong[0]!r:.80}: a list of qddot.contact.{kind.__name__}(...) is needed")
+        if robot.model.quantities:
+            raise InputError(f"{robot.name} is given by its energies, without links that could touch: its limits= are stops")
         self.robot, self.friction, self.restitution = robot, float(friction), float(restitution)
         self.spheres, self.planes = tuple(spheres), tuple(planes)
         model = robot.model

@@ -30,6 +30,7 @@ ROUNDS = 30
 SETTING_OUT = 1e-12  # 1/s: a speed at which dry friction acts already
 FASTEST = 1e6  # 1/s: no motion is faster along its path
 MOST_POINTS = 1_000_000
+ROUNDING = 1e-9  # rad or m: a path may be so far beyond a limit of position
 CORNER = 1e-6
 """Of the largest slope: a jump of q' beyond this is a corner."""
 
@@ -111,6 +112,7 @@ def time_optimal(
             f"{robot.name} has no limit of speed or effort, and acceleration= is not given: there is no fastest motion"
         )
     q, first, second = (curve(s, k) for k in (0, 1, 2))
+    refuse_beyond(robot, given, s, q)
     M, still = robot.mass_matrix(q), robot.gravity_torque(q) + robot.spring_torque(q)
     a = np.einsum("nij,nj->ni", M, first)
     b = np.einsum("nij,nj->ni", M, second) + robot.coriolis_torque(q, first)
@@ -130,6 +132,19 @@ def time_optimal(
         raise ConvergenceError(f"the robot cannot leave s = {s[int(np.argmin(slow))]:.4g}: there its limits allow no speed at all")
     t = np.concatenate([[0.0], np.cumsum(2 * np.diff(s) / slow)])
     return TimedPath(robot, curve, s, t, speed, u)
+
+
+def refuse_beyond(robot: Robot, limits: RobotLimits, s: np.ndarray, q: np.ndarray) -> None:
+    """Raise an InputError where the path (n, nq) leaves the limits of position."""
+    lower, upper = (finite_array(name, x, infinite=True) for name, x in (("lower", limits.lower), ("upper", limits.upper)))
+    beyond = np.maximum(lower - q, q - upper)
+    if beyond.max(initial=0.0) > ROUNDING:
+        i, k = np.unravel_index(int(beyond.argmax()), beyond.shape)
+        low, high = np.broadcast_to(lower, q.shape)[i, k], np.broadcast_to(upper, q.shape)[i, k]
+        raise InputError(
+            f"the path takes joint {robot.joint_names[k]!r} to {q[i, k]:.6g} at s = {s[i]:.4g}, beyond its limits [{low:g}, "
+            f"{high:g}]: move the waypoints, or add some where the curve between them swings out"
+        )
 
 
 def positive_limits(name: str, value: ArrayLike, n: int) -> np.ndarray:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from qddot.arguments import finite_array
 from qddot.environments.tasks import Balance, Reach, SwingUp, Task
-from qddot.errors import missing_extra
+from qddot.errors import InputError, missing_extra
 
 try:
     import gymnasium
@@ -43,8 +44,18 @@ class Motions:
             self.restart(rng, np.flatnonzero(which))
 
     def act(self, action: Any) -> tuple[Any, Any, Any]:
-        """Rewards, and which motions have failed, and which are cut off."""
+        """Rewards, and which motions have failed, and which are cut off.
+
+        Raises:
+            InputError: before the first reset, or an action of another shape.
+        """
         action = self.read(action)
+        expected = (self.n, len(self.task.driven))
+        if self.q.shape[-1] == 0:
+            raise InputError("the motions have not begun: call reset() before step()")
+        if tuple(action.shape) != expected:
+            drives = f"{expected[1]} driven joints" if expected[1] > 1 else "one driven joint"
+            raise InputError(f"the actions have shape {tuple(action.shape)}, expected {expected}: {self.n} motions, {drives}")
         self.q, self.qd = self.task.advance(self.q, self.qd, action)
         self.age += 1
         reward = self.task.reward(self.q, self.qd, action, self.goal)
@@ -52,7 +63,7 @@ class Motions:
         return reward, ended, (self.age >= self.task.horizon) & ~ended
 
     def read(self, action: Any) -> Any:
-        return np.asarray(action, float)
+        return finite_array("action", action)
 
     @property
     def seen(self) -> Any:
@@ -128,7 +139,7 @@ class Environment(gymnasium.Env):
         return self.motions.seen[0], {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict]:
-        reward, ended, cut = self.motions.act(np.asarray(action, float)[None])
+        reward, ended, cut = self.motions.act(finite_array("action", action)[None])
         return self.motions.seen[0], float(reward[0]), bool(ended[0]), bool(cut[0]), {}
 
 

@@ -56,13 +56,8 @@ class Target:
 
     def step(self, q: np.ndarray, poses: np.ndarray, damping: np.ndarray = DAMPING) -> tuple[np.ndarray, np.ndarray]:
         """The configurations (n, nq) after one step, and what the given ones are away: squares (n, 2) of angle and distance."""
-        ahead, far = self.kernel(q, self.moving, damping, poses, *self.variables, threads=None)
+        ahead, far = self.kernel(q, self.moving, damping, poses, threads=None)
         return ahead, far
-
-    @cached_property
-    def variables(self) -> tuple[np.ndarray, ...]:
-        """The numbers of a robot's variables as described, if it has any: one more input of the step."""
-        return tuple(self.evaluate.with_variables({}, None, DOUBLE).values())
 
     def reached(self, far: np.ndarray) -> np.ndarray:
         return (far[:, 0] <= self.tolerance**2) & (far[:, 1] <= self.tolerance**2)
@@ -78,12 +73,13 @@ def as_target(
     hold: Sequence[str] | str,
     tolerance: float,
 ) -> Target:
-    """The target a user means.
+    """The target a user means. Variables of the robot are as described.
 
     Raises:
         InputError: no poses (..., 4, 4) or positions (..., 3); a robot whose description closes loops; no joint left to move.
         UnknownNameError: no such frame, row or joint.
     """
+    evaluate = evaluate.as_described
     model = evaluate.model
     if model.constraints:
         raise InputError(

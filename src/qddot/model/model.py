@@ -21,7 +21,7 @@ from qddot.model.regroup import base_moments
 from qddot.model.scalar import Scalar, as_scalar, is_symbolic
 from qddot.model.spatial import PseudoInertia, RigidInertia, Transform, Vec, map_scalars, vec
 from qddot.model.transmission import Transmission, check_transmissions
-from qddot.model.variables import Variable, variable
+from qddot.model.variables import Variable, opened, variable
 
 GRAVITY = Vec(0.0, 0.0, -9.81)
 
@@ -118,6 +118,10 @@ class Model:
         """The model with some of its parts replaced; it is not checked again. Every changed model is made here, so that no part of
         a description is lost on the way."""
         return Model(**{name: getattr(self, name) for name in PARTS} | changes)
+
+    def opened(self, values: Sequence[Scalar]) -> Model:
+        """The model with numbers, or scalars of any kind, in the place of its variables."""
+        return opened(self, values)
 
     def map(self, f: Callable[[Scalar], Scalar]) -> Model:
         """The model with `f` applied to every number except limits."""

@@ -55,6 +55,42 @@ def link_shapes(model: Model, body: Body, reach: float) -> list[Shape]:
     return shapes
 
 
+def box_of_equal_inertia(body: Body) -> dict[str, Any] | None:
+    """The solid box with the body's mass and inertia: size and pose; None where there is none."""
+    m, h, I = float(body.inertia.m), *(np.array(x, dtype=float) for x in (body.inertia.h, body.inertia.I))
+    if not m > 0:
+        return None
+    c = h / m
+    central = I - m * (c @ c * np.eye(3) - np.outer(c, c))
+    moments, axes = np.linalg.eigh((central + central.T) / 2)
+    size = np.sqrt(np.maximum(6 / m * (moments.sum() - 2 * moments), 0))
+    if np.linalg.det(axes) < 0:
+        axes[:, 0] *= -1
+    pose = np.column_stack([axes, c])
+    return {"size": size.tolist(), "pose": pose.ravel().tolist()}
+
+
+def moved_by(model: Model, index: int) -> list[Body]:
+    return [child for child in model.bodies if child.parent == index and not isinstance(child.joint, Rotor)]
+
+
+def connection(start: Sequence[float], end: Sequence[float], r: float) -> list[Shape]:
+    long = norm(np.subtract(end, start)) > 0.2 * r
+    return [{"kind": "capsule", "from": list(start), "to": list(end), "radius": r}] if long else []
+
+
+def rail(body: Body, reach: float) -> list[Shape]:
+    """Along which a slider goes, on the body that carries it; sliders without mass are coordinates, and nothing to see."""
+    if not isinstance(body.joint, Prismatic) or not float(body.inertia.m) > 0:
+        return []
+    length = 2 * min(body.reach, reach)
+    return [{"kind": "rail", "radius": 0.35 * radius(reach), "length": length, "pose": rows(body.placement)}]
+
+
+def unique(points: list[list[float]]) -> list[list[float]]:
+    return [x for i, x in enumerate(points) if not any(np.allclose(x, y, atol=1e-9) for y in points[:i])]
+
+
 def rows(T: Transform) -> list[float]:
     """Three rows of a 4 x 4 matrix."""
     return matrix(T)[:3].ravel().tolist()

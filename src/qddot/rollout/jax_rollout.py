@@ -27,6 +27,8 @@ def rollout(run: Rollout, given: Mapping[str, Any], steps: int | None, every: in
     dtype = np.dtype(common_dtype(arrays, {}))
     control = arrays.get("control")
     count, changes = step_count(steps, every, control)
+    if not any(isinstance(arrays[name], jax.core.Tracer) for name in ("q0", "qd0")):  # else there are no values to look at
+        run.refuse_start(np.asarray(arrays["q0"]), np.asarray(arrays["qd0"]))
     step = step_operation(run, 0 if control is None else control.shape[-1], "parameters" in arrays, dtype)
     kernel, names = step.once(compiled), [x.name for x in step.program.inputs]
     rest = {name: arrays[name] for name in ("parameters", "variables") if name in arrays}

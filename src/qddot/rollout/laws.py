@@ -16,10 +16,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from qddot.algorithms import inverse_dynamics
-from qddot.algorithms.drives import spring_torque
 from qddot.algorithms.kinematics import Scalars
-from qddot.algorithms.mass_matrix import mass_matrix
+from qddot.algorithms.quantities import algorithm
 from qddot.constraints.state import State
 from qddot.control.gains import gains
 from qddot.errors import InputError
@@ -59,8 +57,8 @@ class Moment(State):
         >>> hold([0.3, 0.8], [0, 0], steps=1000, every=1000).q[-1].round(6)
         array([0.3, 0.8])
         """
-        springs = spring_torque(self._model, self.q)
-        return [g + s for g, s in zip(inverse_dynamics.gravity_torque(self._model, self.q), springs)]
+        parts = (algorithm(self._model, name)(self._model, self.q) for name in ("gravity_torque", "spring_torque"))
+        return [g + s for g, s in zip(*parts)]
 
     def inverse_dynamics(self, qdd: Scalars) -> list[Scalar]:
         """The joint forces (nv) of accelerations (nv).
@@ -70,7 +68,7 @@ class Moment(State):
         >>> lift([0, 0], [0, 0], steps=1000, every=1000).q[-1].round(3) + 0
         array([0.501, 0.   ])
         """
-        return inverse_dynamics.inverse_dynamics(self._model, self.q, self.qd, qdd)
+        return algorithm(self._model, "inverse_dynamics")(self._model, self.q, self.qd, qdd)
 
     def mass_matrix(self) -> list[list[Scalar]]:
         """M(q) as rows (nv, nv).
@@ -81,7 +79,7 @@ class Moment(State):
         >>> qddot.load("two_link").rollout(push)([0, 0], [0, 0], steps=10).qd[-1].round(3) + 0
         array([0.01, 0.  ])
         """
-        return mass_matrix(self._model, self.q)
+        return algorithm(self._model, "mass_matrix")(self._model, self.q)
 
     def where_positive(self, x: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
         """`then` where x > 0, else `otherwise`.

@@ -8,13 +8,12 @@ so many are written out as practically always suffice, and a margin says whether
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from qddot.algorithms.factor import Matrix, factor
-from qddot.algorithms.forward_dynamics import Accelerations, delivered_torque, held_bodies
-from qddot.algorithms.inverse_dynamics import load_torque
+from qddot.algorithms.forward_dynamics import Accelerations
 from qddot.algorithms.kinematics import Scalars, zeros
-from qddot.algorithms.mass_matrix import mass_matrix
+from qddot.algorithms.quantities import algorithm
 from qddot.algorithms.steps import times
 from qddot.errors import InputError
 from qddot.model.field import Field
@@ -78,7 +77,7 @@ class Modes:
         mode = self.decide(q, qd, drive(0, q, qd))
 
         def accelerate(later: Scalar, q: Scalars, qd: Scalars) -> Accelerations:
-            return held_bodies(self.model, q, qd, drive(later, q, qd), mode.sliding, mode.moving)
+            return self.compute("held_dynamics", q, qd, drive(later, q, qd), mode.sliding, mode.moving)
 
         q, qd, margins = rule(self.model, q, qd, h, accelerate)
         qd = [v * m for v, m in zip(qd, mode.moving)]
@@ -86,6 +85,9 @@ class Modes:
             qd = self.at_rest(q, qd, mode)
         q, qd, more = self.impact(q, qd)
         return q, qd, [*margins, *mode.margins, *more]
+
+    def compute(self, quantity: str, *inputs: Scalars) -> Any:
+        return algorithm(self.model, quantity)(self.model, *inputs)
 
     def decide(self, q: Scalars, qd: Scalars, tau: Scalars) -> Mode:
         """By the balance of forces and accelerations (`Switching.decide`)."""
@@ -95,9 +97,9 @@ class Modes:
         side = self.sides(q)
         stopped = [side[c] * still[c] for c in n]
         held = [either(still[c] if c in self.dry else 0.0, stopped[c] * stopped[c]) for c in n]
-        M = mass_matrix(self.model, q)
-        bias = load_torque(self.model, q, qd, zeros(self.model.nv))
-        force = [t - b for t, b in zip(delivered_torque(self.model, qd, tau, sliding), bias)]
+        M = self.compute("mass_matrix", q)
+        bias = self.compute("load_torque", q, qd, zeros(self.model.nv))
+        force = [t - b for t, b in zip(self.compute("delivered_torque", qd, tau, sliding), bias)]
         _, p = masked(M, force, held, zeros(self.model.nv))
         load = [absolute(field, tau[c] + p[c]) * self.dry[c].load if c in self.dry else 0.0 for c in n]
         static = [[a + b + load[c] for a, b in zip(dry.coulomb, dry.rise)] if (dry := self.dry.get(c)) else (0.0, 0.0) for c in n]
@@ -128,7 +130,7 @@ class Modes:
         n = range(self.model.nv)
         turned = [self.positive(-(mode.sliding[c] * qd[c])) if c in self.dry else 0.0 for c in n]
         resting = [either(1 - mode.moving[c], turned[c]) for c in n]
-        M = mass_matrix(self.model, q)
+        M = self.compute("mass_matrix", q)
         after, _ = masked(M, times(M, qd), resting, zeros(self.model.nv))
         any_turned = sum(turned, 0)
         return [self.field.where_positive(any_turned, a, b) for a, b in zip(after, qd)]
@@ -142,7 +144,7 @@ class Modes:
         on = list(q)
         for i, lower, upper in self.stops.values():
             on[i] = clipped(field, q[i], lower, upper)
-        M = mass_matrix(self.model, on)
+        M = self.compute("mass_matrix", on)
         lower, upper = ([-self.positive(s * x) * FAR * s for x in side] for s in (1, -1))
         found = self.bounded(M, times(M, qd), [x * x for x in side], lower, upper)
         after = [field.where_positive(struck, a, b) for a, b in zip(found.a, qd)]

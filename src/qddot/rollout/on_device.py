@@ -43,7 +43,11 @@ def on_device(rollout: Rollout, given: dict[str, Any], variables: Any, steps: An
     """
     refuse_other_checks(check)
     handle = handling("q0", given["q0"])
-    return launched(rollout, looked_at(rollout, given, variables, steps, every, handle), handle, check)
+    start = looked_at(rollout, given, variables, steps, every, handle)
+    if check and check != "later" and (rollout.contacts or rollout.under):
+        q = handle.on_host(start.q)
+        rollout.refuse_start(q, np.zeros((rollout.robot.nv,), q.dtype) if start.qd is None else handle.on_host(start.qd))
+    return launched(rollout, start, handle, check)
 
 
 def launched(rollout: Rollout, start: Start, handle: Handling, check: Any) -> States:

@@ -16,6 +16,7 @@ from qddot.compile.evaluate import Evaluator, Options, as_dtype
 from qddot.compile.given import known_names
 from qddot.compile.kinds import guest, library_of
 from qddot.compile.threads import thread_count
+from qddot.constraints.factored import times
 from qddot.contact.time_stepping import refuse_deep
 from qddot.errors import ConvergenceError, InputError, SingularityError
 from qddot.rollout.adjoint import Way, backward_program, linear_program, on_cpu, stride
@@ -25,6 +26,7 @@ from qddot.rollout.start import Start, States, common_batch, step_count
 from qddot.rollout.step import STATES, Step
 from qddot.simulate.dynamics import has_run_away
 from qddot.simulate.fixed_step import stopped
+from qddot.simulate.simulate import CLOSE, constrained
 
 if TYPE_CHECKING:
     from qddot.compile.gpu.device_kernel import DeviceLoop
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 ENGINES = ("serial", "dask")
 DEVICES = ("cpu", "cuda")
+CLOSE_SINGLE = 1e-4
+"""So far off its constraints a first state may be in float32."""
 
 
 class Linear(NamedTuple):
@@ -67,10 +71,16 @@ class Rollout:
         engine: str = "serial",
         address: Any = None,
         contacts: Contacts | None = None,
+        constraints: Any = None,
         device: str = "cpu",
     ) -> None:
         word("method", method, STATES)
         check_contacts(robot, contacts, method)
+        under = constrained(robot, constraints)
+        if under and contacts:
+            raise InputError(f"{robot.name} moves under constraints, and such a rollout knows no contacts: use constraints=False")
+        if under and method == "variational":
+            raise InputError(f'{robot.name} moves under constraints: method="variational" knows none, use "rk4"')
         step, saturate, stops = positive_number("step", step), flag("saturate", saturate), flag("stops", stops)
         if law is not None and not callable(law):
             raise InputError(f"law={law!r:.80}: a function of a qddot.rollout.Moment, such as qddot.rollout.PDLaw(kp, kd), or None")
@@ -78,7 +88,7 @@ class Rollout:
             raise InputError(f"{robot.name} has no degrees of freedom: nothing moves")
         self.robot, self.law, self.method, self.dt, self.threads = robot, law, method, float(step), threads
         self.saturate, self.stops, self.engine, self.address = saturate, stops, engine, address
-        self.contacts = contacts
+        self.contacts, self.constraints, self.under = contacts, constraints, under
         word("engine", engine, ENGINES)
         word("device", device, DEVICES)
         self.device = device
@@ -93,7 +103,8 @@ class Rollout:
     def step(self, controls: int, runtime: bool) -> Step:
         """Return what is repeated, for so many numbers in each control."""
         law = self.law or (applied if controls else nothing)
-        return Step(self.robot, self.method, law, controls, self.saturate, self.stops, runtime, self.contacts)
+        under = self.under.constraints if self.under else ()
+        return Step(self.robot, self.method, law, controls, self.saturate, self.stops, runtime, self.contacts, under)
 
     def __call__(
         self,
@@ -264,9 +275,8 @@ class Rollout:
         kind, robot = as_dtype(dtype), self.robot
         read = lambda name, x, n: self.evaluate.prepared(name, x, (n,), kind)  # noqa: E731
         q = self.evaluate.prepared("q", given["q0"], (robot.nq,), kind)
-        if self.contacts is not None:
-            refuse_deep(self.contacts, np.asarray(q, float))
         qd = read("qd0", np.zeros(robot.nv) if given["qd0"] is None else given["qd0"], robot.nv)
+        self.refuse_start(q, qd)
         control, moved = given["control"], given["parameters"]
         control = None if control is None else read("control", control, np.shape(control)[-1] if np.ndim(control) else 1)
         rest = {} if moved is None else {"parameters": read("parameters", moved, 10 * len(robot.body_names))}
@@ -274,6 +284,19 @@ class Rollout:
         count, changes = step_count(steps, every, control)
         batch = common_batch(q, qd, control[0] if changes and control is not None else control, *rest.values())
         return Start(q, qd, control, rest, batch, count, changes, every)
+
+    def refuse_start(self, q: np.ndarray, qd: np.ndarray) -> None:
+        """Refuse states that cannot be: deep inside of what is touched, or off the constraints.
+
+        Raises:
+            InputError: there is one.
+        """
+        if self.contacts is not None:
+            refuse_deep(self.contacts, np.asarray(q, float))
+        if self.under:
+            close = CLOSE if q.dtype == np.float64 else CLOSE_SINGLE
+            q, qd = np.asarray(q, float), np.asarray(qd, float)
+            self.under.refuse_violation(q, times(self.under.values(("A",), q)[0], qd), close)
 
     def kernels(self, controls: int, runtime: bool, dtype: np.dtype) -> tuple[Kernel, Kernel]:
         """A step, and the way back from it."""
@@ -326,6 +349,11 @@ class Rollout:
     def doubt(self, margins: np.ndarray, inputs: dict[str, np.ndarray]) -> Exception:
         """Why a step has no result: first come the pivots of each stage's mass matrix, then what was decided by iteration."""
         pivots = {"semi_implicit": 1, "rk4": 4, "variational": 0}[self.method] * self.robot.nv
+        if self.under:
+            return ConvergenceError(
+                "a step does not come back onto the constraints, or some of them follow from others there: take a smaller step, or "
+                "use simulate"
+            )
         if not (margins[..., :pivots] > 0).all():
             return self.evaluate.singular("rollout", margins[..., :pivots], inputs)
         what = "what sticks and what rests on its stop"

@@ -27,7 +27,8 @@ def spread(run: Rollout, start: Start, address: Any) -> States:
     """The states of all motions, in parts computed by the workers of a Dask cluster."""
     import cloudpickle  # comes with Dask, and takes laws that were written in a notebook
 
-    how = {"method": run.method, "saturate": run.saturate, "stops": run.stops, "contacts": run.contacts, "device": run.device}
+    how = {"method": run.method, "saturate": run.saturate, "stops": run.stops, "contacts": run.contacts}
+    how |= {"constraints": run.constraints, "device": run.device}
     recipe = cloudpickle.dumps((run.robot, run.law, {"step": run.dt, **how}))
     count = int(np.prod(start.batch))
     size = max(1, min(-(-count // 2), WORK // start.count))

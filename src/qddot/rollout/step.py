@@ -12,7 +12,11 @@ import numpy as np
 
 from qddot.algorithms import forward_dynamics, steps
 from qddot.algorithms.kinematics import Scalars
+from qddot.algorithms.quantities import algorithm
 from qddot.compile.trace import FEW, recorded
+from qddot.constraints.constrained import CLOSED
+from qddot.constraints.constraint import Constraint
+from qddot.constraints.motion_program import ConstrainedTree
 from qddot.errors import InputError
 from qddot.graph.expr import Expr, Trace
 from qddot.graph.program import Input, Output, Program
@@ -37,6 +41,9 @@ if TYPE_CHECKING:
 STATES = {"semi_implicit": ("q", "qd"), "rk4": ("q", "qd"), "variational": ("q", "p", "qd")}
 """What each method carries from step to step."""
 
+CORRECTIONS = {"semi_implicit": 4, "rk4": 2}
+"""Newton steps with one matrix that close what a step opens: some `(speed times step)^2` of order one, far less of order four."""
+
 
 class Step(NamedTuple):
     """Step that a rollout repeats.
@@ -46,6 +53,7 @@ class Step(NamedTuple):
         saturate, stops: as in `Robot.simulate`.
         runtime: the inertial parameters are an input.
         contacts: what the robot may touch.
+        constraints: under which it moves.
     """
 
     robot: Robot
@@ -56,6 +64,7 @@ class Step(NamedTuple):
     stops: bool
     runtime: bool
     contacts: Contacts | None = None
+    constraints: tuple[Constraint, ...] = ()
 
     def program(self, dtype: np.dtype, *, in_stages: bool = False) -> Program:
         """Traced by the way to accelerations that takes fewer operations.
@@ -65,7 +74,9 @@ class Step(NamedTuple):
                 which it is. A GPU keeps the state in registers anyway, and short loops in its cache of instructions.
         """
         in_stages = in_stages and self.has_stages
-        if self.method == "variational" or self.switching or self.contacts or forward_dynamics.shares_coordinates(self.robot.model):
+        model = self.robot.model
+        by_matrix = self.switching or self.contacts or self.constraints or model.quantities
+        if self.method == "variational" or by_matrix or forward_dynamics.shares_coordinates(model):
             return self.traced("crba", dtype, in_stages)
         if self.robot.nv > FEW:
             return self.traced("aba", dtype, in_stages)
@@ -73,24 +84,30 @@ class Step(NamedTuple):
 
     @property
     def has_stages(self) -> bool:
-        return self.method == "rk4" and not self.switching and not self.contacts
+        return self.method == "rk4" and not self.switching and not self.contacts and not self.constraints
 
     @property
     def switching(self) -> Switching | None:
         """Dry friction and stops, where there are any.
 
         Raises:
-            InputError: the variational step is to know them.
+            InputError: the variational step, or one under constraints, is to know them.
         """
         found = Switching(self.robot, Dynamics(self.robot, Forces(self.robot)), DryFriction(self.robot), self.stops)
         if found and self.method == "variational":
             raise InputError('method="variational" knows neither dry friction nor stops: use "rk4", or stops=False')
+        if found and self.constraints:
+            raise InputError(
+                f"{self.robot.name} moves under constraints, and such a rollout knows neither dry friction nor stops: stops=False "
+                "leaves out the stops, a smoothing_velocity of its drives what sticks; simulate knows both"
+            )
         return found or None
 
     def inputs(self, in_stages: bool) -> list[Input]:
         """The state first."""
         variables = self.robot.model.variables
         refuse_dry(variables, self.robot)
+        refuse_lengths(variables, self.constraints)
         state = (*STATES[self.method], "q_point", "qd_point", "q_sum", "qd_sum") if in_stages else STATES[self.method]
         given = {"control": self.controls > 0, "t": True, "dt": True, "stage": in_stages}
         given |= {"parameters": self.runtime, "variables": bool(variables)}
@@ -105,17 +122,22 @@ class Step(NamedTuple):
         nominal, plant = self.robot.model.over(recorder), recorded(self.robot.model, recorder, given, regrouped=True)
         q, qd, control, (start,), (h,) = given["q"], given["qd"], given.get("control", []), given["t"], given["dt"]
         limits, switching = TorqueLimits(self.robot) if self.saturate else None, self.switching
+        tree = ConstrainedTree(plant, self.constraints, self.robot.model) if self.constraints else None
 
         def drive(later: Scalar, q: Scalars, qd: Scalars) -> list[Scalar]:
             tau = joint_forces(self.law, Moment(nominal, start + later, q, qd, control))
             return tau if limits is None else saturated(recorder, limits, tau, qd)
 
         def accelerate(later: Scalar, q: Scalars, qd: Scalars) -> forward_dynamics.Accelerations:
-            return forward_dynamics.METHODS[way](plant, q, qd, drive(later, q, qd))
+            tau = drive(later, q, qd)
+            if tree is None:
+                return algorithm(plant, "forward_dynamics")(plant, q, qd, tau, way)
+            qdd, _, margins = tree.accelerations(q, qd, tau)
+            return qdd, margins
 
         rule = steps.kutta if self.method == "rk4" else steps.semi_implicit
         if self.method == "variational":
-            *after, margins = steps.variational_step(plant, q, given["p"], drive(0, q, qd), [h])
+            *after, margins = algorithm(plant, "variational_step")(plant, q, given["p"], drive(0, q, qd), [h])
         elif in_stages:
             point, total = (given["q_point"], given["qd_point"]), (given["q_sum"], given["qd_sum"])
             after, margins = steps.kutta_stage(plant, (q, qd), point, total, given["stage"][0], h, accelerate)
@@ -126,11 +148,28 @@ class Step(NamedTuple):
             *after, margins = Modes(plant, switching).step(rule, q, qd, h, drive)
         else:
             *after, margins = rule(plant, q, qd, h, accelerate)
+            if tree is not None:
+                roundings = recorder.rounding / float(np.finfo(float).eps)
+                *after, more = tree.settled(*after, CORRECTIONS[self.method], CLOSED * roundings)
+                margins = [*margins, *more]
         outputs = [Output(f"{x.name}_next", x.shape, tuple(values)) for x, values in zip(inputs, after)]
         program = Program("rollout", tuple(inputs), (*outputs, Output("margins", (len(margins),), tuple(margins))))
         if not program.is_finite(float(np.finfo(dtype).max)):
             raise overflow(self.robot.model, program.name, str(dtype))
         return program
+
+
+def refuse_lengths(variables: Sequence[Variable], constraints: Sequence[Constraint]) -> None:
+    """Constraints are compiled with the lengths of links as described.
+
+    Raises:
+        InputError: a variable is one of them.
+    """
+    for x in variables if constraints else ():
+        if x.name.endswith(".xyz"):
+            raise InputError(
+                f"{x.name} cannot vary in a rollout under constraints, which are compiled with the lengths as described"
+            )
 
 
 def refuse_dry(variables: Sequence[Variable], robot: Robot) -> None:

@@ -128,6 +128,15 @@ class Lagrangian:
         return [sympy.diff(self.D, v) for v in self.qd]
 
     @cached_property
+    def forces(self) -> list[Expr]:
+        """`dL/dq - dD/dqd + Q`: what changes the momenta besides tau."""
+        return [sympy.diff(self.T - self.V, q) - f + x for q, f, x in zip(self.q, self.friction, self.Q)]
+
+    @cached_property
+    def friction_slope(self) -> list[list[Expr]]:
+        return [[sympy.diff(f - x, v) for v in self.qd] for f, x in zip(self.friction, self.Q)]
+
+    @cached_property
     def bias(self) -> list[Expr]:
         return [c + g + f - x for c, g, f, x in zip(self.coriolis, self.gravity, self.friction, self.Q)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -11,24 +11,41 @@ from typing import Any
 import sympy
 
 from qddot.algorithms.quantities import Quantity
-from qddot.errors import InputError
+from qddot.errors import InputError, unknown_name
 from qddot.model.description import Joint, Limits, Link
 from qddot.model.field import Field
 from qddot.model.model import LiftedModel, Model, refuse_open_symbols
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import Vec
+from qddot.model.variables import Variable
 from qddot.system.lagrangian import Lagrangian, is_zero, letters
 
 WITHOUT_LINKS = "a System is given by its energies and has no links, frames or drives"
 
 
 class SystemModel(Model):
-    """To everything that computes, a model with coordinates, symbols and constraints; its quantities follow from the Lagrangian."""
+    """To everything that computes, a model with coordinates, symbols and constraints; its quantities follow from the Lagrangian.
+
+    Args:
+        written: the Lagrangian as the user wrote it.
+        values: numbers for some of its symbols.
+        variables: names of those symbols that are given a number in each call; `values` has what they are otherwise.
+        bound: what they are in this trace.
+    """
 
     def __init__(
-        self, name: str, lagrangian: Lagrangian, constraints: Sequence[Rows] = (), limits: Mapping[str, Limits] | None = None
+        self,
+        name: str,
+        written: Lagrangian,
+        constraints: Sequence[Rows] = (),
+        limits: Mapping[str, Limits] | None = None,
+        values: Mapping[Any, Any] | None = None,
+        variables: Sequence[str] = (),
+        bound: Mapping[Any, Scalar] | None = None,
     ) -> None:
-        limits = limits or {}
+        self.written, self.values, limits = written, dict(values or {}), limits or {}
+        numbers = {s: x for s, x in self.values.items() if s.name not in variables}
+        lagrangian = written.subs(numbers) if numbers else written
         kinds = ["continuous" if i in lagrangian.angles else "prismatic" for i in range(lagrangian.n)]
         joints = [
             Joint(
@@ -41,9 +58,10 @@ class SystemModel(Model):
             for x, kind in zip(lagrangian.names, kinds)
         ]
         links = [Link("base"), *(Link(f"body of {x}") for x in lagrangian.names)]
-        super().__init__(name, links, joints, gravity=Vec(0.0, 0.0, 0.0), doubtful=())
+        super().__init__(name, links, joints, gravity=Vec(0.0, 0.0, 0.0), doubtful=(), variables=variables)
         self.lagrangian, self.limits = lagrangian, limits
         self.constraints: tuple[Any, ...] = tuple(constraints)
+        self.bound = {s: x for s, x in self.values.items() if s.name in variables} if bound is None else dict(bound)
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:
@@ -54,17 +72,48 @@ class SystemModel(Model):
 
     @cached_property
     def symbols(self) -> frozenset:
-        return self.lagrangian.parameters.union(*(c.parameters for c in self.constraints))
+        return self.lagrangian.parameters.union(*(c.parameters for c in self.constraints)) - self.bound.keys()
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        """Symbols that are given a number in each call.
+
+        Raises:
+            UnknownNameError: no such symbol.
+            InputError: one without a value, or one that stands in a constraint.
+        """
+        known = {s.name: x for s, x in self.values.items()}
+        for name in self.open:
+            if name not in known and name in map(str, self.symbols):
+                raise InputError(
+                    f"{name} has no value yet: give it one, values={{{name!r}: ...}}, which with_variable then lets vary"
+                )
+            if name not in known:
+                raise unknown_name("variable", str(name), known)
+            if any(name in c.fixed for c in self.constraints):
+                raise InputError(f"{name} stands in a constraint, which is compiled with its number: it cannot vary")
+        return tuple(Variable(name, (float(known[name]),)) for name in self.open)
 
     def copy(self, **changes: Any) -> Model:
-        raise InputError(f"{self.name}: {WITHOUT_LINKS}, so these cannot be changed")
+        if changes.keys() != {"variables"}:
+            raise InputError(f"{self.name}: {WITHOUT_LINKS}, so these cannot be changed")
+        return SystemModel(self.name, self.written, self.constraints, self.limits, self.values, **changes)
+
+    def opened(self, values: Sequence[Scalar]) -> SystemModel:
+        named = {s.name: s for s in self.values}
+        bound = {named[name]: x for name, x in zip(self.open, values, strict=True)}
+        if all(isinstance(x, (int, float)) for x in values):
+            return SystemModel(self.name, self.written, self.constraints, self.limits, {**self.values, **bound})
+        return SystemModel(self.name, self.written, self.constraints, self.limits, self.values, self.open, bound)
 
     def subs(self, values: dict) -> SystemModel:
         put = {s: sympy.sympify(x) for s, x in values.items()}
+        numbers = {s: x for s, x in put.items() if x.is_number}
+        written = self.written.subs({s: x for s, x in put.items() if s not in numbers})
         rows = [c.subs(put) for c in self.constraints]
-        changed = self.lagrangian.subs(put)
-        changed.check()
-        return SystemModel(self.name, changed, rows, self.limits)
+        changed = SystemModel(self.name, written, rows, self.limits, {**self.values, **numbers}, self.open)
+        changed.lagrangian.check()
+        return changed
 
     @property
     def tip(self) -> str:
@@ -74,7 +123,7 @@ class SystemModel(Model):
         return LiftedSystem(self, field)
 
     def __reduce__(self) -> tuple:
-        return SystemModel, (self.name, self.lagrangian, self.constraints, self.limits)
+        return SystemModel, (self.name, self.written, self.constraints, self.limits, self.values, self.open)
 
 
 class LiftedSystem(LiftedModel):
@@ -94,20 +143,23 @@ class LiftedSystem(LiftedModel):
 
     def at(self, entries: Any, q: Sequence[Scalar], qd: Sequence[Scalar] = (), qdd: Sequence[Scalar] = ()) -> Any:
         """An expression, or nested lists of them, where the letters have these values."""
-        lagrangian = self.source.lagrangian
-        known = dict(zip([*lagrangian.q, *(lagrangian.qd if qd else ()), *(lagrangian.qdd if qdd else ())], [*q, *qd, *qdd]))
+        lagrangian, constant = self.source.lagrangian, self.field.constant
+        known = {s: constant(x) if isinstance(x, (int, float, sympy.Number)) else x for s, x in self.source.bound.items()}
+        known |= dict(zip([*lagrangian.q, *(lagrangian.qd if qd else ()), *(lagrangian.qdd if qdd else ())], [*q, *qd, *qdd]))
         return valued(entries, self.field, known)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A constraint: rows that are zero, in q1, ... (holonomic), or linear in qd1, ... (of velocities)."""
+    """A constraint: rows that are zero, in q1, ... (holonomic), or linear in qd1, ... (of velocities). `fixed` are its symbols
+    that were given a number."""
 
     name: str
     expressions: tuple[Any, ...]
     n: int
     holonomic: bool  # type: ignore[assignment]
     active: bool = True
+    fixed: frozenset[str] = frozenset()
 
     def rows(self, state: Any) -> list[Scalar]:
         known = dict(zip(letters("q", self.n), state.q))
@@ -121,7 +173,8 @@ class Rows:
         return used - {*letters("q", self.n), *letters("qd", self.n)}
 
     def subs(self, values: Mapping[Any, Any]) -> Rows:
-        return Rows(self.name, tuple(x.subs(values, simultaneous=True) for x in self.expressions), self.n, self.holonomic)
+        fixed = self.fixed | {s.name for s in self.parameters if s in values}
+        return replace(self, expressions=tuple(x.subs(values, simultaneous=True) for x in self.expressions), fixed=fixed)
 
     def __str__(self) -> str:
         return f"constraint {self.name!r}"

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from qddot.algorithms import quantities as robots
-from qddot.algorithms.factor import Factor, factor
-from qddot.algorithms.steps import kutta, times
+from qddot.algorithms import steps
+from qddot.algorithms.factor import Factor, Matrix, factor
+from qddot.algorithms.steps import Terms, kutta, times
+from qddot.algorithms.time_jet import TimeJetField
 from qddot.errors import InputError
 from qddot.model.scalar import Scalar
 from qddot.system.model import LiftedSystem
@@ -61,7 +63,7 @@ def accelerations(model: LiftedSystem, q: Scalars, qd: Scalars, tau: Scalars, me
     return solved.solve([t - h for t, h in zip(tau, bias(model, q, qd))]), margins
 
 
-def held(model: LiftedSystem, q: Scalars, qd: Scalars, tau: Scalars, moving: Scalars):
+def held(model: LiftedSystem, q: Scalars, qd: Scalars, tau: Scalars, sliding: Scalars, moving: Scalars):
     """As of a robot's `held_bodies`."""
     M, n = mass_matrix(model, q), range(model.nv)
     solved = factor([[M[i][j] * moving[i] * moving[j] + (1 - moving[i] if i == j else 0) for j in n] for i in n])
@@ -117,8 +119,7 @@ def hamilton_rates(model: LiftedSystem, q: Scalars, p: Scalars, tau: Scalars):
     found = model.source.lagrangian
     solved, margins = factored(model, q)
     qd = solved.solve([a - b for a, b in zip(p, model.at(found.b, q))])
-    slope = [(found.T - found.V).diff(x) for x in found.q]
-    rest = model.at([s - f + x for s, f, x in zip(slope, found.friction, found.Q)], q, qd)
+    rest = model.at(found.forces, q, qd)
     return qd, [a + t for a, t in zip(rest, tau)], margins
 
 
@@ -127,7 +128,30 @@ def rk4_step(model: LiftedSystem, q: Scalars, qd: Scalars, tau: Scalars, dt: Sca
 
 
 def held_step(model: LiftedSystem, q: Scalars, qd: Scalars, tau: Scalars, sliding: Scalars, moving: Scalars, dt: Scalars):
-    return kutta(model, q, qd, dt[0], lambda _, q, qd: held(model, q, qd, tau, moving))
+    return kutta(model, q, qd, dt[0], lambda _, q, qd: held(model, q, qd, tau, sliding, moving))
+
+
+def force(model: LiftedSystem, q: Scalars, qd: Scalars, C: Matrix) -> list[Scalar]:
+    """`dL/dq - dD/dqd + Q`.
+
+    Raises:
+        InputError: momenta at rest, which the implicit step does not know.
+    """
+    found = model.source.lagrangian
+    if any(x != 0 for x in found.b):
+        raise InputError('method="variational" needs a T without terms linear in the velocities: use "rk4"')
+    return model.at(found.forces, q, qd)
+
+
+TERMS = Terms(mass_matrix, coriolis_matrix, force, lambda model, q, qd: model.at(model.source.lagrangian.friction_slope, q, qd))
+
+
+def variational_step(model: LiftedSystem, q: Scalars, p: Scalars, tau: Scalars, dt: Scalars):
+    return steps.variational_step(model, q, p, tau, dt, TERMS)
+
+
+def variational_terms(model: LiftedSystem, q: Scalars, v: Scalars, direction: Scalars, dt: Scalars):
+    return steps.moving_terms(LiftedSystem(model.source, TimeJetField(model.field)), q, v, direction, dt[0], TERMS)
 
 
 COMPUTES: dict[str, Callable] = {
@@ -154,8 +178,11 @@ COMPUTES: dict[str, Callable] = {
     "hamilton_rates": hamilton_rates,
     "rk4_step": rk4_step,
     "held_step": held_step,
+    "held_dynamics": held,
+    "variational_step": variational_step,
+    "variational_terms": variational_terms,
     "load_torque": inverse_dynamics,
-    "delivered_torque": lambda model, qd, tau: list(tau),
+    "delivered_torque": lambda model, qd, tau, sliding=None: list(tau),
     "demanded_torque": lambda model, qd, tau: list(tau),
 }
 

@@ -110,6 +110,29 @@ class System(Robot):
             put[found[0]] = value
         return System.of(self.model.subs(put))
 
+    def with_variable(self, *names: str) -> System:
+        """Return the system with some of its symbols given a number in each call, as for a batch of different systems.
+
+        They need a value first, which they have wherever none is given.
+
+        >>> pendulum = qddot.System(
+        ...     "m*l**2*thetad**2/2", "-m*g*l*cos(theta)", coordinates=["theta"], values={"m": 1, "l": 1, "g": 9.81}
+        ... )
+        >>> several = pendulum.with_variable("l")
+        >>> several.forward_dynamics([1.0], [0.0], [0.0], variables={"l": [0.5, 1.0, 2.0]}).round(2).ravel()
+        array([-16.51,  -8.25,  -4.13])
+        """
+        return System.of(super().with_variable(*names).model)  # type: ignore[arg-type]
+
+    def with_values(self, values: Mapping[str, Any]) -> System:
+        """The system with numbers for all its variables.
+
+        >>> pendulum = qddot.System("m*l**2*thetad**2/2", coordinates=["theta"], values={"m": 1, "l": 1})
+        >>> pendulum.with_variable("l").with_values({"l": 2.0}).mass_matrix([0.0])
+        array([[4.]])
+        """
+        return System.of(super().with_values(values).model)  # type: ignore[arg-type]
+
     def equations(self, symbols: str = "given", constraints: Any = None) -> SystemEquations:
         """The equations of motion in closed form, exact (see `Equations`).
 
