@@ -150,7 +150,7 @@ class Step(NamedTuple):
             *after, margins = rule(plant, q, qd, h, accelerate)
             if tree is not None:
                 roundings = recorder.rounding / float(np.finfo(float).eps)
-                *after, more = tree.settled(*after, CORRECTIONS[self.method], CLOSED * roundings)
+                *after, more = tree.settled(after[0], after[1], CORRECTIONS[self.method], CLOSED * roundings)
                 margins = [*margins, *more]
         outputs = [Output(f"{x.name}_next", x.shape, tuple(values)) for x, values in zip(inputs, after)]
         program = Program("rollout", tuple(inputs), (*outputs, Output("margins", (len(margins),), tuple(margins))))
