@@ -1073,7 +1073,7 @@ class Robot:
 
     @fast
     def centrifugal_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Craig's C(q) (..., nv, nv) in `c = C(q) [qd_i^2] + B(q) [qd_i qd_j]`.
+        """Q(q) (..., nv, nv), Craig's C(q), in `c = Q(q) [qd_i^2] + B(q) [qd_i qd_j]`; not C(q, qd), with which `c = C qd`.
 
         >>> qddot.load("two_link").centrifugal_matrix([0, np.pi / 2]).round(4) + 0
         array([[ 0.    , -0.1225],

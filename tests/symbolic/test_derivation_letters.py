@@ -90,3 +90,14 @@ def test_every_abbreviation_is_used():
     defined = re.findall(r"^(k_\{\d+\}) &= ", text, re.MULTILINE)
     assert defined
     assert all(text.count(name) > 1 for name in defined)
+
+
+@pytest.mark.parametrize(("notation", "squares", "matrix"), [("qddot", "Q(q)", r"C(q, \dot q)"), ("craig", r"C(\theta)", "V_m")])
+def test_squares_of_velocities_and_the_coriolis_matrix_have_letters_of_their_own(notation, squares, matrix):
+    robot = qddot.load("two_link")
+    text = robot.derive("jacobian", notation=notation).markdown()
+    assert f"{squares} &= " in text
+    assert matrix in text
+    eq = robot.equations()
+    letters = {x.latex(lhs=True, notation=notation).split("(")[0] for x in (eq.centrifugal_matrix, eq.coriolis_matrix())}
+    assert len(letters) == 2

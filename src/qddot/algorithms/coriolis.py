@@ -107,7 +107,7 @@ def coriolis_matrix_from_gradient(model: LiftedModel, q: Scalars, qd: Scalars) -
 
 
 def centrifugal_matrix(model: LiftedModel, q: Scalars) -> Matrix:
-    """Craig's C(q), n x n, that multiplies [qd_j^2]: its entry (i, j) is Gamma_jji."""
+    """Q(q), Craig's C(q), n x n, that multiplies [qd_j^2]: its entry (i, j) is Gamma_jji."""
     G, n = christoffel(model, q), model.nv
     return [[G[j][j][i] for j in range(n)] for i in range(n)]
 

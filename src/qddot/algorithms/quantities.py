@@ -188,7 +188,7 @@ QUANTITIES: dict[str, Quantity] = {
         ("q", "qd"), {"Ja_dot": 2, "margins": 1}, analytic.analytic_jacobian_rate, {**FRAME, "coordinates": analytic.COORDINATES}
     ),
     "christoffel": Quantity(("q",), {"Gamma": 3}, in_coordinates(coriolis.christoffel)),
-    "centrifugal_matrix": Quantity(("q",), {"C": 2}, in_coordinates(coriolis.centrifugal_matrix)),
+    "centrifugal_matrix": Quantity(("q",), {"Q": 2}, in_coordinates(coriolis.centrifugal_matrix)),
     "coriolis_products_matrix": Quantity(("q",), {"B": 2}, in_coordinates(coriolis.coriolis_products_matrix)),
     "mass_matrix_rate": Quantity(("q", "qd"), {"Mdot": 2}, coriolis.mass_matrix_rate),
     "kinetic_energy": Quantity(("q", "qd"), {"T": 0}, energy.kinetic_energy),

@@ -101,7 +101,7 @@ class Equations(RobotInLetters):
 
     @cached_property
     def centrifugal_matrix(self) -> Form:
-        """Craig's C(q), nv x nv, in `c = C(q) [qd_i^2] + B(q) [qd_i qd_j]`."""
+        """Q(q), nv x nv, Craig's C(q), in `c = Q(q) [qd_i^2] + B(q) [qd_i qd_j]`; not C(q, qd), with which `c = C qd`."""
         self._needs_coordinates("centrifugal_matrix")
         return Form(self, np.einsum("iik->ki", self.christoffel.entries), "centrifugal_matrix")
 

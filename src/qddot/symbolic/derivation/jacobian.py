@@ -83,15 +83,16 @@ def dimensions(s: Subject) -> Step:
             "With {n} coordinates $q$, their rates $\\dot q$ and accelerations $\\ddot q$ are vectors of as many numbers, and "
             "so are the joint forces $\\tau$, the forces $c(q, \\dot q)$ of the velocities and $g(q)$ of gravity. "
             "$[\\dot q_j^2]$ is the vector of all squares of rates, $[\\dot q_j \\dot q_k]$ that of all products of two different "
-            "ones, $j < k$.",
+            "ones, $j < k$. $Q(q)$ and $B(q)$ are made of the same Christoffel symbols as the Coriolis matrix $C(q, \\dot q)$, "
+            "with which $c = C \\dot q$: what multiplies squares, and what multiplies products.",
             n=n,
         )
     ]
     equations = [
         Equation(r"\tau", r"M(q) \, \ddot q + c(q, \dot q) + g(q)"),
-        Equation(r"c(q, \dot q)", r"C(q) \, [\dot q_j^2] + B(q) \, [\dot q_j \dot q_k]"),
+        Equation(r"c(q, \dot q)", r"Q(q) \, [\dot q_j^2] + B(q) \, [\dot q_j \dot q_k]"),
     ]
-    for name, columns in (("M", n), ("C", n), ("B", n * (n - 1) // 2)):
+    for name, columns in (("M", n), ("Q", n), ("B", n * (n - 1) // 2)):
         if columns:
             equations.append(Equation(rf"{name} \in \mathbb{{R}}^{{{n} \times {columns}}}"))
     check = s.check("Their sum", s.equations.tau.entries, lambda at: total(s, at), f"the matrices of {KERNELS}")
@@ -99,7 +100,7 @@ def dimensions(s: Subject) -> Step:
 
 
 def total(s: Subject, at: State) -> np.ndarray:
-    """`M qdd + C [qd_j^2] + B [qd_j qd_k] + G`, and friction and springs, all of them by the kernels."""
+    """`M qdd + Q [qd_j^2] + B [qd_j qd_k] + G`, and friction and springs, all of them by the kernels."""
     squares, products = at.qd**2, np.outer(at.qd, at.qd)[np.triu_indices(s.nv, 1)]
     parts = {"mass_matrix": at.qdd, "centrifugal_matrix": squares, "coriolis_products_matrix": products}
     terms = [s.kernel(name, at) @ factor for name, factor in parts.items()]
@@ -212,7 +213,7 @@ def products_step(s: Subject, terms: Terms) -> Step:
     double = np.array([[terms.b[i, j, k] * 2 for j, k in mixed] for i in range(n)], dtype=object).reshape(n, len(mixed))
     equations = [
         Equation("b_{i,jk}", CHRISTOFFEL),
-        Equation("C_{ij}", "b_{i,jj}"),
+        Equation("Q_{ij}", "b_{i,jj}"),
         Equation("B_{i,jk}", r"2 b_{i,jk}, \quad j < k"),
     ]
     if s.is_short(terms.b):
@@ -223,7 +224,7 @@ def products_step(s: Subject, terms: Terms) -> Step:
             if terms.b[at]
         ]
         prose += vanishing([subscript(terms.names.coefficient(*at)) for at in every if not terms.b[at]])
-        equations += [Equation("C(q)", "", s.form(squares), "C_{@}")]
+        equations += [Equation("Q(q)", "", s.form(squares), "Q_{@}")]
         if mixed:
             equations.append(Equation("B(q)", "", s.form(double), "B_{@}"))
     else:
@@ -241,7 +242,7 @@ def products_step(s: Subject, terms: Terms) -> Step:
     ]
     form = s.form(terms.c) if s.is_short(terms.c) else None
     products = r" + B \, [\dot q_j \dot q_k]" if mixed else ""
-    equations.append(Equation(r"c(q, \dot q)", rf"C \, [\dot q_j^2]{products}", form, "[c]_{@}", "coriolis"))
+    equations.append(Equation(r"c(q, \dot q)", rf"Q \, [\dot q_j^2]{products}", form, "[c]_{@}", "coriolis"))
     return Step("The forces of the velocities", prose, equations, checks, makes=("coriolis_torque", "coriolis_matrix"))
 
 

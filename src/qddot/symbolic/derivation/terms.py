@@ -200,9 +200,9 @@ def matrices_step(s: Subject, terms: Terms) -> Step:
         equations.append(Equation("M(q)", "", s.form(terms.M), "M_{@}", "inertial"))
     else:
         prose.append(say("$M$ and $g(q)$ are those of the step that introduced their entries."))
-    equations += [Equation("b_{i,jk}", CHRISTOFFEL), Equation("C_{ij}", r"\sum_k b_{i,jk} \dot q_k")]
+    equations += [Equation("b_{i,jk}", CHRISTOFFEL), Equation("[C]_{ij}", r"\sum_k b_{i,jk} \dot q_k")]
     if s.is_short(terms.C):
-        equations.append(Equation(r"C(q, \dot q)", "", s.form(terms.C), "C_{@}", "coriolis"))
+        equations.append(Equation(r"C(q, \dot q)", "", s.form(terms.C), "[C]_{@}", "coriolis"))
     if terms.are_short:
         equations.append(Equation("g(q)", "", s.form(terms.g), "g_{@}", "gravity"))
     for letter, values in (("f", terms.friction), ("s", terms.springs)):

@@ -23,12 +23,12 @@ BOOKS: Mapping[str, Mapping[str, str]] = {
         "q": r"\theta", **energies("lynch-park"), "V": r"\mathcal{V}", "F": r"\mathcal{F}", "G": r"\mathcal{G}",
         "S": r"\mathcal{A}",
     },
-    "craig": {"q": r"\theta", "c": "V", "g": "G", **energies("craig"), "V": r"\nu", "G": r"\mathcal{G}"},
+    "craig": {"q": r"\theta", "c": "V", "C": "V_m", "g": "G", "Q": "C", **energies("craig"), "V": r"\nu", "G": r"\mathcal{G}"},
     "siciliano": {"M": "B", **energies("siciliano"), "B": "D"},
     "featherstone": {"M": "H"},
 }  # fmt: skip
-"""Of each notation, the letters that differ from those in which the steps are written: `q`; `M`, `c`, `C`, `B`, `g` of the
-equations of motion; energies `K`, `P`; twists `V`, wrenches `F`, inertias `G` and joint axes `S` of Newton and Euler."""
+"""Of each notation, the letters that differ from those in which the steps are written: `q`; `M`, `c`, `C`, `g` of the
+equations of motion, and `Q`, `B`, which multiply squares and products of velocities in `c`; energies `K`, `P`; twists `V`, wrenches `F`, inertias `G` and joint axes `S` of Newton and Euler."""
 
 PROJECTION = r"\mathbb{P}"
 """How steps write the projection of constraints, which is not the potential energy `P`."""

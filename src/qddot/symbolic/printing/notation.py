@@ -44,7 +44,7 @@ QDDOT = {
     "hamiltonian_of_momentum": "H",
     "velocities_of_momentum": "qdot",
     "rates_of_momentum": "pdot",
-    "centrifugal_matrix": "C",
+    "centrifugal_matrix": "Q",
     "coriolis_products_matrix": "B",
     "bias_torque": "h",
     "constraint_residual": "phi",
@@ -61,7 +61,13 @@ NOTATIONS = {
     "qddot": Notation("q", QDDOT, "L"),
     "lynch-park": Notation("theta", QDDOT, "KPL"),
     "craig": Notation(
-        "theta", QDDOT | {"coriolis_torque": "V", "gravity_torque": "G", "kinetic_energy": "k", "potential_energy": "u"}, "L"
+        "theta",
+        QDDOT
+        | {
+            "coriolis_torque": "V", "coriolis_matrix": "V_m", "centrifugal_matrix": "C", "gravity_torque": "G",
+            "kinetic_energy": "k", "potential_energy": "u",
+        },
+        "L",
     ),
     "siciliano": Notation(
         "q", QDDOT | {"mass_matrix": "B", "mass_matrix_rate": "Bdot", "kinetic_energy": "T", "potential_energy": "U"}, "TUL"
