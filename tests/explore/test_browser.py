@@ -250,9 +250,10 @@ def test_copied_python_reproduces_the_view(opened, monkeypatch, tmp_path, name, 
     assert opened(again).evaluate("explorerApp.state.fragment()") == page.evaluate("explorerApp.state.fragment()")
 
 
-def test_python_of_a_robot_that_no_file_describes_says_so():
-    build = qddot.Builder("rod").body("a", "base", axis=(0, 1, 0), mass=1, com=(0.3, 0, 0))
-    assert source(build.robot().model).startswith("robot = ...")
+def test_python_of_a_robot_that_no_text_can_say_says_so():
+    with pytest.warns(qddot.errors.ModelWarning, match="length 2"):
+        robot = qddot.from_screws([[0, 0, 2, 0, 0, 0]], inertias=[qddot.Inertia(1.0, (0.3, 0, 0), (0.1, 0.1, 0.1))])
+    assert source(robot.model).startswith("robot = ...")
     heavy = qddot.load("two_link").model.copy(gravity=(0, -1.62, 0))
     assert source(heavy) == "robot = qddot.load('two_link').with_gravity([0.0, -1.62, 0.0])"
 

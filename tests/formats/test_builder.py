@@ -87,7 +87,7 @@ def test_an_axis_is_made_unit_and_reported():
         ({"com": (0, 0, 0)}, "without a mass"),
         ({"mass": 1, "tensor": (1, 2)}, "tensor"),
         ({"joint": "hinge"}, "unknown joint type"),
-        ({"mass": "1"}, r"^body 'a' mass='1': not a finite number \(write a number or an expression\)$"),
+        ({"mass": "1 kg"}, r"^body 'a' mass='1 kg': .*\(write a number, or an expression such as 'l1/2' or 'pi/2'\)$"),
         ({"mass": 1, "com": (0, 0)}, "body 'a' com=.*3 numbers are needed"),
         ({"inertia": 1.0}, "body 'a' inertia='1.0': an Inertia is needed"),
         ({"inertia": BALL, "drive": 0.1}, "body 'a' drive='0.1': a Drive is needed"),

@@ -90,9 +90,19 @@ def test_dh_symbols_stay_open():
     np.testing.assert_allclose(world_pose(model.subs({l: 0.5, m: 1}), "link1", [0.0]), trans(x=0.5))
 
 
+def test_texts_are_expressions_as_in_a_file():
+    model = dh_model([("l", "pi/2", "l/2", "0.1")], inertias=[Inertia.point(1.0)])
+    assert {str(x) for x in model.symbols} == {"l"}
+    same = dh_model([(0.5, np.pi / 2, 0.25, 0.1)], inertias=[Inertia.point(1.0)])
+    bound = model.subs(dict.fromkeys(model.symbols, 0.5))
+    np.testing.assert_allclose(world_pose(bound, "link1", [0.3]), world_pose(same, "link1", [0.3]), atol=1e-15)
+    with pytest.raises(ModelValueError, match=r"d='l/': .*it ends too early"):
+        dh_model([(0, 0, "l/", 0)])
+
+
 @pytest.mark.parametrize(
     ("row", "attribute"),
-    [((float("nan"), 0, 0, 0), "a"), ((0, float("inf"), 0, 0), "alpha"), ((0, 0, "d", 0), "d"), ((0, 0, 0, True), "theta")],
+    [((float("nan"), 0, 0, 0), "a"), ((0, float("inf"), 0, 0), "alpha"), ((0, 0, "inf", 0), "d"), ((0, 0, 0, True), "theta")],
 )
 def test_dh_refuses_what_is_no_number(row, attribute):
     with pytest.raises(ModelValueError, match="not a finite number") as caught:

@@ -46,7 +46,7 @@ export function write(chips: Chip[], values: number[], all: number): void {
     tint(root, share);
     root.classList.toggle("faint", share < FAINT && chips.length > 1);
     root.dataset.value = String(values[k]);
-    const text = shown(values[k], 4);
+    const text = `${values[k] > 0 && chips.length > 1 ? "+" : ""}${shown(values[k], 4)}`;
     if (value.textContent !== text) value.textContent = text;
   });
 }

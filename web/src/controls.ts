@@ -55,24 +55,24 @@ export class Controls {
       };
       joints.append(this.slider(x.short, x.unit, x.lower, x.upper, () => state.coordinate(k), change, `position of ${x.name}`));
     });
-    const speeds = this.group("Velocities q̇", coordinates.length <= 4, true);
+    const speeds = data.isMassless ? null : this.group("Velocities q̇", coordinates.length <= 4, true);
     coordinates.forEach((x) => {
       const most = x.speed ?? (x.unit === "rad" ? 5 : 2);
       const change = (value: number) => {
         state.qd[x.v] = value;
         actions.edited();
       };
-      speeds.append(this.slider(x.short, `${x.unit}/s`, -most, most, () => state.qd[x.v], change, `velocity of ${x.name}`));
+      speeds?.append(this.slider(x.short, `${x.unit}/s`, -most, most, () => state.qd[x.v], change, `velocity of ${x.name}`));
     });
-    const rates = this.group("Accelerations q̈", false, true);
+    const rates = data.isMassless ? null : this.group("Accelerations q̈", false, true);
     coordinates.forEach((x) => {
       const change = (value: number) => {
         state.qdd[x.v] = value;
         actions.edited();
       };
-      rates.append(this.slider(x.short, `${x.unit}/s²`, -20, 20, () => state.qdd[x.v], change, `acceleration of ${x.name}`));
+      rates?.append(this.slider(x.short, `${x.unit}/s²`, -20, 20, () => state.qdd[x.v], change, `acceleration of ${x.name}`));
     });
-    this.world();
+    if (!data.isMassless) this.world();
     this.drawn();
     host.append(
       el(
@@ -188,15 +188,6 @@ export class Controls {
         ),
       );
     }
-    if (data.tips.length > 1)
-      inside.append(
-        this.select(
-          "Tip",
-          data.tips.map((x, k) => [String(k), x.name]),
-          () => String(world.tip),
-          (value) => (world.tip = Number(value)),
-        ),
-      );
     if (data.hasFriction)
       inside.append(
         this.toggle(
@@ -240,6 +231,7 @@ export class Controls {
     } as const;
     for (const key of Object.keys(names) as (keyof typeof names)[]) {
       if (key === "path" && !this.data.tips.length) continue;
+      if ((key === "centres" || key === "boxes") && this.data.isMassless) continue;
       rows.append(
         this.toggle(
           names[key],
@@ -248,13 +240,18 @@ export class Controls {
         ),
       );
     }
-    if (this.data.tips.length) {
-      const kinds: [string, string][] = [
-        ["none", "none"],
-        ["velocity", "velocity"],
-        ["force", "force"],
-        ["mass", "mass"],
-      ];
+    const { data, state } = this;
+    if (data.tips.length > 1)
+      inside.append(
+        this.select(
+          "Tip",
+          data.tips.map((x, k) => [String(k), x.name]),
+          () => String(state.world.tip),
+          (value) => (state.world.tip = Number(value)),
+        ),
+      );
+    if (data.tips.length) {
+      const kinds = ["none", "velocity", "force", ...(data.isMassless ? [] : ["mass"])].map((x): [string, string] => [x, x]);
       inside.append(
         this.select(
           "Ellipsoid",

@@ -35,7 +35,7 @@ export class Figure {
   constructor(readonly data: Data) {
     const r = thickness(data);
     data.base.forEach((shape) => this.root.add(this.mesh(shape, -1, this.tinted(shape) ?? this.material(0x5b6470))));
-    if (!data.isDrawn && !data.isFloating && !data.base.some((x) => x.kind === "rail")) this.root.add(this.pedestal(r));
+    if (!data.isDrawn && !data.isFloating && !data.isClosed && !data.base.some((x) => x.kind === "rail")) this.root.add(this.pedestal(r));
     data.bodies.forEach((body, k) => this.bodies.push(this.body(body, k, r)));
     data.frames.forEach((frame) => this.triad(frame.name, frame.body, frame.pose));
     data.contacts?.places.forEach(({ body, center }, k) => {

@@ -2,40 +2,20 @@
 import { derivatives, indices } from "./christoffel";
 import { Derivation } from "./derivation";
 import { FAINT, newChip, opens, write, type Chip } from "./chips";
-import { copy, el, math, shown } from "./dom";
+import { copyButtons } from "./copies";
+import { el, math, shown } from "./dom";
+import { legend } from "./legend";
+import { ARGUMENTS, BOOKS, ROLE, symbol, WORDS } from "./names";
 import type { Data } from "./model";
 import { compiled, type Entry, type LensData, type Point, type Quantity, type Variant } from "./terms";
 import type { Choice, State } from "./state";
 
-const ROLE: Record<string, string> = {
-  mass_matrix: "inertial",
-  coriolis_matrix: "coriolis",
-  coriolis_torque: "coriolis",
-  gravity_torque: "gravity",
-  friction_torque: "friction",
-  spring_torque: "spring",
-  inverse_dynamics: "total",
-};
-const WORDS: Record<string, string> = {
-  mass_matrix: "mass matrix",
-  coriolis_matrix: "Coriolis matrix",
-  coriolis_torque: "Coriolis forces",
-  gravity_torque: "gravity",
-  friction_torque: "friction",
-  spring_torque: "springs",
-  inverse_dynamics: "joint force",
-};
-const BOOKS: Record<string, string> = {
-  qddot: "qddot",
-  "lynch-park": "Lynch & Park",
-  craig: "Craig",
-  siciliano: "Siciliano",
-  featherstone: "Featherstone",
-};
 /** Terms written out; the rest, the smallest, are folded. */
 const WRITTEN = 48;
 /** Up to this many degrees of freedom, Coriolis forces too long to be written are shown by products of velocities. */
 const FEW = 12;
+/** Shown even where they vanish: a click on their numbers must lead somewhere. */
+const ALWAYS = new Set(["mass_matrix", "coriolis_torque", "gravity_torque"]);
 /** ms without a frame after which things rest. */
 const PAUSE = 250;
 
@@ -49,6 +29,7 @@ export class Lens {
   private readonly left = el("div", { class: "left" });
   private readonly formula = el("div", { class: "formula", id: "formula", "aria-live": "off" });
   private readonly rest = el("button", { type: "button", class: "rest", onclick: () => ((this.all = !this.all), this.rebuild()) });
+  private readonly words = el("p", { class: "words" });
   private readonly note = el("p", { class: "note" });
   private readonly changes = el(
     "p",
@@ -98,6 +79,7 @@ export class Lens {
       el("div", { class: "equation" }, this.left, this.formula),
       this.detail,
       this.rest,
+      this.words,
       this.changes,
       this.note,
     );
@@ -126,13 +108,21 @@ export class Lens {
     return this.data?.notations[this.state.notation]?.[quantity] ?? quantity;
   }
 
+  /** Scrolls to the formula where it cannot be seen: on a telephone it is far below the numbers. */
+  reveal(): void {
+    const { top } = this.left.getBoundingClientRect();
+    if (top < innerHeight - 40) return;
+    const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
+    this.host.scrollIntoView({ block: innerHeight > 700 && innerWidth > 700 ? "nearest" : "start", behavior });
+  }
+
   /** Another entry, notation or form: everything new. */
   rebuild(): void {
     const { state } = this,
       variant = this.variant;
     if (!this.data || !variant) return;
     const known = Object.keys(variant.quantities)
-      .filter((name) => !isZero(variant.quantities[name]))
+      .filter((name) => ALWAYS.has(name) || !isZero(variant.quantities[name]))
       .concat("inverse_dynamics");
     if (!known.includes(state.lens.quantity)) state.lens = { quantity: "mass_matrix", row: 0, column: 0 };
     const { quantity, row, column } = state.lens,
@@ -160,7 +150,9 @@ export class Lens {
     ];
     (this.columns.parentElement as HTMLElement).hidden = !square;
     const index = square ? indices(this.robot.nv, row, column) : `${row + 1}`;
-    this.left.replaceChildren(math(`${symbol(this.letter(quantity), index)}<mo>=</mo>`));
+    const of = quantity === "coriolis_matrix" ? ARGUMENTS : "";
+    this.left.replaceChildren(math(`${symbol(this.letter(quantity), index)}${of}<mo>=</mo>`));
+    this.words.replaceChildren();
     this.chips = [];
     this.parts = [];
     this.detail.hidden = true;
@@ -171,6 +163,8 @@ export class Lens {
     this.copies.replaceChildren();
     this.rest.hidden = true;
     this.note.textContent = variant.notes.join(" ");
+    if (quantity === "gravity_torque" && !this.robot.gravity.some(Boolean))
+      this.note.textContent = "The description has no gravity: the closed form is 0. The numbers above have the gravity chosen at the left.";
     if (quantity === "inverse_dynamics") this.whole(variant, row);
     else this.entry(variant, quantity, square ? row * this.robot.nv + column : row);
     const { derivation } = this;
@@ -222,6 +216,7 @@ export class Lens {
       const acts = () => name !== "coriolis_torque" || this.state.world.coriolis;
       add(symbol(this.letter(name), String(row + 1)), role, { quantity: name, row, column: 0 }, (at) => (acts() ? value(at) : 0));
     }
+    this.copies.append(...copyButtons(variant.copies[row] ?? {}, `inverse_dynamics[${row}]`));
   }
 
   /** Christoffel symbols Gamma_ijk at the present state. */
@@ -309,24 +304,13 @@ export class Lens {
     }
     this.rest.hidden = terms.length <= WRITTEN;
     kept.forEach((x) => this.chip(x.minus, x.text, x.compute, ""));
-    const texts: [string, string | undefined][] = [
-      ["LaTeX", entry.latex],
-      ["Python", entry.python],
-      ["C", entry.c],
-      ["SymPy", entry.sympy],
-    ];
-    for (const [name, text] of texts) {
-      const title = text
-        ? `copy this entry as ${name}`
-        : `too long for the page: robot.equations().${quantity}.${name.toLowerCase()}()`;
-      this.copies.append(
-        el(
-          "button",
-          { type: "button", disabled: !text, title, "data-copy": name, onclick: () => text && void copy(text, name) },
-          name,
-        ),
-      );
-    }
+    this.words.replaceChildren(
+      ...legend(
+        variant.waves,
+        kept.map((x) => x.text),
+      ),
+    );
+    this.copies.append(...copyButtons(entry, quantity));
   }
 
   private chip(minus: boolean, text: string, compute: (at: Point) => number, role: string): Chip {
@@ -339,7 +323,7 @@ export class Lens {
   /** Joint variables in the letters of the notation. */
   private spell(): void {
     const letter = this.data!.notations[this.state.notation].variable;
-    for (const x of this.host.querySelectorAll(":is(.equation, .detail) mi.joint")) x.textContent = letter;
+    for (const x of this.host.querySelectorAll(":is(.equation, .detail, .words) mi.joint")) x.textContent = letter;
   }
 
   /** The folded terms: many and small, so while things move they keep their values, and are computed once all rests. */
@@ -388,10 +372,3 @@ export class Lens {
 const isNothing = (entry: Entry) => entry.terms.length === 1 && entry.terms[0][2] === 0;
 const isZero = (quantity: Quantity | undefined) =>
   !quantity || (!quantity.missing && (quantity.entries ?? []).every((x) => typeof x === "number" || isNothing(x)));
-
-function symbol(letter: string, index = ""): string {
-  const [head, tail] = letter.split("_"),
-    below = [tail, index].filter(Boolean).join(",");
-  const name = `<mi>${head}</mi>`;
-  return below ? `<msub>${name}<mrow><mn>${below}</mn></mrow></msub>` : name;
-}

@@ -57,6 +57,8 @@ class App {
   private saving = 0;
   private readonly compass = new Compass();
   private readonly hint = el("div", { class: "hint", role: "tooltip" });
+  /** The control that has the focus got it from the mouse or a finger, not from the keyboard. */
+  private isTouched = false;
 
   constructor(
     readonly data: Data,
@@ -77,7 +79,7 @@ class App {
         {},
         el("h1", {}, data.name),
         el("span", { class: "facts" }, facts),
-        el("span", { class: "keys" }, "space play · R reset · F fit · P copy as Python"),
+        el("span", { class: "keys" }, `${data.isMassless ? "" : "space play · "}R reset · F fit · P copy as Python`),
       ),
       el("main", {}, centre, left, right, below),
     );
@@ -92,7 +94,11 @@ class App {
       fit: () => this.fit(),
       copyPython: () => this.copyPython(),
     });
-    this.numbers = new NumbersPanel(data, this.physics, right, (choice) => this.choose(choice));
+    this.numbers = new NumbersPanel(data, this.physics, right, (choice) => {
+      this.choose(choice);
+      this.lens.reveal();
+    });
+    root.classList.toggle("massless", data.isMassless);
     this.lens = new Lens(
       data,
       this.state,
@@ -118,7 +124,8 @@ class App {
     };
     this.simulation = new Simulation(data, this.physics, this.state, player, () => this.schedule());
     scene.append(this.compass.root, this.hint);
-    if (data.notes.length) left.append(el("p", { class: "note" }, data.notes.join(" ")));
+    if (data.notes.length) left.prepend(el("p", { class: "note above" }, data.notes.join(" ")));
+    player.classList.toggle("still", !this.canPlay);
     if (data.isClosed) this.physics.close(this.state.q, this.state.qd);
     this.physics.place(this.state.q);
     this.view.update(this.state, null, null, []);
@@ -147,30 +154,44 @@ class App {
       this.simulation.recolor();
       this.schedule();
     });
-    window.addEventListener("keydown", (event) => this.key(event));
+    window.addEventListener("pointerdown", () => (this.isTouched = true), { capture: true });
+    window.addEventListener("keydown", (event) => this.key(event), { capture: true });
+    window.addEventListener("keyup", (event) => event.key === " " && this.isPlayKey(event) && event.preventDefault(), {
+      capture: true,
+    });
     scene.addEventListener("pointerdown", (event) => this.down(event), { capture: true });
     scene.addEventListener("pointermove", (event) => this.move(event));
     for (const name of ["pointerup", "pointercancel"] as const) scene.addEventListener(name, () => this.up());
   }
 
+  /** Space belongs to a control that it operates, if the keyboard went there; a slider has no use for it. */
+  private isPlayKey(event: KeyboardEvent): boolean {
+    const target = event.target as HTMLElement;
+    if (target instanceof HTMLInputElement && target.type === "range") return true;
+    const takes = /^(INPUT|BUTTON|SUMMARY|SELECT)$/.test(target.tagName) || target.getAttribute("role") === "button";
+    return this.isTouched || !takes;
+  }
+
   private key(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
-    if (
-      event.ctrlKey ||
-      event.metaKey ||
-      event.altKey ||
-      /^(SELECT|TEXTAREA)$/.test(target.tagName) ||
-      (target instanceof HTMLInputElement && target.type === "text")
-    )
-      return;
-    const inControl = /^(INPUT|BUTTON|SUMMARY)$/.test(target.tagName) || target.getAttribute("role") === "button";
-    if (event.key === " " && !inControl) this.simulation.toggle();
+    if (event.key === "Tab") this.isTouched = false;
+    const isWriting = target.tagName === "TEXTAREA" || (target instanceof HTMLInputElement && target.type === "text");
+    if (event.ctrlKey || event.metaKey || event.altKey || isWriting) return;
+    if (event.key === " ") {
+      if (!this.isPlayKey(event) || !this.canPlay) return;
+      if (!event.repeat) this.simulation.toggle();
+      event.stopPropagation();
+    } else if (target.tagName === "SELECT") return;
     else if (event.key === "r") this.reset();
     else if (event.key === "f") this.fit();
     else if (event.key === "p") this.copyPython();
     else if (event.key === "0") this.simulation.rewind();
     else return;
     event.preventDefault();
+  }
+
+  private get canPlay(): boolean {
+    return !this.data.isMassless || this.simulation.recorded;
   }
 
   private down(event: PointerEvent): void {

@@ -118,6 +118,8 @@ export interface Data {
   /** Nothing fixes the robot to the world. */
   isFloating: boolean;
   isClosed: boolean;
+  /** Kinematics only. */
+  isMassless: boolean;
   reach: number;
   up: number[];
   normal: number[] | null;

@@ -47,7 +47,8 @@ export class NumbersPanel {
           "Loops are cut open in the numbers below (M, c, g, τ, manipulability, ellipsoids). Motion keeps them closed.",
         ),
       );
-    host.append(this.mass(), this.terms(), this.torques(), this.facts_());
+    const dynamics = [this.mass(), this.terms(), this.torques()];
+    host.append(...(data.isMassless ? [] : dynamics), this.facts_());
   }
 
   private cell(quantity: string, row: number, column: number, label: string): HTMLElement {
@@ -157,10 +158,11 @@ export class NumbersPanel {
       ["potential", "potential energy", "J"],
       ["energy", "energy", "J"],
       ["condition", "condition of M", ""],
+      ["tip", "tip at x, y, z", "m"],
       ["manipulability", this.data.normal ? "manipulability (in the plane)" : "manipulability (x, y, z)", ""],
     ];
     for (const [key, name, unit] of rows) {
-      if (key === "manipulability" && !this.data.tips.length) continue;
+      if (key === "manipulability" || key === "tip" ? !this.data.tips.length : this.data.isMassless) continue;
       const value = el("dd", { "data-fact": key });
       this.facts.set(key, value);
       list.append(el("div", {}, el("dt", {}, name), value, el("span", { class: "unit" }, unit)));
@@ -231,7 +233,12 @@ export class NumbersPanel {
       const { values } = eigen(M, n);
       this.fact("condition", values[n - 1] / values[0]);
     }
-    if (data.tips.length) this.fact("manipulability", this.manipulability());
+    if (data.tips.length) {
+      this.fact("manipulability", this.manipulability());
+      const at = Array.from(physics.tip, (x) => (Math.abs(x) < 5e-5 ? 0 : x).toFixed(4).replace("-", "−")).join(", ");
+      const cell = this.facts.get("tip")!;
+      if (cell.textContent !== at) cell.textContent = at;
+    }
   }
 
   private marked = "";

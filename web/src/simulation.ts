@@ -43,6 +43,10 @@ export class Simulation {
   private held: Numbers | null = null;
   private readonly mass: number;
   private owed = 0;
+  /** The last step could be made. */
+  private isSound = true;
+  /** The world in which a recorded motion was computed last. */
+  private weighed = "";
   private readonly button = el(
     "button",
     { type: "button", class: "play", "aria-label": "play", title: "space", onclick: () => this.toggle() },
@@ -113,15 +117,24 @@ export class Simulation {
 
   toggle(): void {
     this.running = !this.running;
+    if (!this.running) this.rest();
     if (this.running && this.recorded && this.time >= this.end) this.time = 0;
     this.button.replaceChildren(icon(this.running ? "pause" : "play"));
     this.button.setAttribute("aria-label", this.running ? "pause" : "play");
     if (this.running) {
       this.owed = 0;
+      this.isSound = true;
       if (!this.recorded) this.cut();
       this.held = this.state.q.slice();
     }
     this.changed();
+  }
+
+  /** The last moment becomes a sample, so that all that is shown belongs to it. */
+  private rest(): void {
+    const { q, qd } = this.state;
+    if (this.recorded) this.show(this.samples[this.index(this.time)]);
+    else if (this.time > this.end + 1e-9 && this.isSound) this.keep(this.motors(q, qd));
   }
 
   stop(): void {
@@ -134,11 +147,22 @@ export class Simulation {
 
   /** The state was set by hand: what was simulated before belongs to another motion. */
   edited(): void {
-    if (this.recorded || this.running) return;
+    if (this.recorded) return this.reweigh();
+    if (this.running) return;
     this.samples.length = 0;
     this.time = 0;
     this.pushes = [];
     this.contact?.forget();
+    this.strips.forget();
+  }
+
+  /** A recorded motion in another world: what is computed of it changes. */
+  private reweigh(): void {
+    const { gravity, payload, tip } = this.state.world,
+      world = [...gravity, payload, tip].join();
+    if (world === this.weighed) return;
+    this.weighed = world;
+    for (const sample of this.samples) Object.assign(sample, this.terms(sample.q, sample.qd));
     this.strips.forget();
   }
 
@@ -155,15 +179,21 @@ export class Simulation {
 
   seek(t: number): void {
     this.stop();
+    const sample = this.samples[this.index(t)];
+    if (sample) this.show(sample);
+    this.changed();
+  }
+
+  /** Of the last sample that is not later. */
+  private index(t: number): number {
     let low = 0,
       high = this.samples.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (this.samples[middle].t <= t) low = middle;
+      if (this.samples[middle].t <= t + 1e-12) low = middle;
       else high = middle - 1;
     }
-    if (this.samples[low]) this.show(this.samples[low]);
-    this.changed();
+    return low;
   }
 
   private show(sample: Sample): void {
@@ -202,17 +232,17 @@ export class Simulation {
     const wanted = Math.min(elapsed, 0.05) * this.state.speed;
     if (this.recorded) {
       this.time += wanted;
-      if (this.time >= this.end) this.toggle();
-      const k = this.samples.findIndex((x) => x.t >= this.time);
       const now = this.time;
-      this.show(this.samples[k < 0 ? this.samples.length - 1 : k]);
-      this.time = now;
+      this.show(this.samples[this.index(now)]);
+      if (now >= this.end) this.toggle();
+      else this.time = now;
       return true;
     }
     this.owed += wanted;
     while (this.owed >= STEP) {
       this.owed -= STEP;
-      if (!this.advance()) {
+      this.isSound = this.advance();
+      if (!this.isSound) {
         this.toggle();
         announce("The motion cannot go on from here: the mass matrix is singular, or a loop cannot close.");
         break;
@@ -270,7 +300,8 @@ export class Simulation {
     const busy = this.samples.length > 1;
     this.host.classList.toggle("empty", !busy);
     if (!busy) return;
-    this.strips.update(this.samples, this.time, this.recorded ? this.data.motion!.tau !== undefined : this.state.drive !== "free");
+    const now = this.running ? -1 : this.index(this.time);
+    this.strips.update(this.samples, this.time, now, this.recorded ? this.data.motion!.tau !== undefined : this.state.drive !== "free");
   }
 
   resize(): void {
@@ -290,8 +321,12 @@ function guide(data: Data): HTMLElement {
     ["Drag a link", "its joint turns."],
     ...(data.tips.length ? [["Drag the pink ball", "the robot follows with its tip."]] : []),
     ["Drag elsewhere", `look around; ${touch ? "two fingers zoom" : "the wheel zooms once the scene was clicked"}.`],
-    ["Play", "it moves as gravity and motors make it; pull the pink ball meanwhile."],
-    ["Click a number", "its equation opens below."],
+    ...(data.isMassless
+      ? []
+      : [
+          ["Play", "it moves as gravity and motors make it; pull the pink ball meanwhile."],
+          ["Click a number", "its equation opens below."],
+        ]),
   ];
   return el("dl", { class: "guide" }, ...lines.flatMap(([what, then]) => [el("dt", {}, what), el("dd", {}, then)]));
 }

@@ -56,7 +56,7 @@ export class State {
       out = new URLSearchParams();
     const list = (x: ArrayLike<number>) => Array.from(x, (v) => String(v)).join(",");
     out.set("q", list(this.q));
-    if (this.qd.some(Boolean)) out.set("qd", list(this.qd));
+    if (this.qd.some((x, i) => x !== data.start.qd[i])) out.set("qd", list(this.qd));
     if (this.qdd.some(Boolean)) out.set("qdd", list(this.qdd));
     if (world.gravity.some((x, i) => x !== data.gravity[i])) out.set("gravity", list(world.gravity));
     if (world.payload) out.set("payload", String(world.payload));
@@ -91,7 +91,7 @@ export class State {
       return found.length === n && found.every(Number.isFinite) ? found : null;
     };
     this.q = numbers("q", data.nq) ?? this.q;
-    this.qd = numbers("qd", data.nv) ?? zeros(data.nv);
+    this.qd = numbers("qd", data.nv) ?? Float64Array.from(data.start.qd);
     this.qdd = numbers("qdd", data.nv) ?? zeros(data.nv);
     world.gravity = Array.from(numbers("gravity", 3) ?? data.gravity);
     world.payload = Math.max(0, numbers("payload", 1)?.[0] ?? 0);

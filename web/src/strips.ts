@@ -1,11 +1,11 @@
 /** Energy and one quantity of the joints over time, below the scene. */
 import uPlot from "uplot";
+import { jointColors } from "./colors";
 import { brief, el, shown } from "./dom";
 import { forceUnit, once, type Coordinate, type Data } from "./model";
 import type { Sample } from "./simulation";
 import { rotationVector, type State } from "./state";
 
-const COLORS = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8a7f00", "#666666"];
 /** As everywhere: what was measured is grey. */
 const MEASURED = "#888888";
 /** Points drawn of a line. */
@@ -40,7 +40,7 @@ export class Strips {
   private readonly which = el("select", { "aria-label": "what is drawn over time" });
   private readonly joint = el("select", { "aria-label": "of which joint" });
   private plots: { energy: uPlot; joints: uPlot; key: string } | null = null;
-  private drawn = -1;
+  private drawn = "";
 
   constructor(
     readonly data: Data,
@@ -56,8 +56,8 @@ export class Strips {
     this.root.append(this.energyHost, this.jointHost);
   }
 
-  /** Draws what was sampled, and the cursor at a time; `moved` tells whether motors act, where nothing else was chosen. */
-  update(samples: Sample[], time: number, moved: boolean): void {
+  /** Draws what was sampled, and the cursor at a time, which is that of sample `now` (-1: none); `moved` tells whether motors act, where nothing else was chosen. */
+  update(samples: Sample[], time: number, now: number, moved: boolean): void {
     const { quantity, joint } = this.state.strip;
     this.joint.value = joint;
     this.which.value = quantity || (moved ? "tau" : "g");
@@ -65,10 +65,11 @@ export class Strips {
     const key = `${this.which.value} ${this.joint.value}`;
     if (this.plots?.key !== key) this.build(key);
     const { energy, joints } = this.plots!;
-    if (samples.length !== this.drawn) {
-      this.drawn = samples.length;
+    const drawn = `${samples.length} ${samples.length > POINTS ? now : ""}`;
+    if (drawn !== this.drawn) {
+      this.drawn = drawn;
       const every = Math.ceil(samples.length / POINTS);
-      const kept = samples.map((_, k) => k).filter((k) => k % every === 0 || k === samples.length - 1);
+      const kept = samples.map((_, k) => k).filter((k) => k % every === 0 || k === samples.length - 1 || k === now);
       energy.setData(this.energies(kept.map((k) => samples[k])));
       joints.setData(this.lines(samples, kept));
     }
@@ -97,11 +98,11 @@ export class Strips {
     this.plots = {
       key,
       energy: this.plot(this.energyHost, el("h3", {}, "energy, J"), ["kinetic", "potential", "sum"], 3, [
-        "#0072b2",
-        "#009e73",
+        this.style("--inertial"),
+        this.style("--gravity"),
         this.style("--soft"),
       ]),
-      joints: this.plot(this.jointHost, head, [...names, ...measured], names.length, isOne ? [this.style("--ink")] : COLORS),
+      joints: this.plot(this.jointHost, head, [...names, ...measured], names.length, isOne ? [this.style("--ink")] : jointColors(names.length)),
     };
   }
 
@@ -193,6 +194,6 @@ export class Strips {
     this.plots?.energy.destroy();
     this.plots?.joints.destroy();
     this.plots = null;
-    this.drawn = -1;
+    this.drawn = "";
   }
 }

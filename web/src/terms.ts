@@ -1,14 +1,11 @@
 /** Closed forms as data, and their terms as functions of the state. */
+import type { Texts } from "./copies";
 import type { DerivationData } from "./derivation";
 
 export type Tree = number | [string, ...unknown[]];
 export type Term = [boolean, string, Tree];
-export interface Entry {
+export interface Entry extends Texts {
   terms: Term[];
-  latex: string;
-  sympy: string;
-  python?: string;
-  c?: string;
 }
 export interface Quantity {
   missing?: string;
@@ -20,6 +17,10 @@ export interface Variant {
   notes: string[];
   values: Record<string, number>;
   quantities: Record<string, Quantity>;
+  /** Joint forces, to be copied. */
+  copies: Texts[];
+  /** Sines and cosines of sums: what the short form stands for, both as MathML. */
+  waves: Record<string, string>;
 }
 export interface LensData {
   derivation: DerivationData | null;

@@ -29,6 +29,9 @@ MANY = 12_000
 LONG = 60
 """Terms of an entry: with more of them, code is left to `Form.python` and `Form.c`."""
 
+COPIED = 1000
+"""Terms of a joint force that can still be copied from the page."""
+
 DEEPEST = 9
 """Degrees of freedom one after the other: of longer chains the closed forms are not even computed."""
 
@@ -39,14 +42,19 @@ QUANTITIES = ("mass_matrix", "coriolis_matrix", "coriolis_torque", "gravity_torq
 """What the lens shows, each in the notation's own letter."""
 
 
-def lens(model: Model, letters: Model | None = None, values: Mapping[str, float] | None = None) -> dict[str, Any]:
+def lens(
+    model: Model, letters: Model | None = None, values: Mapping[str, float] | None = None, *, massless: bool = False
+) -> dict[str, Any]:
     """The closed forms in numbers, and in letters where the robot is small or has letters of its own.
 
     Args:
         letters: the same robot with symbols; None: numbers become the usual letters.
         values: of the symbols, as `model` has them.
+        massless: there is nothing to show.
     """
     books = {name: notation(name) for name in NOTATIONS}
+    if massless:
+        return {"variants": [empty_variant("There are no masses.")], "notations": books, "derivation": None}
     if longest_path(model) > DEEPEST:
         reason = (
             f"Closed forms of a chain with more than {DEEPEST} degrees of freedom fill books; the numbers are there all the same."
@@ -71,7 +79,7 @@ def longest_path(model: Model) -> int:
 
 def empty_variant(reason: str) -> dict[str, Any]:
     quantities = {name: {"missing": reason} for name in QUANTITIES if name != "coriolis_matrix"}
-    return {"name": "numbers", "notes": [], "values": {}, "quantities": quantities}
+    return {"name": "numbers", "notes": [], "values": {}, "quantities": quantities, "copies": [], "waves": {}}
 
 
 def notation(name: str) -> dict[str, str]:
@@ -97,7 +105,25 @@ def variant(name: str, equations: Equations, own: Mapping[str, float] | None = N
             continue
         forms[quantity] = quantity_data(writer, equations, quantity)
     values = {name: float(x) for name, x in {**equations.values, **(own or {})}.items()}
-    return {"name": name, "notes": list(map(str, equations.notes)), "values": values, "quantities": forms}
+    return {
+        "name": name,
+        "notes": list(map(str, equations.notes)),
+        "values": values,
+        "quantities": forms,
+        "copies": torque_copies(writer, equations, forms),
+        "waves": writer.mathml.waves,
+    }
+
+
+def torque_copies(writer: EntryWriter, equations: Equations, forms: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The joint forces to be copied, row by row; an empty one where it is too long for the page."""
+    if any("missing" in x for x in forms.values()):
+        return [{} for _ in range(equations.nv)]
+    rows = []
+    for form in equations.inverse_dynamics:
+        x = form.entries.item()
+        rows.append(writer.copies(form, writer.presentation.entry(x)) if len(getattr(x, "num", x)) <= COPIED else {})
+    return rows
 
 
 def quantity_data(writer: EntryWriter, equations: Equations, quantity: str) -> dict[str, Any]:
@@ -138,18 +164,32 @@ class EntryWriter:
     def entry(self, form: Form, tree: Node) -> dict[str, Any]:
         terms = tree.terms if isinstance(tree, Sum) else (tree,)
         written = [self.mathml.signed(term) for term in terms]
-        data: dict[str, Any] = {
-            "terms": [[minus, text, encoded(term, self.mathml)] for (minus, text), term in zip(written, terms)],
-            "latex": self.latex.expression(tree),
-            "sympy": sympy_text(tree, self.mathml),
-        }
-        if len(terms) <= LONG:
-            data |= {"python": form.python(), "c": form.c()}
-        return data
+        data: dict[str, Any] = {"terms": [[minus, text, encoded(term, self.mathml)] for (minus, text), term in zip(written, terms)]}
+        return data | self.copies(form, tree)
+
+    def copies(self, form: Form, tree: Node) -> dict[str, str]:
+        """The entry as text in each language; without code where it is long."""
+        texts = {"latex": self.latex.expression(tree), "sympy": sympy_text(tree, self.mathml)}
+        short = not isinstance(tree, Sum) or len(tree.terms) <= LONG
+        return texts | ({"python": form.python(), "c": form.c()} if short else {})
 
 
 class PageMathml(MathmlPrinter):
-    """Joint variables can be told from other letters, so that the page can write them in another notation."""
+    """Joint variables can be told from other letters, so that the page can write them in another notation.
+
+    Attributes:
+        waves: what sines and cosines that were written as `c23` stand for, both as MathML.
+    """
+
+    def __init__(self, equations: Equations, style: Style) -> None:
+        super().__init__(equations, style)
+        self.waves: dict[str, str] = {}
+
+    def wave(self, node: Wave) -> str:
+        text = super().wave(node)
+        if text not in self.waves and text.startswith("<msub>"):
+            self.waves[text] = self.call(node.function, [self.expression(self.angle(node))])
+        return text
 
     def symbol(self, x: Symbol) -> str:
         if x.kind in DOTS:

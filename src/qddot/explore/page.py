@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.assets import asset, math_font_css
-from qddot.errors import InputError
+from qddot.errors import InputError, UnboundSymbolError
+from qddot.explore.fragment import checked
 from qddot.explore.lengths import lengths
 from qddot.explore.lens import lens
 from qddot.explore.programs import functions, page_programs, signatures, spheres
@@ -36,6 +37,9 @@ TIPS = 8
 PACKED = 100_000
 """Characters of closed forms: with more of them they are compressed, which takes the browser a moment to undo."""
 
+
+SPEED = 1.5
+"""rad/s or m/s: of the first coordinate, where nothing else would move the robot."""
 
 ABOVE = 0.02
 """m: between what may touch, at the start."""
@@ -63,14 +67,20 @@ def page(
     Raises:
         NoAssetError: this installation lacks the page's script.
         UnboundSymbolError: the robot still holds symbols.
-        InputError: a q of another shape, a robot without joints, contacts of another robot or of one with closed loops.
+        InputError: a q of another shape, a robot without joints, a view that makes no sense, contacts of another robot or of one
+            with closed loops.
     """
     bundle, style = asset("explorer.js").decode(), math_font_css() + asset("explorer.css").decode()
-    model = robot.model
+    if robot.symbols:
+        names = sorted(map(str, robot.symbols))
+        given = ", ".join(f"{name!r}: ..." for name in names)
+        raise UnboundSymbolError(f"{robot.name} still holds the symbols {', '.join(names)}: robot.explore(values={{{given}}})")
     if not robot.nv:
         raise InputError(f"{robot.name} has no joints: there is nothing to explore")
-    if not isinstance(view, str):
-        raise InputError(f"view={view!r:.80}: give what stands behind the # of a page's address, as text")
+    view = checked(view, robot)
+    if unknown := robot.model.kinematics_only:
+        robot = type(robot)(robot.model.copy(kinematics_only=""))  # whose masses are zeros
+    model = robot.model
     tips = ends(model)
     programs = page_programs(model, tips)
     start = bent(robot) if q is None else robot._evaluate.configuration("q", q)
@@ -78,13 +88,20 @@ def page(
         refuse_contacts(robot, contacts, closed="loops" in programs)
         programs["spheres"] = spheres(model, [(x.frame, x.center) for x in contacts.spheres])
         start = start if q is not None else lifted(contacts, start)
+    massless = unknown or ("" if robot.mass_matrix(start).any() else "no link has a mass")
+    notes = [f"Kinematics only, no dynamics: {massless}."] if massless else []
+    speed = [0.0] * robot.nv
+    if recording is None and contacts is None and not massless and is_dead(robot, start):
+        speed[0] = SPEED
+        notes.append("Neither gravity nor a spring moves its joints from here: it starts with a velocity.")
+    shown = scene(model)
     data = {
         "name": robot.name,
         "script": script(model, letters, values, contacts),
         "view": view,
         "nq": robot.nq,
         "nv": robot.nv,
-        "start": {"q": start.tolist(), "qd": [0.0] * robot.nv},
+        "start": {"q": start.tolist(), "qd": speed},
         "gravity": [float(x) for x in model.gravity],
         "parameters": robot.parameters()[: 10 * len(robot.body_names)].tolist(),
         "hasFriction": any(body.drive.friction.laws or body.drive.friction.is_dry for body in model.bodies),
@@ -92,15 +109,17 @@ def page(
         "freedom": freedom(robot, start),
         "isFloating": any(body.parent == WORLD and isinstance(body.joint, Free) for body in model.bodies),
         "isClosed": "loops" in programs,
+        "isMassless": bool(massless),
         "tips": [tip_data(model, name) for name in tips],
         "sizes": signatures(programs),
         "motion": None if recording is None else recording.data(),
         "contacts": None if contacts is None else contact_data(contacts),
         "lengths": [] if letters is None else lengths(model, letters),
-        **scene(model),
+        **shown,
+        "notes": notes + shown["notes"],
     }
     run = f"explorer.start({functions(programs)});"
-    equations = closed_forms(plain_json(lens(model, letters, values)))
+    equations = closed_forms(plain_json(lens(model, letters, values, massless=bool(massless))))
     policy = "; ".join(
         (
             "default-src 'none'",
@@ -161,6 +180,11 @@ def plain_json(data: Any) -> str:
 
 def digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def is_dead(robot: Robot, q: np.ndarray) -> bool:
+    """Released at rest, it would stay there."""
+    return not (robot.gravity_torque(q).any() or robot.spring_torque(q).any())
 
 
 def freedom(robot: Robot, q: np.ndarray) -> int:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qddot import catalog
-from qddot.errors import QddotError
-from qddot.formats import load_model
+from qddot.errors import ModelWarning, QddotError
+from qddot.formats import load_model, load_text
+from qddot.formats.text_writer import to_toml
 from qddot.model.model import Model
 
 if TYPE_CHECKING:
     from qddot.contact.shapes import Contacts
 
-UNKNOWN = "robot = ...  # it was made or changed in Python: put here what makes it"
+UNKNOWN = "robot = ...  # it was made or changed in Python, and no text can say it: put here the lines that make it"
 
 
 def script(
@@ -26,7 +28,9 @@ def script(
         letters, values: the robot with its symbols, and what they stand for, where it has some.
         contacts: what it may touch.
     """
-    begin = [source(model, letters)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # which have been given when the robot was made
+        begin = [source(model, letters)]
     given = ""
     if letters is not None:
         begin = [begin[0].replace("robot", "letters", 1), f"values = {dict(values or {})!r}", "robot = letters.subs(values)"]
@@ -45,7 +49,7 @@ def source(model: Model, letters: Model | None = None) -> str:
     described = letters or model
     places = [x.place for x in (*described.links, *described.joints) if x.place is not None and x.place.file]
     if not places:
-        return UNKNOWN
+        return written(described)
     file = Path(places[0].file)
     options: tuple[dict[str, Any], ...] = ({}, {"symbolic": True}, {"floating": True})
     for how in options:
@@ -58,7 +62,18 @@ def source(model: Model, letters: Model | None = None) -> str:
         made = f"qddot.load({', '.join([repr(name_of(file)), *(f'{key}=True' for key in how)])})"
         gravity = [float(x) for x in model.gravity]
         return f"robot = {made}{'' if read.gravity == described.gravity else f'.with_gravity({gravity})'}"
-    return UNKNOWN
+    return written(described)
+
+
+def written(model: Model) -> str:
+    """The robot itself as TOML, where it was made or changed in Python; what is drawn of it does not go with it."""
+    try:
+        text = to_toml(model)
+        load_text(text, format="toml")
+    except QddotError:  # a joint that this form of the schema cannot say
+        return UNKNOWN
+    quoted = text.replace("\\", "\\\\").replace('"""', r"\"\"\"")
+    return f'robot = qddot.load_string("""\n{quoted}""", format="toml")  # it was made or changed in Python'
 
 
 def alike(a: Model, b: Model) -> bool:

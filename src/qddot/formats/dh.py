@@ -63,7 +63,7 @@ def dh_model(
 
     Args:
         rows: `(a, alpha, d, theta)`, or a mapping with these keys and `type` (`"revolute"` or `"prismatic"`, short `"R"`, `"P"`);
-            what a mapping leaves out is zero.
+            what a mapping leaves out is zero. A text is read as in a file: `"pi/2"` is a number, `"l1/2"` holds a symbol.
         convention: `"standard"`: link frame i is `Rz(theta) Tz(d) Tx(a) Rx(alpha)` from frame i-1, at the far end of its link;
             `"modified"` (Craig): `Rx(alpha) Tx(a) Rz(theta) Tz(d)`, at the near end. None: standard, with a warning.
         inertias: of each link in its DH frame.
@@ -81,6 +81,9 @@ def dh_model(
     >>> arm = qddot.from_dh([(0.5, 0, 0, 0), (0.4, 0, 0, 0)], convention="standard", inertias=[qddot.Inertia.point(1.0)] * 2)
     >>> arm.transform([0, np.pi / 2])[:3, 3].round(3)
     array([0.5, 0.4, 0. ])
+    >>> letters = qddot.from_dh([("a1", 0, 0, 0), ("a2", 0, 0, 0)], convention="standard", inertias=[qddot.Inertia.point(1.0)] * 2)
+    >>> print(letters.equations().M[0, 1])
+    a1*a2*c2 + a2**2
     """
     if convention is None:
         warn("no convention is given: the table is read as standard DH", element="dh", fix=CONVENTION_FIX)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from qddot.errors import ModelError, ModelValueError, Place
+from qddot.formats.expression import Scope
 from qddot.model.check import warn
 from qddot.model.description import Limits, Mimic
 from qddot.model.pose import from_matrix, unit
@@ -38,7 +39,13 @@ class Subject:
         return ModelValueError(rule, place=self.place, element=self.element, attribute=attribute, text=text, fix=fix)
 
     def number(self, attribute: str, value: object) -> Scalar:
-        """A finite number or an expression."""
+        """A finite number or an expression, also one that is written as in a file: `"l1/2"`."""
+        if isinstance(value, str):
+            try:
+                return Scope().evaluate(value)
+            except ValueError as error:
+                fix = "write a number, or an expression such as 'l1/2' or 'pi/2'"
+                raise self.error(str(error), attribute, value, fix) from None
         try:
             return as_scalar(value)
         except (TypeError, ValueError):

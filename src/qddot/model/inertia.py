@@ -58,7 +58,8 @@ class Inertia:
             try:
                 object.__setattr__(self, name, read(value))
             except (TypeError, ValueError) as error:
-                raise ModelValueError(str(error), element="inertia", attribute=name, text=str(value)) from None
+                fix = 'a letter is a symbol of SymPy: sympy.symbols("m1")' if "SymPy" in str(error) else ""
+                raise ModelValueError(str(error), element="inertia", attribute=name, text=str(value), fix=fix) from None
         if not is_symbolic(self.mass) and self.mass < 0:
             fix = "give its magnitude, in kg"
             raise ModelValueError("a mass is not negative", element="inertia", attribute="mass", text=f"{self.mass:g}", fix=fix)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 FORMATS = (".gif", ".html", ".mp4")
 MOST_PICTURES = 100_000
 TRAIL = "#cc79a7"
+FINE = 8
+"""Points of the tip's way for each picture: a fast tip goes round a bend between two."""
 
 
 def film(
@@ -73,6 +75,7 @@ class Film:
         self.t = t[0] + np.arange(int(pictures) + 1) / self.fps
         self.arm = Arm(model, None if hasattr(ax, "zaxis") else own_view(model))
         self.poses = [self.arm.poses(x) for x in q[np.clip(np.searchsorted(t, self.t), 0, len(t) - 1)]]
+        self.motion = t, q
         few = self.poses[:: max(1, len(self.poses) // 60)]
         points = np.concatenate([self.arm.points(poses) for poses in few])
         self.ax = self.arm.axes(ax, points)
@@ -82,10 +85,13 @@ class Film:
         self.timer = self.window()
 
     def trail(self) -> list[Any]:
-        """The way of the tip so far."""
+        """The way of the tip so far: between two pictures too, where the motion has samples."""
         if self.arm.tip is None:
             return []
-        self.way = np.array([self.arm.page(self.arm.frame(poses, self.arm.tip)[:3, 3]) for poses in self.poses])
+        t, q = self.motion
+        fine = np.unique(np.linspace(0, len(t) - 1, min(len(t), FINE * len(self.t))).round().astype(int))
+        self.way_t = t[fine]
+        self.way = np.array([self.arm.page(self.arm.frame(self.arm.poses(x), self.arm.tip)[:3, 3]) for x in q[fine]])
         return self.ax.plot(*self.way[:1].T, color=TRAIL, lw=1.2, alpha=0.8, zorder=1.5 if self.arm.is_flat else 4)
 
     def clock(self) -> Any:
@@ -98,7 +104,8 @@ class Film:
         """Move to picture k; returns what changed."""
         self.arm.move(self.poses[k])
         if self.arm.tip is not None:
-            (self.moving[0].set_data if self.arm.is_flat else self.moving[0].set_data_3d)(*self.way[: k + 1].T)
+            so_far = np.searchsorted(self.way_t, self.t[k], side="right")
+            (self.moving[0].set_data if self.arm.is_flat else self.moving[0].set_data_3d)(*self.way[: max(so_far, 1)].T)
         self.moving[-1].set_text(f"t = {self.t[k]:.2f} s")
         return self.moving
 

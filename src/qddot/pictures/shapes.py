@@ -1,4 +1,5 @@
-"""Bodies as simple shapes: drums and blocks at joints, capsules along links, rails under sliders, each in its body's frame."""
+"""Bodies as simple shapes: drums and blocks at joints, also at those that close loops, capsules along links, rails under sliders,
+each in its body's frame."""
 
 from __future__ import annotations
 
@@ -7,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from qddot.model.constraints import Connect
 from qddot.model.joints import Free, Prismatic, Revolute, Rotor, Spherical
 from qddot.model.lower import WORLD, Body
 from qddot.model.model import Model
-from qddot.model.spatial import Transform
+from qddot.model.pose import z_onto
+from qddot.model.spatial import Transform, Vec
 from qddot.pictures.view import matrix, norm
 
 Shape = dict[str, Any]
@@ -25,16 +28,18 @@ def radius(reach: float) -> float:
 def base_shapes(model: Model, reach: float) -> list[Shape]:
     """From the root's origin to the joints on it, and the rails of sliders there."""
     r = radius(reach)
-    shapes: list[Shape] = []
+    closed, shapes = loops(model, WORLD, r)
     for child in moved_by(model, WORLD):
-        shapes += connection([0.0, 0.0, 0.0], point(child.placement), r) + rail(child, reach)
+        shapes += rail(model, child, reach)
+    for end in unique([*(point(child.placement) for child in moved_by(model, WORLD) if not is_virtual(child)), *closed]):
+        shapes += connection([0.0, 0.0, 0.0], end, r)
     return shapes
 
 
 def link_shapes(model: Model, body: Body, reach: float) -> list[Shape]:
     """A drum or a block at the joint, capsules from there to the next joints, or to the ends."""
     r = radius(reach)
-    shapes: list[Shape] = []
+    closed, shapes = loops(model, body.index, r)
     if isinstance(body.joint, Revolute):
         shapes.append({"kind": "drum", "radius": 1.45 * r, "length": 2.6 * r, "pose": rows(Transform())})
     elif isinstance(body.joint, Spherical):
@@ -43,9 +48,9 @@ def link_shapes(model: Model, body: Body, reach: float) -> list[Shape]:
         shapes.append({"kind": "block", "size": [max(x, r) for x in box["size"]], "pose": box["pose"]})
     elif body.is_link and float(body.inertia.m) > 0:
         shapes.append({"kind": "block", "size": [3.0 * r, 3.0 * r, 3.6 * r], "pose": rows(Transform())})
-    ends = [point(child.placement) for child in moved_by(model, body.index)]
+    ends = [*(point(child.placement) for child in moved_by(model, body.index)), *closed]
     for child in moved_by(model, body.index):
-        shapes += rail(child, reach)
+        shapes += rail(model, child, reach)
     if not any(norm(x) > 0.2 * r for x in ends):  # nothing goes on: as far as the frames, or else the mass
         ends = [point(pose) for index, pose in model.mechanism.frames.values() if index == body.index]
         if not any(norm(x) > 0.2 * r for x in ends) and float(body.inertia.m) > 0:
@@ -53,6 +58,31 @@ def link_shapes(model: Model, body: Body, reach: float) -> list[Shape]:
     for end in unique(ends):
         shapes += connection([0.0, 0.0, 0.0], end, r)
     return shapes
+
+
+def loops(model: Model, index: int, r: float) -> tuple[list[list[float]], list[Shape]]:
+    """Points of a body (-1: the world) at which loops are closed, and the joints there, drawn on the first of two links."""
+    points: list[list[float]] = []
+    shapes: list[Shape] = []
+    for c in model.constraints:
+        if not isinstance(c, Connect) or not c.active:
+            continue
+        for link, p in ((c.link1, c.point1), (c.link2, c.point2)):
+            body, pose = model.mechanism.frames[link]
+            if body != index:
+                continue
+            at = pose @ Transform(p=p)
+            points.append(point(at))
+            if link == c.link1 and len(c.axes) == 3:
+                shapes.append({"kind": "ball", "radius": 1.35 * r, "at": point(at)})
+            elif link == c.link1 and c.axes in ACROSS:  # a hinge at right angles to the plane in which the points meet
+                turned = rows(at @ Transform(z_onto(ACROSS[c.axes])))
+                shapes.append({"kind": "drum", "radius": 1.45 * r, "length": 2.6 * r, "pose": turned})
+    return points, shapes
+
+
+ACROSS = {"xy": Vec(0.0, 0.0, 1.0), "xz": Vec(0.0, 1.0, 0.0), "yz": Vec(1.0, 0.0, 0.0)}
+"""The axis that is left out."""
 
 
 def box_of_equal_inertia(body: Body) -> dict[str, Any] | None:
@@ -79,9 +109,15 @@ def connection(start: Sequence[float], end: Sequence[float], r: float) -> list[S
     return [{"kind": "capsule", "from": list(start), "to": list(end), "radius": r}] if long else []
 
 
-def rail(body: Body, reach: float) -> list[Shape]:
-    """Along which a slider goes, on the body that carries it; sliders without mass are coordinates, and nothing to see."""
-    if not isinstance(body.joint, Prismatic) or not float(body.inertia.m) > 0:
+def is_virtual(body: Body) -> bool:
+    """A slider without mass: a coordinate, and nothing to see."""
+    return isinstance(body.joint, Prismatic) and not float(body.inertia.m) > 0
+
+
+def rail(model: Model, body: Body, reach: float) -> list[Shape]:
+    """Along which a slider goes, on the body that carries it; nothing to see on what moves freely by its coordinates."""
+    carrier = None if body.parent == WORLD else model.bodies[body.parent]
+    if not isinstance(body.joint, Prismatic) or is_virtual(body) or (carrier is not None and is_virtual(carrier)):
         return []
     length = 2 * min(body.reach, reach)
     return [{"kind": "rail", "radius": 0.35 * radius(reach), "length": length, "pose": rows(body.placement)}]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from qddot.errors import QddotError
+from qddot.model.constraints import Connect
 from qddot.model.joints import Prismatic, Revolute, Rotor
 from qddot.model.lower import WORLD
 from qddot.model.model import Model
@@ -30,14 +31,29 @@ PARALLEL = 1e-6
 
 
 def extent(model: Model) -> float:
-    """How far the robot reaches, m: the longest chain of offsets."""
-    far = {WORLD: 0.0}
+    """How far the robot reaches, m: the longest chain of offsets, each as short as closed loops make it."""
+    far: dict[Any, float] = {WORLD: 0.0}  # from the root's origin to those of bodies, and to the points at which loops close
     bounded = {c.name for c in model.mechanism.coordinates if max(abs(c.limits.lower), abs(c.limits.upper)) < FAR}
+    ways: list[tuple[Any, Any, float]] = []
     for body in model.bodies:
         if not isinstance(body.joint, Rotor):
             travel = body.reach if body.joint_name in bounded else 0.0
-            far[body.index] = far[body.parent] + norm(body.placement.p) + travel
-    ends = [far.get(body, 0.0) + norm(pose.p) for body, pose in model.mechanism.frames.values()]
+            ways.append((body.parent, body.index, norm(body.placement.p) + travel))
+            far[body.index] = far[body.parent] + ways[-1][2]
+    loops = [c for c in model.constraints if isinstance(c, Connect) and c.active and len(c.axes) > 1]
+    closing: list[tuple[str, int, np.ndarray]] = []  # loop, body, and the point in its frame
+    for c in loops:
+        for link, p in ((c.link1, c.point1), (c.link2, c.point2)):
+            body, pose = model.mechanism.frames[link]
+            closing.append((c.name, body, np.array((pose @ Transform(p=p)).p, dtype=float)))
+    ways += [(body, name, norm(p)) for name, body, p in closing]
+    for _ in range(len(far) if loops else 0):  # the shortest ways
+        for one, other, length in ways:
+            there = min(far.get(other, math.inf), far[one] + length)
+            far[one], far[other] = min(far[one], there + length), there
+    by_loop = lambda on, p: [far[name] + norm(np.subtract(p, there)) for name, body, there in closing if body == on]  # noqa: E731
+    frames = model.mechanism.frames.values()
+    ends = [min(far.get(body, 0.0) + norm(pose.p), *by_loop(body, pose.p), math.inf) for body, pose in frames]
     heavy = [norm(body.inertia.h) / float(body.inertia.m) for body in model.bodies if float(body.inertia.m) > 0]
     return max(*ends, *far.values(), max(heavy, default=0.0), SMALLEST)
 

@@ -28,7 +28,8 @@ BOOKS: Mapping[str, Mapping[str, str]] = {
     "featherstone": {"M": "H"},
 }  # fmt: skip
 """Of each notation, the letters that differ from those in which the steps are written: `q`; `M`, `c`, `C`, `g` of the
-equations of motion, and `Q`, `B`, which multiply squares and products of velocities in `c`; energies `K`, `P`; twists `V`, wrenches `F`, inertias `G` and joint axes `S` of Newton and Euler."""
+equations of motion, and `Q`, `B`, which multiply squares and products of velocities in `c`; energies `K`, `P`; twists `V`,
+wrenches `F`, inertias `G` and joint axes `S` of Newton and Euler."""
 
 PROJECTION = r"\mathbb{P}"
 """How steps write the projection of constraints, which is not the potential energy `P`."""

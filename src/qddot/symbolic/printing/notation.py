@@ -64,8 +64,12 @@ NOTATIONS = {
         "theta",
         QDDOT
         | {
-            "coriolis_torque": "V", "coriolis_matrix": "V_m", "centrifugal_matrix": "C", "gravity_torque": "G",
-            "kinetic_energy": "k", "potential_energy": "u",
+            "coriolis_torque": "V",
+            "coriolis_matrix": "V_m",
+            "centrifugal_matrix": "C",
+            "gravity_torque": "G",
+            "kinetic_energy": "k",
+            "potential_energy": "u",
         },
         "L",
     ),

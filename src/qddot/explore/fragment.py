@@ -1,0 +1,68 @@
+"""The view of a page as text, as it stands behind the # of its address: `q=0.3,1.1&lens=gravity_torque,1,0`.
+
+The page ignores what makes no sense in its own address, which anybody may have written; what a program asks for is checked here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+from qddot.errors import InputError, near_matches
+from qddot.explore.lens import SHOWN
+from qddot.symbolic.printing.notation import NOTATIONS
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+SWITCH = ("on", "off")
+WORDS = {
+    "friction": SWITCH,
+    "coriolis": SWITCH,
+    "drive": ("free", "gravity", "hold"),
+    "show": ("frames", "axes", "centres", "path", "boxes", ""),
+    "ellipsoid": ("none", "velocity", "force", "mass"),
+    "notation": tuple(NOTATIONS),
+    "form": ("numbers", "letters"),
+}
+"""Keys whose value is one of these words, or of `show` any of them with commas between."""
+
+LISTS = {"lens": SHOWN, "strip": ("tau", "g", "c", "qd", "q", "")}
+"""Keys whose value begins with one of these words and goes on with indices."""
+
+SINGLE = ("payload", "tip", "speed")
+
+
+def checked(view: object, robot: Robot) -> str:
+    """The text itself.
+
+    Raises:
+        InputError: not a text, an unknown key or word, or another number of numbers than the robot has.
+    """
+    if not isinstance(view, str):
+        raise InputError(f"view={view!r:.80}: give what stands behind the # of a page's address, as text")
+    counts = {"q": robot.nq, "qd": robot.nv, "qdd": robot.nv, "gravity": 3, "camera": 7, **dict.fromkeys(SINGLE, 1)}
+    keys = [*counts, *WORDS, *LISTS]
+    for key, value in parse_qsl(view.removeprefix("#"), keep_blank_values=True):
+        if key not in keys:
+            raise InputError(f"view: there is no {key!r:.80} in an address of this page: {near_matches(key, keys)}")
+        if key in counts and len(numbers := finite(value)) != counts[key]:
+            raise InputError(f"view: {key}={value!r:.80}: {counts[key]} finite numbers are needed, there are {len(numbers)}")
+        known = WORDS.get(key) or LISTS.get(key)
+        for word in value.split(",")[: None if key == "show" else 1]:
+            if known and word not in known:
+                raise InputError(f"view: {key}={value!r:.80}: no {word!r:.80}: {near_matches(word, known)}")
+    return view
+
+
+def finite(text: str) -> list[float]:
+    """The finite ones among numbers with commas between."""
+    found = []
+    for piece in text.split(","):
+        try:
+            number = float(piece)
+        except ValueError:
+            continue
+        found += [number] if math.isfinite(number) else []
+    return found
