@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 
 import qddot
@@ -19,6 +21,26 @@ def random_state(robot: Robot, case: int) -> tuple[np.ndarray, ...]:
     """q, qd, tau."""
     rng = np.random.default_rng([case, 8])
     return robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
+
+
+def that_moves(constraints, case: int, joints: int = 6, mimic: float = 0.0) -> tuple:
+    """A robot that can move against every row of the constraints, and such a state: the first from this case on, by tens."""
+    for number in range(case, case + 500, 10):
+        robot = random_robot(number, joints, mimic=mimic)
+        q, qd, tau = random_state(robot, number)
+        if np.linalg.cond(robot.constraint_jacobian(q, constraints)) < 1e3:
+            return robot, q, qd, tau
+    raise AssertionError("no such robot")
+
+
+def that_closes(constraints, case: int) -> tuple:
+    """A robot that can satisfy the constraints, and such a configuration: the first from this case on, by tens."""
+    for number in range(case, case + 500, 10):
+        robot = random_robot(number)
+        q, qd, _ = random_state(robot, number)
+        with contextlib.suppress(qddot.ConvergenceError):
+            return robot, robot.project(q, constraints), qd
+    raise AssertionError("no such robot")
 
 
 def knife_edge(state):

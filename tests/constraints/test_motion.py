@@ -8,7 +8,7 @@ import qddot
 from qddot.constraints import elimination
 from qddot.constraints.compiled import CompiledConstraints
 from qddot.constraints.constrained import ConstrainedRobot
-from tests.constraints.robots import CONSTRAINTS, random_robot, random_state
+from tests.constraints.robots import CONSTRAINTS, random_robot, random_state, that_closes, that_moves
 from tests.slow import slow_but
 
 EPS = np.finfo(float).eps
@@ -40,10 +40,7 @@ def smallest_pivot(robot, q) -> float:
 @pytest.mark.parametrize("name", CONSTRAINTS)
 @pytest.mark.parametrize("case", slow_but(range(2), 0))
 def test_the_same_accelerations(name, case, no_care):
-    robot = random_robot(case, joints=6)
-    q, qd, tau = random_state(robot, case)
-    if np.linalg.cond(robot.constraint_jacobian(q, CONSTRAINTS[name])) > 1e3:
-        pytest.skip("this robot cannot move against all rows")
+    robot, q, qd, tau = that_moves(CONSTRAINTS[name], case)
     qdd, lam = in_motion(robot, CONSTRAINTS[name]).accelerations(q, qd, tau)
     wanted = robot.constrained_forward_dynamics(q, qd, tau, CONSTRAINTS[name])
     assert_allclose(qdd, wanted.qdd, atol=1e-12 * abs(wanted.qdd).max())
@@ -64,12 +61,8 @@ def test_external_forces_and_parameters(no_care):
 @pytest.mark.parametrize("name", CONSTRAINTS)
 def test_the_same_way_back(name):
     """A state that a step has led away from its constraints."""
-    robot, constraint = random_robot(1), CONSTRAINTS[name]
-    q, qd, _ = random_state(robot, 1)
-    try:
-        q = robot.project(q, constraint)
-    except qddot.ConvergenceError:
-        pytest.skip("this chain cannot close")
+    constraint = CONSTRAINTS[name]
+    robot, q, qd = that_closes(constraint, 1)
     away = robot.integrate(q, 1e-7 * np.linspace(-1, 1, robot.nv))
     found, wanted = in_motion(robot, constraint).settled(away, qd), ConstrainedRobot(robot._evaluate, constraint).settled(away, qd)
     assert abs(robot.constraint_residual(found[0], constraint)).max(initial=0) < 1e-13
