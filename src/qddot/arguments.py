@@ -31,6 +31,18 @@ def real_array(name: str, value: object) -> np.ndarray:
     return array.astype(float)
 
 
+def shape_of(name: str, value: Any) -> tuple[int, ...]:
+    """The shape of an array, or of lists that would be one.
+
+    Raises:
+        InputError: rows of different lengths.
+    """
+    try:
+        return np.shape(value)
+    except ValueError as error:
+        raise InputError(f"{name} is not an array of numbers: {error} (give rows of one length)") from None
+
+
 def finite_array(name: str, value: object, *, infinite: bool = False) -> np.ndarray:
     """Real, finite numbers as an array of float64.
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import qddot
-from qddot import InputError, IntegrationError, ModelFormatError
+from qddot import InputError, IntegrationError, ModelFormatError, UnknownNameError
 from qddot.compile import cache, threads
 
 
@@ -132,3 +132,28 @@ def test_a_quantity_that_is_constant_is_computed(robot):
     np.testing.assert_array_equal(robot.friction_torque([0.1, 0.2]), [0.0, 0.0])
     np.testing.assert_array_equal(robot.spring_torque(np.zeros((20, 2))), np.zeros((20, 2)))
     np.testing.assert_array_equal(robot.spring_torque([0.1, 0.2]), [0.0, 0.0])
+
+
+RAGGED = [[1], [1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda r: r.simulate([0, 0], None, 0.01, parameters=RAGGED), "parameters is not an array of numbers"),
+        (lambda r: r.rollout()([0, 0], None, RAGGED, steps=2), "control is not an array of numbers"),
+        (lambda r: r.inverse_kinematics(RAGGED), "pose is not an array of numbers"),
+        (lambda r: r.equations().mass_matrix.evaluate(q=RAGGED), "q is not an array of numbers"),
+        (lambda r: r.ellipsoids([0, 0], rows=np.array([[1.0, 2.0]])), "no row array"),
+        (
+            lambda r: r.project_velocity(np.zeros((3, 2)), np.zeros((2, 2)), WALL),
+            r"dimensions of qd \(2,\) and of the state \(3,\)",
+        ),
+    ],
+)
+def test_rows_of_different_lengths_and_batches_that_do_not_fit(robot, call, message):
+    with pytest.raises((InputError, UnknownNameError), match=message):
+        call(robot)
+
+
+WALL = [qddot.joint_equality("joint2", "joint1")]

@@ -21,8 +21,10 @@ import pytest
 import qddot
 from qddot.algorithms.analytic import margin
 from qddot.algorithms.displacement import screw_step, turned
+from qddot.algorithms.drives import shaft_direction
 from qddot.algorithms.factor import reciprocal
 from qddot.algorithms.forward_dynamics import composite_bodies, pivot_noise, smaller
+from qddot.algorithms.kinematics import joint_poses, upright, world_poses
 from qddot.algorithms.quantities import COMPUTED, NEEDS_ALL_PARAMETERS, Quantity
 from qddot.algorithms.reaching import clamped, half_angle_error, reaching_step
 from qddot.algorithms.regressor import named_parameters
@@ -33,6 +35,7 @@ from qddot.errors import InputError
 from qddot.graph.program import output
 from qddot.graph.replay import replay
 from qddot.model.field import Floats
+from qddot.model.lower import WORLD
 from qddot.model.pose import from_rpy
 from qddot.model.spatial import Mat, Vec, diagonal
 from qddot.robot import Robot
@@ -146,6 +149,27 @@ def test_bounds_of_what_is_not_known():
     assert smaller(1.0, 2.0) == smaller(2.0, 1.0) == 1.0
     symbolic: Any = SimpleNamespace(source=SimpleNamespace(symbols=True, bodies=[SimpleNamespace(columns=(0, 1))]))
     assert pivot_noise(symbolic) == [[0.0, 0.0]]
+
+
+def test_frames_parallel_to_the_world():
+    """Of a robot that would not be turned: it has few bodies."""
+    robot = load("tree")
+    model, q = robot.model.over(Floats()), inputs(robot, 0)["q"]
+    turned, shifts = upright(model, joint_poses(model, q))
+    poses, places = world_poses(model, q), {WORLD: Vec(0, 0, 0)}
+    for body, there, shift in zip(model.bodies, turned.bodies, shifts, strict=True):
+        places[body.index] = places[body.parent] + shift.p
+        assert places[body.index] == pytest.approx(poses[body.index].p, abs=1e-14)
+        for (_, own), (_, seen) in zip(body.subspace, there.subspace, strict=True):
+            assert seen.w == pytest.approx(poses[body.index].R @ own.w, abs=1e-14)
+            assert seen.v == pytest.approx(poses[body.index].R @ own.v, abs=1e-14)
+
+
+def test_which_way_a_shaft_slides():
+    assert shaft_direction("m", [(0, -30.0)], [1.0, -1.0]) == -1.0
+    assert shaft_direction("m", [(1, 2.0)], [1.0, -1.0]) == -1.0
+    with pytest.raises(InputError, match="motor 'm' turns 2 joints, and its friction sticks"):
+        shaft_direction("m", [(0, 1.0), (1, 1.0)], [1.0, -1.0])
 
 
 def test_reciprocals():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from qddot.algorithms.kinematics import Scalars, zeros
+from qddot.errors import InputError
 from qddot.model.friction import ShaftFriction, Sliding
 from qddot.model.joints import Rotor
 from qddot.model.lower import LiftedBody
@@ -92,7 +93,7 @@ def sliding_shafts(model: LiftedModel, qd: Scalars, sliding: Scalars | None = No
         if not nominal.laws:
             continue  # by the model's own numbers: a friction that is not there costs nothing, and asks no scalar for its sign
         for shaft in shafts(body):
-            direction = None if sliding is None or not nominal.sticks else shaft_direction(shaft, sliding)
+            direction = None if sliding is None or not nominal.sticks else shaft_direction(body.name, shaft, sliding)
             yield shaft, body.drive.friction.at(model.field, shaft_speed(shaft, qd), direction, nominal)
 
 
@@ -111,8 +112,17 @@ def nominal_friction(model: LiftedModel, body: LiftedBody) -> ShaftFriction:
     return model.source.bodies[body.index].drive.friction
 
 
-def shaft_direction(shaft: Shaft, sliding: Scalars) -> Scalar:
-    """Which way a shaft of one column turns."""
+def shaft_direction(name: str, shaft: Shaft, sliding: Scalars) -> Scalar:
+    """Which way a shaft of one column turns.
+
+    Raises:
+        InputError: it has several.
+    """
+    if len(shaft) > 1:
+        raise InputError(
+            f"motor {name!r} turns {len(shaft)} joints, and its friction sticks: which way it slides cannot be given joint by "
+            "joint. Use simulate, which decides it, or give the motor's drive a smoothing_velocity"
+        )
     ((column, ratio),) = shaft
     return sliding[column] * (1 if ratio > 0 else -1)
 

@@ -112,7 +112,7 @@ class ConstrainedRobot:
 
     def project_velocity(self, q: ArrayLike, qd: np.ndarray) -> np.ndarray:
         """`P_qdd qd`, the nearest velocity by kinetic energy that keeps the constraints."""
-        return times(self.projections(q).P_qdd, qd)
+        return applied(self.projections(q).P_qdd, "qd", qd)
 
     def inverse_dynamics(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, lam: ArrayLike, f_ext: Any, f_tip: Any, tolerance: float | None
@@ -126,11 +126,7 @@ class ConstrainedRobot:
 
     def force(self, A: np.ndarray, lam: ArrayLike) -> np.ndarray:
         """A^T lam (..., nv)."""
-        lam = self.evaluate.prepared("lam", lam, (A.shape[-2],))
-        try:
-            return times(T(A), lam)
-        except ValueError:
-            raise InputError(f"leading dimensions of lam {lam.shape[:-1]} and of the state {A.shape[:-2]} do not fit") from None
+        return applied(T(A), "lam", self.evaluate.prepared("lam", lam, (A.shape[-2],)))
 
     def forced(self, quantity: str, inputs: dict[str, Any], f_ext: Any, f_tip: Any) -> np.ndarray:
         """With external forces, if any."""
@@ -245,6 +241,14 @@ def refuse_impossible(A: np.ndarray, b: np.ndarray, qdd: np.ndarray, tolerance: 
             f"qdd does not satisfy the constraints{named(tuple(state))}: row {row} of A qdd + Adot qd is {left[(*state, row)]:.3g} "
             "and not 0; take qdd from constrained_forward_dynamics, or give tolerance=None"
         )
+
+
+def applied(matrix: np.ndarray, name: str, x: np.ndarray) -> np.ndarray:
+    """A matrix of the state times what a user gave."""
+    try:
+        return times(matrix, x)
+    except ValueError:
+        raise InputError(f"leading dimensions of {name} {x.shape[:-1]} and of the state {matrix.shape[:-2]} do not fit") from None
 
 
 def plus(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from qddot.arguments import finite_array
 from qddot.errors import InputError
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.residuals import relative
@@ -55,8 +56,8 @@ def extended(base: Base, signals: Signals, columns: Mapping[str, np.ndarray]) ->
     """
     shape = signals.q.shape
     for name, column in columns.items():
-        if np.shape(column) != shape or not np.isfinite(column).all():
-            raise InputError(f"{name}: a column of shape {np.shape(column)}; finite numbers of {shape} are meant")
+        if (found := finite_array(name, column).shape) != shape:
+            raise InputError(f"{name}: a column of shape {found}; finite numbers of {shape} are meant")
     rows = [joint_rows(base, signals, list(columns.values()), j) for j in range(shape[1])]
     r, names = base.rank, tuple(columns)
     check_shown(names, rows, r)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.algorithms.reaching import ROWS, size
-from qddot.arguments import flag, names, positive_number
+from qddot.arguments import flag, names, positive_number, shape_of
 from qddot.compile.arrays import as_array, first_index
 from qddot.compile.evaluate import DOUBLE, Evaluator
 from qddot.errors import InputError, unknown_name
@@ -103,10 +103,7 @@ def as_target(
 
 def as_poses(pose: Any) -> tuple[np.ndarray, bool]:
     """Poses (..., 4, 4) whose rotations are exact, and whether positions alone were given."""
-    try:
-        shape = np.shape(pose)
-    except ValueError as error:
-        raise InputError(f"pose is not an array of numbers: {error} (give rows of one length)") from None
+    shape = shape_of("pose", pose)
     if shape and shape[-1] == 3:
         position = as_array("pose", pose, (3,), DOUBLE)
         if position.shape[-2:] == (3, 3) and (off_rotation(position) <= RIGID).all():

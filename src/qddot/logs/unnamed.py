@@ -18,7 +18,9 @@ ORDERS = {1: (), 2: (("q", "tau"),), 3: (("q", "qd", "tau"), ("q", "tau", "qd"))
 def is_unnamed(table: Table) -> bool:
     """Whether columns are only numbered, or are one matrix."""
     names = list(table.columns)
-    return all(re.fullmatch(r"c\d+", name) for name in names) or (names == ["data"] and table.columns["data"].ndim == 2)
+    return (bool(names) and all(re.fullmatch(r"c\d+", name) for name in names)) or (
+        names == ["data"] and table.columns["data"].ndim == 2
+    )
 
 
 def by_position(table: Table, joints: Sequence[str]) -> tuple[Mapping[str, Sequence[int]], Finding]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qddot.arguments import flag, positive_number, word
+from qddot.arguments import flag, positive_number, shape_of, word
 from qddot.arrays.guests import constant
 from qddot.arrays.on_device import is_on_gpu, wants_gradient
 from qddot.compile.arrays import as_array
@@ -278,7 +278,7 @@ class Rollout:
         qd = read("qd0", np.zeros(robot.nv) if given["qd0"] is None else given["qd0"], robot.nv)
         self.refuse_start(q, qd)
         control, moved = given["control"], given["parameters"]
-        control = None if control is None else read("control", control, np.shape(control)[-1] if np.ndim(control) else 1)
+        control = None if control is None else read("control", control, (shape_of("control", control) or (1,))[-1])
         rest = {} if moved is None else {"parameters": read("parameters", moved, 10 * len(robot.body_names))}
         rest = dict(self.evaluate.with_variables(rest, variables, kind))
         count, changes = step_count(steps, every, control)

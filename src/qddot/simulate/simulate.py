@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.arguments import flag, positive_number, whole_number
+from qddot.arguments import flag, positive_number, shape_of, whole_number
 from qddot.constraints.constrained import ConstrainedRobot
 from qddot.errors import InputError, near_matches
 from qddot.model.check import warn
@@ -167,7 +167,7 @@ def inertial_parameters(robot: Robot, given: Any) -> np.ndarray | None:
     if given is None:
         return None
     inertial, all_of_them = 10 * len(robot.body_names), len(robot.parameter_names)
-    if np.shape(given)[-1:] == (all_of_them,) and all_of_them > inertial:
+    if shape_of("parameters", given)[-1:] == (all_of_them,) and all_of_them > inertial:
         raise InputError(
             f"parameters has {all_of_them} columns: only the first {inertial}, ten a link, may vary in a simulation; those of the "
             "drives belong to the robot"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.arguments import shape_of
 from qddot.compile.arrays import with_unit_quaternion
 from qddot.errors import InputError, UnboundSymbolError, unknown_name
 from qddot.symbolic.exact.letters import ARRAYS
@@ -146,7 +147,7 @@ def check_quaternions(equations: RobotInLetters, q: Any) -> None:
 def check(name: str, x: Any, n: int) -> Sequence[Any]:
     if x is None:
         return [0] * n
-    shape = np.shape(x)
+    shape = shape_of(name, x)
     if shape != (n,):
         raise InputError(f"{name} has shape {shape}, ({n},) is needed")
     return [v.item() if isinstance(v, np.generic) else v for v in x]

@@ -64,7 +64,7 @@ def choose(
         raise InputError(f"rows={rows!r} is not a sequence of names, such as ('x', 'y')")
     chosen = known if rows is None else (rows,) if isinstance(rows, str) else tuple(rows)
     for row in chosen:
-        if row not in known:
+        if not isinstance(row, str) or row not in known:
             raise unknown_name("row", row, known)
     if not chosen or len(set(chosen)) != len(chosen):
         raise InputError(f"rows={chosen!r}: name each row once, of {', '.join(map(repr, known))}")

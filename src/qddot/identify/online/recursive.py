@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from qddot.arguments import finite_array, positive_number
+from qddot.arguments import finite_array, positive_number, real_array
 from qddot.errors import InputError
 from qddot.identify.online.rotations import Triangle
 from qddot.identify.regression.signals import thinning
@@ -126,8 +126,9 @@ class Recursive:
         """
         sample = self._positions.next
         half = len(self._rest_speeds)
-        if np.shape(q) != (half,) or np.shape(tau) != (half,):
-            raise InputError(f"a sample has q {np.shape(q)} and tau {np.shape(tau)}: one number for each of {half} joints")
+        q, tau = (x if type(x) is np.ndarray and x.dtype == np.float64 else real_array(n, x) for n, x in (("q", q), ("tau", tau)))
+        if q.shape != (half,) or tau.shape != (half,):
+            raise InputError(f"a sample has q {q.shape} and tau {tau.shape}: one number for each of {half} joints")
         sample[:half], sample[half:] = q, tau
         if not np.isfinite(sample.sum()):
             finite_array("q", q)
