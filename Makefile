@@ -95,6 +95,8 @@ bench: ## speed beside other libraries, in an environment of its own
 	.venv-bench/bin/python benchmarks/rollouts.py
 	test ! -e .venv-arrays/.ready || PYTHONPATH=src $(ARRAYS) benchmarks/arrays.py
 	.venv-bench/bin/python benchmarks/loops.py
+	.venv-bench/bin/python benchmarks/steps.py
+	.venv-bench/bin/python benchmarks/lanes.py
 	.venv-bench/bin/python benchmarks/equations.py
 	.venv-bench/bin/python benchmarks/identification.py
 	.venv-bench/bin/python benchmarks/found_again.py

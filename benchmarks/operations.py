@@ -3,7 +3,8 @@
     .venv/bin/python benchmarks/operations.py
 
 Sines and cosines are not counted, by the custom of the field: every method needs them. Divisions count as multiplications, and
-subtractions as additions. The Puma 560 is counted twice: with its drives (rotor inertias, friction), and without.
+subtractions as additions. The Puma 560 is counted twice: with its drives (rotor inertias, friction), and without. The Stanford arm,
+whose published masses contradict each other, is given links without any symmetry: with real ones it can only be less.
 
 Published: the counts for a chain of n revolute joints with general geometry, as collected by R. Featherstone, Rigid Body Dynamics
 Algorithms (Springer 2008), table 10.1: inverse dynamics by Balafoutis and Patel (1991), algorithm 5.7; mass matrix by composite
@@ -18,8 +19,10 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import table
 
 import qddot
@@ -57,13 +60,25 @@ def without_drives(name: str) -> qddot.Robot:
         return qddot.load(path)
 
 
+def general_links(name: str) -> qddot.Robot:
+    """The geometry of a robot of the catalog, with ten parameters of each link that are no zero."""
+    robot, rng = qddot.load(name), np.random.default_rng(0)
+    links = []
+    for link in robot.model.links[1:]:
+        root = rng.normal(size=(3, 3))
+        tensor = root @ root.T + np.eye(3)
+        links.append(replace(link, inertia=qddot.Inertia(float(rng.uniform(1, 2)), rng.normal(size=3), tensor)))
+    return qddot.Robot(robot.model.copy(links=[robot.model.links[0], *links], kinematics_only=""))
+
+
 def catalog_text(name: str) -> str:
-    return (Path(qddot.__file__).parent / "formats" / "catalog" / f"{name}.toml").read_text()
+    return (Path(qddot.__file__).parent / "catalog" / f"{name}.toml").read_text()
 
 
 def main() -> None:
     warnings.simplefilter("ignore")
     rows = lines("Puma 560, no drives", without_drives("puma560"), True)
+    rows += lines("Stanford, general links", general_links("stanford"), True)
     for name in ("puma560", "panda", "ur5", "g1"):
         rows += lines(TITLES[name], case(name).robot, case(name).is_chain)
     print(table.plain(HEAD, rows))

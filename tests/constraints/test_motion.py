@@ -87,13 +87,13 @@ def test_accuracy_follows_from_the_pivot(cared_for):
     assert 10 < compiled < 50
 
 
-def test_redundant_rows_are_decided_with_care(cared_for):
+def test_rows_that_follow_from_others_are_known_beforehand(cared_for):
     robot = qddot.load("five_bar")
     q = robot.project(robot.neutral() + 0.1)
     qd, once = robot.project_velocity(q, np.ones(robot.nv)), ConstrainedRobot(robot._evaluate, None).constraints
     found = in_motion(robot, [*once, qddot.holonomic(lambda state: 3 * once[0].rows(state)[0])]).accelerations(q, qd, np.zeros(4))
     wanted = robot.constrained_forward_dynamics(q, qd, np.zeros(4))
-    assert cared_for == [1]
+    assert not cared_for
     assert_allclose(found.qdd, wanted.qdd, rtol=1e-10)
 
 

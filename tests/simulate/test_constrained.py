@@ -131,7 +131,7 @@ def test_rows_said_twice_change_no_motion(cared_for):
     twice = (qddot.connect("closure", "tip", "xy"), qddot.connect("closure", "tip", "yx"))
     with pytest.warns(qddot.RankWarning):
         doubled = robot.simulate(q, qd, 0.1, step=5e-3, constraints=twice, stops=False)
-    assert cared_for == [1] * 80
+    assert not cared_for  # which rows follow from others is known beforehand
     once = robot.simulate(q, qd, 0.1, step=5e-3, stops=False)
     assert_allclose(doubled.q, once.q, atol=1e-12)
     assert_allclose(doubled.lam @ np.eye(4)[:, [0, 1]] * 2, once.lam, rtol=1e-9, atol=1e-9 * abs(once.lam).max())

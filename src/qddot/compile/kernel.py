@@ -79,6 +79,11 @@ class Kernel:
         return self._wide.loop, self._single.kernel
 
     @property
+    def one_by_one(self) -> tuple[int, int]:
+        """The loop that takes state after state in their order, and what to hand it as `single` (see `loop`)."""
+        return self._single.loop, self._single.kernel
+
+    @property
     def single_address(self) -> int:
         """Address of the code for one state, `void kernel(input, ..., output, ...)`."""
         return self._single.kernel

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qddot.compile.bound import Bound
 from qddot.compile.evaluate import Evaluator, Options
 
 if TYPE_CHECKING:
+    from qddot.compile.ahead import Ahead, One
     from qddot.compile.kernel import Kernel
+
+MOST = 256
+"""Steps in one call: work that is in vain where the first of them is doubtful, and for which nobody can be interrupted."""
 
 Inputs = dict[str, np.ndarray]
 Careful = Callable[[Inputs], Sequence[np.ndarray]]
@@ -43,20 +46,53 @@ class Repeated:
         return self.make()
 
     @cached_property
-    def bound(self) -> Bound:
-        return Bound(self.evaluate, self.kernel, self.fill)
+    def _one(self) -> One:
+        from qddot.compile.ahead import One  # LLVM: loaded when first needed
+
+        return One(self.kernel)
 
     def __call__(self, **inputs: np.ndarray) -> tuple[np.ndarray, ...]:
         """The outputs; the batch is that of q."""
-        if self.evaluate.model.variables:  # as described
-            inputs = dict(self.evaluate.with_variables(inputs, None, self.kernel.dtype))
+        inputs = self.with_variables(inputs)
+        if inputs["q"].ndim == 1 and self.is_plain and (found := self._one(inputs)) is not None:
+            return found
+        return self.batch(self.wide(inputs))
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """True if the kernel may be called without a look at its inputs: q holds no quaternion, and arrays have elements."""
+        return self.evaluate.is_plain and not self.kernel.is_empty
+
+    def tried(self, **inputs: np.ndarray) -> tuple[Sequence[np.ndarray], np.ndarray]:
+        """The outputs, and (...) in which states a margin is not positive: there they mean nothing."""
+        inputs = self.wide(self.with_variables(inputs))
+        results, margins = self.evaluate.evaluate(self.what, self.kernel, inputs, self.options, watch=False)
+        return results, np.zeros(inputs["q"].shape[:-1], bool) if margins is None else ~(margins > 0).all(-1)
+
+    def with_variables(self, inputs: Inputs) -> Inputs:
+        """The inputs and, where the robot has variables, their numbers as described."""
+        if not self.evaluate.model.variables:
+            return inputs
+        return dict(self.evaluate.with_variables(inputs, None, self.kernel.dtype))
+
+    def wide(self, inputs: Inputs) -> Inputs:
+        """Each with the batch of q."""
         batch = inputs["q"].shape[:-1]
-        if batch:
-            shapes = {x.name: (*batch, *x.shape) for x in self.kernel.program.inputs}
-            return self.batch({name: np.ascontiguousarray(np.broadcast_to(inputs[name], s)) for name, s in shapes.items()})
-        for name, room in self.bound.inputs.items():
-            room[...] = inputs[name]
-        return tuple(x.copy() for x in self.bound())
+        shapes = {x.name: (*batch, *x.shape) for x in self.kernel.program.inputs}
+        return {name: np.ascontiguousarray(np.broadcast_to(inputs[name], s)) for name, s in shapes.items()}
+
+    def ahead(self, steps: int, state: Sequence[np.ndarray], **rest: np.ndarray) -> tuple[list[np.ndarray], int]:
+        """Many steps of one motion, which the first inputs and the outputs are the states of (see `Ahead`); none where q holds
+        quaternions, which every call makes unit."""
+        if not self.is_plain:
+            return [x[None][:0] for x in state], 0
+        return self._ahead(steps, state, self.with_variables(rest))
+
+    @cached_property
+    def _ahead(self) -> Ahead:
+        from qddot.compile.ahead import Ahead  # likewise
+
+        return Ahead(self.kernel)
 
     def batch(self, inputs: Inputs) -> tuple[np.ndarray, ...]:
         results, margins = self.evaluate.evaluate(self.what, self.kernel, inputs, self.options, watch=self.careful is None)
@@ -68,8 +104,3 @@ class Repeated:
             for values, found in zip(results, self.careful({name: x[at] for name, x in inputs.items()})):
                 values[at] = found
         return tuple(results)
-
-    def fill(self, inputs: Inputs, out: Any) -> None:
-        """Compute one state into arrays."""
-        for room, values in zip(out, self.batch(inputs)):
-            room[...] = values

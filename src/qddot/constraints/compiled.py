@@ -10,7 +10,9 @@ from qddot.compile.evaluate import Options
 from qddot.compile.kernel import Kernel
 from qddot.compile.repeated import Careful, Inputs, Repeated
 from qddot.constraints.constrained import ConstrainedDynamics, ConstrainedRobot
+from qddot.constraints.following import following
 from qddot.constraints.motion_program import motion_program
+from qddot.graph.expr import Expr
 
 COLUMNS, STEP_COLUMNS = 20, 12
 """Every operation of an elimination becomes an instruction, and there are some nv^3: for more columns than these, accelerations and
@@ -44,12 +46,18 @@ class CompiledConstraints(ConstrainedRobot):
     def repeated(self, what: str, careful: Careful | None = None) -> Repeated:
         """One of `motion_program.MOTIONS`, compiled; `careful` computes the states in which rows may depend on each other."""
         options = {"wrench": self.has_wrench and what not in ("settled", "regularity"), "runtime": self.parameters is not None}
-        trace = lambda: motion_program(self.evaluate.model, self.constraints, what, **options)  # noqa: E731
+        trace = lambda: motion_program(self.evaluate.model, self.constraints, what, following(self), **options)  # noqa: E731
 
         def kernel() -> Kernel:
             return self.evaluate.compiled((what, self.constraints, *options.values()), trace, np.dtype(float))
 
         return Repeated(self.evaluate, what, kernel, self.options, careful)
+
+    @property
+    def independent(self) -> list[int]:
+        """The rows that follow from no others, and are not zero."""
+        pivots = self._regularity.kernel.program.outputs[0]
+        return [i for i, x in enumerate(pivots.values) if x.__class__ is Expr or x != 0]
 
     def given(self, **inputs: Any) -> Inputs:
         return inputs if self.parameters is None else inputs | {"parameters": self.parameters}
@@ -66,6 +74,7 @@ class CompiledConstraints(ConstrainedRobot):
         return q, qd
 
     def regularity(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Pivots and diagonal (..., k) of `A M^-1 A^T`; a pivot is what the rows before leave of one."""
+        """Pivots and diagonal (..., k) of `A M^-1 A^T`; a pivot is what the rows before leave of one. Both are zero for rows that
+        are not `independent`."""
         pivots, squares = self._regularity(**self.given(q=q))
         return pivots, squares

@@ -13,11 +13,11 @@ from qddot.algorithms.forward_dynamics import Accelerations, factored_mass_matri
 from qddot.algorithms.inverse_dynamics import Wrenches
 from qddot.algorithms.kinematics import Scalars, coordinate_rates, zeros
 from qddot.algorithms.quantities import algorithm
-from qddot.algorithms.steps import along, kutta, unit_quaternions
+from qddot.algorithms.steps import Accelerate, along, kutta, unit_quaternions
 from qddot.compile.trace import forces, recorded
 from qddot.constraints.constrained import CLOSED
 from qddot.constraints.constraint import Constraint
-from qddot.constraints.elimination import Matrix, all_positive, dot, eliminated
+from qddot.constraints.elimination import Eliminated, Matrix, all_positive, dot, eliminated
 from qddot.constraints.trace import constraint_program
 from qddot.graph.expr import Expr, Trace
 from qddot.graph.program import Input, Output, Program
@@ -29,16 +29,33 @@ from qddot.model.scalar import Scalar
 CORRECTIONS = 2
 """Newton steps with one matrix: they close what a step of order four opens, a millionth or less, to the square and to the cube."""
 
+NEAR, TURN = 0.1, 3.0
+"""sigma, the smallest singular value of the constraints, below which a step is looked at; or below this many times what a joint
+turns in one."""
+
 MOTIONS = {
     "accelerations": (("q", "qd", "tau"), ("qdd", "lam")),
     "step": (("q", "qd", "tau", "dt"), ("q_next", "qd_next")),
     "settled": (("q", "qd"), ("q_next", "qd_next")),
+    "whole_step": (("q", "qd", "squares", "tau", "dt"), ("q_next", "qd_next", "squares_next")),
     "regularity": (("q",), ("pivots", "squares")),
 }
 """Inputs and outputs; wrench and parameters may come on top, and there is one margin."""
 
 
-def motion_program(model: Model, constraints: Sequence[Constraint], what: str, *, wrench: bool, runtime: bool) -> Program:
+class Following(NamedTuple):
+    """Rows that follow from others before them, or are zero: of all constraints, and of the holonomic ones alone."""
+
+    moving: tuple[int, ...]
+    closing: tuple[int, ...]
+
+
+NONE_FOLLOW = Following((), ())
+
+
+def motion_program(
+    model: Model, constraints: Sequence[Constraint], what: str, following: Following, *, wrench: bool, runtime: bool
+) -> Program:
     """One of `MOTIONS`.
 
     Args:
@@ -48,12 +65,14 @@ def motion_program(model: Model, constraints: Sequence[Constraint], what: str, *
     names, results = MOTIONS[what]
     links, nv = sum(body.is_link for body in model.bodies), model.mechanism.nv
     shapes = {"q": (model.mechanism.nq,), "dt": (1,), "wrench": (links, 6), "parameters": (10 * links,)}
+    if "squares" in names:
+        shapes["squares"] = constraint_program(model, constraints, ("A",)).outputs[0].shape[:1]
     names = (*names, *["wrench"] * wrench, *["parameters"] * runtime)
     inputs = tuple(Input(name, shapes.get(name, (nv,))) for name in names)
     recorder = Trace()
     given = {x.name: [recorder.variable(k, i) for i in range(x.size)] for k, x in enumerate(inputs)}
     lifted = recorded(model, recorder, given, regrouped=True)
-    tree = ConstrainedTree(lifted, constraints)
+    tree = ConstrainedTree(lifted, constraints, following=following)
     f_ext = forces(model, given["wrench"]) if wrench else None
     q, qd = given["q"], given.get("qd", zeros(nv))
 
@@ -67,6 +86,8 @@ def motion_program(model: Model, constraints: Sequence[Constraint], what: str, *
         *values, margins = kutta(lifted, q, qd, given["dt"][0], accelerate)
     elif what == "settled":
         *values, margins = tree.settled(q, qd)
+    elif what == "whole_step":
+        *values, margins = tree.whole_step(q, qd, given["squares"], given["dt"][0], accelerate)
     else:
         *values, margins = tree.regularity(q)
     verdict = Output("margins", (1,), (all_positive(recorder, margins),))
@@ -77,11 +98,13 @@ def motion_program(model: Model, constraints: Sequence[Constraint], what: str, *
 
 
 class Rows(NamedTuple):
-    """`A v = -c`, without rows of zeros, which ask for nothing: `kept` are the others."""
+    """`A v = -c`, without rows of zeros, which ask for nothing: `kept` are the others, those last that follow from them."""
 
     kept: list[int]
     A: Matrix
     c: list[Scalar]
+    follow: Matrix
+    c_follow: list[Scalar]
 
 
 class ConstrainedTree:
@@ -93,18 +116,27 @@ class ConstrainedTree:
     Attributes:
         moving: the program of A and `Adot qd`.
         closing: that of A and phi, of holonomic constraints only.
+        following: rows of each that follow from others.
     """
 
-    def __init__(self, model: LiftedModel, constraints: Sequence[Constraint], described: Model | None = None) -> None:
-        self.model, described = model, described or model.source
+    def __init__(
+        self,
+        model: LiftedModel,
+        constraints: Sequence[Constraint],
+        described: Model | None = None,
+        following: Following = NONE_FOLLOW,
+    ) -> None:
+        self.model, described, self.following = model, described or model.source, following
         self.moving = constraint_program(described, constraints, ("A", "Adot_qd"))
         self.closing = constraint_program(described, [c for c in constraints if c.holonomic], ("A", "phi"))
 
     def rows(self, program: Program, q: Scalars, qd: Scalars) -> Rows:
         flat, c = replay(program, self.model.field, q, qd)
         A = [flat[i : i + self.model.nv] for i in range(0, len(flat), self.model.nv)]
-        kept = [i for i, row in enumerate(A) if any(x.__class__ is Expr or x != 0 for x in row)]
-        return Rows(kept, [A[i] for i in kept], [c[i] for i in kept])
+        known = set(self.following.moving if program is self.moving else self.following.closing)
+        some = [i for i, row in enumerate(A) if any(x.__class__ is Expr or x != 0 for x in row)]
+        kept, follow = [i for i in some if i not in known], [i for i in some if i in known]
+        return Rows([*kept, *follow], [A[i] for i in kept], [c[i] for i in kept], [A[i] for i in follow], [c[i] for i in follow])
 
     def factored(self, q: Scalars) -> tuple[Factor, list[Scalar]]:
         """M, and margins of its pivots."""
@@ -112,6 +144,12 @@ class ConstrainedTree:
             return factored_mass_matrix(self.model, q)
         solved = factor(algorithm(self.model, "mass_matrix")(self.model, q))
         return solved, list(solved.pivots)
+
+    def eliminated(self, q: Scalars, rows: Rows) -> tuple[Eliminated, list[Scalar]]:
+        """The rows over M."""
+        M, margins = self.factored(q)
+        solver = eliminated(M, rows.A, rows.follow)
+        return solver, [*margins, *solver.margins]
 
     def accelerations(
         self, q: Scalars, qd: Scalars, tau: Scalars, f_ext: Wrenches | None = None
@@ -121,36 +159,59 @@ class ConstrainedTree:
         M, margins = self.factored(q)
         bias = algorithm(model, "load_torque")(model, q, qd, zeros(model.nv), f_ext)
         free = M.solve([t - b for t, b in zip(algorithm(model, "delivered_torque")(model, qd, tau), bias)])
-        solver = eliminated(M, rows.A)
+        solver = eliminated(M, rows.A, rows.follow)
         qdd, found = solver.within(free, rows.c)
-        lam = zeros(self.moving.outputs[1].size)
-        for i, x in zip(rows.kept, found):
-            lam[i] = x
-        return qdd, lam, [*margins, *solver.margins]
+        margins = [*margins, *solver.margins, *solver.agree(free, rows.c, rows.c_follow)]
+        first, rest = solver.smallest(found)
+        return qdd, self.spread(rows, [*first, *rest]), margins
+
+    def spread(self, rows: Rows, values: Scalars) -> list[Scalar]:
+        """One number for each row, zero for rows that were not kept."""
+        found = zeros(self.moving.outputs[1].size)
+        for i, x in zip(rows.kept, values):
+            found[i] = x
+        return found
 
     def regularity(self, q: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-        """Return what the rows before leave of each row of `A M^-1 A^T`, and its diagonal; zeros for rows of zeros."""
+        """Return what the rows before leave of each row of `A M^-1 A^T`, and its diagonal; zeros for rows that follow."""
         rows = self.rows(self.moving, q, zeros(self.model.nv))
-        solver = eliminated(self.factored(q)[0], rows.A)
-        k = self.moving.outputs[1].size
-        pivots, squares = zeros(k), zeros(k)
-        for i, pivot, a, y in zip(rows.kept, solver.G.pivots, solver.A, solver.Y):
-            pivots[i], squares[i] = pivot, dot(a, y)
-        return pivots, squares, [1.0]
+        solver, _ = self.eliminated(q, rows)
+        squares = [dot(a, y) for a, y in zip(solver.A, solver.Y)]
+        return self.spread(rows, solver.G.pivots), self.spread(rows, squares), [1.0]
 
     def settled(
         self, q: Scalars, qd: Scalars, corrections: int = CORRECTIONS, closed: float = CLOSED
     ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
         """q and qd back on the constraints, from which rounding and truncation lead away: `phi = 0` and `A qd = 0`."""
         model, rows = self.model, self.rows(self.closing, q, qd)
-        M, margins = self.factored(q)
-        solver = eliminated(M, rows.A)
-        margins += solver.margins
+        solver, margins = self.eliminated(q, rows)
         for _ in range(corrections):
             displacement, _ = solver.within(zeros(model.nv), rows.c)
             q = unit_quaternions(model, along(q, coordinate_rates(model, q, displacement), 1))
             rows = self.rows(self.closing, q, qd)
-        margins += [closed**2 - x * x for x in rows.c]
-        rows = self.rows(self.moving, q, qd)
-        solver = eliminated(self.factored(q)[0], rows.A)
-        return list(q), solver.within(qd, zeros(len(rows.A)))[0], [*margins, *solver.margins]
+        margins += [closed**2 - x * x for x in (*rows.c, *rows.c_follow)]
+        solver, more = self.eliminated(q, self.rows(self.moving, q, qd))
+        return list(q), solver.within(qd, zeros(len(solver.A)))[0], [*margins, *more]
+
+    def whole_step(
+        self, q: Scalars, qd: Scalars, squares: Scalars, h: Scalar, accelerate: Accelerate
+    ) -> tuple[list[Scalar], list[Scalar], list[Scalar], list[Scalar]]:
+        """A step and the way back onto the constraints, far enough from where they lose rank (`qddot.simulate.dead_centre`).
+
+        Args:
+            squares: the largest that the diagonal of `A M^-1 A^T` has been.
+        """
+        where = self.model.field.where_positive
+        q1, qd1, margins = kutta(self.model, q, qd, h, accelerate)
+        q1, qd1, more = self.settled(q1, qd1)
+        fastest: Scalar = 0.0
+        for v in qd:
+            fastest = where(v * v - fastest, v * v, fastest)
+        turn = (TURN * h) * (TURN * h) * fastest
+        near = where(turn - NEAR**2, turn, NEAR**2)
+        far = []
+        for x in (q, q1):  # shared with the first stage, and with the end
+            pivots, found, _ = self.regularity(x)
+            squares = [where(new - old, new, old) for new, old in zip(found, squares)]
+            far += [p - near * s for p, s in zip(pivots, squares) if p.__class__ is Expr or p != 0]
+        return q1, qd1, squares, [*margins, *more, *far]

@@ -28,7 +28,7 @@ from qddot.model.field import Field
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar, is_zero
 from qddot.model.spatial import Vec
-from qddot.rollout.modes import Drive, Modes, clipped
+from qddot.simulate.traced_modes import Drive, Modes, clipped
 
 SWEEPS, ROUNDS = 25, 3
 """Over all impulses, and of normal and slip within one of them."""

@@ -28,11 +28,11 @@ from qddot.model.scalar import Scalar, is_zero
 from qddot.model.variables import Variable
 from qddot.rollout.contact_step import ContactStep
 from qddot.rollout.laws import Law, Moment
-from qddot.rollout.modes import Modes, clipped
 from qddot.simulate.dynamics import Dynamics, Forces
 from qddot.simulate.friction import DryFriction
 from qddot.simulate.modes import Switching
 from qddot.simulate.torque import TorqueLimits
+from qddot.simulate.traced_modes import Modes, clipped
 
 if TYPE_CHECKING:
     from qddot.contact.shapes import Contacts

@@ -15,19 +15,18 @@ close to such a point
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from qddot.constraints.factored import T, cholesky
+from qddot.constraints.motion_program import NEAR, TURN
 from qddot.errors import ConvergenceError, SingularityError
-from qddot.simulate.dynamics import Dynamics
+from qddot.simulate.dynamics import Dynamics, within_speed
 from qddot.simulate.fixed_step import State, Step
 from qddot.simulate.modes import Switching
 from qddot.simulate.torque import Torque
-
-NEAR, TURN = 0.1, 3.0
-"""sigma below which fixed steps are looked at; or below this many times what a joint turns in one."""
 
 ENTER, LEAVE = 0.02, 0.03
 """sigma at which an adaptive method hands over, and is handed back to."""
@@ -84,6 +83,11 @@ class Regularity:
         if (self.rank < X.shape[-1]).any():
             self.refuse_dead_centre(q)
 
+    @cached_property
+    def is_regular(self) -> bool:
+        """True if the rows that are independent usually are so in these motions."""
+        return self.constraints.is_compiled and bool((self.rank == len(self.constraints.independent)).all())
+
     def elsewhere(self, q: np.ndarray) -> Iterator[np.ndarray]:
         """Configurations all about, for the size that columns usually have: in a dead centre itself some have none."""
         robot, rng = self.dynamics.robot, np.random.default_rng(0)
@@ -126,10 +130,11 @@ class Regularity:
         """(...) where constraints may lose rank within a step, or nearly: the columns change by much of sigma."""
         ahead = self.dynamics.robot.integrate(q, h * qd)
         maybe = np.ones(q.shape[:-1], bool)
-        if self.constraints.is_compiled and (self.rank == self.size.shape[-1]).all():  # the same without a decomposition
-            found = [self.constraints.regularity(x) for x in (q, ahead)]
+        if self.is_regular:  # the same without a decomposition
+            found, rows = [self.constraints.regularity(x) for x in (q, ahead)], self.constraints.independent
             self.size = np.maximum.reduce([self.size, *(np.sqrt(squares) for _, squares in found)])
-            parts = [(pivots / np.where(self.size > 0, self.size, 1.0) ** 2).min(-1, initial=1.0) for pivots, _ in found]
+            size = np.where(self.size > 0, self.size, 1.0) ** 2
+            parts = [(pivots / size)[..., rows].min(-1, initial=1.0) for pivots, _ in found]
             maybe = np.minimum(*parts) <= np.maximum(NEAR, TURN * h * np.abs(qd).max(-1)) ** 2
             if not maybe.any():
                 return maybe
@@ -297,14 +302,48 @@ class PastDeadCentres:
     Args:
         step: the method's.
         q: the first states.
+        has_whole_step: the method is that of the compiled step with everything in it.
     """
 
-    def __init__(self, step: Step, switching: Switching, torque: Torque, q: np.ndarray) -> None:
+    def __init__(self, step: Step, switching: Switching, torque: Torque, q: np.ndarray, *, has_whole_step: bool) -> None:
         self.step, self.switching, self.torque = step, switching, torque
         self.regularity = Regularity(switching.dynamics, q)
         self.passage = Passage(self.regularity)
+        self.whole = None
+        if has_whole_step and self.regularity.is_regular:
+            self.whole = self.regularity.constraints.repeated("whole_step")
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray, h: float) -> State:
+        if self.whole is None:
+            return self.with_care(t, q, qd, h)
+        self.torque.begin(t, q, qd)
+        tau, squares = self.torque(t, q, qd), self.regularity.size**2
+        (*end, squares), doubtful = self.whole.tried(**self.given(q=q, qd=qd, squares=squares, tau=tau, dt=h))
+        here = doubtful[..., None]
+        if doubtful.any():
+            end = [np.where(here, a, b) for a, b in zip(self.with_care(t, q, qd, h), end)]
+        self.regularity.size = np.where(here, self.regularity.size, np.sqrt(squares))
+        return end[0], end[1]
+
+    def ahead(self, times: np.ndarray, q: np.ndarray, qd: np.ndarray) -> State:
+        """States of one motion after some of the next steps (see `qddot.simulate.fixed_step.Ahead`)."""
+        if self.whole is None:
+            return q[None][:0], qd[None][:0]
+        self.torque.begin(float(times[0]), q, qd)
+        tau = self.torque.ahead(times, q, qd)
+        state, rest = (q, qd, self.regularity.size**2), self.given(tau=tau, dt=np.diff(times[: len(tau) + 1])[:, None])
+        (qs, qds, squares), n = self.whole.ahead(len(tau), state, **rest)
+        sure = within_speed(qs[:n], qds[:n])
+        n = n if sure.all() else int(sure.argmin())
+        if n:
+            self.regularity.size = np.sqrt(squares[n - 1])
+        return qs[:n], qds[:n]
+
+    def given(self, **inputs: Any) -> dict[str, Any]:
+        return self.regularity.constraints.given(**inputs)
+
+    def with_care(self, t: float, q: np.ndarray, qd: np.ndarray, h: float) -> State:
+        """The method's steps, but for those in which constraints may lose rank."""
         risky = self.regularity.risky(q, qd, h)
         if not risky.any():
             return self.step(t, q, qd, h)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.compile.evaluate import Options
+from qddot.compile.peaks import FAR
 from qddot.compile.wrenches import net_stack
 from qddot.constraints.compiled import CompiledConstraints
 from qddot.constraints.constrained import ConstrainedDynamics, ConstrainedRobot
@@ -139,6 +140,11 @@ class Dynamics:
 
 def has_run_away(q: np.ndarray, qd: np.ndarray) -> bool:
     return not (np.isfinite(q).all() and np.abs(qd).max(initial=0) < FAST)
+
+
+def within_speed(q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    """(...) which states have not run away, and have angles that still mean something."""
+    return (np.abs(q).max(-1, initial=0) < FAR) & (np.abs(qd).max(-1, initial=0) < FAST)
 
 
 def refuse_run_away(q: np.ndarray, qd: np.ndarray) -> None:

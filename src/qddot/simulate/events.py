@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from qddot.compile.repeated import MOST
 from qddot.errors import InputError
-from qddot.simulate.fixed_step import State, Step
+from qddot.simulate.fixed_step import Ahead, State, Step
 from qddot.simulate.torque import as_real, read_only
 
 Moment = tuple[float, np.ndarray, np.ndarray]
@@ -76,13 +76,36 @@ def as_watch(f: Callable) -> Watch:
 
 
 def march(
-    step: Step, q: np.ndarray, qd: np.ndarray, grid: np.ndarray, wanted: np.ndarray, watches: list[Watch], found: list[Event]
+    step: Step,
+    q: np.ndarray,
+    qd: np.ndarray,
+    grid: np.ndarray,
+    wanted: np.ndarray,
+    watches: list[Watch],
+    found: list[Event],
+    ahead: Ahead | None = None,
 ) -> Iterator[Moment]:
-    """The states at those times of the grid that are `wanted`, one step between two; events are added to `found`."""
+    """The states at those times of the grid that are `wanted`, one step between two; events are added to `found`.
+
+    Args:
+        ahead: takes many steps of one motion at once, where nobody watches.
+    """
     yield float(grid[0]), q, qd
     values = [w.value(grid[0], q, qd) for w in watches]
-    for (t, end), is_wanted in zip(pairwise(grid.tolist()), wanted[1:].tolist()):
-        start, (q, qd) = (q, qd), step(t, q, qd, end - t)
+    ahead = ahead if q.ndim == 1 and not watches else None
+    reach, k, times, is_wanted = MOST, 0, grid.tolist(), wanted.tolist()
+    while k + 1 < len(times):
+        if ahead is not None:
+            qs, qds = ahead(grid[k : k + reach + 1], q, qd)
+            reach = min(2 * len(qs) + 1, MOST)  # what is doubtful once is so for a while
+            for i, state in enumerate(zip(qs, qds), k + 1):
+                if is_wanted[i]:
+                    yield times[i], *state
+            if len(qs):
+                k, q, qd = k + len(qs), qs[-1].copy(), qds[-1].copy()
+                continue
+        t, end = times[k], times[k + 1]
+        start, (q, qd), k = (q, qd), step(t, q, qd, end - t), k + 1
         if watches:
             after = [w.value(end, q, qd) for w in watches]
             crossed = [(locate(w, step, t, start, end - t), w) for w, a, b in zip(watches, values, after) if w.crosses(a, b)]
@@ -92,7 +115,7 @@ def march(
                     yield moment
                     return
             values = after
-        if is_wanted:
+        if is_wanted[k]:
             yield end, q, qd
 
 

@@ -1,7 +1,8 @@
 """Fixed steps, of order four or of order one, one state or a batch.
 
-Where nothing has to be asked within a step it runs in one compiled kernel. A step begins by deciding what is stuck and what rests
-against a stop (`qddot.simulate.modes`); it ends by bringing to rest what turned round, and by impacts on stops.
+Where nothing has to be asked within a step it runs in one compiled kernel, and one motion goes many steps ahead by one call. A step
+begins by deciding what is stuck and what rests against a stop (`qddot.simulate.modes`, compiled as `traced_modes`); it ends by
+bringing to rest what turned round, and by impacts on stops.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import numpy as np
 from qddot.compile.repeated import Careful, Inputs, Repeated
 from qddot.errors import ConvergenceError, IntegrationError, SingularityError
 from qddot.model import configuration
-from qddot.simulate.dynamics import Dynamics, has_run_away, refuse_run_away
+from qddot.simulate.dynamics import Dynamics, has_run_away, refuse_run_away, within_speed
 from qddot.simulate.modes import Modes, Switching
 from qddot.simulate.torque import Torque
+from qddot.simulate.traced_modes import has_own_shafts, switched_step
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -25,6 +27,14 @@ if TYPE_CHECKING:
 State = tuple[np.ndarray, np.ndarray]
 Step = Callable[[float, np.ndarray, np.ndarray, float], State]
 """(t, q, qd, h) -> q and qd at t + h."""
+
+Ahead = Callable[[np.ndarray, np.ndarray, np.ndarray], State]
+"""(times, q, qd) -> states (n, ...) of one motion after the first n of the steps between the times. n is as large as is certain,
+often 0: then the next step is one to ask for by itself. The arrays are written into by the next call."""
+
+SWITCHED_COLUMNS = 12
+"""Every operation of the rounds that decide what sticks becomes an instruction, and there are some nv^3: for more columns than
+these they are left to NumPy."""
 
 
 class FixedStep:
@@ -46,6 +56,9 @@ class FixedStep:
             self.is_compiled &= constraints.has_compiled_step and not switching
             self.plain = constraints.repeated("step", self.careful)
         self.held = compiled_step(robot, self.dynamics, "held_step")
+        model = robot.model
+        small = model.quantities is None and model.mechanism.nv <= SWITCHED_COLUMNS and has_own_shafts(switching)
+        self.switched = self.compiled_modes() if self.is_compiled and switching.dry and small else None
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray, h: float) -> State:
         """The state after a step."""
@@ -53,11 +66,14 @@ class FixedStep:
         if not self.switching:
             return self.dynamics.settle(*self.advance(t, q, qd, h, None))
         tau = self.torque(t, q, qd)
-        modes = self.switching.decide(t, q, qd, tau)
-        q, qd = self.advance(t, q, qd, h, modes)
-        turned = modes.sliding * (qd @ self.switching.dry.shafts.T) < 0
-        resting = modes.held | np.concatenate([turned, np.zeros(modes.stopped.shape, bool)], axis=-1)
-        qd = self.switching.rest(q, qd, resting) if turned.any() else self.switching.hold(q, qd, resting)
+        if self.switched is None:
+            q, qd, resting = self.in_modes(t, q, qd, h, tau)
+        else:
+            (q1, qd1), doubtful = self.switched.tried(**self.given(q=q, qd=qd, tau=tau, dt=h))
+            if doubtful.any():
+                here = doubtful[..., None]
+                q1, qd1 = (np.where(here, a, b) for a, b in zip(self.in_modes(t, q, qd, h, tau), (q1, qd1)))
+            return self.switching.metered_impact(t, t + h, q1, qd1, tau)
         q, qd = self.switching.metered_impact(t, t + h, q, qd, tau)
         if self.dynamics.constraints is None:
             return q, qd
@@ -65,13 +81,49 @@ class FixedStep:
         q, qd = self.dynamics.settle(q, qd)
         return q, self.switching.hold(q, qd, resting)
 
+    def ahead(self, times: np.ndarray, q: np.ndarray, qd: np.ndarray) -> State:
+        """States of one motion after some of the next steps (see `Ahead`)."""
+        if not self.is_compiled or self.dynamics.constraints is not None:
+            return q[None][:0], qd[None][:0]
+        self.torque.begin(float(times[0]), q, qd)
+        tau = self.torque.ahead(times, q, qd)
+        n = len(tau)
+        kernel = self.switched or self.plain
+        (qs, qds), n = kernel.ahead(n, (q, qd), **self.given(tau=tau, dt=np.diff(times[: n + 1])[:, None]))
+        sure = within_speed(qs[:n], qds[:n])
+        if self.switching:
+            sure &= ~self.switching.struck(qs[:n], qds[:n])
+        if self.switching and self.switched is None:
+            starts = (np.concatenate([x[None], xs[: n - 1]])[:n] for x, xs in ((q, qs), (qd, qds)))
+            sure &= ~self.switching.is_stopped(*starts)
+        n = n if sure.all() else int(sure.argmin())
+        return qs[:n], qds[:n]
+
+    def given(self, **inputs: Any) -> dict[str, Any]:
+        return inputs if self.dynamics.parameters is None else inputs | {"parameters": self.dynamics.parameters}
+
+    def compiled_modes(self) -> Repeated:
+        """A step with what sticks and slides decided within."""
+        evaluate, runtime = self.robot._evaluate, self.dynamics.parameters is not None
+        trace = lambda: switched_step(self.robot.model, self.switching, runtime=runtime)  # noqa: E731
+        stops = tuple(self.switching.stop_q.tolist())
+        make = lambda: evaluate.compiled(("switched_step", stops, runtime), trace, np.dtype(float))  # noqa: E731
+        return Repeated(evaluate, "switched_step", make, self.dynamics.options)
+
+    def in_modes(self, t: float, q: np.ndarray, qd: np.ndarray, h: float, tau: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The state after a step in one mode, and (..., rows) what rests there."""
+        modes = self.switching.decide(t, q, qd, tau)
+        q, qd = self.advance(t, q, qd, h, modes)
+        turned = modes.sliding * (qd @ self.switching.dry.shafts.T) < 0
+        resting = modes.held | np.concatenate([turned, np.zeros(modes.stopped.shape, bool)], axis=-1)
+        qd = self.switching.rest(q, qd, resting) if turned.any() else self.switching.hold(q, qd, resting)
+        return q, qd, resting
+
     def advance(self, t: float, q: np.ndarray, qd: np.ndarray, h: float, modes: Modes | None) -> State:
         """One step in one mode."""
         if not self.is_compiled:
             return self.stages(t, q, qd, h, modes)
-        inputs: dict[str, Any] = {"q": q, "qd": qd, "tau": self.torque(t, q, qd), "dt": h}
-        if self.dynamics.parameters is not None:
-            inputs["parameters"] = self.dynamics.parameters
+        inputs = self.given(q=q, qd=qd, tau=self.torque(t, q, qd), dt=h)
         if modes is not None and self.switching.dry:
             return self.held_step(inputs, modes)
         q_end, qd_end = self.plain(**inputs)
@@ -145,29 +197,42 @@ def compiled_step(robot: Robot, dynamics: Dynamics, quantity: str, careful: Care
     return Repeated(robot._evaluate, quantity, make, dynamics.options, careful)
 
 
-def guarded(robot: Robot, step: Step) -> Step:
-    """A step that never returns what is not a number.
+class Guarded:
+    """Steps that never return what is not a number.
+
+    Attributes:
+        count: of the steps so far.
 
     Raises:
         IntegrationError: the motion diverges, or cannot go on.
     """
-    count = 0
 
-    def advance(t: float, q: np.ndarray, qd: np.ndarray, h: float) -> State:
-        nonlocal count
-        count += 1
+    def __init__(self, robot: Robot, step: Step) -> None:
+        self.robot, self.step, self.count = robot, step, 0
+
+    def __call__(self, t: float, q: np.ndarray, qd: np.ndarray, h: float) -> State:
+        self.count += 1
         try:
             with np.errstate(over="raise", invalid="raise", divide="raise"):
-                end = step(t, q, qd, h)
+                end = self.step(t, q, qd, h)
         except FloatingPointError as error:
-            raise stopped(robot, count, t, qd) from error
+            raise stopped(self.robot, self.count, t, qd) from error
         except (SingularityError, ConvergenceError) as error:
-            raise stopped(robot, count, t, qd, "cannot go on", str(error)) from error
+            raise stopped(self.robot, self.count, t, qd, "cannot go on", str(error)) from error
         if has_run_away(*end):
-            raise stopped(robot, count, t, end[1])
+            raise stopped(self.robot, self.count, t, end[1])
         return end
 
-    return advance
+    def ahead(self, several: Ahead) -> Ahead:
+        """Steps ahead, which are counted."""
+
+        def advance(times: np.ndarray, q: np.ndarray, qd: np.ndarray) -> State:
+            with np.errstate(all="ignore"):  # what comes after the first doubtful step means nothing
+                found = several(times, q, qd)
+            self.count += len(found[0])
+            return found
+
+        return advance
 
 
 FIX = "take a smaller step or an implicit method, or look at the forces"

@@ -181,11 +181,17 @@ class Switching:
         x = q[..., self.stop_q]
         return np.where(x <= self.lower + TOUCH, -1.0, np.where(x >= self.upper - TOUCH, 1.0, 0.0))
 
+    def struck(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """(...) where a joint at or beyond its limit moves further."""
+        return (self.at_stops(q) * (qd @ self.rows[self.shafts :].T) > 0).any(-1)
+
+    def is_stopped(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """(...) where a joint at or beyond its limit stands still."""
+        return ((self.speeds(qd)[..., self.shafts :] == 0) & (self.at_stops(q) != 0)).any(-1)
+
     def impact(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Joints beyond a limit are set onto it; what drives them further is taken by an inelastic impact."""
-        side = self.at_stops(q)
-        speed = qd @ self.rows[self.shafts :].T
-        struck = (side * speed > 0).any(-1)
+        struck = self.struck(q, qd)
         if not struck.any():
             return q, qd
         q = q.copy()
@@ -193,6 +199,7 @@ class Switching:
             qd = qd.copy()
             q[some], qd[some] = self.at(some).impact(q[some], qd[some])
             return q, qd
+        side, speed = self.at_stops(q), qd @ self.rows[self.shafts :].T
         q[..., self.stop_q] = np.clip(q[..., self.stop_q], self.lower, self.upper)
         q = self.dynamics.close(q, abs(side) @ self.rows[self.shafts :] > 0)
         Y, W = self.compliance(q)

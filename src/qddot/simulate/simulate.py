@@ -18,7 +18,7 @@ from qddot.simulate.adaptive import Adaptive
 from qddot.simulate.dead_centre import PastDeadCentres
 from qddot.simulate.dynamics import FAST, Dynamics, Forces, has_run_away
 from qddot.simulate.events import Event, Moment, as_watches, march
-from qddot.simulate.fixed_step import RULES, FixedStep, guarded
+from qddot.simulate.fixed_step import RULES, FixedStep, Guarded
 from qddot.simulate.friction import DryFriction, without_dry_friction
 from qddot.simulate.modes import Switching
 from qddot.simulate.torque import Torque
@@ -90,11 +90,13 @@ def simulate(
             raise InputError(f"method={method!r} follows one motion, q0 has shape {q.shape}: use method='rk4' for a batch")
         states = Adaptive(switching, law, watches, found).solve(q, qd, samples, method, rtol, atol)
     else:
-        advance = Variational(robot, switching, law) if method == "variational" else FixedStep(robot, switching, law, method)
+        explicit = None if method == "variational" else FixedStep(robot, switching, law, method)
+        advance = explicit or Variational(robot, switching, law)
         if dynamics.constraints is not None:
-            advance = PastDeadCentres(advance, switching, law, q)
-        grid = time_grid(times, step, law.period)
-        states = march(guarded(robot, advance), q, qd, grid, np.isin(grid, samples), watches, found)
+            advance = PastDeadCentres(advance, switching, law, q, has_whole_step=explicit is not None and explicit.is_compiled)
+        grid, guarded = time_grid(times, step, law.period), Guarded(robot, advance)
+        ahead = None if isinstance(advance, Variational) else guarded.ahead(advance.ahead)
+        states = march(guarded, q, qd, grid, np.isin(grid, samples), watches, found, ahead)
     times = samples
     seen = shown(states, "simulating", float(times[-1] - times[0]), lambda moment: moment[0] - float(times[0]), progress)
     return record(seen, len(times), robot, law, switching, found)
@@ -112,8 +114,9 @@ def record(states: Iterator[Moment], most: int, robot: Robot, law: Torque, switc
     """The states, and the joint forces applied there, in arrays made beforehand."""
     n, t, q, qd, tau = 0, np.empty(0), np.empty(0), np.empty(0), np.empty(0)
     for n, (when, position, speed) in enumerate(states, 1):
-        law.begin(when, position, speed)
-        force = law(when, position, speed)
+        if n == 1 or not law.is_constant:
+            law.begin(when, position, speed)
+            force = law(when, position, speed)
         if n == 1:
             t, q, qd = (np.empty((most + 1, *np.shape(x))) for x in (when, position, speed))
             tau = np.broadcast_to(force, (most + 1, *speed.shape)) if law.is_constant else np.empty(qd.shape)

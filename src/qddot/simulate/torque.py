@@ -58,6 +58,18 @@ class Torque:
             return np.zeros(0)
         return self.times[(self.times > start) & (self.times < end)] if isinstance(self.law, Table) else None
 
+    def ahead(self, times: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """Joint forces (n, nv) that are held in the first n of the steps between these times, as far as they are known already."""
+        tau, n = self(times[0], q, qd), len(times) - 1
+        if self.limits is not None and self.limits.columns:  # which depend on the speed
+            n = 1
+        elif isinstance(self.law, Sampled):
+            n = int((self.law.samples_at(times[:-1]) == self.law.sample_at(times[0])).sum())
+        elif isinstance(self.law, Table):
+            rows = self.law.at(times[:-1])
+            return rows if self.limits is None else self.limits(rows, qd)
+        return np.broadcast_to(tau, (n, self.nv))
+
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         tau = as_real(self.law(t, read_only(q), read_only(qd)), f"torque at t = {t:g} s")
         if tau.shape[-1:] != (self.nv,) or not np.isfinite(tau).all():
@@ -81,7 +93,11 @@ class Table:
         self.times, self.rows, self.tau = times, rows, rows[0]
 
     def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
-        self.tau = self.rows[max(int(np.searchsorted(self.times, t, side="right")) - 1, 0)]
+        self.tau = self.at(t)
+
+    def at(self, t: Any) -> np.ndarray:
+        """The row of a time, or of each of several."""
+        return self.rows[np.maximum(np.searchsorted(self.times, t, side="right") - 1, 0)]
 
     def next_jump(self, t: float) -> float:
         later = self.times[self.times > t]
@@ -101,6 +117,9 @@ class Sampled:
 
     def sample_at(self, t: float) -> int:
         return math.floor(t / self.period + ROUNDING)
+
+    def samples_at(self, times: np.ndarray) -> np.ndarray:
+        return np.floor(times / self.period + ROUNDING)
 
     def next_jump(self, t: float) -> float:
         return (self.sample_at(t) + 1) * self.period

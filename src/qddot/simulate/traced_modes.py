@@ -14,14 +14,21 @@ from qddot.algorithms.factor import Matrix, factor
 from qddot.algorithms.forward_dynamics import Accelerations
 from qddot.algorithms.kinematics import Scalars, zeros
 from qddot.algorithms.quantities import algorithm
-from qddot.algorithms.steps import times
+from qddot.algorithms.steps import kutta, times
+from qddot.compile.trace import recorded
+from qddot.constraints.elimination import all_positive
 from qddot.errors import InputError
+from qddot.graph.expr import Trace
+from qddot.graph.program import Input, Output, Program
 from qddot.model.field import Field
-from qddot.model.model import LiftedModel
+from qddot.model.model import LiftedModel, Model
+from qddot.model.overflow import overflow
 from qddot.model.scalar import Scalar
 from qddot.simulate.modes import STILL, TOUCH, Switching
 
-ROUNDS = 5
+ROUNDS, FEW_ROUNDS = 5, 3
+"""The first are practically always enough, the second mostly: where somebody takes over else."""
+
 FAR = 1e30
 """A bound that is none, in float32 as well."""
 
@@ -52,16 +59,17 @@ class Modes:
     Args:
         model: with its dry friction.
         switching: of the robot.
+        rounds: that are written out.
 
     Raises:
         InputError: dry friction acts on a motor that turns several joints.
     """
 
-    def __init__(self, model: LiftedModel, switching: Switching) -> None:
-        self.model, self.field = model, model.field
+    def __init__(self, model: LiftedModel, switching: Switching, rounds: int = ROUNDS) -> None:
+        self.model, self.field, self.rounds = model, model.field, rounds
         columns = [int(c) for c in switching.columns]
         shafts, stops = columns[: switching.shafts], columns[switching.shafts :]
-        if -1 in shafts or len(set(shafts)) < len(shafts):
+        if not has_own_shafts(switching):
             raise InputError("a rollout does not know dry friction of motors that turn several joints: use simulate")
         self.dry: dict[int, Dry] = {}
         for k, c in enumerate(shafts):
@@ -74,6 +82,14 @@ class Modes:
 
     def step(self, rule: Rule, q: Scalars, qd: Scalars, h: Scalar, drive: Drive) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
         """q and qd after a step in one mode, and what ends it: joints that turned round, and impacts on stops."""
+        q, qd, margins = self.before_impact(rule, q, qd, h, drive)
+        q, qd, more = self.impact(q, qd)
+        return q, qd, [*margins, *more]
+
+    def before_impact(
+        self, rule: Rule, q: Scalars, qd: Scalars, h: Scalar, drive: Drive
+    ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+        """q and qd after a step, perhaps beyond a stop."""
         mode = self.decide(q, qd, drive(0, q, qd))
 
         def accelerate(later: Scalar, q: Scalars, qd: Scalars) -> Accelerations:
@@ -83,8 +99,7 @@ class Modes:
         qd = [v * m for v, m in zip(qd, mode.moving)]
         if self.dry:
             qd = self.at_rest(q, qd, mode)
-        q, qd, more = self.impact(q, qd)
-        return q, qd, [*margins, *mode.margins, *more]
+        return q, qd, [*margins, *mode.margins]
 
     def compute(self, quantity: str, *inputs: Scalars) -> Any:
         return algorithm(self.model, quantity)(self.model, *inputs)
@@ -164,7 +179,7 @@ class Modes:
         """a and p with `M a = force + p`, p within its bounds, a zero where p is inside and against it where it is at a bound."""
         n, where = range(self.model.nv), self.field.where_positive
         inside, p = list(held), zeros(self.model.nv)
-        for _ in range(ROUNDS):
+        for _ in range(self.rounds):
             a, within = masked(M, force, inside, p)
             aim = [where(inside[c], within[c], p[c] - a[c] * M[c][c]) for c in n]
             still = [held[c] * self.positive(aim[c] - lower[c]) * self.positive(upper[c] - aim[c]) for c in n]
@@ -176,6 +191,33 @@ class Modes:
     def positive(self, x: Scalar) -> Scalar:
         """1 where x > 0, else 0."""
         return self.field.where_positive(x, 1.0, 0.0)
+
+
+def has_own_shafts(switching: Switching) -> bool:
+    """True unless dry friction acts on a motor that turns several joints."""
+    shafts = [int(c) for c in switching.columns[: switching.shafts]]
+    return -1 not in shafts and len(set(shafts)) == len(shafts)
+
+
+def switched_step(model: Model, switching: Switching, *, runtime: bool) -> Program:
+    """A step of order four with joint forces held, in the mode that its beginning has, and perhaps beyond a stop.
+
+    Args:
+        runtime: the inertial parameters are an input.
+    """
+    n, links = model.mechanism.nv, sum(body.is_link for body in model.bodies)
+    sizes = {"q": model.mechanism.nq, "qd": n, "tau": n, "dt": 1}
+    sizes |= {"parameters": 10 * links} if runtime else {}
+    sizes |= {"variables": sum(x.size for x in model.variables)} if model.variables else {}
+    recorder, inputs = Trace(), tuple(Input(name, (size,)) for name, size in sizes.items())
+    given = {x.name: [recorder.variable(k, i) for i in range(x.size)] for k, x in enumerate(inputs)}
+    modes = Modes(recorded(model, recorder, given, regrouped=True), switching, FEW_ROUNDS)
+    q, qd, margins = modes.before_impact(kutta, given["q"], given["qd"], given["dt"][0], lambda *_: given["tau"])
+    found = {"q_next": q, "qd_next": qd, "margins": [all_positive(recorder, margins)]}
+    program = Program("switched_step", inputs, tuple(Output(name, (len(x),), tuple(x)) for name, x in found.items()))
+    if not program.is_finite():
+        raise overflow(model, "a step with dry friction")
+    return program
 
 
 class Found(NamedTuple):
