@@ -67,7 +67,8 @@ class Repeated:
         """The outputs, and (...) in which states a margin is not positive: there they mean nothing."""
         inputs = self.wide(self.with_variables(inputs))
         results, margins = self.evaluate.evaluate(self.what, self.kernel, inputs, self.options, watch=False)
-        return results, np.zeros(inputs["q"].shape[:-1], bool) if margins is None else ~(margins > 0).all(-1)
+        sure = np.ones(inputs["q"].shape[:-1], bool) if margins is None else (margins > 0).all(-1)
+        return results, np.logical_not(np.asarray(sure))
 
     def with_variables(self, inputs: Inputs) -> Inputs:
         """The inputs and, where the robot has variables, their numbers as described."""

@@ -183,11 +183,11 @@ class Switching:
 
     def struck(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """(...) where a joint at or beyond its limit moves further."""
-        return (self.at_stops(q) * (qd @ self.rows[self.shafts :].T) > 0).any(-1)
+        return np.asarray((self.at_stops(q) * (qd @ self.rows[self.shafts :].T) > 0).any(-1))
 
     def is_stopped(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """(...) where a joint at or beyond its limit stands still."""
-        return ((self.speeds(qd)[..., self.shafts :] == 0) & (self.at_stops(q) != 0)).any(-1)
+        return np.asarray(((self.speeds(qd)[..., self.shafts :] == 0) & (self.at_stops(q) != 0)).any(-1))
 
     def impact(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Joints beyond a limit are set onto it; what drives them further is taken by an inelastic impact."""
