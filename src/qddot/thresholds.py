@@ -60,6 +60,8 @@ SLOWER = 0.99
 
 # standard deviations in a median of absolute deviations, one over the third quartile of the normal distribution
 BY_MEDIAN = 1.4826
+# samples of a chunk whose spectrum tells the noise of its torques, to 2 %
+NOISE_SAMPLES = 16384
 
 # Positions and velocities ---------------------------------------------------------------------------------------------------
 
@@ -170,6 +172,9 @@ MOTION_POWER = 0.999
 MOVING_SPREAD = 0.01
 # of half the rate, above which everything is noise
 NOISE_BAND = 0.5
+# samples in a period of the cut-off, a multiple of four: products of low-passed positions and rates reach to four times the
+# cut-off, and only what lies at fifteen times it would come back
+SMOOTH_RATE = 16
 # halves of a kernel about a decimated sample that say how slow a joint is there: all that its kernels have touched
 PACE_REACH = 3
 
@@ -204,8 +209,12 @@ RANK_GAP = 10.0
 
 # blocks of time that are left out in turn for standard deviations, which are then known to 11 %
 TIME_BLOCKS = 40
+# blocks of a chunk of a streamed log, which has two chunks at least
+CHUNK_BLOCKS = 20
 # blocks of a streamed log, at which neighbours are merged
 MOST_BLOCKS = 64
+# samples of a chunk from which medians are known, to 1 %
+MEDIAN_SAMPLES = 10_000
 # s: blocks are at least as long, longer than residuals remember themselves
 SHORTEST_BLOCK = 0.5
 # that an interval holds the true value

@@ -16,8 +16,8 @@ from qddot.identify import Fit, Log, ParameterSet, base_parameters, prepare, str
 from qddot.identify.checks.alternatives import Alternatives
 from qddot.identify.checks.halves import unpredicted
 from qddot.identify.checks.judge import verdict
-from qddot.identify.checks.motion_summary import MotionSummary
 from qddot.identify.checks.positive import never_negative
+from qddot.identify.regression.motion_summary import MotionSummary
 from qddot.identify.regression.record import Recorded
 from tests.identify.arms import random_arm
 from tests.identify.simulated import ROBOTS, series, simulated, truth

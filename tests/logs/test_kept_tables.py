@@ -11,7 +11,7 @@ import pytest
 import qddot
 from qddot.errors import InputError
 from qddot.logs import Log, kept_tables, readers
-from qddot.logs.kept_tables import KeptTables
+from qddot.logs.kept_tables import Kept
 from qddot.logs.table import Hints, Table
 
 ROWS = 2000
@@ -64,7 +64,7 @@ def test_a_fault_is_told_in_every_pass() -> None:
         yield Table("run.csv", {"t": np.zeros(3)})
         raise InputError("run.csv: row 4: no number")
 
-    tables = KeptTables(broken())
+    tables = Kept(broken())
     for _ in range(2):
         with pytest.raises(InputError, match="row 4"):
             list(tables)

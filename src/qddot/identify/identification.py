@@ -11,7 +11,6 @@ from qddot.errors import InputError
 from qddot.identify.checks.alternatives import Alternatives
 from qddot.identify.checks.judge import Unseen, verdict
 from qddot.identify.checks.laws import missing_laws
-from qddot.identify.checks.motion_summary import MotionSummary
 from qddot.identify.command import python_call
 from qddot.identify.estimation import estimated, with_laws
 from qddot.identify.fit import Fit
@@ -98,8 +97,7 @@ def identify(
         other = Record.of(robot, validation, signals.cutoff, velocity)
         judged = other.signals
         unseen = Unseen(residuals_of_parts(base, estimate.theta, other.parts()), reduce(base, streamed(other.parts()), **how))
-    motion = MotionSummary.of(record.parts(), signals)
-    found = verdict(base, estimate, motion, left, audit, factors, unseen, others)
+    found = verdict(base, estimate, record.motion, left, audit, factors, unseen, others)
     options = {"method": method, "cutoff": cutoff, "velocity": velocity}
     command = python_call(robot.name, *given, None if chosen else "parameter_set", options)
     return Fit(

@@ -25,6 +25,7 @@ from qddot.thresholds import (
     FROZEN_RUN,
     HALF_SAMPLE,
     JUMP,
+    MEDIAN_SAMPLES,
     ON_GRID,
     PLACES_NAMED,
     PLAIN_STEPS,
@@ -116,7 +117,9 @@ def in_segment(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
 def scatter(x: np.ndarray) -> np.ndarray:
     """Standard deviation of each column by 85 of 100 values, since of a rounded signal more than half may be the same; at least a
     fifth of that of all."""
-    return np.maximum(np.quantile(np.abs(x), 0.85, axis=0) / 1.44, np.sqrt(np.mean(x * x, axis=0)) / 5)
+    return np.maximum(
+        np.quantile(np.abs(x[:: max(1, len(x) // MEDIAN_SAMPLES)]), 0.85, axis=0) / 1.44, np.sqrt(np.mean(x * x, axis=0)) / 5
+    )
 
 
 def stuck(t: np.ndarray, step: np.ndarray, deviation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

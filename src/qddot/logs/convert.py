@@ -106,6 +106,9 @@ class Reading:
         Only of joints that otherwise move by less than a quarter of a turn from sample to sample, so that a jump is plain.
         """
         before = q[:1] if self.position is None else self.position
+        if np.all(np.abs(np.diff(q, axis=0, prepend=before)) < np.pi / 2):
+            self.position = q[-1:]
+            return q
         unwound = np.unwrap(np.concatenate([before, q]), axis=0)
         plain = np.mean(np.abs(np.diff(unwound, axis=0)) < np.pi / 2, axis=0) > PLAIN_STEPS
         unwound = np.where(plain & self._angular(q.shape[1]), unwound[1:], q)

@@ -1,4 +1,4 @@
-"""Tables of files that are gone through several times and parsed once."""
+"""What is made of files, table by table: gone through several times, parsed and converted once."""
 
 from __future__ import annotations
 
@@ -7,50 +7,67 @@ import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
 from itertools import count
+from typing import Generic, TypeVar
 
 from qddot.errors import InputError
-from qddot.logs.table import Table
 from qddot.thresholds import KEPT_IN_MEMORY
 
+T = TypeVar("T")
 
-class KeptTables:
-    """Tables as they are read, which further passes take from a temporary file: doubles are read a hundred times as fast as text.
+
+class Kept(Generic[T]):
+    """Tables or logs as they come, which further passes take from a temporary file: doubles are read a hundred times as fast.
 
     A pass may end early; the next one goes on reading where it ended.
     """
 
-    def __init__(self, tables: Iterable[Table]) -> None:
-        self._tables = iter(tables)
+    def __init__(self, parts: Iterable[T]) -> None:
+        self._parts = iter(parts)
         self._file = tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY)  # noqa: SIM115
         weakref.finalize(self, self._file.close)  # not before, for nobody knows how many passes there are
         self._places: list[int] = []
         self._error: InputError | None = None
 
-    def __iter__(self) -> Iterator[Table]:
+    def __iter__(self) -> Iterator[T]:
         for k in count():
             if k == len(self._places) and not self._one_more():
                 return
             self._file.seek(self._places[k])
             yield pickle.load(self._file)
 
-    def _one_more(self) -> bool:
-        """Read another table and keep it; False where there is none.
+    def for_the_last_time(self) -> Iterator[T]:
+        """Yield those that are kept, and the rest, which then is not."""
+        for place in self._places:
+            self._file.seek(place)
+            yield pickle.load(self._file)
+        while (part := self._next()) is not None:
+            yield part
+
+    def _next(self) -> T | None:
+        """The next part as it is read; None where there is none.
 
         Raises:
-            InputError: the file cannot be read any further, or there is no room for what was read.
+            InputError: the file cannot be read any further.
         """
         if self._error is not None:
             raise self._error
         try:
-            table = next(self._tables, None)
+            return next(self._parts, None)
         except InputError as error:
             self._error = error
             raise
-        if table is None:
+
+    def _one_more(self) -> bool:
+        """Read another part and keep it; False where there is none.
+
+        Raises:
+            InputError: the file cannot be read any further, or there is no room for what was read.
+        """
+        if (part := self._next()) is None:
             return False
         end = self._file.seek(0, 2)
         try:
-            pickle.dump(table, self._file, protocol=5)
+            pickle.dump(part, self._file, protocol=5)
         except OSError as error:
             room = f"{tempfile.gettempdir()}: no room for a recording that is read piece by piece ({error.strerror})"
             raise InputError(f"{room}: name a folder with room in TMPDIR") from None

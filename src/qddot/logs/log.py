@@ -19,7 +19,7 @@ from qddot.files import LOG_BYTES
 from qddot.logs.audit import Audit, audit
 from qddot.logs.column_names import number_of, places
 from qddot.logs.convert import Options, Reading
-from qddot.logs.kept_tables import KeptTables
+from qddot.logs.kept_tables import Kept
 from qddot.logs.log_summary import usual_step
 from qddot.logs.readers import Source, read
 from qddot.logs.resample import resampled
@@ -291,28 +291,40 @@ class Chunks:
     options: Options
 
     @cached_property
-    def _tables(self) -> list[KeptTables]:
+    def _tables(self) -> list[Kept[Table]]:
         """Those of each file."""
         hints = Reading(self.robot, self.options).hints
-        return [KeptTables(read(one, self.rows, hints)) for one in self.source]
+        return [Kept(read(one, self.rows, hints)) for one in self.source]
 
-    def __iter__(self) -> Iterator[Log]:
+    @cached_property
+    def _logs(self) -> Kept[Log]:
+        return Kept(self._converted())
+
+    def _converted(self) -> Iterator[Log]:
+        """Yield the tables in SI units. They are not kept, but for the first, by which it is known whether all are one chunk."""
         reading = Reading(self.robot, self.options)
+        short = self._is_short
         for tables in self._tables:
-            for table in tables:
+            for table in tables if short else tables.for_the_last_time():
                 yield Log.from_table(reading, table)
             reading.new_file()
 
+    def __iter__(self) -> Iterator[Log]:
+        return iter(self._logs)
+
+    @cached_property
+    def _is_short(self) -> bool:
+        """All of it is no more than one chunk may hold."""
+        rows = 0
+        for table in chain.from_iterable(self._tables):
+            rows += len(table)
+            if rows > self.rows:
+                return False
+        return True
+
     def whole(self) -> Log | None:
         """All of it, if that is no more than one chunk may hold."""
-        files: list[list[Table]] = []
-        for tables in self._tables:
-            files.append([])
-            for table in tables:
-                files[-1].append(table)
-                if sum(map(len, chain(*files))) > self.rows:
-                    return None
-        return of_files(Reading(self.robot, self.options), files)
+        return of_files(Reading(self.robot, self.options), self._tables) if self._is_short else None
 
 
 def of_files(reading: Reading, files: Iterable[Iterable[Table]]) -> Log:

@@ -78,7 +78,12 @@ class LowPass:
         """Taps (2 half + 9,) of their second derivative."""
         return np.convolve(self.flat, SECOND) * self.rate**2
 
-    def decimated(self, x: np.ndarray, factor: int, *, lead: int = 0, trail: int = 0) -> np.ndarray:
+    def coarse(self, step: int) -> np.ndarray:
+        """Taps of the same kernel for every `step`-th sample, the middle one among them."""
+        taps = self.smooth[self.half % step :: step]
+        return taps / taps.sum()
+
+    def decimated(self, x: np.ndarray, factor: int, *, lead: int = 0, trail: int = 0, step: int = 1) -> np.ndarray:
         """The smoothed signal at every `factor`-th sample: (N, ...) -> (M, ...), M = (lead + N + trail - 2 half - 1) // factor + 1.
 
         The kernel is cut into rows as long as the factor, so that one product of matrices a stretch does the work: the signal is
@@ -87,19 +92,21 @@ class LowPass:
         Args:
             lead, trail: samples by which the first and the last kernel reach beyond the ends of x. There a kernel is cut and the
                 rest of it scaled to sum 1. It then has a phase, but both sides of `tau = Y pi` have the same.
+            step: x holds every `step`-th sample only, of which the factor is a multiple: for signals in which no more happens.
         """
         flat = np.ascontiguousarray(x, dtype=float).reshape(len(x), -1)
         if lead or trail:
             ends = ((lead, trail), (0, 0))
             within = self.decimated(np.pad(np.ones((len(x), 1)), ends), factor)
             return (self.decimated(np.pad(flat, ends), factor) / within).reshape(-1, *np.shape(x)[1:])
-        taps = len(self.smooth)
+        smooth, factor = (self.smooth, factor) if step == 1 else (self.coarse(step), factor // step)
+        taps = len(smooth)
         count = (len(x) - taps) // factor + 1
         if count < 1:
             raise InputError(f"{len(x)} samples are fewer than the {taps} the filter spans (a higher cut-off, or a longer log)")
         rows = -(-taps // factor)
         kernel = np.zeros(rows * factor)
-        kernel[:taps] = self.smooth
+        kernel[:taps] = smooth
         at_once = max(1, WORK // (rows * flat.shape[1]))
         out = np.empty((count, flat.shape[1]))
         for start in range(0, count, at_once):

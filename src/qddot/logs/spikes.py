@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from qddot.thresholds import BY_MEDIAN, SPIKE_DEVIATIONS, SPIKE_REACH, SPIKE_SAMPLES, SPIKE_SHARE, SPIKE_SIZE
+from qddot.thresholds import BY_MEDIAN, MEDIAN_SAMPLES, SPIKE_DEVIATIONS, SPIKE_REACH, SPIKE_SAMPLES, SPIKE_SHARE, SPIKE_SIZE
 
 if TYPE_CHECKING:
     from qddot.logs.log import Log
@@ -40,7 +40,9 @@ def despiked(tau: np.ndarray) -> Despiked:
     for j, x in enumerate(tau.T):
         sudden = np.abs(np.diff(x))
         least = SPIKE_SIZE * np.std(x)
-        at = np.flatnonzero(sudden > max(SPIKE_DEVIATIONS * BY_MEDIAN * float(np.median(sudden)), least))
+        at = np.flatnonzero(
+            sudden > max(SPIKE_DEVIATIONS * BY_MEDIAN * float(np.median(sudden[:: max(1, len(sudden) // MEDIAN_SAMPLES)])), least)
+        )
         if not len(at):
             continue
         near = np.unique(np.clip(at[:, None] + np.arange(1 - SPIKE_REACH, 1 + SPIKE_REACH), 0, len(x) - 1))

@@ -22,8 +22,9 @@ import numpy as np
 from qddot.identify.checks.arm_faults import askew, coupled, for_a_while, misdrawn
 from qddot.identify.checks.channel_faults import gains, order, signs, units
 from qddot.identify.checks.sensor_faults import backlash, clock, drift, hysteresis, late, zeros
-from qddot.identify.checks.trial import Alternative, Trial, few
+from qddot.identify.checks.trial import Alternative, Trial
 from qddot.identify.regression.base import Base
+from qddot.identify.regression.excerpt import few
 from qddot.identify.regression.signals import Signals
 from qddot.thresholds import CLEARLY, UNCERTAIN
 

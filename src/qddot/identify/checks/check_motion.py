@@ -8,11 +8,11 @@ import numpy as np
 
 from qddot.identify.checks.explain import explanations
 from qddot.identify.checks.halves import unpredicted
-from qddot.identify.checks.motion_summary import MotionSummary
 from qddot.identify.checks.positive import never_negative
 from qddot.identify.checks.verdict import Concern, listed, percent
 from qddot.identify.regression.base import Base, random_motions
 from qddot.identify.regression.estimators import Estimate, conditioned, stacked
+from qddot.identify.regression.motion_summary import MotionSummary
 from qddot.identify.regression.reduction import Factors
 from qddot.identify.regression.residuals import Errors, rms, structure
 from qddot.thresholds import (

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from qddot.identify.checks.alternatives import Alternatives
-from qddot.identify.checks.motion_summary import MotionSummary
-from qddot.identify.checks.trial import few
 from qddot.identify.checks.verdict import Concern, listed, percent
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.clipping import flat_levels
 from qddot.identify.regression.estimators import Estimate
+from qddot.identify.regression.excerpt import few
+from qddot.identify.regression.motion_summary import MotionSummary
 from qddot.identify.regression.residuals import Errors, StreamedResiduals, rms, structure
 from qddot.identify.regression.signals import Signals
 from qddot.logs.log_summary import LogSummary, Range

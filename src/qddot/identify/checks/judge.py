@@ -8,10 +8,10 @@ from qddot.identify.checks.alternatives import Alternatives
 from qddot.identify.checks.check_motion import blurred, coloured, excitation, impossible, rounded, unidentifiable
 from qddot.identify.checks.check_records import disagreeing, validated
 from qddot.identify.checks.check_torques import clipped, dead, driving, explained_otherwise, unexplained, units
-from qddot.identify.checks.motion_summary import MotionSummary
 from qddot.identify.checks.verdict import Concern, Verdict
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.estimators import Estimate
+from qddot.identify.regression.motion_summary import MotionSummary
 from qddot.identify.regression.reduction import Factors
 from qddot.identify.regression.residuals import Errors
 from qddot.logs.audit import Audit

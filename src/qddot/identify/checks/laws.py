@@ -22,7 +22,7 @@ from qddot.identify.checks.alternatives import Alternatives
 from qddot.identify.checks.normal_equations import Left
 from qddot.identify.checks.trial import Trial
 from qddot.identify.regression.drive_terms import Motion, drive_columns
-from qddot.identify.regression.residuals import filtered_noise, rms, structure
+from qddot.identify.regression.residuals import rms, structure
 from qddot.thresholds import (
     LAW_AS_WELL,
     LAW_GAIN,
@@ -81,7 +81,7 @@ def cogging(trial: Trial) -> Iterator[Law]:
 
 def missing_laws(known: Alternatives) -> list[Law]:
     """The laws that a log asks for beyond those of its fit, the most telling first."""
-    trial, floor = known.trial, filtered_noise(known.signals)
+    trial, floor = known.trial, known.signals.noise
     least = least_gain(trial.left, floor, trial.size)
     if least is None:
         return []

@@ -11,7 +11,7 @@ more because its torques are larger, one in which all torques count alike.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -20,8 +20,8 @@ from qddot.algorithms.regressor import INERTIAL
 from qddot.identify.checks.normal_equations import Equations, Left, fitted
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.reduction import Rows, Samples
-from qddot.identify.regression.signals import Signals, stacked
-from qddot.thresholds import STILL_EXPLAINED, TRIAL_RATE, TRIAL_ROWS, TRIAL_SAMPLES, TRIAL_WINDOW
+from qddot.identify.regression.signals import Signals
+from qddot.thresholds import STILL_EXPLAINED, TRIAL_ROWS
 
 
 @dataclass(frozen=True)
@@ -41,21 +41,6 @@ class Alternative:
     share: float
     unpredicted: float
     joints: tuple[str, ...]
-
-
-def few(signals: Signals) -> Signals:
-    """As many samples as tell what the filter passes, in stretches all over the log."""
-    step = max(1, int(signals.rate / (TRIAL_RATE * signals.cutoff)))
-    window = TRIAL_WINDOW * (2 * signals.low_pass.half + 1)
-    every = window * max(1, -(-len(signals) // (step * TRIAL_SAMPLES)))
-    starts = [(start, s.stop) for s in signals.segments for start in range(s.start, s.stop, every)]
-    stretches = [range(start, min(start + window, stop), step) for start, stop in starts]
-    if every == window:
-        stretches = [range(s.start, s.stop, step) for s in signals.segments]
-    stretches = [stretch for stretch in stretches if len(stretch) > 1]
-    rows = np.concatenate([np.asarray(stretch) for stretch in stretches])
-    arrays = {name: getattr(signals, name)[rows] for name in ("t", "q", "qd", "qdd", "tau", "tau_raw")}
-    return replace(signals, **arrays, rate=signals.rate / step, segments=stacked(map(len, stretches)), goes_on=(False, False))
 
 
 class Trial:

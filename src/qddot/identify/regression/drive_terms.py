@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,6 +50,12 @@ def drive_columns(asked: Mapping[str, Any], joint: str, j: int, width: float) ->
     for k in orders((asked["harmonics"] or {}).get(joint, 0)):
         yield f"cos{k}", lambda x, k=k: np.cos(k * x.q[:, j])
         yield f"sin{k}", lambda x, k=k: np.sin(k * x.q[:, j])
+
+
+def is_smooth(name: str, names: Container[str]) -> bool:
+    """Whether what one of some parameters multiplies is as smooth as positions and rates: no step, kink or period of its own."""
+    kind = name.rpartition(".")[2]
+    return kind in ("armature", "viscous", "viscous_cubic", "offset", "stiffness") and name + OTHER_WAY not in names
 
 
 def asked_laws(asked: Mapping[str, Any], width: float) -> list[ShaftFriction]:

@@ -11,7 +11,7 @@ import numpy as np
 from qddot.identify.regression.reduction import STRIP, Samples
 from qddot.identify.regression.signals import Signals, reached
 from qddot.logs.lowpass import LowPass
-from qddot.thresholds import SHORTEST_BLOCK, STANDSTILL, TIME_BLOCKS
+from qddot.thresholds import CHUNK_BLOCKS, SHORTEST_BLOCK, STANDSTILL, TIME_BLOCKS
 
 
 class Stretch(NamedTuple):
@@ -23,6 +23,7 @@ class Stretch(NamedTuple):
     factor: int
     lead: int = 0
     trail: int = 0
+    step: int = 1
 
     def samples(self) -> Samples:
         return self.motion
@@ -30,8 +31,12 @@ class Stretch(NamedTuple):
     def pace(self) -> np.ndarray:
         return self.paces
 
-    def filtered(self, x: np.ndarray) -> np.ndarray:
-        return self.low_pass.decimated(x, self.factor, lead=self.lead, trail=self.trail)
+    def thinned(self) -> Samples:
+        start = self.low_pass.half % self.step  # kernels are centred on samples that are kept
+        return Samples(*(x[start :: self.step] for x in self.motion))
+
+    def filtered(self, x: np.ndarray, thinned: bool = False) -> np.ndarray:
+        return self.low_pass.decimated(x, self.factor, lead=self.lead, trail=self.trail, step=self.step if thinned else 1)
 
 
 def pieces(signals: Signals, blocks: int | None = None, first: int = 0) -> Iterator[tuple[int, Stretch]]:
@@ -66,7 +71,8 @@ def pieces(signals: Signals, blocks: int | None = None, first: int = 0) -> Itera
                 part = slice(start, min(start + strip, b))
                 inside, ends = reached(centres[part], signals.low_pass.half, segment)
                 motion = Samples(signals.q[inside], signals.qd[inside], signals.qdd[inside], signals.tau_raw[inside])
-                yield block, Stretch(motion, here[part], signals.low_pass, signals.factor, **ends)
+                step = 1 if any(ends.values()) else signals.step  # of a kernel that is cut off, no sample can be spared
+                yield block, Stretch(motion, here[part], signals.low_pass, signals.factor, **ends, step=step)
             block += 1
 
 
@@ -86,6 +92,6 @@ def streamed(chunks: Iterable[Signals]) -> Iterator[tuple[int, Stretch]]:
     first = 0
     for signals in chunks:
         block = first
-        for block, piece in pieces(signals, first=first):
+        for block, piece in pieces(signals, None if signals.goes_on == (False, False) else CHUNK_BLOCKS, first):
             yield block, piece
         first = block + 1

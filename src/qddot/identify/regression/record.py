@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from qddot.identify.regression.motion_summary import Gathered, MotionSummary
 from qddot.identify.regression.signals import Signals, Velocity, prepare
 from qddot.identify.regression.stream import stream
 from qddot.logs.audit import Audit, audit
@@ -38,6 +39,7 @@ class Record:
     signals: Signals
     summary: LogSummary
     chunks: Chunks | None
+    _motion: list[MotionSummary] = field(default_factory=list)
 
     @staticmethod
     def of(robot: Robot, given: Recorded, cutoff: float | None, velocity: Velocity | None = None) -> Record:
@@ -74,9 +76,22 @@ class Record:
 
     def parts(self) -> Iterable[Signals]:
         """The whole recording, part by part."""
-        if self.chunks is None:
-            return [self.signals]
-        return stream(of_robot(self.chunks, self.robot), self.signals.cutoff, velocity=self.signals.velocity)
+        return [self.signals] if self.chunks is None else self._streamed(self.chunks)
+
+    def _streamed(self, chunks: Chunks) -> Iterator[Signals]:
+        """Yield the parts; whoever goes through all of them first gathers the motion on the way."""
+        gathered = None if self._motion else Gathered(self.signals)
+        for part in stream(of_robot(chunks, self.robot), self.signals.cutoff, velocity=self.signals.velocity):
+            if gathered is not None:
+                gathered.add(part)
+            yield part
+        if gathered is not None:
+            self._motion.append(gathered.summary())
+
+    @property
+    def motion(self) -> MotionSummary:
+        """The motion as a whole."""
+        return self._motion[0] if self._motion else MotionSummary.of(self.parts(), self.signals)
 
     def audit(self) -> Audit:
         """Audit all of the recording; slopes over velocities and gravity are those of the chunk that moves most."""

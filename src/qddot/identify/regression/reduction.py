@@ -23,6 +23,7 @@ from qddot.cluster import AHEAD, in_cluster, window
 from qddot.compile.threads import thread_count
 from qddot.errors import InputError
 from qddot.identify.regression.base import Base
+from qddot.identify.regression.drive_terms import Column, Motion, is_smooth
 from qddot.thresholds import HAMPEL, MOST_BLOCKS
 
 ENGINES = ("serial", "threads", "dask")
@@ -58,8 +59,17 @@ class Piece(Protocol):
         """How slow each joint is for a while about each sample that remains after the filter (M, nv), rad/s or m/s."""
         ...
 
-    def filtered(self, x: np.ndarray) -> np.ndarray:
-        """Return what remains of a signal (N, ...) along them after the filter: (M, ...)."""
+    @property
+    def step(self) -> int:
+        """Samples for one that says all of a smooth signal; 1 if none can be spared."""
+        ...
+
+    def thinned(self) -> Samples:
+        """Those of the samples that say all of a smooth signal."""
+        ...
+
+    def filtered(self, x: np.ndarray, thinned: bool = False) -> np.ndarray:
+        """Return what remains of a signal (N, ...) along them, or along the thinned ones, after the filter: (M, ...)."""
         ...
 
 
@@ -122,16 +132,69 @@ class Rows:
             plain = np.array_equal(T, np.eye(len(T))[:, picks])  # no ties: columns as they are
             self.columns.append(here)
             self._from.append(picks if plain else T)
+        plain = all(how.ndim == 1 for how in self._from)
+        self.spares = plain and not self.evaluator.knows and not base.parameter_set.is_loaded
+        self._sharp = [self._sharp_columns(j, how) for j, how in enumerate(self._from)] if self.spares else []
+
+    def _sharp_columns(self, j: int, picks: np.ndarray) -> list[tuple[int, Column]]:
+        """Places in joint j's row, and columns, that change within a few samples: of dry friction, where a joint turns back."""
+        names = [term.name for term in self.base.parameter_set.terms]
+        links, driven = len(self.evaluator.carried[j]), self.evaluator.driven[j]
+        found = ((k, *driven[place - links]) for k, place in enumerate(picks.tolist()) if place >= links)
+        return [(k, column) for k, at, column in found if not is_smooth(names[at - self.evaluator.links], names)]
+
+    def predicted(self, motion: Samples, theta: np.ndarray, step: int = 1) -> np.ndarray:
+        """Torques (N, nv) of parameters (r,) along a stretch of a motion, without what is known anyway. What is smooth is computed
+        for every `step`-th sample and interpolated."""
+        N, nv = motion.q.shape
+        step = step if self.spares and 4 * step < N else 1
+        at = np.arange(0, N, step)
+        rest = np.arange(at[-1] + 1, N)
+        smooth = [theta[here].copy() for here in self.columns]
+        for weights, sharp in zip(smooth, self._sharp if step > 1 else ()):
+            weights[[k for k, _ in sharp]] = 0.0
+        some = np.append(at, rest) if step > 1 else slice(None)
+        thinned = Samples(*(x[some] for x in motion))
+        found = np.empty((len(thinned.q), nv))
+        for start in range(0, len(found), CACHED):
+            part = slice(start, start + CACHED)
+            A = [a[: len(found[part])] for a in self._scratch(CACHED)]
+            self.fill(A, Samples(*(x[part] for x in thinned)))
+            found[part] = np.stack([a[:, :-1] @ weights for a, weights in zip(A, smooth)], axis=1)
+        if step == 1:
+            return found
+        tau = np.concatenate([interpolated(found[: len(at)], step), found[len(at) :]])
+        moved = Motion(motion.q, motion.qd, motion.qdd, np.zeros((0, nv)))
+        for j, (here, sharp) in enumerate(zip(self.columns, self._sharp)):
+            for k, column in sharp:
+                tau[:, j] += theta[here[k]] * column(moved)
+        return tau
 
     def __call__(self, piece: Piece) -> list[np.ndarray]:
-        """For each joint `[X_j | tau_j]` (M, k + 1), filtered; what a filter does not copy is valid until the next call."""
-        samples = piece.samples()
+        """For each joint `[X_j | tau_j]` (M, k + 1), filtered; what a filter does not copy is valid until the next call.
+
+        Columns of links and all else that is smooth are computed for some samples only, if the log has many in a period of the
+        cut-off; dry friction for all.
+        """
+        thinned = self.spares and piece.step > 1
+        samples = piece.thinned() if thinned else piece.samples()
         N = len(samples.q)
         A = [a[:N] for a in self._scratch(N)]
         for start in range(0, N, CACHED):
             part = slice(start, start + CACHED)
             self.fill([a[part] for a in A], Samples(*(x[part] for x in samples)))
-        return [piece.filtered(a) for a in A]
+        if not thinned:
+            return [piece.filtered(a) for a in A]
+        found, (q, qd, qdd, tau) = [piece.filtered(a, thinned=True) for a in A], piece.samples()
+        motion = Motion(q, qd, qdd, np.zeros((0, q.shape[1])))
+        sharp = [tau, *(column(motion)[:, None] for each in self._sharp for _, column in each)]
+        filtered = piece.filtered(np.concatenate(sharp, axis=1))
+        places = iter(range(tau.shape[1], filtered.shape[1]))
+        for j, (a, each) in enumerate(zip(found, self._sharp)):
+            a[:, -1] = filtered[:, j]
+            for k, _ in each:
+                a[:, k] = filtered[:, next(places)]
+        return found
 
     def moving(self, piece: Piece) -> np.ndarray:
         """The rows (M, nv) that count. Coulomb friction may hold a joint that rests with any torque up to its own: no `Y pi`."""
@@ -242,6 +305,19 @@ def noted(pieces: Iterable[tuple[int, Piece]], numbers: deque[int]) -> Iterator[
 def halved(found: list[Strip]) -> list[Strip]:
     """Neighbouring blocks joined."""
     return [Strip(a.count + b.count, a.rows + b.rows, merge(a.R, b.R)) for a, b in zip(found[::2], found[1::2])]
+
+
+def interpolated(x: np.ndarray, step: int) -> np.ndarray:
+    """A signal (M, n) with `step` times as many samples ((M - 1) step + 1, n): by cubics through four of them."""
+    ends = np.array([4.0, -6.0, 4.0, -1.0])
+    padded = np.concatenate([ends @ x[:4][None], x, ends @ x[:-5:-1][None]])
+    s = np.arange(step) / step
+    cubics = np.stack(
+        [-s * (s - 1) * (s - 2) / 6, (s + 1) * (s - 1) * (s - 2) / 2, -(s + 1) * s * (s - 2) / 2, (s + 1) * s * (s - 1) / 6]
+    )
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 4, axis=0)  # (M - 1, n, 4), between a sample and the next
+    between = np.ascontiguousarray((windows @ cubics).transpose(0, 2, 1)).reshape(-1, x.shape[1])
+    return np.concatenate([between, x[-1:]])
 
 
 # triangles ------------------------------------------------------------------------------------------------------------------

@@ -15,9 +15,9 @@ import numpy as np
 
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.clipping import flat_levels
+from qddot.identify.regression.reduction import Rows, Samples
 from qddot.identify.regression.signals import Signals
-from qddot.logs.spectrum import densities, noise_floor
-from qddot.thresholds import BY_MEDIAN, LOCAL_SAMPLES, OUTLIER, OUTLIER_SHARE
+from qddot.thresholds import BY_MEDIAN, LOCAL_SAMPLES, MEDIAN_SAMPLES, OUTLIER, OUTLIER_SHARE
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,9 +143,10 @@ class Residuals:
         where it is the larger. What the model misses is smooth, but for friction that turns back between two samples: neither
         counts."""
         x = self.raw
-        alone = x[1:-1] - np.median(np.stack([x[:-2], x[1:-1], x[2:]]), axis=0)
+        before, here, after = x[:-2], x[1:-1], x[2:]
+        alone = here - np.clip(here, np.minimum(before, after), np.maximum(before, after))  # from the median of the three
         steps = np.abs(np.diff(x, axis=0))
-        spread = BY_MEDIAN * np.maximum(np.median(steps, axis=0), local_median(steps)[1:])
+        spread = BY_MEDIAN * np.maximum(np.median(some_of(steps), axis=0), local_median(steps)[1:])
         turning = self.turning[:-2] | self.turning[1:-1] | self.turning[2:]
         return mean(np.abs(alone) > OUTLIER * np.where(spread > 0, spread, np.inf), ~turning)
 
@@ -168,17 +169,12 @@ def residuals(base: Base, theta: np.ndarray, signals: Signals) -> Residuals:
     >>> residuals(base, theta, signals).relative < 0.01  # less than a hundredth is left
     True
     """
-    parameter_set = base.parameter_set
-    evaluator = parameter_set.evaluator()
-    whole = parameter_set.T[:, base.independent] @ theta + parameter_set.constant
-    predicted = np.empty_like(signals.tau_raw)
-    for start in range(0, len(signals), 1024):
-        part = slice(start, start + 1024)
-        moved = evaluator.at(signals.q[part], signals.qd[part], signals.qdd[part])
-        for j, used in enumerate(evaluator.used):
-            predicted[part, j] = moved.row(j) @ whole[used]
-    if evaluator.sprung:
-        predicted += parameter_set.robot.spring_torque(signals.q)
+    parameter_set, rows = base.parameter_set, Rows(base)
+    motion = Samples(signals.q, signals.qd, signals.qdd, signals.tau_raw)
+    parts = (Samples(*(x[segment] for x in motion)) for segment in signals.segments)
+    predicted = np.concatenate([rows.predicted(part, theta, signals.step) for part in parts])
+    if rows.evaluator.knows:
+        predicted += parameter_set.known_torque(*motion[:3])
     moving, filtered_moving = (paces >= parameter_set.rest_speeds for paces in signals.paces)
     segment = np.concatenate([np.full(s.stop - s.start, k) for k, s in enumerate(signals.decimated_segments)])
     return Residuals(
@@ -196,22 +192,22 @@ def residuals(base: Base, theta: np.ndarray, signals: Signals) -> Residuals:
     )
 
 
-def filtered_noise(signals: Signals) -> np.ndarray:
-    """Return what the filter leaves of the torques' white noise (nv,), N m, rms; by their spectrum at high frequencies."""
-    longest = max(signals.segments, key=lambda s: s.stop - s.start)
-    density = noise_floor(*densities(signals.tau_raw[longest], signals.rate))
-    return np.sqrt(density * signals.rate / 2 * np.sum(signals.low_pass.smooth**2))
-
-
 def structure(rms: np.ndarray, floor: np.ndarray) -> np.ndarray:
     """Return what of each joint's filtered torque is left and is no noise (nv,), N m, rms."""
     return np.sqrt(np.maximum(rms**2 - floor**2, 0.0))
 
 
+def some_of(x: np.ndarray) -> np.ndarray:
+    """As many samples of a signal (N, ...) as tell a median."""
+    return x[:: max(1, len(x) // MEDIAN_SAMPLES)]
+
+
 def local_median(x: np.ndarray) -> np.ndarray:
     """Return the median of the stretch about each sample of a signal (N, nv)."""
-    stretches = np.array_split(x, max(1, len(x) // LOCAL_SAMPLES))
-    return np.concatenate([np.broadcast_to(np.median(part, axis=0), part.shape) for part in stretches])
+    count = max(1, len(x) // LOCAL_SAMPLES)
+    size = min(len(x), LOCAL_SAMPLES)
+    medians = np.median(x[: count * size].reshape(count, size, -1), axis=1)
+    return medians[np.minimum(np.arange(len(x)) // size, count - 1)]
 
 
 def mean(x: np.ndarray, where: np.ndarray) -> np.ndarray:
@@ -274,7 +270,7 @@ def sums(left: Residuals, signals: Signals) -> Sums:
         spread=left.spread,
         ends=left.ends,
         begins=not signals.goes_on[0],
-        levels=flat_levels(left, filtered_noise(signals)),
+        levels=flat_levels(left, signals.noise),
     )
 
 

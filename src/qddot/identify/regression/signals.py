@@ -24,7 +24,17 @@ from qddot.logs.resample import grid, is_uniform, onto
 from qddot.logs.spectrum import densities, motion_band, noise_floor
 from qddot.logs.spikes import without_spikes
 from qddot.logs.table import Finding
-from qddot.thresholds import ACCELERATION_AGREES, CUTOFF_LEAST, CUTOFF_MOST, FILTER_LOSS, HIGHEST_CUTOFF, KERNEL_LENGTH, PACE_REACH
+from qddot.thresholds import (
+    ACCELERATION_AGREES,
+    CUTOFF_LEAST,
+    CUTOFF_MOST,
+    FILTER_LOSS,
+    HIGHEST_CUTOFF,
+    KERNEL_LENGTH,
+    NOISE_SAMPLES,
+    PACE_REACH,
+    SMOOTH_RATE,
+)
 
 if TYPE_CHECKING:
     from qddot.logs.log import Log
@@ -40,7 +50,6 @@ class Signals:
     Attributes:
         t: times (N,), s.
         q, qd, qdd: low-passed positions and their derivatives (N, n).
-        tau: low-passed torques (N, n), for plots; fits take `decimated(tau_raw)`.
         tau_raw: torques as measured (N, n).
         rate: samples a second.
         cutoff: of the low-pass, Hz.
@@ -63,7 +72,6 @@ class Signals:
     q: np.ndarray
     qd: np.ndarray
     qdd: np.ndarray
-    tau: np.ndarray
     tau_raw: np.ndarray
     rate: float
     cutoff: float
@@ -81,10 +89,29 @@ class Signals:
         """The filter of both sides."""
         return LowPass(self.rate, self.cutoff)
 
+    @cached_property
+    def tau(self) -> np.ndarray:
+        """Low-passed torques (N, n), for plots; fits take `decimated(tau_raw)`."""
+        return smoothed(self.tau_raw, self.low_pass, self.segments)
+
+    @cached_property
+    def noise(self) -> np.ndarray:
+        """Return what the filter leaves of the torques' white noise (n,), N m, rms; by their spectrum at high frequencies."""
+        longest = max(self.segments, key=lambda s: s.stop - s.start)
+        middle, half = (longest.start + longest.stop) // 2, NOISE_SAMPLES // 2
+        some = slice(max(longest.start, middle - half), min(longest.stop, middle + half))
+        density = noise_floor(*densities(self.tau_raw[some], self.rate))
+        return np.sqrt(density * self.rate / 2 * np.sum(self.low_pass.smooth**2))
+
     @property
     def factor(self) -> int:
         """Samples for one decimated sample; there are at least four a period of the cut-off."""
         return thinning(self.rate, self.cutoff)
+
+    @property
+    def step(self) -> int:
+        """Samples for one that says all of a smooth signal; the factor is a multiple of it."""
+        return smooth_step(self.rate, self.cutoff)
 
     def grid(self, k: int) -> range:
         """Every `factor`-th sample of segment k, counted from its start, from end to end."""
@@ -159,6 +186,15 @@ def stacked(lengths: Iterable[int]) -> tuple[slice, ...]:
     return tuple(slice(a, b) for a, b in pairwise(accumulate(lengths, initial=0)))
 
 
+def smoothed(x: np.ndarray, low_pass: LowPass, segments: Iterable[slice]) -> np.ndarray:
+    """A signal (N, n) through a low-pass, segment by segment; at their ends the kernel is cut and scaled to sum 1."""
+    ends, found = ((low_pass.half, low_pass.half), (0, 0)), []
+    for segment in segments:
+        within = convolved(np.pad(np.ones((segment.stop - segment.start, 1)), ends), low_pass.smooth)
+        found.append(convolved(np.pad(x[segment], ends), low_pass.smooth) / within)
+    return np.concatenate(found)
+
+
 def filter_span(rate: float, cutoff: float) -> int:
     """Samples that both filters take for one decimated sample."""
     return 4 * LowPass(rate, cutoff).half + 9
@@ -176,8 +212,15 @@ def streamed_span(rate: float, cutoff: float) -> int:
 
 
 def thinning(rate: float, cutoff: float) -> int:
-    """Samples for one."""
-    return max(1, int(rate / (4 * cutoff)))
+    """Samples for a decimated one."""
+    factor, parts = int(rate / (4 * cutoff)), SMOOTH_RATE // 4
+    return max(1, factor - factor % parts if factor > parts else factor)
+
+
+def smooth_step(rate: float, cutoff: float) -> int:
+    """Samples for one of a signal that is as smooth as low-passed positions and what is made of them: columns of links, which then
+    are computed for these only. The factor is a multiple of it."""
+    return max(1, thinning(rate, cutoff) * 4 // SMOOTH_RATE)
 
 
 def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None = None) -> Signals:
@@ -256,7 +299,7 @@ def prepared(
     if len(made) < len(parts):
         message = f"{len(parts) - len(made)} of {len(parts)} segments are shorter than the filter: left out"
         findings.append(Finding("warning", "segments", message))
-    arrays = (np.concatenate([part[i] for part in made]) for i in range(6))
+    arrays = (np.concatenate([part[i] for part in made]) if len(made) > 1 else made[0][i] for i in range(5))
     return Signals(
         *arrays,
         rate=rate,
@@ -298,9 +341,9 @@ def filtered(
     tau: np.ndarray,
     qdd: np.ndarray | None,
 ) -> tuple[np.ndarray, ...]:
-    """t, q, qd, qdd, tau, tau_raw where the kernels lie within the segment; accelerations are the log's, if `qdd` is given."""
+    """t, q, qd, qdd, tau where the kernels lie within the segment; accelerations are the log's, if `qdd` is given."""
     edge = low_pass.half + 4
-    flat, smooth, inner = low_pass.flat, low_pass.smooth, slice(4, len(q) - 4)
+    flat, inner = low_pass.flat, slice(4, len(q) - 4)
     if velocity == "measured" and qd is not None:
         first, second = convolved(qd[inner], flat), convolved(qd, low_pass.flat_slope)
     else:
@@ -308,7 +351,7 @@ def filtered(
     if qdd is not None:
         second = convolved(qdd[inner], flat)
     kept = slice(edge, len(q) - edge)
-    return t[kept], convolved(q[inner], flat), first, second, convolved(tau[inner], smooth), tau[kept]
+    return t[kept], convolved(q[inner], flat), first, second, tau[kept]
 
 
 def chosen_acceleration(log: Log, cutoff: float) -> tuple[bool, str]:

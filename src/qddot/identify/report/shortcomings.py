@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from qddot.identify.regression.residuals import filtered_noise, relative, residuals
+from qddot.identify.regression.residuals import relative, residuals
 from qddot.thresholds import FAILS_THERE, FAILURE_PARTS, FAILURE_SAMPLES, FAST_PART, MATTERS, SLOW_TIMES
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def shortcomings(fit: Fit) -> list[Shortcoming]:
     log, robot = fit.judged, fit.parameter_set.robot
     left = residuals(fit.base, fit.estimate.theta, log)
     t, q, qd = (log.decimated(x) for x in (log.t, log.q, log.qd))
-    noise, found = filtered_noise(log), []
+    noise, found = log.noise, []
     for j, joint in enumerate(robot.joint_names):
         moving = left.filtered_moving[:, j]
         if not moving.any():

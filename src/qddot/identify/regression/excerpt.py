@@ -1,0 +1,63 @@
+"""An excerpt of a prepared log: as many samples as a comparison of models needs, all over it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from qddot.identify.regression.signals import Signals, smoothed, stacked
+from qddot.logs.lowpass import LowPass
+from qddot.thresholds import HIGHEST_CUTOFF, TRIAL_RATE, TRIAL_SAMPLES, TRIAL_WINDOW
+
+ARRAYS = ("t", "q", "qd", "qdd", "tau_raw")
+
+
+def few(signals: Signals) -> Signals:
+    """As many samples as tell what the filter passes, in stretches all over the log."""
+    step = max(1, int(signals.rate / (TRIAL_RATE * signals.cutoff)))
+    window = TRIAL_WINDOW * (2 * signals.low_pass.half + 1)
+    every = window * max(1, -(-len(signals) // (step * TRIAL_SAMPLES)))
+    starts = [(start, s.stop) for s in signals.segments for start in range(s.start, s.stop, every)]
+    stretches = [range(start, min(start + window, stop), step) for start, stop in starts]
+    if every == window:
+        stretches = [range(s.start, s.stop, step) for s in signals.segments]
+    stretches = [stretch for stretch in stretches if len(stretch) > 1]
+    rows = np.concatenate([np.asarray(stretch) for stretch in stretches])
+    arrays = {name: getattr(signals, name)[rows] for name in ARRAYS} | {"tau_raw": without_noise(signals, step)[rows]}
+    return replace(signals, **arrays, rate=signals.rate / step, segments=stacked(map(len, stretches)), goes_on=(False, False))
+
+
+def without_noise(signals: Signals, step: int) -> np.ndarray:
+    """Torques (N, n) of which every `step`-th says all that lies well below the cut-off: noise from above half of their rate, which
+    would come back there, is taken out."""
+    if step == 1:
+        return signals.tau_raw
+    cutoff = min(TRIAL_RATE / 2 * signals.cutoff, HIGHEST_CUTOFF * signals.rate)
+    return smoothed(signals.tau_raw, LowPass(signals.rate, cutoff), signals.segments)
+
+
+class Excerpt:
+    """Stretches of parts at equal distances, about as many as of a whole log (`few`), however many parts come."""
+
+    def __init__(self) -> None:
+        self.stretches: list[Signals] = []
+        self.only: Signals | None = None
+        self.every, self.met = 1, 0
+
+    def add(self, part: Signals) -> None:
+        self.only = part if self.met == 0 else None
+        thinned = few(part)
+        for segment in thinned.segments:
+            if self.met % self.every == 0:
+                arrays = {name: getattr(thinned, name)[segment] for name in ARRAYS}
+                self.stretches.append(replace(thinned, **arrays, segments=(slice(0, segment.stop - segment.start),)))
+            self.met += 1
+        while sum(map(len, self.stretches)) > 2 * TRIAL_SAMPLES and len(self.stretches) > 1:
+            self.stretches, self.every = self.stretches[::2], 2 * self.every
+
+    def signals(self) -> Signals:
+        if self.only is not None:
+            return self.only
+        arrays = {name: np.concatenate([getattr(one, name) for one in self.stretches]) for name in ARRAYS}
+        return replace(self.stretches[0], **arrays, segments=stacked(map(len, self.stretches)))

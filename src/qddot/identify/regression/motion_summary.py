@@ -1,0 +1,85 @@
+"""The motion of a recording as a whole: ranges, sums and an excerpt, gathered part by part in constant memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+
+import numpy as np
+
+from qddot.identify.regression.excerpt import Excerpt
+from qddot.identify.regression.signals import Signals
+from qddot.logs.log_summary import Range
+from qddot.thresholds import RESTING_SPEED
+
+
+@dataclass(frozen=True, eq=False)
+class MotionSummary:
+    """Motion of the joints, all along.
+
+    Attributes:
+        q, tau: ranges of the low-passed positions and of the measured torques.
+        speed: the highest of each joint (n,), rad/s or m/s.
+        qd_rms, qdd_rms: of the whole motion (n,).
+        turns: how often each joint (n,) turned back.
+        samples, seconds: recorded, as far as the filters reach.
+        noise: what the filter leaves of the torques' white noise (n,), N m, rms.
+        excerpt: the recording, if it comes in one part; else stretches all over it.
+    """
+
+    q: Range
+    tau: Range
+    speed: np.ndarray
+    qd_rms: np.ndarray
+    qdd_rms: np.ndarray
+    turns: np.ndarray
+    samples: int
+    seconds: float
+    noise: np.ndarray
+    excerpt: Signals
+
+    @staticmethod
+    def of(parts: Iterable[Signals], usual: Signals) -> MotionSummary:
+        """One pass; `usual` is a part with all the motion that there is, or most of it."""
+        gathered = Gathered(usual)
+        for part in parts:
+            gathered.add(part)
+        return gathered.summary()
+
+
+class Gathered:
+    """What is known of a motion, part by part."""
+
+    def __init__(self, usual: Signals) -> None:
+        self.rate, self.slow = usual.rate, RESTING_SPEED * np.abs(usual.qd).max(axis=0)
+        self.ranges: list[tuple[Range, Range, np.ndarray]] = []
+        self.squares, self.noise, self.turns = (np.zeros((k, usual.q.shape[1])) for k in (2, 1, 1))
+        self.count, self.excerpt = 0, Excerpt()
+
+    def add(self, part: Signals) -> None:
+        own = part.owned
+        qd, qdd = part.qd[own], part.qdd[own]
+        self.ranges.append((Range.of(part.q[own]), Range.of(part.tau_raw[own]), np.abs(qd).max(axis=0)))
+        self.squares += [np.einsum("ij,ij->j", x, x) for x in (qd, qdd)]
+        self.noise += len(qd) * part.noise**2
+        moving = np.where(np.abs(qd) < self.slow, 0, np.sign(qd))
+        self.turns += np.sum(moving[1:] != moving[:-1], axis=0) // 2
+        self.count += len(qd)
+        self.excerpt.add(part)
+
+    def summary(self) -> MotionSummary:
+        q, tau, speed = (list(each) for each in zip(*self.ranges))
+        return MotionSummary(
+            q=reduce(add, q),
+            tau=reduce(add, tau),
+            speed=np.max(speed, axis=0),
+            qd_rms=np.sqrt(self.squares[0] / self.count),
+            qdd_rms=np.sqrt(self.squares[1] / self.count),
+            turns=self.turns[0].astype(int),
+            samples=self.count,
+            seconds=self.count / self.rate,
+            noise=np.sqrt(self.noise[0] / self.count),
+            excerpt=self.excerpt.signals(),
+        )
