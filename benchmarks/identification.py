@@ -42,7 +42,12 @@ class Generated:
     def pace(self) -> np.ndarray:
         return np.ones((STRIP, self.joints))  # no joint ever rests
 
-    def filtered(self, x: np.ndarray) -> np.ndarray:
+    step = 1
+
+    def thinned(self) -> Samples:
+        return self.samples()
+
+    def filtered(self, x: np.ndarray, thinned: bool = False) -> np.ndarray:
         return x
 
 
