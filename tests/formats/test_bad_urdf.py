@@ -9,9 +9,9 @@ import pytest
 
 from qddot import errors
 from qddot.errors import ModelError, ModelLimitError, ModelReferenceError, ModelStructureError, ModelSyntaxError, ModelValueError
-from qddot.formats import xml_tree
-from qddot.formats.urdf import parse_urdf, read_urdf
+from qddot.formats import load_model, xml_tree
 from qddot.model.inertia import Inertia
+from tests.formats.texts import parse_urdf
 from tests.reference import BAD
 
 CASES = [
@@ -60,11 +60,11 @@ def test_reference_case(case, strict):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if expected.startswith("accept"):
-            read_urdf(BAD / case["file"], strict=strict).mechanism  # noqa: B018
+            load_model(BAD / case["file"], strict=strict).mechanism  # noqa: B018
             messages = [str(w.message) for w in caught]
         else:
             with pytest.raises(getattr(errors, re.match(r"\w+", expected)[0])) as info:
-                read_urdf(BAD / case["file"], strict=strict)
+                load_model(BAD / case["file"], strict=strict)
             messages = [str(info.value)]
             assert info.value.fix
             assert messages[0].endswith(f"({info.value.fix})")
@@ -130,7 +130,7 @@ def test_file_size(tmp_path, monkeypatch):
     monkeypatch.setenv("QDDOT_MAX_DESCRIPTION_BYTES", "100")
     (tmp_path / "a.urdf").write_bytes(b" " * 200)
     with pytest.raises(ModelLimitError, match=r"file size 200 is over the limit of 100 \(raise it by"):
-        read_urdf(tmp_path / "a.urdf")
+        load_model(tmp_path / "a.urdf")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from qddot.errors import ModelReferenceError, ModelStructureError
-from qddot.formats.urdf import read_urdf
+from qddot.formats import load_model
 from qddot.formats.urdf_writer import write_urdf
 
 pin = pytest.importorskip("pinocchio")
@@ -38,14 +38,14 @@ def test_there_are_many():
 def test_refused(path):
     error, words = REFUSED[path.name]
     with pytest.raises(error, match=words) as info:
-        read_urdf(path)
+        load_model(path)
     assert info.value.line > 1
 
 
 @pytest.mark.parametrize("path", GOOD, ids=ids)
 def test_like_pinocchio(path):
     """The same moving joints, with mimics counted there; and for each, the same mass, centre of mass and inertia on it."""
-    model, oracle = read_urdf(path), pin.buildModelFromUrdf(str(path))
+    model, oracle = load_model(path), pin.buildModelFromUrdf(str(path))
     bodies = {body.joint_name: body for body in model.bodies}
     assert set(bodies) == set(list(oracle.names)[1:])
     assert model.mechanism.nv + len(model.leaders) == oracle.nv
@@ -67,7 +67,7 @@ def on_link_frame(body):
 def test_nothing_looks_misspelt_or_in_degrees(path):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        read_urdf(path)
+        load_model(path)
     assert not [str(w.message) for w in caught if "unknown" in str(w.message) or "degrees" in str(w.message)]
 
 
@@ -78,9 +78,9 @@ def hinged(joint):
 
 @pytest.mark.parametrize("path", GOOD, ids=ids)
 def test_written_and_read_again(path, tmp_path):
-    model = read_urdf(path)
+    model = load_model(path)
     write_urdf(model, tmp_path / "copy.urdf")
-    back = read_urdf(tmp_path / "copy.urdf")
+    back = load_model(tmp_path / "copy.urdf")
     assert [x.name for x in back.links] == [x.name for x in model.links]
     assert [(j.name, hinged(j), j.parent, j.child, j.axis, j.limits, j.mimic, j.drive) for j in back.joints] == [
         (j.name, hinged(j), j.parent, j.child, j.axis, j.limits, j.mimic, j.drive) for j in model.joints

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from qddot.errors import ModelFormatError, ModelSecurityError, ModelStructureError, ModelValueError, ModelWarning
+from qddot.formats import load_model
 from qddot.formats.mesh_paths import forbidden
-from qddot.formats.urdf import parse_urdf, read_urdf
 from qddot.model.description import Limits, Mimic
 from qddot.model.drive import Drive
 from qddot.model.pose import from_rpy
 from qddot.model.spatial import Transform, Vec
+from tests.formats.texts import parse_urdf
 
 INERTIAL = (
     '<inertial><origin xyz="0 0 0.1"/><mass value="2"/>'
@@ -214,20 +215,20 @@ def test_robot_without_name_takes_the_file_s(tmp_path):
     path = tmp_path / "panda.urdf"
     path.write_bytes(robot().replace(b' name="r"', b"", 1))
     with pytest.warns(ModelWarning, match="no name; it is called 'panda'"):
-        assert read_urdf(path).name == "panda"
+        assert load_model(path).name == "panda"
 
 
 def test_errors_show_the_path_as_given(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.urdf").write_bytes(robot(kind="hinge"))
     with pytest.raises(ModelValueError) as info:
-        read_urdf("x.urdf")
+        load_model("x.urdf")
     assert info.value.file == "x.urdf"
 
 
 def test_missing_file():
     with pytest.raises(FileNotFoundError):
-        read_urdf("no/such/file.urdf")
+        load_model("no/such/file.urdf")
 
 
 @pytest.mark.parametrize(
@@ -323,7 +324,7 @@ def test_meshes_that_exist_or_are_resolved_later_are_silent(tmp_path):
         path.write_bytes(robot(link=mesh(name)))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            read_urdf(path)
+            load_model(path)
 
 
 def test_missing_meshes_are_reported_once():
@@ -379,10 +380,10 @@ def test_meshes_in_the_folders_of_the_description_may_be_named_in_full(tmp_path)
         (tmp_path / "arm.urdf").write_bytes(robot(link=mesh(name)))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            read_urdf(tmp_path / "arm.urdf", strict=True)
+            load_model(tmp_path / "arm.urdf", strict=True)
     (tmp_path / "arm.urdf").write_bytes(robot(link=mesh(f"{tmp_path}/../a.stl")))
     with pytest.raises(ModelSecurityError, match="an absolute path"):
-        read_urdf(tmp_path / "arm.urdf", strict=True)
+        load_model(tmp_path / "arm.urdf", strict=True)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 import sympy
 
 from qddot.errors import ModelValueError, ModelWarning, UnboundSymbolError
-from qddot.formats.urdf import read_urdf
+from qddot.formats import load_model
 from qddot.formats.urdf_writer import write_urdf
 from qddot.model.description import Frame, Joint, Limits, Link, Mimic
 from qddot.model.drive import Drive
@@ -26,7 +26,7 @@ POSE = Transform(from_rpy(0.3, -1.1, 2.7), Vec(0.1, 1 / 3, -1e-7))
 def round_trip(model: Model, tmp_path) -> Model:
     path = tmp_path / "robot.urdf"
     write_urdf(model, path)
-    return read_urdf(path)
+    return load_model(path)
 
 
 def chain(*joints: Joint, frames=(), gravity=(0, 0, -9.81), name: str = "r") -> Model:

@@ -22,7 +22,7 @@ from qddot.formats.mesh_paths import check_mesh_paths
 from qddot.formats.reach import Reach, Refused
 from qddot.formats.subject import Subject
 from qddot.formats.urdf_visuals import colors_of, visuals_of
-from qddot.formats.xml_tree import Element, parse_xml, read_bytes
+from qddot.formats.xml_tree import Element
 from qddot.model.check import MAX_LINKS, check_names, doubt, unprintable, warn
 from qddot.model.description import Joint, Limits, Link, Mimic, Visual
 from qddot.model.drive import NUMBERS, Drive
@@ -63,30 +63,6 @@ UNLIMITED = sys.float_info.max  # how limits say infinity in a format without on
 ROUNDING = 4 * sys.float_info.epsilon
 TINY_AXIS = 1e-9
 HUGE_LENGTH = 1e9
-
-
-def read_urdf(path: str | Path, *, strict: bool = False, gravity: Sequence[Scalar] | None = None) -> Model:
-    """The robot in a URDF file.
-
-    Args:
-        path: of the file; error messages show it as given.
-        strict: refuse inertias no real body has, instead of warning.
-        gravity: acceleration (3,) in the root link's axes, m/s^2; by default what the file says, or (0, 0, -9.81).
-
-    Raises:
-        OSError: the file cannot be read.
-        ModelError: a subclass says what is wrong, with file and line.
-    """
-    return parse_urdf(read_bytes(path), str(path), strict=strict, gravity=gravity)
-
-
-def parse_urdf(data: bytes, file: str, *, strict: bool = False, gravity: Sequence[Scalar] | None = None) -> Model:
-    """The robot in the content of a URDF file; `file` names it in messages and is where relative mesh names start.
-
-    Raises:
-        ModelError: a subclass says what is wrong, with file and line.
-    """
-    return robot_of(parse_xml(data, file, TOP), Path(file).stem, Reach(Path(file)), strict=strict, gravity=gravity)
 
 
 def robot_of(root: Element, stem: str, reach: Reach, *, strict: bool = False, gravity: Sequence[Scalar] | None = None) -> Model:

@@ -27,8 +27,6 @@ from qddot.symbolic.printing.tree import (
     Product,
     Sum,
     Symbol,
-    Wave,
-    computed,
     product,
     size,
     total,
@@ -266,32 +264,3 @@ class Presentation:
         alphabet = self.equations.alphabet
         letter = next(i for i, column in alphabet.loads.items() if column == symbol.index)
         return self.entry(self.ring.adopted(alphabet.signs[letter]))
-
-    def rebuilt(self, node: Node) -> Any:
-        """The polynomial (or fraction) that a tree of this presentation stands for."""
-        known: dict[Node, Any] = {shown: self.ring.letters[i] for i, shown in self.nodes.items()}
-        alphabet = self.equations.alphabet
-        for i in alphabet.loads.keys() & alphabet.signs.keys():
-            known[Call("abs", (self._load(i),))] = self.ring.letters[i] * self.ring.adopted(alphabet.signs[i])
-        names = self.style.abbreviate.definitions if self.style.abbreviate else {}
-
-        def leaf(x: Node) -> Any:
-            if isinstance(x, Number):
-                return self.ring.constant(x.value)
-            if isinstance(x, Wave):
-                if x not in known:
-                    known[x] = self._wave(x)
-                return known[x]
-            if isinstance(x, Symbol) and x.kind == "constant":
-                return computed(names[x.name], leaf)
-            return known.get(x)
-
-        return computed(node, leaf)
-
-    def _wave(self, wave: Wave) -> Poly:
-        cos, sin = self.ring.constant(1), self.ring.constant(0)
-        for k, times in wave.of:
-            c, s = self.equations.alphabet.angles[self.angles[k]]
-            for _ in range(abs(times)):
-                cos, sin = (cos * c - sin * s, sin * c + cos * s) if times > 0 else (cos * c + sin * s, sin * c - cos * s)
-        return self.ring.constant(cos if wave.function == "cos" else sin)

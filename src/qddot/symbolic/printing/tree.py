@@ -4,9 +4,9 @@ one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 class Number(NamedTuple):
@@ -100,22 +100,3 @@ def leaves(node: Node) -> Iterator[Node]:
         yield from leaves(node.of)
     else:
         yield node
-
-
-def computed(node: Node, leaf: Callable[[Node], Any]) -> Any:
-    """Its value in any arithmetic. `leaf` gives the value of what it knows, and None where the parts should be computed first."""
-    value = leaf(node)
-    if value is not None:
-        return value
-    if isinstance(node, Power):
-        return computed(node.base, leaf) ** node.exponent
-    if isinstance(node, Inverse):
-        return 1 / computed(node.of, leaf)
-    if isinstance(node, Product):
-        value = computed(node.factors[0], leaf)
-        for factor in node.factors[1:]:
-            value = value * computed(factor, leaf)
-        return value
-    if isinstance(node, Sum):
-        return sum((computed(term, leaf) for term in node.terms[1:]), computed(node.terms[0], leaf))
-    raise TypeError(f"{node} has no value")
