@@ -88,14 +88,14 @@ def test_sines_of_sums_are_explained(opened):
     assert "s223=sin(2q2+q3)" in words.replace("\u2061", "").replace("\u2062", "")
 
 
-def test_a_loop_is_drawn_closed_and_moves(opened):
+def test_a_loop_is_drawn_closed_and_moves(opened, tmp_path):
     robot = qddot.load("four_bar")
     page = opened(robot)
     assert np.ptp([s["q"][0] for s in simulated(page, 0.5)]) > 0.3  # no gravity: it starts with a velocity
     settled(page, lambda: page.locator("[data-entry='gravity_torque,0,0']").click())
     assert page.evaluate("explorerApp.state.lens.quantity") == "gravity_torque"
     assert "no gravity" in page.locator(".lens .note").last.text_content()
-    data = json.loads(parts(robot.explore("four_bar.html").html)["robot"])
+    data = json.loads(parts(robot.explore(str(tmp_path / "page.html")).html)["robot"])
     assert [x["kind"] for x in data["base"]] == ["drum", "capsule", "capsule"]  # the pivot, and the bar on the ground on both sides
 
 
@@ -153,7 +153,7 @@ def test_symbols_without_values(asset):
         qddot.load("two_link", symbolic=True).explore("never.html", values={"l1": 0.5})
 
 
-def test_letters_in_a_table_and_the_script_that_brings_them_back(asset):
+def test_letters_in_a_table_and_the_script_that_brings_them_back(asset, tmp_path):
     """A robot that was made in Python goes with the script, as text."""
     bodies = [qddot.Inertia(1.0, (-0.2, 0, 0.05), (0.01, 0.02, 0.03))] * 2
     rows = [("a1", "pi/2", "d1", 0), ("a1/2", 0, 0, "0.1")]
@@ -164,6 +164,6 @@ def test_letters_in_a_table_and_the_script_that_brings_them_back(asset):
     again, q = inside["robot"], [0.3, -0.7]
     assert again.name == robot.name
     assert np.allclose(again.subs(values).mass_matrix(q), robot.subs(values).mass_matrix(q), rtol=1e-15)
-    made = robot.explore("letters.html", values=values)
+    made = robot.explore(str(tmp_path / "page.html"), values=values)
     assert "letters = qddot.load_string(" in json.loads(parts(made.html)["robot"])["script"]["begin"]
     assert equations(made.html)["variants"][0]["name"] == "letters"
