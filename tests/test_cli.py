@@ -378,8 +378,9 @@ def test_equations_as_text():
     result = call("equations", "point_mass_2r", "--symbolic")
     assert result.exit_code == 0, result.stderr
     lines = [line for line in result.stdout.splitlines() if not line.startswith(" ")]
-    assert [line.split(" = ")[0] for line in lines] == ["M(q)", "c(q, qd)", "g(q)"]
-    assert lines[1] == "c(q, qd) = [-m2*L1*L2*s2*qd2*(2*qd1 + qd2), m2*L1*L2*s2*qd1**2]"
+    assert [line.split(" = ")[0] for line in lines] == ["tau", "M(q)", "c(q, qd)", "g(q)"]
+    assert lines[0] == "tau = M(q)*qdd + c(q, qd) + g(q)"
+    assert lines[2] == "c(q, qd) = [-m2*L1*L2*s2*qd2*(2*qd1 + qd2), m2*L1*L2*s2*qd1**2]"
 
 
 @pytest.mark.parametrize(

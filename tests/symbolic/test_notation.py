@@ -117,8 +117,8 @@ def test_roots_signs_and_reciprocals():
     e = arm.robot().equations()
     assert e.M.latex() == "\\begin{bmatrix}\n\\frac{m}{l^{2}}\n\\end{bmatrix}"
     assert e.M.text() == "[[m/l**2]]"
-    assert e.g[0].latex() == r"\frac{4.905 \sqrt{2} m c_{1}}{l}"
-    assert e.g[0].text() == "4.905*sqrt(2)*m*c1/l"
+    assert e.g[0].latex() == r"\frac{9.81}{2} \frac{\sqrt{2} m c_{1}}{l}"
+    assert e.g[0].text() == "9.81*sqrt(2)*m*c1/(2*l)"
     assert e.friction_torque.text() == "[sign(qd1)/2]"
     assert (
         e.friction_torque.latex()

@@ -91,7 +91,7 @@ def test_groups(book):
     assert book.g[0].text(group="none") == "m1*g*L1*c1 + m2*g*L1*c1 + m2*g*L2*c12"
     assert book.M[0, 0].text(group="none") == "2*m2*L1*L2*c2 + m1*L1**2 + m2*L1**2 + m2*L2**2"
     two = qddot.load("two_link", symbolic=True).equations()
-    assert two.g[0].text(group="parameter", angles="single") == "4.905*m1*l1*c1 + 9.81*m2*l1*c1 + 4.905*m2*l2*(c1*c2 - s1*s2)"
+    assert two.g[0].text(group="parameter", angles="single") == "9.81*m1*l1*c1/2 + 9.81*m2*l1*c1 + 9.81*m2*l2*(c1*c2 - s1*s2)/2"
 
 
 def test_notations(book):

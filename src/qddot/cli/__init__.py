@@ -73,7 +73,7 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, SystemExit):
+        except (click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, BrokenPipeError):  # a reader that has left
             raise
         except Exception as error:
             if os.environ.get("QDDOT_TRACEBACK"):

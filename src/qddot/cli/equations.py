@@ -57,7 +57,7 @@ FORMS = (
     "constraints.N",
     "constraints.reduced",
 )
-"""What `equations` prints, and the first three if nothing is asked for."""
+"""What `equations` prints."""
 
 STYLED = ("text", "latex", "mathml")
 DIGITS, EXACT = 6, 7  # of numbers that had to be rounded; decimals up to so many digits stay as they were given
@@ -80,13 +80,16 @@ def command(
     robot: Any, quantities: tuple[str, ...], style: str, notation: str | None, digits: int | None, symbols: str, as_json: bool,
     **how: Any,
 ) -> None:  # fmt: skip
-    """The equations of motion of ROBOT in closed form: M, c and g, or each QUANTITY.
+    """The equations of motion of ROBOT in closed form: tau = M qdd + c + g, with friction and springs where it has them, or
+    each QUANTITY.
 
     \b
     qddot equations point_mass_2r --symbolic
     qddot equations puma560 mass_matrix --symbols inertial --format latex
     """
     import qddot
+    from qddot.symbolic.printing.printer import printer_for
+    from qddot.symbolic.printing.shown import summands
 
     said = [name for name, value in (("--notation", notation), ("--digits", digits)) if value is not None]
     if said and style not in STYLED:
@@ -97,11 +100,16 @@ def command(
         written |= {"digits": digits or DIGITS, "exact": max(digits or 0, EXACT)}
     with plainly("computing closed forms"):
         found = qddot.load(robot, **how).equations(symbols)
-        wanted = quantities or FORMS[:3]
+        whole = [] if quantities else summands(found)
+        wanted = quantities or [form.name for form in whole]
         for note in found.notes:
             if note != found.exact_model.open_tree or not all(name.startswith("constraints.") for name in wanted):
                 click.echo(f"note: {note}", err=True)
+        if whole and found.alphabet.loads:
+            click.echo("note: friction that grows with the load is not in tau_f; the quantity inverse_dynamics has all of it", err=True)
         texts = {}
+        if whole and style in STYLED:
+            texts["equation"] = printer_for(style, found, written).law(whole)
         for name in wanted:
             form = attrgetter(name)(found)
             texts[name] = getattr(form() if callable(form) else form, style)(**written)

@@ -35,6 +35,8 @@ def plainly(words: str = "") -> Iterator[None]:
         warnings.simplefilter("always")
         try:
             yield
+        except BrokenPipeError:  # the reader of a pipe has left: nobody is there to be told
+            raise
         except (QddotError, OSError) as error:
             raise click.ClickException(in_options(said(error))) from None
         finally:

@@ -33,7 +33,9 @@ def derive(
         raise InputError(f"method={method!r}: a System has energies and no links, so Lagrange's is the way")
     check_notation(notation, map(str, system.symbols), system.nq)
     steps = Steps(system)
-    return Derivation(system.name, method, steps.eq, steps.all(), steps.notes(), False, Writing(notation, digits, full))
+    return Derivation(
+        system.name, method, steps.eq, steps.all(), steps.notes(), False, Writing(notation, digits, full), drawn=steps.drawn
+    )
 
 
 class Steps:
@@ -50,11 +52,7 @@ class Steps:
         return [self.energies(), self.momenta(), *(self.row(i) for i in range(self.system.nv)), self.together()]
 
     def notes(self) -> list[Prose]:
-        found = [say("{note}.", note=note) for note in self.eq.notes]
-        if self.drawn:
-            values = ", ".join(f"{name} = {value:g}" for name, value in self.drawn.items())
-            found.append(say("The system has open symbols. For the checks they were given random values: {values}.", values=values))
-        return found
+        return [say("{note}.", note=note) for note in self.eq.notes]
 
     def energies(self) -> Step:
         eq = self.eq

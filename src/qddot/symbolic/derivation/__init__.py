@@ -64,6 +64,7 @@ def derive(
         writing,
         figure_of(subject, on_joints=method == "newton-euler"),
         None if (tree := Diagram(model)).is_plain else tree,
+        {name: x for name, x in subject.drawn.items() if name not in subject.given},
     )
 
 

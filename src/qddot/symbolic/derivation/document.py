@@ -55,17 +55,27 @@ def compose(derivation: Derivation) -> Document:
         notes.append(
             say("Letters of this derivation have a tilde where the plain letter is a symbol of the robot or means something else.")
         )
-    if states := {check.states for check in derivation.checks}:
-        notes.append(
-            say(
-                "Every step was checked in {states} random states, against {kernels} unless it says otherwise; the number in "
-                "parentheses is the largest difference, relative to the largest value compared.",
-                states=max(states),
-                kernels=KERNELS,
-            )
-        )
+    if derivation.checks:
+        notes.append(say("Every step was checked with numbers; the last section says how."))
+        sections.append(Section(len(sections) + 1, "How the steps were checked", how_checked(derivation), None, [], [], [], []))
     figure = derivation.figure and labelled(writer, derivation.figure)
     return Document(derivation.title, figure, derivation.tree, notes, sections)
+
+
+def how_checked(derivation: Derivation) -> list[Prose]:
+    """Two sentences."""
+    found = [
+        say(
+            "Each was computed in {states} random states and compared with {kernels} unless it says otherwise; the number in "
+            "parentheses is the largest difference, relative to the largest value compared.",
+            states=max(check.states for check in derivation.checks),
+            kernels=KERNELS,
+        )
+    ]
+    if derivation.drawn:
+        values = ", ".join(f"{name} = {value:g}" for name, value in derivation.drawn.items())
+        found.append(say("For that, the open symbols had random values: {values}.", values=values))
+    return found
 
 
 def labelled(writer: Writer, figure: Figure) -> Figure:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -136,11 +136,12 @@ class Derivation:
         method: `"lagrange"`, `"jacobian"` or `"newton-euler"`.
         equations: the closed forms that the last step agrees with, exactly.
         steps: in order.
-        notes: what a reader should know before: how numbers were read, what was drawn for open symbols.
+        notes: what a reader should know before, such as how numbers were read.
         is_abbreviated: documents have short names for what parameters make together, and say at each step what new ones stand for.
         writing: notation, digits, length.
         figure: the robot with its frames; None where there is nothing to draw.
         tree: links, joints, drives and loops; None of a chain that has only links and joints.
+        drawn: random values that open symbols had in the checks.
     """
 
     robot: str
@@ -152,6 +153,7 @@ class Derivation:
     writing: Writing = Writing()
     figure: Figure | None = None
     tree: Diagram | None = None
+    drawn: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def title(self) -> str:

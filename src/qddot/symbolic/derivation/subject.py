@@ -271,9 +271,6 @@ class Subject:
             found.append(say("Numbers of the robot became symbols; the checks use the numbers."))
         for name, value in self.given.items():
             found.append(say("Gravity is written {name}; in the checks {name} = {value:g} m/s².", name=name, value=value))
-        if drawn := {name: x for name, x in self.drawn.items() if name not in self.given}:
-            values = ", ".join(f"{name} = {value:g}" for name, value in drawn.items())
-            found.append(say("In the checks, the symbols have random values: {values}.", values=values))
         if abbreviated:
             found.append(say("Combinations of parameters have short names, defined at the end of the step where they first occur."))
         return found

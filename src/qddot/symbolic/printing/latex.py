@@ -81,17 +81,20 @@ class LatexPrinter(Printer):
         shape = form.shape
         if len(shape) <= 2:
             body = texts[0] if shape == () else matrix(rows(texts, shape[1] if len(shape) == 2 else 1))
-            return f"{name} = {body}" if name else body
+            return self.equal(name, body) if name else body
         bodies = [matrix(rows(block, shape[-1])) for block in self.blocks(form, texts)] if texts else [matrix([])]
         return ",\\quad\n".join(f"{name}_{{{k}}} = {body}" if name else body for k, body in enumerate(bodies, 1))
 
-    def name(self, form: Form) -> str:
-        letter, arguments = self.quantity(form)
+    def equal(self, left: str, right: str) -> str:
+        return f"{left} = {right}"
+
+    def quantity(self, name: str, bare: bool = False) -> str:
+        letter, arguments = self.letter(name)
         variable = head(self.notation.variable)
-        script = form.name in ENERGIES and letter in self.notation.script
+        script = name in ENERGIES and letter in self.notation.script
         shown = rf"\mathcal{{{letter}}}" if script else dotted_name(letter, variable)
         given = [variable, dotted(variable, r"\dot")][:arguments]
-        return shown + (f"({', '.join(given)})" if given and form.ndim < 3 else "")
+        return shown + (f"({', '.join(given)})" if given and not bare else "")
 
 
 def dotted_name(letter: str, variable: str) -> str:

@@ -73,23 +73,26 @@ class MathmlPrinter(Printer):
         shape = form.shape
         if len(shape) <= 2:
             body = texts[0] if shape == () else matrix(texts, shape[1] if len(shape) == 2 else 1)
-            return document(f"<mrow>{name}<mo>=</mo>{body}</mrow>" if name else body)
+            return self.equal(name, body) if name else document(body)
         bodies = [matrix(block, shape[-1]) for block in self.blocks(form, texts)] if texts else [matrix([], 0)]
         named = (f"<msub>{name}<mn>{k}</mn></msub><mo>=</mo>{body}" if name else body for k, body in enumerate(bodies, 1))
         return document(f"<mrow>{'<mo>,</mo>'.join(named)}</mrow>")
 
-    def name(self, form: Form) -> str:
-        letter, arguments = self.quantity(form)
+    def equal(self, left: str, right: str) -> str:
+        return document(f"<mrow>{left}<mo>=</mo>{right}</mrow>")
+
+    def quantity(self, name: str, bare: bool = False) -> str:
+        letter, arguments = self.letter(name)
         variable = identifier(self.notation.variable)
         if letter == "qdd":
             shown = dotted(variable, DOTS["acceleration"])
         elif letter.endswith("dot"):
             shown = dotted(identifier(letter.removesuffix("dot")), DOTS["velocity"])
         else:
-            name = split(letter)
-            shown = subscripted(identifier(name.head), name.subscripts)
+            parts = split(letter)
+            shown = subscripted(identifier(parts.head), parts.subscripts)
         given = [variable, dotted(variable, DOTS["velocity"])][:arguments]
-        if not given or form.ndim > 2:
+        if bare or not given:
             return shown
         return f"<mrow>{shown}{self.fenced('<mo>,</mo>'.join(given))}</mrow>"
 

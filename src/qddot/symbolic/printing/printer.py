@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 SUM, PRODUCT, ATOM = range(3)
 """How tightly a piece binds."""
 
+PARTS = range(2, 13)
+"""Whole parts of gravity's strength that are written as such."""
+
 REPEATED = 4
 """`c_{223}` is the cosine of 2 q2 + q3; with more joints than this in the subscript it is written out."""
 
@@ -45,6 +48,7 @@ class Printer:
         self.separated = equations.nq > 9
         self.current_rates = {f"id{k}": str(k) for k, _ in enumerate(electric_motors(equations.model), 1)}
         self._leaves: dict[Node, str] = {}
+        self.gravities = {abs(x) for x in equations.exact_model.gravity if isinstance(x, Fraction)}
         self.short = not equations.coordinates and not any(re.match(r"[cs]_?\d", name) for name in equations.parameters)
 
     # pieces: what a printer must say ------------------------------------------------------------------------------------------
@@ -150,6 +154,8 @@ class Printer:
         return self.times([*front, self.over(self.times(inner or [self.number(Shown("1"))]), self.times(lower))])
 
     def shown(self, number: Fraction) -> Shown:
+        if self.fractions and number and (g := next((g for g in self.gravities if g / number in PARTS), None)):  # 9.81/2, not 4.905
+            return self.shown(g)._replace(bottom=str(g / number))
         return shown(number, self.fractions, self.style.digits, self.style.rounded, self.style.exact)
 
     def wave(self, node: Wave) -> str:
@@ -200,15 +206,33 @@ class Printer:
         array = np.array(texts, dtype=object).reshape(-1, *form.shape[-2:])
         return [list(x.flat) for x in (np.moveaxis(array, -1, 0) if form.name == "christoffel" else array)]
 
-    def quantity(self, form: Form) -> tuple[str, int]:
-        """The letter of a form and how many of q, qd it is a function of.
+    def name(self, form: Form) -> str:
+        """The left-hand side of a form: `M(q)`.
 
         Raises:
             InputError: the form is a part or a combination and has no name.
         """
         if not form.name:
             raise InputError("this form is a part or a combination of quantities and has no name: lhs=True needs one")
-        return self.notation.quantities.get(form.name, form.name), ARGUMENTS.get(form.name, 0)
+        return self.quantity(form.name, bare=form.ndim > 2)
+
+    def quantity(self, name: str, bare: bool = False) -> str:
+        """The letter of a quantity and, unless `bare`, what it is a function of."""
+        raise NotImplementedError
+
+    def letter(self, name: str) -> tuple[str, int]:
+        """The letter of a quantity and how many of q, qd it is a function of."""
+        return self.notation.quantities.get(name, name), ARGUMENTS.get(name, 0)
+
+    def equal(self, left: str, right: str) -> str:
+        """An equation."""
+        raise NotImplementedError
+
+    def law(self, summands: Sequence[Form]) -> str:
+        """`tau = M(q)*qdd + c(q, qd) + g(q)`: how the forms, of which the first is M, make the joint forces."""
+        inertial, *rest = [self.name(form) for form in summands]
+        terms = [self.times([inertial, self.quantity("forward_dynamics")]), *rest]
+        return self.equal(self.quantity("inverse_dynamics"), self.plus([(False, term) for term in terms]))
 
 
 def is_inverse(x: Node) -> bool:

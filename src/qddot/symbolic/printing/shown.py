@@ -37,13 +37,20 @@ def parts(equations: Equations) -> list[Part]:
     """M, c, g, and friction and springs where there are any; none of a robot with many joints."""
     if not 0 < equations.nv <= JOINTS:
         return []
-    found = [
-        Part("M", "q", "inertial", equations.M),
-        Part("c", "q, qd", "coriolis", equations.c),
-        Part("g", "q", "gravity", equations.g),
-    ]
-    more = (Part("f", "qd", "friction", equations.friction_torque), Part("s", "q", "friction", equations.spring_torque))
-    return found + [part for part in more if any(x != 0 for x in part.form.entries.flat)]
+    how = {
+        "mass_matrix": ("M", "q", "inertial"),
+        "coriolis_torque": ("c", "q, qd", "coriolis"),
+        "gravity_torque": ("g", "q", "gravity"),
+        "friction_torque": ("f", "qd", "friction"),
+        "spring_torque": ("s", "q", "friction"),
+    }
+    return [Part(*how[form.name], form) for form in summands(equations)]
+
+
+def summands(equations: Equations) -> list[Form]:
+    """M, c, g, and friction and springs where there are any."""
+    more = (equations.friction_torque, equations.spring_torque)
+    return [equations.M, equations.c, equations.g, *(form for form in more if any(x != 0 for x in form.entries.flat))]
 
 
 def law(found: list[Part]) -> str:

@@ -64,13 +64,17 @@ class TextPrinter(Printer):
 
     def array(self, form: Form, texts: Sequence[str]) -> str:
         body = texts[0] if form.shape == () else nested(np.array(texts, dtype=object).reshape(form.shape))
-        if not self.style.lhs:
-            return body
-        letter, arguments = self.quantity(form)
+        return self.equal(self.name(form), body) if self.style.lhs else body
+
+    def quantity(self, name: str, bare: bool = False) -> str:
+        letter, arguments = self.letter(name)
         variable = self.notation.variable
         given = ", ".join([variable, f"{variable}d"][:arguments])
-        name = letter.replace("qdd", f"{variable}dd")
-        return f"{name}({given}) = {body}" if given else f"{name} = {body}"
+        shown = letter.replace("qdd", f"{variable}dd")
+        return f"{shown}({given})" if given else shown  # an array of three indices is one here, and has them, too
+
+    def equal(self, left: str, right: str) -> str:
+        return f"{left} = {right}"
 
 
 def nested(array: np.ndarray, indent: int = 0) -> str:
