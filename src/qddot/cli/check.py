@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from qddot.cli.arguments import RobotName, argument_option, json_option, package_option
-from qddot.cli.printing import plainly, print_json
+from qddot.cli.printing import plainly, print_json, said
 
 FEW = 5  # of one rule and file are shown
 COLORS = {"error": "red", "warning": "yellow", "note": "cyan"}
@@ -34,7 +34,8 @@ def command(
     qddot check arm.urdf
     qddot check --strict robots/*.urdf
     """
-    from qddot.lint import RULES, Severity, lint
+    from qddot.errors import QddotError
+    from qddot.lint import RULES, Finding, Severity, lint
 
     if rules:
         rows = {code: {"severity": severity.name.lower(), "about": about} for code, (severity, about) in RULES.items()}
@@ -53,7 +54,11 @@ def command(
     with plainly("reading"):
         for robot in robots:
             name = robot if isinstance(robot, str) else "<standard input>"
-            found[name] = [x for x in lint(robot, **how) if x.code not in ignore]
+            try:
+                findings = lint(robot, **how)
+            except (QddotError, OSError) as error:  # the others are looked at all the same
+                findings = [Finding("QD001", said(error))]
+            found[name] = [x for x in findings if x.code not in ignore]
     counts = Counter(x.severity for findings in found.values() for x in findings)
     failed = counts[Severity.ERROR] > 0 or (strict and counts[Severity.WARNING] > 0)
     if as_json:

@@ -106,7 +106,9 @@ def command(
             if note != found.exact_model.open_tree or not all(name.startswith("constraints.") for name in wanted):
                 click.echo(f"note: {note}", err=True)
         if whole and found.alphabet.loads:
-            click.echo("note: friction that grows with the load is not in tau_f; the quantity inverse_dynamics has all of it", err=True)
+            click.echo(
+                "note: friction that grows with the load is not in tau_f; the quantity inverse_dynamics has all of it", err=True
+            )
         texts = {}
         if whole and style in STYLED:
             texts["equation"] = printer_for(style, found, written).law(whole)

@@ -20,7 +20,6 @@ PATIENCE = 1.0  # s before a command says that it is at work
 PYTHON = {
     "start within, or use stops=False": "start within",
     "give `limits=robot.limits._replace(velocity=...)`, or `acceleration`": "give --velocity or --acceleration",
-    "give them values with robot.subs({...})": "give them values in the file, values = {...}, or leave --symbolic out",
     "qddot.load_string reads a text": "- reads it from standard input",
 }
 """What messages of the library say to those who call it, and what it is here."""
@@ -57,6 +56,11 @@ def in_options(text: str) -> str:
     options = {x.name: x for x in context.command.params if isinstance(x, click.Option)} if context else {}
     for python, words in PYTHON.items():
         text = text.replace(python, words)
+    left_open = context is not None and context.params.get("symbolic")
+    values = (
+        "leave --symbolic out" if left_open else "give them values in the file: values = {...}; qddot check says where they are"
+    )
+    text = text.replace("give them values with robot.subs({...})", values)
     if "packages" in options:
         text = re.sub(r"packages=\{'([^']*)': \.\.\.\}", r"--package \1=FOLDER", text)
 

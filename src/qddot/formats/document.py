@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from qddot.errors import ModelLimitError, ModelSyntaxError, Place
+from qddot.errors import ModelLimitError, ModelSyntaxError, Place, TablePlace
 from qddot.files import DOCUMENT_BYTES
 from qddot.formats.expression import NUMBER
 from qddot.formats.positions import MAX_DEPTH, Spot, json_positions, toml_positions
@@ -47,6 +47,11 @@ class Node:
         if isinstance(self.value, dict):
             return "{" + ", ".join(f"{key}: ..." for key in self.value) + "}"
         return "[" + ", ".join(node.shown for node in self.value) + "]" if isinstance(self.value, list) else self.text
+
+
+def table(value: dict[str, Node], place: Place, size: int = 1) -> Node:
+    """A node whose place knows those of its keys."""
+    return Node(value, TablePlace(*place, {key: node.place for key, node in value.items()}), size=size)
 
 
 def parse_document(data: bytes, file: str, kind: str, tags: Collection[str] = ()) -> Node:
@@ -118,8 +123,18 @@ def _read_toml(text: str, file: str) -> Node:
         at = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)", str(error))
         line, column = (int(at[1]), int(at[2])) if at and at[1] else (text.count("\n") + 1, None)
         message = str(error)[: at.start()] if at else str(error)
-        raise ModelSyntaxError(f"not TOML: {message}", place=Place(file, line, column)) from None
+        raise ModelSyntaxError(f"not TOML: {message}", place=Place(file, line, column), fix=_quoted(text, line, column)) from None
     return _joined(values, toml_positions(text, file), text, file)
+
+
+def _quoted(text: str, line: int, column: int | None) -> str:
+    """The fix where a word or an expression stands at a place of TOML without quotes; empty where something else does."""
+    written = text.split("\n")[line - 1]
+    found = [x for x in re.finditer(r"(?<=[=\[,])\s*([^\s=\[\]{},\"'#][^=\[\]{},\"'#]*)", written) if x.end() >= (column or 0)]
+    word = found[0][1].strip() if found and found[0].start(1) < (column or 0) else ""
+    if word.lower() in ("true", "false"):
+        return f"write {word.lower()}"
+    return f'put words and arithmetic in quotes: "{word}"' if re.search(r"[^\W\d]|[-+*/(]", word) else ""
 
 
 def refuse_long_keys(text: str, file: str) -> None:
@@ -138,7 +153,7 @@ def _joined(value: Any, spot: Spot, text: str, file: str) -> Node:
         line = bisect_right(lines, spot.start)
         place = Place(file, line, spot.start - lines[line - 1] + 1)
         if isinstance(value, dict):
-            return Node({key: join(item, spot.get(key)) for key, item in value.items()}, place)
+            return table({key: join(item, spot.get(key)) for key, item in value.items()}, place)
         if isinstance(value, list):
             return Node([join(item, spot.get(i)) for i, item in enumerate(value)], place)
         written = value if isinstance(value, str) else text[spot.start : spot.end]
@@ -207,7 +222,8 @@ class _Yaml:
 
     def close(self, start: Any, items: list[Node]) -> Node:
         value = self.mapping(items) if isinstance(start, yaml.MappingStartEvent) else items
-        node = Node(value, self.place(start), size=1 + sum(item.size for item in items))
+        size = 1 + sum(item.size for item in items)
+        node = table(value, self.place(start), size) if isinstance(value, dict) else Node(value, self.place(start), size=size)
         if node.size > MAX_VALUES:
             cause = "alias expansion: " if self.anchors else ""
             raise ModelLimitError(f"{cause}{node.size} values are over the limit of {MAX_VALUES}", place=node.place)

@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from qddot.errors import ModelLimitError, near_matches
+from qddot.errors import ModelLimitError, Place, near_matches
 from qddot.formats.reach import Reach
 from qddot.model.scalar import Scalar, as_scalar
 
@@ -37,6 +37,9 @@ class Scope:
         symbols: the names allowed besides; None allows any.
         functions: those known, some of `EVERY_FUNCTION`; every other name is a symbol.
         reach: where names of files lead.
+
+    Attributes:
+        places: where each symbol without a value was first found, for messages.
     """
 
     def __init__(
@@ -48,6 +51,7 @@ class Scope:
     ) -> None:
         self.values = dict(values or {})
         self.symbols, self.functions, self.reach = symbols, functions, reach
+        self.places: dict[str, Place] = {}
 
     def evaluate(self, text: str) -> Scalar:
         """A float, or an exact SymPy expression where the text holds symbols.

@@ -156,7 +156,10 @@ class Keys:
         subject = self.subject(node)
         if isinstance(node.value, str):
             try:
-                return self.scope.evaluate(node.value)
+                value = self.scope.evaluate(node.value)
+                for symbol in getattr(value, "free_symbols", ()):
+                    self.scope.places.setdefault(str(symbol), node.place)
+                return value
             except ModelLimitError as error:
                 raise ModelLimitError(
                     error.rule, place=node.place, element=self.element, attribute=attribute, text=node.text

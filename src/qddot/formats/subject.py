@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from qddot.errors import ModelError, ModelValueError, Place
+from qddot.errors import ModelError, ModelValueError, Place, place_of
 from qddot.formats.expression import Scope
 from qddot.model.check import warn
 from qddot.model.description import Limits, Mimic
@@ -36,7 +36,11 @@ class Subject:
 
     def error(self, rule: str, attribute: str = "", value: object = None, fix: str = "") -> ModelValueError:
         text = None if value is None else str(value)
-        return ModelValueError(rule, place=self.place, element=self.element, attribute=attribute, text=text, fix=fix)
+        return ModelValueError(rule, place=self.where(attribute), element=self.element, attribute=attribute, text=text, fix=fix)
+
+    def where(self, attribute: str) -> Place | None:
+        """The place of an attribute."""
+        return place_of(self.place, attribute.partition("[")[0])
 
     def number(self, attribute: str, value: object) -> Scalar:
         """A finite number or an expression, also one that is written as in a file: `"l1/2"`."""
@@ -71,7 +75,7 @@ class Subject:
         if any(not is_symbolic(x) and abs(x) > FULL_TURN for x in values):
             shown = " ".join(f"{x:g}" if isinstance(x, float) else str(x) for x in values)
             rule = f"{attribute} is in radians and this is more than a full turn: are these degrees?"
-            warn(rule, place=self.place, element=self.element, text=shown)
+            warn(rule, place=self.where(attribute), element=self.element, text=shown)
         return values
 
     def instance(self, attribute: str, value: Any, kind: type) -> Any:
@@ -137,5 +141,10 @@ class Subject:
         if length == 0:
             raise self.error("it has no direction", attribute, values, "give a vector that is not zero")
         if abs(length - 1) > UNIT_TOLERANCE:
-            warn(f"{attribute} has length {length:.6g}; made unit", place=self.place, element=self.element, text=str(numbers))
+            warn(
+                f"{attribute} has length {length:.6g}; made unit",
+                place=self.where(attribute),
+                element=self.element,
+                text=str(numbers),
+            )
         return axis

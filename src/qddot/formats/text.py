@@ -53,12 +53,13 @@ several joints at once.
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Sequence
 from dataclasses import fields
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from qddot.errors import ModelError, ModelFormatError, ModelReferenceError, ModelStructureError, near_matches
+from qddot.errors import ModelError, ModelFormatError, ModelReferenceError, ModelStructureError, Place, TablePlace, near_matches
 from qddot.formats.builder import AXES, Builder
 from qddot.formats.dh import CONVENTION_FIX, CONVENTIONS, DHRow, dh_model
 from qddot.formats.document import Node, parse_document
@@ -97,6 +98,13 @@ def values_in(source: Description) -> dict[str, float]:
     return dict(_values(keys)) if "values" in keys else {}
 
 
+def symbol_places(source: Description, reach: Reach) -> dict[str, Place]:
+    """Where each symbol without a value first stands in a description that can be read."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _parsed(source, reach)[1].places
+
+
 def parse_text(
     source: Description, reach: Reach, *, strict: bool = False, gravity: Sequence[Scalar] | None = None, symbolic: bool = False
 ) -> Model:
@@ -114,6 +122,13 @@ def parse_text(
         ModelFormatError: well-formed, but it describes no robot.
         ModelError: see its other subclasses; each names the file and the line.
     """
+    return _parsed(source, reach, strict, gravity, symbolic)[0]
+
+
+def _parsed(
+    source: Description, reach: Reach, strict: bool = False, gravity: Sequence[Scalar] | None = None, symbolic: bool = False
+) -> tuple[Model, Scope]:
+    """The robot, and what names mean in its description."""
     form, root = _form(parse_document(source.data, source.name, source.kind))
     top = Keys(root, "robot", (*TOP, *FORMS[form]), _scope(root, symbolic, reach))
     if not top.items(form) and form != "bodies":  # without bodies there is still the base
@@ -136,7 +151,7 @@ def parse_text(
         if error.file and "> inertial" not in error.element:
             raise
         raise _as_written(error, top.get(form)) from None
-    return model.with_constraints(read_constraints(top, model)) if "constraints" in top else model
+    return model.with_constraints(read_constraints(top, model)) if "constraints" in top else model, top.scope
 
 
 def _tip(top: Keys, model: Model) -> str | None:
@@ -334,11 +349,16 @@ def _extras(keys: Keys) -> dict[str, Any]:
         "name": keys.text("name") if "name" in keys else None,
         "joint_name": keys.text("joint_name") if "joint_name" in keys else None,
         "inertia": read_inertia(keys, "inertia"),
-        "inertia_place": keys.get("inertia").place if "inertia" in keys else None,
+        "inertia_place": _inertia_place(keys),
         "limits": _limits(keys),
         "drive": read_drive(keys),
         "mimic": _mimic(keys),
     }
+
+
+def _inertia_place(keys: Keys) -> Place | None:
+    """Where a link's inertia stands, which is what is mostly wrong with a link; but for its name."""
+    return TablePlace(*keys.get("inertia").place, {"name": keys.node.place.of("name")}) if "inertia" in keys else None
 
 
 def _columns(extras: list[dict[str, Any]]) -> dict[str, list]:

@@ -17,13 +17,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from qddot.errors import ModelFormatError, ModelSecurityError, ModelStructureError, ModelWarning, near_matches
+from qddot.errors import ModelFormatError, ModelSecurityError, ModelStructureError, ModelWarning, TablePlace, near_matches
 from qddot.formats.mesh_paths import check_mesh_paths
 from qddot.formats.reach import Reach, Refused
 from qddot.formats.subject import Subject
 from qddot.formats.urdf_visuals import colors_of, visuals_of
 from qddot.formats.xml_tree import Element
-from qddot.model.check import MAX_LINKS, check_names, doubt, unprintable, warn
+from qddot.model.check import MAX_LINKS, doubt, unprintable, warn
 from qddot.model.description import Joint, Limits, Link, Mimic, Visual
 from qddot.model.drive import NUMBERS, Drive
 from qddot.model.friction import DIRECTED
@@ -156,12 +156,11 @@ def _links(root: Element, strict: bool) -> list[Link]:
     elements = root.all("link")
     if not elements:
         raise ModelStructureError("there is no <link>", place=root.place, element=root.path, fix="add one")
-    links, found = [], [(link, link.text("name"), link.one("inertial")) for link in elements]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)  # the model checks names again, and warns
-        check_names("link", [Link(name, place=link.place) for link, name, _ in found])
-    for link, name, inertial in found:
-        links.append(Link(name, inertial and _inertia(inertial, strict), (inertial or link).place))
+    links = []
+    for link in elements:
+        name, inertial = link.text("name"), link.one("inertial")
+        place = TablePlace(*(inertial or link).place, {"name": link.place})
+        links.append(Link(name, inertial and _inertia(inertial, strict), place))
     return links
 
 
@@ -233,7 +232,8 @@ def _rotation(origin: Element) -> Mat:
 def _joint(element: Element, strict: bool) -> Joint:
     name, kind = element.text("name"), _kind(element)
     parent, child = (element.need(role, ModelStructureError).text("link") for role in ("parent", "child"))
-    joint = Joint(name, kind, parent, child, _origin(element, strict), place=element.place)
+    parts = {{"limit": "limits"}.get(part.tag, part.tag): part.place for part in element.children}
+    joint = Joint(name, kind, parent, child, _origin(element, strict), place=TablePlace(*element.place, parts))
     if kind == "fixed":
         return joint  # axis, limits and friction of a joint that does not move: real files carry leftovers
     if kind not in ("free", "spherical"):

@@ -7,8 +7,11 @@ import warnings
 from os import PathLike
 from typing import IO, Any
 
-from qddot.errors import ModelError, ModelWarning, UnboundSymbolError
-from qddot.formats import load_model
+from qddot.errors import ModelError, ModelWarning, UnboundSymbolError, near_matches
+from qddot.formats import read_model
+from qddot.formats.reach import Reach
+from qddot.formats.source import Description, from_file, from_stream
+from qddot.formats.text import symbol_places, values_in
 from qddot.lint.finding import RULES, Finding, Severity
 from qddot.lint.geometry import geometry_findings
 from qddot.lint.inertias import inertia_findings
@@ -33,11 +36,28 @@ def lint(source: str | PathLike[str] | IO[Any], **how: Any) -> list[Finding]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            model = Robot(load_model(source, **how)).model  # which refuses more than a model does
+            description = from_stream(source) if hasattr(source, "read") else from_file(source)  # type: ignore[arg-type]
+            model = Robot(read_model(description, **how)).model  # which refuses more than a model does
         except ModelError as error:
             return [said("QD001", str(error))]
     kept = [said("QD101", str(w.message)) for w in caught if issubclass(w.category, ModelWarning)]
-    return sorted([*kept, *findings_of(model)], key=lambda finding: (finding.severity, finding.code))
+    found = open_symbols(description, model) if model.symbols else findings_of(model)
+    return sorted([*kept, *found], key=lambda finding: (finding.severity, finding.code))
+
+
+def open_symbols(description: Description, model: Model) -> list[Finding]:
+    """Symbols without a value: forgotten or misspelt where others have one, meant so where none has."""
+    values, places = values_in(description), symbol_places(description, Reach(description.path))
+    names = sorted(map(str, model.symbols))
+    if not values:
+        listed = ", ".join(names)
+        return [Finding("QD211", f"{model.name} has symbols without values, {listed}: equations, but no numbers to judge")]
+    found = []
+    for name in names:
+        hint = near_matches(name, values)
+        fix = f"{hint if hint.startswith('did') else ''} give it one: values = {{{name} = ...}}".strip()
+        found.append(Finding("QD002", f"the symbol {name!r} has no value", str(places.get(name, "")), fix))
+    return found
 
 
 def said(code: str, message: str) -> Finding:

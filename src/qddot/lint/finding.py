@@ -21,6 +21,7 @@ class Severity(IntEnum):
 
 RULES: dict[str, tuple[Severity, str]] = {
     "QD001": (Severity.ERROR, "the description cannot be read"),
+    "QD002": (Severity.ERROR, "a symbol without a value, where others have one"),
     "QD101": (Severity.WARNING, "something unusual that was kept as it is"),
     "QD201": (Severity.WARNING, "lengths look like millimetres"),
     "QD202": (Severity.WARNING, "masses look like grams"),
@@ -32,6 +33,7 @@ RULES: dict[str, tuple[Severity, str]] = {
     "QD208": (Severity.WARNING, "a centre of mass far from its link"),
     "QD209": (Severity.ERROR, "a joint that moves no inertia: there are no accelerations"),
     "QD210": (Severity.NOTE, "no inertia at all: kinematics only"),
+    "QD211": (Severity.NOTE, "symbols without values: equations only"),
     "QD301": (Severity.WARNING, "limits that leave no motion"),
     "QD302": (Severity.WARNING, "a speed limit of zero"),
     "QD303": (Severity.NOTE, "an effort limit of zero: a passive joint"),

@@ -17,6 +17,7 @@ from qddot.errors import (
     Place,
     describe,
     near_matches,
+    place_of,
     stacklevel_outside,
 )
 from qddot.model.description import Frame, Joint, Link, Mimic
@@ -55,7 +56,7 @@ def check_names(kind: str, things: Sequence[Link | Joint | Frame]) -> None:
     seen: dict[str, Place | None] = {}
     folded: dict[str, str] = {}
     for thing in things:
-        name, place = thing.name, thing.place
+        name, place = thing.name, place_of(thing.place, "joint_name" if kind == "joint" else "name")
         if not name:
             raise ModelValueError("the name is empty", place=place, element=kind, attribute="name", text=name, fix="give it a name")
         if len(name) > MAX_NAME:
@@ -102,10 +103,15 @@ def check_tree(links: Sequence[Link], joints: Sequence[Joint]) -> str:
         for role, name in (("parent", joint.parent), ("child", joint.child)):
             if name not in known:
                 raise ModelReferenceError(
-                    f"its {role} link {name!r} does not exist", place=joint.place, element=element, fix=near_matches(name, known)
+                    f"its {role} link {name!r} does not exist",
+                    place=place_of(joint.place, role),
+                    element=element,
+                    fix=near_matches(name, known),
                 )
         if joint.parent == joint.child:
-            raise ModelStructureError(f"it connects link {joint.child!r} to itself", place=joint.place, element=element)
+            raise ModelStructureError(
+                f"it connects link {joint.child!r} to itself", place=place_of(joint.place, "parent"), element=element
+            )
         if joint.child in above:
             _refuse_second_parent(joint, above)
         above[joint.child] = joint
@@ -163,7 +169,9 @@ def _check_reach(root: str, links: Sequence[Link], above: dict[str, Joint]) -> N
             path.add(at)
             at = above[at].parent
             if at in path:
-                raise ModelStructureError(f"{_loop(at, above)} is not connected to the root {root!r}", place=above[at].place)
+                raise ModelStructureError(
+                    f"{_loop(at, above)} is not connected to the root {root!r}", place=place_of(above[at].place, "parent")
+                )
         reached.update(path)
 
 
@@ -174,7 +182,7 @@ def check_frames(frames: Sequence[Frame], links: Sequence[Link]) -> None:
         if frame.link not in known:
             raise ModelReferenceError(
                 f"its link {frame.link!r} does not exist",
-                place=frame.place,
+                place=place_of(frame.place, "link"),
                 element=f"frame {frame.name!r}",
                 fix=near_matches(frame.link, known),
             )
@@ -186,7 +194,7 @@ def check_joint(joint: Joint) -> None:
     if joint.kind not in KINDS:
         raise ModelValueError(
             f"unknown joint type; known: {', '.join(KINDS)}",
-            place=joint.place,
+            place=place_of(joint.place, "type"),
             element=element,
             attribute="type",
             text=joint.kind,
@@ -195,7 +203,7 @@ def check_joint(joint: Joint) -> None:
     if joint.limits.lower > joint.limits.upper:
         raise ModelValueError(
             f"the lower limit {joint.limits.lower:g} is above the upper {joint.limits.upper:g}",
-            place=joint.place,
+            place=place_of(joint.place, "limits"),
             element=element,
             fix="swap them",
         )
@@ -203,54 +211,62 @@ def check_joint(joint: Joint) -> None:
     if joint.kind in ("revolute", "helical") and turned:
         rule = f"limits are in radians, and this is {abs(turned[-1]) / (2 * math.pi):.3g} turns: are these degrees?"
         text = f"{joint.limits.lower:g} {joint.limits.upper:g}"
-        warn(rule, place=joint.place, element=f"{element} > limits", text=text, fix="give radians")
+        warn(rule, place=place_of(joint.place, "limits"), element=f"{element} > limits", text=text, fix="give radians")
     for name in ("velocity", "effort"):
         value = getattr(joint.limits, name)
         if value < 0:
-            where = {"place": joint.place, "element": element, "attribute": name, "text": f"{value:g}"}
+            where = {"place": place_of(joint.place, "limits"), "element": element, "attribute": name, "text": f"{value:g}"}
             raise ModelValueError("a limit is not negative", **where, fix="give its magnitude")
     if (joint.kind == "helical") != (not is_zero(joint.pitch)):
         rule = "a helical joint needs a pitch" if joint.kind == "helical" else f"a {joint.kind} joint has no pitch"
         raise ModelValueError(
-            rule, place=joint.place, element=element, attribute="pitch", text=str(joint.pitch), fix="give type and pitch that fit"
+            rule,
+            place=place_of(joint.place, "pitch" if not is_zero(joint.pitch) else "type"),
+            element=element,
+            attribute="pitch",
+            text=str(joint.pitch),
+            fix="give type and pitch that fit",
         )
     if joint.mimic and joint.kind not in SINGLE:
         raise ModelValueError(
-            f"a {joint.kind} joint cannot follow another", place=joint.place, element=f"{element} > mimic", fix="remove its mimic"
+            f"a {joint.kind} joint cannot follow another",
+            place=place_of(joint.place, "mimic"),
+            element=f"{element} > mimic",
+            fix="remove its mimic",
         )
     drive, side = joint.drive, joint.drive.at_joint if joint.drive else None
     if drive and joint.kind not in SINGLE and (drive.rotor_axis or drive.torque_speed or drive.series_stiffness is not None):
         raise ModelValueError(
             f"rotor_axis, torque_speed and series_stiffness need a joint with one coordinate, this one is {joint.kind}",
-            place=joint.place,
+            place=place_of(joint.place, "drive"),
             element=f"{element} > drive",
             fix="remove them",
         )
     if drive and joint.kind not in SINGLE and not is_zero(drive.load_friction):
         raise ModelValueError(
             f"load_friction needs a joint with one coordinate, this one is {joint.kind}",
-            place=joint.place,
+            place=place_of(joint.place, "drive"),
             element=f"{element} > drive",
             fix="remove it",
         )
     if drive and drive.is_electric and (joint.kind not in SINGLE or joint.mimic):
         raise ModelValueError(
             "an electric motor (resistance, torque_constant) needs a joint with one coordinate of its own",
-            place=joint.place,
+            place=place_of(joint.place, "drive"),
             element=f"{element} > drive",
             fix="give the motor to a joint that has one",
         )
     if drive and joint.mimic and drive.series_stiffness is not None:
         raise ModelValueError(
             "a joint that follows another has no motor of its own to be elastic against",
-            place=joint.place,
+            place=place_of(joint.place, "drive"),
             element=f"{element} > drive",
             fix="give the elasticity to the leader",
         )
     if drive and joint.mimic and not is_zero(drive.load_friction):
         raise ModelValueError(
             "a joint that follows another shares its load with it: friction that grows with the load is not defined",
-            place=joint.place,
+            place=place_of(joint.place, "drive"),
             element=f"{element} > drive",
             fix="give it to the leader",
         )
@@ -258,7 +274,7 @@ def check_joint(joint: Joint) -> None:
     if side and ((side.armature != 0 and not turns) or (side.stiffness != 0 and joint.kind not in SINGLE)):
         raise ModelValueError(
             f"rotor and spring need a joint with one coordinate (a ball joint may have a rotor), this one is {joint.kind}",
-            place=joint.place,
+            place=place_of(joint.place, "drive"),
             element=f"{element} > drive",
             fix="remove them, or use joints of one coordinate",
         )
@@ -276,18 +292,18 @@ def leaders(joints: Sequence[Joint]) -> dict[str, tuple[str, object, object]]:
             if at.mimic.joint not in by_name:
                 raise ModelReferenceError(
                     f"there is no joint {at.mimic.joint!r}",
-                    place=at.place,
+                    place=place_of(at.place, "mimic"),
                     element=f"joint {at.name!r} > mimic",
                     fix=near_matches(at.mimic.joint, by_name),
                 )
             at = by_name[at.mimic.joint]
             if at.name in path:
                 rule = f"joints follow each other in a cycle: {'-'.join([*path, at.name])}"
-                raise ModelStructureError(rule, place=at.place, fix="remove the mimic of the one that leads")
+                raise ModelStructureError(rule, place=place_of(at.place, "mimic"), fix="remove the mimic of the one that leads")
         if path and at.kind not in SINGLE:
             raise ModelValueError(
                 f"it follows {at.name!r}, which is {at.kind} and has no single coordinate",
-                place=joint.place,
+                place=place_of(joint.place, "mimic"),
                 element=f"joint {joint.name!r} > mimic",
                 fix="name a revolute, continuous or prismatic joint",
             )
