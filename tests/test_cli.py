@@ -311,7 +311,7 @@ def test_a_simulation_is_kept_as_table_and_picture(tmp_path):
     assert result.exit_code == 0, result.stderr
     assert "two_link after 0.1 s, 101 samples" in result.stdout
     assert Path(files[1]).read_bytes().startswith(b"\x89PNG")
-    assert "known suffixes" in call("simulate", "two_link", "-o", "m.doc").stderr
+    assert "may end in .csv" in call("simulate", "two_link", "-o", "m.doc").stderr
 
 
 # a description to begin with --------------------------------------------------------------------------------------------
@@ -492,11 +492,11 @@ def test_identify_says_by_its_exit_status_that_a_log_shows_nothing(tmp_path):
     [
         (("identify", "two_link"), 2, "Missing argument"),
         (("identify", "two_link", "nosuch.csv"), 2, "does not exist"),
-        (("identify", "two_link", "LOG", "--report", "out.doc"), 2, "a report is .html, .pdf or .md"),
+        (("identify", "two_link", "LOG", "--report", "out.doc"), 2, "may end in .html, .htm, .pdf, .md"),
         (("identify", "two_link", "LOG", "--cutoff", "1000", *NAMED), 1, "at most a quarter of the rate"),
         (("identify", "puma560", "LOG", *NAMED), 1, "the robot has 6 joints"),
         (("excitation", "two_link"), 1, "has no limit of position, speed or acceleration"),
-        (("excitation", "two_link", "--velocity", "1,2,3"), 2, "3 numbers for 2 joints"),
+        (("excitation", "two_link", "--velocity", "1,2,3"), 2, "3 numbers were given, and two_link takes 2: joint1, joint2"),
     ],
 )
 def test_identification_fails_with_one_line(tmp_path, arguments, code, message):

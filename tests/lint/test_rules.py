@@ -41,6 +41,10 @@ CASES = {
     "QD207": ("com = [0.2, 0, 0]", "com = [-0.3, 0, 0]"),
     "QD208": ("com = [0.2, 0, 0]", "com = [0.2, 2.5, 0]"),
     "QD209": ("inertia = {mass = 1.0, com = [0.15, 0, 0], tensor = [0.001, 0.01, 0.01]}", ""),
+    "QD212": ("com = [0.2, 0, 0]", "com = [0, 0, 0]"),
+    "QD213": ("tensor = [0.002, 0.03, 0.03]", "tensor = [0.03, 0.03, 0]"),
+    "QD214": ("mass = 2.0", "mass = 200"),
+    "QD215": ("xyz = [0.4, 0, 0]", "drive = {gear_ratio = 100, rotor_inertia = 0.02}\nxyz = [0.4, 0, 0]"),
     "QD301": (f"{LIMITS}\n{LAST}", f"limits = [0, 0]\n{LAST}"),
     "QD302": (f"{LIMITS}\n{LAST}", f"limits = {{lower = -1, upper = 1, velocity = 0}}\n{LAST}"),
     "QD303": (f"{LIMITS}\n{LAST}", f"limits = {{lower = -1, upper = 1, effort = 0}}\n{LAST}"),
@@ -49,6 +53,8 @@ CASES = {
     "QD401": ('xyz = [0.4, 0, 0]\naxis = "y"', "xyz = [0.4, 0, 0]\naxis = [0, 1, 0.01]"),
     "QD402": ('xyz = [0.4, 0, 0]\naxis = "y"', 'xyz = [0.4, 0, 0]\nrpy = [0, 1.57, 0]\naxis = "y"'),
     "QD403": ("xyz = [0.4, 0, 0]", "xyz = [0, 0, 0]"),
+    "QD501": ("", "gravity = [0, 0, 9.81]"),
+    "QD502": ("", "gravity = [0, 0, -981]"),
 }
 
 
@@ -65,8 +71,8 @@ def test_nothing_is_found_in_a_good_robot(tmp_path):
 @pytest.mark.parametrize("code", CASES)
 def test_each_rule_finds_what_it_is_about(tmp_path, code):
     old, new = CASES[code]
-    assert GOOD.count(old) == 1
-    found = codes(tmp_path, GOOD.replace(old, new))
+    assert not old or GOOD.count(old) == 1
+    found = codes(tmp_path, GOOD.replace(old, new) if old else new + GOOD)
     assert code in found
     assert [RULES[x][0] for x in found] == sorted(RULES[x][0] for x in found)
 
@@ -80,7 +86,7 @@ def test_rules_without_a_case_here(tmp_path):
         same.format("c", 'parent = "b"\nxyz = [0.2, 0, 0]\n'),
     ]
     assert codes(tmp_path, "".join(rows)) == ["QD206"]
-    assert set(RULES) == {*CASES, "QD001", "QD206", "QD210"}
+    assert set(RULES) == {*CASES, "QD001", "QD002", "QD206", "QD210", "QD211"}  # the symbols: tests/newcomers
     assert "QD210" in codes(tmp_path, '[[bodies]]\nname = "a"\nlimits = [-1, 1]\n')
 
 
@@ -89,7 +95,7 @@ def test_findings_say_where_and_what_to_do(tmp_path):
     path.write_text(GOOD.replace("com = [0.2, 0, 0]", "com = [-0.3, 0, 0]"))
     (finding,) = lint(path)
     assert finding.severity is Severity.WARNING
-    assert finding.where.startswith(f"{path}:2")
+    assert finding.where.startswith(f"{path}:7:")
     assert "lies 0.3 m behind joint 'upper_joint', away from 'fore_joint'" in finding.message
     assert "sign" in finding.fix
 

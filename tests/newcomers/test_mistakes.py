@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import qddot
 from qddot.cli import main
-from qddot.cli.new import STARTER
+from qddot.cli.new import starter
+from qddot.formats.text_inertia import ALIAS, SHAPES
 
-ARM = STARTER.format(name="arm", file="arm.toml")
+ARM = starter("arm", "arm.toml")
+DESCRIBED = (Path(__file__).parents[2] / "docs" / "describe.md").read_text(encoding="utf-8")
 
 
 def call(*arguments: str):
@@ -100,3 +103,74 @@ def test_equations_are_whole(tmp_path):
     assert "g(q) = [-9.81*(m1 + 2*m2)*l1*c1/2 - 9.81*m2*l2*c12/2, -9.81*m2*l2*c12/2]" in lines
     latex = call("equations", path, "--format", "latex", "--notation", "craig").stdout
     assert latex.startswith(r"\tau = M(\theta) \ddot{\theta} + V(\theta, \dot{\theta}) + G(\theta) + \tau_{f}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("simulate", "ARM", "--q0", "1,2,3"), "--q0: 3 numbers were given, and arm takes 2: shoulder, elbow"),
+        (("simulate", "ARM", "--qd0", "1"), "--qd0: 1 number was given, and arm takes 2: shoulder, elbow"),
+        (("simulate", "ARM", "--torque", "1"), "--torque: 1 number was given"),
+        (("compute", "ARM", "mass_matrix", "--q", "1"), "--q: 1 number was given"),
+        (("compute", "quadruped", "mass_matrix", "--q", "1"), "takes 19: floating_base (7), front_left_abduction"),
+        (("info", "ARM", "--gravity", "0,-9.81"), "3 numbers are needed, such as 0,0,-9.81"),
+        (("excitation", "ARM", "--velocity", "1,2,3"), "--velocity: 3 numbers were given"),
+        (("properties", "ARM", "--limits", "1"), "2 numbers are needed, such as -pi/2,pi/2"),
+        (("simulate", "ARM", "--q0", "90deg,0"), "'90deg' in '90deg,0' is not a number"),
+        (("derive", "ARM", "-o", "arm.doc"), "ends in '.doc', and may end in .html, .pdf, .tex, .md"),
+        (("info", "ARM", "--detail"), "--details"),
+        (("infoo", "ARM"), "did you mean 'info'?"),
+    ],
+)
+def test_a_wrong_call_says_what_is_wanted_and_ends_with_2(tmp_path, arguments, said):
+    path, _ = written(tmp_path)
+    result = call(*(path if x == "ARM" else x for x in arguments))
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_a_misspelt_file_suggests_those_that_are_there(tmp_path):
+    written(tmp_path)
+    result = call("info", str(tmp_path / "amr.toml"))
+    assert result.exit_code == 1
+    assert "did you mean 'arm.toml'?" in result.stderr
+
+
+def test_the_catalog_is_searched_by_names_and_titles():
+    found = [row["name"] for row in json.loads(call("catalog", "ur", "--json").stdout)]
+    assert found[:3] == ["ur10e", "ur3e", "ur5e"]
+    assert "romeo" not in found  # romeo.urdf
+    assert call("catalog", "urdf").exit_code == 1
+
+
+def test_a_new_file_needs_no_suffix_and_shows_the_shapes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert call("new", "arm").stdout == "arm.toml\n"
+    assert "rod (length, axis)" in Path("arm.toml").read_text(encoding="utf-8")
+    for name, keys in SHAPES.items():
+        assert f"`{name!r}`".replace("'", '"') in DESCRIBED
+        assert all(f"`{key}" in DESCRIBED for key in keys)
+        assert name in ALIAS.values() or name in call("new", "--help").stdout
+
+
+@pytest.mark.parametrize("shape", ["cylinder", "solid_cylinder"])
+def test_a_cylinder_has_two_names(shape):
+    text = f'[[bodies]]\nname = "a"\ninertia = {{shape = "{shape}", mass = 2, radius = 0.1, length = 0.3}}'
+    assert qddot.load_string(text, format="toml").mass_matrix([0])[0, 0] == pytest.approx(2 * 0.1**2 / 2)
+
+
+def test_conversion_says_what_was_written_and_what_is_lost(tmp_path):
+    path, _ = written(tmp_path)
+    result = call("convert", path, str(tmp_path / "arm.urdf"))
+    assert result.stdout == f"{tmp_path / 'arm.urdf'}: arm, 3 links, 2 dof\n"
+    assert "the symbols l1, l2, m1, m2 are written as the numbers" in result.stderr
+    assert "<qddot_drive>, which only qddot reads: shoulder" in result.stderr
+    result = call("convert", "lwr4", str(tmp_path / "lwr4.toml"))
+    assert qddot.load(tmp_path / "lwr4.toml").model.kinematics_only == qddot.load("lwr4").model.kinematics_only
+
+
+def test_a_simulation_says_which_limits_nothing_enforces(tmp_path):
+    path, _ = written(tmp_path)
+    result = call("simulate", path, "--q0", "0.3,0.4", "-t", "1", "--torque", "0,40", "--step", "0.01")
+    assert "limits of speed are not enforced here, and were passed: shoulder" in result.stderr
+    assert "limits of effort are not enforced here, and were passed: elbow 40 N m (limit 30)" in result.stderr

@@ -90,8 +90,10 @@ def entries() -> list[Entry]:
 
 
 def containing(text: str) -> list[Entry]:
-    """Those that have a text in their name, in what they are or in where their numbers are from."""
-    return [entry for entry in entries() if any(text.lower() in said.lower() for said in (entry.name, entry.title, entry.source))]
+    """Those that have a text in their name or in what they are; first those whose name begins with it."""
+    wanted = text.lower()
+    found = [entry for entry in entries() if wanted in entry.name.lower() or wanted in entry.title.lower()]
+    return sorted(found, key=lambda entry: (not entry.name.lower().startswith(wanted), wanted not in entry.name.lower()))
 
 
 def own_entry(name: str) -> Entry:
@@ -105,8 +107,8 @@ def wheel_entry(name: str, path: Path) -> Entry:
     said = re.search(r"licen[sc]e:[ \t]*(\S.*)", text_of(folder / "README.md"), re.IGNORECASE)
     first = next((line.strip() for line in text_of(folder / "LICENSE").splitlines() if line.strip()), "")
     licence = said[1].strip() if said and said[1].strip() != "NA" else first or "not stated"
-    title = folder.name.removesuffix("_description").replace("_", " ")
-    return Entry(name, path, f"{title}, {path.name}", WHEEL, licence)
+    of, words = folder.name.removesuffix("_description").replace("_", " "), path.stem.replace("_", " ")
+    return Entry(name, path, words if of in words else f"{of}: {words}", WHEEL, licence)
 
 
 def download_entry(name: str, about: Any) -> Entry:

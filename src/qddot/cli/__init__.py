@@ -83,7 +83,10 @@ class Commands(click.Group):
             raise click.ClickException(f"{words}\n{hint}") from None
 
 
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+EXITS = "Exit status: 0 it went well, 1 an error, 2 a wrong call; what else a command has is in its own help."
+
+
+@click.command(cls=Commands, epilog=EXITS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="qddot", prog_name="qddot", message="%(prog)s, version %(version)s")
 def main() -> None:
     """Equations of motion of a robot, from its description.

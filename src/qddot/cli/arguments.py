@@ -6,12 +6,16 @@ import math
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
+
+
+FEW = 12  # names are listed
 
 
 class RobotName(click.ParamType):
@@ -58,20 +62,45 @@ class QuantityName(click.ParamType):
 
 
 class Numbers(click.ParamType):
-    """`0.1,pi/2,-3`."""
+    """`0.1,pi/2,-3`.
+
+    Args:
+        example: how it may look; with `size`, as many numbers as are needed.
+    """
 
     name = "numbers"
 
-    def convert(self, value, param, ctx):
-        from qddot.formats.expression import Scope
+    def __init__(self, example: str = "0.1,pi/2,-3", size: int | None = None) -> None:
+        self.example, self.size = example, size
 
+    def convert(self, value, param, ctx):
         if isinstance(value, list):
             return value
+        found = [self.number(x, value, param, ctx) for x in (value.split(",") if "," in value else value.split())]
+        if self.size is not None and len(found) != self.size:
+            self.fail(f"{self.size} numbers are needed, such as {self.example}, and {value!r} has {len(found)}", param, ctx)
+        return found
+
+    def number(self, text: str, value: str, param: Any, ctx: Any) -> float:
+        from qddot.formats.expression import Scope
+
         try:
-            return [Scope(symbols=()).evaluate(x) for x in (value.split(",") if "," in value else value.split())]
-        except ValueError as error:
+            return Scope(symbols=()).evaluate(text)
+        except ValueError:
             hint = "; angles are radians, 90 degrees are pi/2" if "deg" in value or "°" in value else ""
-            self.fail(f"{value!r} is not a list of numbers such as 0.1,pi/2,-3: {error}{hint}", param, ctx)
+            self.fail(f"{text.strip()!r} in {value!r} is not a number: write them as {self.example}{hint}", param, ctx)
+
+
+def for_each_joint(robot: Robot, option: str, values: Sequence[float] | None, positions: bool = False) -> None:
+    """Refuse an option that has not one number for each coordinate (`positions`), or for each velocity, of the robot."""
+    wanted = robot.nq if positions else robot.nv
+    if values is None or len(values) == wanted:
+        return
+    sizes = {c.name: len(c.q if positions else c.v) for c in robot.model.mechanism.coordinates}
+    names = [name if n == 1 else f"{name} ({n})" for name, n in sizes.items()]
+    listed = ", ".join(names[:FEW]) + (f", ... {names[-1]}" if len(names) > FEW else "")
+    many = f"{len(values)} number{'s were' if len(values) != 1 else ' was'} given"
+    raise click.BadParameter(f"{many}, and {robot.name} takes {wanted}: {listed}", param_hint=option)
 
 
 def warn_of_degrees(robot: Robot, option: str, q: Sequence[float] | None) -> None:
@@ -120,6 +149,21 @@ class Option(Pair):
         return completed(sorted(f"{name}={x}" for name, x in options), incomplete)
 
 
+class OutputFile(click.Path):
+    """A file to be written, whose ending says as what: one of some."""
+
+    def __init__(self, *suffixes: str) -> None:
+        super().__init__(dir_okay=False)
+        self.suffixes = suffixes
+
+    def convert(self, value, param, ctx):
+        path = super().convert(value, param, ctx)
+        suffix = Path(str(path)).suffix
+        if suffix.lower() not in self.suffixes:
+            self.fail(f"{str(path)!r} ends in {suffix!r}, and may end in {', '.join(self.suffixes)}", param, ctx)
+        return path
+
+
 class LogFile(click.Path):
     """A recording, completed by the shell."""
 
@@ -138,7 +182,10 @@ def completed(names: Iterable[str], incomplete: str) -> list:
 strict_option = click.option("--strict", is_flag=True, help="Refuse what is otherwise kept with a warning.")
 floating_option = click.option("--floating", is_flag=True, help="Let the root link move freely.")
 gravity_option = click.option(
-    "--gravity", type=Numbers(), metavar="X,Y,Z", help="Acceleration in the root's axes, m/s^2, instead of the file's."
+    "--gravity",
+    type=Numbers("0,0,-9.81", 3),
+    metavar="X,Y,Z",
+    help="Acceleration in the root's axes, m/s^2, instead of the file's.",
 )
 argument_option = click.option(
     "--arg", "arguments", type=Pair(), multiple=True, metavar="NAME=VALUE", callback=lambda ctx, param, pairs: dict(pairs),

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import click
 
 from qddot.cli.arguments import (
     Numbers,
+    OutputFile,
     QuantityName,
     chosen_options,
     digits_option,
+    for_each_joint,
     frame_option,
     quantity_options_option,
     robot_argument,
@@ -57,7 +58,7 @@ class WithQuantities(click.Command):
 @click.option(
     "--states", type=click.Path(exists=True, dir_okay=False), help="Many states: a CSV or Parquet file with columns q1, ..."
 )
-@click.option("--output", "-w", type=click.Path(dir_okay=False), help="Write the results there: .csv or .parquet.")
+@click.option("--output", "-w", type=OutputFile(".csv", ".parquet"), help="Write the results there: .csv or .parquet.")
 @frame_option
 @quantity_options_option
 @digits_option
@@ -83,10 +84,10 @@ def command(
     given = {name: x for name, x in arrays.items() if x is not None}
     entry, chosen = QUANTITIES[quantity], chosen_options(options, frame)
     refuse_unused(quantity, given, chosen)
-    if output is not None and Path(output).suffix.lower() not in (".csv", ".parquet"):
-        raise click.BadParameter(f"{output}: results are written as .csv or .parquet", param_hint="--output")
     with plainly(f"computing {quantity}"):
         found = qddot.load(robot, **rest)
+        for name, values in given.items():
+            for_each_joint(found, f"--{name}", values, positions=name == "q")
         warn_of_degrees(found, "--q", given.get("q"))
         many = read_states(found, states, entry.inputs) if states is not None else {}
         if both := set(many) & set(given):

@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from qddot.cli.arguments import robot_argument, robot_options
+from qddot.cli.arguments import OutputFile, robot_argument, robot_options
 from qddot.cli.printing import plainly, print_json
 
 
 @click.command()
 @robot_argument
-@click.argument("output", type=click.Path(dir_okay=False))
+@click.argument("output", type=OutputFile(".urdf", ".xml", ".toml"))
 @robot_options
 def command(robot: Any, output: str, as_json: bool, **how: Any) -> None:
-    """Write ROBOT as a URDF or, for a name that ends in .toml, in qddot's own schema.
+    """Write ROBOT as a URDF or, for a name that ends in .toml, in qddot's own schema, and say what that format cannot hold.
 
     \b
     qddot convert humanoid.xml humanoid.urdf
     qddot convert arm.urdf.xacro arm.toml --arg prefix=left_
     """
     import qddot
+    from qddot.formats import symbol_values
+    from qddot.formats.losses import losses
 
-    suffix = Path(output).suffix.lower()
-    if suffix not in (".urdf", ".xml", ".toml"):
-        raise click.BadParameter(f"{output}: a description is written as .urdf or .toml", param_hint="OUTPUT")
+    is_urdf = not output.lower().endswith(".toml")
     with plainly("reading"):
         found = qddot.load(robot, **how)
-        (found.to_toml if suffix == ".toml" else found.to_urdf)(output)
+        named = symbol_values(robot) if isinstance(robot, str) else {}
+        (found.to_urdf if is_urdf else found.to_toml)(output)
+    notes = [f"the symbols {', '.join(named)} are written as the numbers they stand for"] if named else []
+    notes += losses(found.model, is_urdf)
     if as_json:
-        print_json({"files": [output]})
+        print_json({"files": [output], "notes": notes})
+        return
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
+    click.echo(f"{output}: {found.name}, {len(found.model.links)} links, {found.nv} dof")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from qddot.cli.arguments import NOTATIONS, digits_option, robot_argument, robot_options, symbolic_option, symbols_option
+from qddot.cli.arguments import NOTATIONS, OutputFile, digits_option, robot_argument, robot_options, symbolic_option, symbols_option
 from qddot.cli.printing import plainly, print_json, written
 
 
@@ -20,7 +20,7 @@ from qddot.cli.printing import plainly, print_json, written
 @click.option("--full", is_flag=True, help="Write everything out, however long.")
 @symbols_option
 @symbolic_option
-@click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write it to this file.")
+@click.option("--output", "-o", type=OutputFile(".html", ".pdf", ".tex", ".md"), help="Write it to this file.")
 @robot_options
 def command(
     robot: Any, method: str, constraints: bool, notation: str, digits: int | None, g: str | None, full: bool, symbols: str,

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from qddot.cli.arguments import Numbers, robot_argument, robot_options
+from qddot.cli.arguments import Numbers, for_each_joint, robot_argument, robot_options
 from qddot.cli.printing import plainly, print_json
 
 
@@ -34,7 +34,7 @@ class Radius(click.ParamType):
 @click.option(
     "--box",
     "boxes",
-    type=Numbers(),
+    type=Numbers("0.5,0,0.2,0.1,0.1,0.4", 6),
     multiple=True,
     help="Centre and edges of a box, six numbers, m (with --radius). May be repeated.",
 )
@@ -58,9 +58,10 @@ def command(
     with plainly():
         found = qddot.load(robot, **rest)
         if velocity is not None:
-            options["limits"] = found.limits._replace(velocity=one_or_each("velocity", velocity, found.nv))
+            options["limits"] = found.limits._replace(velocity=one_or_each(found, "--velocity", velocity))
         if acceleration is not None:
-            options["acceleration"] = one_or_each("acceleration", acceleration, found.nv)
+            options["acceleration"] = one_or_each(found, "--acceleration", acceleration)
+        for_each_joint(found, "--home", home, positions=True)
         motion = found.excitation(home=home, on_progress=lambda line: click.echo(line, err=True), **options)
         if csv is not None:
             motion.to_csv(csv, rate)
@@ -70,10 +71,10 @@ def command(
         click.echo(repr(motion))
 
 
-def one_or_each(name: str, values: list[float], n: int) -> Any:
-    """A number for each of n joints."""
+def one_or_each(robot: Any, option: str, values: list[float]) -> Any:
+    """A number for each joint."""
     import numpy as np
 
-    if len(values) not in (1, n):
-        raise click.BadParameter(f"{len(values)} numbers for {n} joints: one, or one a joint", param_hint=f"--{name}")
-    return np.broadcast_to(np.array(values, float), (n,)).copy()
+    if len(values) > 1:
+        for_each_joint(robot, option, values)
+    return np.broadcast_to(np.array(values, float), (robot.nv,)).copy()

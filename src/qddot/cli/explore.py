@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from qddot.cli.arguments import robot_argument, robot_options
+from qddot.cli.arguments import OutputFile, robot_argument, robot_options
 from qddot.cli.printing import plainly, print_json
 
 
 @click.command()
 @robot_argument
-@click.option("--output", "-o", type=click.Path(dir_okay=False), help="The .html file to write; without it the browser opens.")
+@click.option("--output", "-o", type=OutputFile(".html", ".htm"), help="The .html file to write; without it the browser opens.")
 @robot_options
 def command(robot: Any, output: str | None, as_json: bool, **how: Any) -> None:
     """Show ROBOT as an interactive page: one HTML file that needs no server.

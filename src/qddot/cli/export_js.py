@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from qddot.cli.arguments import (
+    OutputFile,
     QuantityName,
     chosen_options,
     frame_option,
@@ -20,7 +21,7 @@ from qddot.cli.printing import plainly, written
 
 @click.command("export-js")
 @robot_argument
-@click.argument("file", type=click.Path(dir_okay=False))
+@click.argument("file", type=OutputFile(".mjs", ".js"))
 @click.argument("quantities", metavar="QUANTITY...", type=QuantityName(), nargs=-1, required=True)
 @frame_option
 @wrench_option

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from qddot.cli.arguments import LogFile, Numbers, Pair, robot_argument, robot_options
+from qddot.cli.arguments import LogFile, Numbers, OutputFile, Pair, for_each_joint, robot_argument, robot_options
 from qddot.cli.printing import plainly, print_json, print_table
 
 NOT_IDENTIFIED = 3
@@ -20,7 +20,12 @@ NOT_IDENTIFIED = 3
 @robot_argument
 @click.argument("logs", metavar="LOG...", type=LogFile(), nargs=-1, required=True)
 @click.option("--validation", type=LogFile(), multiple=True, help="Another recording, to be predicted. May be repeated.")
-@click.option("--report", type=click.Path(dir_okay=False), metavar="FILE", help="Write a report: .html, .pdf or .md, with plots.")
+@click.option(
+    "--report",
+    type=OutputFile(".html", ".htm", ".pdf", ".md"),
+    metavar="FILE",
+    help="Write a report: .html, .pdf or .md, with plots.",
+)
 @click.option("--urdf", type=click.Path(dir_okay=False), metavar="FILE", help="Write the identified robot, if the verdict is good.")
 @click.option("--cutoff", type=click.FloatRange(min=0, min_open=True), help="Of the low-pass, Hz; by default chosen from the log.")
 @click.option("--method", type=click.Choice(("auto", "ols", "wls", "irls")), default="auto", help="Of least squares.")
@@ -48,14 +53,13 @@ def command(
     """
     import qddot
 
-    if report is not None and not report.endswith((".html", ".htm", ".pdf", ".md")):
-        raise click.BadParameter(f"{report}: a report is .html, .pdf or .md", param_hint="--report")
     said = {"columns": dict(columns) or None, "rate": rate, "gains": gains, "degrees": degrees, "repair": repair or None}
     options: Any = {name: value for name, value in said.items() if value is not None}
     with plainly():
         from qddot.identify import Log
 
         found = qddot.load(robot, **how)
+        for_each_joint(found, "--gains", gains)
         log = Log.load(list(logs), found, **options)
         other = Log.load(list(validation), found, **options) if validation else None
         fit = found.identify(log, validation=other, cutoff=cutoff, method=method)

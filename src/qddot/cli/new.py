@@ -29,6 +29,8 @@ type = "revolute"                                # or continuous, prismatic, fix
 axis = "y"                                       # or [0, 1, 0], in the joint's frame
 xyz = [0, 0, 0.5]                                # where the joint stands on the base; rpy or rpy_deg turn it
 limits = {{lower = "-pi/2", upper = "pi/2", velocity = 2.0, effort = 60}}
+# a shape about its centre of mass com, which is the joint if left out; its axis is z if left out
+{shapes}
 inertia = {{shape = "rod", mass = "m1", length = "l1", axis = "x", com = ["l1/2", 0, 0]}}
 drive = {{gear_ratio = 100, rotor_inertia = 2e-5, viscous = 0.4, coulomb = 0.8}}
 
@@ -47,6 +49,14 @@ name = "tool"
 link = "forearm"
 xyz = ["l2", 0, 0]
 """
+
+
+def shapes() -> list[str]:
+    """`sphere (radius)`: each shape and its measures."""
+    from qddot.formats.text_inertia import ALIAS, SHAPES
+
+    return [f"{name} ({', '.join(keys)})" if keys else name for name, keys in SHAPES.items() if name not in ALIAS.values()]
+
 
 TABLE = """\
 # {name}: a Denavit-Hartenberg table in qddot's own schema. SI units, radians; numbers may be arithmetic with pi.
@@ -68,34 +78,48 @@ theta = {theta}{kind}
 """
 
 
-@click.command()
+class WithShapes(click.Command):
+    """Lists below its help what a link may be made of."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(f"Shapes of links, with mass and com, and their measures: {'; '.join(shapes())}.")
+
+
+@click.command(cls=WithShapes)
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option("--dh", is_flag=True, help="Ask for a Denavit-Hartenberg table, row by row.")
 @click.option("--convention", type=click.Choice(("standard", "modified")), help="Of the table; asked for if not given.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @json_option
 def command(file: str, dh: bool, convention: str | None, force: bool, as_json: bool) -> None:
-    """Write a description to begin with into FILE.toml: a commented arm, or one from a DH table that is asked for.
+    """Write a description to begin with into FILE, which ends in .toml: a commented arm, or one from a DH table that is asked for.
 
     \b
     qddot new arm.toml
     qddot new arm.toml --dh --convention modified
     """
-    path = Path(file)
+    path = Path(file) if Path(file).suffix else Path(f"{file}.toml")
     if path.suffix.lower() != ".toml":
         raise click.BadParameter(f"{file}: it is written as .toml", param_hint="FILE")
     if path.exists() and not force:
-        raise click.BadParameter(f"{file} is there already: --force replaces it", param_hint="FILE")
+        raise click.BadParameter(f"{path} is there already: --force replaces it", param_hint="FILE")
     from qddot.formats import load_text
 
     name = path.stem
     with plainly():
-        text = table(name, convention) if dh else STARTER.format(name=name, file=path.name)
+        text = table(name, convention) if dh else starter(name, path.name)
         with warnings.catch_warnings():  # of a table without masses, which are to be filled in
             warnings.simplefilter("ignore")
             load_text(text, format="toml")  # what is written can be read
         path.write_text(text, encoding="utf-8")
     written([path], as_json)
+
+
+def starter(name: str, file: str) -> str:
+    """The commented arm."""
+    return STARTER.format(name=name, file=file, shapes=f"# shapes: {'; '.join(shapes())}")
 
 
 def table(name: str, convention: str | None) -> str:

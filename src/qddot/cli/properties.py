@@ -12,7 +12,9 @@ from qddot.cli.printing import plainly, print_json
 
 @click.command()
 @robot_argument
-@click.option("--limits", type=Numbers(), metavar="LOW,HIGH", help="Of every joint, instead of the robot's: -pi/2,pi/2.")
+@click.option(
+    "--limits", type=Numbers("-pi/2,pi/2", 2), metavar="LOW,HIGH", help="Of every joint, instead of the robot's: -pi/2,pi/2."
+)
 @symbolic_option
 @robot_options
 def command(robot: Any, limits: list[float] | None, as_json: bool, **how: Any) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from qddot.cli.arguments import Numbers, robot_argument, robot_options, warn_of_degrees
+from qddot.cli.arguments import Numbers, OutputFile, for_each_joint, robot_argument, robot_options, warn_of_degrees
 from qddot.cli.printing import plainly, print_json, written
 
 FEW = 10  # events are shown
@@ -26,7 +27,7 @@ SUFFIXES |= {".html": "a page to be played", ".gif": "a film", ".mp4": "a film"}
 @click.option("--method", default="rk4", show_default=True, help="rk4, variational, euler, RK45, DOP853 or Radau.")
 @click.option("--step", type=click.FloatRange(min=0, min_open=True), default=1e-3, show_default=True, help="Longest step, s.")
 @click.option("--every", type=click.IntRange(1), default=1, help="Keep each k-th sample only.")
-@click.option("--output", "-o", "outputs", type=click.Path(dir_okay=False), multiple=True, help="Write a file. May be repeated.")
+@click.option("--output", "-o", "outputs", type=OutputFile(*SUFFIXES), multiple=True, help="Write a file. May be repeated.")
 @robot_options
 def command(
     robot: Any, time: float, q0: list[float] | None, qd0: list[float] | None, torque: list[float] | None, method: str, step: float,
@@ -34,17 +35,20 @@ def command(
 ) -> None:  # fmt: skip
     """Let ROBOT move from a state, and say where it gets to; -o motion.csv, motion.png or motion.html keep the motion.
 
+    Joints stop at their limits of position. Limits of speed and effort are of motors and controllers, which there are none of here:
+    what goes beyond them is said.
+
     \b
     qddot simulate acrobot --q0 1,0 -t 10 -o motion.png
     qddot simulate two_link --q0 0.3,0.4 -o motion.csv -o motion.html
     """
     import qddot
 
-    for path in outputs:
-        if Path(path).suffix.lower() not in SUFFIXES:
-            raise click.BadParameter(f"{path}: known suffixes are {', '.join(SUFFIXES)}", param_hint="--output")
     with plainly("" if method == "rk4" else "simulating"):
         found = qddot.load(robot, **how)
+        for_each_joint(found, "--q0", q0, positions=True)
+        for_each_joint(found, "--qd0", qd0)
+        for_each_joint(found, "--torque", torque)
         warn_of_degrees(found, "--q0", q0)
         start = found.home() if q0 is None else q0
         motion = found.simulate(start, qd0, time, torque=torque, method=method, step=step, every=every)
@@ -52,6 +56,8 @@ def command(
             save(motion, path)
     end = {"t": motion.t[-1], "q": motion.q[-1], "qd": motion.qd[-1]}
     energy, off = motion.energy, motion.energy_residual[-1]
+    for words in beyond(motion, torque):
+        click.echo(f"warning: {words}", err=True)
     events = [{"kind": event.kind, "joint": event.joint, "t": event.time} for event in motion.events]
     if as_json:
         energies = {"first": energy[0], "last": energy[-1], "impacts": motion.impact_loss[-1], "unaccounted": off}
@@ -84,6 +90,17 @@ def at_their_stops(motion: Any) -> list[str]:
             if (x <= c.limits.lower).any() or (x >= c.limits.upper).any():
                 found.append(c.name)
     return found
+
+
+def beyond(motion: Any, torque: list[float] | None) -> Iterator[str]:
+    """Joints that were faster, or driven harder, than their description allows."""
+    singles = [c for c in motion.robot.model.mechanism.coordinates if c.single]
+    speeds = [(c, float(abs(motion.qd[:, c.v.start]).max()), c.limits.velocity) for c in singles]
+    forces = [(c, abs(torque[c.v.start]), c.limits.effort) for c in singles] if torque is not None else []
+    for what, reached, slider, hinge in (("speed", speeds, "m/s", "rad/s"), ("effort", forces, "N", "N m")):
+        over = [f"{c.name} {x:.3g} {slider if c.kind == 'prismatic' else hinge} (limit {y:g})" for c, x, y in reached if x > y]
+        if over:
+            yield f"limits of {what} are not enforced here, and were passed: {', '.join(over)}"
 
 
 def save(motion: Any, path: str) -> None:

@@ -15,7 +15,7 @@ from typing import IO, Any, NamedTuple
 
 from qddot import catalog
 from qddot.arguments import word
-from qddot.errors import InputError, ModelFormatError, ModelLimitError, Place, UnknownNameError, unknown_name
+from qddot.errors import InputError, ModelFormatError, ModelLimitError, Place, UnknownNameError, near_matches, unknown_name
 from qddot.files import DESCRIPTION_BYTES
 from qddot.formats.xml_tree import read_bytes
 
@@ -134,4 +134,12 @@ def _path(source: str | PathLike[str]) -> Path:
             said = several if len(about) > 1 else f"did you mean {about[0]!r}?"
             raise UnknownNameError(f"no file or catalog robot {source!r}: {said}{more}")
         raise UnknownNameError(f"{unknown_name('file or catalog robot', source, catalog.known_names())}{more}")
-    raise FileNotFoundError(errno.ENOENT, "no such robot description", str(path))
+    near = near_files(path)
+    raise FileNotFoundError(errno.ENOENT, f"no such robot description{f': {near}' if near else ''}", str(path))
+
+
+def near_files(path: Path) -> str:
+    """`did you mean 'arm.toml'?`, if a description of a like name lies there."""
+    there = [x.name for x in path.parent.iterdir() if x.suffix.lower() in SUFFIXES] if path.parent.is_dir() else []
+    said = near_matches(path.name, there)
+    return said if said.startswith("did") else ""

@@ -8,7 +8,7 @@
     a = "l1"
     theta = "pi/2"
     name = "upper"                       # of the link
-    inertia = {shape = "solid_cylinder", mass = "m1", radius = 0.04, length = "l1", axis = "x", com = ["-l1/2", 0, 0]}
+    inertia = {shape = "cylinder", mass = "m1", radius = 0.04, length = "l1", axis = "x", com = ["-l1/2", 0, 0]}
 
 A number is a number, or a text with arithmetic: `+ - * / **`, parentheses, `pi`, `sin cos tan sqrt`, and names of symbols.
 With a list `symbols = ["m1", ...]` only these names (and those of `values`) are accepted, which catches misspelt ones.
@@ -30,7 +30,7 @@ A file describes the robot in one of three ways:
 Each table may also hold
     name, joint_name
     inertia     mass, com, tensor (about com: the diagonal, 3 x 3 numbers, or the six Ixx, Ixy, Ixz, Iyy, Iyz, Izz); or
-                shape ("point", "sphere", "box", "rod", "solid_cylinder", "hollow_cylinder"), mass, com and the shape's
+                shape ("point", "sphere", "box", "rod", "cylinder", "hollow_cylinder"), mass, com and the shape's
                 radius, length, size, outer_radius, inner_radius, axis; rpy or rpy_deg turn either; or
                 mesh (a file in the description's folders, or package://...), density or mass, scale (metres per unit: 0.001 for
                 millimetres), and xyz and rpy or rpy_deg where the mesh stands in the link's frame

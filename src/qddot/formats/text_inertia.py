@@ -15,9 +15,13 @@ SHAPES = {
     "sphere": ("radius",),
     "box": ("size",),
     "rod": ("length", "axis"),
+    "cylinder": ("radius", "length", "axis"),
     "solid_cylinder": ("radius", "length", "axis"),
     "hollow_cylinder": ("outer_radius", "inner_radius", "length", "axis"),
 }
+"""Name -> its measures, m; `axis` is that of its length, z by default. A solid cylinder has two names."""
+
+ALIAS = {"cylinder": "solid_cylinder"}
 
 
 def read_inertia(parent: Keys, key: str) -> Inertia | None:
@@ -37,7 +41,7 @@ def read_inertia(parent: Keys, key: str) -> Inertia | None:
     if shape is None:
         inertia = keys.made(Inertia, mass, tensor=keys.array(keys.get("tensor"), "tensor") if "tensor" in keys else 0)
     else:
-        inertia = keys.made(getattr(Inertia, shape.value), mass, *(_size(keys, size) for size in sizes))
+        inertia = keys.made(getattr(Inertia, ALIAS.get(shape.value, shape.value)), mass, *(_size(keys, size) for size in sizes))
     if "rpy" in keys or "rpy_deg" in keys:
         inertia = keys.made(inertia.rotated, keys.rotation())
     return keys.made(inertia.shifted, keys.vector("com", ORIGIN))

@@ -45,6 +45,7 @@ def to_toml(model: Model) -> str:
     top: dict[str, Any] = {"name": model.name, "base": model.root}
     top |= {"gravity": list(model.gravity)} if model.gravity != GRAVITY else {}
     top |= {"tip": model.end} if model.end is not None else {}
+    top |= {"about": {"kinematics_only": model.kinematics_only}} if model.kinematics_only else {}
     base = inertias[model.root]
     top |= {"base_inertia": _inertia(base)} if base else {}
     bodies = [body for joint in in_order(model.joints, model.root) for body in _bodies(joint, inertias[joint.child])]

@@ -81,7 +81,7 @@ def to_element(model: Model) -> Element:
 def _check_writable(model: Model) -> None:
     if model.symbols:
         names = ", ".join(sorted(map(str, model.symbols)))
-        raise UnboundSymbolError(f"{model.name} still holds the symbols {names}: give them values before it is written")
+        raise UnboundSymbolError(f"{model.name} still holds the symbols {names}: give them values with robot.subs({{...}})")
     for name in (model.name, *(thing.name for thing in (*model.links, *model.joints, *model.frames))):
         if NOT_XML.search(name):
             raise ModelValueError("a name holds a character XML cannot", attribute="name", text=name, fix="rename it")

@@ -34,6 +34,10 @@ RULES: dict[str, tuple[Severity, str]] = {
     "QD209": (Severity.ERROR, "a joint that moves no inertia: there are no accelerations"),
     "QD210": (Severity.NOTE, "no inertia at all: kinematics only"),
     "QD211": (Severity.NOTE, "symbols without values: equations only"),
+    "QD212": (Severity.WARNING, "a centre of mass left in the joint of a long link"),
+    "QD213": (Severity.WARNING, "a thin rod that lies across its link"),
+    "QD214": (Severity.NOTE, "one moving link far heavier than every other"),
+    "QD215": (Severity.WARNING, "a rotor that outweighs the whole arm"),
     "QD301": (Severity.WARNING, "limits that leave no motion"),
     "QD302": (Severity.WARNING, "a speed limit of zero"),
     "QD303": (Severity.NOTE, "an effort limit of zero: a passive joint"),
@@ -42,6 +46,8 @@ RULES: dict[str, tuple[Severity, str]] = {
     "QD401": (Severity.NOTE, "an axis almost along a coordinate axis"),
     "QD402": (Severity.NOTE, "an angle almost a multiple of 90 degrees"),
     "QD403": (Severity.NOTE, "two joints in a row turn about the same line"),
+    "QD501": (Severity.WARNING, "gravity that points up"),
+    "QD502": (Severity.WARNING, "gravity of no planet: other units"),
 }
 """Code -> how bad, and what it is about."""
 
@@ -85,6 +91,6 @@ class Finding:
         }
 
 
-def at(thing: Any) -> str:
-    """Where a link or joint stands in its file."""
-    return str(thing.place) if thing.place and thing.place.file else ""
+def at(thing: Any, key: str = "") -> str:
+    """Where a link or joint, or a key of it, stands in its file."""
+    return str(thing.place.of(key)) if thing.place and thing.place.file else ""

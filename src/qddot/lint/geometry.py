@@ -1,4 +1,4 @@
-"""Lengths, masses and centres of mass that are probably not meant."""
+"""Lengths, masses, centres of mass and gravity that are probably not meant."""
 
 from __future__ import annotations
 
@@ -16,9 +16,21 @@ SMALL = 5.0  # m, ... of a robot this small
 BEHIND = -0.5  # of the way to the next joint, on the other side of this one
 SHORT = 0.05  # m: a link shorter than this has no other side
 OFF = 3.0  # lengths of a link from it
+PLANETS = (1.0, 30.0)  # m/s^2, Moon to Jupiter
+
+
+def gravity_findings(model: Model) -> Iterator[Finding]:
+    g = np.array(model.gravity, float)
+    strength, along = float(np.linalg.norm(g)), int(np.argmax(np.abs(g)))
+    shown = f"gravity is [{', '.join(f'{x:g}' for x in g)}] m/s^2"
+    if strength > 0 and not PLANETS[0] <= strength <= PLANETS[1]:
+        yield Finding("QD502", f"{shown}, {strength:.4g} in all", fix="give m/s^2: 9.81 on Earth")
+    if along > 0 and g[along] > 0:
+        yield Finding("QD501", f"{shown}, along +{'xyz'[along]}", fix=f"give {-g[along]:g}, unless {'xyz'[along]} points down")
 
 
 def geometry_findings(model: Model) -> Iterator[Finding]:
+    yield from gravity_findings(model)
     below: dict[str, list[Joint]] = {}
     for joint in model.joints:
         below.setdefault(joint.parent, []).append(joint)
@@ -27,7 +39,7 @@ def geometry_findings(model: Model) -> Iterator[Finding]:
             yield Finding(
                 "QD201",
                 f"joint {joint.name!r} stands {length:.4g} m from its parent's frame",
-                at(joint),
+                at(joint, "xyz"),
                 f"give metres: {length / 1000:.4g}?",
             )
     mass = sum(link.inertia.mass for link in model.links if link.inertia is not None)
@@ -36,9 +48,10 @@ def geometry_findings(model: Model) -> Iterator[Finding]:
         yield Finding(
             "QD202", f"the links weigh {mass:.4g} kg, within {reach:.2g} m", fix=f"give kilograms: {mass / 1000:.4g} in all?"
         )
-    inertias = {link.name: link.inertia for link in model.links}
+    links = {link.name: link for link in model.links}
     for joint in model.joints:
-        inertia, next_ones = inertias[joint.child], [x for x in below.get(joint.child, []) if x.kind != "fixed"]
+        link, next_ones = links[joint.child], [x for x in below.get(joint.child, []) if x.kind != "fixed"]
+        inertia = link.inertia
         if inertia is None or inertia.mass == 0 or len(next_ones) != 1:
             continue
         here = np.array(joint.tip.inverse.p, float)  # the joint, in the link's frame
@@ -52,13 +65,13 @@ def geometry_findings(model: Model) -> Iterator[Finding]:
                 "QD207",
                 f"the centre of mass of {name} lies {-along * length:.3g} m behind joint {joint.name!r}, away from "
                 f"{next_ones[0].name!r}",
-                at(joint),
+                at(link),
                 "look at its sign and at the frame it is given in",
             )
         elif np.linalg.norm(com - np.clip(along, 0, 1) * way) > OFF * length:
             yield Finding(
                 "QD208",
                 f"the centre of mass of {name} is {np.linalg.norm(com):.3g} m from its joint; the link is {length:.3g} m long",
-                at(joint),
+                at(link),
                 "give metres, in the link's frame",
             )

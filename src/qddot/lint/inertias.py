@@ -19,6 +19,11 @@ WIDE, NARROW = 5.0, 0.005  # radius of gyration, in lengths of the link
 LEAST = 0.1  # m: a link counts as at least as long
 SINGULAR = 1e-13  # of its largest element, a pivot of M
 ALIKE = 3  # links
+FAR = 0.1  # m: a link this long does not balance on its joint by chance
+THIN = 1e-6  # of a rod's largest moment, the one about itself
+ACROSS = 0.01  # cosine of the angle between a rod and the way from the joint to its middle
+HEAVIEST = 30.0  # times the second heaviest
+ROTOR = 10.0  # times the inertia of the whole arm, stretched out
 
 
 def inertia_findings(model: Model) -> Iterator[Finding]:
@@ -30,8 +35,13 @@ def inertia_findings(model: Model) -> Iterator[Finding]:
         yield Finding("QD210", f"{model.name} has no mass: poses and Jacobians only", fix="give its links inertias")
         return
     length = lengths(model)
+    tips = {joint.child: np.array(joint.tip.inverse.p, float) for joint in model.joints if joint.kind in ("revolute", "continuous")}
     for link in heavy:
         yield from of_link(link, link.inertia, length[link.name])  # type: ignore[arg-type]
+        if link.name in tips:
+            yield from on_hinge(link, link.inertia, tips[link.name], length[link.name])  # type: ignore[arg-type]
+    yield from heaviest(heavy)
+    yield from rotors(model, sum(x.inertia.mass for x in heavy), sum(length.values()))  # type: ignore[union-attr]
     if len(heavy) >= ALIKE and len({(x.inertia.mass, x.inertia.tensor) for x in heavy}) == 1:  # type: ignore[union-attr]
         one: Inertia = heavy[0].inertia  # type: ignore[assignment]
         yield Finding("QD206", f"all {len(heavy)} moving links weigh {one.mass:g} kg with the same tensor", fix="give each its own")
@@ -68,6 +78,57 @@ def of_link(link: Link, inertia: Inertia, length: float) -> Iterator[Finding]:
             at(link),
             "give kg m^2; a rod has m l^2 / 12",
         )
+
+
+def on_hinge(link: Link, inertia: Inertia, hinge: np.ndarray, length: float) -> Iterator[Finding]:
+    """About where a link that turns has its mass; `hinge`: a point of its joint, in its own frame."""
+    com, name = np.array(inertia.com, float) - hinge, f"link {link.name!r}"
+    moments, directions = np.linalg.eigh(np.array(inertia.tensor, float))
+    is_rod = moments[1] > 0 and moments[0] <= THIN * moments[1] and np.isclose(moments[1], moments[2])
+    rod = float(np.sqrt(12 * moments[2] / inertia.mass)) if is_rod else 0.0
+    if not com.any() and max(length, rod) >= FAR:
+        yield Finding(
+            "QD212",
+            f"{name} is {max(length, rod):.2g} m long and has its centre of mass in its joint",
+            at(link),
+            "give com, the middle of the link, unless it is balanced",
+        )
+    elif is_rod and abs(com @ directions[:, 0]) < ACROSS * np.linalg.norm(com) and np.linalg.norm(com) > rod / 4:
+        yield Finding(
+            "QD213",
+            f"{name} is a rod along {named(directions[:, 0])}, with its middle {np.linalg.norm(com):.2g} m beside the joint",
+            at(link),
+            "give its axis, the direction of the link",
+        )
+
+
+def named(direction: np.ndarray) -> str:
+    """`x`, or the numbers of a direction."""
+    k = int(np.argmax(np.abs(direction)))
+    return "xyz"[k] if abs(direction[k]) > 1 - 1e-9 else f"[{', '.join(f'{x:.2g}' for x in direction)}]"
+
+
+def heaviest(heavy: list[Link]) -> Iterator[Finding]:
+    """About a link beside which the others hardly count."""
+    masses = sorted(((x.inertia.mass, x) for x in heavy), key=lambda x: -x[0])  # type: ignore[union-attr]
+    if len(masses) > 1 and masses[0][0] > HEAVIEST * masses[1][0]:
+        (most, link), (second, other) = masses[:2]
+        rule = f"link {link.name!r} weighs {most:.4g} kg, the next heaviest, {other.name!r}, {second:.4g} kg"
+        yield Finding("QD214", rule, at(link), "look at the units and the point of its mass")
+
+
+def rotors(model: Model, mass: float, reach: float) -> Iterator[Finding]:
+    """About rotors that are harder to turn than all links together at the end of the arm."""
+    for joint in model.joints:
+        felt = float(joint.drive.at_joint.armature) if joint.drive else 0.0
+        bound, unit = (mass, "kg") if joint.kind == "prismatic" else (mass * max(reach, LEAST) ** 2, "kg m^2")
+        if felt > ROTOR * bound:
+            yield Finding(
+                "QD215",
+                f"the rotor of joint {joint.name!r} is felt as {felt:.3g} {unit}, and the arm stretched out is {bound:.2g} {unit}",
+                at(joint, "drive"),
+                "give rotor_inertia at the motor's shaft: gear_ratio^2 multiplies it",
+            )
 
 
 def lengths(model: Model) -> dict[str, float]:

@@ -38,17 +38,17 @@ def limits(joint: Joint) -> Iterator[Finding]:
         return
     low, high, name = joint.limits.lower, joint.limits.upper, f"joint {joint.name!r}"
     if low == high:
-        yield Finding("QD301", f"{name} has the limits [{low:g}, {high:g}]", at(joint), "give a range, or make it fixed")
+        yield Finding("QD301", f"{name} has the limits [{low:g}, {high:g}]", at(joint, "limits"), "give a range, or make it fixed")
     elif low > 0 or high < 0:
         yield Finding(
-            "QD304", f"{name} cannot stand at 0: its limits are [{low:g}, {high:g}]", at(joint), "start from robot.home()"
+            "QD304", f"{name} cannot stand at 0: its limits are [{low:g}, {high:g}]", at(joint, "limits"), "start from robot.home()"
         )
     elif joint.kind == "revolute" and math.isinf(low) and math.isinf(high):
-        yield Finding("QD305", f"{name} has no limits of position", at(joint), "give limits, or type continuous")
+        yield Finding("QD305", f"{name} has no limits of position", at(joint, "limits"), "give limits, or type continuous")
     if joint.limits.velocity == 0:
-        yield Finding("QD302", f"{name} may not move: its limit of speed is 0", at(joint), "give rad/s or m/s")
+        yield Finding("QD302", f"{name} may not move: its limit of speed is 0", at(joint, "limits"), "give rad/s or m/s")
     if joint.limits.effort == 0:
-        yield Finding("QD303", f"{name} has a limit of effort of 0", at(joint), "give N m or N, unless it is passive")
+        yield Finding("QD303", f"{name} has a limit of effort of 0", at(joint, "limits"), "give N m or N, unless it is passive")
 
 
 def axis(joint: Joint) -> Iterator[Finding]:
@@ -60,7 +60,7 @@ def axis(joint: Joint) -> Iterator[Finding]:
         yield Finding(
             "QD401",
             f"the axis of joint {joint.name!r} is {math.degrees(off):.2g} degrees off {'xyz'[int(np.argmax(direction))]}",
-            at(joint),
+            at(joint, "axis"),
             "write the axis itself, if it is meant",
         )
     turn = np.array(joint.origin.R, float)
@@ -69,7 +69,7 @@ def axis(joint: Joint) -> Iterator[Finding]:
         yield Finding(
             "QD402",
             f"the frame of joint {joint.name!r} is turned {math.degrees(slant):.2g} degrees off a multiple of 90",
-            at(joint),
+            at(joint, "rpy"),
             "write pi/2 with more digits: 1.5707963267948966",
         )
 

@@ -1,0 +1,47 @@
+"""Losses of a conversion: what a format cannot hold of a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from qddot.model.drive import Drive
+from qddot.model.model import GRAVITY, Model
+from qddot.model.spatial import Transform
+
+FEW = 6  # names are listed
+
+
+def losses(model: Model, is_urdf: bool) -> Iterator[str]:
+    """Sentences about what a file is without, or has only for qddot; warnings of the writers are not repeated."""
+    if shapes := sum(len(link.visuals) for link in model.links):
+        yield f"{shapes} shapes and meshes that are only drawn are not written"
+    if split := [joint.child for joint in model.joints if joint.kind != "fixed" and joint.tip != Transform()]:
+        yield f"links whose frame is not their joint's are two, {split[0]}__body with the mass first: {listed(split)}"
+    if is_urdf:
+        yield from only_ours(model)
+
+
+def only_ours(model: Model) -> Iterator[str]:
+    """Return what stands in a URDF so that other readers skip it."""
+    if model.gravity != GRAVITY:
+        yield "gravity stands in <qddot_gravity>, which only qddot reads"
+    if driven := [joint.name for joint in model.joints if joint.drive and is_more(joint.drive)]:
+        yield f"gears, rotors, springs and further friction stand in <qddot_drive>, which only qddot reads: {listed(driven)}"
+    if model.frames:
+        yield f"frames are links without mass: {listed([x.name for x in model.frames])}"
+    if model.kinematics_only:
+        yield "that the masses are unknown cannot be said: there are none"
+
+
+def is_more(drive: Drive) -> bool:
+    """More than URDF's damping and friction."""
+    return drive != Drive(viscous=drive.viscous, coulomb=drive.coulomb) or not is_one(drive.viscous) or not is_one(drive.coulomb)
+
+
+def is_one(x: object) -> bool:
+    """Whether a constant is the same in both directions."""
+    return not isinstance(x, tuple) or x[0] == x[1]
+
+
+def listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
