@@ -249,7 +249,7 @@ def test_numbers_have_as_many_digits_as_they_mean():
 def test_no_check_says_the_same_twice(method):
     text = qddot.load("point_mass_2r", symbolic=True).derive(method).markdown()
     assert text.count("random states") == 1
-    assert text.count("Checked:") == text.count("\n## ")
+    assert text.count("Checked:") == text.count("\n## ") - 1  # the last section says how
 
 
 @pytest.mark.parametrize("method", METHODS)
