@@ -178,14 +178,30 @@ def gradient(robot: qddot.Robot, copy: float) -> None:
     def both() -> tuple:
         return torch.autograd.grad(robot.inverse_dynamics(*inputs), inputs, weights)
 
+    def backward() -> None:
+        for x in inputs:
+            x.grad = None
+        robot.inverse_dynamics(*inputs).backward(weights)
+
+    def nothing() -> None:
+        for x in small:
+            x.grad = None
+        (small[0] * small[1] + small[2]).backward(small[3])
+
     numbers = STATES * robot.nv * (4 + 7)  # three read and one written; four read and three written
 
     def say(how: str, t: float) -> None:
         print(f"PyTorch, value and gradient {how}: {STATES / t / 1e9:.2f} G/s, {numbers * 4 / t / copy:.1%} of copy", flush=True)
 
-    say("call by call", seconds(both))
+    small = [torch.ones((1, robot.nv), device="cuda").requires_grad_(k < 3) for k in range(4)]
+    say("by backward()", seconds(backward))
+    say("by autograd.grad()", seconds(both))
     with torch.autograd.set_multithreading_enabled(False):
-        say("call by call, back in the caller's thread", seconds(both))
+        say("by backward(), in the caller's thread", seconds(backward))
+        say("by autograd.grad(), in the caller's thread", seconds(both))
+    t = seconds(nothing)
+    share = numbers * 4 / t / copy
+    print(f"PyTorch's own x y + z and its backward(), one state: {1e6 * t:.0f} us, the time of {share:.0%} here", flush=True)
     graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):

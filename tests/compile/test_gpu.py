@@ -22,6 +22,7 @@ from qddot.compile.gpu.dialects import AMD, NVIDIA, inlined
 from qddot.compile.gpu.loop_kernel_ir import loop_source
 from qddot.compile.gpu.order import fewest_waiting, most_waiting
 from qddot.compile.gpu.ptx import architecture, ptx
+from qddot.compile.gpu.start_ir import load_starter
 from qddot.compile.gpu.thread import WAITING, Shape, Source
 from qddot.compile.gpu.thread_ir import ThreadKernel, source
 from qddot.compile.gpu.windows import room_of, windows
@@ -139,12 +140,12 @@ CPU = NVIDIA._replace(
 """A processor whose threads take turns."""
 
 
-def loaded(kernel):
+def loaded(text):
     """A kernel's text as a function of inputs and outputs, thread after thread on the CPU: the state noted as wrong, or None."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine(cpu=llvm.get_host_cpu_name(), opt=0)
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(kernel.source().text), machine)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
     engine.finalize_object()
     tid = ctypes.c_int32.from_address(engine.get_global_value_address("tid"))
 
@@ -172,8 +173,9 @@ def test_a_kernels_text_has_the_cpus_bits(name, quantity, many, real, monkeypatc
     robot = qddot.load(name)
     program = program_of(robot, quantity, real)
     kernel = ThreadKernel(program, Lanes(1, real), Shape(element_major=True), CPU)
-    run = loaded(kernel)
-    assert kernel.rereads
+    text = kernel.source().text
+    assert thread.ANEW in text
+    run = loaded(text)
     rng = np.random.default_rng(0)
     inputs = [rng.normal(size=(5, x.size)).astype(REALS[real]) for x in program.inputs]
     outputs = [np.full((x.size, 5), np.nan, REALS[real]) for x in kernel.outputs]
@@ -271,6 +273,39 @@ def test_without_a_driver_the_error_says_so(monkeypatch):
     with pytest.raises(DeviceError, match="no NVIDIA driver is installed here"):
         driver.driver()
     driver.driver.cache_clear()
+
+
+@pytest.mark.parametrize(("current", "refused"), [(7, 0), (8, 0), (0, 0), (8, 201)])
+@pytest.mark.parametrize("outcome", [0, 700])
+def test_a_launch_in_the_context_of_its_device(current, refused, outcome):
+    """Machine code against a driver of ours: at once where the context is current, else between a push and a pop."""
+    said = []
+
+    def get(place):
+        place[0] = current
+        return 0
+
+    def push(context):
+        said.append(("push", context))
+        return refused
+
+    def pop(place):
+        said.append("pop")
+        return 0
+
+    def launch(*given):
+        said.append(given)
+        return outcome
+
+    P, N = ctypes.c_void_p, ctypes.c_uint32
+    kinds = ([ctypes.POINTER(P)], [P], [P], [P, *7 * [N], P, P, P])
+    calls = [ctypes.CFUNCTYPE(ctypes.c_int, *kind)(call) for kind, call in zip(kinds, (get, push, pop, launch), strict=True)]
+    start = load_starter(*(ctypes.cast(x, P).value for x in calls))
+    arguments = (P * 2)()
+    code = start(P(11), P(7), 5, 128, 4096, 22, arguments)
+    launched = (11, 5, 1, 1, 128, 1, 1, 4096, 22, ctypes.addressof(arguments), None)
+    wanted = [launched] if current == 7 else [("push", 7), launched, "pop"] if not refused else [("push", 7)]
+    assert (said, code) == (wanted, refused or outcome)
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,11 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from qddot.compile.gpu.start_ir import NEEDED, load_starter
 from qddot.errors import DeviceError
 
 LIBRARY = {"win32": "nvcuda.dll"}.get(sys.platform, "libcuda.so.1")
@@ -70,6 +72,7 @@ class Device:
 
     Attributes:
         number: as the driver counts.
+        context: the driver's handle.
         capability: such as (9, 0).
     """
 
@@ -77,7 +80,7 @@ class Device:
         handle, context = ctypes.c_int(), ctypes.c_void_p()
         call("cuDeviceGet", ctypes.byref(handle), number)
         call("cuDevicePrimaryCtxRetain", ctypes.byref(context), handle)
-        self.number, self._handle, self._context = number, handle, context
+        self.number, self._handle, self.context = number, handle, context
         self.capability = self.attribute(CAPABILITY_MAJOR), self.attribute(CAPABILITY_MINOR)
 
     def attribute(self, which: int) -> int:
@@ -91,13 +94,8 @@ class Device:
         call("cuDeviceGetName", text, 100, self._handle)
         return text.value.decode()
 
-    def is_current(self) -> bool:
-        """True if this thread's calls go to this device, as those of other libraries do."""
-        found = ctypes.c_void_p()
-        return driver().cuCtxGetCurrent(ctypes.byref(found)) == 0 and found.value == self._context.value
-
     def __enter__(self) -> Device:
-        call("cuCtxPushCurrent_v2", self._context)
+        call("cuCtxPushCurrent_v2", self.context)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -135,18 +133,15 @@ class Function:
 
     def launch(self, blocks: int, threads: int, stream: int, arguments: ctypes.Array) -> None:
         """Start it on a stream; `arguments` are pointers to its arguments."""
-        if self.device.is_current():
-            self._launch(blocks, threads, stream, arguments)
-        else:
-            with self.device:
-                self._launch(blocks, threads, stream, arguments)
-
-    def _launch(self, blocks: int, threads: int, stream: int, arguments: ctypes.Array) -> None:
-        code = driver().cuLaunchKernel(
-            self._function, blocks, 1, 1, threads, 1, 1, self.shared_bytes, ctypes.c_void_p(stream), arguments, None
-        )
+        code = starter()(self._function, self.device.context, blocks, threads, self.shared_bytes, stream, arguments)
         if code:
             raise failure("cuLaunchKernel", code)
+
+
+@cache
+def starter() -> Callable[..., int]:
+    """The launch as machine code (see `start_ir`); it lives as long as the process."""
+    return load_starter(*(ctypes.cast(getattr(driver(), name), ctypes.c_void_p).value or 0 for name in NEEDED))
 
 
 class Flag:

@@ -74,7 +74,6 @@ class Thread(Emitter):
     threads: int
     shared_bytes = 0
     may_repeat = True
-    rereads = False
 
     def __init__(self, program: Program, lanes: Lanes, shape: Shape, dialect: Dialect = NVIDIA) -> None:
         super().__init__(program, lanes, in_one=True)
@@ -135,16 +134,20 @@ class Thread(Emitter):
         yield first
         self.here &= found.kept
         self.passed.clear()
-        self.rereads = True
-        yield from self.hidden(found.kept)
+        rows = [f"%in{k}" for k in range(len(self.program.inputs))]
+        yield from self.hidden(found.kept, rows)
         second = "\n".join(self.one_by_one(found.second, then))
-        yield renamed(second, first, {self.value(node) for node in found.kept})
+        yield renamed(second, first, {*rows, *(self.value(node) for node in found.kept)})
 
-    def hidden(self, kept: Iterable[Expr]) -> Iterable[str]:
-        """Kept values under new names, combined with a zero that compilers do not know of: else they would see that what is made of
-        them again has been made before, and keep that, too."""
+    def hidden(self, kept: Iterable[Expr], rows: Iterable[str]) -> Iterable[str]:
+        """Kept values, and addresses of inputs, under new names, combined with a zero that compilers do not know of: else they
+        would see that what is made of them again has been made before, and keep that, too. Inputs read again so are still in the
+        cache, which volatile loads would go past."""
         V, I = self.lanes.number, self.lanes.integer
-        yield f"%zero = lshr i64 %states, 63\n%nought = trunc i64 %zero to {I}" if I != "i64" else "%nought = lshr i64 %states, 63"
+        yield "%zero = lshr i64 %states, 63"
+        yield f"%nought = {'add i64 %zero, 0' if I == 'i64' else f'trunc i64 %zero to {I}'}"
+        for row in rows:
+            yield f"{row}{ANEW} = getelementptr {V}, ptr {row}, i64 %zero"
         for node in sorted(kept, key=lambda node: node.number):
             x, n = self.value(node), node.number
             yield f"%bits{n} = bitcast {V} {x} to {I}\n%same{n} = or {I} %bits{n}, %nought\n{x}{ANEW} = bitcast {I} %same{n} to {V}"
@@ -153,11 +156,6 @@ class Thread(Emitter):
         for node in order:
             yield from self.instruction(node)
             yield from then(node)
-
-    def fetch(self, node: Expr) -> Iterable[str]:
-        """Inputs that are read again are read from memory: else the driver would keep them in registers."""
-        for line in super().fetch(node):
-            yield line.replace("= load ", "= load volatile ") if self.rereads else line
 
     def watched(self, node: object) -> Iterable[str]:
         """Zero times the results: a sum that is no number as soon as one of them is none."""

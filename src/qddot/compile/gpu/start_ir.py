@@ -1,0 +1,40 @@
+"""A launch on a device, as machine code of the host: one call, where Python would make two or four and convert a dozen arguments.
+
+    int start(function, context, blocks, threads, shared, stream, arguments)     an error of the driver, or 0
+
+The context of the device is mostly the current one; else it is for as long as the launch takes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable
+
+from qddot.compile.llvm import load_module, this_computer
+
+NEEDED = ("cuCtxGetCurrent", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuLaunchKernel")
+"""Functions of the driver whose addresses it takes."""
+
+ARGUMENTS = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def load_starter(*places: int) -> Callable[..., int]:
+    """The function, of driver functions at these addresses."""
+    code = load_module(
+        "\n".join(start(*(f"inttoptr (i64 {place} to ptr)" for place in places))), "start", this_computer(), kept=False
+    )
+    found = ctypes.CFUNCTYPE(ctypes.c_int, *ARGUMENTS)(code.loop)
+    found.code = code  # type: ignore[attr-defined]  # which must not die before it
+    return found
+
+
+def start(get: str, push: str, pop: str, launch: str) -> Iterable[str]:
+    shape = "i32 %blocks, i32 1, i32 1, i32 %threads, i32 1, i32 1, i32 %shared"
+    launched = f"call i32 {launch}(ptr %function, {shape}, ptr %stream, ptr %arguments, ptr null)"
+    given = "ptr %function, ptr %context, i32 %blocks, i32 %threads, i32 %shared, ptr %stream, ptr %arguments"
+    yield f"define i32 @start({given}) nounwind {{\n%place = alloca ptr\nstore ptr null, ptr %place"
+    yield f"%asked = call i32 {get}(ptr %place)\n%found = load ptr, ptr %place\n%current = icmp eq ptr %found, %context"
+    yield f"br i1 %current, label %here, label %there\nhere:\n%code = {launched}\nret i32 %code"
+    yield f"there:\n%pushed = call i32 {push}(ptr %context)\n%fails = icmp ne i32 %pushed, 0"
+    yield "br i1 %fails, label %failed, label %go\nfailed:\nret i32 %pushed"
+    yield f"go:\n%result = {launched}\n%popped = call i32 {pop}(ptr %place)\nret i32 %result\n}}"
