@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import qddot
 from qddot.algorithms.quantities import QUANTITIES
+from qddot.compile import cache
 from qddot.compile.gpu import device_kernel, driver, thread
 from qddot.compile.gpu.amd import code_object
 from qddot.compile.gpu.anew import halves
@@ -273,6 +274,36 @@ def test_without_a_driver_the_error_says_so(monkeypatch):
     with pytest.raises(DeviceError, match="no NVIDIA driver is installed here"):
         driver.driver()
     driver.driver.cache_clear()
+
+
+def test_kernels_are_kept_on_disk_and_never_trusted_when_damaged(monkeypatch, tmp_path):
+    """In the cache of machine code, under its rules (tests/compile/test_cache.py)."""
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
+    text, read = source(program_of(qddot.load("two_link"), "mass_matrix", "double"), "double", Shape()).text, llvm.parse_assembly
+    first, compiled = ptx(text, (9, 0)), []
+    monkeypatch.setattr(llvm, "parse_assembly", lambda text: compiled.append(text) or read(text))
+    assert ptx(text, (9, 0)) == first
+    assert not compiled
+    (entry,) = cache.entries()
+    entry.write_bytes(entry.read_bytes()[:-1] + b"x")
+    assert ptx(text, (9, 0)) == first
+    assert len(compiled) == 1
+    assert ".target sm_80" in ptx(text, (8, 0))  # and another device has an entry of its own
+    assert len(compiled) == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "fix"), [(2, "split the batch"), (100, "nvidia-smi"), (222, "update it"), (700, "an earlier kernel of this process")]
+)
+def test_errors_of_the_driver_become_ours(monkeypatch, code, fix):
+    """No memory, no device, an old driver; and what an earlier kernel did, which shows in any later call."""
+
+    def says(number, place):
+        ctypes.cast(place, ctypes.POINTER(ctypes.c_char_p))[0] = b"it does not work"
+
+    monkeypatch.setattr(driver, "driver", lambda: SimpleNamespace(cuCtxSynchronize=lambda: code, cuGetErrorString=says))
+    with pytest.raises(DeviceError, match=rf"cuCtxSynchronize: it does not work \(CUDA error {code}\): .*{fix}"):
+        driver.call("cuCtxSynchronize")
 
 
 @pytest.mark.parametrize(("current", "refused"), [(7, 0), (8, 0), (0, 0), (8, 201)])
