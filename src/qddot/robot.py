@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
@@ -14,6 +14,7 @@ from qddot.arguments import finite_number, flag, names, random_numbers, word
 from qddot.arrays.guests import Guests
 from qddot.compile.arrays import as_array
 from qddot.compile.bound import Bound
+from qddot.compile.builtin import Waiting, become, is_waiting
 from qddot.compile.evaluate import DOUBLE, Evaluator, Options, as_dtype, refuse_non_finite
 from qddot.compile.kinds import guest, library_of
 from qddot.compile.together import compute_together
@@ -181,6 +182,9 @@ def fast(method: Any = None, *, options: tuple[str, ...] = (), returns: type | N
     return method
 
 
+SECOND_NAMES = {"rnea": "inverse_dynamics", "crba": "mass_matrix", "aba": "forward_dynamics"}
+
+
 def behind(robot: Robot, name: str, direct: Direct | None) -> Callable:
     """The method behind a direct entry, which learns from what it is asked. Arrays of other libraries have direct ways of their
     own."""
@@ -199,6 +203,12 @@ def behind(robot: Robot, name: str, direct: Direct | None) -> Callable:
 
     call.guests = guests  # type: ignore[attr-defined]  # they own what the entry calls
     return call
+
+
+@cache
+def waiting() -> Waiting:
+    """Methods that are marked as `fast`, before they are first called."""
+    return Waiting({name: x for name, x in vars(Robot).items() if hasattr(x, "direct") and name not in SECOND_NAMES})
 
 
 def result_tuple(name: str) -> type | None:
@@ -239,6 +249,8 @@ class Robot:
         _ = model.variables  # are they there? And found now, they can be read where code is traced
         self._evaluate = Evaluator(model)
         self._guests = Guests(self._evaluate, self._shadow, result_tuple)
+        self.__dict__ |= waiting().of(self)
+        self.__dict__ |= {name: found for name, first in SECOND_NAMES.items() if (found := self.__dict__.get(first))}
 
     # what it is -------------------------------------------------------------------------------------------------------
 
@@ -2546,10 +2558,13 @@ class Robot:
         method = getattr(Robot, name, None)
         if not hasattr(method, "direct") or getattr(type(self), name) is not method:
             return
-        if name not in self.__dict__:
+        entry = self.__dict__[name]
+        if is_waiting(entry):
             direct = self._evaluate.direct(name, *method.direct)  # type: ignore[union-attr]
             plain = behind(self, name, direct)
-            self.__dict__[name] = direct.entry(name, plain, method.__doc__ or "") if direct else plain
+            found = direct.entry(name, plain, method.__doc__ or "") if direct else plain
+            if direct is None or not become(entry, found):
+                self.__dict__[name] = found
         if name in self._guests.entries and isinstance(self.__dict__[name], BuiltinFunctionType):
             from qddot.compile.fastcall import admit  # only now: it brings LLVM, which `import qddot` and --help do without
 
@@ -2561,7 +2576,7 @@ class Robot:
             if type(x) is not np.ndarray and library_of(x):
                 return self._guests.compute(quantity, inputs, options, fixed)
         result = self._evaluate(quantity, inputs, options, **fixed)
-        if quantity not in self.__dict__:
+        if is_waiting(self.__dict__.get(quantity)):
             self._shadow(quantity)
         return result
 
@@ -2574,7 +2589,7 @@ class Robot:
             inputs["wrench"] = net_stack(self._evaluate, inputs["q"], f_ext, f_tip, bool(options.get("check", True)))
         return self._compute(quantity, inputs, options, **fixed)
 
-    # the names some people look for -----------------------------------------------------------------------------------
+    # the names some people look for: see also SECOND_NAMES ------------------------------------------------------------
 
     rnea = inverse_dynamics
     crba = mass_matrix

@@ -387,3 +387,31 @@ def test_large_results_have_no_direct_entry():
     a = robot.regressor(q, v, v)
     np.testing.assert_array_equal(robot.regressor(q, v, v), a)
     assert type(robot.regressor).__name__ == "function"
+
+
+def test_a_method_that_was_saved_becomes_the_direct_entry():
+    """Whoever holds a method from before its first call, or by its second name, calls what the attribute is."""
+    robot = qddot.load("two_link")
+    saved, other = robot.inverse_dynamics, robot.rnea
+    before = saved.__self__
+    tau = saved([0.1, 0.2], [0, 0], [0, 0])
+    assert saved is robot.inverse_dynamics is other
+    assert saved.__self__ is not before
+    q, zero = np.array([0.1, 0.2]), np.zeros(2)
+    assert (saved(q, zero, zero) == tau).all()
+    with pytest.raises(InputError, match="must be finite"):
+        saved(q, zero, np.array([0, np.nan]))
+    with pytest.raises(TypeError, match="qdd"):
+        qddot.load("two_link").inverse_dynamics([0, 0], [0, 0])
+
+
+def test_a_method_of_a_subclass_is_its_own():
+    class Louder(qddot.Robot):
+        def inverse_dynamics(self, q, qd, qdd, **options):
+            return 2 * super().inverse_dynamics(q, qd, qdd, **options)
+
+    robot, state = qddot.load("two_link"), ([0.1, 0.2], [0, 0], [0, 0])
+    louder = Louder(robot.model)
+    for _ in range(3):
+        assert (louder.inverse_dynamics(*state) == 2 * robot.inverse_dynamics(*state)).all()
+    assert louder.mass_matrix([0, 0]).shape == (2, 2)

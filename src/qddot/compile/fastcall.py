@@ -12,12 +12,12 @@ import ctypes
 import math
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qddot.compile import layout
+from qddot.compile.builtin import FASTCALL_KEYWORDS, NOARGS, MethodDef, builtin, holder
 from qddot.compile.layout import BYTES, DATA, DESCR, DIMENSIONS, DOUBLE, ITEMS, NDIM, STRIDES, TYPE
 from qddot.compile.llvm import Code, Computer, load_module, this_computer
 from qddot.compile.peaks import FAR_BITS, INFINITE_BITS, LARGEST, MAGNITUDE
@@ -29,18 +29,12 @@ if TYPE_CHECKING:
 VECTORCALL, INCREF, DECREF, ARRAY_TYPE, ARRAY_NEW, FLOAT64, KERNEL, GUEST, GUEST_FUNCTION, NONE, DIRECT = range(11)
 """The first words of the table (see `direct`); those of a bound quantity end with the kernel, and its arrays follow."""
 
-FASTCALL_KEYWORDS, NOARGS = 0x82, 0x04
-
-
-class MethodDef(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("meth", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
-
 
 def fast_entry(name: str, table: Direct, fallback: Callable, doc: str) -> Callable:
     """A builtin in front of the ordinary method, which takes the method's inputs and options."""
     shape, plain = table.shape, table.is_plain
     code = load_module("\n".join([*helpers(table.shape.sizes), *entry(shape)]), "entry", this_computer()) if plain else table.code
-    return builtin(name, code, fallback, table.table, FASTCALL_KEYWORDS, doc, (table, code))
+    return made(name, code, fallback, table.table, FASTCALL_KEYWORDS, doc, (table, code))
 
 
 def admit(entry: Callable, kind: type, function: Callable) -> None:
@@ -63,27 +57,13 @@ def bound_entry(
     code = load_module(module, "entry", computer)
     numbers = [*functions_and_types(), single.kernel, id(result), *(a.ctypes.data for a in arrays)]
     table = struct.pack(f"<{len(numbers)}Q", *numbers)
-    return builtin(program.name, code, fallback, table, NOARGS, "", (single, arrays, result))
+    return made(program.name, code, fallback, table, NOARGS, "", (single, arrays, result))
 
 
-def builtin(name: str, code: Code, fallback: Callable, table: bytes, flags: int, doc: str, owned: Any) -> Callable:
-    """A Python function object around machine code. Its `self` is a tuple the garbage collector can look through."""
+def made(name: str, code: Code, fallback: Callable, table: bytes, flags: int, doc: str, owned: Any) -> Callable:
+    """A Python function object around machine code, which reads the table."""
     definition = MethodDef(name.encode(), code.loop, flags, doc.encode())
-    make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return make(ctypes.addressof(definition), holder(name)((fallback, table, definition, code, owned)), None)
-
-
-@cache
-def holder(name: str) -> type:
-    """A tuple with the ordinary method under the function's own name: what tracers see that cannot look into machine code, such as
-    `torch.compile`."""
-
-    def ordinary(self: tuple, *arguments: Any, **options: Any) -> Any:
-        return self[0](*arguments, **options)
-
-    ordinary.__name__ = name
-    return type("Held", (tuple,), {"__slots__": (), name: ordinary})
+    return builtin(definition, holder(name)((fallback, table, definition, code, [owned])))
 
 
 def functions_and_types() -> list[int]:
