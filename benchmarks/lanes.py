@@ -54,7 +54,7 @@ def measured(case: Case, work: str, seconds: float) -> tuple[str, ...]:
 def job(case: Case, work: str, dtype: np.dtype, computer: Computer):
     """The gufunc over vectors of one width, into arrays of its own."""
     options = ours.options(case, work)
-    program = case.robot._evaluate.kernel(work, dtype, options).program
+    program = case.robot._evaluate.kernels.kernel(work, dtype, options).program
     width = computer.vector_bytes // dtype.itemsize
     wide = compile_program(program, Lanes(width, {8: "double", 4: "float"}[dtype.itemsize], computer.fma, width), computer)
     single = compile_program(program, single_lanes(dtype, computer), computer)

@@ -1902,7 +1902,7 @@ class Robot:
         """
         word("inertias", inertias, ("fixed", "runtime"))
         wrench = flag("wrench", wrench)
-        return self._evaluate.kernel(quantity, as_dtype(dtype), options, wrench=wrench, runtime=inertias == "runtime")
+        return self._evaluate.kernels.kernel(quantity, as_dtype(dtype), options, wrench=wrench, runtime=inertias == "runtime")
 
     def program(self, quantity: str, *, wrench: bool = False, **options: str) -> Program:
         """The expression graph of a quantity.
@@ -1911,7 +1911,7 @@ class Robot:
         >>> len(program.nodes)  # from q to M
         7
         """
-        return self._evaluate.program((self._evaluate.request(quantity, options),), wrench=flag("wrench", wrench))
+        return self._evaluate.kernels.program((self._evaluate.kernels.request(quantity, options),), wrench=flag("wrench", wrench))
 
     def operations(self, quantity: str, **options: str) -> Operations:
         """How many scalar operations a quantity takes: multiplications, additions, and so on.
@@ -1921,7 +1921,7 @@ class Robot:
         """
         from qddot.graph.program import Operations
 
-        return Operations.of(self._evaluate.program((self._evaluate.request(quantity, options),)))
+        return Operations.of(self._evaluate.kernels.program((self._evaluate.kernels.request(quantity, options),)))
 
     def compute(
         self,
@@ -1989,7 +1989,7 @@ class Robot:
         >>> torque().round(2)
         array([7.06, 2.4 ])
         """
-        kernel = self._evaluate.kernel(quantity, np.dtype(float), options)
+        kernel = self._evaluate.kernels.kernel(quantity, np.dtype(float), options)
         return Bound(self._evaluate, kernel, lambda inputs, out: self._evaluate(quantity, inputs, {"out": out}, **options))
 
     def casadi(self, quantity: str, *, wrench: bool = False, **options: str) -> casadi.Function:

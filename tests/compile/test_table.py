@@ -37,7 +37,7 @@ CASES = {
 def program(case: str, dtype: type) -> Program:
     robot, quantity, options = CASES[case]
     evaluate = (qddot.load(robot) if isinstance(robot, str) else robot)._evaluate
-    return evaluate.program((evaluate.request(quantity, options),), dtype)
+    return evaluate.kernels.program((evaluate.kernels.request(quantity, options),), dtype)
 
 
 def results(made: Program, dtype: type, states: int) -> list[np.ndarray]:

@@ -30,8 +30,8 @@ def test_together_equals_one_by_one(robot):
 
 def test_together_takes_fewer_operations(robot):
     names = ["mass_matrix", "bias_torque"]
-    requests = tuple(robot._evaluate.request(name, {}) for name in names)
-    together = robot._evaluate.program(requests).operations().total()
+    requests = tuple(robot._evaluate.kernels.request(name, {}) for name in names)
+    together = robot._evaluate.kernels.program(requests).operations().total()
     assert together < sum(robot.program(name).operations().total() for name in names)
 
 

@@ -47,7 +47,7 @@ class Guests:
             from qddot.arrays.operation import for_guests, operation
 
             kind = np.dtype(dtype)
-            program = self.evaluate.program((self.evaluate.request(quantity, dict(fixed)),), kind, wrench=wrench)
+            program = self.evaluate.kernels.program((self.evaluate.kernels.request(quantity, dict(fixed)),), kind, wrench=wrench)
             program = for_guests(program, self.evaluate.model.mechanism, float(np.finfo(kind).eps))
             self.operations[key] = operation(program, kind)
         return self.operations[key]

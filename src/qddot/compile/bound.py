@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.model.configuration import neutral
+
 if TYPE_CHECKING:
     from qddot.compile.evaluate import Evaluator
     from qddot.compile.kernel import Kernel
@@ -38,7 +40,7 @@ class Bound:
         shown = [a for name, a in self.outputs.items() if name != "margins"]
         self._result = shown[0] if len(shown) == 1 else tuple(shown)
         if "q" in self.inputs:
-            self.inputs["q"][:] = evaluate.neutral()
+            self.inputs["q"][:] = neutral(evaluate.model.mechanism)
         if "variables" in self.inputs:
             self.inputs["variables"][:] = [x for variable in evaluate.model.variables for x in variable.default]
         arrays = [*self.inputs.values(), *self.outputs.values()]

@@ -90,7 +90,7 @@ def export_c(
     for f in functions:
         refuse_empty(f.program)
     folder = file_path("directory", directory)
-    kernel = lambda f: evaluator.joint_kernel((f.request,), real.dtype, wrench=f.wrench)  # noqa: E731
+    kernel = lambda f: evaluator.kernels.joint_kernel((f.request,), real.dtype, wrench=f.wrench)  # noqa: E731
     mechanism = evaluator.model.mechanism
     states = random_states(mechanism, evaluator, draw)
     files = {
@@ -148,12 +148,12 @@ def plan(
         wrench = options.pop("wrench", False)
         if not isinstance(wrench, bool):
             raise InputError(f"wrench={wrench!r} is neither True nor False")
-        request = evaluator.request(quantity, options)
+        request = evaluator.kernels.request(quantity, options)
         if any((f.request, f.wrench) == (request, wrench) for f in functions):
             raise InputError(f"{quantity} is asked for twice with the same options")
         before = sum(f.request.quantity == quantity for f in functions)
         with np.errstate(over="ignore"):  # numbers too large for a float are refused when they are written
-            program = evaluator.program((request,), dtype, wrench=wrench)
+            program = evaluator.kernels.program((request,), dtype, wrench=wrench)
         functions.append(Function(f"{prefix}{quantity}{f'_{before + 1}' if before else ''}", request, wrench, program))
     return functions
 

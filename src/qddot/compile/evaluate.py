@@ -1,9 +1,8 @@
-"""From a quantity's name and arrays to a checked result: traces, compiles and keeps one robot's kernels."""
+"""From a quantity's name and arrays to a checked result, by one robot's kernels."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -13,23 +12,16 @@ import numpy as np
 from qddot.arguments import flag
 from qddot.compile.arrays import as_array, check_configuration, extent
 from qddot.compile.flags import IGNORING, RAISING, are_raised
+from qddot.compile.given import with_given
+from qddot.compile.kernels import DOUBLE, Kernels
+from qddot.compile.singular import singular
 from qddot.compile.threads import thread_count
 from qddot.errors import InputError, SingularityError, near_matches
-from qddot.model.configuration import neutral
 from qddot.model.model import Model
 
 if TYPE_CHECKING:
     from qddot.compile.direct import Direct
     from qddot.compile.kernel import Kernel
-    from qddot.compile.trace import Request
-    from qddot.graph.program import Program
-
-
-DOUBLE = np.dtype(np.float64)
-
-WELL_CONDITIONED = 1e11
-MOST_CONDITIONED = 1e15
-"""Eigenvalues further apart than this are not told from zero in float64."""
 
 
 class Options(TypedDict, total=False):
@@ -52,62 +44,14 @@ class Options(TypedDict, total=False):
 
 
 class Evaluator:
-    """The kernels of one robot, made when first asked for. Safe to share between threads."""
+    """Quantities of one robot, with inputs and results looked at. Safe to share between threads.
+
+    Attributes:
+        kernels: its programs and machine code.
+    """
 
     def __init__(self, model: Model) -> None:
-        self.model = model
-        self.kernels: dict[tuple, Kernel] = {}
-        self._lock = threading.Lock()
-
-    def request(self, quantity: str, options: Mapping[str, str]) -> Request:
-        """A quantity with its options checked and completed."""
-        from qddot.compile.trace import complete
-
-        return complete(quantity, options, lambda: self.model.tip)
-
-    def program(
-        self, requests: Sequence[Request], dtype: Any = np.float64, *, wrench: bool = False, runtime: bool = False
-    ) -> Program:
-        """The expression graph of some quantities."""
-        from qddot.algorithms.quantities import COMPUTED  # every algorithm: loaded when first needed
-        from qddot.compile.trace import trace
-
-        if wrench and not any(COMPUTED[r.quantity].forced for r in requests):
-            raise InputError(f"{requests[0].quantity} does not depend on external forces: leave wrench out")
-        return trace(self.model, requests, dtype, wrench=wrench, runtime=runtime)
-
-    def kernel(
-        self, quantity: str, dtype: np.dtype, fixed: Mapping[str, str], *, wrench: bool = False, runtime: bool = False
-    ) -> Kernel:
-        """One quantity, compiled."""
-        if not isinstance(quantity, str):
-            raise InputError(f"{quantity!r:.80} is not the name of a quantity")
-        key = (quantity, dtype.char, wrench, runtime)
-        if fixed:
-            key += tuple([(name, str(value)) for name, value in fixed.items()])
-        kernel = self.kernels.get(key)
-        if kernel is None:
-            kernel = self.joint_kernel((self.request(quantity, fixed),), dtype, wrench=wrench, runtime=runtime)
-            self.kernels[key] = kernel
-        return kernel
-
-    def joint_kernel(
-        self, requests: tuple[Request, ...], dtype: np.dtype, *, wrench: bool = False, runtime: bool = False
-    ) -> Kernel:
-        """Several quantities in one kernel, traced and compiled once."""
-        trace = lambda: self.program(requests, dtype, wrench=wrench, runtime=runtime)  # noqa: E731
-        return self.compiled((requests, dtype.char, wrench, runtime), trace, dtype)
-
-    def compiled(self, key: tuple, trace: Callable[[], Program], dtype: np.dtype) -> Kernel:
-        """The kernel kept under a key, or a new one of what `trace` returns."""
-        from qddot.compile.kernel import Kernel  # LLVM: likewise
-
-        if key not in self.kernels:
-            program = trace()
-            with self._lock:
-                if key not in self.kernels:
-                    self.kernels[key] = Kernel(program, dtype)
-        return self.kernels[key]
+        self.model, self.kernels = model, Kernels(model)
 
     def __call__(self, quantity: str, inputs: Mapping[str, Any], options: Options, **fixed: str) -> Any:
         """Check the inputs, run the kernel, and refuse a result that does not exist.
@@ -120,21 +64,12 @@ class Evaluator:
             refuse_unknown(quantity, options, tuple(fixed))
         dtype = as_dtype(options.get("dtype"))
         if self.model.variables or "variables" in options:
-            inputs = self.with_variables(inputs, options.get("variables"), dtype)
-        kernel = self.kernel(quantity, dtype, fixed, wrench="wrench" in inputs, runtime="parameters" in inputs)
+            inputs = with_given(self.model.variables, inputs, options.get("variables"), dtype)
+        kernel = self.kernels.kernel(quantity, dtype, fixed, wrench="wrench" in inputs, runtime="parameters" in inputs)
         results, margins = self.evaluate(quantity, kernel, inputs, options)
         if margins is not None:
-            raise self.singular(quantity, margins, inputs)
+            raise singular(self, quantity, margins, inputs)
         return results[0] if len(results) == 1 else tuple(results)
-
-    def with_variables(self, inputs: Mapping[str, Any], given: Any, dtype: np.dtype) -> Mapping[str, Any]:
-        """The inputs and, where the robot has variables, their numbers."""
-        from qddot.compile.given import known_names, packed
-
-        known_names(self.model.variables, given)
-        if not self.model.variables or (given is None and "variables" in inputs):
-            return inputs
-        return {**inputs, "variables": packed(self.model.variables, given, dtype)}
 
     def evaluate(
         self, what: str, kernel: Kernel, inputs: Mapping[str, Any], options: Options, *, watch: bool = True
@@ -206,9 +141,6 @@ class Evaluator:
         """True if every q is a coordinate: no quaternion to normalise."""
         return self.model.mechanism.nq == self.model.mechanism.nv
 
-    def neutral(self) -> np.ndarray:
-        return neutral(self.model.mechanism)
-
     def direct(self, quantity: str, options: Sequence[str], result_type: type | None) -> Direct | None:
         """Return what a direct entry of a quantity needs to know, or None where there is none."""
         from qddot.compile import layout
@@ -218,7 +150,7 @@ class Evaluator:
         quaternions = [c.q.start for c in self.model.mechanism.coordinates if c.parts[0].quaternion]
         if self.model.variables or len(quaternions) > ROWS["quaternion"][0] or not layout.has_direct_entry():
             return None
-        kernel = self.kernel(quantity, DOUBLE, {}) if not options else self.any_kernel(quantity)
+        kernel = self.kernels.kernel(quantity, DOUBLE, {}) if not options else self.kernels.any_kernel(quantity)
         shape = Shape.of(kernel) if kernel else None
         if kernel is None or shape is None:
             return None
@@ -226,11 +158,6 @@ class Evaluator:
         if not options:
             direct.learn((), kernel)
         return direct
-
-    def any_kernel(self, quantity: str) -> Kernel | None:
-        """One that is there, whatever the options: they do not change what it takes and returns."""
-        found = (k for key, k in self.kernels.items() if key[:4] == (quantity, DOUBLE.char, False, False))
-        return next(found, None)
 
     def learn(self, direct: Direct, quantity: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
         """Let calls with these options go the direct way from now on."""
@@ -240,49 +167,11 @@ class Evaluator:
         known = len(chosen) == len(direct.options) and all(value is None or type(value) is str for value in chosen.values())
         if known and len(arguments) >= inputs:
             given = {name: value for name, value in chosen.items() if value is not None}
-            direct.learn(tuple(chosen.values()), self.kernel(quantity, DOUBLE, given))
+            direct.learn(tuple(chosen.values()), self.kernels.kernel(quantity, DOUBLE, given))
 
     def configuration(self, name: str, value: Any) -> np.ndarray:
         """A configuration under another name than q."""
         return check_configuration(as_array(name, value, (self.model.mechanism.nq,), np.dtype(float)), self.model.mechanism)
-
-    def singular(self, quantity: str, margins: np.ndarray, inputs: Mapping[str, Any]) -> SingularityError:
-        """Why a quantity does not exist where a margin is not positive."""
-        bad = ~(margins > 0)
-        *state, _ = (int(i) for i in np.argwhere(bad)[0])
-        column = int(np.flatnonzero(bad[tuple(state)])[-1])  # elimination begins at the tips, so the last column is the cause
-        where = f" in state {state}" if state else ""
-        if quantity in ("analytic_jacobian", "analytic_jacobian_dot"):
-            return SingularityError(
-                f"{quantity} does not exist{where}: pitch is +-90 degrees, where roll and yaw turn about one axis. "
-                'Use coordinates="quaternion" or "rotation_vector".'
-            )
-        if not np.isfinite(margins[(*state, column)]):
-            return SingularityError(f"{quantity} is not finite{where}: the forces, or numbers of the state, are too large")
-        column %= self.model.mechanism.nv  # a step has margins of each stage
-        joint = next(c.name for c in self.model.mechanism.coordinates if column in c.v)
-        if margins.dtype == np.float32:
-            return SingularityError(
-                f"the mass matrix of {self.model.name} is not positive definite in float32{where}, at joint {joint!r}: "
-                "compute in float64"
-            )
-        if (condition := self.condition(inputs, margins.shape[:-1], tuple(state))) < MOST_CONDITIONED:
-            why = f" ({condition:.0e})" if condition > WELL_CONDITIONED else ": a centre of mass is far out, where inertias cancel"
-            return SingularityError(
-                f"the mass matrix of {self.model.name} is too ill-conditioned{why} for float64{where}: next to what joint "
-                f"{joint!r} carries, almost nothing resists it. Give its link more inertia, or its drive a rotor inertia."
-            )
-        return SingularityError(
-            f"the mass matrix of {self.model.name} is not positive definite{where}: nothing resists joint {joint!r}. "
-            "Give the links beyond it mass, or its drive a rotor inertia, or fix the joint."
-        )
-
-    def condition(self, inputs: Mapping[str, Any], batch: tuple[int, ...], state: tuple[int, ...]) -> float:
-        """Return the condition number of the mass matrix in one state, infinite where an eigenvalue is not positive."""
-        given = {name: np.asarray(inputs[name], float) for name in ("q", "parameters", "variables") if name in inputs}
-        here = {name: np.broadcast_to(x, (*batch, x.shape[-1]))[state] for name, x in given.items()}
-        moments = np.linalg.eigvalsh(self("mass_matrix", here, {}))
-        return float(moments[-1] / moments[0]) if moments[0] > 0 else np.inf
 
 
 def check_out(kernel: Kernel, arrays: Sequence[np.ndarray], out: Any) -> None:

@@ -51,3 +51,11 @@ def known_names(variables: Sequence[Variable], given: Any) -> None:
     for name in given if isinstance(given, Mapping) else ():
         if name not in {x.name for x in variables}:
             raise unknown_name("variable", name, [x.name for x in variables])
+
+
+def with_given(variables: Sequence[Variable], inputs: Mapping[str, Any], given: Any, dtype: np.dtype) -> Mapping[str, Any]:
+    """The inputs of a quantity and, where the robot has variables, their numbers."""
+    known_names(variables, given)
+    if not variables or (given is None and "variables" in inputs):
+        return inputs
+    return {**inputs, "variables": packed(variables, given, dtype)}

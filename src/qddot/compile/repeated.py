@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qddot.compile.evaluate import Evaluator, Options
+from qddot.compile.given import with_given
+from qddot.compile.singular import singular
 
 if TYPE_CHECKING:
     from qddot.compile.ahead import Ahead, One
@@ -74,7 +76,7 @@ class Repeated:
         """The inputs and, where the robot has variables, their numbers as described."""
         if not self.evaluate.model.variables:
             return inputs
-        return dict(self.evaluate.with_variables(inputs, None, self.kernel.dtype))
+        return dict(with_given(self.evaluate.model.variables, inputs, None, self.kernel.dtype))
 
     def wide(self, inputs: Inputs) -> Inputs:
         """Each with the batch of q."""
@@ -99,7 +101,7 @@ class Repeated:
         results, margins = self.evaluate.evaluate(self.what, self.kernel, inputs, self.options, watch=self.careful is None)
         if margins is not None:
             if self.careful is None:
-                raise self.evaluate.singular(self.what, margins, inputs)
+                raise singular(self.evaluate, self.what, margins, inputs)
             doubtful = ~(margins > 0).all(-1)
             at = doubtful if doubtful.ndim else ()
             for values, found in zip(results, self.careful({name: x[at] for name, x in inputs.items()})):

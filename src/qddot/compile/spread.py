@@ -12,6 +12,7 @@ import numpy as np
 
 from qddot.cluster import in_cluster
 from qddot.compile.evaluate import Evaluator, Options, as_dtype
+from qddot.compile.given import with_given
 from qddot.compile.together import compute_together, named_pairs
 
 STATES = 50_000
@@ -23,10 +24,10 @@ def compute_spread(
 ) -> dict[str, Any]:
     """As `compute_together`, by the workers of a Dask cluster."""
     dtype = as_dtype(options.get("dtype"))
-    requests = tuple(evaluate.request(name, given) for name, given in named_pairs(quantities))
-    shapes = {x.name: x.shape for x in evaluate.program(requests, dtype).inputs}
+    requests = tuple(evaluate.kernels.request(name, given) for name, given in named_pairs(quantities))
+    shapes = {x.name: x.shape for x in evaluate.kernels.program(requests, dtype).inputs}
     names = [name for name in shapes if name != "variables"]
-    given = evaluate.with_variables(dict(zip(names, arrays)), options.get("variables"), dtype)
+    given = with_given(evaluate.model.variables, dict(zip(names, arrays)), options.get("variables"), dtype)
     read = {name: evaluate.prepared(name, given[name], shapes[name], dtype) for name in shapes}
     lead = np.broadcast_shapes(*(a.shape[: a.ndim - len(shapes[name])] for name, a in read.items()))
     flat = {name: np.broadcast_to(a, (*lead, *shapes[name])).reshape(-1, *shapes[name]) for name, a in read.items()}

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.compile.evaluate import Evaluator, Options, as_dtype, refuse_unknown
+from qddot.compile.given import with_given
+from qddot.compile.singular import singular
 from qddot.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,15 +25,15 @@ def compute_together(evaluate: Evaluator, quantities: Sequence[Any], arrays: Seq
         InputError: no quantity, one asked for twice, or the wrong number of arrays.
     """
     pairs = named_pairs(quantities)
-    requests = tuple(evaluate.request(name, given) for name, given in pairs)
+    requests = tuple(evaluate.kernels.request(name, given) for name, given in pairs)
     if not requests or len({name for name, _ in pairs}) != len(pairs):
         raise InputError(f"each quantity once: {', '.join(name for name, _ in pairs) or 'there is none'}")
     refuse_unknown("compute", options)
-    kernel = evaluate.joint_kernel(requests, as_dtype(options.get("dtype")))
+    kernel = evaluate.kernels.joint_kernel(requests, as_dtype(options.get("dtype")))
     names = [x.name for x in kernel.program.inputs if x.name != "variables"]
     if len(arrays) != len(names):
         raise InputError(f"these quantities need {', '.join(names)}: {len(names)} arrays, {len(arrays)} were given")
-    inputs = evaluate.with_variables(dict(zip(names, arrays)), options.get("variables"), kernel.dtype)
+    inputs = with_given(evaluate.model.variables, dict(zip(names, arrays)), options.get("variables"), kernel.dtype)
     results, margins = ([], None) if kernel.is_empty else evaluate.evaluate("compute", kernel, inputs, options)
     if kernel.is_empty or margins is not None:  # one by one: some are empty, or the one at fault says why
         return {request.quantity: alone(evaluate, request, inputs, options) for request in requests}
@@ -54,7 +56,7 @@ def named_pairs(quantities: Any) -> list[tuple[str, dict[str, str]]]:
 
 
 def alone(evaluate: Evaluator, request: Request, inputs: Mapping[str, Any], options: Options) -> Any:
-    own = {x.name: inputs[x.name] for x in evaluate.program((request,)).inputs if x.name != "variables"}
+    own = {x.name: inputs[x.name] for x in evaluate.kernels.program((request,)).inputs if x.name != "variables"}
     return evaluate(request.quantity, own, options, **dict(request.options))
 
 
@@ -77,21 +79,20 @@ def differentiated(evaluate: Evaluator, quantity: str, arrays: Sequence[Any], wr
     from qddot.graph.tangent import jacobian
 
     own: Options = {name: options.pop(name) for name in tuple(options) if name in Options.__annotations__}  # type: ignore[assignment]
-    request, dtype = evaluate.request(quantity, options), as_dtype(own.get("dtype"))
-    names = [x.name for x in evaluate.program((request,), dtype).inputs]
+    request, dtype = evaluate.kernels.request(quantity, options), as_dtype(own.get("dtype"))
+    names = [x.name for x in evaluate.kernels.program((request,), dtype).inputs]
     if wrt not in names:
         more = ": choose some with robot.with_variable(...)" if wrt == "variables" else ""
         raise InputError(f"{quantity} has no input {wrt!r}, its inputs are {', '.join(names)}{more}")
     needed = [name for name in names if name != "variables"]
     if len(arrays) != len(needed):
         raise InputError(f"{quantity} needs {', '.join(needed)}: {len(needed)} arrays, {len(arrays)} were given")
-    kernel = evaluate.compiled(
-        ("derivative", request, wrt, dtype.char), lambda: slope_program(evaluate.program((request,), dtype), wrt, jacobian), dtype
-    )
-    inputs = evaluate.with_variables(dict(zip(needed, arrays)), own.get("variables"), dtype)
+    make = lambda: slope_program(evaluate.kernels.program((request,), dtype), wrt, jacobian)  # noqa: E731
+    kernel = evaluate.kernels.compiled(("derivative", request, wrt, dtype.char), make, dtype)
+    inputs = with_given(evaluate.model.variables, dict(zip(needed, arrays)), own.get("variables"), dtype)
     results, margins = evaluate.evaluate(quantity, kernel, inputs, own)
     if margins is not None:
-        raise evaluate.singular(quantity, margins, inputs)
+        raise singular(evaluate, quantity, margins, inputs)
     return results[0] if len(results) == 1 else tuple(results)
 
 

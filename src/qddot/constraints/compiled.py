@@ -49,7 +49,7 @@ class CompiledConstraints(ConstrainedRobot):
         trace = lambda: motion_program(self.evaluate.model, self.constraints, what, following(self), **options)  # noqa: E731
 
         def kernel() -> Kernel:
-            return self.evaluate.compiled((what, self.constraints, *options.values()), trace, np.dtype(float))
+            return self.evaluate.kernels.compiled((what, self.constraints, *options.values()), trace, np.dtype(float))
 
         return Repeated(self.evaluate, what, kernel, self.options, careful)
 

@@ -64,7 +64,7 @@ class ConstrainedRobot:
         from qddot.constraints.trace import constraint_program  # the graph: loaded when first needed
 
         trace = lambda: constraint_program(self.evaluate.model, self.constraints, wanted)  # noqa: E731
-        kernel = self.evaluate.compiled(("constraints", self.constraints, *wanted), trace, np.dtype(float))
+        kernel = self.evaluate.kernels.compiled(("constraints", self.constraints, *wanted), trace, np.dtype(float))
         results, _ = self.evaluate.evaluate("constraint", kernel, {"q": q, "qd": qd}, {})
         return results
 

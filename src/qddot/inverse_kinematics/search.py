@@ -74,7 +74,9 @@ class Trials(NamedTuple):
 def search(target: Target, start: np.ndarray | None, starts: int, seed: int) -> Reached:
     """One configuration a pose: from `start` (..., nq), if there is one, then from random ones, at most `starts` in all."""
     n, nq, rng = len(target.poses), target.evaluate.model.mechanism.nq, random_numbers(seed)
-    near = np.broadcast_to(target.evaluate.neutral() if start is None else start, (*target.batch, nq)).reshape(n, nq)
+    near = np.broadcast_to(
+        configuration.neutral(target.evaluate.model.mechanism) if start is None else start, (*target.batch, nq)
+    ).reshape(n, nq)
     q = random_starts(target, rng, near) if start is None else near.copy()
     far = np.full((n, 2), np.inf)
     pending, tried = np.arange(n), 0

@@ -108,7 +108,8 @@ def by_search(target: Target, start: np.ndarray, starts: int, seed: int) -> tupl
 def distinct(target: Target, q: np.ndarray, pose: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Without repetitions, ordered by pose and then by distance from zero."""
     mechanism, kept = target.evaluate.model.mechanism, []
-    size = np.linalg.norm(configuration.difference(mechanism, target.evaluate.neutral(), q), axis=-1) if len(q) else np.zeros(0)
+    away = configuration.difference(mechanism, configuration.neutral(mechanism), q) if len(q) else np.zeros((0, mechanism.nv))
+    size = np.linalg.norm(away, axis=-1)
     order = np.lexsort((size.round(6), pose))
     edges = np.searchsorted(pose[order], np.arange(len(target.poses) + 1))
     for first, last in pairwise(edges):

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qddot.compile.evaluate import Evaluator
+from qddot.model.configuration import neutral
 
 TINY = 1e-9
 """Of the arm's length, and of sines: what is less is zero."""
@@ -110,7 +111,8 @@ class SphericalWrist:
 
 def spherical_wrist(evaluate: Evaluator, frame: str) -> SphericalWrist | None:
     """The arm that leads to a frame, if it has six hinges in a row and the last three axes meet."""
-    mechanism, zero = evaluate.model.mechanism, {"q": evaluate.neutral()}
+    mechanism = evaluate.model.mechanism
+    zero = {"q": neutral(mechanism)}
     hinges = all(c.kind in ("revolute", "continuous") for c in mechanism.coordinates)
     if mechanism.nv != 6 or not hinges or evaluate.model.leaders:
         return None

@@ -47,7 +47,7 @@ class Target:
     def kernel(self) -> Kernel:
         """The step of `qddot.algorithms.reaching`."""
         names = {"frame": self.frame, "rows": ",".join(self.rows), "limits": "kept" if self.limits else "ignored"}
-        return self.evaluate.kernel("reaching_step", DOUBLE, names)
+        return self.evaluate.kernels.kernel("reaching_step", DOUBLE, names)
 
     @cached_property
     def length(self) -> float:

@@ -13,8 +13,9 @@ from qddot.arrays.guests import constant
 from qddot.arrays.on_device import is_on_gpu, wants_gradient
 from qddot.compile.arrays import as_array
 from qddot.compile.evaluate import Evaluator, Options, as_dtype
-from qddot.compile.given import known_names
+from qddot.compile.given import known_names, with_given
 from qddot.compile.kinds import guest, library_of
+from qddot.compile.singular import singular
 from qddot.compile.threads import thread_count
 from qddot.constraints.factored import times
 from qddot.contact.time_stepping import refuse_deep
@@ -240,7 +241,7 @@ class Rollout:
         start = self.read(given, variables, 1, 1, None)
         controls, runtime = start.q.shape[-1] if start.control is None else start.control.shape[-1], "parameters" in start.rest
         make = lambda: linear_program(self.step(controls, runtime).program(start.q.dtype))  # noqa: E731
-        kernel = self.evaluate.compiled(("linear", controls, runtime), make, start.q.dtype)
+        kernel = self.evaluate.kernels.compiled(("linear", controls, runtime), make, start.q.dtype)
         time = as_array("t", t, (), start.q.dtype)[..., None]
         rest = {**start.rest, "control": start.controls(), "t": time, "dt": np.array([self.dt])}
         options: Options = {} if self.threads is None else {"threads": self.threads}
@@ -280,7 +281,7 @@ class Rollout:
         control, moved = given["control"], given["parameters"]
         control = None if control is None else read("control", control, (shape_of("control", control) or (1,))[-1])
         rest = {} if moved is None else {"parameters": read("parameters", moved, 10 * len(robot.body_names))}
-        rest = dict(self.evaluate.with_variables(rest, variables, kind))
+        rest = dict(with_given(self.evaluate.model.variables, rest, variables, kind))
         count, changes = step_count(steps, every, control)
         batch = common_batch(q, qd, control[0] if changes and control is not None else control, *rest.values())
         return Start(q, qd, control, rest, batch, count, changes, every)
@@ -301,8 +302,9 @@ class Rollout:
     def kernels(self, controls: int, runtime: bool, dtype: np.dtype) -> tuple[Kernel, Kernel]:
         """A step, and the way back from it."""
         make = lambda: self.step(controls, runtime).program(dtype)  # noqa: E731
-        forward = self.evaluate.compiled((controls, runtime, dtype.char), make, dtype)
-        back = self.evaluate.compiled(("back", controls, runtime, dtype.char), lambda: backward_program(forward.program), dtype)
+        kernels, key = self.evaluate.kernels, (controls, runtime, dtype.char)
+        forward = kernels.compiled(key, make, dtype)
+        back = kernels.compiled(("back", *key), lambda: backward_program(forward.program), dtype)
         return forward, back
 
     def run(self, start: Start, kept: dict[int, dict[str, np.ndarray]] | None = None, apart: int = 1) -> States:
@@ -310,7 +312,7 @@ class Rollout:
         control, dtype, wide = start.controls(), start.q.dtype, start.wide
         controls, runtime = 0 if control is None else control.shape[-1], "parameters" in start.rest
         make = lambda: self.step(controls, runtime).program(dtype)  # noqa: E731
-        kernel = self.evaluate.compiled((controls, runtime, dtype.char), make, dtype)
+        kernel = self.evaluate.kernels.compiled((controls, runtime, dtype.char), make, dtype)
         state = {"q": wide(start.q), "qd": wide(start.qd)}
         if self.method == "variational":
             state["p"] = self.momentum(state["q"], state["qd"], start.rest)
@@ -355,7 +357,7 @@ class Rollout:
                 "use simulate"
             )
         if not (margins[..., :pivots] > 0).all():
-            return self.evaluate.singular("rollout", margins[..., :pivots], inputs)
+            return singular(self.evaluate, "rollout", margins[..., :pivots], inputs)
         what = "what sticks and what rests on its stop"
         if self.method == "variational":
             what = "the implicit step"

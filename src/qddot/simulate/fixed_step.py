@@ -107,7 +107,7 @@ class FixedStep:
         evaluate, runtime = self.robot._evaluate, self.dynamics.parameters is not None
         trace = lambda: switched_step(self.robot.model, self.switching, runtime=runtime)  # noqa: E731
         stops = tuple(self.switching.stop_q.tolist())
-        make = lambda: evaluate.compiled(("switched_step", stops, runtime), trace, np.dtype(float))  # noqa: E731
+        make = lambda: evaluate.kernels.compiled(("switched_step", stops, runtime), trace, np.dtype(float))  # noqa: E731
         return Repeated(evaluate, "switched_step", make, self.dynamics.options)
 
     def in_modes(self, t: float, q: np.ndarray, qd: np.ndarray, h: float, tau: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -193,7 +193,7 @@ RULES = {"rk4": kutta, "euler": euler}
 def compiled_step(robot: Robot, dynamics: Dynamics, quantity: str, careful: Careful | None = None, **fixed: str) -> Repeated:
     """A step of the robot without constraints; `careful` takes it where the kernel says it cannot."""
     runtime = dynamics.parameters is not None
-    make = lambda: robot._evaluate.kernel(quantity, np.dtype(float), fixed, runtime=runtime)  # noqa: E731
+    make = lambda: robot._evaluate.kernels.kernel(quantity, np.dtype(float), fixed, runtime=runtime)  # noqa: E731
     return Repeated(robot._evaluate, quantity, make, dynamics.options, careful)
 
 

@@ -1,0 +1,87 @@
+"""The kernels of one robot: traced and compiled when first asked for, and kept."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qddot.errors import InputError
+from qddot.model.model import Model
+
+if TYPE_CHECKING:
+    from qddot.compile.kernel import Kernel
+    from qddot.compile.trace import Request
+    from qddot.graph.program import Program
+
+DOUBLE = np.dtype(np.float64)
+
+
+class Kernels:
+    """Programs and machine code of one robot. Safe to share between threads.
+
+    Attributes:
+        made: what was compiled, by quantity, options and precision.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.made: dict[tuple, Kernel] = {}
+        self._lock = threading.Lock()
+
+    def request(self, quantity: str, options: Mapping[str, str]) -> Request:
+        """A quantity with its options checked and completed."""
+        from qddot.compile.trace import complete
+
+        return complete(quantity, options, lambda: self.model.tip)
+
+    def program(
+        self, requests: Sequence[Request], dtype: Any = np.float64, *, wrench: bool = False, runtime: bool = False
+    ) -> Program:
+        """The expression graph of some quantities."""
+        from qddot.algorithms.quantities import COMPUTED  # every algorithm: loaded when first needed
+        from qddot.compile.trace import trace
+
+        if wrench and not any(COMPUTED[r.quantity].forced for r in requests):
+            raise InputError(f"{requests[0].quantity} does not depend on external forces: leave wrench out")
+        return trace(self.model, requests, dtype, wrench=wrench, runtime=runtime)
+
+    def kernel(
+        self, quantity: str, dtype: np.dtype, fixed: Mapping[str, str], *, wrench: bool = False, runtime: bool = False
+    ) -> Kernel:
+        """One quantity, compiled."""
+        if not isinstance(quantity, str):
+            raise InputError(f"{quantity!r:.80} is not the name of a quantity")
+        key = (quantity, dtype.char, wrench, runtime)
+        if fixed:
+            key += tuple([(name, str(value)) for name, value in fixed.items()])
+        kernel = self.made.get(key)
+        if kernel is None:
+            kernel = self.joint_kernel((self.request(quantity, fixed),), dtype, wrench=wrench, runtime=runtime)
+            self.made[key] = kernel
+        return kernel
+
+    def joint_kernel(
+        self, requests: tuple[Request, ...], dtype: np.dtype, *, wrench: bool = False, runtime: bool = False
+    ) -> Kernel:
+        """Several quantities in one kernel, traced and compiled once."""
+        trace = lambda: self.program(requests, dtype, wrench=wrench, runtime=runtime)  # noqa: E731
+        return self.compiled((requests, dtype.char, wrench, runtime), trace, dtype)
+
+    def compiled(self, key: tuple, trace: Callable[[], Program], dtype: np.dtype) -> Kernel:
+        """The kernel kept under a key, or a new one of what `trace` returns."""
+        from qddot.compile.kernel import Kernel  # LLVM: likewise
+
+        if key not in self.made:
+            program = trace()
+            with self._lock:
+                if key not in self.made:
+                    self.made[key] = Kernel(program, dtype)
+        return self.made[key]
+
+    def any_kernel(self, quantity: str) -> Kernel | None:
+        """One that is there, whatever the options: they do not change what it takes and returns."""
+        found = (k for key, k in self.made.items() if key[:4] == (quantity, DOUBLE.char, False, False))
+        return next(found, None)
