@@ -101,6 +101,8 @@ def test_equations_are_whole(tmp_path):
     assert lines[0] == "tau = M(q)*qdd + c(q, qd) + g(q) + tau_f"
     assert lines[-1] == "tau_f = [0.4*qd1 + 0.8*sign(qd1), 0]"
     assert "g(q) = [-9.81*(m1 + 2*m2)*l1*c1/2 - 9.81*m2*l2*c12/2, -9.81*m2*l2*c12/2]" in lines
+    assert "-m2*g*l2*c12/2" in call("equations", path, "gravity_torque", "--symbolic", "--g", "g").stdout
+    assert "--g m1: the robot has a symbol 'm1' already" in call("equations", path, "--symbolic", "--g", "m1").stderr
     latex = call("equations", path, "--format", "latex", "--notation", "craig").stdout
     assert latex.startswith(r"\tau = M(\theta) \ddot{\theta} + V(\theta, \dot{\theta}) + G(\theta) + \tau_{f}")
 
@@ -174,3 +176,17 @@ def test_a_simulation_says_which_limits_nothing_enforces(tmp_path):
     result = call("simulate", path, "--q0", "0.3,0.4", "-t", "1", "--torque", "0,40", "--step", "0.01")
     assert "limits of speed are not enforced here, and were passed: shoulder" in result.stderr
     assert "limits of effort are not enforced here, and were passed: elbow 40 N m (limit 30)" in result.stderr
+
+
+def test_degrees_at_the_prompt_are_noticed_at_once(tmp_path):
+    typed = "0.4 90 0 0\n0.4 pi/2 0 0\n\n"
+    result = CliRunner().invoke(main, ["new", str(tmp_path / "arm.toml"), "--dh", "--convention", "standard"], input=typed)
+    assert "alpha = 90 is beyond a full turn: angles are radians" in result.stderr
+    assert qddot.load(tmp_path / "arm.toml").nv == 1
+
+
+def test_every_file_that_is_written_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path)
+    assert call("simulate", "arm.toml", "-t", "0.1", "-o", "m.csv").stdout.endswith("m.csv\n")
+    assert call("compute", "arm.toml", "mass_matrix", "--states", "m.csv", "-w", "M.csv").stdout == "M.csv\n"

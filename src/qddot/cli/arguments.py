@@ -203,6 +203,7 @@ symbols_option = click.option(
     help="Which numbers become symbols: none; masses and inertias; offsets and gravity too.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+g_option = click.option("--g", "g", metavar="NAME", help="A symbol for the strength of gravity.")
 digits_option = click.option("--digits", type=click.IntRange(1, 17), help="Significant digits of numbers.")
 quantity_options_option = click.option(
     "--option", "-o", "options", type=Option(), multiple=True,

@@ -21,7 +21,7 @@ from qddot.cli.arguments import (
     robot_options,
     warn_of_degrees,
 )
-from qddot.cli.printing import plainly, print_json
+from qddot.cli.printing import plainly, print_json, written
 
 INPUTS = {
     "q": "Configuration, such as 0,pi/2; neutral if not given.",
@@ -97,6 +97,7 @@ def command(
         parts = dict(zip(entry.outputs, result if isinstance(result, tuple) else (result,)))
         if output is not None:
             write_results(output, parts, len(next(iter(many.values()))) if many else None)
+            written([output], as_json)
             return
     if as_json:
         print_json({"robot": found.name, "quantity": quantity, **parts})

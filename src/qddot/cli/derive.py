@@ -6,7 +6,16 @@ from typing import Any
 
 import click
 
-from qddot.cli.arguments import NOTATIONS, OutputFile, digits_option, robot_argument, robot_options, symbolic_option, symbols_option
+from qddot.cli.arguments import (
+    NOTATIONS,
+    OutputFile,
+    digits_option,
+    g_option,
+    robot_argument,
+    robot_options,
+    symbolic_option,
+    symbols_option,
+)
 from qddot.cli.printing import plainly, print_json, written
 
 
@@ -16,7 +25,7 @@ from qddot.cli.printing import plainly, print_json, written
 @click.option("--constraints", is_flag=True, help="Go on to the motion under the constraints of the description.")
 @click.option("--notation", type=click.Choice(NOTATIONS), default="qddot", help="Whose letters are used.")
 @digits_option
-@click.option("--g", "g", metavar="NAME", help="A symbol for the strength of gravity.")
+@g_option
 @click.option("--full", is_flag=True, help="Write everything out, however long.")
 @symbols_option
 @symbolic_option

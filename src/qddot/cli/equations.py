@@ -11,6 +11,7 @@ from qddot.cli.arguments import (
     NOTATIONS,
     QuantityName,
     digits_option,
+    g_option,
     robot_argument,
     robot_options,
     symbolic_option,
@@ -73,21 +74,24 @@ DIGITS, EXACT = 6, 7  # of numbers that had to be rounded; decimals up to so man
     help="Whose letters to write: M or B, c or V, g or G; for text, latex and mathml.",
 )
 @digits_option
+@g_option
 @symbols_option
 @symbolic_option
 @robot_options
 def command(
-    robot: Any, quantities: tuple[str, ...], style: str, notation: str | None, digits: int | None, symbols: str, as_json: bool,
-    **how: Any,
+    robot: Any, quantities: tuple[str, ...], style: str, notation: str | None, digits: int | None, g: str | None, symbols: str,
+    as_json: bool, **how: Any,
 ) -> None:  # fmt: skip
     """The equations of motion of ROBOT in closed form: tau = M qdd + c + g, with friction and springs where it has them, or
     each QUANTITY.
 
     \b
-    qddot equations point_mass_2r --symbolic
+    qddot equations point_mass_2r --symbolic --g g
     qddot equations puma560 mass_matrix --symbols inertial --format latex
     """
     import qddot
+    from qddot.symbolic.derivation import with_gravity_symbol
+    from qddot.symbolic.equations import Equations
     from qddot.symbolic.printing.printer import printer_for
     from qddot.symbolic.printing.shown import summands
 
@@ -99,7 +103,8 @@ def command(
         written = {"lhs": True, "notation": notation or "qddot", "rounded": True}
         written |= {"digits": digits or DIGITS, "exact": max(digits or 0, EXACT)}
     with plainly("computing closed forms"):
-        found = qddot.load(robot, **how).equations(symbols)
+        loaded = qddot.load(robot, **how)
+        found = Equations(loaded.model if g is None else with_gravity_symbol(loaded.model, g)[0], symbols)
         whole = [] if quantities else summands(found)
         wanted = quantities or [form.name for form in whole]
         for note in found.notes:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from qddot.cli.arguments import Numbers, for_each_joint, robot_argument, robot_options
-from qddot.cli.printing import plainly, print_json
+from qddot.cli.printing import plainly, print_json, written
 
 
 class Radius(click.ParamType):
@@ -69,6 +69,7 @@ def command(
         print_json({"robot": found.name, "motion": repr(motion), "files": [csv] if csv else []})
     else:
         click.echo(repr(motion))
+        written([csv] if csv else [], False)
 
 
 def one_or_each(robot: Any, option: str, values: list[float]) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from qddot.cli.arguments import LogFile, Numbers, OutputFile, Pair, for_each_joint, robot_argument, robot_options
-from qddot.cli.printing import plainly, print_json, print_table
+from qddot.cli.printing import plainly, print_json, print_table, written
 
 NOT_IDENTIFIED = 3
 """Exit status of a fit whose parameters cannot be trusted; 1 and 2 are errors."""
@@ -77,6 +77,8 @@ def command(
             dataclasses.replace(fit, command=command).report(report)
         if urdf is not None and fit.verdict:
             fit.to_urdf(urdf)
+        if not as_json:
+            written([x for x in (report, urdf if fit.verdict else None) if x is not None], False)
     if not fit.verdict:
         if urdf is not None:
             click.echo(f"{urdf} was not written", err=True)

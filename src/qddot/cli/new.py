@@ -146,6 +146,7 @@ def table(name: str, convention: str | None) -> str:
 def row_of(words: list[str]) -> dict[str, Any]:
     """The numbers as they were written, texts where they are arithmetic."""
     from qddot.formats.expression import Scope
+    from qddot.formats.subject import FULL_TURN
 
     slider = len(words) == 5 and words[4].lower() in ("p", "prismatic")
     if len(words) != 4 and not slider:
@@ -154,6 +155,9 @@ def row_of(words: list[str]) -> dict[str, Any]:
         value = Scope(symbols=()).evaluate(word)
         if not math.isfinite(value):
             raise ValueError(f"{word} is not finite")
+    for name, word in zip(("alpha", "theta"), (words[1], words[3])):
+        if abs(Scope(symbols=()).evaluate(word)) > FULL_TURN:
+            raise ValueError(f"{name} = {word} is beyond a full turn: angles are radians, 90 degrees are pi/2")
     shown = [word if is_number(word) else f'"{word}"' for word in words[:4]]
     return dict(zip(("a", "alpha", "d", "theta"), shown)) | {"kind": '\ntype = "prismatic"' if slider else ""}
 

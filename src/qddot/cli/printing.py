@@ -66,6 +66,7 @@ def in_options(text: str) -> str:
 
     def option(found: re.Match[str]) -> str:
         name, value = found[1], (found[2] or "").strip("'\"")
+        name = "g" if name == "gravity" and "g" in options else name  # the letter, not the vector
         if name not in options:
             return found[0]
         said = max(options[name].opts, key=len)

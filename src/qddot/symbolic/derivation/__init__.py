@@ -40,8 +40,6 @@ def derive(
     small = method.lower() if isinstance(method, str) else method
     method = small if isinstance(small, str) and small in METHODS else word("method", method, METHODS)  # complains as it was given
     full, abbreviate = flag("full", full), None if abbreviate is None else flag("abbreviate", abbreviate)
-    if gravity is not None and not (isinstance(gravity, str) and gravity.isidentifier()):
-        raise InputError(f"gravity={gravity!r:.80} is not a letter for gravity, such as 'g'")
     check_notation(notation, map(str, model.symbols), model.mechanism.nq)
     if digits is not None and (not isinstance(digits, int) or digits < 1):
         raise InputError(f"digits={digits!r} is not a positive integer")
@@ -72,8 +70,10 @@ def with_gravity_symbol(model: Model, name: str) -> tuple[Model, dict[str, float
     """The robot with a symbol for the strength of gravity, or one for each of its components, and their values.
 
     Raises:
-        InputError: the robot has such a symbol already, for something else, or another symbol for gravity.
+        InputError: no name; the robot has such a symbol already, for something else, or another symbol for gravity.
     """
+    if not (isinstance(name, str) and name.isidentifier()):
+        raise InputError(f"gravity={name!r:.80} is not a letter for gravity, such as 'g'")
     parts = {axis: x for axis, x in zip("xyz", model.gravity) if is_symbolic(x) or x != 0}
     if given := sorted({str(s) for x in parts.values() if is_symbolic(x) for s in x.free_symbols}):
         if set(given) <= {name, *(f"{name}{axis}" for axis in "xyz")}:
