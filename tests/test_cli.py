@@ -416,7 +416,7 @@ def test_equations_report_what_was_left_out():
         (("derive", "two_link", "--method", "newton"), "'newton' is not one of"),
         (("derive", "two_link", "-o", "out.doc"), "ends in '.doc'"),
         (("derive", "two_link", "--floating"), "use --method newton-euler"),
-        (("properties", "two_link", "--limits", "1"), "a pair (lower, upper) is needed"),
+        (("properties", "two_link", "--limits", "1"), "2 numbers are needed"),
     ],
 )
 def test_closed_forms_fail_with_one_line(arguments, message):
