@@ -133,6 +133,20 @@ def test_gravity_stiffness_is_a_bound_and_not_a_wild_one():
         SetPointPD(robot, np.zeros((2, 3)), 1, 1)
 
 
+def test_gravity_stiffness_of_a_slider():
+    """Of m g (r + q2) cos q1 the slope grows with q2: it has a bound where the slider has limits."""
+    make = lambda **limits: (  # noqa: E731
+        qddot.Builder("rp", gravity=(0, -9.81, 0)).body("a").body("b", "a", joint="prismatic", axis="x", mass=2.0, **limits).robot()
+    )
+    robot = make(limits=(0.1, 0.7))
+    q = np.random.default_rng(0).uniform([-np.pi, 0.1], [np.pi, 0.7], (5000, 2))
+    slopes = robot.inverse_dynamics_derivatives(q, np.zeros(2), np.zeros(2)).dtau_dq
+    most = np.abs(np.linalg.eigvalsh(slopes)).max()
+    assert most <= gravity_stiffness(robot) <= 3 * most
+    with pytest.raises(InputError, match=r"q\[1\] has no limits, and gravity grows with it"):
+        gravity_stiffness(make())
+
+
 # the observer ----------------------------------------------------------------------------------------------------------------
 
 NOISE = {"q": 2e-5, "qd": 2e-3, "tau": 0.05}

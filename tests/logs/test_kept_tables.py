@@ -12,7 +12,7 @@ import qddot
 from qddot.errors import InputError
 from qddot.logs import Log, kept_tables, readers
 from qddot.logs.kept_tables import Kept
-from qddot.logs.table import Hints, Table
+from qddot.logs.table import Hints, Table, joined
 
 ROWS = 2000
 
@@ -68,3 +68,41 @@ def test_a_fault_is_told_in_every_pass() -> None:
     for _ in range(2):
         with pytest.raises(InputError, match="row 4"):
             list(tables)
+
+
+def test_no_room_for_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(kept_tables.pickle, "dump", full)
+    with pytest.raises(InputError, match="no room for a recording .*No space left.*TMPDIR"):
+        next(iter(Kept([Table("run.csv", {"t": np.zeros(3)})])))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npz"])
+def test_blocks_make_the_whole_file(path: Path, suffix: str) -> None:
+    """A file is read in blocks: joined, they are what one block of all rows is, with the faults where they were."""
+    if suffix == ".npz":
+        columns = joined(list(readers.read(path))).columns
+        np.savez(path.with_suffix(suffix), **columns)
+    else:
+        lines = path.read_text().splitlines()
+        lines[1501] = lines[1501].rpartition(",")[0]  # row 1501 lacks its last number
+        path.write_text("\n".join(lines) + "\n")
+    repaired = Hints(repair=True)
+    whole, parts = (list(readers.read(path.with_suffix(suffix), rows, repaired)) for rows in (100_000, 300))
+    assert (len(whole), len(parts)) == (1, 7)
+    together = joined(parts)
+    assert together.faults == whole[0].faults
+    assert together.findings == whole[0].findings
+    assert all(np.array_equal(together.columns[name], x, equal_nan=True) for name, x in whole[0].columns.items())
+
+
+def test_blocks_that_do_not_go_together() -> None:
+    first = Table("run.mcap", {"t": np.zeros(3), "q": np.zeros((3, 2))})
+    for other, why in (
+        ({"t": np.ones(3), "q": np.ones((3, 4))}, "'q' is of another width"),
+        ({"t": np.ones(3)}, "columns are missing"),
+    ):
+        with pytest.raises(InputError, match=f"row 4.*{why}"):
+            joined([first, Table("run.mcap", other, row=4)])
