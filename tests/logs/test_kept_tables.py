@@ -75,7 +75,7 @@ def test_no_room_for_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(kept_tables.pickle, "dump", full)
-    with pytest.raises(InputError, match="no room for a recording .*No space left.*TMPDIR"):
+    with pytest.raises(InputError, match=r"no room for a recording .*No space left.*TMPDIR"):
         next(iter(Kept([Table("run.csv", {"t": np.zeros(3)})])))
 
 
@@ -86,9 +86,9 @@ def test_blocks_make_the_whole_file(path: Path, suffix: str) -> None:
         columns = joined(list(readers.read(path))).columns
         np.savez(path.with_suffix(suffix), **columns)
     else:
-        lines = path.read_text().splitlines()
+        lines = path.read_text(encoding="utf-8").splitlines()
         lines[1501] = lines[1501].rpartition(",")[0]  # row 1501 lacks its last number
-        path.write_text("\n".join(lines) + "\n")
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     repaired = Hints(repair=True)
     whole, parts = (list(readers.read(path.with_suffix(suffix), rows, repaired)) for rows in (100_000, 300))
     assert (len(whole), len(parts)) == (1, 7)
@@ -100,9 +100,7 @@ def test_blocks_make_the_whole_file(path: Path, suffix: str) -> None:
 
 def test_blocks_that_do_not_go_together() -> None:
     first = Table("run.mcap", {"t": np.zeros(3), "q": np.zeros((3, 2))})
-    for other, why in (
-        ({"t": np.ones(3), "q": np.ones((3, 4))}, "'q' is of another width"),
-        ({"t": np.ones(3)}, "columns are missing"),
-    ):
+    others = {"'q' is of another width": {"t": np.ones(3), "q": np.ones((3, 4))}, "columns are missing": {"t": np.ones(3)}}
+    for why, other in others.items():
         with pytest.raises(InputError, match=f"row 4.*{why}"):
             joined([first, Table("run.mcap", other, row=4)])
