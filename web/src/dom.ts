@@ -74,6 +74,20 @@ export function brief(name: string, most = 17): string {
   return name.length <= most ? name : `${name.slice(0, Math.floor(most / 3))}…${name.slice(-Math.floor((2 * most) / 3 - 1))}`;
 }
 
+/** Names that are told apart and no longer than so many characters: all words of a long one but the last become initials. */
+export function abbreviated(names: string[], most: number): string[] {
+  const short = (name: string, kept: number) => {
+    const words = name.split(/(?<=[_/.-])/);
+    return words.map((x, k) => (k < words.length - 1 && x.length > kept + 1 ? x.slice(0, kept) + x.at(-1) : x)).join("");
+  };
+  if (names.every((x) => x.length <= most)) return names;
+  for (let kept = 4; kept > 0; kept--) {
+    const found = names.map((name) => short(name, kept));
+    if (new Set(found).size === new Set(names).size && found.every((x) => x.length <= most)) return found;
+  }
+  return names.map((name) => brief(name, most));
+}
+
 /** Copies text, and says so to everybody. */
 export async function copy(text: string, what: string): Promise<void> {
   let done = false;

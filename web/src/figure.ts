@@ -18,7 +18,7 @@ import {
 } from "three";
 import { meshGeometry } from "./geometry";
 import { Ground } from "./ground";
-import { thickness, type Body, type Data, type Shape } from "./model";
+import type { Body, Data, Shape } from "./model";
 
 const AXIS_COLORS = [0xd55e00, 0x009e73, 0x0072b2];
 
@@ -33,7 +33,7 @@ export class Figure {
   readonly boxes: Object3D[] = [];
 
   constructor(readonly data: Data) {
-    const r = thickness(data);
+    const r = data.thickness;
     data.base.forEach((shape) => this.root.add(this.mesh(shape, -1, this.tinted(shape) ?? this.material(0x5b6470))));
     if (!data.isDrawn && !data.isFloating && !data.isClosed && !data.base.some((x) => x.kind === "rail")) this.root.add(this.pedestal(r));
     data.bodies.forEach((body, k) => this.bodies.push(this.body(body, k, r)));

@@ -12,7 +12,7 @@ import {
   Vector3,
 } from "three";
 import type { Push } from "./contact";
-import { thickness, type Data } from "./model";
+import type { Data } from "./model";
 
 /** Sides of a plane that is drawn, and its thickness, of the reach. */
 const WIDE = 5,
@@ -31,7 +31,7 @@ export class Ground {
 
   constructor(readonly data: Data) {
     const { reach } = data,
-      r = thickness(data),
+      r = data.thickness,
       mass = data.bodies.reduce((sum, x) => sum + x.mass, 0);
     this.perNewton = (WEIGHT * reach) / (9.81 * Math.max(mass, 1e-9));
     this.shaft = new CylinderGeometry(0.16 * r, 0.16 * r, 1, 12).translate(0, 0.5, 0);
@@ -56,7 +56,7 @@ export class Ground {
   /** Balls on the bodies that carry them. */
   static ball(radius: number, data: Data): Mesh {
     return new Mesh(
-      new SphereGeometry(Math.max(radius, 0.35 * thickness(data)), 20, 14),
+      new SphereGeometry(Math.max(radius, 0.35 * data.thickness), 20, 14),
       new MeshStandardMaterial({ color: 0xcc79a7, transparent: true, opacity: 0.55, depthWrite: false }),
     );
   }

@@ -44,6 +44,7 @@ export class Lens {
   private hidden: Chip[] = [];
   private small: number[] = [];
   private asked = 0;
+  private isAtRest = false;
   private later = 0;
   private all = false;
   private built = "";
@@ -329,9 +330,9 @@ export class Lens {
   /** The folded terms: many and small, so while things move they keep their values, and are computed once all rests. */
   private smallTerms(at: Point): number[] {
     const now = performance.now();
-    const rested = now - this.asked >= PAUSE;
+    this.isAtRest = now - this.asked >= PAUSE;
     this.asked = now;
-    if (this.small.length !== this.hidden.length || rested) this.small = this.hidden.map((chip) => chip.compute(at));
+    if (this.small.length !== this.hidden.length || this.isAtRest) this.small = this.hidden.map((chip) => chip.compute(at));
     else if (this.hidden.length) {
       clearTimeout(this.later);
       this.later = window.setTimeout(() => this.changed(), PAUSE + 10);
@@ -354,6 +355,8 @@ export class Lens {
     const values = this.chips.map((chip) => chip.compute(at)),
       small = this.smallTerms(at);
     const all = [...values, ...small].reduce((sum, x) => sum + Math.abs(x), 0) || 1;
+    const largest = this.isAtRest ? small.reduce((most, x) => Math.max(most, Math.abs(x)), 0) : 0;
+    if (largest > FAINT * all && largest > 1.0001 * Math.min(...values.map(Math.abs))) return this.rebuild(); // others matter now
     write(this.chips, values, all);
     if (this.parts.length) {
       const inner = this.parts.map((chip) => chip.compute(at));

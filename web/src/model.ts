@@ -104,6 +104,8 @@ export interface Data {
   name: string;
   /** How Python gets this robot, lines that define `robot`; and this page, up to the view. */
   script: { begin: string; end: string };
+  /** What the motors do at first. */
+  drive: "free" | "hold";
   /** The state to begin with, as a fragment of an address. */
   view: string;
   nq: number;
@@ -121,6 +123,10 @@ export interface Data {
   /** Kinematics only. */
   isMassless: boolean;
   reach: number;
+  /** Half of what a link is thick, m. */
+  thickness: number;
+  /** How far a robot in a plane goes to the sides, and up and down, m. */
+  room: [number, number];
   up: number[];
   normal: number[] | null;
   base: Shape[];
@@ -136,9 +142,6 @@ export interface Data {
   contacts: Contacts | null;
   notes: string[];
 }
-
-/** Half of what a link is thick, m. */
-export const thickness = (data: Data) => 0.032 * data.reach;
 
 export type Kernel = (...arrays: ArrayLike<number>[]) => number | void;
 

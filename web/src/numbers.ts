@@ -1,5 +1,5 @@
 /** The right column: what the equation of motion says at this state. */
-import { brief, el, shown, svg, tint } from "./dom";
+import { abbreviated, el, shown, svg, tint } from "./dom";
 import { eigen, timesTransposed } from "./linear";
 import { forceUnit, once, type Data } from "./model";
 import type { Physics } from "./physics";
@@ -24,6 +24,8 @@ export class NumbersPanel {
   private readonly bars: { parts: SVGElement[]; total: SVGElement; value: HTMLOutputElement }[] = [];
   private readonly facts = new Map<string, HTMLElement>();
   private readonly small: boolean;
+  /** Of coordinates, short enough for a table. */
+  private readonly names: string[];
   /** Of each column of qd. */
   private readonly units: string[] = [];
   /** Of all forces; empty where they differ, and each has its own beside it. */
@@ -36,6 +38,10 @@ export class NumbersPanel {
     readonly choose: (choice: Choice) => void,
   ) {
     this.small = data.nv <= ROOM;
+    this.names = abbreviated(
+      data.coordinates.map((x) => x.short),
+      15,
+    );
     for (const x of data.coordinates) this.units[x.v] = x.unit;
     const forces = once(data.coordinates.map(forceUnit));
     this.force = forces.length === 1 ? forces[0] : "";
@@ -98,8 +104,8 @@ export class NumbersPanel {
     const table = el("table", { class: "vectors" }, el("thead", {}, head)),
       body = el("tbody", {});
     for (const [quantity] of columns) this.vectors.set(quantity, []);
-    names.forEach((x) => {
-      const row = el("tr", {}, el("th", { scope: "row", title: x.name }, brief(x.short, 14)));
+    names.forEach((x, k) => {
+      const row = el("tr", {}, el("th", { scope: "row", title: x.name }, this.names[k]));
       for (const [quantity, letter] of columns) {
         const cell = this.cell(quantity, x.v, 0, `${letter} of ${x.name}`);
         this.vectors.get(quantity)![x.v] = cell;
@@ -114,7 +120,7 @@ export class NumbersPanel {
 
   private torques(): HTMLElement {
     const list = el("div", { class: "bars", role: "list" });
-    for (const x of this.data.coordinates) {
+    for (const [k, x] of this.data.coordinates.entries()) {
       const parts = ROLES.map((role) => svg("rect", { class: `fill ${role}`, y: 3, height: 12, x: 100, width: 0 }));
       const total = svg("rect", { class: "total", y: 0, height: 18, width: 1.6, x: 100 });
       const picture = svg(
@@ -130,13 +136,13 @@ export class NumbersPanel {
         el(
           "div",
           { class: "bar", role: "listitem" },
-          el("span", { class: "name", title: x.name }, brief(x.short, 14)),
+          el("span", { class: "name", title: x.name }, this.names[k]),
           picture,
           value,
         ),
       );
     }
-    const { hasSprings, hasFriction, coordinates } = this.data;
+    const { hasSprings, hasFriction } = this.data;
     const shownRoles = ROLES.filter((role) => (role !== "spring" || hasSprings) && (role !== "friction" || hasFriction));
     const legend = el(
       "div",
@@ -146,7 +152,7 @@ export class NumbersPanel {
     list.classList.toggle("mixed", !this.force);
     list.classList.toggle(
       "long",
-      coordinates.some((x) => brief(x.short).length > 11),
+      this.names.some((x) => x.length > 11),
     );
     return section("Joint forces τ in parts", this.force, legend, el("div", { class: "tall" }, list));
   }

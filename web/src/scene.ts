@@ -28,7 +28,7 @@ import { EllipsoidView, type Ellipsoid } from "./ellipsoid";
 import { Figure } from "./figure";
 import { Ground } from "./ground";
 import { Lengths } from "./lengths";
-import { thickness, type Data } from "./model";
+import type { Data } from "./model";
 import { TipPath } from "./path";
 import type { Physics } from "./physics";
 import type { State } from "./state";
@@ -71,7 +71,7 @@ export class View3D {
     changed: () => void,
   ) {
     this.isPlanar = data.normal !== null;
-    const r = thickness(data);
+    const r = data.thickness;
     this.figure = new Figure(data);
     this.camera = this.isPlanar ? new OrthographicCamera() : new PerspectiveCamera(32, 1, data.reach / 100, data.reach * 100);
     this.camera.up.set(...(data.up as [number, number, number]));
@@ -260,9 +260,9 @@ export class View3D {
     [this.width, this.height] = [w, h];
     this.renderer?.setSize(w, h);
     if (this.camera instanceof OrthographicCamera) {
-      const half = 1.08 * this.data.reach,
+      const [across, upwards] = this.data.room,
         aspect = w / h,
-        tall = aspect >= 1 ? half : half / aspect;
+        tall = 1.08 * Math.max(upwards, across / aspect);
       [this.camera.top, this.camera.bottom, this.camera.left, this.camera.right] = [tall, -tall, -tall * aspect, tall * aspect];
     } else this.camera.aspect = w / h;
     this.camera.updateProjectionMatrix();
@@ -299,7 +299,7 @@ export class View3D {
         ((seen.x + 1) / 2) * this.box.width + this.box.left - x,
         ((1 - seen.y) / 2) * this.box.height + this.box.top - y,
       );
-      if (away < GRIP || ray.ray.distanceToPoint(spot) < 1.25 * thickness(this.data))
+      if (away < GRIP || ray.ray.distanceToPoint(spot) < 1.25 * this.data.thickness)
         return {
           kind: "tip",
           body: -1,

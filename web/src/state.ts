@@ -46,6 +46,7 @@ export class State {
     this.q = Float64Array.from(data.start.q);
     this.qd = Float64Array.from(data.start.qd);
     this.qdd = zeros(data.nv);
+    this.drive = data.drive;
     this.world = { gravity: [...data.gravity], payload: 0, friction: true, coriolis: true, tip: 0 };
     this.view = { frames: false, axes: true, centres: false, path: false, boxes: false, ellipsoid: "none" };
   }
@@ -63,7 +64,7 @@ export class State {
     if (!world.friction) out.set("friction", "off");
     if (!world.coriolis) out.set("coriolis", "off");
     if (world.tip) out.set("tip", String(world.tip));
-    if (this.drive !== "free") out.set("drive", this.drive);
+    if (this.drive !== data.drive) out.set("drive", this.drive);
     const on = Object.entries(view)
       .filter(([, v]) => v === true)
       .map(([k]) => k);
@@ -100,7 +101,7 @@ export class State {
     const tip = Number(given.get("tip") ?? 0);
     world.tip = Number.isInteger(tip) && tip >= 0 && tip < data.tips.length ? tip : 0;
     const drive = given.get("drive");
-    this.drive = drive === "gravity" || drive === "hold" ? drive : "free";
+    this.drive = drive === "free" || drive === "gravity" || drive === "hold" ? drive : data.drive;
     const on = (given.get("show") ?? "axes").split(",");
     for (const key of ["frames", "axes", "centres", "path", "boxes"] as const) view[key] = on.includes(key);
     const ellipsoid = given.get("ellipsoid");

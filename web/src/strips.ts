@@ -1,7 +1,7 @@
 /** Energy and one quantity of the joints over time, below the scene. */
 import uPlot from "uplot";
 import { jointColors } from "./colors";
-import { brief, el, shown } from "./dom";
+import { abbreviated, el, shown } from "./dom";
 import { forceUnit, once, type Coordinate, type Data } from "./model";
 import type { Sample } from "./simulation";
 import { rotationVector, type State } from "./state";
@@ -12,6 +12,8 @@ const MEASURED = "#888888";
 const POINTS = 1500;
 /** With more lines than this, the legend has names and no values. */
 const VALUES = 4;
+/** With more than this it names some, as colours go from dark to light. */
+const NAMED = 6;
 const HEIGHT = 122;
 
 interface Quantity {
@@ -39,6 +41,7 @@ export class Strips {
   private readonly jointHost = el("div", { class: "strip" });
   private readonly which = el("select", { "aria-label": "what is drawn over time" });
   private readonly joint = el("select", { "aria-label": "of which joint" });
+  private readonly names: string[];
   private plots: { energy: uPlot; joints: uPlot; key: string } | null = null;
   private drawn = "";
 
@@ -50,7 +53,11 @@ export class Strips {
     const known = Object.keys(QUANTITIES).filter((key) => key !== "tau" || !data.motion || data.motion.tau);
     this.which.append(...known.map((value) => el("option", { value }, QUANTITIES[value].name)));
     this.joint.append(el("option", { value: "all" }, "all joints"));
-    data.coordinates.forEach((x, k) => this.joint.append(el("option", { value: String(k) }, brief(x.short))));
+    this.names = abbreviated(
+      data.coordinates.map((x) => x.short),
+      13,
+    );
+    this.names.forEach((name, k) => this.joint.append(el("option", { value: String(k) }, name)));
     this.which.addEventListener("change", () => ((state.strip.quantity = this.which.value), changed()));
     this.joint.addEventListener("change", () => ((state.strip.joint = this.joint.value), changed()));
     this.root.append(this.energyHost, this.jointHost);
@@ -84,7 +91,7 @@ export class Strips {
       shownJoints = this.shownJoints();
     const units = once(shownJoints.map(unit)).join(", ");
     const isOne = this.hasMeasured() && shownJoints.length === 1,
-      names = isOne ? ["predicted"] : shownJoints.map((x) => brief(x.short));
+      names = isOne ? ["predicted"] : shownJoints.map((x) => this.names[this.data.coordinates.indexOf(x)]);
     const measured = this.hasMeasured() ? names.map((x) => (isOne ? "measured" : `${x} measured`)) : [];
     this.jointHost.setAttribute("aria-label", `${name}, ${units}`);
     const head = el(
@@ -151,7 +158,7 @@ export class Strips {
       value: (_: uPlot, x: number | null) => (x === null ? "–" : shown(x, 4)),
     }));
     host.replaceChildren(head);
-    return new uPlot(
+    const made = new uPlot(
       {
         width: Math.max(host.clientWidth, 200),
         height: HEIGHT,
@@ -167,7 +174,7 @@ export class Strips {
           { ...axis, size: 26 },
           {
             ...axis,
-            space: 26,
+            space: 18,
             size: (_, labels) => 18 + 6.5 * Math.max(3, ...(labels ?? []).map((x) => x.length)),
             values: (_, ticks) => ticks.map((x) => shown(x, 3)),
           },
@@ -178,6 +185,12 @@ export class Strips {
       [[], ...names.map(() => [])] as unknown as uPlot.AlignedData,
       host,
     );
+    if (names.length > NAMED) {
+      const some = new Set(Array.from({ length: NAMED }, (_, k) => Math.round((k * (names.length - 1)) / (NAMED - 1))));
+      made.root.querySelectorAll<HTMLElement>(".u-legend .u-series").forEach((row, k) => (row.hidden = k > 0 && !some.has(k - 1)));
+      made.root.querySelector(".u-legend")?.setAttribute("title", `${NAMED} of ${names.length}, from dark to light`);
+    }
+    return made;
   }
 
   resize(): void {

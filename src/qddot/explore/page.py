@@ -41,6 +41,9 @@ PACKED = 100_000
 SPEED = 1.5
 """rad/s or m/s: of the first coordinate, where nothing else would move the robot."""
 
+BENT = 0.25
+"""Share of the way from zero to the middle of its limits that a leg is bent at the start."""
+
 ABOVE = 0.02
 """m: between what may touch, at the start."""
 
@@ -87,7 +90,7 @@ def page(
     if contacts is not None:
         refuse_contacts(robot, contacts, closed="loops" in programs)
         programs["spheres"] = spheres(model, [(x.frame, x.center) for x in contacts.spheres])
-        start = start if q is not None else lifted(contacts, start)
+        start = start if q is not None else lifted(contacts, on_its_feet(robot, start))
     massless = unknown or ("" if robot.mass_matrix(start).any() else "no link has a mass")
     notes = [f"Kinematics only, no dynamics: {massless}."] if massless else []
     speed = [0.0] * robot.nv
@@ -98,6 +101,7 @@ def page(
     data = {
         "name": robot.name,
         "script": script(model, letters, values, contacts),
+        "drive": "hold" if contacts is not None and is_floating(model) else "free",
         "view": view,
         "nq": robot.nq,
         "nv": robot.nv,
@@ -107,7 +111,7 @@ def page(
         "hasFriction": any(body.drive.friction.laws or body.drive.friction.is_dry for body in model.bodies),
         "hasSprings": any(bool(body.drive.stiffness) for body in model.bodies),
         "freedom": freedom(robot, start),
-        "isFloating": any(body.parent == WORLD and isinstance(body.joint, Free) for body in model.bodies),
+        "isFloating": is_floating(model),
         "isClosed": "loops" in programs,
         "isMassless": bool(massless),
         "tips": [tip_data(model, name) for name in tips],
@@ -202,6 +206,15 @@ def refuse_contacts(robot: Robot, contacts: Contacts, closed: bool) -> None:
         raise InputError(f"contacts belong to another robot, {contacts.robot.name!r}: make them with this one")
     if closed:
         raise InputError(f"{robot.name} has closed loops: contacts are simulated without")
+
+
+def is_floating(model: Model) -> bool:
+    return any(body.parent == WORLD and isinstance(body.joint, Free) for body in model.bodies)
+
+
+def on_its_feet(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """A floating robot near its zeros, where legs carry it, and a little bent; others as they are."""
+    return robot.neutral() + BENT * (q - robot.neutral()) if is_floating(robot.model) else q
 
 
 def lifted(contacts: Contacts, q: np.ndarray) -> np.ndarray:

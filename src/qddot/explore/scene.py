@@ -12,7 +12,7 @@ from qddot.model.joints import Free, Prismatic
 from qddot.model.lower import Body
 from qddot.model.model import Model
 from qddot.pictures.shapes import Shape, box_of_equal_inertia, rows
-from qddot.pictures.view import FAR, extent, flat_view, gravity_of, plane_normal, upward
+from qddot.pictures.view import FAR, extent, flat_view, gravity_of, plane_normal, room, thickness, upward
 from qddot.pictures.visuals import looks
 
 FACES = 4000
@@ -27,11 +27,13 @@ def scene(model: Model) -> dict[str, Any]:
         normal = None  # it moves across gravity, and is seen from above at an angle
     right, up = flat_view(normal, down) if normal is not None else (None, upward(down))
     normal = None if right is None else np.cross(right, up)
-    look = looks(model, reach, FACES)
+    look = looks(model, FACES)
     return {
         "notes": look.notes,
         "isDrawn": look.is_drawn,
         "reach": reach,
+        "thickness": thickness(model),
+        "room": [reach, reach] if right is None else room(model, np.array([right, up])),
         "up": up.tolist(),
         "normal": None if normal is None else normal.tolist(),
         "base": [packed(x) for x in look.base],

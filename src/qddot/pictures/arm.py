@@ -19,9 +19,9 @@ from qddot.model.lower import WORLD
 from qddot.model.model import Model
 from qddot.pictures.frames import XYZ, serial_frames, steps, table_kind
 from qddot.pictures.look import color, one
-from qddot.pictures.shapes import Shape, radius
+from qddot.pictures.shapes import Shape
 from qddot.pictures.solids import Solid, arrow, outline, solid
-from qddot.pictures.view import AZIMUTH, ELEVATION, extent, gravity_of, matrix, own_view, unit, upward
+from qddot.pictures.view import AZIMUTH, ELEVATION, extent, gravity_of, matrix, own_view, thickness, unit, upward
 from qddot.pictures.visuals import looks
 
 METAL = {"base": "#5b6470", "drum": "#3c4654", "rail": "#3c4654", "even": "#b9c2cf", "odd": "#d9dde3"}
@@ -66,6 +66,7 @@ class Arm:
 
     def __init__(self, model: Model, view: np.ndarray | None, *, frames: bool = False, plain: bool = False) -> None:
         self.model, self.lifted, self.reach = model, model.over(Floats()), extent(model)
+        self.thickness = thickness(model)
         self.view = view
         self.normal = None if view is None else np.cross(*view)
         moving = [body for body in model.bodies if not isinstance(body.joint, Rotor)]
@@ -83,7 +84,7 @@ class Arm:
 
     def metal(self, moving: list, plain: bool) -> list[tuple[int, Any, Solid]]:
         """Body, colour and solid of each shape, the later ones in front where the robot is flat."""
-        look = looks(self.model, self.reach, None if plain else FACES)
+        look = looks(self.model, None if plain else FACES)
         found = [(WORLD, ink(shape, METAL["base"]), solid(shape)) for shape in look.base]
         for k, body in enumerate(moving):
             shade = METAL["odd" if k % 2 else "even"]
@@ -99,7 +100,7 @@ class Arm:
             T = matrix(pose)
             for k in (0, 2) if self.table else range(3):
                 tip = T[:3, 3] + self.arrow_length * T[:3, k]
-                found += [(body, XYZ[k], part) for part in arrow(T[:3, 3], tip, 0.12 * radius(self.reach))]
+                found += [(body, XYZ[k], part) for part in arrow(T[:3, 3], tip, 0.12 * self.thickness)]
         return found
 
     @property
@@ -108,7 +109,7 @@ class Arm:
 
     @property
     def arrow_length(self) -> float:
-        return (4.0 if self.names else 3.0) * radius(self.reach)
+        return (4.0 if self.names else 3.0) * self.thickness
 
     def kind_of_table(self) -> str | None:
         """Whether the frames of the chain are those of a table, and of which convention."""
@@ -203,7 +204,7 @@ class Arm:
 
     def centre_lines(self, poses: Poses) -> np.ndarray:
         """Axes of joints (k, 2, 3), and the distances of a table."""
-        far = (7.0 if self.names else 3.2) * radius(self.reach)
+        far = (7.0 if self.names else 3.2) * self.thickness
         axes = [(poses[i][:3, 3] - far * poses[i][:3, 2], poses[i][:3, 3] + far * poses[i][:3, 2]) for i in self.hinges]
         return np.array([*axes, *(step.line for step in self.steps(poses))]).reshape(-1, 2, 3)
 

@@ -21,24 +21,22 @@ Shape = dict[str, Any]
 radius); a pose is three rows of a 4 x 4 matrix."""
 
 
-def radius(reach: float) -> float:
-    return 0.032 * reach
-
-
-def base_shapes(model: Model, reach: float) -> list[Shape]:
+def base_shapes(model: Model, reach: float, r: float) -> list[Shape]:
     """From the root's origin to the joints on it, and the rails of sliders there."""
-    r = radius(reach)
     closed, shapes = loops(model, WORLD, r)
     for child in moved_by(model, WORLD):
-        shapes += rail(model, child, reach)
+        shapes += rail(model, child, reach, r)
     for end in unique([*(point(child.placement) for child in moved_by(model, WORLD) if not is_virtual(child)), *closed]):
         shapes += connection([0.0, 0.0, 0.0], end, r)
     return shapes
 
 
-def link_shapes(model: Model, body: Body, reach: float) -> list[Shape]:
-    """A drum or a block at the joint, capsules from there to the next joints, or to the ends."""
-    r = radius(reach)
+def link_shapes(model: Model, body: Body, reach: float, r: float) -> list[Shape]:
+    """A drum or a block at the joint, capsules from there to the next joints, or to the ends.
+
+    Args:
+        reach, r: of the robot, and half of what its links are thick, m.
+    """
     closed, shapes = loops(model, body.index, r)
     if isinstance(body.joint, Revolute):
         shapes.append({"kind": "drum", "radius": 1.45 * r, "length": 2.6 * r, "pose": rows(Transform())})
@@ -50,7 +48,7 @@ def link_shapes(model: Model, body: Body, reach: float) -> list[Shape]:
         shapes.append({"kind": "block", "size": [3.0 * r, 3.0 * r, 3.6 * r], "pose": rows(Transform())})
     ends = [*(point(child.placement) for child in moved_by(model, body.index)), *closed]
     for child in moved_by(model, body.index):
-        shapes += rail(model, child, reach)
+        shapes += rail(model, child, reach, r)
     if not any(norm(x) > 0.2 * r for x in ends):  # nothing goes on: as far as the frames, or else the mass
         ends = [point(pose) for index, pose in model.mechanism.frames.values() if index == body.index]
         if not any(norm(x) > 0.2 * r for x in ends) and float(body.inertia.m) > 0:
@@ -114,13 +112,13 @@ def is_virtual(body: Body) -> bool:
     return isinstance(body.joint, Prismatic) and not float(body.inertia.m) > 0
 
 
-def rail(model: Model, body: Body, reach: float) -> list[Shape]:
+def rail(model: Model, body: Body, reach: float, r: float) -> list[Shape]:
     """Along which a slider goes, on the body that carries it; nothing to see on what moves freely by its coordinates."""
     carrier = None if body.parent == WORLD else model.bodies[body.parent]
     if not isinstance(body.joint, Prismatic) or is_virtual(body) or (carrier is not None and is_virtual(carrier)):
         return []
     length = 2 * min(body.reach, reach)
-    return [{"kind": "rail", "radius": 0.35 * radius(reach), "length": length, "pose": rows(body.placement)}]
+    return [{"kind": "rail", "radius": 0.35 * r, "length": length, "pose": rows(body.placement)}]
 
 
 def unique(points: list[list[float]]) -> list[list[float]]:

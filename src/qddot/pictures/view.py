@@ -30,14 +30,18 @@ AZIMUTH, ELEVATION = math.radians(-55), math.radians(25)
 PARALLEL = 1e-6
 
 
-def extent(model: Model) -> float:
-    """How far the robot reaches, m: the longest chain of offsets, each as short as closed loops make it."""
+def extent(model: Model, *, slid: bool = True) -> float:
+    """How far the robot reaches, m: the longest chain of offsets, each as short as closed loops make it.
+
+    Args:
+        slid: as far as sliders go; otherwise with all of them at zero.
+    """
     far: dict[Any, float] = {WORLD: 0.0}  # from the root's origin to those of bodies, and to the points at which loops close
     bounded = {c.name for c in model.mechanism.coordinates if max(abs(c.limits.lower), abs(c.limits.upper)) < FAR}
     ways: list[tuple[Any, Any, float]] = []
     for body in model.bodies:
         if not isinstance(body.joint, Rotor):
-            travel = body.reach if body.joint_name in bounded else 0.0
+            travel = body.reach if slid and body.joint_name in bounded else 0.0
             ways.append((body.parent, body.index, norm(body.placement.p) + travel))
             far[body.index] = far[body.parent] + ways[-1][2]
     loops = [c for c in model.constraints if isinstance(c, Connect) and c.active and len(c.axes) > 1]
@@ -56,6 +60,28 @@ def extent(model: Model) -> float:
     ends = [min(far.get(body, 0.0) + norm(pose.p), *by_loop(body, pose.p), math.inf) for body, pose in frames]
     heavy = [norm(body.inertia.h) / float(body.inertia.m) for body in model.bodies if float(body.inertia.m) > 0]
     return max(*ends, *far.values(), max(heavy, default=0.0), SMALLEST)
+
+
+def thickness(model: Model) -> float:
+    """Half of what a link is thick where it is drawn, m: a long rail does not make its cart much thicker."""
+    return 0.032 * math.sqrt(extent(model) * extent(model, slid=False))
+
+
+def room(model: Model, view: np.ndarray) -> list[float]:
+    """How far a robot in a plane goes from its origin to the sides, and up and down, m; a slider on a fixed rail only along it.
+
+    Args:
+        view: (2, 3), what points to the right and up.
+    """
+    whole, arms = extent(model), extent(model, slid=False)
+    along = np.zeros(2)
+    fixed = {WORLD: np.eye(3)}
+    for body in model.bodies:
+        if body.parent in fixed and isinstance(body.joint, Prismatic):
+            fixed[body.index] = fixed[body.parent] @ np.array([[float(x) for x in row] for row in body.placement.R])
+            along += min(body.reach, whole) * abs(view @ fixed[body.index][:, 2])
+    loose = max(whole - arms - along.sum(), 0.0)  # of sliders that turn with what carries them
+    return np.minimum(arms + along + loose, whole).tolist()
 
 
 def plane_normal(model: Model) -> np.ndarray | None:

@@ -14,7 +14,7 @@ from qddot.model.joints import Rotor
 from qddot.model.lower import WORLD
 from qddot.model.model import Model
 from qddot.pictures.shapes import Shape, base_shapes, link_shapes
-from qddot.pictures.view import matrix
+from qddot.pictures.view import extent, matrix, thickness
 
 LARGEST = 64_000_000
 """Bytes of a mesh file: a larger one is not opened."""
@@ -31,19 +31,20 @@ class Looks(NamedTuple):
     is_drawn: bool
 
 
-def looks(model: Model, reach: float, faces: int | None) -> Looks:
+def looks(model: Model, faces: int | None) -> Looks:
     """Each body as the description draws it; one with mass of which it says nothing, as drums and capsules.
 
     Args:
         faces: triangles of one mesh file, at most; None: all as drums and capsules, whatever the description draws.
     """
     drawn, notes = visual_shapes(model, faces) if faces else ({}, [])
+    reach, r = extent(model), thickness(model)
     bodies = {}
     for body in model.bodies:
         is_plain = not drawn or (float(body.inertia.m) > 0 and body.is_link)
-        generic = link_shapes(model, body, reach) if is_plain and not isinstance(body.joint, Rotor) else []
+        generic = link_shapes(model, body, reach, r) if is_plain and not isinstance(body.joint, Rotor) else []
         bodies[body.index] = drawn.get(body.index) or generic
-    return Looks(drawn.get(WORLD, []) if drawn else base_shapes(model, reach), bodies, notes, bool(drawn))
+    return Looks(drawn.get(WORLD, []) if drawn else base_shapes(model, reach, r), bodies, notes, bool(drawn))
 
 
 def visual_shapes(model: Model, faces: int) -> tuple[dict[int, list[Shape]], list[str]]:
