@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import qddot
+from qddot.contact import Contacts, Plane, Sphere
 from qddot.errors import InputError, UnboundSymbolError
 from qddot.explore.page import page as html_of
 from qddot.explore.source import source
@@ -126,6 +127,32 @@ def test_without_masses_the_page_says_so_and_shows_kinematics(opened, name):
     assert not page.locator("#mass").count()
     assert not page.locator(".lens").is_visible()
     assert np.allclose(held(page, "tip")["tip"], robot.transform(held(page, "q")["q"])[:3, 3])
+
+
+@pytest.mark.slow
+def test_a_quadruped_opens_on_its_feet_and_its_joints_can_be_told_apart(opened):
+    robot = qddot.load("quadruped")
+    feet = [Sphere(x, 0.02) for x in robot.frame_names if x.endswith("_foot")]
+    page = opened(robot, contacts=Contacts(robot, feet, [Plane()], friction=0.8, among=False))
+    names = page.locator(".vectors th[scope=row]").all_text_contents()
+    assert len(set(names)) == robot.nv
+    assert "fr_le_knee" in names
+    page.evaluate("explorerApp.simulation.toggle()")
+    page.evaluate("explorerApp.simulation.stop()")
+    assert simulated(page, 1.0)[-1]["q"][6] > 0.3
+
+
+@pytest.mark.slow
+def test_terms_that_have_become_large_are_unfolded(opened):
+    page = opened(qddot.load("arm7"), "q=0,0,0,0,0,0,0&lens=mass_matrix,0,0")
+    page.evaluate("explorerApp.state.q.set([1, 1.2, -0.7, 1.9, 0.5, 1.1, 0.4])")
+    settled(page, lambda: page.evaluate("explorerApp.schedule()"))
+    page.evaluate("new Promise(r => setTimeout(r, 1200))")
+    folded = "explorerApp.lens.hidden.map(x => Math.abs(x.compute(explorerApp.state)))"
+    written = "explorerApp.lens.chips.map(x => Math.abs(x.compute(explorerApp.state)))"
+    assert max(page.evaluate(folded)) <= 1.0001 * min(page.evaluate(written)) or max(page.evaluate(folded)) < 1e-3 * sum(
+        page.evaluate(written)
+    )
 
 
 # without a browser ------------------------------------------------------------------------------------------------------------

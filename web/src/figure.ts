@@ -82,6 +82,12 @@ export class Figure {
         new SphereGeometry(0.42 * r, 16, 12),
         new MeshBasicMaterial({ color: 0x111111, depthTest: false, transparent: true }),
       );
+      const ring = new Mesh(
+        new SphereGeometry(0.54 * r, 16, 12),
+        new MeshBasicMaterial({ color: 0xffffff, depthTest: false, transparent: true }),
+      );
+      ring.renderOrder = 1;
+      dot.add(ring); // so that it is seen on black too
       dot.position.set(body.com[0], body.com[1], body.com[2]);
       dot.renderOrder = 2;
       this.centres.push(dot);

@@ -98,10 +98,10 @@ export class View3D {
         new SphereGeometry(size, 20, 14),
         new MeshBasicMaterial({ color, depthTest: false, transparent: true, opacity: 0.95 }),
       );
-    this.whole = ball(0xffffff, 0.55 * r);
+    this.whole = ball(0xffffff, 0.95 * r);
     this.whole.add(
       new Mesh(
-        new SphereGeometry(0.38 * r, 16, 12),
+        new SphereGeometry(0.68 * r, 16, 12),
         new MeshBasicMaterial({ color: 0x111111, depthTest: false, transparent: true }),
       ),
     );

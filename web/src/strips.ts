@@ -13,7 +13,7 @@ const POINTS = 1500;
 /** With more lines than this, the legend has names and no values. */
 const VALUES = 4;
 /** With more than this it names some, as colours go from dark to light. */
-const NAMED = 6;
+const NAMED = 5;
 const HEIGHT = 122;
 
 interface Quantity {

@@ -85,12 +85,13 @@ class Arm:
     def metal(self, moving: list, plain: bool) -> list[tuple[int, Any, Solid]]:
         """Body, colour and solid of each shape, the later ones in front where the robot is flat."""
         look = looks(self.model, None if plain else FACES)
-        found = [(WORLD, ink(shape, METAL["base"]), solid(shape)) for shape in look.base]
+        closing = [(WORLD, METAL["drum"], solid(x)) for x in look.base if x["kind"] == "drum"]  # where loops meet the ground
+        found = [(WORLD, ink(x, METAL["base"]), solid(x)) for x in look.base if x["kind"] != "drum"]
         for k, body in enumerate(moving):
             shade = METAL["odd" if k % 2 else "even"]
             shapes = sorted(look.bodies[body.index], key=lambda x: x["kind"] == "drum")
             found += [(body.index, ink(x, METAL.get(x["kind"], shade)), solid(x)) for x in shapes]
-        return found
+        return found + closing
 
     def arrows(self) -> list[tuple[int, Any, Solid]]:
         """The frames that are drawn: of base and tip, or of all links."""
