@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from pathlib import Path
 from typing import BinaryIO
@@ -114,6 +113,8 @@ def write_whole(path: Path, content: bytes) -> None:
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    import secrets  # only now: it brings hashes and random numbers
+
     draft = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
     try:
         with draft.open("xb") as stream:

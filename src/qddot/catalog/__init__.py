@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import sys
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -98,6 +97,8 @@ def containing(text: str) -> list[Entry]:
 
 def own_entry(name: str) -> Entry:
     path = BUNDLED / f"{name}.toml"
+    import tomllib  # only now: its patterns take milliseconds
+
     about = tomllib.loads(path.read_text(encoding="utf-8"))["about"]
     return Entry(name, path, about["title"], about["source"], about.get("licence", "MIT (qddot)"))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -196,6 +195,8 @@ def _pitch(w: Vec, v: Vec, turning: float, sliding: float | None) -> Scalar:
 
 def _vanishes(terms: list[Scalar]) -> bool:
     """Whether the terms cancel whatever their symbols are, judged at a few points: expanding them might take forever."""
+    import random  # only now
+
     rng, symbols = random.Random(0), sorted(symbols_in(Vec(*terms)), key=str)
     for _ in range(3):
         point = {symbol: rng.uniform(0.5, 1.5) for symbol in symbols}

@@ -10,7 +10,6 @@ Notation follows Featherstone, *Rigid Body Dynamics Algorithms* (2008), chapter 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from fractions import Fraction
 from typing import Any, NamedTuple, overload
 
 from qddot.model.scalar import Scalar, as_scalar
@@ -37,11 +36,13 @@ class Vec(NamedTuple):
 
     def __matmul__(self, m: Mat) -> Vec:
         """Row vector times matrix: `v @ R` is `R^T v`."""
-        a, b, c = m
-        return a * self.x + b * self.y + c * self.z
+        (ax, ay, az), (bx, by, bz), (cx, cy, cz) = m
+        x, y, z = self
+        return Vec(ax * x + bx * y + cx * z, ay * x + by * y + cy * z, az * x + bz * y + cz * z)
 
     def dot(self, o: Vec) -> Scalar:
-        return self.x * o.x + self.y * o.y + self.z * o.z
+        (a, b, c), (x, y, z) = self, o
+        return a * x + b * y + c * z
 
     def cross(self, o: Vec) -> Vec:
         return Vec(self.y * o.z - self.z * o.y, self.z * o.x - self.x * o.z, self.x * o.y - self.y * o.x)
@@ -302,7 +303,11 @@ def rest(own: Scalar, one: Scalar, other: Scalar) -> Scalar:
     if isinstance(own, float) and isinstance(one, float) and isinstance(other, float) and abs(one - own) > abs(other - own):
         one, other = other, one
     total = one - own + other
-    return Fraction(total, 2) if isinstance(total, int) else total / 2  # exact numbers stay exact
+    if not isinstance(total, int):
+        return total / 2
+    from fractions import Fraction  # only now: it brings decimal numbers
+
+    return Fraction(total, 2)  # exact numbers stay exact
 
 
 def rotate(R: Mat, I: Mat) -> Mat:
@@ -322,9 +327,12 @@ def rotation_z(c: Scalar, s: Scalar) -> Mat:
 
 def map_scalars(f: Callable[[Scalar], Scalar], thing: Any) -> Any:
     """Apply `f` to a scalar, or to every scalar inside a tuple or a (nested) tuple type of this module."""
+    kind = thing.__class__
+    if kind is Vec:  # most of what there is
+        return Vec(f(thing.x), f(thing.y), f(thing.z))
     if isinstance(thing, tuple):
-        parts = (map_scalars(f, part) for part in thing)
-        return tuple(parts) if type(thing) is tuple else type(thing)(*parts)
+        parts = [map_scalars(f, part) for part in thing]
+        return tuple(parts) if kind is tuple else kind(*parts)
     return f(thing)
 
 
