@@ -64,7 +64,7 @@ def follow(call: Callable[[], Any]) -> None:
         name = file_of(frame)
         if name is None:
             return
-        if first and begins_a_journey(frame):
+        if "robot.py" in first and begins_a_journey(frame):
             aside.append(frame)
             return
         caller = file_of(frame.f_back)

@@ -188,7 +188,7 @@ SECOND_NAMES = {"rnea": "inverse_dynamics", "crba": "mass_matrix", "aba": "forwa
 def behind(robot: Robot, name: str, direct: Direct | None) -> Callable:
     """The method behind a direct entry, which learns from what it is asked. Arrays of other libraries have direct ways of their
     own."""
-    method, guests, evaluate = getattr(Robot, name), robot._guests, robot._evaluate
+    method, guests, kernels = getattr(Robot, name), robot._guests, robot._evaluate.kernels
     ways = guests.direct.setdefault(name, {})
 
     def call(*arguments: Any, **options: Any) -> Any:
@@ -198,7 +198,7 @@ def behind(robot: Robot, name: str, direct: Direct | None) -> Callable:
                 return found
         result = method(robot, *arguments, **options)
         if direct and arguments and type(arguments[0]) is np.ndarray and arguments[0].dtype == float:
-            evaluate.learn(direct, name, arguments, options)
+            direct.learn_call(kernels, name, arguments, options)
         return result
 
     call.guests = guests  # type: ignore[attr-defined]  # they own what the entry calls
@@ -2560,13 +2560,15 @@ class Robot:
             return
         entry = self.__dict__[name]
         if is_waiting(entry):
-            direct = self._evaluate.direct(name, *method.direct)  # type: ignore[union-attr]
+            from qddot.compile.direct import Direct  # only now: it brings LLVM, which `import qddot` and --help do without
+
+            direct = Direct.of(self._evaluate.kernels, name, *method.direct)  # type: ignore[union-attr]
             plain = behind(self, name, direct)
             found = direct.entry(name, plain, method.__doc__ or "") if direct else plain
             if direct is None or not become(entry, found):
                 self.__dict__[name] = found
         if name in self._guests.entries and isinstance(self.__dict__[name], BuiltinFunctionType):
-            from qddot.compile.fastcall import admit  # only now: it brings LLVM, which `import qddot` and --help do without
+            from qddot.compile.fastcall import admit
 
             admit(self.__dict__[name], *self._guests.entries[name])
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import qddot
+from qddot.compile.direct import Direct
 from qddot.compile.fastcall import bound_entry
 from qddot.compile.kernel import Kernel
 from qddot.compile.llvm import this_computer
@@ -88,7 +89,7 @@ def try_direct(name: str, quantity: str) -> int:
     robot, guards = qddot.load(name), Guards()
     kernel, names = robot.kernel(quantity), [x.name for x in robot.kernel(quantity).shown]
     result = namedtuple("Results", names) if len(names) > 1 else None
-    direct, rng = robot._evaluate.direct(quantity, (), result), np.random.default_rng(0)
+    direct, rng = Direct.of(robot._evaluate.kernels, quantity, (), result), np.random.default_rng(0)
     if direct is None:
         return 0
     _ = kernel.watched

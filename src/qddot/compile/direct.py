@@ -13,7 +13,7 @@ import math
 import struct
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from qddot.compile.direct_ir import module
 from qddot.compile.direct_table import ARGUMENTS, PLACE, ROWS, TABLE, WAY_KERNEL, WAY_LOOP, WORD, WORDS
 from qddot.compile.flags import are_raised
 from qddot.compile.kernel import BATCH, WORTH_THREADS, Kernel
+from qddot.compile.kernels import DOUBLE, Kernels
 from qddot.compile.layout import BYTES, word_at
 from qddot.compile.llvm import Code, load_module, this_computer
 from qddot.compile.peaks import FAR_BITS, INFINITE_BITS, LARGEST
@@ -95,6 +96,22 @@ class Direct:
             numbers += [x for row in rows[name] for x in row] + [0] * ((count - len(rows[name])) * width)
         self.table = struct.pack(f"<{TABLE}q", *numbers)
 
+    @staticmethod
+    def of(kernels: Kernels, quantity: str, options: Sequence[str], result_type: type | None) -> Direct | None:
+        """The table of a quantity of a robot, or None where there can be no direct entry."""
+        model = kernels.model
+        quaternions = [c.q.start for c in model.mechanism.coordinates if c.parts[0].quaternion]
+        if model.variables or len(quaternions) > ROWS["quaternion"][0] or not layout.has_direct_entry():
+            return None
+        kernel = kernels.any_kernel(quantity) if options else kernels.kernel(quantity, DOUBLE, {})
+        shape = Shape.of(kernel) if kernel else None
+        if kernel is None or shape is None:
+            return None
+        direct = Direct(shape, options, quaternions, result_type)
+        if not options:
+            direct.learn((), kernel)
+        return direct
+
     def entry(self, name: str, fallback: Callable, doc: str) -> Callable:
         """The builtin in front of the ordinary method."""
         from qddot.compile.fastcall import fast_entry
@@ -109,6 +126,16 @@ class Direct:
 
     def set(self, place: int, value: int) -> None:
         ctypes.c_int64.from_address(id(self.table) + BYTES + 8 * place).value = value
+
+    def learn_call(self, kernels: Kernels, quantity: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
+        """Let calls with the options of this one go the direct way from now on."""
+        inputs = len(self.shape.inputs)
+        named = {name: value for name, value in options.items() if name != "out"}
+        chosen = dict.fromkeys(self.options) | dict(zip(self.options, arguments[inputs:])) | named
+        known = len(chosen) == len(self.options) and all(value is None or type(value) is str for value in chosen.values())
+        if known and len(arguments) >= inputs:
+            given = {name: value for name, value in chosen.items() if value is not None}
+            self.learn(tuple(chosen.values()), kernels.kernel(quantity, DOUBLE, given))
 
     def learn(self, chosen: tuple[Any, ...], kernel: Kernel) -> None:
         """From now on these options go to this kernel, and to its loop over many states if it has one by now."""

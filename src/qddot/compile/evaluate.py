@@ -20,7 +20,6 @@ from qddot.errors import InputError, SingularityError, near_matches
 from qddot.model.model import Model
 
 if TYPE_CHECKING:
-    from qddot.compile.direct import Direct
     from qddot.compile.kernel import Kernel
 
 
@@ -89,7 +88,7 @@ class Evaluator:
         if out is not None and kernel.has_margins:
             out = (*out, None) if isinstance(out, tuple) else (out, None)
         try:
-            results, doubtful = self.run(kernel, arrays, out, threads, check, watch)
+            results, doubtful = self._run(kernel, arrays, out, threads, check, watch)
         except (TypeError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
@@ -103,7 +102,7 @@ class Evaluator:
             refuse_non_finite(what, [x.name for x in kernel.program.outputs], results)
         return results, None
 
-    def run(
+    def _run(
         self, kernel: Kernel, arrays: list[np.ndarray], out: Any, threads: int | None, check: bool, watch: bool
     ) -> tuple[Sequence[np.ndarray], bool]:
         """The outputs, and whether to doubt them; with margins, unless all of them were watched and are positive.
@@ -140,34 +139,6 @@ class Evaluator:
     def is_plain(self) -> bool:
         """True if every q is a coordinate: no quaternion to normalise."""
         return self.model.mechanism.nq == self.model.mechanism.nv
-
-    def direct(self, quantity: str, options: Sequence[str], result_type: type | None) -> Direct | None:
-        """Return what a direct entry of a quantity needs to know, or None where there is none."""
-        from qddot.compile import layout
-        from qddot.compile.direct import Direct, Shape
-        from qddot.compile.direct_table import ROWS
-
-        quaternions = [c.q.start for c in self.model.mechanism.coordinates if c.parts[0].quaternion]
-        if self.model.variables or len(quaternions) > ROWS["quaternion"][0] or not layout.has_direct_entry():
-            return None
-        kernel = self.kernels.kernel(quantity, DOUBLE, {}) if not options else self.kernels.any_kernel(quantity)
-        shape = Shape.of(kernel) if kernel else None
-        if kernel is None or shape is None:
-            return None
-        direct = Direct(shape, options, quaternions, result_type)
-        if not options:
-            direct.learn((), kernel)
-        return direct
-
-    def learn(self, direct: Direct, quantity: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
-        """Let calls with these options go the direct way from now on."""
-        inputs = len(direct.shape.inputs)
-        named = {name: value for name, value in options.items() if name != "out"}
-        chosen = dict.fromkeys(direct.options) | dict(zip(direct.options, arguments[inputs:])) | named
-        known = len(chosen) == len(direct.options) and all(value is None or type(value) is str for value in chosen.values())
-        if known and len(arguments) >= inputs:
-            given = {name: value for name, value in chosen.items() if value is not None}
-            direct.learn(tuple(chosen.values()), self.kernels.kernel(quantity, DOUBLE, given))
 
     def configuration(self, name: str, value: Any) -> np.ndarray:
         """A configuration under another name than q."""
