@@ -132,7 +132,7 @@ class Evaluator:
 
     @cached_property
     def as_described(self) -> Evaluator:
-        """The same of a robot whose variables have the numbers of its description."""
+        """The evaluator of a robot whose variables have the numbers of its description."""
         return Evaluator(self.model.copy(variables=())) if self.model.variables else self
 
     @cached_property

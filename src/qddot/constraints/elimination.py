@@ -65,7 +65,7 @@ class Eliminated(NamedTuple):
         return found
 
     def smallest(self, lam: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-        """Of all multipliers that act as lam (k) does the smallest, of the others and of those that follow."""
+        """The smallest of all multipliers that act as lam (k) does, of the others and of those that follow."""
         if not self.follow:
             return list(lam), []
         S, d = self.share, range(len(self.follow))

@@ -1,4 +1,4 @@
-"""What is made of files, table by table: gone through several times, parsed and converted once."""
+"""Tables made of files, one by one: gone through several times, parsed and converted once."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class MotionSummary:
 
 
 class Gathered:
-    """What is known of a motion, part by part."""
+    """A motion as far as it is known, part by part."""
 
     def __init__(self, usual: Signals) -> None:
         self.rate, self.slow = usual.rate, RESTING_SPEED * np.abs(usual.qd).max(axis=0)
