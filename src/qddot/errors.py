@@ -73,7 +73,6 @@ class QddotError(Exception):
     ...     qddot.load("pandaa")
     ... except qddot.QddotError as error:
     ...     print(type(error).__name__)
-    ...
     UnknownNameError
     """
 
@@ -92,7 +91,6 @@ class ModelError(QddotError, ValueError):
     ...     qddot.load_string('{"bodies": [{"name": "rod", "type": "revolut"}]}')
     ... except qddot.ModelError as error:
     ...     print(error.attribute, "|", error.text, "|", error.line)
-    ...
     type | revolut | 1
     """
 
@@ -312,7 +310,6 @@ class ModelWarning(UserWarning):
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     arm = qddot.from_dh([(1, 0, 0, 0)])
-    ...
     >>> print(caught[0].message)
     dh: no convention is given: the table is read as standard DH (say convention = "standard", or "modified" for Craig's)
     """
@@ -325,7 +322,6 @@ class InputWarning(UserWarning):
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     M = qddot.load("two_link").mass_matrix([2e6, 0])  # counts of an encoder?
-    ...
     >>> caught[0].category.__name__
     'InputWarning'
     """
@@ -349,7 +345,6 @@ class RankWarning(UserWarning):
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     found = robot.constrained_forward_dynamics(q, [0, 0], [0, 0], [wall, wall])  # the same wall twice
-    ...
     >>> caught[0].category.__name__
     'RankWarning'
     """

@@ -55,11 +55,10 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Sequence
-from dataclasses import fields
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from qddot.errors import ModelError, ModelFormatError, ModelReferenceError, ModelStructureError, Place, TablePlace, near_matches
+from qddot.errors import ModelError, ModelFormatError, ModelReferenceError, ModelStructureError, Place, near_matches
 from qddot.formats.builder import AXES, Builder
 from qddot.formats.dh import CONVENTION_FIX, CONVENTIONS, DHRow, dh_model
 from qddot.formats.document import Node, parse_document
@@ -70,10 +69,11 @@ from qddot.formats.screws import Screw, screws_model
 from qddot.formats.source import Description
 from qddot.formats.subject import Subject
 from qddot.formats.text_constraints import read_constraints
-from qddot.formats.text_drives import read_drive, read_transmissions
+from qddot.formats.text_drives import read_transmissions
 from qddot.formats.text_inertia import read_inertia
+from qddot.formats.text_rows import ROW, as_columns, read_row
 from qddot.model.check import warn
-from qddot.model.description import Frame, Limits, Mimic
+from qddot.model.description import Frame
 from qddot.model.model import GRAVITY, Model
 from qddot.model.scalar import Scalar
 
@@ -86,7 +86,6 @@ FORMS = {
     "body_screws": ("body_screws", "tool", "relative"),
     "bodies": ("bodies",),
 }
-ROW = ("name", "joint_name", "inertia", "limits", "drive", "mimic")
 DH = ("a", "alpha", "d", "theta")
 BODY = ("parent", "type", "axis", *POSE, "pitch")
 
@@ -271,14 +270,14 @@ def _dh(top: Keys, **given: Any) -> Model:
     for i, node in enumerate(top.items("dh"), 1):
         element = f"dh row {i}"
         if isinstance(node.value, list):
-            extras.append(_extras(Keys(Node({}, node.place), element, ROW, top.scope)))
+            extras.append(read_row(Keys(Node({}, node.place), element, ROW, top.scope)))
             rows.append(_dh_numbers(node, element, top.scope))
         else:
             keys = Keys(node, element, (*DH, "type", *ROW), top.scope)
-            extras.append(_extras(keys))
+            extras.append(read_row(keys))
             numbers = {key: keys.number(key, 0.0) for key in DH}
             rows.append(DHRow(**numbers, type=keys.text("type", "revolute"), place=node.place))
-    return dh_model(rows, convention=convention, tool=top.pose("tool"), frames=_frames(top), **_columns(extras), **given)
+    return dh_model(rows, convention=convention, tool=top.pose("tool"), frames=_frames(top), **as_columns(extras), **given)
 
 
 def _dh_numbers(node: Node, element: str, scope: Scope) -> DHRow:
@@ -296,7 +295,7 @@ def _screws(top: Keys, form: str, **given: Any) -> Model:
         keys = Keys(row, f"screw {i}", ("screw", "home", *ROW), top.scope)
         screws.append(Screw(keys.vector("screw", size=6), node.place))
         homes.append(keys.pose("home"))
-        extras.append(_extras(keys))
+        extras.append(read_row(keys))
         if (homes[-1] is None) != (homes[0] is None):
             raise keys.error("some links have a home pose and some have none", "home", "give one to each, or to none")
     if form == "body_screws" and "tool" not in top:
@@ -309,7 +308,7 @@ def _screws(top: Keys, form: str, **given: Any) -> Model:
         relative=top.flag("relative"),
         body_screws=form == "body_screws",
         frames=_frames(top),
-        **_columns(extras),
+        **as_columns(extras),
         **given,
     )
 
@@ -328,7 +327,7 @@ def _bodies(top: Keys, strict: bool, given: dict[str, Any]) -> Model:
             rpy=keys.rpy(),
             pitch=keys.number("pitch", 0.0),
             place=node.place,
-            **_extras(keys),
+            **read_row(keys),
         )
     for frame in _frames(top):
         builder.add(frame)
@@ -339,61 +338,6 @@ def _axis(keys: Keys) -> Any:
     """A vector, or the name of a coordinate axis."""
     named = "axis" in keys and keys.get("axis").value
     return named if isinstance(named, str) else keys.vector("axis", AXES["z"])
-
-
-# what every row may say -------------------------------------------------------------------------------------------------------
-
-
-def _extras(keys: Keys) -> dict[str, Any]:
-    return {
-        "name": keys.text("name") if "name" in keys else None,
-        "joint_name": keys.text("joint_name") if "joint_name" in keys else None,
-        "inertia": read_inertia(keys, "inertia"),
-        "inertia_place": _inertia_place(keys),
-        "limits": _limits(keys),
-        "drive": read_drive(keys),
-        "mimic": _mimic(keys),
-    }
-
-
-def _inertia_place(keys: Keys) -> Place | None:
-    """Where a link's inertia stands, which is what is mostly wrong with a link; but for its name."""
-    return TablePlace(*keys.get("inertia").place, {"name": keys.node.place.of("name")}) if "inertia" in keys else None
-
-
-def _columns(extras: list[dict[str, Any]]) -> dict[str, list]:
-    """One list for each part, as the table functions take them."""
-    named = {
-        "name": "link_names",
-        "joint_name": "joint_names",
-        "inertia": "inertias",
-        "inertia_place": "places",
-        "limits": "limits",
-        "drive": "drives",
-        "mimic": "mimics",
-    }
-    return {column: [extra[key] for extra in extras] for key, column in named.items()}
-
-
-def _limits(keys: Keys) -> Limits | None:
-    if "limits" not in keys:
-        return None
-    node = keys.get("limits")
-    if isinstance(node.value, list):
-        subject = keys.subject(node)
-        return Limits(*(subject.real("limits", x) for x in keys.vector("limits", size=2)))
-    names = [field.name for field in fields(Limits)]
-    table = Keys(node, f"{keys.element} > limits", names, keys.scope)
-    return Limits(**{name: table.real(name, 0.0) for name in names if name in table})
-
-
-def _mimic(keys: Keys) -> Mimic | None:
-    if "mimic" not in keys:
-        return None
-    if isinstance(keys.get("mimic").value, str):
-        return Mimic(keys.text("mimic"))
-    table = Keys(keys.get("mimic"), f"{keys.element} > mimic", ("joint", "multiplier", "offset"), keys.scope)
-    return Mimic(table.text("joint"), table.number("multiplier", 1.0), table.number("offset", 0.0))
 
 
 def _frames(top: Keys) -> list[Frame]:

@@ -1,0 +1,67 @@
+"""Rows of tables and trees in our own schema: what each may say of its link and joint (see `qddot.formats.text`)."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from qddot.errors import Place, TablePlace
+from qddot.formats.keys import Keys
+from qddot.formats.text_drives import read_drive
+from qddot.formats.text_inertia import read_inertia
+from qddot.model.description import Limits, Mimic
+
+ROW = ("name", "joint_name", "inertia", "limits", "drive", "mimic")
+
+
+def read_row(keys: Keys) -> dict[str, Any]:
+    """The parts of one row, None where it says nothing of them."""
+    return {
+        "name": keys.text("name") if "name" in keys else None,
+        "joint_name": keys.text("joint_name") if "joint_name" in keys else None,
+        "inertia": read_inertia(keys, "inertia"),
+        "inertia_place": _inertia_place(keys),
+        "limits": _limits(keys),
+        "drive": read_drive(keys),
+        "mimic": _mimic(keys),
+    }
+
+
+def _inertia_place(keys: Keys) -> Place | None:
+    """Where a link's inertia stands, which is what is mostly wrong with a link; but for its name."""
+    return TablePlace(*keys.get("inertia").place, {"name": keys.node.place.of("name")}) if "inertia" in keys else None
+
+
+def as_columns(rows: list[dict[str, Any]]) -> dict[str, list]:
+    """One list for each part, as the table functions take them."""
+    named = {
+        "name": "link_names",
+        "joint_name": "joint_names",
+        "inertia": "inertias",
+        "inertia_place": "places",
+        "limits": "limits",
+        "drive": "drives",
+        "mimic": "mimics",
+    }
+    return {column: [extra[key] for extra in rows] for key, column in named.items()}
+
+
+def _limits(keys: Keys) -> Limits | None:
+    if "limits" not in keys:
+        return None
+    node = keys.get("limits")
+    if isinstance(node.value, list):
+        subject = keys.subject(node)
+        return Limits(*(subject.real("limits", x) for x in keys.vector("limits", size=2)))
+    names = [field.name for field in fields(Limits)]
+    table = Keys(node, f"{keys.element} > limits", names, keys.scope)
+    return Limits(**{name: table.real(name, 0.0) for name in names if name in table})
+
+
+def _mimic(keys: Keys) -> Mimic | None:
+    if "mimic" not in keys:
+        return None
+    if isinstance(keys.get("mimic").value, str):
+        return Mimic(keys.text("mimic"))
+    table = Keys(keys.get("mimic"), f"{keys.element} > mimic", ("joint", "multiplier", "offset"), keys.scope)
+    return Mimic(table.text("joint"), table.number("multiplier", 1.0), table.number("offset", 0.0))
