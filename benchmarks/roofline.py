@@ -8,7 +8,9 @@ faster). Both, and the public method on 4,096 states with one thread, are measur
 ones, in processor time, so that neighbours on the machine disturb little.
 
 `at most` is the share of the peak that one instruction after another could reach: a sum or product that finds no partner to be
-fused with takes as long as both together. (Cores with adders beside their multipliers, such as Zen 4, may go beyond.)
+fused with takes as long as both together. (Cores with adders beside their multipliers, such as Zen 4, may go beyond.) `in turn` is
+how much of the time the two limits explain one after the other, arithmetic with what it may reach at most: what is left of a row's
+share where nothing of it overlaps.
 """
 
 from __future__ import annotations
@@ -61,6 +63,11 @@ class Row:
     def share(self) -> float:
         return max(self.arithmetic, self.memory) / self.time
 
+    @property
+    def in_turn(self) -> float:
+        """The part of the time that arithmetic and memory take one after the other."""
+        return (self.arithmetic / self.ceiling + self.memory) / self.time
+
 
 def measured(case: Case, work: str, seconds: float) -> Row:
     """A batch beside its limits."""
@@ -101,7 +108,7 @@ def shortest(jobs: dict[str, Callable[[], object]], seconds: float) -> dict[str,
     return best
 
 
-HEAD = ("work", "robot", "one state", "operations", "at most", "at the peak", "bytes", "moved in", "limit", "share")
+HEAD = ("work", "robot", "one state", "operations", "at most", "at the peak", "bytes", "moved in", "limit", "share", "in turn")
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -116,6 +123,7 @@ def cells(row: Row) -> tuple[str, ...]:
         table.duration(row.memory),
         row.limit,
         f"{100 * row.share:.0f} %",
+        f"{100 * row.in_turn:.0f} %",
     )
 
 
