@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from qddot.graph.program import Operations, Program
     from qddot.identify.excitation.plan import Excitation
     from qddot.identify.fit import Fit
+    from qddot.identify.regression.filter_choice import Velocity
     from qddot.identify.regression.parameter_set import ParameterSet
     from qddot.identify.regression.record import Recorded
-    from qddot.identify.regression.signals import Velocity
     from qddot.inverse_kinematics.search import Reached
     from qddot.inverse_kinematics.solutions import Solutions
     from qddot.linear.equilibrium import Equilibrium

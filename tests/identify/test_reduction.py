@@ -7,7 +7,8 @@ import pytest
 
 from qddot.errors import InputError
 from qddot.identify import ParameterSet, base_parameters, least_squares, pieces, prepare, reduce
-from qddot.identify.regression.reduction import hampel, triangle
+from qddot.identify.regression.reduction import hampel
+from qddot.identify.regression.triangles import triangle
 from tests.identify.arms import random_arm
 from tests.identify.simulated import simulated, truth
 

@@ -17,13 +17,13 @@ from qddot.identify.fit import Fit
 from qddot.identify.physical.plausible import without_mass
 from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.bodies import without_drives
+from qddot.identify.regression.filter_choice import Velocity
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.pieces import streamed
 from qddot.identify.regression.record import Record, Recorded, together
 from qddot.identify.regression.reduction import ENGINES, reduce
 from qddot.identify.regression.residuals import residuals_of_parts
 from qddot.identify.regression.rest import left_out, with_needed_rests
-from qddot.identify.regression.signals import Velocity
 from qddot.identify.regression.standstill import standstill_speeds
 from qddot.logs.log import Chunks, Log
 from qddot.logs.table import Finding

@@ -16,7 +16,8 @@ import numpy as np
 
 from qddot.identify.checks.recordings import by_segment
 from qddot.identify.regression.estimators import Estimate, solve
-from qddot.identify.regression.reduction import Factors, Triangles
+from qddot.identify.regression.reduction import Factors
+from qddot.identify.regression.triangles import Triangles
 
 
 def unpredicted(estimate: Estimate, factors: Factors, ends: np.ndarray) -> float:

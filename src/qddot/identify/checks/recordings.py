@@ -16,7 +16,8 @@ from itertools import pairwise
 import numpy as np
 
 from qddot.identify.regression.estimators import Estimate, solve
-from qddot.identify.regression.reduction import Factors, Triangles, merge
+from qddot.identify.regression.reduction import Factors
+from qddot.identify.regression.triangles import Triangles, merge
 from qddot.thresholds import INDEPENDENT
 
 

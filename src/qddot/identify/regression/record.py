@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from qddot.identify.regression.filter_choice import Velocity
 from qddot.identify.regression.motion_summary import Gathered, MotionSummary
-from qddot.identify.regression.signals import Signals, Velocity, prepare
+from qddot.identify.regression.signals import Signals, prepare
 from qddot.identify.regression.stream import stream
 from qddot.logs.audit import Audit, audit
 from qddot.logs.log import Chunks, Log, concatenated

@@ -11,26 +11,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
 from qddot.arguments import positive_number
 from qddot.errors import InputError
-from qddot.logs.audit import velocity_agreement
+from qddot.identify.regression.filter_choice import Velocity, chosen_acceleration, chosen_cutoff, chosen_velocity, evened
 from qddot.logs.lowpass import LowPass, convolved
-from qddot.logs.resample import grid, is_uniform, onto
-from qddot.logs.spectrum import densities, motion_band, noise_floor
+from qddot.logs.resample import is_uniform
+from qddot.logs.spectrum import densities, noise_floor
 from qddot.logs.spikes import without_spikes
 from qddot.logs.table import Finding
 from qddot.thresholds import (
-    ACCELERATION_AGREES,
-    CUTOFF_LEAST,
-    CUTOFF_MOST,
-    FILTER_LOSS,
     HIGHEST_CUTOFF,
-    KERNEL_LENGTH,
     NOISE_SAMPLES,
     PACE_REACH,
     SMOOTH_RATE,
@@ -38,9 +33,6 @@ from qddot.thresholds import (
 
 if TYPE_CHECKING:
     from qddot.logs.log import Log
-
-
-Velocity = Literal["measured", "derivative"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,20 +310,6 @@ def told_spikes(log: Log, count: np.ndarray) -> str:
     return f"torques that are off for a few samples are replaced by the median about them: {joints} of {len(log)}"
 
 
-Part = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray, np.ndarray | None]
-
-
-def evened(log: Log, segment: slice, rate: float) -> Part:
-    """t, q, qd, tau, qdd of a segment at even times."""
-    t, q, tau = log.t[segment], log.q[segment], log.tau[segment]
-    qd, qdd = (None if x is None else x[segment] for x in (log.qd, log.qdd))
-    if len(t) < 4 or is_uniform(t, rate):
-        return t, q, qd, tau, qdd
-    times = grid(t, rate)
-    even = lambda x: None if x is None else onto(times, t, x)  # noqa: E731
-    return times, onto(times, t, q), even(qd), onto(times, t, tau), even(qdd)
-
-
 def filtered(
     low_pass: LowPass,
     velocity: Velocity,
@@ -352,65 +330,3 @@ def filtered(
         second = convolved(qdd[inner], flat)
     kept = slice(edge, len(q) - edge)
     return t[kept], convolved(q[inner], flat), first, second, tau[kept]
-
-
-def chosen_acceleration(log: Log, cutoff: float) -> tuple[bool, str]:
-    """Whether the log's accelerations serve, and why: below the cut-off they must be those of its positions."""
-    t, q, _, _, qdd = most_moving(log)
-    low_pass = LowPass(log.rate, cutoff)
-    if qdd is None or len(t) < 2 * low_pass.half + 9:
-        return False, ""
-    mine, theirs = convolved(q, low_pass.flat_curvature), convolved(qdd[4 : len(q) - 4], low_pass.flat)
-    off = float(np.linalg.norm(mine - theirs) / max(np.linalg.norm(mine), 1e-300))
-    if off < ACCELERATION_AGREES:
-        return True, f"the log's: below {cutoff:.3g} Hz they are within {off:.2g} of those of its positions"
-    return False, f"positions are differentiated: the log's accelerations are off by {off:.2g} of theirs"
-
-
-def most_moving(log: Log) -> Part:
-    """The segment with the most motion, at even times: a rest says nothing of frequencies, however long."""
-    segment = max(log.segments, key=lambda s: float(np.sum(np.var(log.q[s], axis=0))) * (s.stop - s.start))
-    return evened(log, segment, log.rate)
-
-
-def chosen_cutoff(log: Log) -> tuple[float, str]:
-    """Cut-off in Hz from the spectrum of the positions, and the reason in words."""
-    t, q, *_ = most_moving(log)
-    edge, clear = motion_band(q, log.rate)
-    span = len(t) / log.rate
-    wanted, why = max(
-        (CUTOFF_LEAST * edge, f"{CUTOFF_LEAST:g} times the {edge:.3g} Hz below which 99.9 % of the motion's power lies"),
-        min(
-            (clear, "up to there positions are ten times as large as their noise"),
-            (CUTOFF_MOST * edge, f"{CUTOFF_MOST:g} times the {edge:.3g} Hz below which 99.9 % of the motion's power lies"),
-        ),
-        (
-            KERNEL_LENGTH / (FILTER_LOSS * span),
-            f"as high as it takes for the filter's ends to cost no more than a tenth of {span:.3g} s",
-        ),
-    )
-    if wanted > HIGHEST_CUTOFF * log.rate:
-        wanted, why = (
-            HIGHEST_CUTOFF * log.rate,
-            f"a quarter of the rate; the motion would need {wanted:.3g} Hz, so accelerations will be poor",
-        )
-    return wanted, f"{wanted:.3g} Hz: {why}"
-
-
-def chosen_velocity(log: Log, cutoff: float) -> tuple[Velocity, str]:
-    """Whether measured velocities serve better than differentiated positions."""
-    if log.qd is None:
-        return "derivative", "positions are differentiated: the log has no velocities"
-    agreement = velocity_agreement(log)
-    if not agreement.good:
-        return "derivative", f"positions are differentiated: the log's velocities do not agree with them ({agreement})"
-    part = most_moving(log)
-    by_position, by_velocity = (noise_floor(*densities(x, log.rate)) for x in part[1:3] if x is not None)
-    ratio = float(np.median(np.sqrt(by_velocity / np.maximum(by_position * (2 * np.pi * cutoff) ** 2, 1e-300))))
-    if ratio > 1:
-        why = f"below {cutoff:.3g} Hz that is {ratio:.2g} times less noisy than the log's velocities"
-        return "derivative", f"positions are differentiated: {why}"
-    return (
-        "measured",
-        f"the log's: they agree with the positions ({agreement}) and are {1 / max(ratio, 1e-300):.2g} times less noisy",
-    )
