@@ -175,6 +175,8 @@ class Emitter:
     @cached_property
     def carried(self) -> dict[Expr, int]:
         """Values that a later part needs, each with its place in memory."""
+        if len(self.parts) == 1:
+            return {}
         home = {node: k for k, part in enumerate(self.parts) for node in part}
         later = (a for k, part in enumerate(self.parts) for node in part for a in self.operands(node) if home.get(a, k) != k)
         return {node: place for place, node in enumerate(dict.fromkeys(later))}

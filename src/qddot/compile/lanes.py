@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -36,24 +37,24 @@ class Lanes:
     def half(self) -> int:
         return self.width // 2
 
-    @property
+    @cached_property
     def bits(self) -> int:
         return 64 if self.real == "double" else 32
 
-    @property
+    @cached_property
     def suffix(self) -> str:
         """Suffix of the name of an intrinsic: `v8f64`."""
         return f"v{self.width}f{self.bits}" if self.width > 1 else f"f{self.bits}"
 
-    @property
+    @cached_property
     def number(self) -> str:
         return self._of(self.real)
 
-    @property
+    @cached_property
     def integer(self) -> str:
         return self._of(f"i{self.bits}")
 
-    @property
+    @cached_property
     def truth(self) -> str:
         return self._of("i1")
 
@@ -74,7 +75,8 @@ class Lanes:
 
     def call(self, intrinsic: str, *values: str) -> str:
         """A call of `llvm.<intrinsic>` on numbers."""
-        return f"call {self.number} @llvm.{intrinsic}.{self.suffix}({', '.join(f'{self.number} {v}' for v in values)})"
+        number = self.number
+        return f"call {number} @llvm.{intrinsic}.{self.suffix}({', '.join([f'{number} {v}' for v in values])})"
 
     def declarations(self) -> list[str]:
         one = {"rint": 1, "sqrt": 1, "fabs": 1, "fma": 3}

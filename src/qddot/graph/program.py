@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import NamedTuple
 
 from qddot.graph.expr import Expr, plain, schedule
@@ -56,9 +55,9 @@ class Program:
         """
         if self.outputs[-1].name == "margins" and any(x.__class__ is not Expr and x <= 0 for x in self.outputs[-1].values):
             return True
-        operands = (x for node in self.nodes if node.op != "var" for x in node.args)
-        results = (x for output in self.outputs for x in output.values)
-        return all(x.__class__ is Expr or abs(x) <= largest for x in chain(operands, results))
+        constants = {x for node in self.nodes if node.op != "var" for x in node.args if x.__class__ is not Expr}
+        constants |= {x for output in self.outputs for x in output.values if x.__class__ is not Expr}
+        return all(abs(x) <= largest for x in constants)
 
     @cached_property
     def fingerprint(self) -> str:
