@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -119,6 +119,19 @@ def word(name: str, value: object, choices: Collection[str]) -> str:
     if not isinstance(value, str) or value not in choices:
         hint = near_matches(value, choices) if isinstance(value, str) else "give one of them"
         raise InputError(f"{name}={value!r:.80} is not one of {', '.join(map(repr, choices))}: {hint}")
+    return value
+
+
+def mapping(name: str, value: Any) -> Mapping[Any, Any]:
+    """A dictionary, or None for an empty one.
+
+    Raises:
+        InputError: something else.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InputError(f"{name}={value!r:.80} is not a dictionary: give {{name: value, ...}}")
     return value
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from qddot.arguments import finite_array
 from qddot.errors import InputError
 
 __all__ = [
@@ -107,8 +108,7 @@ def exp(twist: ArrayLike, angle: ArrayLike = 1.0) -> np.ndarray:
            [ 0.   ,  0.   ,  1.   ,  0.   ],
            [ 0.   ,  0.   ,  0.   ,  1.   ]])
     """
-    angles = np.asarray(angle, float)[..., None]
-    twist = numbers("twist", twist, (6,)) * angles
+    twist = product(numbers("twist", twist, (6,)), finite_array("angle", angle), "angle")
     w, v = twist[..., :3], twist[..., 3:]
     _, b, c = coefficients(np.linalg.norm(w, axis=-1)[..., None, None])
     W = skew(w)
@@ -186,9 +186,12 @@ def screw(point: ArrayLike, axis: ArrayLike, pitch: ArrayLike = 0.0) -> np.ndarr
     if np.any(length == 0):
         raise InputError("axis: a zero vector has no direction; give any vector along the screw")
     n = axis / length
-    along = np.asarray(pitch, float)[..., None] * n
-    turning = np.cross(point, n)
-    return np.concatenate([np.broadcast_to(n, turning.shape), turning + along], axis=-1)
+    moved = product(n, finite_array("pitch", pitch), "pitch")
+    try:
+        shape = np.broadcast_shapes(point.shape, moved.shape)
+    except ValueError:
+        raise InputError(f"leading dimensions of point {point.shape[:-1]} and axis {moved.shape[:-1]} do not fit") from None
+    return np.concatenate([np.broadcast_to(n, shape), np.cross(point, n) + moved], axis=-1)
 
 
 def nearest_rotation(matrix: ArrayLike) -> np.ndarray:
@@ -253,15 +256,18 @@ def motion(R: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 def numbers(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     """The argument as floats of this trailing shape, or an error that names it."""
-    try:
-        found = np.asarray(value, float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name}: {value!r} is not an array of numbers") from None
+    found = finite_array(name, value)
     if found.shape[-len(shape) :] != shape:
         raise InputError(f"{name}: the shape is {found.shape}; it ends in {shape} here")
-    if not np.isfinite(found).all():
-        raise InputError(f"{name}: a number is not finite")
     return found
+
+
+def product(vectors: np.ndarray, factors: np.ndarray, name: str) -> np.ndarray:
+    """Vectors (..., n), each times a factor (...)."""
+    try:
+        return vectors * factors[..., None]
+    except ValueError:
+        raise InputError(f"leading dimensions of {name} {factors.shape} and {vectors.shape[:-1]} do not fit") from None
 
 
 def rotations(R: ArrayLike) -> np.ndarray:

@@ -12,6 +12,8 @@ import numpy as np
 
 # rows that are read at a time: 100,000 of seven joints are 20 MB, so that any log is read in little memory
 ROWS_AT_ONCE = 100_000
+# samples of a motion that is made anew: 1e8 of seven joints are 20 GB
+MOST_SAMPLES = 1e8
 # bytes of parsed tables that are kept in memory; beyond, a recording that is gone through several times waits in a temporary file
 KEPT_IN_MEMORY = 64 * 2**20
 # lines above the names of the columns
@@ -492,6 +494,8 @@ NO_EVIDENCE = 2.0
 DRIVES_WEIGHT = 1e-6
 # times the largest error of the fit: a bound that the fit itself keeps
 BOUND_SLACK = 1.05
+# times the bound: larger equations than that a linear program does not solve
+MEMBERSHIP_RANGE = 1e12
 # rows of all joints that a linear program looks at
 MEMBERSHIP_ROWS = 2000
 

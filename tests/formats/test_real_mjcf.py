@@ -10,6 +10,7 @@ pytest.importorskip("mujoco")
 import qddot
 from qddot.errors import ModelWarning
 from tests.formats.test_mjcf import check_against_mujoco
+from tests.slow import slow_but
 
 SPEC = find_spec("gymnasium")
 ASSETS = Path(SPEC.origin).parent / "envs" / "mujoco" / "assets" if SPEC and SPEC.origin else Path("nowhere")
@@ -18,7 +19,7 @@ FILES = [path for path in sorted(ASSETS.glob("*.xml")) if path.stem not in FLUID
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # MuJoCo's own, of old files
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", slow_but(FILES, *FILES[::2]), ids=lambda path: path.stem)
 def test_against_mujoco(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # where MuJoCo may write its log
     check_against_mujoco(path, 0)

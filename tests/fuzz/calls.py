@@ -74,6 +74,9 @@ THINGS += ((), [], {}, [[1], [1, 2]], {"joint1": math.nan}, {"body_2": [0] * 6},
 THINGS += (np.array(["a", "b"]), np.array([None, None]), np.array(1.0), np.nan, np.float32(3), np.ma.masked)
 THINGS += (lambda *_: [0.0, 0.0], lambda *_: "text", range(2), iter([1.0, 2.0]), Path("nowhere"), "joint1")
 FINE = dict.fromkeys(("starts", "iterations", "harmonics", "periods", "size"), (1, 2, 0, -1, 2.5, "a", None))
+FINE |= dict.fromkeys(
+    ("duration", "steps", "segments", "rate", "fps"), (1, 2, 0, -1, 1e-310, 1e308, math.nan, math.inf, "a", None, [1, 2])
+)
 """Numbers of tries are tried with small ones: a large one takes the time that was asked for."""
 
 
@@ -324,8 +327,8 @@ def numbers(value: Any, depth: int = 0) -> Iterator[np.ndarray]:
             yield from numbers(part, depth + 1)
     elif isinstance(value, dict) and depth < 3:
         yield from numbers(list(value.values()), depth + 1)
-    elif dataclasses.is_dataclass(value) and type(value).__name__ == "Trajectory":
-        yield from numbers([getattr(value, name) for name in ("t", "q", "qd", "tau")], depth + 1)
+    elif type(value).__name__ in ("Trajectory", "ContactMotion", "Bounces"):
+        yield from numbers([getattr(value, name, 0.0) for name in ("t", "q", "qd", "tau", "force")], depth + 1)
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from qddot.graph.replay import replay
 from qddot.logs import Log
 from qddot.model.field import Floats
 from qddot.robot import Robot
-from tests.fuzz import calls, mutate, recordings
+from tests.fuzz import calls, mutate, objects, recordings
 from tests.fuzz.seeds import DOCUMENTS, LOG, XML
 
 ALLOWED = (QddotError, FileNotFoundError, PermissionError)
@@ -192,6 +192,7 @@ MAKERS: dict[str, Callable[[Random, Path], None]] = {
     "mcap": recording(".mcap"),
     "db3": recording(".db3"),
     "call": calls.call,
+    "object": objects.call,
 }
 NEEDED = {"mjcf": "mujoco", "hdf5": "h5py", "parquet": "pyarrow", "mcap": "mcap"}
 KINDS = tuple(kind for kind in MAKERS if kind not in NEEDED or find_spec(NEEDED[kind]))

@@ -11,7 +11,7 @@ import pytest
 
 import qddot
 from qddot.errors import QddotError
-from tests.fuzz import calls, recordings
+from tests.fuzz import calls, objects, recordings
 from tests.fuzz.judge import KINDS, NEEDED, again, compute, load, outcome, read
 from tests.fuzz.mutate import written
 from tests.fuzz.run import CORPUS, ROWS, run, table
@@ -86,6 +86,16 @@ def refusals(name: str, folder: Path) -> list[str]:
             except (QddotError, OSError) as error:
                 found.append(str(error))
     return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", objects.CALLS)
+def test_other_calls_are_sound(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    function, sound = objects.CALLS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        calls.looked_at(function(**sound))
 
 
 @pytest.mark.parametrize("names", [set(calls.METHODS) - set(calls.SELDOM), pytest.param(set(calls.SELDOM), marks=pytest.mark.slow)])

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import qddot
-from qddot import InputError, IntegrationError, ModelFormatError, UnknownNameError
+from qddot import InputError, IntegrationError, ModelFormatError, ModelValueError, UnknownNameError, contact, control, rigid_motion
 from qddot.compile import cache, threads
+from qddot.logs import Log
 
 
 @pytest.fixture(scope="module")
@@ -157,3 +158,38 @@ def test_rows_of_different_lengths_and_batches_that_do_not_fit(robot, call, mess
 
 
 WALL = [qddot.joint_equality("joint2", "joint1")]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: control.Quintic([0, 0], [1, 1], 1.0)(np.nan), "t=nan: a finite number"),
+        (lambda: control.PD(arm(), control.Hold([0, 0]), 1, 1)(0.0, [0, 0], [1, 2, 3]), "qd has shape"),
+        (lambda: control.SetPointPD(arm(), [0, 0], 1e90, 1)(0.0, np.full(2, 1e300), np.zeros(2)), "no finite numbers"),
+        (lambda: control.MomentumObserver(arm(), 9.0).update([0, 0], [0, 0], [1]), r"tau \(1,\): \(2,\) is needed"),
+        (lambda: control.MomentumObserver(arm(), 9.0).observe([[0, 0]], [[0, 0]], "a"), "tau='a': real numbers"),
+        (lambda: control.Task(arm(), rows=3), "rows=3 is not a list of names"),
+        (lambda: rigid_motion.exp([0] * 6, "a"), "angle='a': real numbers"),
+        (lambda: rigid_motion.exp(np.zeros((3, 6)), [1, 2]), "leading dimensions of angle"),
+        (lambda: rigid_motion.screw(np.zeros((2, 3)), np.ones((3, 3))), "leading dimensions of point"),
+        (lambda: arm().linearize([0, 0]).discrete(1e300), "too long"),
+        (lambda: arm().linearize([0, 0]).discrete([1, 2]), "not a positive number"),
+        (lambda: arm().equations().mass_matrix.evaluate([0, np.inf]), "inf is not a finite number"),
+        (lambda: arm().equations().mass_matrix.evaluate([0, 0], digits=10**6), "take too long"),
+        (lambda: arm().equations().mass_matrix.evaluate([0, 0], parameters="all"), "is not a dictionary"),
+        (lambda: arm().equations().kinetic_energy.evaluate([0, 0], [1e200, 0]), "is not finite here"),
+        (lambda: arm().equations().mass_matrix.subs(1j), "is not a dictionary"),
+        (lambda: arm().equations().linearize([0, 1e308]), "tell no turns apart"),
+        (lambda: Log(np.arange(9.0), np.zeros((9, 2)), np.zeros((9, 2))).resampled(1e30), "over the limit"),
+        (lambda: Log(np.arange(9.0), np.zeros((9, 2)), np.zeros((9, 2))).split("half"), "fraction='half'"),
+        (lambda: contact.Contacts(arm(), 7), "spheres has 7"),
+        (lambda: qddot.Builder("b").body("a", com=np.array(0.1), mass=1), "3 numbers are needed"),
+    ],
+)
+def test_other_things_look_at_what_they_are_given(call, message):
+    with pytest.raises((InputError, ModelValueError), match=message):
+        call()
+
+
+def arm():
+    return qddot.load("two_link")

@@ -51,7 +51,7 @@ def test_weights_are_checked(doubtful: Fit) -> None:
     pytest.importorskip("cvxpy")
     with pytest.raises(UnknownNameError, match="l9"):
         doubtful.near_description({"l9": 1.0})
-    with pytest.raises(InputError, match="above 0"):
+    with pytest.raises(InputError, match="above zero"):
         doubtful.near_description({"l1": 0.0})
 
 

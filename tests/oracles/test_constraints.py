@@ -15,6 +15,7 @@ from qddot.robot import Robot  # noqa: E402
 from tests.oracles.comparison import worst  # noqa: E402
 from tests.oracles.pinocchio_oracle import Oracle, described  # noqa: E402
 from tests.robots import random_model  # noqa: E402
+from tests.slow import slow_but  # noqa: E402
 
 CASES = range(8)
 KINDS = ("revolute", "prismatic", "spherical", "free", "planar")
@@ -66,7 +67,7 @@ def by_equations(oracle: Oracle, q, qd, tau, J, Jdot) -> tuple[np.ndarray, np.nd
     return np.split(np.linalg.solve(matrix, np.concatenate([tau - bias, -Jdot @ qd])), [n])
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", slow_but(CASES, *list(CASES)[:3]))
 @pytest.mark.parametrize("kind", ["connect", "weld"])
 def test_a_closed_loop_moves_as_in_pinocchio(case, kind):
     robot, q, qd, tau = closed_tree(case)
@@ -78,7 +79,7 @@ def test_a_closed_loop_moves_as_in_pinocchio(case, kind):
     close(f"{kind}: qdd", qdd, there(described(robot.model), q, qd, tau, contact))
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", slow_but(CASES, *list(CASES)[3:6]))
 def test_contacts_by_pinocchios_terms(case):
     robot, q, qd, tau = closed_tree(case)
     oracle = described(robot.model)

@@ -15,6 +15,7 @@ from tests.oracles.comparison import Plain, State, assert_close, check_dynamics,
 from tests.oracles.pinocchio_oracle import ANGULAR_FIRST, described  # noqa: E402
 from tests.oracles.random_trees import FRAME, random_tree  # noqa: E402
 from tests.robots import random_inertia, random_pose  # noqa: E402
+from tests.slow import slow_but  # noqa: E402
 
 TREES, CHUNK, LARGEST = 1000, 50, 40
 
@@ -26,7 +27,7 @@ def case(seed: int, dof: int | None = None, **options):
     return model, described(model), State.random(model, rng)
 
 
-@pytest.mark.parametrize("first", range(0, TREES, CHUNK))
+@pytest.mark.parametrize("first", slow_but(range(0, TREES, CHUNK), *range(0, TREES, 5 * CHUNK)))
 def test_algorithms(first):
     for seed in range(first, first + CHUNK):
         model, oracle, state = case(seed)
@@ -69,7 +70,7 @@ def test_axes_close_to_minus_z(kind):
         check_dynamics(Plain(model), described(model), State.random(model, rng))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", slow_but(range(30), *range(0, 30, 2)))
 def test_compiled(seed):
     model, oracle, state = case(seed, dof=1 + seed % 20)
     robot = Robot(model)

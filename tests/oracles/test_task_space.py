@@ -8,6 +8,7 @@ pin = pytest.importorskip("pinocchio")
 import qddot  # noqa: E402
 from tests.oracles.comparison import assert_close  # noqa: E402
 from tests.oracles.pinocchio_oracle import described  # noqa: E402
+from tests.slow import slow_but  # noqa: E402
 from tests.task_space.arms import SEVEN, SIX, TOOL, arm  # noqa: E402
 
 REFERENCES = ("world_aligned", "space", "body")
@@ -19,7 +20,7 @@ def catalog(name):
 
 
 @pytest.mark.parametrize("reference", REFERENCES)
-@pytest.mark.parametrize("name", ["puma560", "arm7", *SIX, *SEVEN])
+@pytest.mark.parametrize("name", slow_but(["puma560", "arm7", *SIX, *SEVEN], "puma560", *list(SIX)[:1], *list(SEVEN)[:1]))
 def test_task_space(name, reference):
     robot, q, qd, frame = catalog(name) if name in ("puma560", "arm7") else (*arm(name), TOOL)
     oracle = described(robot.model)

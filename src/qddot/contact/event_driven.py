@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from qddot.arguments import positive_number
 from qddot.contact.coulomb import impulses
 from qddot.contact.shapes import Contacts, Touching
 from qddot.contact.stops import Stops, stops_of, warn_dry
@@ -109,6 +110,8 @@ def bounce(
     times, states, met = [0.0], [np.concatenate([q, qd])], []
     stops, push = stops_of(robot, q), forces_of(torque, robot)
     warn_dry(robot)
+    duration, rtol, atol = (positive_number(name, x) for name, x in (("duration", duration), ("rtol", rtol), ("atol", atol)))
+    rest = positive_number("rest", rest)
     q, qd, _ = impact(contacts, q, qd, rest)
     for _ in range(MOST):
         held = Held(contacts, q, qd, push(t, q, qd), rest)

@@ -7,9 +7,10 @@ bodies at the point of contact: along n, and along two tangents.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -116,7 +117,8 @@ class Contacts:
         if isinstance(spheres, Sphere) or isinstance(planes, Plane):
             raise InputError("spheres and planes are lists: [Sphere(...)], [Plane(...)]")
         for name, given, kind in (("spheres", spheres, Sphere), ("planes", planes, Plane)):
-            if wrong := [x for x in given if not isinstance(x, kind)]:
+            several = isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
+            if wrong := [x for x in given if not isinstance(x, kind)] if several else [given]:
                 raise InputError(f"{name} has {wrong[0]!r:.80}: a list of qddot.contact.{kind.__name__}(...) is needed")
         if robot.model.quantities:
             raise InputError(f"{robot.name} is given by its energies, without links that could touch: its limits= are stops")
@@ -172,8 +174,15 @@ class Contacts:
         return found
 
     def touching(self, q: np.ndarray, within: float = np.inf) -> Touching:
-        """All pairs whose gap is at most `within`, m."""
-        T = self.robot.transforms(q)[self._frames]
+        """All pairs whose gap is at most `within`, m, at one configuration."""
+        if not isinstance(within, Real) or np.isnan(within):
+            raise InputError(f"within={within!r:.80}: a distance in m is needed")
+        T = self.robot.transforms(q)
+        if T.ndim != 3:
+            raise InputError(
+                f"touching is for one configuration ({self.robot.nq},), this is a batch {T.shape[:-3]} (depth takes them)"
+            )
+        T = T[self._frames]
         c = np.einsum("kij,kj->ki", T[:, :3, :3], self._centers) + T[:, :3, 3]
         n, m = len(self.spheres), len(self.planes)
         to_plane = (c[:, None] - self.points) * self.normals

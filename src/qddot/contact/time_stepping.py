@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.arguments import positive_number, whole_number
 from qddot.contact.coulomb import impulses
 from qddot.contact.shapes import Contacts, Touching
 from qddot.contact.stops import Stops, stops_of, warn_dry
@@ -152,9 +153,10 @@ def simulate(
     refuse_deep(contacts, q)
     stops, push = stops_of(robot, q), forces_of(torque, robot)
     warn_dry(robot)
-    steps = max(round(duration / step), 1) if 0 < step < np.inf and 0 < duration < np.inf else 0
-    if not steps or steps > 10**8:
-        raise InputError(f"duration={duration!r}, step={step!r}: positive times, s, and not more than 1e8 steps")
+    step, duration, every = positive_number("step", step), positive_number("duration", duration), whole_number("every", every)
+    if not duration / step <= 1e8:
+        raise InputError(f"duration={duration!r}, step={step!r}: not more than 1e8 steps")
+    steps = max(round(duration / step), 1)
     gravity = float(np.linalg.norm(np.array(robot.model.gravity, float)))
     pairs = len(contacts.spheres) * len(contacts.planes) + len(contacts.pairs)
     kept = steps // every + 1

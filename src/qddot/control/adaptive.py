@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qddot.arguments import positive_number
+from qddot.arguments import finite_array, positive_number
 from qddot.control.elastic import refuse_elastic
 from qddot.control.gains import gains
+from qddot.control.law import checked, finite
 from qddot.control.references import Follow, followed
 from qddot.errors import InputError
 from qddot.model.friction import NAMES
@@ -55,20 +56,25 @@ class SlotineLi:
         self.robot, self.reference, self.period = robot, followed(reference, robot.nq, robot.nv), positive_number("period", period)
         self.bandwidth, self.kd = gains("bandwidth", bandwidth, robot.nv), gains("kd", kd, robot.nv)
         self.gain = gains("gain", gain, len(robot.parameter_names))
-        self.estimate = np.array(robot.parameters() if estimate is None else estimate, float)
+        self.estimate = finite_array("estimate", robot.parameters() if estimate is None else estimate)
         if self.estimate.shape[-1:] != (len(robot.parameter_names),):
             raise InputError(
                 f"estimate has shape {self.estimate.shape}: {len(robot.parameter_names)} parameters, see robot.parameter_names"
             )
 
+    @checked
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         want = self.reference(t)
         error = self.robot.difference(q, want.q)
         s = want.qd - qd + self.bandwidth * error
         virtual, virtual_rate = want.qd + self.bandwidth * error, want.qdd + self.bandwidth * (want.qd - qd)
         Y = slotine_li_regressor(self.robot, q, qd, virtual, virtual_rate)
-        self.estimate = self.estimate + self.period * self.gain * times(transpose(Y), s)
-        return times(Y, self.estimate) + self.kd * s
+        try:
+            estimate = self.estimate + self.period * self.gain * times(transpose(Y), s)
+        except ValueError:
+            raise InputError(f"the state is a batch {s.shape[:-1]}, the estimate one of {self.estimate.shape[:-1]}") from None
+        self.estimate = finite("the estimate", estimate)
+        return times(Y, estimate) + self.kd * s
 
 
 def slotine_li_regressor(robot: Robot, q: np.ndarray, qd: np.ndarray, v: np.ndarray, vd: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.arguments import positive_number
+from qddot.control.law import checked
 from qddot.control.references import Follow, followed
 from qddot.errors import InputError
 from qddot.model.drive import Drive
@@ -54,6 +55,7 @@ class ElasticFeedbackLinearisation:
         self.links = without_motors(robot)
         self.gains = np.array([rate**4, 4 * rate**3, 6 * rate**2, 4 * rate])
 
+    @checked
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         (q, theta), (qd, theta_rate) = np.split(q, 2, axis=-1), np.split(qd, 2, axis=-1)
         n, K, links, zero = self.n, self.stiffness, self.links, np.zeros(q.shape)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from qddot.control.elastic import refuse_elastic
 from qddot.control.gains import gains
+from qddot.control.law import checked
 from qddot.control.references import Follow, followed
 from qddot.control.task_space import AXES, Task
 from qddot.errors import InputError
@@ -57,6 +58,7 @@ class HybridForcePosition:
         self.reference = followed(reference, n, n)
         self.kp, self.kd, self.damping = gains("kp", kp, n), gains("kd", kd, n), gains("damping", damping)
 
+    @checked
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         task, robot, want = self.task, self.task.robot, self.reference(t)
         space = robot.task_space(q, qd, task.frame, rows=task.names)
@@ -72,6 +74,7 @@ class HybridForcePosition:
         speed = times(task.jacobian(q), qd)
         return want.q - task.position(q)[..., self.free], want.qd - speed[..., self.free]
 
+    @checked
     def storage(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """`e'^T e' / 2 + e^T Kp e / 2` (...)."""
         error, rate = self.error(t, q, qd)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from qddot.control.elastic import refuse_elastic
 from qddot.control.gains import gains
+from qddot.control.law import checked
 from qddot.control.references import Follow, followed
 
 if TYPE_CHECKING:
@@ -33,11 +34,13 @@ class PD:
         self.robot, self.reference = robot, followed(reference, robot.nq, robot.nv)
         self.kp, self.kd = gains("kp", kp, robot.nv), gains("kd", kd, robot.nv)
 
+    @checked
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         want = self.reference(t)
         error = self.robot.difference(q, want.q)
         return self.robot.gravity_torque(q) + self.robot.spring_torque(q) + self.kp * error + self.kd * (want.qd - qd)
 
+    @checked
     def storage(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """`qd^T M qd / 2 + e^T Kp e / 2` (...), J: with a reference at rest it falls, by `qd^T Kd qd` and friction."""
         error = self.robot.difference(q, self.reference(t).q)
@@ -60,6 +63,7 @@ class ComputedTorque:
         self.robot, self.reference = robot, followed(reference, robot.nq, robot.nv)
         self.kp, self.kd = gains("kp", kp, robot.nv), gains("kd", kd, robot.nv)
 
+    @checked
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         want = self.reference(t)
         qdd = want.qdd + self.kp * self.robot.difference(q, want.q) + self.kd * (want.qd - qd)

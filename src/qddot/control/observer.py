@@ -77,12 +77,12 @@ class MomentumObserver:
 
     def update(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> np.ndarray:
         """The residual (nv,) after one more sample: state, and the joint forces that act from now until the next."""
-        p, n = self._momenta(q, qd)
+        p, n, tau = self._momenta(q, qd, tau, ndim=1)
         if self._last is not None:
             before, known = self._last
             change = p - before - self.period * (known + n / 2)
             self.residual = self.residual + self.gain * (change - self.period * self.residual)
-        self._last = p, np.asarray(tau, float) + n / 2
+        self._last = p, tau + n / 2
         self.alarm = bool((np.abs(self.residual) > self.threshold).any())
         return self.residual
 
@@ -90,8 +90,7 @@ class MomentumObserver:
         """The residuals (samples, nv) of a recording (samples, ...), as `update` would give them one by one."""
         from scipy.signal import lfilter
 
-        p, n = self._momenta(q, qd)
-        tau = np.asarray(tau, float)
+        p, n, tau = self._momenta(q, qd, tau, ndim=2)
         change = np.zeros_like(p)
         change[1:] = np.diff(p, axis=0) - self.period * (tau[:-1] + (n[1:] + n[:-1]) / 2)
         columns = [lfilter([k], [1.0, k * self.period - 1.0], x) for k, x in zip(self.gain, change.T)]
@@ -104,6 +103,7 @@ class MomentumObserver:
         deviations of the noisiest second, and the largest mean of one, which a wrong model makes. Normal noise exceeds seven once
         in 4e11 samples.
         """
+        deviations = positive_number("deviations", deviations)
         r = self.observe(q, qd, tau)
         settled = r[min(len(r) // 2, int(5 / (self.gain.min() * self.period)) + 1) :]
         seconds = np.array_split(settled, max(int(len(settled) * self.period), 1))
@@ -111,7 +111,11 @@ class MomentumObserver:
         self.threshold = np.abs(means).max(0) + deviations * spreads.max(0)
         return self.threshold
 
-    def _momenta(self, q: ArrayLike, qd: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """p and its known rate without joint forces."""
+    def _momenta(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, ndim: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """p, its known rate without joint forces, and these forces, all of one shape."""
         p = self.robot.generalized_momentum(q, qd)
-        return p, self.robot.hamilton_rates(q, p).pd
+        tau = finite_array("tau", tau)
+        if p.ndim != ndim or tau.shape != p.shape:
+            shape = f"({self.robot.nv},)" if ndim == 1 else f"(samples, {self.robot.nv})"
+            raise InputError(f"the state has shape {p.shape} and tau {tau.shape}: {shape} is needed")
+        return p, self.robot.hamilton_rates(q, p).pd, tau

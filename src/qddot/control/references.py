@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qddot.arguments import finite_array, positive_number
+from qddot.arguments import finite_array, finite_number, positive_number
 from qddot.errors import InputError
 
 
@@ -73,7 +73,7 @@ class RestToRest:
         refuse_overflow(self.way, self.steepest, *[self.duration] * self.order)
 
     def __call__(self, t: float) -> Reference:
-        T = self.duration
+        t, T = finite_number("t", t), self.duration
         s, *rates = self.along(min(max(t / T, 0.0), 1.0), 1.0 if 0 < t < T else 0.0, T)
         return Reference(self.start + self.way * s, *(self.way * rate for rate in rates))
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from qddot.control.elastic import refuse_elastic
 from qddot.control.gains import gains
+from qddot.control.law import checked
 from qddot.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,9 +51,11 @@ class SetPointPD:
         self.kp, self.kd = gains("kp", kp, robot.nv), gains("kd", kd, robot.nv)
         self.constant = robot.gravity_torque(self.goal) + robot.spring_torque(self.goal)
 
+    @checked
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return self.constant + self.kp * (self.goal - q) - self.kd * qd
 
+    @checked
     def storage(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """V (...), J, which falls along every motion."""
         e, robot = self.goal - q, self.robot

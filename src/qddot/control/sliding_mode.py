@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from qddot.control.elastic import refuse_elastic
 from qddot.control.gains import gains
+from qddot.control.law import checked
 from qddot.control.references import Follow, followed
 from qddot.task_space.dynamics import times
 
@@ -47,6 +48,7 @@ class SlidingMode:
         self.bandwidth, self.kd = gains("bandwidth", bandwidth, n), gains("kd", kd, n)
         self.reach, self.width = gains("reach", reach, n), gains("width", width, n)
 
+    @checked
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         robot, want, s = self.robot, self.reference(t), self.surface(t, q, qd)
         wanted, rate = s + qd, want.qdd + self.bandwidth * (want.qd - qd)
@@ -54,6 +56,7 @@ class SlidingMode:
         still = robot.gravity_torque(q) + robot.spring_torque(q) + robot.friction_torque(qd)
         return model + still + self.kd * s + self.reach * self.saturated(s)
 
+    @checked
     def surface(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """s (..., nv), rad/s: zero where the error decays with the bandwidth."""
         want = self.reference(t)
@@ -64,6 +67,7 @@ class SlidingMode:
         thick = self.width > 0
         return np.where(thick, np.clip(s / np.where(thick, self.width, 1.0), -1, 1), np.sign(s))
 
+    @checked
     def storage(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """`s^T M s / 2` (...)."""
         s = self.surface(t, q, qd)

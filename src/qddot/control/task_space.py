@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from qddot.arguments import names
 from qddot.control.elastic import refuse_elastic
 from qddot.control.gains import gains
+from qddot.control.law import checked
 from qddot.control.references import Follow, followed
 from qddot.errors import InputError
 from qddot.task_space.dynamics import times, transpose
@@ -36,6 +38,7 @@ class Task:
     """
 
     def __init__(self, robot: Robot, frame: str | None = None, rows: Sequence[str] = ("x", "y", "z")) -> None:
+        rows = names("rows", tuple(rows) if isinstance(rows, str) else rows)
         if not rows or any(row not in AXES for row in rows) or len(set(rows)) != len(rows):
             raise InputError(f"rows={rows!r}: a task has some of the coordinates {', '.join(AXES)}, each once")
         self.robot, self.frame = robot, robot.tip if frame is None else frame
@@ -68,6 +71,7 @@ class OperationalSpace:
         self.task, self.reference = task, followed(reference, n, n)
         self.kp, self.kd, self.posture_damping = gains("kp", kp, n), gains("kd", kd, n), gains("posture_damping", posture_damping)
 
+    @checked
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         task, robot, want = self.task, self.task.robot, self.reference(t)
         space = robot.task_space(q, qd, task.frame, rows=task.names)
@@ -103,17 +107,20 @@ class Impedance:
         self.task, self.reference, self.friction = task, followed(reference, n, n), friction
         self.stiffness, self.damping = gains("stiffness", stiffness, n), gains("damping", damping, n)
 
+    @checked
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         task, robot = self.task, self.task.robot
         tau = times(transpose(task.jacobian(q)), self.force(t, q, qd)) + robot.gravity_torque(q) + robot.spring_torque(q)
         return tau + robot.friction_torque(qd) if self.friction else tau
 
+    @checked
     def force(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """`K e + D e'` (..., rows), with which the law pulls the frame to its reference, N."""
         task, want = self.task, self.reference(t)
         rate = times(task.jacobian(q), qd)
         return self.stiffness * (want.q - task.position(q)) + self.damping * (want.qd - rate)
 
+    @checked
     def storage(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """S (...), J: kinetic energy, and that of the spring between the frame and its reference."""
         error = self.reference(t).q - self.task.position(q)

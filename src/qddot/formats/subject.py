@@ -64,7 +64,7 @@ class Subject:
 
     def vector(self, attribute: str, values: object, size: int = 3) -> tuple[Scalar, ...]:
         """So many finite numbers or expressions."""
-        if isinstance(values, (str, dict)) or not isinstance(values, (Sequence, np.ndarray)):
+        if isinstance(values, (str, dict)) or not isinstance(values, (Sequence, np.ndarray)) or getattr(values, "ndim", 1) == 0:
             raise self.error(f"{size} numbers are needed", attribute, values, f"give a list of {size}")
         if len(values) != size:
             raise self.error(f"{size} numbers are needed, there are {len(values)}", attribute, list(values), f"give {size}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.arguments import positive_number
+from qddot.arguments import mapping, positive_number
 from qddot.errors import ModelWarning, stacklevel_outside
 from qddot.identify.checks.verdict import Verdict
 from qddot.identify.physical.identified import identified_robot, sound_prior
@@ -118,7 +118,7 @@ class Fit:
         """
         from qddot.identify.physical.description_prior import near_description
 
-        return near_description(self, None if weights is None else dict(weights))
+        return near_description(self, None if weights is None else dict(mapping("weights", weights)))
 
     def bounded_intervals(self, bound: Any = None) -> SetMembership:
         """Intervals of the base parameters that hold for sure where no filtered torque is off by more than a bound.

@@ -18,7 +18,7 @@ from scipy.optimize import linprog
 from qddot.arguments import finite_array
 from qddot.errors import ConvergenceError, InputError
 from qddot.identify.more_columns import joint_rows
-from qddot.thresholds import BOUND_SLACK, MEMBERSHIP_ROWS
+from qddot.thresholds import BOUND_SLACK, MEMBERSHIP_RANGE, MEMBERSHIP_ROWS
 
 if TYPE_CHECKING:
     from qddot.identify.fit import Fit
@@ -54,6 +54,8 @@ def set_membership(fit: Fit, bound: ArrayLike | None = None) -> SetMembership:
     each = max(1, MEMBERSHIP_ROWS // n)
     some = [A[np.unique(np.linspace(0, len(A) - 1, min(each, len(A))).astype(int))] / b for A, b in zip(rows, limit) if len(A)]
     X = np.vstack(some)
+    if not np.abs(X).max(initial=0.0) < MEMBERSHIP_RANGE:
+        raise InputError(f"bound={limit.tolist()}: so small a torque that the equations are {MEMBERSHIP_RANGE:g} times larger")
     X, y = X[:, :-1], X[:, -1]
     size = np.linalg.norm(X, axis=0) / np.sqrt(len(X))
     size = np.where(size > 0, size, 1.0)

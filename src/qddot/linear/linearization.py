@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qddot.arguments import names
+from qddot.arguments import names, positive_number
 from qddot.errors import ConvergenceError, InputError, SingularityError, unknown_name
 
 if TYPE_CHECKING:
@@ -85,12 +85,14 @@ class Linearization:
         """
         from scipy.linalg import expm
 
-        if not 0 < period < np.inf:
-            raise InputError(f"period={period!r} is not a positive time")
+        period = positive_number("period", period)
         n, m = self.B.shape[-2:]
         both = np.zeros((*self.A.shape[:-2], n + m, n + m))
         both[..., :n, :n], both[..., :n, n:] = self.A, self.B
-        step = expm(both * period)
+        with np.errstate(all="ignore"):
+            step = expm(both * period)
+        if not np.isfinite(step).all():
+            raise InputError(f"period={period:g} s is too long: by then what is unstable has grown beyond all numbers")
         return Discrete(step[..., :n, :n], step[..., :n, n:], period)
 
     def controllability(self) -> np.ndarray:

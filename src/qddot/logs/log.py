@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from qddot.arguments import real_array
+from qddot.arguments import finite_number, real_array
 from qddot.errors import InputError
 from qddot.files import LOG_BYTES
 from qddot.logs.audit import Audit, audit
@@ -240,7 +240,7 @@ class Log:
 
     def split(self, fraction: float = 0.7) -> tuple[Log, Log]:
         """The first part for the fit and the rest for validation; never shuffled, since neighbouring samples know each other."""
-        if not 0 < fraction < 1:
+        if not 0 < finite_number("fraction", fraction) < 1:
             raise InputError(f"split({fraction}): a fraction between 0 and 1")
         at = round(fraction * len(self))
         return self[:at], self[at:]

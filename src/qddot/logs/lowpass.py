@@ -13,7 +13,7 @@ import numpy as np
 from scipy.signal import oaconvolve
 
 from qddot.errors import InputError
-from qddot.thresholds import KERNEL_LENGTH, KERNEL_SHAPE
+from qddot.thresholds import KERNEL_LENGTH, KERNEL_SHAPE, MOST_SAMPLES
 
 FIRST = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0.0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
 WORK = 4_000_000  # numbers held at once while decimating
@@ -28,7 +28,7 @@ class LowPass:
     cutoff: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.cutoff <= self.rate / 4:
+        if not (0 < self.cutoff <= self.rate / 4 and self.rate / self.cutoff < MOST_SAMPLES):
             raise InputError(
                 f"cut-off {self.cutoff:g} Hz at {self.rate:g} samples a second: above 0 and at most a quarter of the rate"
             )

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from qddot.arguments import positive_number
 from qddot.errors import InputError
 from qddot.logs.lowpass import LowPass, convolved
 from qddot.logs.table import Finding
-from qddot.thresholds import HIGHEST_CUTOFF, SLOWER, UNIFORM
+from qddot.thresholds import HIGHEST_CUTOFF, MOST_SAMPLES, SLOWER, UNIFORM
 
 if TYPE_CHECKING:
     from qddot.logs.log import Log
@@ -38,8 +39,9 @@ def onto(times: np.ndarray, t: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 def resampled(log: Log, rate: float) -> Log:
     """See `Log.resampled`."""
-    if not (np.isfinite(rate) and rate > 0):
-        raise InputError(f"resampled({rate}): samples a second, above zero")
+    rate = positive_number("rate", rate)
+    if not (log.t[-1] - log.t[0]) * rate < MOST_SAMPLES:
+        raise InputError(f"rate={rate:g}: {(log.t[-1] - log.t[0]) * rate:.3g} samples are over the limit of {MOST_SAMPLES:.0e}")
     names = [name for name in ("q", "tau", "qd", "qdd") if getattr(log, name) is not None]
     slower = rate < SLOWER * log.rate
     low_pass = LowPass(log.rate, HIGHEST_CUTOFF * rate) if slower else None

@@ -168,7 +168,7 @@ class Model:
         """The body (index, -1 for the world) that carries a frame, and the frame's pose on it."""
         try:
             return self.mechanism.frames[name]
-        except KeyError:
+        except (KeyError, TypeError):  # no name, or nothing that could be one
             raise unknown_name("frame", name, self.mechanism.frames) from None
 
     @property

@@ -53,6 +53,10 @@ def refuse_suffix(path: Path) -> None:
         raise InputError(f"{path}: .mp4 needs the program ffmpeg, which is not on the path: install it, or save .gif or .html")
 
 
+SLOWEST = 1e-3
+"""Pictures a second: a GIF shows none for longer than ten minutes."""
+
+
 class Film:
     """A robot in motion. A notebook plays it, `save` writes it, and a window shows it when `plt.show()` is called.
 
@@ -70,6 +74,8 @@ class Film:
 
     def __init__(self, model: Model, t: np.ndarray, q: np.ndarray, fps: float, ax: Any = None) -> None:
         self.fps, self.name = positive_number("fps", fps), model.name
+        if self.fps < SLOWEST:
+            raise InputError(f"fps={fps!r:.80}: at least {SLOWEST:g} pictures a second")
         if not (pictures := (t[-1] - t[0]) * self.fps + 1e-6) < MOST_PICTURES:
             raise InputError(f"fps={fps!r:.80}: a film of {pictures:.3g} pictures, more than {MOST_PICTURES}: give fewer a second")
         self.t = t[0] + np.arange(int(pictures) + 1) / self.fps

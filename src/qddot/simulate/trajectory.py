@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.arguments import file_path
 from qddot.card import Card, Table
 from qddot.errors import InputError, missing_extra
 from qddot.simulate.events import Event
@@ -268,7 +269,14 @@ class Trajectory:
         2
         """
         table = self.columns()
-        np.savetxt(path, np.column_stack(list(table.values())), delimiter=",", header=",".join(table), comments="", fmt="%.17g")
+        np.savetxt(
+            file_path("path", path),
+            np.column_stack(list(table.values())),
+            delimiter=",",
+            header=",".join(table),
+            comments="",
+            fmt="%.17g",
+        )
 
     def to_parquet(self, path: str | Path) -> None:
         """Write the table of `columns` (needs the extra `parquet`).

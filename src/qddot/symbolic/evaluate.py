@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.arguments import shape_of
+from qddot.arguments import mapping, shape_of, whole_number
 from qddot.compile.arrays import with_unit_quaternion
 from qddot.errors import InputError, UnboundSymbolError, unknown_name
 from qddot.symbolic.exact.letters import ARRAYS
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from qddot.symbolic.robot_in_letters import RobotInLetters
 
 
+MOST_DIGITS = 10_000
+"""Of a result: with more, sines alone take minutes."""
+
+
 def evaluate(form: Form, given_motion: Mapping[str, Any], parameters: Mapping[Any, Any] | None = None, digits: int | None = None):
     """See `Form.evaluate`."""
     equations = form.equations
@@ -28,15 +32,15 @@ def evaluate(form: Form, given_motion: Mapping[str, Any], parameters: Mapping[An
         if name not in sizes:
             raise unknown_name("array", name, sizes)
     motion = {name: check(name, given_motion.get(name), size) for name, size in sizes.items()}
-    given = {str(name): value for name, value in (parameters or {}).items()}
+    given = {str(name): value for name, value in mapping("parameters", parameters).items()}
     known = [g.name for g in equations.alphabet.ring.generators if g.kind == "parameter"]
     for name in given:
         if name not in known:
             raise unknown_name("parameter", name, known)
     if digits is None:
         return finished(form, Letters(equations, motion, given, math, float))
-    if not isinstance(digits, int) or digits < 1:
-        raise InputError(f"digits={digits!r} is not a positive integer")
+    if whole_number("digits", digits) > MOST_DIGITS:
+        raise InputError(f"digits={digits}: more than {MOST_DIGITS} take too long")
     import mpmath
 
     with mpmath.workdps(digits + 10):
@@ -45,13 +49,15 @@ def evaluate(form: Form, given_motion: Mapping[str, Any], parameters: Mapping[An
 
 def finished(form: Form, letters: Letters) -> Any:
     check_quaternions(form.equations, [letters.real(x) for x in letters.motion["q"]])
-    values = (
-        np.vectorize(lambda p: p.evaluate(letters, letters.number), otypes=[object])(form.entries)
-        if form.entries.size
-        else form.entries
-    )
+    values = form.entries
+    if values.size:
+        with np.errstate(all="ignore"):
+            values = np.vectorize(lambda p: p.evaluate(letters, letters.number), otypes=[object])(values)
     if letters.arithmetic is math:
-        return float(values) if values.shape == () else values.astype(float)
+        values = values.astype(float)
+        if not np.isfinite(values).all():
+            raise InputError(f"{form.name or 'the result'} is not finite here: numbers are too large, or the state is singular")
+        return float(values) if values.shape == () else values
     return values.item() if values.shape == () else values
 
 
@@ -125,12 +131,16 @@ class Letters:
         """A number given from outside."""
         try:
             if self.arithmetic is math:
-                return float(x)
-            if isinstance(x, Fraction):
-                return self.number(x)
-            return self._expression(x) if hasattr(x, "free_symbols") else self.arithmetic.mpf(x)
-        except (TypeError, ValueError):
-            raise InputError(f"{x!r} is not a number") from None
+                found = float(x)
+            elif isinstance(x, Fraction):
+                found = self.number(x)
+            else:
+                found = self._expression(x) if hasattr(x, "free_symbols") else self.arithmetic.mpf(x)
+            if math.isfinite(found):
+                return found
+        except (TypeError, ValueError, OverflowError):
+            pass
+        raise InputError(f"{x!r:.80} is not a finite number")
 
 
 def check_quaternions(equations: RobotInLetters, q: Any) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qddot.arguments import shape_of
 from qddot.errors import InputError, SingularityError
 from qddot.symbolic.exact.minors import adjugate
 from qddot.symbolic.exact.ratio import quotient
@@ -177,7 +178,8 @@ def named(letter: str, values: Any, n: int) -> dict[str, Any]:
     """Values of letters `q1, q2, ...`; one number stands for all."""
     if values is None:
         return {}
-    values = [values] * n if not isinstance(values, (Sequence, np.ndarray)) or isinstance(values, str) else list(values)
+    alone = not isinstance(values, (Sequence, np.ndarray)) or isinstance(values, str) or shape_of(letter, values) == ()
+    values = [values] * n if alone else list(values)
     if len(values) != n:
         raise InputError(f"{letter} has {len(values)} values, {n} are needed")
     return {f"{letter}{i + 1}": x for i, x in enumerate(values)}

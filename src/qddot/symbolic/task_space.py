@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qddot.arguments import names
 from qddot.errors import InputError, SingularityError, unknown_name
 from qddot.symbolic.exact.minors import adjugate, bordered_inverse, rank_of
 from qddot.symbolic.exact.ratio import divide
@@ -91,6 +92,7 @@ def task_space(equations: Equations, frame: str | None, rows: Sequence[str] | No
 def chosen(rows: Sequence[str] | None) -> list[int]:
     if rows is None:
         return list(range(len(ROWS)))
+    rows = names("rows", rows)
     for i, row in enumerate(rows):
         if row not in ROWS:
             raise unknown_name("row", row, ROWS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from qddot.arguments import mapping
 from qddot.errors import InputError, unknown_name
 from qddot.model.description import Limits
 from qddot.robot import Robot
@@ -103,7 +104,7 @@ class System(Robot):
     def subs(self, values: Mapping) -> System:
         """The system with symbols replaced by numbers or other expressions."""
         put = {}
-        for key, value in values.items():
+        for key, value in mapping("values", values).items():
             found = [s for s in self.symbols if s.name == str(key)]
             if not found:
                 raise unknown_name("symbol", str(key), map(str, self.symbols))

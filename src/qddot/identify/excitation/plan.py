@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qddot.arguments import finite_array, positive_number, whole_number, word
+from qddot.arguments import file_path, finite_array, positive_number, whole_number, word
 from qddot.errors import ConvergenceError, InputError
 from qddot.identify.excitation.clearance import Box, Clearance
 from qddot.identify.excitation.fourier import Fourier
 from qddot.identify.excitation.problem import FRICTION, Bounds, Experiment
 from qddot.logs.log import Log
 from qddot.pictures.look import beside, color, curves, panels, units
-from qddot.thresholds import FINE_STEP, KNOWN_STATES, OVERLAP_PENALTY, SERIES_DRAWN, SMOOTH_SPEED, TIGHTER
+from qddot.thresholds import FINE_STEP, KNOWN_STATES, MOST_SAMPLES, OVERLAP_PENALTY, SERIES_DRAWN, SMOOTH_SPEED, TIGHTER
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -101,13 +101,14 @@ class Excitation:
         return self._at(t, 2)
 
     def _at(self, t: ArrayLike, derivative: int) -> np.ndarray:
-        t = np.asarray(t, float)
-        return (self.shape.basis(t.ravel(), derivative) @ self.coefficients.T).reshape(*t.shape, -1)
+        t = finite_array("t", t)
+        return (self.shape.basis(t.ravel(), derivative) @ self.coefficients.T).reshape(*t.shape, len(self.coefficients))
 
     def sample(self, rate: float = 1000.0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """(t, q, qd, qdd) at `rate` in Hz."""
-        if not rate > 0:
-            raise InputError(f"rate={rate!r} is not a positive number of samples a second")
+        rate = positive_number("rate", rate)
+        if not self.duration * rate < MOST_SAMPLES:
+            raise InputError(f"rate={rate:g}: {self.duration * rate:.3g} samples are over the limit of {MOST_SAMPLES:.0e}")
         t = np.arange(int(self.duration * rate) + 1) / rate
         return t, self.q(t), self.qd(t), self.qdd(t)
 
@@ -115,7 +116,7 @@ class Excitation:
         """Write t, q, qd, qdd, a column a joint (`q_<joint>`), SI units; the numbers read back exactly."""
         names = self.robot.joint_names
         t, *rows = self.sample(rate)
-        with open(path, "w", encoding="utf-8", newline="") as file:
+        with open(file_path("path", path), "w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(["t", *(f"{kind}_{name}" for kind in ("q", "qd", "qdd") for name in names)])
             writer.writerows(np.column_stack([t, *rows]).tolist())

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from qddot.arguments import positive_number
 from qddot.errors import ConvergenceError, InputError, missing_extra, unknown_name
 from qddot.identify.physical.pseudo_inertia import BASIS, congruence, link_columns, nonnegative_columns, pseudo_inertia
 from qddot.thresholds import AT_ZERO, DATA_RANK, GOAL_DIGITS, POLISHING, TIE, TORQUES_KEPT
@@ -174,8 +175,7 @@ class Problem:
         for name, weight in weights.items():
             if name not in (*links, DRIVES):
                 raise unknown_name("link", name, (*links, DRIVES))
-            if not (weight > 0 and np.isfinite(weight)):
-                raise InputError(f"weights[{name!r}]={weight!r} is not above 0 and finite")
+            positive_number(f"weights[{name!r}]", weight)
         length = np.linalg.norm(R @ np.linalg.pinv(T), axis=0)
         explained = np.divide(np.linalg.norm(r), length, out=np.zeros(p), where=length > 0)  # by this one parameter alone
         size = np.maximum(abs(prior), explained)

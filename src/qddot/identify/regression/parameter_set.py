@@ -14,8 +14,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from qddot.algorithms.regressor import INERTIAL
+from qddot.arguments import finite_array, finite_number, mapping, positive_number
 from qddot.errors import InputError, unknown_name
 from qddot.identify.regression.bodies import body_inertias
 from qddot.identify.regression.columns import Evaluator
@@ -147,10 +149,10 @@ class ParameterSet:
         >>> len(parameters.names) - len(known.names)
         11
         """
-        known = {j: self.described[j] if v is None else v for name, v in values.items() for j in self.matching(name)}
-        for j, value in known.items():
-            if not np.isfinite(value):
-                raise InputError(f"{self.names[j]} is fixed at {value:g}, which is no number")
+        known = {
+            j: self.described[j] if v is None else v for name, v in mapping("values", values).items() for j in self.matching(name)
+        }
+        known = {j: finite_number(self.names[j], value) for j, value in known.items()}
         theta = np.zeros(len(self.names))
         theta[list(known)] = list(known.values())
         return self._kept([j for j in range(len(self.names)) if j not in known], self.T, self.constant + self.T @ theta)
@@ -162,9 +164,10 @@ class ParameterSet:
         >>> "body_2.mcx" in parameters.tie({"body_2.mcx": {"body_2.m": -0.35}}).names  # the middle of its rod is known
         False
         """
-        T, tied = self.T.copy(), {self.place(name) for name in ties}
+        T, tied = self.T.copy(), {self.place(name) for name in mapping("ties", ties)}
         for name, others in ties.items():
-            for other, factor in others.items():
+            for other, factor in mapping(name, others).items():
+                factor = finite_number(f"the factor of {other}", factor)
                 if self.place(other) in tied:
                     raise InputError(f"{name} is tied to {other}, which is tied itself: tie both to the same free parameter")
                 T[:, self.place(other)] += factor * self.T[:, self.place(name)]
@@ -178,11 +181,16 @@ class ParameterSet:
         {'body_2.m': (0.7, 0.05)}
         """
         found = dict(self.priors)
-        for name, (mean, deviation) in priors.items():
-            if not (deviation > 0 and np.isfinite(deviation) and np.isfinite(0.0 if mean is None else mean)):
+        for name, prior in mapping("priors", priors).items():
+            try:
+                mean, deviation = prior
+                mean, deviation = None if mean is None else finite_number("mean", mean), positive_number("deviation", deviation)
+            except (TypeError, ValueError) as error:
+                why = f" ({error})" if isinstance(error, InputError) else ""
                 raise InputError(
-                    f"the prior of {name} is {mean} +- {deviation:g}: a finite mean and a deviation above 0 (`fix` what is known)"
-                )
+                    f"the prior of {name} is {prior!r:.80}: (mean, deviation), a finite mean and a deviation above 0, is "
+                    f"needed{why}; `fix` what is known"
+                ) from None
             for j in self.matching(name):
                 found[self.names[j]] = float(self.described[j] if mean is None else mean), float(deviation)
         return replace(self, priors=found)
@@ -284,7 +292,7 @@ class ParameterSet:
 
     def matching(self, pattern: str) -> list[int]:
         """Free parameters of a name or pattern."""
-        found = [j for j, name in enumerate(self.names) if fnmatchcase(name, pattern)]
+        found = [j for j, name in enumerate(self.names) if isinstance(pattern, str) and fnmatchcase(name, pattern)]
         return found or [self.place(pattern)]
 
     # values ---------------------------------------------------------------------------------------------------------------
@@ -309,12 +317,24 @@ class ParameterSet:
 
     def matrix(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
         """The regressor of the free parameters (N, nv, p)."""
-        moved = self.evaluator().at(q, qd, qdd)
+        moved = self.evaluator().at(*self._motion(q, qd, qdd))
         return np.stack([moved.row(j) @ self.T[used] for j, used in enumerate(moved.evaluator.used)], axis=1)
 
     def known_torque(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
         """Return what fixed parameters, the springs of the robot and its coupled motors need (N, nv)."""
-        return self.evaluator().at(q, qd, qdd).known()
+        return self.evaluator().at(*self._motion(q, qd, qdd)).known()
+
+    def _motion(self, *given: ArrayLike) -> list[np.ndarray]:
+        """q, qd and qdd as arrays (N, nv).
+
+        Raises:
+            InputError: other shapes, or numbers that are not finite.
+        """
+        motion = [finite_array(name, x) for name, x in zip(("q", "qd", "qdd"), given)]
+        if any(x.ndim != 2 or x.shape != (len(motion[0]), self.robot.nv) for x in motion):
+            shapes = ", ".join(f"{name} {x.shape}" for name, x in zip(("q", "qd", "qdd"), motion))
+            raise InputError(f"a motion has q, qd and qdd (samples, {self.robot.nv}), these have {shapes}")
+        return motion
 
     def __reduce__(self) -> tuple:
         """Pickled as what it was made from: the terms hold functions."""

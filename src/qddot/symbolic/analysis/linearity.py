@@ -15,6 +15,7 @@ import sympy
 from flint import nmod_mat
 
 from qddot.algorithms import regressor as standard
+from qddot.arguments import names as as_names
 from qddot.errors import InputError, QddotError, unknown_name
 from qddot.model.model import LiftedModel
 from qddot.symbolic.exact.ratio import Ratio, quotient
@@ -52,6 +53,7 @@ def regressor(equations: Equations, names: Sequence[str] | None = None) -> Regre
         titles = tuple(name for name, _ in standard_parameters(equations.lifted))
         Y = np.array(standard.regressor(equations.lifted, a.q, a.qd, a.qdd), dtype=object).reshape(equations.nv, len(titles))
         return Regressor(Form(equations, Y, "regressor"), Form(equations, [0] * equations.nv), titles)
+    names = as_names("parameters", names)
     letters = [parameter(equations, name) for name in names]
     if len(set(letters)) < len(letters):
         twice = next(name for i, name in enumerate(names) if name in names[:i])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
+from qddot.arguments import mapping
 from qddot.errors import InputError
 from qddot.symbolic.exact.reading import exactly, read
 from qddot.symbolic.exact.ring import Generator, NotPolynomialError, Poly, Ring
@@ -69,7 +70,7 @@ def substitution(equations: RobotInLetters, values: Mapping[Any, Any]) -> Callab
     ring = alphabet.ring
     put: dict[int, Any] = {}
     refused: dict[int, str] = {}
-    for name, value in values.items():
+    for name, value in mapping("values", values).items():
         i = equations.letter(name)
         generator = ring.generators[i]
         put[i] = new = as_entry(equations, name, value)

@@ -71,10 +71,16 @@ COSINES = (Surd(4), Surd(b=1, d=1), Surd(c=2), Surd(b=2), Surd(2), Surd(b=-1, d=
 Exact = Fraction | Surd
 
 
+LARGEST = 1e15
+"""rad."""
+
+
 def turn(angle: float, written: bool = True) -> tuple[Exact, Exact, float]:
     """(cos, sin) of an angle: by roots at multiples of 15 degrees, otherwise a rational point of the circle within 1e-16; and how
     far (rad) the angle was off the multiple it was taken for. An angle that is `written` in a file may be a multiple with a few
     decimals."""
+    if not abs(angle) < LARGEST:
+        raise InputError(f"an angle of {angle:g} rad: from {LARGEST:g} rad on, floating-point numbers tell no turns apart")
     k = round(angle / STEP)
     off = angle - k * STEP
     if abs(off) <= CLOSE or (written and is_written_short(off, k)):

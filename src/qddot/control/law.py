@@ -1,0 +1,45 @@
+"""What laws have in common: the state they are asked in is looked at, and what they give are numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from qddot.errors import InputError
+
+
+def checked(law: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """A method of a law's (t, q, qd), for states given as anything that is an array, and whose results are finite.
+
+    Raises:
+        InputError: no state of the robot, or one whose numbers are too large.
+    """
+
+    @wraps(law)
+    def looked_at(self: Any, t: float, q: Any, qd: Any) -> np.ndarray:
+        robot = (self.task if hasattr(self, "task") else self).robot
+        if not (is_plain(q, robot.nq) and is_plain(qd, robot.nv)):  # which robots look at themselves
+            q, qd = robot._evaluate.configuration("q", q), robot._evaluate.prepared("qd", qd, (robot.nv,))
+        with np.errstate(all="ignore"):
+            return finite(type(self).__name__, law(self, t, q, qd))
+
+    return looked_at
+
+
+def is_plain(x: Any, n: int) -> bool:
+    return type(x) is np.ndarray and x.dtype == np.float64 and x.shape == (n,)
+
+
+def finite(name: str, values: np.ndarray) -> np.ndarray:
+    """The values.
+
+    Raises:
+        InputError: they are not finite.
+    """
+    if not math.isfinite(values.sum()) and not np.isfinite(values).all():
+        raise InputError(f"{name} gives no finite numbers in this state: it, or the gains, are too large")
+    return values
