@@ -237,6 +237,8 @@ ROBUST_ROUNDS = 5
 LOAD_ROUNDS = 50
 # of the largest parameter: from there on the load does not change
 SAME_LOAD = 1e-12
+# rounds in which rotors that came out negative are taken as 0: others may follow
+ROTOR_ROUNDS = 3
 # of the decimated samples that know nothing of each other: there are four in a period of the cut-off, and two would tell all
 INDEPENDENT = 0.5
 
@@ -269,12 +271,12 @@ SMALLEST_MOMENT = 1e-2
 
 # Laws of friction -----------------------------------------------------------------------------------------------------------
 
-# of the squared error in the other half of a log that a law must take away to be worth another parameter a joint
+# of the squared error in an unseen fifth of a log that a law must take away to be worth another parameter a joint
 LAW_GAIN = 0.3
 # the same where all but a trace is explained, beyond noise by so much of it: then what is left is a law rather than a real drive
 SMALL_LAW_GAIN = 0.15
 TRACE = 0.5
-# of all torques, by which the other half may be predicted worse: joints with small torques do not decide alone
+# of all torques, by which an unseen fifth may be predicted worse: joints with small torques do not decide alone
 LAW_AS_WELL = 0.01
 # laws at most
 MOST_LAWS = 3
@@ -314,6 +316,8 @@ TRIAL_RATE = 8
 # rows a joint that are fitted, about, and rounds of weights and parameters in turn
 TRIAL_ROWS = 600
 TRIAL_ROUNDS = 6
+# parts of a log, each of which the others predict: halves of a short one move too differently to compare laws by
+TRIAL_FIFTHS = 5
 # of a joint's noise: from there on its weight does not change
 TRIAL_SETTLED = 1e-3
 # rad or m, for derivatives by differences: errors of 1e-8 of a torque from both sides

@@ -236,7 +236,9 @@ def test_lwr4() -> None:
     fit = robot.identify(train, validation=unseen)
     assert fit.verdict, fit.verdict
     assert fit.validation is not None
-    assert max(fit.validation.relative, fit.validation.relative_raw) < 0.021
+    assert max(fit.validation.relative, fit.validation.relative_raw) < 0.02
+    assert fit.left_out == ()
+    assert fit.robot_error[0] < 1.2 * fit.validation.relative  # least squares have links and friction that cannot exist
     assert max(fit.validation.nrms, fit.validation.nrms_raw) < 0.0014
 
 
@@ -248,12 +250,15 @@ def test_tx40() -> None:
     files = {"q": RECORDINGS / "tx40_figaroh/pos_read_data.csv", "tau": RECORDINGS / "tx40_figaroh/curr_data.csv"}
     log = Log.load(files, robot, rate=5000.0, motor_matrix=N, offsets=[0, -np.pi / 2, np.pi / 2, 0, 0, 0])
     *_, five, six = robot.joint_names
-    found = robot.identify(log, parameter_set=ParameterSet.of(robot, coupled=[(five, six)]), cutoff=60.0).parameters
+    fit = robot.identify(log, parameter_set=ParameterSet.of(robot, coupled=[(five, six)]), cutoff=60.0)
+    found = fit.parameters
     published = {f"joint_{k}.viscous": x for k, x in enumerate((8.05, 5.53, 1.97, 1.11, 1.86), start=1)}
     published |= {f"joint_{k}.coulomb": x for k, x in enumerate((7.14, 8.26, 6.34, 2.48, 3.03), start=1)}
     published |= {f"{five}+{six}.viscous": 0.616, f"{five}+{six}.coulomb": 1.95}
     for name, value in published.items():
         assert found[name] == pytest.approx(value, rel=0.015), name
+    assert fit.left_out == ()
+    assert fit.robot_error[0] < 1.02 * fit.training.relative
 
 
 def dh_arm(rows: list[tuple[float, ...]], mass: float, gravity: tuple[float, float, float]) -> qddot.Robot:
@@ -270,7 +275,9 @@ def test_ur10() -> None:
     fit = robot.identify(train, validation=unseen)
     assert fit.verdict, fit.verdict
     assert fit.validation is not None
-    assert max(fit.validation.relative, fit.validation.relative_raw) < 0.072
+    assert max(fit.validation.relative, fit.validation.relative_raw) < 0.04
+    assert any("in proportion to the load" in finding.message for finding in fit.findings)
+    assert fit.robot_error[0] < 1.02 * fit.validation.relative
 
 
 @pytest.mark.slow

@@ -17,12 +17,27 @@ ASKED = {
     "Stribeck": {"stribeck": 0.3},
     "cubic": {"viscous": 3},
     "load": {"load": True, "offset": False},
+    "harmonics": {"harmonics": {"j0": 2, "j2": (5,)}},
+    "coupled": {"coupled": [("j1", "j2")]},
     "all": {"stribeck": 0.3, "viscous": 3, "load": True, "standstill": 0.1},
 }
-SIZES = {"viscous": 2.0, "coulomb": 3.0, "offset": -0.4, "armature": 0.3, "stribeck": 1.0, "load": 0.15, "viscous_cubic": 0.1}
+SIZES = {
+    "viscous": 2.0,
+    "coulomb": 3.0,
+    "offset": -0.4,
+    "armature": 0.3,
+    "stribeck": 1.0,
+    "load": 0.15,
+    "viscous_cubic": 0.1,
+    "cos1": 2.0,
+    "sin5": 1.0,
+}
+COUPLED = {"j1+j2.armature": 0.1, "j1+j2.viscous": 0.5, "j1+j2.coulomb": 1.0}
 
 
-@pytest.mark.parametrize("name", [n if n in ("hard", "all") else pytest.param(n, marks=pytest.mark.slow) for n in ASKED])
+@pytest.mark.parametrize(
+    "name", [n if n in ("hard", "all", "harmonics", "coupled") else pytest.param(n, marks=pytest.mark.slow) for n in ASKED]
+)
 def test_the_robot_predicts_as_the_fit_does(name, tmp_path):
     robot = random_arm(4, 3)
     parameters = ParameterSet.of(robot, **ASKED[name])
@@ -30,6 +45,7 @@ def test_the_robot_predicts_as_the_fit_does(name, tmp_path):
     kinds = [x.rpartition(".")[2] for x in parameters.names]
     sizes = [SIZES.get(kind, SIZES.get(kind.removesuffix("_negative"), 0.2 if "viscous" in kind else None)) for kind in kinds]
     theta = np.array([x if s is None else s * draw.uniform(0.5, 1.5) for s, x in zip(sizes, parameters.described)])
+    theta = np.array([COUPLED.get(name, x) for name, x in zip(parameters.names, theta)])
     parameters = parameters.carrying(parameters.full(theta))  # the load is that of this robot
     fit = robot.identify(
         simulated(parameters, theta, 20.0, 200.0, (0, 1e-3), 1), parameter_set=ParameterSet.of(robot, **ASKED[name])
@@ -40,8 +56,9 @@ def test_the_robot_predicts_as_the_fit_does(name, tmp_path):
     assert fit.consistent.kept
     assert np.abs(fit.robot.inverse_dynamics(q, qd, qdd) - predicted).max() < 1e-9 * scale
     fit.robot.to_toml(tmp_path / "found.toml")
-    fit.robot.to_urdf(tmp_path / "found.urdf")
-    for file in ("found.toml", "found.urdf"):
+    files = ("found.toml",) if name == "coupled" else ("found.toml", "found.urdf")  # URDF has no motors for two joints
+    for file in files:
+        (fit.robot.to_toml if file.endswith("toml") else fit.robot.to_urdf)(tmp_path / file)
         assert np.abs(qddot.load(tmp_path / file).inverse_dynamics(q, qd, qdd) - predicted).max() < 1e-9 * scale
     tau = parameters.matrix(q, qd, qdd) @ theta
     assert np.abs(predicted - tau).max() < 2e-3 * np.abs(tau).max()

@@ -139,19 +139,20 @@ def shaft_speed(shaft: Shaft, qd: Scalars) -> Scalar:
 
 
 def spring_torque(model: LiftedModel, q: Scalars) -> list[Scalar]:
-    """Return what holds the joints against their springs."""
+    """Return what holds the joints against their springs, and against torques that come again in every turn."""
     tau = zeros(model.nv)
     for body, shaft, stretch in stretched(model, q):
         for c, ratio in shaft:
             tau[c] = tau[c] + body.drive.stiffness * stretch * ratio
+    for c, _, (a, b), (cos, sin) in waves(model, q):
+        tau[c] = tau[c] + a * cos + b * sin
     return tau
 
 
 def spring_energy(model: LiftedModel, q: Scalars) -> Scalar:
     """Energy stored in the springs."""
-    return sum(
-        (body.drive.stiffness * stretch * (stretch / 2) for body, _, stretch in stretched(model, q)), 0
-    )  # 0 / 2 is no exact 0
+    springs = (body.drive.stiffness * stretch * (stretch / 2) for body, _, stretch in stretched(model, q))  # 0 / 2 is no exact 0
+    return sum((a * (sin / k) - b * (cos / k) for _, k, (a, b), (cos, sin) in waves(model, q)), sum(springs, 0))
 
 
 def spring_slope(model: LiftedModel, q: Scalars) -> list[list[Scalar]]:
@@ -161,7 +162,29 @@ def spring_slope(model: LiftedModel, q: Scalars) -> list[list[Scalar]]:
         for c, ratio in shaft:
             for d, other in shaft:
                 slope[c][d] = slope[c][d] + body.drive.stiffness * ratio * other
+    for c, k, (a, b), (cos, sin) in waves(model, q):
+        slope[c][c] = slope[c][c] + (b * cos - a * sin) * k
     return slope
+
+
+def waves(model: LiftedModel, q: Scalars) -> Iterator[tuple[int, int, tuple[Scalar, Scalar], tuple[Scalar, Scalar]]]:
+    """(column, k, (a, b), (cos kq, sin kq)) of each `a cos(k q) + b sin(k q)` that a hinge needs."""
+    for body in model.bodies:
+        if body.drive.harmonics:
+            once = model.field.cos_sin(q[body.coordinates[0]])
+            for k, a, b in body.drive.harmonics:
+                yield body.columns[0], k, (a, b), multiple(once, k)
+
+
+def multiple(once: tuple[Scalar, Scalar], k: int) -> tuple[Scalar, Scalar]:
+    """(cos kx, sin kx) from (cos x, sin x): doubled, and one more where k is odd. A joint has turned by x already."""
+    if k == 1:
+        return once
+    c, s = multiple(once, k // 2)
+    double = c * c - s * s, c * s * 2
+    if k % 2 == 0:
+        return double
+    return double[0] * once[0] - double[1] * once[1], double[1] * once[0] + double[0] * once[1]
 
 
 def stretched(model: LiftedModel, q: Scalars) -> Iterator[tuple[LiftedBody, Shaft, Scalar]]:

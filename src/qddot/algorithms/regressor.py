@@ -5,7 +5,7 @@ tau = Y(q, qd, qdd) pi
 
 from __future__ import annotations
 
-from qddot.algorithms.drives import loaded_columns, nominal_friction, shaft_speed, shafts, stretch
+from qddot.algorithms.drives import loaded_columns, multiple, nominal_friction, shaft_speed, shafts, stretch
 from qddot.algorithms.inverse_dynamics import load_torque
 from qddot.algorithms.kinematics import Scalars, joint_poses, path_to_root, zeros
 from qddot.model.friction import NAMES
@@ -65,7 +65,8 @@ def drive_constants(model: LiftedModel, body: LiftedBody) -> list[tuple[str, Sca
     drive, nominal = body.drive, model.source.bodies[body.index].drive
     constants = [("armature", drive.armature)] if not is_zero(nominal.armature) else []
     constants += drive.friction.constants(nominal.friction)
-    return constants + ([("stiffness", drive.stiffness)] if not is_zero(nominal.stiffness) else [])
+    constants += [("stiffness", drive.stiffness)] if not is_zero(nominal.stiffness) else []
+    return constants + [(f"{name}{k}", x) for k, *both in drive.harmonics for name, x in zip(("cos", "sin"), both)]
 
 
 def drive_columns(model: LiftedModel, body: LiftedBody, q: Scalars, qd: Scalars, qdd: Scalars, load: Scalars) -> Matrix:
@@ -83,6 +84,9 @@ def drive_columns(model: LiftedModel, body: LiftedBody, q: Scalars, qd: Scalars,
                 costs["armature"] = qdd[c]
             if "stiffness" in columns:
                 costs["stiffness"] = stretch(body, q)
+            if body.drive.harmonics:
+                once = model.field.cos_sin(q[body.coordinates[0]])
+                costs |= {f"{x}{k}": y for k, *_ in body.drive.harmonics for x, y in zip(("cos", "sin"), multiple(once, k))}
             for name, cost in costs.items():
                 columns[name][c] = columns[name][c] + cost * ratio
     return list(columns.values())

@@ -109,7 +109,7 @@ def page(
         "gravity": [float(x) for x in model.gravity],
         "parameters": robot.parameters()[: 10 * len(robot.body_names)].tolist(),
         "hasFriction": any(body.drive.friction.laws or body.drive.friction.is_dry for body in model.bodies),
-        "hasSprings": any(bool(body.drive.stiffness) for body in model.bodies),
+        "hasSprings": any(bool(body.drive.stiffness or body.drive.harmonics) for body in model.bodies),
         "freedom": freedom(robot, start),
         "isFloating": is_floating(model),
         "isClosed": "loops" in programs,

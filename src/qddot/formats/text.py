@@ -38,7 +38,7 @@ Each table may also hold
     drive       viscous, coulomb and static (a number, or [positive, negative]), stribeck_velocity, load_friction,
                 smoothing_velocity, viscous_quadratic, viscous_cubic, offset, damping, stiffness, rest, gear_ratio,
                 rotor_inertia, rotor_axis, series_stiffness, series_damping, torque_speed, resistance,
-                inductance, torque_constant, side ("joint" or "motor")
+                inductance, torque_constant, harmonics ([[order, cosine, sine], ...]), side ("joint" or "motor")
     mimic       joint, multiplier, offset; or the name of the joint
 
 At the top: `name`, `about` (a table of `title`, `source` and `licence`, for people, and `kinematics_only`, why there are no masses:

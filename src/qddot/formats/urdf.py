@@ -44,6 +44,8 @@ KINDS = {
 }
 BOUNDED = ("revolute", "prismatic", "helical")  # continuous joints turn without end, the others have no single position
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+MOST_HARMONICS = 100
+"""Of a joint, in our own element."""
 DRIVE_NUMBERS = tuple(name for name in NUMBERS if name not in DIRECTED)
 DRIVE_LISTS = {
     **dict.fromkeys(DIRECTED, (1, 2)),
@@ -322,12 +324,15 @@ def _drive(element: Element) -> Drive | None:
     if own is None:
         dynamics = element.one("dynamics")
         return dynamics and _friction(dynamics)
-    own.report_unknown_attributes((*DRIVE_NUMBERS, *DRIVE_LISTS, "side"))
+    own.report_unknown_attributes((*DRIVE_NUMBERS, *DRIVE_LISTS, "harmonics", "side"))
     values: dict[str, Any] = {key: own.number(key) for key in DRIVE_NUMBERS if key in own.attributes}
     for key, counts in DRIVE_LISTS.items():
         if key in own.attributes:
             numbers = own.numbers(key, *counts)
             values[key] = numbers[0] if len(numbers) == 1 else tuple(numbers)
+    if "harmonics" in own.attributes:
+        flat = own.numbers("harmonics", *range(3, 3 * MOST_HARMONICS + 1, 3))
+        values["harmonics"] = list(zip(flat[::3], flat[1::3], flat[2::3]))
     return Subject(own.path, own.place).made(Drive, **values, side=own.attributes.get("side", "joint"))
 
 

@@ -183,6 +183,8 @@ def _add_drive(joint: Element, drive: Drive) -> None:
     for key in DRIVE_LISTS:
         if key in changed:
             own.set(key, _numbers(*changed[key]) if isinstance(changed[key], tuple) else _numbers(changed[key]))
+    if drive.harmonics:
+        own.set("harmonics", _numbers(*(x for wave in drive.harmonics for x in wave)))
     own.set("side", drive.side)
 
 

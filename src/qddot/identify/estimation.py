@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qddot.errors import ConvergenceError
-from qddot.identify.checks.halves import unpredicted
+from qddot.identify.checks.halves import left
 from qddot.identify.checks.laws import Law
 from qddot.identify.regression.base import Base, base_parameters
-from qddot.identify.regression.estimators import Estimate, least_squares
+from qddot.identify.regression.estimators import Estimate, least_squares, solve
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.pieces import streamed
 from qddot.identify.regression.record import Record
@@ -22,7 +22,7 @@ from qddot.identify.regression.rest import with_needed_rests
 from qddot.identify.regression.standstill import standstill_speeds
 from qddot.model.friction import LOAD
 from qddot.progress import shown
-from qddot.thresholds import CONDITION, LOAD_ROUNDS, ROBUST_ROUNDS, SAME_LOAD, TIME_BLOCKS, UNEXPLAINED
+from qddot.thresholds import CONDITION, LOAD_ROUNDS, ROBUST_ROUNDS, SAME_LOAD, TIME_BLOCKS, TRIAL_FIFTHS, UNEXPLAINED
 
 
 class Estimated(NamedTuple):
@@ -70,8 +70,8 @@ def with_this_load(base: Base, record: Record, method: str, how: Mapping[str, An
 def with_laws(
     laws: Sequence[Law], before: Estimated, record: Record, method: str, how: Mapping[str, Any], progress: bool | None
 ) -> Estimated | None:
-    """The estimate with more laws; None where all of the log, not only an excerpt, says that halves of it then predict each other
-    no better, where its motion does not tell the laws apart, or where the load does not settle."""
+    """The estimate with more laws; None where all of the log, not only an excerpt, says that its fifths are then predicted no
+    better, where its motion does not tell the laws apart, or where the load does not settle."""
     parameter_set = before.base.parameter_set
     options = {name: value for law in laws for name, value in law.options.items()}
     dry = {name: value for name, value in options.items() if name != LOAD}
@@ -82,7 +82,7 @@ def with_laws(
     except ConvergenceError:
         return None
     told_apart = found.estimate.condition <= max(CONDITION, before.estimate.condition)
-    return found if told_apart and missed_of_halves(found) <= missed_of_halves(before) else None
+    return found if told_apart and missed_of_fifths(found) <= missed_of_fifths(before) else None
 
 
 def with_options(parameter_set: ParameterSet) -> Callable[[Mapping[str, Any]], ParameterSet]:
@@ -90,6 +90,13 @@ def with_options(parameter_set: ParameterSet) -> Callable[[Mapping[str, Any]], P
     return lambda more: ParameterSet.of(parameter_set.robot, **{**parameter_set.asked, **more})
 
 
-def missed_of_halves(found: Estimated) -> float:
-    """Torque of each half of the log that parameters of the other leave, rms over all joints, N m."""
-    return float(np.hypot(unpredicted(found.estimate, found.factors, found.left.ends), np.linalg.norm(found.left.rms)))
+def missed_of_fifths(found: Estimated) -> float:
+    """Torque of each fifth of the log that parameters of the others leave, rms over all joints, N m."""
+    _, factors, estimate, _ = found
+    fifths = [part for part in np.array_split(np.arange(len(factors.R)), TRIAL_FIFTHS) if len(part)]
+    total = 0.0
+    for part in fifths:
+        others = factors.merged(np.setdiff1d(np.arange(len(factors.R)), part)) if len(fifths) > 1 else factors.merged(part)
+        theta = solve(found.base, factors.columns, others, estimate.sigma)
+        total += left(factors.columns, factors.merged(part), theta)
+    return float(np.sqrt(total / factors.counts.sum()))

@@ -199,7 +199,7 @@ class Fit:
 
     @cached_property
     def left_out(self) -> tuple[str, ...]:
-        """Parameters that `robot` cannot hold: of friction laws, couplings and springs beyond those of a `Drive`."""
+        """Parameters that `robot` cannot hold: harmonics of a slider, friction by the load that nothing overcomes."""
         return identified_robot(self.parameter_set, self.consistent.parameters)[1]
 
     @cached_property
@@ -208,7 +208,9 @@ class Fit:
         and raw. It is larger than that of `predict` by what `robot` cannot hold, and by what links that can exist cannot be."""
         log = self.judged
         error = log.tau_raw - self.robot.inverse_dynamics(log.q, log.qd, log.qdd)
-        return relative(log.decimated(error), log.decimated(log.tau_raw)), relative(error, log.tau_raw)
+        moving, filtered_moving = (paces >= self.parameter_set.rest_speeds for paces in log.paces)  # as in the errors of the fit
+        filtered = relative(log.decimated(error)[filtered_moving], log.decimated(log.tau_raw)[filtered_moving])
+        return filtered, relative(error[moving], log.tau_raw[moving])
 
     def predict(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
         """Torques (N, nv) for a motion, with every identified parameter."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from qddot.arguments import flag, word
 from qddot.errors import InputError
 from qddot.identify.checks.alternatives import Alternatives
+from qddot.identify.checks.check_motion import impossible_rotors
 from qddot.identify.checks.judge import Unseen, verdict
 from qddot.identify.checks.laws import missing_laws
+from qddot.identify.checks.verdict import Verdict
 from qddot.identify.command import python_call
-from qddot.identify.estimation import estimated, with_laws
+from qddot.identify.estimation import Estimated, estimated, with_laws
 from qddot.identify.fit import Fit
 from qddot.identify.physical.plausible import without_mass
 from qddot.identify.regression.base import Base, base_parameters
@@ -25,13 +28,15 @@ from qddot.identify.regression.reduction import ENGINES, reduce
 from qddot.identify.regression.residuals import residuals_of_parts
 from qddot.identify.regression.rest import left_out, with_needed_rests
 from qddot.identify.regression.standstill import standstill_speeds
+from qddot.logs.audit import Audit
 from qddot.logs.log import Chunks, Log
 from qddot.logs.table import Finding
 from qddot.model.friction import LOAD
 from qddot.robot import Robot
+from qddot.thresholds import ROTOR_ROUNDS
 
 METHODS = ("auto", "ols", "wls", "irls")
-UNSEEN = "the squared errors of half a log that the other half predicts"
+UNSEEN = "the squared errors in a fifth of the log that the others predict"
 
 
 def identify(
@@ -86,23 +91,53 @@ def identify(
             found = richer
             findings += [Finding("found", "friction", f"{law}: added, since {law.gain:.0%} of {UNSEEN} go") for law in laws]
             break
+    other = None if validation is None else Record.of(robot, validation, signals.cutoff, velocity)
+    judged = judgement(found, record, other, audit, others, how)
+    for _ in range(ROTOR_ROUNDS if chosen and judged.verdict else 0):
+        names = impossible_rotors(found.base, found.estimate, found.left)
+        if not names:
+            break
+        found = estimated(base_parameters(found.base.parameter_set.without(names)), record, method, how, progress)
+        judged = judgement(found, record, other, audit, others, how)
+        message = f"{', '.join(names)} came out negative by more than the uncertainty, which no arm can be: taken as 0"
+        findings.append(Finding("assumed", "rotors", message))
     base, factors, estimate, left = found
-    parameter_set = base.parameter_set
     findings += left_out(factors)
     if estimate.method == "irls":
         why = "asked for" if method == "irls" else f"{left.outliers.max():.2%} of a joint's torques are outliers"
         findings.append(Finding("found", "robust", f"rows are reweighted by Hampel's function: {why}"))
-    unseen, judged = None, signals
-    if validation is not None:
-        other = Record.of(robot, validation, signals.cutoff, velocity)
-        judged = other.signals
-        unseen = Unseen(residuals_of_parts(base, estimate.theta, other.parts()), reduce(base, streamed(other.parts()), **how))
-    found = verdict(base, estimate, record.motion, left, audit, factors, unseen, others)
     options = {"method": method, "cutoff": cutoff, "velocity": velocity}
-    command = python_call(robot.name, *given, None if chosen else "parameter_set", options)
     return Fit(
-        parameter_set, base, estimate, factors, signals, left, unseen and unseen.left, judged, found, tuple(findings), command
+        parameter_set=base.parameter_set,
+        base=base,
+        estimate=estimate,
+        factors=factors,
+        signals=signals,
+        training=left,
+        validation=judged.unseen and judged.unseen.left,
+        judged=signals if other is None else other.signals,
+        verdict=judged.verdict,
+        findings=tuple(findings),
+        command=python_call(robot.name, *given, None if chosen else "parameter_set", options),
     )
+
+
+class Judgement(NamedTuple):
+    """The verdict on an estimate, and what it leaves of a log kept for that."""
+
+    verdict: Verdict
+    unseen: Unseen | None
+
+
+def judgement(
+    found: Estimated, record: Record, other: Record | None, audit: Audit, others: Alternatives, how: Mapping[str, Any]
+) -> Judgement:
+    """Judge an estimate by its recording, and by another one if there is one."""
+    base, factors, estimate, left = found
+    unseen = None
+    if other is not None:
+        unseen = Unseen(residuals_of_parts(base, estimate.theta, other.parts()), reduce(base, streamed(other.parts()), **how))
+    return Judgement(verdict(base, estimate, record.motion, left, audit, factors, unseen, others), unseen)
 
 
 def parted(log: Recorded, share: float, robot: Robot) -> tuple[Log, Log]:

@@ -48,7 +48,7 @@ class Predictor:
         self.substeps = substeps
         bare = without_drives(robot)
         self._mass, self._bias = (bare.kernel(name, inertias="runtime").ufunc for name in ("mass_matrix", "bias_torque"))
-        self._spring = robot.spring_torque if any(drive.stiffness for drive in robot.drives.values()) else None
+        self._spring = robot.spring_torque if any(drive.stiffness or drive.harmonics for drive in robot.drives.values()) else None
         self._links = links = 10 * len(body_inertias(robot))
         self._rotors = {j: links + k for k, t in enumerate(parameter_set.terms) for j in t.rows if t.name.endswith(".armature")}
         friction = [(links + k, j, law) for k, t in enumerate(parameter_set.terms) for j, law in t.rows.items()]

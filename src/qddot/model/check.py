@@ -270,6 +270,14 @@ def check_joint(joint: Joint) -> None:
             element=f"{element} > drive",
             fix="give it to the leader",
         )
+    if drive and drive.harmonics and (joint.mimic or joint.kind not in ("revolute", "continuous")):
+        raise ModelValueError(
+            "torques that come again in every turn need a hinge that follows no other",
+            place=joint.place,
+            element=f"{element} > drive",
+            attribute="harmonics",
+            fix="remove them",
+        )
     turns = joint.kind in (*SINGLE, "spherical")  # an inertia alike about all axes of a ball joint is constant, too
     if side and ((side.armature != 0 and not turns) or (side.stiffness != 0 and joint.kind not in SINGLE)):
         raise ModelValueError(

@@ -35,6 +35,7 @@ WORDS = {
     "resistance": ("resistance", "ohm"),
     "inductance": ("inductance", "H"),
     "torque_constant": ("torque constant", "N m/A"),
+    "harmonics": ("orders, cosines and sines", "{f}"),
 }
 """Of a drive: how a key is called, and its unit, with {f} for N m or N and {x} for rad or m."""
 

@@ -166,6 +166,7 @@ def drive_words(drive: Drive | None) -> str:
     words += ["gyroscope"] if drive.rotor_axis is not None else []
     words += [f"elastic {number(drive.series_stiffness)} N m/rad"] if drive.series_stiffness is not None else []
     words += ["spring"] if not is_zero(side.stiffness) else []
+    words += ["harmonics"] if side.harmonics else []
     words += ["friction"] if side.friction.laws or side.friction.is_dry else []
     return ", ".join(words)
 

@@ -13,6 +13,8 @@ from qddot.model.scalar import Scalar, is_symbolic, is_zero
 from qddot.model.spatial import Mat, Vec, map_scalars, vec
 
 SIDES = ("joint", "motor")
+Harmonic = tuple[int, Scalar, Scalar]
+"""(k, a, b) of `a cos(k q) + b sin(k q)`."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,6 +33,8 @@ class Drive(Friction):
             feeds energy, is kept with a warning.
         stiffness: of a spring between the joint's two links, N m/rad.
         rest: joint position where the spring is relaxed, rad; always on the joint side.
+        harmonics: of a hinge, (k, a, b) for each `a cos(k q) + b sin(k q)` that the joint needs besides, N m: of a cylinder that
+            balances the arm, or of a motor that cogs k times a turn; always on the joint side.
         gear_ratio: N, motor turns per joint turn.
         rotor_inertia: Jm, kg m^2, always of the rotor itself, about its axis; the joint feels `N^2 Jm`.
         rotor_axis: direction (3,) of that axis on the joint's parent link, in the link's frame: then the rotor is a gyroscope,
@@ -69,6 +73,7 @@ class Drive(Friction):
     resistance: Scalar = 0.0
     inductance: Scalar = 0.0
     torque_constant: Scalar = 0.0
+    harmonics: tuple[Harmonic, ...] = ()
 
     def __post_init__(self) -> None:
         if self.side not in SIDES:
@@ -79,6 +84,7 @@ class Drive(Friction):
             object.__setattr__(self, name, value)
             if name not in ("rest", "gear_ratio", "damping"):
                 not_negative(name, value)
+        object.__setattr__(self, "harmonics", _harmonics(self.harmonics))
         if is_zero(self.gear_ratio):
             raise refuse("gear_ratio", self.gear_ratio, "the motor would not turn the joint", "give motor turns per joint turn")
         if self.series_stiffness is not None:
@@ -119,14 +125,15 @@ class Drive(Friction):
         stiffness = self.stiffness
         if self.side == "motor":
             friction, stiffness = friction.geared(abs(N)), stiffness * (N * N)  # directions are those of the joint
-        return JointSide(armature=N * N * self.rotor_inertia, friction=friction, stiffness=stiffness, rest=self.rest)
+        return JointSide(N * N * self.rotor_inertia, stiffness, self.rest, friction, self.harmonics)
 
     def map(self, f: Callable[[Scalar], Scalar]) -> Drive:
         """The drive with `f` applied to every number."""
         numbers = {name: map_scalars(f, getattr(self, name)) for name in NUMBERS}
         axis = self.rotor_axis and map_scalars(f, self.rotor_axis)
         series = None if self.series_stiffness is None else f(self.series_stiffness)
-        return replace(self, rotor_axis=axis, series_stiffness=series, **numbers)
+        harmonics = tuple((k, f(a), f(b)) for k, a, b in self.harmonics)
+        return replace(self, rotor_axis=axis, series_stiffness=series, harmonics=harmonics, **numbers)
 
 
 MECHANICAL = (
@@ -152,12 +159,14 @@ class JointSide:
     Attributes:
         armature: reflected rotor inertia.
         friction: its laws and their constants.
+        harmonics: torques that come again in every turn.
     """
 
     armature: Scalar = 0.0
     stiffness: Scalar = 0.0
     rest: Scalar = 0.0
     friction: ShaftFriction = ShaftFriction()
+    harmonics: tuple[Harmonic, ...] = ()
 
     def driven_by(self, multiplier: Scalar, offset: Scalar) -> JointSide:
         """As felt at the coordinate of a leader, for a joint at `multiplier * q + offset`."""
@@ -170,7 +179,21 @@ class JointSide:
         )
 
     def map(self, f: Callable[[Scalar], Scalar]) -> JointSide:
-        return JointSide(f(self.armature), f(self.stiffness), f(self.rest), self.friction.map(f))
+        harmonics = tuple((k, f(a), f(b)) for k, a, b in self.harmonics)
+        return JointSide(f(self.armature), f(self.stiffness), f(self.rest), self.friction.map(f), harmonics)
+
+
+def _harmonics(value: object) -> tuple[Harmonic, ...]:
+    fix = "give [[k, a, b], ...] for a cos(k q) + b sin(k q), each k once"
+    try:
+        rows = [tuple(row) for row in value]  # type: ignore[union-attr]
+        orders = [int(k) for k, _, _ in rows]
+        whole = all(k == row[0] and k > 0 for k, row in zip(orders, rows)) and len(set(orders)) == len(orders)
+    except (TypeError, ValueError):
+        raise refuse("harmonics", value, "no list of three numbers each", fix) from None
+    if not whole:
+        raise refuse("harmonics", value, "orders are whole numbers from 1 on, each once", fix)
+    return tuple((k, number("harmonics", a), number("harmonics", b)) for k, (_, a, b) in zip(orders, rows))
 
 
 def _axis(value: Sequence[Scalar]) -> Vec:

@@ -224,7 +224,7 @@ def hand_out(model: Model, bodies: list[Body]) -> tuple[Coordinates, ...]:
 def take(bodies: list[Body], body: Body, joint: Joint, q: range, v: range, multiplier: Scalar = 1.0, offset: Scalar = 0.0) -> None:
     drive = joint.drive.at_joint if joint.drive else JointSide()
     if is_elastic(joint):
-        drive = JointSide(stiffness=drive.stiffness, rest=drive.rest)  # the rest is the motor's
+        drive = JointSide(stiffness=drive.stiffness, rest=drive.rest, harmonics=drive.harmonics)  # the rest is the motor's
     elif joint.drive and joint.drive.rotor_axis is not None:
         drive = replace(drive, armature=0.0)  # the rotor is a body of its own
     bodies[body.index] = replace(
@@ -279,7 +279,7 @@ def rotors(
         if is_elastic(joint):  # friction, and otherwise the rotor, as felt at the joint: they turn with the motor's coordinate
             index = len(bodies) + len(found)
             inertia = axial_inertia(drive.at_joint.armature if drive.rotor_axis is None else 0)
-            side = replace(drive.at_joint, stiffness=0.0, rest=0.0)
+            side = replace(drive.at_joint, stiffness=0.0, rest=0.0, harmonics=())
             found.append(shaft(index, f"{joint.name}.motor", WORLD, Transform(), Rotor([1]), columns, inertia, side))
     return found
 

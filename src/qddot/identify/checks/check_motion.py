@@ -34,7 +34,8 @@ from qddot.thresholds import (
 def unidentifiable(base: Base) -> list[Concern]:
     """Parameters that the user singled out (others are fixed or tied) but that no motion shows by themselves."""
     parameter_set = base.parameter_set
-    if len(parameter_set.names) == len(parameter_set.T) or base.rank == len(parameter_set.names):
+    singled_out = len(parameter_set.T) - len(parameter_set.names) > len(parameter_set.dropped)
+    if not singled_out or base.rank == len(parameter_set.names):
         return []
     return [Concern("not identifiable", reason) for reason in explanations(base).values()]
 
@@ -168,14 +169,24 @@ def coloured(base: Base, estimate: Estimate, left: Errors | None) -> list[Concer
     return found
 
 
+def negative(base: Base, estimate: Estimate, left: Errors | None) -> list[str]:
+    """Names of parameters that cannot be negative and are, by more than their uncertainty and rounding."""
+    rounding = 0.0 if left is None else TORQUE_ROUNDING * float(np.max(left.size, initial=0.0))
+    bad = never_negative(base) & (estimate.intervals[:, 1] < -rounding)
+    return [name for name, wrong in zip(base.names, bad) if wrong]
+
+
+def impossible_rotors(base: Base, estimate: Estimate, left: Errors | None) -> list[str]:
+    """Names of rotors that came out negative: where a log hardly shows them, they take in what the model lacks."""
+    return [name for name in negative(base, estimate, left) if name.endswith(".armature")]
+
+
 def impossible(base: Base, estimate: Estimate, left: Errors | None) -> list[Concern]:
     """Values that no arm can have, by more than their uncertainty and rounding: the model misses something, and they stand for
     that."""
-    rounding = 0.0 if left is None else TORQUE_ROUNDING * float(np.max(left.size, initial=0.0))
-    bad = never_negative(base) & (estimate.intervals[:, 1] < -rounding)
-    if not bad.any():
+    names = negative(base, estimate, left)
+    if not names:
         return []
-    names = [name for name, wrong in zip(base.names, bad) if wrong]
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     text = f"{', '.join(names[:5])}{more} came out negative, which no arm can be, by more than the uncertainty: not identified"
     return [Concern("impossible values", text, serious=False)]

@@ -1,12 +1,12 @@
 """Which laws of friction a log asks for, beyond those that every joint has.
 
-A law is worth adding where it predicts: parameters of one half of the log, its own among them, then miss less of the other half.
+A law is worth adding where it predicts: parameters of four fifths of the log, its own among them, then miss less of the fifth.
 What it gains is the part of the squared error there that it takes away,
 
     gain = 1 - (product over joints of e_j^2 with it / e_j^2 without it)^(1 / joints)
 
-The best is taken first, then the best beside it, as long as there is much to gain. More freedom alone gains nothing: it learns one
-half and misses the other. Where a fault of the log explains more, nothing is added: it would only be hidden.
+The best is taken first, then the best beside it, as long as there is much to gain. More freedom alone gains nothing: it learns some
+fifths and misses the other. Where a fault of the log explains more, nothing is added: it would only be hidden.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from scipy.optimize import fminbound
 
 from qddot.identify.checks.alternatives import Alternatives
-from qddot.identify.checks.normal_equations import Left
+from qddot.identify.checks.normal_equations import Left, fitted
 from qddot.identify.checks.trial import Trial
 from qddot.identify.regression.drive_terms import Motion, drive_columns
 from qddot.identify.regression.residuals import rms, structure
@@ -42,7 +42,7 @@ class Law(NamedTuple):
     Attributes:
         text: in words.
         options: of `ParameterSet.of`.
-        gain: part of the squared error in unseen halves that it takes away.
+        gain: part of the squared error in unseen fifths that it takes away.
     """
 
     text: str
@@ -88,14 +88,14 @@ def missing_laws(known: Alternatives) -> list[Law]:
     fault = max((one.share for one in known.found), default=0.0) if least == LAW_GAIN else 0.0
     usual = float(np.median(rms(trial.motion.qd)))
     found: list[Law] = []
-    before, columns = trial.left, np.zeros((*trial.motion.q.shape, 0))
+    before, columns = fitted(trial.in_fifths.G, trial.in_fifths.samples)[1], np.zeros((*trial.motion.q.shape, 0))
     for _ in range(MOST_LAWS):
         chosen = {name: value for law in found for name, value in law.options.items()}
         tried = []
         for law in chain(laws(trial.names, usual), cogging(trial)):
             if not law.options.keys() & chosen.keys():
                 more = np.concatenate([columns, new_columns(trial, law)], axis=-1)
-                left = trial.with_columns(more)[1]
+                left = with_columns(trial, more)
                 gain = gained(before, left) if left.unpredicted <= before.unpredicted + LAW_AS_WELL else 0.0
                 tried.append((gain, law, more, left))
         gain, law, more, left = max(tried, key=lambda each: each[0])
@@ -128,11 +128,16 @@ def with_best_speed(trial: Trial, law: Law, columns: np.ndarray) -> tuple[Law, n
         speed = float(np.exp(log_speed))
         told = Law(f"Stribeck's curve, halved at {speed:.2g} rad/s", {"stribeck": speed})
         more = np.concatenate([columns, new_columns(trial, told)], axis=-1)
-        return told, more, trial.with_columns(more)[1]
+        return told, more, with_columns(trial, more)
 
     start = np.log(law.options["stribeck"])
     best = fminbound(lambda x: float(np.sum(np.log(tried(x)[2].noise))), start - 1.5, start + 1.5, xtol=0.02)
     return tried(float(np.asarray(best)))
+
+
+def with_columns(trial: Trial, Z: np.ndarray) -> Left:
+    """Return what columns Z (N, nv, d) leave, fifth by fifth."""
+    return fitted(trial.in_fifths.with_columns(trial.filtered(Z)), trial.in_fifths.samples)[1]
 
 
 def new_columns(trial: Trial, law: Law) -> np.ndarray:
@@ -149,6 +154,6 @@ def new_columns(trial: Trial, law: Law) -> np.ndarray:
 
 
 def gained(before: Left, after: Left) -> float:
-    """The part of the squared errors in unseen halves that is gone, in the geometric mean of the joints or of all torques."""
+    """The part of the squared errors in unseen fifths that is gone, in the geometric mean of the joints or of all torques."""
     total = np.log(np.sum(after.unseen**2) / np.sum(before.unseen**2))
     return float(1 - np.exp(min(np.mean(2 * np.log(after.unseen / before.unseen)), total)))

@@ -1,8 +1,8 @@
 """Least squares by normal equations: small, so that hundreds of models of one log are fitted in the time of one.
 
-For each half of some rows and each joint they are `G = [X | tau]^T [X | tau]` (2, nv, k + 1, k + 1). A column more, or other
-torques, are a few products with the rows that are known already. What is fitted here is compared, and never returned to a user:
-six of sixteen digits do.
+For each part of some rows (halves of a log, or more) and each joint they are `G = [X | tau]^T [X | tau]`, (parts, nv, k + 1, k + 1)
+in all. A column more, or other torques, are a few products with the rows that are known already. What is fitted here is compared,
+and never returned to a user: six of sixteen digits do.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from qddot.thresholds import TRIAL_ROUNDS, TRIAL_SETTLED
 
 
 class Left(NamedTuple):
-    """Errors that a fit leaves of each joint's torque (nv,), rms; what parameters of a half miss of the other (as in
+    """Errors that a fit leaves of each joint's torque (nv,), rms; what parameters of all but a part miss of it (as in
     `Alternative`), and what they leave of each joint there (nv,), rms."""
 
     noise: np.ndarray
@@ -25,35 +25,34 @@ class Left(NamedTuple):
 
 
 class Equations:
-    """The rows `[X_j | tau_j]` of each joint in two halves, and their normal equations.
+    """The rows `[X_j | tau_j]` of each joint in some parts, and their normal equations.
 
     Attributes:
         columns: for each joint, which of the k parameters its row has.
-        halves: for each half and joint, the rows (M, len(columns[j]) + 1).
-        G: (2, nv, k + 1, k + 1).
+        parts: which rows (M,) are of each.
+        rows: for each part and joint, (M, len(columns[j]) + 1).
+        G: (parts, nv, k + 1, k + 1).
     """
 
-    def __init__(self, rows: Sequence[np.ndarray], columns: Sequence[np.ndarray], count: int, second: np.ndarray) -> None:
-        self.columns, self.second = columns, second
-        self.halves = [[a[kept] for a in rows] for kept in (~second, second)]
+    def __init__(self, rows: Sequence[np.ndarray], columns: Sequence[np.ndarray], count: int, part: np.ndarray) -> None:
+        """With the part of each row (M,), 0 and up."""
+        self.columns, self.samples = columns, len(part)
+        self.parts = [part == k for k in range(int(part.max(initial=0)) + 1)]
+        self.rows = [[a[kept] for a in rows] for kept in self.parts]
         self.places = [np.append(here, count) for here in columns]
-        self.G = np.zeros((2, len(rows), count + 1, count + 1))
-        for h, half in enumerate(self.halves):
-            for j, (a, here) in enumerate(zip(half, self.places)):
+        self.G = np.zeros((len(self.parts), len(rows), count + 1, count + 1))
+        for h, each in enumerate(self.rows):
+            for j, (a, here) in enumerate(zip(each, self.places)):
                 self.G[h, j, here[:, None], here] = a.T @ a
 
-    @property
-    def samples(self) -> int:
-        return len(self.second)
-
     def with_columns(self, Z: np.ndarray) -> np.ndarray:
-        """The normal equations (2, nv, k + d + 1, k + d + 1) with columns Z (M, nv, d) before the torques."""
+        """The normal equations (parts, nv, k + d + 1, k + d + 1) with columns Z (M, nv, d) before the torques."""
         k, d = self.G.shape[-1] - 1, Z.shape[-1]
         old, new = np.append(np.arange(k), k + d), np.arange(k, k + d)
-        G = np.zeros((2, len(self.columns), k + d + 1, k + d + 1))
+        G = np.zeros((*self.G.shape[:2], k + d + 1, k + d + 1))
         G[:, :, old[:, None], old] = self.G
-        for h, kept in enumerate((~self.second, self.second)):
-            for j, (a, here) in enumerate(zip(self.halves[h], self.places)):
+        for h, kept in enumerate(self.parts):
+            for j, (a, here) in enumerate(zip(self.rows[h], self.places)):
                 z = Z[kept, j]
                 cross = a.T @ z
                 G[h, j, old[here][:, None], new] = cross
@@ -64,8 +63,8 @@ class Equations:
     def with_torques(self, tau: np.ndarray) -> np.ndarray:
         """The normal equations with other torques (M, nv)."""
         G = self.G.copy()
-        for h, kept in enumerate((~self.second, self.second)):
-            for j, (a, here) in enumerate(zip(self.halves[h], self.columns)):
+        for h, kept in enumerate(self.parts):
+            for j, (a, here) in enumerate(zip(self.rows[h], self.columns)):
                 y = tau[kept, j]
                 G[h, j, here, -1] = G[h, j, -1, here] = a[:, :-1].T @ y
                 G[h, j, -1, -1] = y @ y
@@ -73,13 +72,13 @@ class Equations:
 
 
 def fitted(G: np.ndarray, samples: int) -> tuple[np.ndarray, Left]:
-    """Parameters (k,) of normal equations (2, nv, k + 1, k + 1) by weighted least squares, and what they leave."""
-    both = G[0] + G[1]
-    theta, noise = balanced(both, samples)
-    unseen = remaining(G[1], solved(G[0], noise)) + remaining(G[0], solved(G[1], noise))
-    beyond = max(float(np.sum(unseen - remaining(both, theta))), 0.0)
-    missed = float(np.sqrt(beyond / np.sum(both[:, -1, -1])))
-    return theta, Left(noise, missed, np.maximum(np.sqrt(unseen / samples), least_noise(both, samples)))
+    """Parameters (k,) of normal equations (parts, nv, k + 1, k + 1) by weighted least squares, and what they leave."""
+    total = G.sum(axis=0)
+    theta, noise = balanced(total, samples)
+    unseen = np.sum([remaining(part, solved(total - part, noise)) for part in G], axis=0)
+    beyond = max(float(np.sum(unseen - remaining(total, theta))), 0.0)
+    missed = float(np.sqrt(beyond / np.sum(total[:, -1, -1])))
+    return theta, Left(noise, missed, np.maximum(np.sqrt(unseen / samples), least_noise(total, samples)))
 
 
 def balanced(G: np.ndarray, samples: int) -> tuple[np.ndarray, np.ndarray]:

@@ -21,7 +21,7 @@ from qddot.identify.checks.normal_equations import Equations, Left, fitted
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.reduction import Rows, Samples
 from qddot.identify.regression.signals import Signals
-from qddot.thresholds import STILL_EXPLAINED, TRIAL_ROWS
+from qddot.thresholds import STILL_EXPLAINED, TRIAL_FIFTHS, TRIAL_ROWS
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class Trial:
         ends = {"lead": low_pass.half, "trail": low_pass.half}
         return np.concatenate([low_pass.decimated(x[segment], step, **ends) for segment in self.signals.segments])
 
-    def equations(self, rows: np.ndarray, second: np.ndarray | None = None) -> Equations:
-        """Normal equations of filtered rows (M, K), the halves as in the log, or as told (M,)."""
-        return Equations(self.each(rows), self.of.columns, self.base.rank, self.second if second is None else second)
+    def equations(self, rows: np.ndarray, part: np.ndarray | None = None) -> Equations:
+        """Normal equations of filtered rows (M, K), in the halves of the log, or in parts as told (M,)."""
+        return Equations(self.each(rows), self.of.columns, self.base.rank, self.second if part is None else part)
 
     @cached_property
     def whole(self) -> np.ndarray:
@@ -102,6 +102,11 @@ class Trial:
     def known(self) -> Equations:
         """The normal equations of the model as given."""
         return self.equations(self.given)
+
+    @cached_property
+    def in_fifths(self) -> Equations:
+        """The same in fifths of the log."""
+        return self.equations(self.given, np.arange(len(self.given)) * TRIAL_FIFTHS // len(self.given))
 
     @cached_property
     def fit(self) -> tuple[np.ndarray, Left]:

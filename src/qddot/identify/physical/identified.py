@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from qddot.algorithms.regressor import DRIVE
 from qddot.identify.physical.pseudo_inertia import pseudo_inertia, ten_vector
 from qddot.identify.regression.bodies import body_inertias, with_parameters
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.model.directed import pair
-from qddot.model.drive import Drive, JointSide
+from qddot.model.drive import Drive, Harmonic, JointSide
 from qddot.model.friction import LOAD, OTHER_WAY
+from qddot.model.transmission import Transmission
 from qddot.robot import Robot
 from qddot.thresholds import SMALLEST_MOMENT
+
+HINGES = ("revolute", "continuous")
 
 
 def sound_prior(parameter_set: ParameterSet, free: np.ndarray | None = None) -> np.ndarray:
@@ -44,29 +46,75 @@ def sound_body(ten: np.ndarray) -> np.ndarray:
 
 
 def identified_robot(parameter_set: ParameterSet, parameters: np.ndarray) -> tuple[Robot, tuple[str, ...]]:
-    """The robot with these values of all parameters (P,), and the names of those it cannot hold: harmonics of q, coupled joints."""
+    """The robot with these values of all parameters (P,), and the names of those it cannot hold: harmonics of sliders, friction by
+    the load that nothing overcomes."""
     robot, values = parameter_set.robot, dict(zip(parameter_set.full_names, parameters.tolist()))
-    bodies = list(body_inertias(robot))
-    inertias = {body: parameters[10 * k : 10 * k + 10] for k, body in enumerate(bodies)}
-    left, drives = [t.name for t in parameter_set.terms if t.name.rpartition(".")[2] not in DRIVE or "+" in t.name], {}
-    for joint in robot.joint_names:
-        found = {name.rpartition(".")[2]: x for name, x in values.items() if name.rpartition(".")[0] == joint}
+    inertias = {body: parameters[10 * k : 10 * k + 10] for k, body in enumerate(body_inertias(robot))}
+    owned: dict[str, dict[str, float]] = {}
+    for term in parameter_set.terms:
+        owner, _, kind = term.name.rpartition(".")
+        owned.setdefault(owner, {})[kind] = values[term.name]
+    motors = [coupled_motor(parameter_set, pair, owned) for pair in parameter_set.asked["coupled"]]
+    left, drives, hinges = [], {}, {joint.name for joint in robot.model.joints if joint.kind in HINGES}
+    for joint, width in zip(robot.joint_names, parameter_set.widths):
+        found = owned.get(joint)
         if not found:
             continue
         if found.get(LOAD, 0.0) >= 1:
             left.append(f"{joint}.{LOAD}")
             del found[LOAD]
+        waves = harmonics_of(found)
+        if joint not in hinges:
+            left += [f"{joint}.{wave}{k}" for k, *_ in waves for wave in ("cos", "sin")]
+            waves = []
         given = robot.drives.get(joint, Drive())
         drives[joint] = replace(  # what was found stands for all friction and for the rotor; the rest of the drive stays
             given,
-            **friction_keys(found, parameter_set.widths[robot.joint_names.index(joint)], parameter_set.asked["stribeck"] or 0.0),
+            **friction_keys(found, width, parameter_set.asked["stribeck"] or 0.0),
             **spring_keys(given.at_joint, max(found.get("stiffness", 0.0), 0.0)),
+            harmonics=added_harmonics(given.harmonics, waves),
             rotor_inertia=max(found.get("armature", 0.0), 0.0) / given.gear_ratio**2,
             side="joint",
             damping=0.0,
             rotor_axis=None,
         )
-    return with_parameters(robot, inertias, drives), tuple(left)
+    robot = with_parameters(robot, inertias, drives)
+    for motor in motors:
+        robot = robot.with_transmission(motor)
+    return robot, tuple(left)
+
+
+def coupled_motor(parameter_set: ParameterSet, joints: tuple[str, str], owned: dict[str, dict[str, float]]) -> Transmission:
+    """The motor that turns with the sum of two joints. What it has of a rotor and of viscous friction is taken from the joints'
+    own, in which both have been until now."""
+    name, robot = "+".join(joints), parameter_set.robot
+    own = [owned[joint] for joint in joints]
+    shared = {}
+    for kind in ("armature", "viscous"):
+        either = [kind, kind + OTHER_WAY]
+        most = min((each[one] for each in own for one in either if one in each), default=0.0)
+        shared[kind] = min(max(owned[name][kind], 0.0), max(most, 0.0))
+        for each in own:
+            each.update({one: each[one] - shared[kind] for one in either if one in each})
+    coulomb = max(owned[name]["coulomb"], 0.0)
+    width = max(parameter_set.widths[robot.joint_names.index(joint)] for joint in joints) if coulomb else 0.0
+    drive = Drive(shared["viscous"], coulomb, smoothing_velocity=width, rotor_inertia=shared["armature"])
+    return Transmission(joints, ((1.0, 1.0),), (drive,), (name,))
+
+
+def harmonics_of(found: Mapping[str, float]) -> list[Harmonic]:
+    """(order, cosine, sine) among the parameters of a joint."""
+    orders = [int(name[3:]) for name in found if name.startswith("cos") and name[3:].isdigit()]
+    return [(k, found[f"cos{k}"], found[f"sin{k}"]) for k in orders]
+
+
+def added_harmonics(given: Iterable[Harmonic], more: Iterable[Harmonic]) -> tuple[Harmonic, ...]:
+    """Both, order by order."""
+    total: dict[int, tuple[Any, Any]] = {}
+    for k, c, s in (*given, *more):
+        before = total.get(k, (0.0, 0.0))
+        total[k] = before[0] + c, before[1] + s
+    return tuple((k, c, s) for k, (c, s) in sorted(total.items()))
 
 
 def spring_keys(given: JointSide, stiffness: float) -> dict[str, Any]:

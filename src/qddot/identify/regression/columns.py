@@ -20,7 +20,7 @@ class Evaluator:
         self.parameter_set, robot = parameter_set, parameter_set.robot
         self.bare = without_drives(robot)
         links = 10 * len(body_inertias(robot))
-        self.sprung = any(drive.stiffness for drive in robot.drives.values())
+        self.sprung = any(drive.stiffness or drive.harmonics for drive in robot.drives.values())
         self.motors = coupled_motors(robot)
         self.knows = self.sprung or self.motors is not None or bool(np.any(parameter_set.constant))
         self.links = links

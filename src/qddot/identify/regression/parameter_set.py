@@ -46,6 +46,7 @@ class ParameterSet:
         described: theta in the robot as described (p,).
         priors: free parameter -> (mean, standard deviation).
         at_rest: joints whose rows count at rest too, see `counting_rests`.
+        dropped: parameters that a fit took as 0, see `without`.
         carried: all parameters (P,) that make the load by which friction grows; None: those of the robot as described.
 
     >>> from qddot.identify import ParameterSet
@@ -66,6 +67,7 @@ class ParameterSet:
     described: np.ndarray
     priors: Mapping[str, tuple[float, float]]
     at_rest: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
     carried: np.ndarray | None = None
 
     @staticmethod
@@ -156,6 +158,10 @@ class ParameterSet:
         theta = np.zeros(len(self.names))
         theta[list(known)] = list(known.values())
         return self._kept([j for j in range(len(self.names)) if j not in known], self.T, self.constant + self.T @ theta)
+
+    def without(self, names: Sequence[str]) -> ParameterSet:
+        """Without parameters that came out as no arm has them; unlike with `fix`, nobody has singled out the others by that."""
+        return replace(self.fix(dict.fromkeys(names, 0.0)), dropped=(*self.dropped, *names))
 
     def tie(self, ties: Mapping[str, Mapping[str, float]]) -> ParameterSet:
         """Parameters in proportion to others: `{"link2.mcx": {"link2.m": 0.25}}` says that `link2.mcx = 0.25 link2.m`.

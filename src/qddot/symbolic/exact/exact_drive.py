@@ -18,6 +18,7 @@ def exact_side(drive: Drive, follows: tuple[str, Scalar, Scalar] | None) -> Join
     copy = object.__new__(Drive)  # its constructor would make floats of exact numbers again
     for name in NUMBERS:
         object.__setattr__(copy, name, map_scalars(exact, getattr(drive, name)))
+    object.__setattr__(copy, "harmonics", tuple((k, exact(a), exact(b)) for k, a, b in drive.harmonics))
     object.__setattr__(copy, "side", drive.side)
     side = copy.at_joint
     return side.driven_by(*map(exact, follows[1:])) if follows else side
