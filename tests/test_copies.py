@@ -54,7 +54,12 @@ def everything() -> Model:
         joint(3, "revolute", 2, mimic=Mimic("joint2", 0.5, 0.1)),
         joint(4, "prismatic", 3, limits=limits),
         joint(5, "revolute", 4),
-        joint(6, "revolute", 5, drive=Drive(viscous=0.1, resistance=1.0, inductance=1e-3, torque_constant=0.05)),
+        joint(
+            6,
+            "revolute",
+            5,
+            drive=Drive(viscous=0.1, resistance=1.0, inductance=1e-3, torque_constant=0.05, harmonics=((3, 0.1, 0.2),)),
+        ),
     ]
     model = Model(
         "everything",

@@ -137,7 +137,7 @@ def test_whatever_a_fit_has_is_followed(more: dict) -> None:
     log = simulated(parameters, theta, 10.0, RATE, (1e-6, 0.02), 0)
     fit = ARM.identify(log, parameter_set=parameters, cutoff=CUTOFF)
     online = OnlineIdentification(fit, rate=RATE)
-    assert online.compiled == (more.keys() <= {"asymmetric", "spring"})
+    assert online.compiled == (more.keys() <= {"asymmetric", "spring", "harmonics"})
     run(online, log)
     for name, value in fit.parameters.items():
         assert online.parameters[name] == pytest.approx(value, abs=5 * fit.std[name] + 1e-6)

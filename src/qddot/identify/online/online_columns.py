@@ -1,7 +1,7 @@
 """The regressor of base parameters, one state at a time.
 
-What a `Drive` can hold is compiled: one call of the robot's own regressor, with friction in it. Whatever else there is (harmonics
-of q, coupled joints, friction by the load that a fit found) is computed as `identify` does: some hundred microseconds a sample.
+What a `Drive` can hold is compiled: one call of the robot's own regressor, with friction in it. Whatever else there is (coupled
+joints, friction by the load that a fit found) is computed as `identify` does: some hundred microseconds a sample.
 """
 
 from __future__ import annotations
