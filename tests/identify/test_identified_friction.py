@@ -35,6 +35,9 @@ SIZES = {
 COUPLED = {"j1+j2.armature": 0.1, "j1+j2.viscous": 0.5, "j1+j2.coulomb": 1.0}
 
 
+QUICK = ("hard", "all", "harmonics", "coupled")
+
+
 @pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in ASKED])
 def test_the_robot_predicts_as_the_fit_does(name, tmp_path):
     robot = random_arm(4, 3)
