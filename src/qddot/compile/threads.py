@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 VARIABLE = "QDDOT_THREADS"
 
-TILES = 4
+TILES = 8
 """For each thread, so that none waits long for the others."""
+
+SMALLEST = 64
+"""States of a tile."""
 
 WORDS = (
     "loop",
@@ -122,9 +125,18 @@ def run_sliced(
 
 
 def run_tiled(
-    loop: int, single: int, arrays: Sequence[np.ndarray], ranks: Sequence[int], batch: tuple[int, ...], threads: int
+    loop: int,
+    single: int,
+    arrays: Sequence[np.ndarray],
+    ranks: Sequence[int],
+    batch: tuple[int, ...],
+    threads: int,
+    together: int = SMALLEST,
 ) -> bool:
     """Run a loop over states on inputs and outputs; False, and nothing is done, where their steps through the batch are not equal.
+
+    Args:
+        together: as many states as belong into one tile at least, where there are enough for two tiles a thread.
 
     Raises:
         FloatingPointError: as NumPy does, for flags of the processor.
@@ -136,7 +148,8 @@ def run_tiled(
 
     count, api = int(np.prod(batch)), layout.ufunc_api()
     job = np.zeros(STEPS + len(arrays) + sum(ranks), np.int64)
-    tile = max(-(-count // (TILES * threads) // 64) * 64, 64)
+    least = together if 2 * together * threads <= count else SMALLEST
+    tile = max(-(-count // (TILES * threads) // SMALLEST), -(-least // SMALLEST)) * SMALLEST
     job[: len(WORDS)] = loop, single, api[layout.CLEAR_FLAGS], api[layout.GET_FLAGS], len(arrays), count, tile, 0, 0
     job[ARRAYS : ARRAYS + len(arrays)] = [a.ctypes.data for a in arrays]
     job[STEPS:] = [*steps, *(stride for a, rank in zip(arrays, ranks) for stride in a.strides[a.ndim - rank :])]  # type: ignore[list-item]
