@@ -17,6 +17,7 @@ from click.testing import CliRunner
 import qddot
 from qddot.cli import main
 from qddot.errors import InputError, NoAssetError, UnboundSymbolError
+from qddot.explore import lens as lens_module
 from qddot.explore import page as page_module
 from qddot.explore import show
 from qddot.explore.lens import lens
@@ -74,6 +75,15 @@ def test_the_lens_has_the_ring_s_own_forms():
     assert sympy.simplify(sympy.sympify(entry["sympy"]) - sympy.sympify(str(exact.sympy()))) == 0
     assert entry["latex"] == exact.latex()
     assert "".join(text for _, text, _ in entry["terms"]).count("<mn>0.245</mn>") == 1
+
+
+def test_short_entries_of_a_long_matrix_are_written(monkeypatch):
+    monkeypatch.setattr(lens_module, "MANY", 20)
+    monkeypatch.setattr(lens_module, "SHORT", 2)
+    mass = lens(qddot.load("puma560").model)["variants"][0]["quantities"]["mass_matrix"]
+    assert "terms" in mass["missing"]
+    assert mass["entries"][0] is None
+    assert len(mass["entries"][35]["terms"]) == 1
 
 
 def value(tree, q, qd, letters) -> float:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import qddot
 from qddot.contact import Contacts, Plane, Sphere
+from qddot.identify import Log, ParameterSet
 from tests.explore.test_browser import LETTERS, simulated
 from tests.explore.test_contact import standing
 
@@ -46,6 +48,28 @@ def test_each_view_is_drawn(opened, view, tmp_path):
     page.screenshot(path=path)
     assert path.stat().st_size > 20_000
     assert page.evaluate("document.querySelector('.scene canvas').width") > 100
+
+
+@pytest.mark.slow
+def test_a_fit_is_drawn(opened, tmp_path):
+    """Measured beside predicted torque, as in docs/identification.md."""
+    pytest.importorskip("cvxpy")
+    robot = qddot.load("two_link")
+    parameters = ParameterSet.of(robot, armature=False)
+    t = np.arange(0, 20, 0.005)
+    w, a = 2 * np.pi * np.array([0.2, 0.5, 0.9]), np.array([[1.0, 0.4, 0.2], [-0.8, 0.5, 0.3]])
+    q, qd, qdd = (f @ a.T for f in (np.sin(np.outer(t, w)), np.cos(np.outer(t, w)) * w, -np.sin(np.outer(t, w)) * w**2))
+    rubbing = {"joint1.viscous": 0.4, "joint1.coulomb": 0.6, "joint2.viscous": 0.2, "joint2.coulomb": 0.3}
+    theta = [rubbing.get(name, x) for name, x in zip(parameters.names, parameters.described, strict=True)]
+    noise = np.random.default_rng(0)
+    tau = parameters.matrix(q, qd, qdd) @ np.array(theta) + 0.15 * noise.normal(size=q.shape)
+    fit = robot.identify(Log(t, q + 1e-5 * noise.normal(size=q.shape), tau, joint_names=robot.joint_names))
+    fit.explore(tmp_path / "fit.html")
+    page = opened(tmp_path / "fit.html", "lens=inverse_dynamics,0,0&strip=tau,0")
+    page.evaluate("explorerApp.simulation.seek(4.2)")
+    page.evaluate("new Promise(done => setTimeout(done, 300))")
+    assert page.evaluate("explorerApp.simulation.strips.plots.joints.series.map(s => s.label)") == ["t, s", "measured", "predicted"]
+    page.screenshot(path=Path(os.environ.get("QDDOT_SCREENSHOTS", tmp_path)) / "explorer_fit.png")
 
 
 def test_the_scene_is_not_blank(opened):

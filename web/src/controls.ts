@@ -1,5 +1,5 @@
 /** The left column: the state, the world, what is drawn. */
-import { brief, el } from "./dom";
+import { abbreviated, el } from "./dom";
 import type { Data } from "./model";
 import type { Drive, State } from "./state";
 
@@ -47,30 +47,34 @@ export class Controls {
   ) {
     const { coordinates } = data;
     this.isLong = coordinates.some((x) => x.short.length > LONG);
+    const names = abbreviated(
+      coordinates.map((x) => x.short),
+      this.isLong ? 28 : 11,
+    );
     const joints = this.group("Positions q", true, true);
     coordinates.forEach((x, k) => {
       const change = (value: number) => {
         state.setCoordinate(k, value);
         actions.edited(x.v);
       };
-      joints.append(this.slider(x.short, x.unit, x.lower, x.upper, () => state.coordinate(k), change, `position of ${x.name}`));
+      joints.append(this.slider(names[k], x.unit, x.lower, x.upper, () => state.coordinate(k), change, `position of ${x.name}`));
     });
     const speeds = data.isMassless ? null : this.group("Velocities q̇", coordinates.length <= 4, true);
-    coordinates.forEach((x) => {
+    coordinates.forEach((x, k) => {
       const most = x.speed ?? (x.unit === "rad" ? 5 : 2);
       const change = (value: number) => {
         state.qd[x.v] = value;
         actions.edited();
       };
-      speeds?.append(this.slider(x.short, `${x.unit}/s`, -most, most, () => state.qd[x.v], change, `velocity of ${x.name}`));
+      speeds?.append(this.slider(names[k], `${x.unit}/s`, -most, most, () => state.qd[x.v], change, `velocity of ${x.name}`));
     });
     const rates = data.isMassless ? null : this.group("Accelerations q̈", false, true);
-    coordinates.forEach((x) => {
+    coordinates.forEach((x, k) => {
       const change = (value: number) => {
         state.qdd[x.v] = value;
         actions.edited();
       };
-      rates?.append(this.slider(x.short, `${x.unit}/s²`, -20, 20, () => state.qdd[x.v], change, `acceleration of ${x.name}`));
+      rates?.append(this.slider(names[k], `${x.unit}/s²`, -20, 20, () => state.qdd[x.v], change, `acceleration of ${x.name}`));
     });
     if (!data.isMassless) this.world();
     this.drawn();
@@ -125,7 +129,7 @@ export class Controls {
     return el(
       "div",
       { class: "slider" },
-      el("span", { class: "name", title: label }, brief(name, this.isLong ? 28 : 10)),
+      el("span", { class: "name", title: label }, name),
       input,
       box,
       el("span", { class: "unit" }, unit),

@@ -16,6 +16,8 @@ const WRITTEN = 48;
 const FEW = 12;
 /** Shown even where they vanish: a click on their numbers must lead somewhere. */
 const ALWAYS = new Set(["mass_matrix", "coriolis_torque", "gravity_torque"]);
+/** Notes that are written out. */
+const NOTES = 2;
 /** ms without a frame after which things rest. */
 const PAUSE = 250;
 
@@ -163,7 +165,8 @@ export class Lens {
     this.formula.className = `formula ${ROLE[quantity]}`;
     this.copies.replaceChildren();
     this.rest.hidden = true;
-    this.note.textContent = variant.notes.join(" ");
+    const { notes } = variant;
+    this.note.textContent = notes.slice(0, NOTES).join("; ") + (notes.length > NOTES ? `; and ${notes.length - NOTES} more` : "");
     if (quantity === "gravity_torque" && !this.robot.gravity.some(Boolean))
       this.note.textContent = "The description has no gravity: the closed form is 0. The numbers above have the gravity chosen at the left.";
     if (quantity === "inverse_dynamics") this.whole(variant, row);
@@ -194,9 +197,9 @@ export class Lens {
     const add = (inner: string, role: string, choice: Choice, compute: (at: Point) => number) =>
       opens(this.chip(false, inner, compute, role), () => this.choose(choice));
     for (let j = 0; j < n; j++) {
-      const value =
-        this.entryValue(variant, "mass_matrix", row * n + j) ??
-        (variant.quantities.mass_matrix?.missing ? () => this.fallback("mass_matrix", row, j) : null);
+      const k = row * n + j,
+        isMissing = !this.found(variant, "mass_matrix", k);
+      const value = isMissing ? () => this.fallback("mass_matrix", row, j) : this.entryValue(variant, "mass_matrix", k);
       if (value)
         add(
           `${symbol(this.letter("mass_matrix"), indices(n, row, j))}<mo>&#x2062;</mo>${joint(j)}`,
@@ -374,4 +377,4 @@ export class Lens {
 
 const isNothing = (entry: Entry) => entry.terms.length === 1 && entry.terms[0][2] === 0;
 const isZero = (quantity: Quantity | undefined) =>
-  !quantity || (!quantity.missing && (quantity.entries ?? []).every((x) => typeof x === "number" || isNothing(x)));
+  !quantity || (!quantity.missing && (quantity.entries ?? []).every((x) => typeof x === "number" || (x && isNothing(x))));

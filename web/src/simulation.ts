@@ -22,6 +22,8 @@ export interface Sample {
   qdd: Numbers;
   /** Joint forces of motors; null where a recording has none. */
   tau: Numbers | null;
+  /** Those that were measured, where `tau` is predicted. */
+  measured?: number[];
   c: Numbers;
   g: Numbers;
   kinetic: number;
@@ -99,7 +101,7 @@ export class Simulation {
       this.strips.root,
     );
     if (data.motion) {
-      const { t, q, qd, qdd, tau, contact } = data.motion;
+      const { t, q, qd, qdd, tau, measured, contact } = data.motion;
       t.forEach((time, k) => {
         const sample = {
           t: time - t[0],
@@ -107,6 +109,7 @@ export class Simulation {
           qd: Float64Array.from(qd[k]),
           qdd: qdd ? Float64Array.from(qdd[k]) : zeros(data.nv),
           tau: tau ? Float64Array.from(tau[k]) : null,
+          measured: measured?.[k],
         };
         const pushes = (contact && this.contact?.placed(sample.q, contact[k])) || [];
         this.samples.push({ ...sample, ...this.terms(sample.q, sample.qd), pushes });

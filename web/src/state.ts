@@ -4,8 +4,8 @@ import { zeros, type Numbers } from "./linear";
 import type { World } from "./physics";
 
 export const SPEEDS = [1, 0.25, 0.1, 0.02];
-/** Joint forces, gravity, Coriolis forces, velocities, positions. */
-export const STRIPS = ["tau", "g", "c", "qd", "q"];
+/** Joint forces, what was measured beyond them, gravity, Coriolis forces, velocities, positions. */
+export const STRIPS = ["tau", "residual", "g", "c", "qd", "q"];
 /** Measured and predicted forces of one joint can be told apart. */
 const defaultJoint = (data: Data) => (data.motion?.measured ? "0" : "all");
 

@@ -7,7 +7,7 @@ import type { Sample } from "./simulation";
 import { rotationVector, type State } from "./state";
 
 /** As everywhere: what was measured is grey. */
-const MEASURED = "#888888";
+const MEASURED = "#88888880";
 /** Points drawn of a line. */
 const POINTS = 1500;
 /** With more lines than this, the legend has names and no values. */
@@ -25,6 +25,7 @@ interface Quantity {
 const perSecond = (x: Coordinate) => `${x.unit}/s`;
 const QUANTITIES: Record<string, Quantity> = {
   tau: { name: "joint forces τ", unit: forceUnit, value: (s, x) => s.tau![x.v] },
+  residual: { name: "measured − τ", unit: forceUnit, value: (s, x) => s.measured![x.v] - s.tau![x.v] },
   g: { name: "gravity g", unit: forceUnit, value: (s, x) => s.g[x.v] },
   c: { name: "Coriolis c", unit: forceUnit, value: (s, x) => s.c[x.v] },
   qd: { name: "velocities q̇", unit: perSecond, value: (s, x) => s.qd[x.v] },
@@ -50,7 +51,9 @@ export class Strips {
     readonly state: State,
     readonly changed: () => void,
   ) {
-    const known = Object.keys(QUANTITIES).filter((key) => key !== "tau" || !data.motion || data.motion.tau);
+    const { motion } = data,
+      isKnown = (key: string) => (key === "residual" ? motion?.measured : key !== "tau" || !motion || motion.tau);
+    const known = Object.keys(QUANTITIES).filter(isKnown);
     this.which.append(...known.map((value) => el("option", { value }, QUANTITIES[value].name)));
     this.joint.append(el("option", { value: "all" }, "all joints"));
     this.names = abbreviated(
@@ -101,15 +104,21 @@ export class Strips {
       this.data.nv > 1 ? this.joint : null,
       el("span", { class: "unit" }, units),
     );
-    if (measured.length && !isOne) head.append(el("span", { class: "unit" }, "dashed: measured"));
+    if (measured.length && !isOne) head.append(el("span", { class: "unit" }, "dashed measured"));
     this.plots = {
       key,
-      energy: this.plot(this.energyHost, el("h3", {}, "energy, J"), ["kinetic", "potential", "sum"], 3, [
+      energy: this.plot(this.energyHost, el("h3", {}, "energy, J"), ["kinetic", "potential", "sum"], 0, [
         this.style("--inertial"),
         this.style("--gravity"),
         this.style("--soft"),
       ]),
-      joints: this.plot(this.jointHost, head, [...names, ...measured], names.length, isOne ? [this.style("--ink")] : jointColors(names.length)),
+      joints: this.plot(
+        this.jointHost,
+        head,
+        [...measured, ...names],
+        measured.length,
+        isOne ? [this.style("--ink")] : jointColors(names.length),
+      ),
     };
   }
 
@@ -120,7 +129,7 @@ export class Strips {
   private shownJoints(): Coordinate[] {
     const { coordinates } = this.data;
     if (this.joint.value !== "all") return [coordinates[Number(this.joint.value)]];
-    return this.which.value === "tau" ? coordinates.filter((x) => x.isDriven) : coordinates;
+    return this.which.value === "tau" || this.which.value === "residual" ? coordinates.filter((x) => x.isDriven) : coordinates;
   }
 
   private energies(kept: Sample[]): uPlot.AlignedData {
@@ -136,25 +145,25 @@ export class Strips {
   private lines(samples: Sample[], kept: number[]): uPlot.AlignedData {
     const { value } = QUANTITIES[this.which.value],
       joints = this.shownJoints(),
-      columns = [kept.map((k) => samples[k].t), ...joints.map((x) => kept.map((k) => value(samples[k], x)))];
-    if (this.hasMeasured()) columns.push(...joints.map((x) => kept.map((k) => this.data.motion!.measured![k][x.v])));
-    return columns as uPlot.AlignedData;
+      measured = this.hasMeasured() ? joints.map((x) => kept.map((k) => samples[k].measured![x.v])) : [];
+    const predicted = joints.map((x) => kept.map((k) => value(samples[k], x)));
+    return [kept.map((k) => samples[k].t), ...measured, ...predicted] as uPlot.AlignedData;
   }
 
   private style(name: string): string {
     return getComputedStyle(document.documentElement).getPropertyValue(name);
   }
 
-  /** Lines from number `half` on are dashed, in the colours of the first ones. */
-  private plot(host: HTMLElement, head: HTMLElement, names: string[], half: number, colors: string[]): uPlot {
+  /** The first `behind` lines were measured: a broad one behind what is predicted, or dashed ones in the colours of their joints. */
+  private plot(host: HTMLElement, head: HTMLElement, names: string[], behind: number, colors: string[]): uPlot {
     const [ink, line] = [this.style("--soft"), this.style("--line")];
     const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, font: "11px system-ui" };
     const series = names.map((label, k) => ({
       label,
-      stroke: k >= half && half === 1 ? MEASURED : colors[(k % half) % colors.length],
-      width: 1.5,
+      stroke: k < behind && behind === 1 ? MEASURED : colors[(k - (k < behind ? 0 : behind)) % colors.length],
+      width: k < behind && behind === 1 ? 4 : 1.5,
       points: { show: false },
-      ...(k >= half ? { dash: [4, 3] } : {}),
+      ...(k < behind && behind > 1 ? { dash: [4, 3] } : {}),
       value: (_: uPlot, x: number | null) => (x === null ? "–" : shown(x, 4)),
     }));
     host.replaceChildren(head);
@@ -185,11 +194,14 @@ export class Strips {
       [[], ...names.map(() => [])] as unknown as uPlot.AlignedData,
       host,
     );
-    if (names.length > NAMED) {
-      const some = new Set(Array.from({ length: NAMED }, (_, k) => Math.round((k * (names.length - 1)) / (NAMED - 1))));
-      made.root.querySelectorAll<HTMLElement>(".u-legend .u-series").forEach((row, k) => (row.hidden = k > 0 && !some.has(k - 1)));
-      made.root.querySelector(".u-legend")?.setAttribute("title", `${NAMED} of ${names.length}, from dark to light`);
-    }
+    const time = names.length <= VALUES ? 1 : 0; // a legend with values has a row of its own for it
+    const shadows = behind > 1 ? behind : 0, // which the head explains
+      count = names.length - shadows;
+    const some = new Set(Array.from({ length: NAMED }, (_, k) => shadows + Math.round((k * (count - 1)) / (NAMED - 1))));
+    const isNamed = (k: number) => k < 0 || (count > NAMED ? some.has(k) : k >= shadows);
+    made.root.querySelectorAll<HTMLElement>(".u-legend .u-series").forEach((row, k) => (row.hidden = !isNamed(k - time)));
+    if (count > NAMED)
+      made.root.querySelector(".u-legend")?.setAttribute("title", `${NAMED} of ${count}, from dark to light`);
     return made;
   }
 

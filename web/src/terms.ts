@@ -8,9 +8,10 @@ export interface Entry extends Texts {
   terms: Term[];
 }
 export interface Quantity {
+  /** Why entries are not here, which are null. */
   missing?: string;
   shape?: number[];
-  entries?: (Entry | number)[];
+  entries?: (Entry | number | null)[];
 }
 export interface Variant {
   name: string;

@@ -28,7 +28,7 @@ WORDS = {
 }
 """Keys whose value is one of these words, or of `show` any of them with commas between."""
 
-LISTS = {"lens": SHOWN, "strip": ("tau", "g", "c", "qd", "q", "")}
+LISTS = {"lens": SHOWN, "strip": ("tau", "residual", "g", "c", "qd", "q", "")}
 """Keys whose value begins with one of these words and goes on with indices."""
 
 SINGLE = ("payload", "tip", "speed")

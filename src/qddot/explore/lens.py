@@ -5,7 +5,7 @@ A tree is data, never code: a number, or a list that begins with what it is, suc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -25,6 +25,9 @@ from qddot.symbolic.printing.tree import Call, Inverse, Node, Number, Power, Pro
 
 MANY = 12_000
 """Terms of a quantity: with more of them it is not written out in the page."""
+
+SHORT = 100
+"""Terms of an entry of the mass matrix that is written out even if the matrix is not."""
 
 LONG = 60
 """Terms of an entry: with more of them, code is left to `Form.python` and `Form.c`."""
@@ -133,10 +136,14 @@ def quantity_data(writer: EntryWriter, equations: Equations, quantity: str) -> d
         form: Any = found() if callable(found) else found
     except QddotError as error:
         return {"missing": str(error)}
-    terms = sum(len(getattr(x, "num", x)) for x in form.entries.flat)
-    if terms > MANY:
-        return {"missing": f"In closed form it has {terms:,} terms: robot.equations().{quantity} writes them"}
-    return {"shape": list(form.shape), "entries": writer.entries(form)}
+    lengths = [len(getattr(x, "num", x)) for x in form.entries.flat]
+    if sum(lengths) <= MANY:
+        return {"shape": list(form.shape), "entries": writer.entries(form)}
+    missing = f"In closed form it has {sum(lengths):,} terms: robot.equations().{quantity} writes them"
+    short = [n <= SHORT for n in lengths]
+    if quantity != "mass_matrix" or not any(short):
+        return {"missing": missing}
+    return {"shape": list(form.shape), "entries": writer.entries(form, short), "missing": missing}
 
 
 class EntryWriter:
@@ -148,11 +155,14 @@ class EntryWriter:
         self.mathml = PageMathml(equations, Style())
         self.latex = printer_for("latex", equations, {})
 
-    def entries(self, form: Form) -> list[Any]:
-        """One for each entry, row by row; the number of an earlier one where they are equal."""
+    def entries(self, form: Form, chosen: Sequence[bool] | None = None) -> list[Any]:
+        """One for each entry, row by row; the number of an earlier one where they are equal, None for one that was not chosen."""
         seen: dict[Node, int] = {}
         found: list[Any] = []
         for k, x in enumerate(form.entries.flat):
+            if chosen and not chosen[k]:
+                found.append(None)
+                continue
             tree = self.presentation.entry(x)
             if tree in seen:
                 found.append(seen[tree])

@@ -26,7 +26,7 @@ def base_shapes(model: Model, reach: float, r: float) -> list[Shape]:
     closed, shapes = loops(model, WORLD, r)
     for child in moved_by(model, WORLD):
         shapes += rail(model, child, reach, r)
-    for end in unique([*(point(child.placement) for child in moved_by(model, WORLD) if not is_virtual(child)), *closed]):
+    for end in unique([*(point(child.placement) for child in moved_by(model, WORLD) if not is_virtual(model, child)), *closed]):
         shapes += connection([0.0, 0.0, 0.0], end, r)
     return shapes
 
@@ -107,18 +107,29 @@ def connection(start: Sequence[float], end: Sequence[float], r: float) -> list[S
     return [{"kind": "capsule", "from": list(start), "to": list(end), "radius": r}] if long else []
 
 
-def is_virtual(body: Body) -> bool:
-    """A slider without mass: a coordinate, and nothing to see."""
-    return isinstance(body.joint, Prismatic) and not float(body.inertia.m) > 0
+def is_virtual(model: Model, body: Body) -> bool:
+    """A slider without mass in a robot that has some: a coordinate, and nothing to see."""
+    massless = not float(body.inertia.m) > 0
+    return isinstance(body.joint, Prismatic) and massless and any(float(x.inertia.m) > 0 for x in model.bodies)
 
 
 def rail(model: Model, body: Body, reach: float, r: float) -> list[Shape]:
     """Along which a slider goes, on the body that carries it; nothing to see on what moves freely by its coordinates."""
     carrier = None if body.parent == WORLD else model.bodies[body.parent]
-    if not isinstance(body.joint, Prismatic) or is_virtual(body) or (carrier is not None and is_virtual(carrier)):
+    if not isinstance(body.joint, Prismatic) or is_virtual(model, body) or (carrier is not None and is_virtual(model, carrier)):
         return []
-    length = 2 * min(body.reach, reach)
-    return [{"kind": "rail", "radius": 0.35 * r, "length": length, "pose": rows(body.placement)}]
+    low, high = travel(model, body, reach)
+    middle = Transform(p=Vec(0.0, 0.0, (low + high) / 2))
+    return [{"kind": "rail", "radius": 0.35 * r, "length": high - low, "pose": rows(body.placement @ middle)}]
+
+
+def travel(model: Model, body: Body, reach: float) -> tuple[float, float]:
+    """From where to where a slider goes, and past its zero, m; as far as the robot reaches where nothing stops it."""
+    far = min(body.reach, reach)
+    limits = next((c.limits for c in model.mechanism.coordinates if c.name == body.joint_name and c.single), None)
+    if limits is None or float(body.rate) != 1.0:
+        return -far, far
+    return max(min(limits.lower, 0.0), -far), min(max(limits.upper, 0.0), far)
 
 
 def unique(points: list[list[float]]) -> list[list[float]]:
