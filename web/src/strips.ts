@@ -104,7 +104,7 @@ export class Strips {
       this.data.nv > 1 ? this.joint : null,
       el("span", { class: "unit" }, units),
     );
-    if (measured.length && !isOne) head.append(el("span", { class: "unit" }, "dashed measured"));
+    if (measured.length && !isOne) head.append(el("span", { class: "unit" }, "┄ measured"));
     this.plots = {
       key,
       energy: this.plot(this.energyHost, el("h3", {}, "energy, J"), ["kinetic", "potential", "sum"], 0, [
