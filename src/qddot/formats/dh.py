@@ -88,7 +88,7 @@ def dh_model(
     if convention is None:
         warn("no convention is given: the table is read as standard DH", element="dh", fix=CONVENTION_FIX)
         convention = "standard"
-    if convention not in CONVENTIONS:
+    if not isinstance(convention, str) or convention not in CONVENTIONS:
         raise ModelValueError(
             "unknown convention",
             element="dh",

@@ -127,7 +127,7 @@ class Inertia:
         >>> round(qddot.Inertia.hollow_cylinder(2.0, 0.1, 0.09, 1.0).tensor.c.z, 6)  # nearly m r^2
         0.0181
         """
-        if axis not in tuple(AXES):
+        if not isinstance(axis, str) or axis not in tuple(AXES):
             raise ModelValueError("not one of x, y, z", element="inertia", attribute="axis", text=str(axis), fix="write axis='z'")
         positive(outer_radius=outer_radius, inner_radius=inner_radius, length=length)
         if not is_symbolic(outer_radius - inner_radius) and inner_radius > outer_radius:

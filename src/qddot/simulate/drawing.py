@@ -25,7 +25,7 @@ USUAL = ("q", "qd", "tau", "energy")
 def plot(motion: Trajectory, signals: tuple[str, ...], ax: Any) -> np.ndarray:
     """See `Trajectory.plot`."""
     for signal in signals:
-        if signal not in SIGNALS:
+        if not isinstance(signal, str) or signal not in SIGNALS:
             raise unknown_name("signal", signal, SIGNALS)
     chosen = signals or USUAL[: len(USUAL) if ax is None else np.size(ax)]
     found = panels(ax, len(chosen), size=(8, 1.2 + 1.7 * len(chosen)))

@@ -196,7 +196,7 @@ def simulate_electric(
     motors = Motors.of(robot)
     if not motors.names:
         raise InputError(f"{robot.name} has no electric motor: give resistance and torque_constant in the drive of a joint")
-    if electric not in ELECTRIC:
+    if not isinstance(electric, str) or electric not in ELECTRIC:
         raise InputError(f"electric={electric!r} is not one of {', '.join(map(repr, ELECTRIC))}")
     full = np.flatnonzero(motors.L > 0) if electric == "full" else np.zeros(0, int)
     numbers = inertial_parameters(robot, options.pop("parameters"))

@@ -12,7 +12,7 @@ from qddot.algorithms import energy, inverse_dynamics
 from qddot.algorithms.drives import friction_torque, spring_torque
 from qddot.algorithms.joint_wrenches import AXES, joint_wrenches
 from qddot.algorithms.mass_matrix import mass_matrix
-from qddot.errors import InputError
+from qddot.arguments import word
 from qddot.symbolic import coriolis
 from qddot.symbolic.form import Form
 from qddot.symbolic.printing import shown
@@ -91,7 +91,7 @@ class Equations(RobotInLetters):
         [[-m2*L1*L2*s2*qd2, -m2*L1*L2*s2*(qd1 + qd2)],
          [m2*L1*L2*s2*qd1, 0]]
         """
-        if form not in self._coriolis:
+        if word("form", form, coriolis.FORMS) not in self._coriolis:
             self._coriolis[form] = Form(self, coriolis.matrix(self, form), "coriolis_matrix")
         return self._coriolis[form]
 
@@ -156,8 +156,7 @@ class Equations(RobotInLetters):
         >>> print(equations.joint_wrenches()[1][2] == equations.tau[1])
         True
         """
-        if axes not in AXES:
-            raise InputError(f"axes={axes!r} is not one of {', '.join(map(repr, AXES))}")
+        word("axes", axes, AXES)
         a = self.alphabet
         return Form(self, joint_wrenches(self.lifted, a.q, a.qd, a.qdd, axes), "joint_wrenches")
 

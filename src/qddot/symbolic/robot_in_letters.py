@@ -13,6 +13,7 @@ import sympy
 from qddot.algorithms import jacobian, kinematics
 from qddot.algorithms.drives import nominal_friction, shaft_speed, shafts
 from qddot.algorithms.quantities import homogeneous
+from qddot.arguments import word
 from qddot.errors import InputError, unknown_name
 from qddot.model.model import LiftedModel, Model
 from qddot.symbolic.exact.exact_model import ExactModel
@@ -194,8 +195,7 @@ class RobotInLetters:
         return self.model.tip if frame is None else frame
 
     def _reference(self, reference: str) -> None:
-        if reference not in jacobian.REFERENCES:
-            raise InputError(f"reference={reference!r} is not one of {', '.join(map(repr, jacobian.REFERENCES))}")
+        word("reference", reference, jacobian.REFERENCES)
 
     def _needs_coordinates(self, what: str) -> None:
         if self.nq != self.nv:

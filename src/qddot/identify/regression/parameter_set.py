@@ -115,9 +115,9 @@ class ParameterSet:
         if robot.nq != robot.nv:
             joint = next(c.name for c in robot.model.mechanism.coordinates if not c.single)
             raise InputError(f"joint {joint!r} of {robot.name} is spherical or free: only hinges and sliders can be identified")
-        if coulomb is not None and coulomb not in COULOMB:
+        if coulomb is not None and (not isinstance(coulomb, str) or coulomb not in COULOMB):
             raise InputError(f"coulomb={coulomb!r} is not one of {', '.join(map(repr, COULOMB))}, None")
-        if viscous not in range(len(POWERS) + 1):
+        if not isinstance(viscous, int) or viscous not in range(len(POWERS) + 1):
             raise InputError(f"viscous={viscous!r}: whether there is any, or the highest power of qd in it, 1 to {len(POWERS)}")
         speeds = standstill_of(robot, standstill)
         widths = speeds if coulomb == "smooth" else np.zeros(robot.nv)
@@ -292,7 +292,7 @@ class ParameterSet:
 
     def place(self, name: str) -> int:
         """Return the place of a free parameter."""
-        if name not in self.names:
+        if not isinstance(name, str) or name not in self.names:
             raise unknown_name("free parameter", name, self.names)
         return self.names.index(name)
 
@@ -370,6 +370,6 @@ def on_step(qd: np.ndarray, speed: np.ndarray | float) -> np.ndarray:
 
 
 def index(robot: Robot, joint: str) -> int:
-    if joint not in robot.joint_names:
+    if not isinstance(joint, str) or joint not in robot.joint_names:
         raise unknown_name("joint", joint, robot.joint_names)
     return robot.joint_names.index(joint)

@@ -30,7 +30,7 @@ def plot(fit: Fit, what: str, ax: Any) -> Any:
     """See `Fit.plot`."""
     if what == "parameters":
         return parameter_plot(fit, ax)
-    if what not in PANELS:
+    if not isinstance(what, str) or what not in PANELS:
         raise unknown_name("plot", what, (*PANELS, "parameters"))
     title, across, draw = PANELS[what]
     shown, robot = Shown(fit), fit.parameter_set.robot

@@ -258,7 +258,7 @@ def printer_for(target: str, equations: RobotInLetters, options: Mapping[str, An
     from qddot.symbolic.printing.text import TextPrinter
 
     printers = {"text": TextPrinter, "latex": LatexPrinter, "mathml": MathmlPrinter}
-    if target not in printers:
+    if not isinstance(target, str) or target not in printers:
         raise InputError(f"target={target!r} is not one of {', '.join(map(repr, printers))}")
     return printers[target](equations, style_of(options))
 

@@ -60,7 +60,7 @@ class Properties:
             self.notes += (f"the parameters {', '.join(equations.parameters)} are taken to be positive",)
 
     def __getitem__(self, name: str) -> Claim:
-        if name not in self.claims:
+        if not isinstance(name, str) or name not in self.claims:
             raise unknown_name("property", name, self.claims)
         return self.claims[name]
 
