@@ -15,7 +15,7 @@ from qddot.errors import ModelFormatError, ModelLimitError, ModelReferenceError,
 from qddot.formats.mesh_paths import forbidden, report_foreign
 from qddot.formats.reach import Reach
 from qddot.formats.xml_tree import MAX_DEPTH, MAX_ELEMENTS, Element, parse_xml, read_bytes
-from qddot.model.check import MAX_LINKS
+from qddot.model.check_tree import MAX_LINKS
 
 FOLDERS = ("meshdir", "texturedir", "assetdir")
 MAX_MEMORY = 16 * 2**30

@@ -23,7 +23,8 @@ from qddot.formats.reach import Reach, Refused
 from qddot.formats.subject import Subject
 from qddot.formats.urdf_visuals import colors_of, visuals_of
 from qddot.formats.xml_tree import Element
-from qddot.model.check import MAX_LINKS, doubt, unprintable, warn
+from qddot.model.check import doubt, unprintable, warn
+from qddot.model.check_tree import MAX_LINKS
 from qddot.model.description import Joint, Limits, Link, Mimic, Visual
 from qddot.model.drive import NUMBERS, Drive
 from qddot.model.friction import DIRECTED

@@ -26,7 +26,6 @@ from qddot.model.joints import KINDS, SINGLE
 from qddot.model.pose import ROTATION_TOLERANCE, rotation_error
 from qddot.model.scalar import is_symbolic, is_zero
 
-MAX_LINKS = 10_000
 MAX_NAME = 1024
 HUGE_MASS = 1e9
 HUGE_BODY = 10.0  # m, radius of gyration or distance of the centre of mass: of millimetres read as metres
@@ -88,91 +87,6 @@ def unprintable(name: str) -> str:
     if any(unicodedata.bidirectional(c) in REDIRECTING for c in name):
         return "a name holds a character that changes the direction of writing"
     return ""
-
-
-def check_tree(links: Sequence[Link], joints: Sequence[Joint]) -> str:
-    """The name of the root, if links and joints form one tree."""
-    if len(links) > MAX_LINKS:
-        raise ModelLimitError(f"{len(links)} links are over the limit of {MAX_LINKS}", place=links[MAX_LINKS].place)
-    if not links:
-        raise ModelStructureError("there is no link", fix="add one")
-    known = {link.name for link in links}
-    above: dict[str, Joint] = {}
-    for joint in joints:
-        element = f"joint {joint.name!r}"
-        for role, name in (("parent", joint.parent), ("child", joint.child)):
-            if name not in known:
-                raise ModelReferenceError(
-                    f"its {role} link {name!r} does not exist",
-                    place=place_of(joint.place, role),
-                    element=element,
-                    fix=near_matches(name, known),
-                )
-        if joint.parent == joint.child:
-            raise ModelStructureError(
-                f"it connects link {joint.child!r} to itself", place=place_of(joint.place, "parent"), element=element
-            )
-        if joint.child in above:
-            _refuse_second_parent(joint, above)
-        above[joint.child] = joint
-    roots = [link for link in links if link.name not in above]
-    if not roots:
-        raise ModelStructureError(f"no root: every link is a child; {_loop(links[0].name, above)}", place=joints[0].place)
-    if len(roots) > 1:
-        names = ", ".join(repr(r.name) for r in roots[:6]) + (", ..." if len(roots) > 6 else "")
-        raise ModelStructureError(
-            f"{len(roots)} roots, one tree has one: {names}", place=roots[1].place, fix="connect them by joints"
-        )
-    _check_reach(roots[0].name, links, above)
-    return roots[0].name
-
-
-def _refuse_second_parent(joint: Joint, above: dict[str, Joint]) -> None:
-    """A link with two joints above it closes a loop, of the tree or of the mechanism."""
-    first = above[joint.child]
-    path, seen = joint.parent, {joint.child}
-    while path not in seen and path in above:
-        seen.add(path)
-        path = above[path].parent
-    loop = f": the loop {_loop_through(joint, above)}" if path == joint.child else ""
-    raise ModelStructureError(
-        f"link {joint.child!r} is already the child of joint {first.name!r} ({first.place or 'given before'}){loop}",
-        place=joint.place,
-        element=f"joint {joint.name!r}",
-        fix="a description is a tree; close loops with a constraint",
-    )
-
-
-def _loop_through(joint: Joint, above: dict[str, Joint]) -> str:
-    names = [joint.child, joint.parent]
-    while names[-1] != joint.child:
-        names.append(above[names[-1]].parent)
-    return "-".join(reversed(names))
-
-
-def _loop(start: str, above: dict[str, Joint]) -> str:
-    seen: dict[str, None] = {}
-    at = start
-    while at not in seen:
-        seen[at] = None
-        at = above[at].parent
-    path = list(seen)
-    return "the loop " + "-".join([*reversed(path[path.index(at) :]), path[-1]])
-
-
-def _check_reach(root: str, links: Sequence[Link], above: dict[str, Joint]) -> None:
-    """Every link hangs on the root; with one joint above each link, what does not is a loop."""
-    reached = {root}
-    for link in links:
-        path, at = set(), link.name
-        while at not in reached:
-            path.add(at)
-            at = above[at].parent
-            if at in path:
-                raise ModelStructureError(
-                    f"{_loop(at, above)} is not connected to the root {root!r}", place=place_of(above[at].place, "parent")
-                )
-        reached.update(path)
 
 
 def check_frames(frames: Sequence[Frame], links: Sequence[Link]) -> None:

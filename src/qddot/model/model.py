@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from qddot.errors import InputError, ModelValueError, UnboundSymbolError, unknown_name
-from qddot.model.check import check_frames, check_joint, check_names, check_physics, check_rotations, check_tree, leaders
+from qddot.model.check import check_frames, check_joint, check_names, check_physics, check_rotations, leaders
+from qddot.model.check_tree import check_tree
 from qddot.model.constraints import Constraint, check_constraints
 from qddot.model.description import Frame, Joint, Link, symbols_in
 from qddot.model.field import Field
