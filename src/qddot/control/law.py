@@ -1,4 +1,4 @@
-"""What laws have in common: the state they are asked in is looked at, and what they give are numbers."""
+"""Common parts of all laws: the state they are asked in is looked at, and what they give are numbers."""
 
 from __future__ import annotations
 

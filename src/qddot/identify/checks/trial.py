@@ -105,7 +105,7 @@ class Trial:
 
     @cached_property
     def in_fifths(self) -> Equations:
-        """The same in fifths of the log."""
+        """The trial in fifths of the log."""
         return self.equations(self.given, np.arange(len(self.given)) * TRIAL_FIFTHS // len(self.given))
 
     @cached_property
