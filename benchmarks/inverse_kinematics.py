@@ -81,6 +81,37 @@ def pink_solver(path: str, robot: qddot.Robot) -> Solver:
     return solve
 
 
+def mink_solver(path: str, robot: qddot.Robot) -> Solver:
+    """The same steps over MuJoCo's kinematics."""
+    import mink
+    import mujoco
+
+    root = ET.parse(path).getroot()
+    for link in root.findall("link"):  # masses do not matter here, and point masses would be refused
+        for inertial in link.findall("inertial"):
+            link.remove(inertial)
+    options = {"fusestatic": "false", "boundmass": "1", "boundinertia": "0.01"}
+    ET.SubElement(ET.SubElement(root, "mujoco"), "compiler", options)
+    model = mujoco.MjModel.from_xml_string(ET.tostring(root, "unicode"))
+    task = mink.FrameTask(robot.tip, "body", position_cost=1.0, orientation_cost=1.0, lm_damping=1e-6)
+    at, limits = mink.Configuration(model), [mink.ConfigurationLimit(model)]
+
+    def solve(T: np.ndarray, start: np.ndarray) -> np.ndarray | None:
+        at.update(start)
+        task.set_target(mink.SE3.from_matrix(T))
+        for _ in range(60):
+            if np.linalg.norm(task.compute_error(at)) < TOLERANCE / 10:
+                break
+            try:
+                velocity = mink.solve_ik(at, [task], 1.0, solver="daqp", limits=limits)
+            except Exception:  # its solver found none
+                return None
+            at.integrate_inplace(velocity, 1.0)
+        return np.array(at.q)
+
+    return solve
+
+
 def toolbox_solver(path: str, robot: qddot.Robot) -> Solver:
     """Its compiled Levenberg-Marquardt method, which draws its own restarts."""
     import roboticstoolbox as rtb
@@ -113,8 +144,8 @@ def ikpy_solver(path: str, robot: qddot.Robot) -> Solver:
     return solve
 
 
-PEERS = {"pink": pink_solver, "Robotics Toolbox": toolbox_solver, "ikpy": ikpy_solver}
-RESTARTS = {"pink": STARTS, "Robotics Toolbox": 1, "ikpy": 5}
+PEERS = {"pink": pink_solver, "mink": mink_solver, "Robotics Toolbox": toolbox_solver, "ikpy": ikpy_solver}
+RESTARTS = {"pink": STARTS, "mink": STARTS, "Robotics Toolbox": 1, "ikpy": 5}
 
 
 def measure(robot: qddot.Robot, solver: Solver, T: np.ndarray, starts: np.ndarray, restarts: int) -> tuple[float, float]:

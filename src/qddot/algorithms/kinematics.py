@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import replace
 
 from qddot.model.lower import WORLD
-from qddot.model.model import LiftedModel
+from qddot.model.model import LiftedModel, Model
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import Mat, Motion, Transform
 
@@ -113,7 +113,7 @@ def combine(columns: Sequence[tuple[int, Motion]], rates: Scalars) -> Motion:
     return sum((s * rates[c] for c, s in columns), Motion())
 
 
-def path_to_root(model: LiftedModel, index: int) -> Iterator[int]:
+def path_to_root(model: LiftedModel | Model, index: int) -> Iterator[int]:
     """The body itself, its parent, and so on."""
     while index != WORLD:
         yield index

@@ -16,7 +16,7 @@ from qddot.algorithms.jacobian import rows as geometric_rows
 from qddot.algorithms.kinematics import Scalars, coordinate_rates, frame_pose, path_to_root
 from qddot.algorithms.steps import along, square, unit_quaternions
 from qddot.model.lower import Coordinates
-from qddot.model.model import LiftedModel
+from qddot.model.model import LiftedModel, Model
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import Mat, Vec
 
@@ -109,7 +109,7 @@ def clamped(model: LiftedModel, q: list[Scalar]) -> list[Scalar]:
     return q
 
 
-def size(model: LiftedModel, frame: str) -> float:
+def size(model: LiftedModel | Model, frame: str) -> float:
     """How far the frame can be from the base, m, all offsets in one line; it makes lengths comparable with angles."""
     body, pose = model.frame(frame)
     path = [model.bodies[i] for i in path_to_root(model, body)]

@@ -14,7 +14,6 @@ from qddot.arguments import flag, names, positive_number, shape_of
 from qddot.compile.arrays import as_array, first_index
 from qddot.compile.evaluate import DOUBLE, Evaluator
 from qddot.errors import InputError, unknown_name
-from qddot.model.field import Floats
 from qddot.task_space.task import choose
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class Target:
     @cached_property
     def length(self) -> float:
         """All offsets of the arm in one line, m: it reaches no further from its first joint."""
-        return size(self.evaluate.model.over(Floats()), self.frame)
+        return size(self.evaluate.model, self.frame)
 
     def step(self, q: np.ndarray, poses: np.ndarray, damping: np.ndarray = DAMPING) -> tuple[np.ndarray, np.ndarray]:
         """The configurations (n, nq) after one step, and what the given ones are away: squares (n, 2) of angle and distance."""
