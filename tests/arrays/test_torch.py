@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -250,6 +251,39 @@ def test_transforms_compiled(transform):
     found = torch.compile(each, backend="aot_eager", fullgraph=True)(*three)
     assert found.abs().max() > 0.01
     assert torch.allclose(found, each(*three), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("c++") is None, reason="Inductor needs a C++ compiler")
+def test_compiled_by_inductor():
+    robot, given = arm(), tensors(arm(), (5,))
+    q, qd, tau = (given[x].requires_grad_() for x in ("q", "qd", "qdd"))
+    loss = lambda *x: robot.forward_dynamics(*x).square().sum()  # noqa: E731
+    found = torch.autograd.grad(torch.compile(loss, fullgraph=True)(q, qd, tau), (q, qd, tau))
+    for mine, eager in zip(found, torch.autograd.grad(loss(q, qd, tau), (q, qd, tau))):
+        assert torch.allclose(mine, eager, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics"])
+def test_the_direct_way_knows_several_types_and_leaves_the_rest(name):
+    robot, given = fresh_arm(), tensors(arm(), (4,))
+    three = [given[x] for x in ("q", "qd", "qdd")]
+    call = lambda *x, **how: getattr(robot, name)(*x, **how)  # noqa: E731
+    for dtype in (torch.float64, torch.float32, torch.float64, torch.float32):
+        for _ in range(3):
+            found = call(*(x.to(dtype) for x in three))
+            assert found.dtype == dtype
+            expected = call(*(x.to(dtype).numpy() for x in three), dtype=str(dtype).removeprefix("torch."))
+            assert np.array_equal(found.numpy(), expected)
+    assert call(three[0], three[1][0], three[2][0]).shape == (4, 7)  # broadcast
+    with pytest.raises(InputError, match=r"qd holds torch.float32, but q holds torch.float64"):
+        call(three[0], three[1].float(), three[2])
+    with pytest.raises(TypeError, match=name):
+        call(*three[:2])
+    leaf = three[2].clone().requires_grad_()
+    assert call(three[0], three[1], leaf).requires_grad
+    with torch.no_grad():
+        assert not call(three[0], three[1], leaf).requires_grad
 
 
 def test_a_compiled_step_enters_no_python_of_ours():

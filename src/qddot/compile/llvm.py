@@ -21,7 +21,10 @@ QUICK = 9_000
 """A kernel for one state with more operations than this is compiled in a hurry: a tenth of the time, 1.8 times the run time."""
 
 LONG = 50_000
-"""A program with more operations than this is no code but a table."""
+"""A program with more operations than this is no code but a table: ready in a fifth of the time, at four times the run time."""
+
+LONG_STEP = 100_000
+"""The same for a step of a rollout, which runs thousands of times: some ten feet on the floor are code, once and for the cache."""
 
 _lock = threading.Lock()
 
@@ -89,17 +92,21 @@ def module_text(program: Program, lanes: Lanes, *, watched: bool = False) -> str
     angles = sincos.Rooms(1, lanes).loop_lanes
     lines += sincos.define(angles)
     if lanes.width == 1 or not is_short(program, lanes):
-        define = define_table_kernel if len(program.nodes) > LONG else define_kernel
+        define = define_table_kernel if is_table(program) else define_kernel
         lines += define(program, lanes)
     lines += [*define_loop(program, lanes, watched=watched), ""]
     return "\n".join(lines)
+
+
+def is_table(program: Program) -> bool:
+    return len(program.nodes) > (LONG_STEP if program.name == "rollout" else LONG)
 
 
 def compile_program(program: Program, lanes: Lanes, computer: Computer, *, watched: bool = False) -> Code:
     """Machine code for a program."""
     with without_collection():
         text = module_text(program, lanes, watched=watched)
-    quick = lanes.width == 1 and QUICK < len(program.nodes) <= LONG
+    quick = lanes.width == 1 and len(program.nodes) > QUICK and not is_table(program)
     with _lock:  # LLVM's parsing and code generation share state
         engine = link(machine_code(text, computer, 0 if quick else 2), computer)
         return Code(engine.get_function_address(LOOP), engine.get_function_address(kernel_name(lanes)[1:]), engine)

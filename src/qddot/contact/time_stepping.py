@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.linalg import cho_solve, solve_triangular
 
 from qddot.arguments import positive_number, whole_number
 from qddot.contact.coulomb import impulses
@@ -184,9 +185,8 @@ def one_step(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """q and qd after h, the impulses of all pairs, and the deepest penetration at the middle."""
     robot = contacts.robot
-    middle = robot.integrate(q, v * (h / 2))
-    M = robot.mass_matrix(middle)
-    L = np.linalg.cholesky(M)
+    middle = moved(robot, q, v * (h / 2))
+    L = cholesky(robot.mass_matrix(middle, check=False))
     free = free_velocity(robot, L, middle, v, tau, h)
     reach = h * float(np.abs(free).max(initial=0.0)) * max(1.0, extent(contacts, middle)) + h * h * gravity
     at, r = contacts.touching(middle, within=reach), np.zeros_like(last)
@@ -198,9 +198,9 @@ def one_step(
     met = ends <= h * np.abs(stops.jacobian[:, 0] @ free)  # reached within the step
     gap, J = np.concatenate([at.gap, ends[met]]), np.concatenate([J, stops.jacobian[met]])
     if not len(gap):
-        return robot.integrate(middle, free * (h / 2)), free, r, 0.0
+        return moved(robot, middle, free * (h / 2)), free, r, 0.0
     pairs, bodies = len(at.gap), np.arange(len(gap)) < len(at.gap)
-    Y = np.linalg.solve(L, J.reshape(-1, robot.nv).T)
+    Y = solve_triangular(L, J.reshape(-1, robot.nv).T, lower=True, check_finite=False)
     W = Y.T @ Y
     before, c = J @ v, J @ free
     closed = gap <= 0
@@ -209,17 +209,34 @@ def one_step(
     start = np.concatenate([last[at.pair], np.zeros((len(gap) - pairs, 3))])
     found = impulses(W, c, contacts.friction, start, gravity * h)
     r[at.pair] = found[:pairs]
-    after = free + np.linalg.solve(L.T, Y @ found.ravel())
-    end = robot.integrate(middle, after * (h / 2))
+    after = free + solve_triangular(L, Y @ found.ravel(), lower=True, trans=1, check_finite=False)
+    end = moved(robot, middle, after * (h / 2))
     sunk = np.minimum(gap, 0.0)
     if sunk.any():  # back out, without speed
         out = np.zeros_like(c)
         out[:, 0] = np.where(closed, RECOVERY * gap, gap)  # what is open may close
         push = impulses(W, out, 0.0, least=DEPTH)
-        end = robot.integrate(end, np.linalg.solve(L.T, Y @ push.ravel()))
+        end = moved(robot, end, solve_triangular(L, Y @ push.ravel(), lower=True, trans=1, check_finite=False))
     if not np.isfinite(end).all():
         raise FloatingPointError("a number is no longer finite")
     return end, after, r, float(-sunk[:pairs].min(initial=0.0))
+
+
+def moved(robot: Robot, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """The configuration reached from q by the displacement v, compiled."""
+    return robot._evaluate("integrate", {"q": q, "v": v}, {"check": False})
+
+
+def cholesky(M: np.ndarray) -> np.ndarray:
+    """Lower factor of a mass matrix.
+
+    Raises:
+        SingularityError: it is not positive definite.
+    """
+    try:
+        return np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        raise SingularityError("the mass matrix is not positive definite there") from None
 
 
 def free_velocity(robot: Robot, L: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, h: float) -> np.ndarray:
@@ -228,15 +245,15 @@ def free_velocity(robot: Robot, L: np.ndarray, q: np.ndarray, v: np.ndarray, tau
     Forces of motion are those at the middle of the step, where what turns has turned by half: what rolls fast would else gain
     energy. Gravity, friction and joint forces, which contacts mostly balance, are left out of that half step.
     """
-    change = lambda force: np.linalg.solve(L.T, np.linalg.solve(L, force))  # noqa: E731
-    turning = robot.coriolis_torque(q, v)
+    change = lambda force: cho_solve((L, True), force, check_finite=False)  # noqa: E731
+    turning = robot.coriolis_torque(q, v, check=False)
     half = v - h / 2 * change(turning)
-    return v + h * change(tau - robot.bias_torque(q, v) + turning - robot.coriolis_torque(q, half))
+    return v + h * change(tau - robot.bias_torque(q, v, check=False) + turning - robot.coriolis_torque(q, half, check=False))
 
 
 def extent(contacts: Contacts, q: np.ndarray) -> float:
     """How far the robot reaches from its origin, m: a bound of speeds by joint speeds."""
-    return float(np.abs(contacts.robot.transforms(q)[..., :3, 3]).max(initial=0.0)) + float(contacts.radii.max())
+    return float(np.abs(contacts.robot.transforms(q, check=False)[..., :3, 3]).max(initial=0.0)) + float(contacts.radii.max())
 
 
 def refuse_deep(contacts: Contacts, q: np.ndarray) -> None:

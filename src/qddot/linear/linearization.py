@@ -205,7 +205,10 @@ def linearize(robot: Robot, q: Any, qd: Any, tau: Any, actuated: Sequence[str] |
     """See `Robot.linearize`."""
     nv = robot.nv
     if robot.model.constraints:
-        raise InputError(f"{robot.name} has constraints: the linearisation is that of an open tree")
+        raise InputError(
+            f"{robot.name} has constraints, and the linearisation is that of an open tree: choose coordinates that fulfil them, or "
+            "take A and B of a step, robot.rollout(stops=False).linear(q, qd, tau)"
+        )
     q, qd = robot._evaluate.prepared("q", q, (robot.nq,)), robot._evaluate.prepared("qd", np.zeros(nv) if qd is None else qd, (nv,))
     tau = robot.inverse_dynamics(q, qd, np.zeros(nv)) if tau is None else robot._evaluate.prepared("tau", tau, (nv,))
     batch = np.broadcast_shapes(q.shape[:-1], qd.shape[:-1], tau.shape[:-1])
