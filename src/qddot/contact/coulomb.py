@@ -72,7 +72,7 @@ def largest(W: np.ndarray) -> float:
     """The largest eigenvalue, of large matrices a little more: a few of Lanczos's steps find it to some digits from below."""
     if len(W) <= 3 * FEW:
         return float(np.linalg.eigvalsh(W)[-1])
-    return 1.02 * float(eigsh(W, k=1, tol=1e-2, v0=np.ones(len(W)), return_eigenvectors=False)[0])
+    return 1.02 * float(eigsh(W, k=1, tol=1e-2, v0=np.ones(len(W)), return_eigenvectors=False)[0])  # type: ignore[arg-type]
 
 
 def cone_problem(

@@ -261,7 +261,7 @@ class Columns:
                 i = bodies[i].parent
 
     def at(self, q: np.ndarray) -> Placed:
-        T = self.robot.transforms(q, check=False)[self.frames] @ self.back
+        T = self.robot.transforms(q)[self.frames] @ self.back
         T = T[self.place[self.body]]
         R = T[:, :3, :3]
         return Placed(self, np.einsum("eij,ej->ei", R, self.w), np.einsum("eij,ej->ei", R, self.v), T[:, :3, 3])
