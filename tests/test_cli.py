@@ -281,7 +281,7 @@ def test_numbers_are_printed_as_given_or_to_as_many_digits_as_wanted():
     assert "0.33148" in call("equations", "two_link", "mass_matrix").stdout
     assert "..." not in call("equations", "two_link").stdout
     assert "0.245*c2 + 0.33," in call("equations", "two_link", "mass_matrix", "--digits", "2").stdout
-    assert call("compute", "two_link", "gravity_torque", "--digits", "3").stdout == "[7.06 2.4]\n"
+    assert call("compute", "two_link", "gravity_torque", "--digits", "3").stdout == "[7.06  2.4]\n"
     assert call("parameters", "two_link", "--digits", "2").stdout.splitlines()[1].endswith("-0.12")
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+from shutil import get_terminal_size
 from typing import Any
 
 import click
@@ -10,6 +12,7 @@ import click
 from qddot.cli.arguments import json_option
 from qddot.cli.printing import plainly, print_json, print_table, table
 
+WIDE = 110  # characters of a terminal
 COLUMNS = ("name", "dof", "mass, kg", "what it is", "numbers from", "licence")
 
 
@@ -36,12 +39,15 @@ def command(search: str, ours: bool, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    shown = table(*COLUMNS, right=("dof", "mass, kg"))
+    columns = COLUMNS if not sys.stdout.isatty() or get_terminal_size().columns >= WIDE else COLUMNS[:4]
+    shown = table(*columns, right=("dof", "mass, kg"))
     for entry in rows:
         mass = "-" if entry["mass"] is None else f"{entry['mass']:.4g}"
         dof = "-" if entry["dof"] is None else str(entry["dof"])
-        shown.add_row(entry["name"], dof, mass, entry["title"], entry["source"], entry["licence"])
+        shown.add_row(*(entry["name"], dof, mass, entry["title"], entry["source"], entry["licence"])[: len(columns)])
     print_table(shown)
+    if len(columns) < len(COLUMNS):
+        click.echo("a wider terminal shows sources and licences, too", err=True)
     if not catalog.installed():
         click.echo(catalog.EXTRA, err=True)
 

@@ -23,6 +23,9 @@ from qddot.cli.arguments import (
 )
 from qddot.cli.printing import plainly, print_json, written
 
+DIGITS = 10
+DUST = 1e-10  # of the largest number: roundings of angles in descriptions; JSON and files have every bit
+
 INPUTS = {
     "q": "Configuration, such as 0,pi/2; neutral if not given.",
     "qd": "Velocity; zero if not given.",
@@ -102,10 +105,19 @@ def command(
     if as_json:
         print_json({"robot": found.name, "quantity": quantity, **parts})
         return
-    whole: dict[str, Any] = {"threshold": sys.maxsize, "linewidth": sys.maxsize, "suppress": True}
-    with np.printoptions(**whole, formatter={"float_kind": lambda x: f"{x:.{digits}g}"} if digits else {}, precision=10):
-        for name, part in parts.items():
-            click.echo(f"{name}:\n{part}" if len(parts) > 1 else str(part))
+    for name, part in parts.items():
+        text = written_out(np.asarray(part, float), digits or DIGITS)
+        click.echo(f"{name}:\n{text}" if len(parts) > 1 else text)
+
+
+def written_out(array: Any, digits: int) -> str:
+    """All of an array, in columns; what is left of zeros beside its largest number is zero."""
+    import numpy as np
+
+    shown = np.where(np.abs(array) <= DUST * np.abs(array).max(initial=0.0), 0.0, array)
+    width = max((len(f"{x:.{digits}g}") for x in shown.flat), default=0)
+    how: dict[str, Any] = {"threshold": sys.maxsize, "max_line_width": sys.maxsize}
+    return np.array2string(shown, formatter={"float_kind": lambda x: f"{x:.{digits}g}".rjust(width)}, **how)
 
 
 def refuse_unused(quantity: str, inputs: Iterable[str], options: Iterable[str]) -> None:

@@ -28,7 +28,7 @@ joint_name = "shoulder"                          # upper_arm_joint if left out
 type = "revolute"                                # or continuous, prismatic, fixed, planar, spherical, free, helical
 axis = "y"                                       # or [0, 1, 0], in the joint's frame
 xyz = [0, 0, 0.5]                                # where the joint stands on the base; rpy or rpy_deg turn it
-limits = {{lower = "-pi/2", upper = "pi/2", velocity = 2.0, effort = 60}}
+limits = {{lower = "-pi/2", upper = "pi/2", velocity = 4.0, effort = 60}}
 # a shape about its centre of mass com, which is the joint if left out; its axis is z if left out
 {shapes}
 inertia = {{shape = "rod", mass = "m1", length = "l1", axis = "x", com = ["l1/2", 0, 0]}}
@@ -40,7 +40,7 @@ joint_name = "elbow"
 parent = "upper_arm"
 axis = "y"
 xyz = ["l1", 0, 0]
-limits = {{lower = -2.5, upper = 2.5, velocity = 2.5, effort = 30}}
+limits = {{lower = -2.5, upper = 2.5, velocity = 10.0, effort = 30}}
 # or from CAD: the tensor is about the centre of mass; six numbers are Ixx, Ixy, Ixz, Iyy, Iyz, Izz
 inertia = {{mass = "m2", com = ["l2/2", 0, 0], tensor = [0.0005, 0.009, 0.009]}}
 

@@ -121,7 +121,8 @@ def table(*head: str, title: str | None = None, right: tuple[str, ...] = ()) -> 
 
     found = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
     for name in head:
-        found.add_column(name, justify="right" if name in right else "left")
+        whole = name == head[0] or name in right  # what one copies, and numbers, are not cut
+        found.add_column(name, justify="right" if name in right else "left", no_wrap=whole, overflow="fold")
     return found
 
 
