@@ -341,11 +341,11 @@ def test_a_launch_in_the_context_of_its_device(current, refused, outcome):
 
 @pytest.fixture(scope="module")
 def gpu():
-    torch = pytest.importorskip("torch", reason="PyTorch holds the memory of this test")
     try:
-        return driver.device(0), torch
+        where = driver.device(0)
     except DeviceError as error:
         pytest.skip(f"no GPU here: {error}")
+    return where, pytest.importorskip("torch", reason="PyTorch holds the memory of this test")
 
 
 def told(kernel):

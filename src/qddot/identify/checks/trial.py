@@ -105,7 +105,7 @@ class Trial:
 
     @cached_property
     def in_fifths(self) -> Equations:
-        """The trial in fifths of the log."""
+        """The normal equations of the model as given, by fifths of the log."""
         return self.equations(self.given, np.arange(len(self.given)) * TRIAL_FIFTHS // len(self.given))
 
     @cached_property
