@@ -81,7 +81,7 @@ export function abbreviated(names: string[], most: number): string[] {
     return words.map((x, k) => (k < words.length - 1 && x.length > kept + 1 ? x.slice(0, kept) + x.at(-1) : x)).join("");
   };
   if (names.every((x) => x.length <= most)) return names;
-  for (let kept = 4; kept > 0; kept--) {
+  for (let kept = 7; kept > 0; kept--) {
     const found = names.map((name) => short(name, kept));
     if (new Set(found).size === new Set(names).size && found.every((x) => x.length <= most)) return found;
   }

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 TIPS = 8
 """Ends that can be chosen; a robot with more has them, and no further ones."""
 
-PACKED = 100_000
+PACKED = 50_000
 """Characters of closed forms: with more of them they are compressed, which takes the browser a moment to undo."""
 
 

@@ -205,7 +205,8 @@ def products_step(s: Subject, terms: Terms) -> Step:
     prose = [
         say(
             "Where $M$ changes with $q$, velocities cost forces: $b_{i,jk}$ is a Christoffel symbol of $M$, symmetric in $j$ "
-            "and $k$."
+            "and $k$. Gathered by squares and products of rates they are $Q(q)$ and $B(q)$; times the rates, the Coriolis matrix "
+            "$C(q, \\dot q)$ with $c = C \\dot q$."
         )
     ]
     squares = np.array([[terms.b[i, j, j] for j in range(n)] for i in range(n)], dtype=object).reshape(n, n)
@@ -215,6 +216,7 @@ def products_step(s: Subject, terms: Terms) -> Step:
         Equation("b_{i,jk}", CHRISTOFFEL),
         Equation("Q_{ij}", "b_{i,jj}"),
         Equation("B_{i,jk}", r"2 b_{i,jk}, \quad j < k"),
+        Equation("[C]_{ij}", r"\sum_k b_{i,jk} \dot q_k"),
     ]
     if s.is_short(terms.b):
         every = [(i, j, k) for i in range(n) for j in range(n) for k in range(j, n)]
