@@ -57,6 +57,7 @@ VELOCITY_STEPS = 9  # steps whose median is the velocity: as many as the arm's s
 SURE_STEP = 8.0  # standard deviations: such a step comes by chance once in 1e15
 STEADY_STEPS = 3  # steps on each side among which none is held: where one is, a slow sensor catches up, and no sample is lost
 JUMP = 0.05  # rad or m: a smaller step of one joint's positions is no fault worth a word
+STANDS_ALONE = 3.0  # times the longer of the steps before and after: a position that jumps does so once
 ON_GRID = 0.02  # of a unit: steps that are as near to whole numbers of it are counted in it
 ROUNDED_STEPS = 0.02  # of the steps that are exactly none: positions with as many are rounded
 # of the accelerations, that rounding of positions may add to them: noise in the motion pulls parameters to one side

@@ -109,3 +109,15 @@ def test_units_that_positions_count_in() -> None:
     q[:, 1] = np.round(q[:, 1], 2)
     q[:, 2] = 0.3  # a joint at rest counts in nothing
     assert found(q).resolution == pytest.approx([0, 0.01, 0, 0])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_motion_that_is_fast_for_its_rate_has_lost_nothing(seed: int) -> None:
+    """Two rods that whirl at up to 100 rad/s, recorded at 100 Hz."""
+    draw = np.random.default_rng(seed)
+    size, *w = draw.uniform((6, 2, 2), (12, 9, 9))
+    robot = qddot.load("two_link")
+    push = lambda t, q, qd: [size * np.sin(w[0] * t), size / 3 * np.sin(w[1] * t)]  # noqa: E731
+    motion = robot.simulate(draw.uniform(-2, 2, 2), t=np.arange(0, 6, 0.01), step=0.005, torque=push)
+    found = Continuity.of(Log(motion.t, motion.q, motion.tau))
+    assert (found.lost, found.jumps) == (0, ())

@@ -30,6 +30,7 @@ from qddot.thresholds import (
     PLACES_NAMED,
     PLAIN_STEPS,
     ROUNDED_STEPS,
+    STANDS_ALONE,
     STEADY_STEPS,
     SURE_STEP,
     THAWED,
@@ -99,6 +100,7 @@ def in_segment(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
     steady = minimum_filter1d(r, 2 * STEADY_STEPS + 1, mode="nearest") > HALF_SAMPLE
     jitter = BY_MEDIAN * np.median(np.abs(r[told] - 1)) if told.any() else 0.0  # of the clock itself
     late = told & steady & (r > 1 + max(HALF_SAMPLE, SURE_STEP * jitter))
+    late &= lost_rather_than_fast(r[told & steady])
     twice = told & np.all(step == 0, axis=1) & np.all(np.diff(tau, axis=0) == 0, axis=1)
     twice[:-1] &= r[1:] < 1 + HALF_SAMPLE
     frozen, thawed = stuck(t, step, deviation)
@@ -106,12 +108,21 @@ def in_segment(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
     size = np.abs(beside)
     sure = (size > np.maximum(JUMP, 2 * SURE_STEP * deviation * np.median(np.diff(t)))) & ~thawed
     alone = sure & (np.sum(sure, axis=1) == 1)[:, None] & ~late[:, None] & stays(beside)
+    alone[1:-1] &= size[1:-1] > STANDS_ALONE * np.maximum(size[:-2], size[2:])  # where an arm is fast, neighbours go aside, too
     where, joint = np.nonzero(alone)
     jumps = tuple((int(j), float(t[k + 1]), float(beside[k, j])) for k, j in zip(where, joint))
     lost = int(np.sum(np.round(r[late] - 1)))
     places = tuple(t[1:][late | twice][:PLACES_NAMED].tolist())
     held, unit = still_torques(tau, told), resolutions(np.diff(q, axis=0))
     return Continuity(lost, int(twice.sum()), places, frozen, held, unit, jumps[:PLACES_NAMED], len(t))
+
+
+def lost_rather_than_fast(r: np.ndarray) -> bool:
+    """Whether long steps (N,), in usual ones, are samples that were lost: then they are about 2 or 3 usual ones, and hardly any lie
+    in between. Steps of a motion that is fast for its rate are of any length."""
+    long = r[r > 1 + HALF_SAMPLE / 2]
+    whole = np.abs(long - np.round(long)) < HALF_SAMPLE / 2
+    return bool(whole.sum() > 2 * np.sum(~whole))
 
 
 def scatter(x: np.ndarray) -> np.ndarray:
