@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from qddot.compile.kernel import Kernel
 from qddot.compile.repeated import Careful, Inputs, Repeated
 from qddot.constraints.constrained import ConstrainedDynamics, ConstrainedRobot
 from qddot.constraints.following import following
-from qddot.constraints.motion_program import motion_program
+from qddot.constraints.motion_program import Following, motion_program
 from qddot.graph.expr import Expr
 
 COLUMNS, STEP_COLUMNS = 20, 12
@@ -46,12 +47,17 @@ class CompiledConstraints(ConstrainedRobot):
     def repeated(self, what: str, careful: Careful | None = None) -> Repeated:
         """One of `motion_program.MOTIONS`, compiled; `careful` computes the states in which rows may depend on each other."""
         options = {"wrench": self.has_wrench and what not in ("settled", "regularity"), "runtime": self.parameters is not None}
-        trace = lambda: motion_program(self.evaluate.model, self.constraints, what, following(self), **options)  # noqa: E731
+        trace = lambda: motion_program(self.evaluate.model, self.constraints, what, self.following, **options)  # noqa: E731
 
         def kernel() -> Kernel:
             return self.evaluate.kernels.compiled((what, self.constraints, *options.values()), trace, np.dtype(float))
 
         return Repeated(self.evaluate, what, kernel, self.options, careful)
+
+    @cached_property
+    def following(self) -> Following:
+        """The rows that follow from others."""
+        return following(self)
 
     @property
     def independent(self) -> list[int]:

@@ -309,6 +309,7 @@ class PastDeadCentres:
         self.step, self.switching, self.torque = step, switching, torque
         self.regularity = Regularity(switching.dynamics, q)
         self.passage = Passage(self.regularity)
+        self.squares = self.regularity.size**2  # by themselves: roots of them, squared again, would round
         self.whole = None
         if has_whole_step and self.regularity.is_regular:
             self.whole = self.regularity.constraints.repeated("whole_step")
@@ -317,12 +318,13 @@ class PastDeadCentres:
         if self.whole is None:
             return self.with_care(t, q, qd, h)
         self.torque.begin(t, q, qd)
-        tau, squares = self.torque(t, q, qd), self.regularity.size**2
-        (*end, squares), doubtful = self.whole.tried(**self.given(q=q, qd=qd, squares=squares, tau=tau, dt=h))
-        here = doubtful[..., None]
+        tau = self.torque(t, q, qd)
+        (*end, squares), doubtful = self.whole.tried(**self.given(q=q, qd=qd, squares=self.squares, tau=tau, dt=h))
         if doubtful.any():
+            self.regularity.size, here = np.sqrt(self.squares), doubtful[..., None]
             end = [np.where(here, a, b) for a, b in zip(self.with_care(t, q, qd, h), end)]
-        self.regularity.size = np.where(here, self.regularity.size, np.sqrt(squares))
+            squares = np.where(here, np.maximum(self.squares, self.regularity.size**2), squares)
+        self.squares = squares
         return end[0], end[1]
 
     def ahead(self, times: np.ndarray, q: np.ndarray, qd: np.ndarray) -> State:
@@ -331,12 +333,12 @@ class PastDeadCentres:
             return q[None][:0], qd[None][:0]
         self.torque.begin(float(times[0]), q, qd)
         tau = self.torque.ahead(times, q, qd)
-        state, rest = (q, qd, self.regularity.size**2), self.given(tau=tau, dt=np.diff(times[: len(tau) + 1])[:, None])
+        state, rest = (q, qd, self.squares), self.given(tau=tau, dt=np.diff(times[: len(tau) + 1])[:, None])
         (qs, qds, squares), n = self.whole.ahead(len(tau), state, **rest)
         sure = within_speed(qs[:n], qds[:n])
         n = n if sure.all() else int(sure.argmin())
         if n:
-            self.regularity.size = np.sqrt(squares[n - 1])
+            self.squares = squares[n - 1].copy()
         return qs[:n], qds[:n]
 
     def given(self, **inputs: Any) -> dict[str, Any]:
