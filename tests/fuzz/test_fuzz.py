@@ -17,7 +17,7 @@ from tests.fuzz.mutate import written
 from tests.fuzz.run import CORPUS, ROWS, run, table
 from tests.fuzz.seeds import DOCUMENTS, LOG, XML
 
-MUTANTS = 120
+MUTANTS = 80
 INNOCENT = Path(__file__).with_name("innocent")
 
 

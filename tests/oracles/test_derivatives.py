@@ -13,6 +13,7 @@ from qddot.robot import Robot  # noqa: E402
 from tests.oracles.comparison import EPS, Plain, State, assert_close  # noqa: E402
 from tests.oracles.pinocchio_oracle import described, parsed  # noqa: E402
 from tests.oracles.random_trees import FRAME, random_tree  # noqa: E402
+from tests.slow import slow_but  # noqa: E402
 
 ROBOTS = next((p for p in (Path(s) / "cmeel.prefix/share/example-robot-data/robots" for s in sys.path) if p.exists()), None)
 if ROBOTS is None:
@@ -51,7 +52,7 @@ def real_and_random(name):
     return real(name) if isinstance(name, str) else tree(name)
 
 
-everything = pytest.mark.parametrize("name", [*FIXED, *FLOATING, *TREES])
+everything = pytest.mark.parametrize("name", [*FIXED, *FLOATING, *slow_but(TREES, *TREES[::3])])
 
 
 @everything

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 import qddot
 from qddot.errors import InputError, SingularityError, UnknownNameError
+from tests.slow import slow_but
 from tests.task_space.arms import SEVEN, SIX, TASKS, TOOL, arm
 
 ROWS = ("wx", "y", "z")
@@ -27,7 +28,7 @@ def task_id(task):
 
 
 @pytest.mark.parametrize("task", TASKS, ids=task_id)
-@pytest.mark.parametrize("name", SIX)
+@pytest.mark.parametrize("name", slow_but(SIX, "mixed"))
 def test_square_is_the_formulas_of_the_books(name, task):
     a = arm(name)
     t, inverse = a.task(**task), np.linalg.inv(a.task(**task).J)
@@ -42,7 +43,7 @@ def test_square_is_the_formulas_of_the_books(name, task):
 
 
 @pytest.mark.parametrize("task", TASKS, ids=task_id)
-@pytest.mark.parametrize("name", [*SIX, *SEVEN])
+@pytest.mark.parametrize("name", slow_but([*SIX, *SEVEN], "ball", "seven"))
 def test_rates_of_jacobian_and_inertia(name, task):
     a, h = arm(name), 1e-5
     t, (ahead, behind) = a.task(**task), a.beside(h, **task)
