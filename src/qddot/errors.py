@@ -76,6 +76,22 @@ class QddotError(Exception):
     UnknownNameError
     """
 
+    def __reduce__(self) -> tuple:
+        """Pickled as what it says and holds, whatever it was made from: pools of processes hand errors on."""
+        return rebuilt, (type(self), self.args, self.__dict__)
+
+
+def rebuilt(kind: type[QddotError], args: tuple, attributes: dict[str, object]) -> QddotError:
+    """An error that was pickled.
+
+    >>> import pickle
+    >>> str(pickle.loads(pickle.dumps(qddot.ModelValueError("no number", fix="give one"))))
+    'no number (give one)'
+    """
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error
+
 
 class ModelError(QddotError, ValueError):
     """A description that cannot become a robot.

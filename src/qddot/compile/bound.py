@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.errors import InputError
 from qddot.model.configuration import neutral
 
 if TYPE_CHECKING:
@@ -50,6 +51,10 @@ class Bound:
     def __call__(self) -> Any:
         """Compute the outputs from the inputs, and return them."""
         return self._run()
+
+    def __reduce__(self) -> tuple:
+        """Refuse a copy: its code would go on with the arrays of this one."""
+        raise InputError("a bound quantity belongs to its arrays and is not copied or pickled: bind it again, robot.bind(...)")
 
     def __getattr__(self, name: str) -> np.ndarray:
         for arrays in (self.__dict__.get("inputs", {}), self.__dict__.get("outputs", {})):

@@ -53,6 +53,10 @@ class Kernel:
             self._single: Code = compile_program(program, single_lanes(dtype, self._computer), self._computer)
             self.single = make_gufunc(program, self._single.loop, self._single.kernel, dtype, self._single)
 
+    def __reduce__(self) -> tuple:
+        """Pickled as its program, to be compiled again."""
+        return Kernel, (self.program, self.dtype)
+
     @cached_property
     def ufunc(self) -> np.ufunc:
         """The NumPy gufunc for batches of any size; bad inputs only raise NumPy's flag for invalid values."""

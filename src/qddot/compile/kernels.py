@@ -31,6 +31,10 @@ class Kernels:
         self.made: dict[tuple, Kernel] = {}
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple:
+        """Pickled as the model: what was compiled here is compiled, or found, again."""
+        return Kernels, (self.model,)
+
     def request(self, quantity: str, options: Mapping[str, str]) -> Request:
         """A quantity with its options checked and completed."""
         from qddot.compile.trace import complete

@@ -97,6 +97,10 @@ class Rollout:
         self.operations: dict[tuple, Any] = {}
         self.loops: dict[tuple, DeviceLoop] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickled without what was compiled, which belongs to this process."""
+        return self.__dict__ | {"operations": {}, "loops": {}}
+
     def __repr__(self) -> str:
         law = "joint forces" if self.law is None else getattr(self.law, "__name__", type(self.law).__name__)
         return f"Rollout of {self.robot.name!r} under {law}: {self.method}, steps of {self.dt:g} s; call it with states and steps="
