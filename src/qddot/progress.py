@@ -5,12 +5,17 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 PATIENCE = 1.0
 """s before a bar appears."""
+
+
+def is_terminal(stream: Any) -> bool:
+    """Whether somebody may be looking: a process can also be without the stream, or it is closed."""
+    return stream is not None and not stream.closed and stream.isatty()
 
 
 def shown(items: Iterator[T], words: str, total: float | None, done: Callable[[T], float], progress: bool | None) -> Iterator[T]:
@@ -21,7 +26,7 @@ def shown(items: Iterator[T], words: str, total: float | None, done: Callable[[T
         total, done: of the work, None if nobody knows; and how much of it is done with an item.
         progress: None: only where stderr is a terminal.
     """
-    if progress is False or (progress is None and not sys.stderr.isatty()):
+    if progress is False or (progress is None and not is_terminal(sys.stderr)):
         yield from items
         return
     began = time.monotonic()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import subprocess
 import sys
@@ -112,3 +113,34 @@ def test_a_thread_that_fails_leaves_its_work_to_others(monkeypatch):
     np.testing.assert_array_equal(robot.inverse_dynamics(*x, threads=4), expected)
     with pytest.raises(MemoryError):  # of slices, for arrays without equal steps, everybody has one
         robot.inverse_dynamics(x[0, ::-1].reshape(2, 500, 2)[:, :400], *x[1:, :800].reshape(2, 2, 400, 2), threads=4)
+
+
+COMMAND = "from qddot.cli import main; main(prog_name='qddot')"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="streams are closed by the shell")
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("info two_link >&-", 0, ""),
+        ("catalog >&-", 0, ""),
+        ("info two_link > /dev/full", 1, "No space left on device"),
+        ("info - <&-", 2, "no standard input"),
+        ("info two_link 2>&- | head -1", 0, "Robot 'two_link'"),
+    ],
+)
+def test_commands_live_without_their_streams(line, code, words):
+    shell = f'"{sys.executable}" -c "{COMMAND}" {line}'
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, timeout=300)
+    assert done.returncode == code, done.stderr
+    assert words in done.stdout + done.stderr
+    assert "should not happen" not in done.stderr
+
+
+def test_no_bar_without_a_terminal(monkeypatch):
+    """As in a process without a console, where `sys.stderr` is None; or where it was closed."""
+    closed = io.StringIO()
+    closed.close()
+    for stream in (None, closed):
+        monkeypatch.setattr(sys, "stderr", stream)
+        assert len(qddot.load("two_link").simulate([0, 0], t=0.01).t) == 11

@@ -75,6 +75,8 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, BrokenPipeError):  # a reader that has left
             raise
+        except OSError as error:  # a disk that is full, a folder that may not be written to
+            raise click.ClickException(str(error)) from None
         except Exception as error:
             if os.environ.get("QDDOT_TRACEBACK"):
                 raise

@@ -24,6 +24,8 @@ class RobotName(click.ParamType):
     name = "robot"
 
     def convert(self, value, param, ctx):
+        if value == "-" and sys.stdin is None:
+            raise click.UsageError("there is no standard input to read a description from: give a file", ctx)
         return sys.stdin.buffer if value == "-" else value
 
     def shell_complete(self, ctx, param, incomplete):

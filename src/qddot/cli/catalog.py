@@ -11,6 +11,7 @@ import click
 
 from qddot.cli.arguments import json_option
 from qddot.cli.printing import plainly, print_json, print_table, table
+from qddot.progress import is_terminal
 
 WIDE = 110  # characters of a terminal
 COLUMNS = ("name", "dof", "mass, kg", "what it is", "numbers from", "licence")
@@ -39,7 +40,7 @@ def command(search: str, ours: bool, as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    columns = COLUMNS if not sys.stdout.isatty() or get_terminal_size().columns >= WIDE else COLUMNS[:4]
+    columns = COLUMNS if not is_terminal(sys.stdout) or get_terminal_size().columns >= WIDE else COLUMNS[:4]
     shown = table(*columns, right=("dof", "mass, kg"))
     for entry in rows:
         mass = "-" if entry["mass"] is None else f"{entry['mass']:.4g}"

@@ -9,6 +9,7 @@ import click
 
 from qddot.cli.arguments import robot_argument, robot_options
 from qddot.cli.printing import plainly, print_json, print_table
+from qddot.progress import is_terminal
 
 
 @click.command()
@@ -33,7 +34,7 @@ def command(robot: Any, details: bool, as_json: bool, **how: Any) -> None:
         data |= {"links": found.link_names, "frames": found.frame_names, "moving_mass": plain(said.mass)}
         print_json({**data, "symbols": sorted(map(str, found.symbols)), "joints": said.rows()})
         return
-    if sys.stdout.isatty():
+    if is_terminal(sys.stdout):
         print_table(found)
     else:
         click.echo(repr(found))

@@ -14,6 +14,8 @@ from typing import Any
 
 import click
 
+from qddot.progress import is_terminal
+
 WIDE = 200  # characters of a table that goes to a file
 PATIENCE = 1.0  # s before a command says that it is at work
 
@@ -79,7 +81,7 @@ def in_options(text: str) -> str:
 @contextmanager
 def working(words: str) -> Iterator[None]:
     """A line that moves, once it takes more than a second and somebody is looking."""
-    if not words or not sys.stderr.isatty():
+    if not words or not is_terminal(sys.stderr):
         yield
         return
     from rich.console import Console
@@ -111,7 +113,7 @@ def print_table(table: Any) -> None:
     """A table by `rich`, as wide as the terminal, or as wide as it needs where there is none."""
     from rich.console import Console
 
-    Console(width=None if sys.stdout.isatty() else WIDE).print(table)
+    Console(width=None if is_terminal(sys.stdout) else WIDE).print(table)
 
 
 def table(*head: str, title: str | None = None, right: tuple[str, ...] = ()) -> Any:
