@@ -190,3 +190,12 @@ def test_every_file_that_is_written_is_named(tmp_path, monkeypatch):
     written(tmp_path)
     assert call("simulate", "arm.toml", "-t", "0.1", "-o", "m.csv").stdout.endswith("m.csv\n")
     assert call("compute", "arm.toml", "mass_matrix", "--states", "m.csv", "-w", "M.csv").stdout == "M.csv\n"
+
+
+def test_a_room_that_is_called_and_columns_that_are_read(tmp_path):
+    with pytest.raises(TypeError, match=r"call qddot.catalog_names\(\)"):
+        qddot.catalog()  # type: ignore[operator]
+    text = '[[bodies]]\nname = "dust"\naxis = "x"\ninertia = {mass = 1e-9, com = [0, 0.001, 0], tensor = [1e-12, 1e-12, 1e-12]}\n'
+    (tmp_path / "dust.toml").write_text(text)
+    assert call("compute", str(tmp_path / "dust.toml"), "mass_matrix").stdout == "[[1.001e-12]]\n"  # small, and not zero
+    assert call("compute", "two_link", "mass_matrix", "--digits", "3").stdout == "[[0.576 0.237]\n [0.237 0.115]]\n"

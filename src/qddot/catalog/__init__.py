@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from qddot.catalog import downloads
+from qddot.room import not_to_be_called
 
 BUNDLED = Path(__file__).parent
 WHEEL = "example-robot-data"
@@ -121,3 +122,6 @@ def download_entry(name: str, about: Any) -> Entry:
 
 def text_of(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+
+not_to_be_called(__name__, "qddot.catalog_names()")

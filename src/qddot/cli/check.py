@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import click
@@ -12,6 +14,7 @@ import click
 from qddot.cli.arguments import RobotName, argument_option, json_option, package_option
 from qddot.cli.printing import plainly, print_json, said
 
+STDIN = "<standard input>"
 FEW = 5  # of one rule and file are shown
 COLORS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
@@ -53,7 +56,7 @@ def command(
     found = {}
     with plainly("reading"):
         for robot in robots:
-            name = robot if isinstance(robot, str) else "<standard input>"
+            name = robot if isinstance(robot, str) else STDIN
             try:
                 findings = lint(robot, **how)
             except (QddotError, OSError) as error:  # the others are looked at all the same
@@ -79,8 +82,17 @@ def show(name: str, findings: list[Any], everything: bool) -> None:
         same = list(alike)
         kind = same[0].severity.name.lower()
         for finding in same if everything else same[:FEW]:
-            at = ":".join(finding.where.split(":")[-2:]) if finding.where else ""
             fix = f" ({finding.fix})" if finding.fix else ""
-            click.echo(f"  {at:>7} {click.style(f'{code} {kind}', fg=COLORS[kind])}: {finding.message}{fix}")
+            click.echo(
+                f"  {line_of(finding.where, name):>7} {click.style(f'{code} {kind}', fg=COLORS[kind])}: {finding.message}{fix}"
+            )
         if len(same) > FEW and not everything:
             click.echo(f"{'':>10}{code}: {len(same) - FEW} more like these (--all shows them)")
+
+
+def line_of(where: str, name: str) -> str:
+    """`17:34` in the file that is checked; with the file's name in one that it includes."""
+    found = re.fullmatch(r"(.*?):(\d+(?::\d+)?)", where)
+    if found is None:
+        return ""
+    return found[2] if Path(found[1]).stem == Path(name).stem or name == STDIN else f"{Path(found[1]).name}:{found[2]}"

@@ -9,7 +9,7 @@ import numpy as np
 from qddot.algorithms.mass_matrix import mass_matrix
 from qddot.lint.finding import Finding, at
 from qddot.model.configuration import random_configuration
-from qddot.model.description import Link
+from qddot.model.description import Joint, Link
 from qddot.model.field import Floats
 from qddot.model.inertia import Inertia
 from qddot.model.model import Model
@@ -22,6 +22,7 @@ ALIKE = 3  # links
 FAR = 0.1  # m: a link this long does not balance on its joint by chance
 THIN = 1e-6  # of a rod's largest moment, the one about itself
 ACROSS = 0.01  # cosine of the angle between a rod and the way from the joint to its middle
+UPRIGHT = 1e-6  # sine of an axis' angle with gravity
 HEAVIEST = 30.0  # times the second heaviest
 ROTOR = 10.0  # times the inertia of the whole arm, stretched out
 
@@ -35,7 +36,7 @@ def inertia_findings(model: Model) -> Iterator[Finding]:
         yield Finding("QD210", f"{model.name} has no mass: poses and Jacobians only", fix="give its links inertias")
         return
     length = lengths(model)
-    tips = {joint.child: np.array(joint.tip.inverse.p, float) for joint in model.joints if joint.kind in ("revolute", "continuous")}
+    tips = {joint.child: np.array(joint.tip.inverse.p, float) for joint in model.joints if swings(joint, model)}
     for link in heavy:
         yield from of_link(link, link.inertia, length[link.name])  # type: ignore[arg-type]
         if link.name in tips:
@@ -78,6 +79,14 @@ def of_link(link: Link, inertia: Inertia, length: float) -> Iterator[Finding]:
             at(link),
             "give kg m^2; a rod has m l^2 / 12",
         )
+
+
+def swings(joint: Joint, model: Model) -> bool:
+    """Whether a link hangs on a hinge; on one that stands upright on the base, its balance matters less."""
+    if joint.kind not in ("revolute", "continuous"):
+        return False
+    axis, g = np.array(joint.origin.R, float) @ np.array(joint.axis, float), np.array(model.gravity, float)
+    return joint.parent != model.root or bool(np.linalg.norm(np.cross(axis, g)) > UPRIGHT * np.linalg.norm(g))
 
 
 def on_hinge(link: Link, inertia: Inertia, hinge: np.ndarray, length: float) -> Iterator[Finding]:
