@@ -10,8 +10,8 @@ import torch
 
 from qddot.arrays.late import explain, raise_earlier, raise_now
 from qddot.arrays.on_device import ROWS, OnDevices, layout
-from qddot.arrays.torch_cuda import HANDLE, cuda_kernel
-from qddot.arrays.torch_guest import inner, operator_name, recorded
+from qddot.arrays.torch_cuda import HANDLE
+from qddot.arrays.torch_guest import at_once, called, inner, operator_name, recorded
 from qddot.compile.kinds import library_of, mixed
 from qddot.errors import InputError, SingularityError
 
@@ -36,9 +36,9 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
     elif is_transformed():
         found = getattr(torch.ops.qddot, guests.made(operator_name, *which))(*tensors)
     elif torch.autograd.forward_ad._current_level < 0 and not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors)):
-        found = inner(operation)(*tensors)
+        found = called(operation, inner(operation), tensors)
     else:
-        found = recorded(operation)(*tensors)
+        found = called(operation, recorded(operation), tensors)
     if not (fixed or options or operation.is_empty or "wrench" in inputs or "variables" in inputs or is_transformed()):
         keep_direct(guests, quantity, operation, tensors[0])
     if options.get("check"):
@@ -51,8 +51,8 @@ def keep_direct(guests: Guests, quantity: str, operation: Operation, like: torch
     ways = guests.ways.setdefault(quantity, {})
     if (like.dtype, like.is_cuda) in ways:
         return
-    plain = operation.once(cuda_kernel) if like.is_cuda else inner(operation)._op
-    way = ways[like.dtype, like.is_cuda] = short_way(len(operation.program.inputs), plain, recorded(operation))
+    way = short_way(len(operation.program.inputs), at_once(operation), recorded(operation))
+    ways[like.dtype, like.is_cuda] = way
     is_traced = torch.compiler.is_dynamo_compiling
 
     def of_several_types(*tensors: Any) -> Any:

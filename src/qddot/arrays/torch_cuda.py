@@ -1,70 +1,152 @@
-"""PyTorch tensors on a GPU: what the dispatcher calls for them."""
+"""PyTorch tensors on a GPU: an operator that starts the kernel on the current stream and does not wait for it.
+
+Kernels are made when their device is first seen: then, and where a launch fails, the operator asks Python for help. What the driver
+says becomes a `DeviceError`, which `taken` hands to the caller of the operator.
+"""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
 
+import ctypes
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
 
-import torch
-
-from qddot.arrays.on_device import OnDevices, TorchTensors, rows
+from qddot.arrays.on_device import OnDevices, TorchTensors
 from qddot.arrays.operation import Operation
+from qddot.arrays.torch_ir import address, constant, libtorch
+from qddot.compile.gpu.driver import failure, starter
 
 HANDLE = TorchTensors()
 
-current_stream: Callable[[int], int] = getattr(torch._C, "_cuda_getCurrentRawStream", None) or HANDLE.stream
+DEVICES = 64
+"""So many of one machine."""
+
+ROW = 5
+"""Numbers that are known of a kernel on a device: function, context, threads, shared memory, and where it notes what is wrong."""
 
 
-class Call(NamedTuple):
-    """Figures of one call, from the shape of its first tensor: shape, size and core of each input, shapes of outputs, and how many
-    states. Most calls are like the one before."""
+class OnCuda:
+    """Tensors on one of the GPUs.
 
-    first: torch.Size
-    inputs: tuple[tuple[torch.Size, int, tuple[int, ...]], ...]
-    outputs: tuple[torch.Size, ...]
-    states: int
+    Attributes:
+        table: `ROW` numbers of each device, zeros before its kernel is made.
+    """
+
+    key, place = "CUDA", "one NVIDIA GPU"
+
+    def __init__(self, operation: Operation) -> None:
+        self.operation, self.devices, self.device = operation, operation.once(OnDevices), libtorch().aoti_torch_device_type_cuda()
+        self.table = (ctypes.c_uint64 * (ROW * DEVICES))()
+        self.helper = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int)(self.help)
+        self.failed: Exception | None = None
+
+    def help(self, number: int, code: int) -> int:
+        """Make the kernel for a device, or note an error of its launch; 0 if that went well."""
+        try:
+            if code:
+                raise failure("cuLaunchKernel", code)
+            kernel = self.devices.kernel(number)
+            function = kernel.function
+            row = (function.handle_there, kernel.device.context, kernel.threads, function.shared_bytes, kernel.unwatched.pointer)
+            self.table[ROW * number : ROW * number + ROW] = [getattr(x, "value", x) or 0 for x in row]
+        except Exception as error:
+            self.failed = error
+            return 1
+        return 0
+
+    def taken(self) -> Exception | None:
+        """What went wrong in the last call, once."""
+        found, self.failed = self.failed, None
+        return found
+
+    def declarations(self) -> Iterable[str]:
+        return ()
+
+    def number(self) -> Iterable[str]:
+        yield f"""%index = alloca i32
+%e0 = call i32 {address("aoti_torch_get_device_index")}(ptr %first, ptr %index)
+%number = load i32, ptr %index"""
+
+    def fits(self, i: int, after: str) -> Iterable[str]:
+        """On the same device; and with the elements of a state side by side."""
+        shape, item = self.operation.program.inputs[i].shape, self.operation.dtype.itemsize
+        yield f"""fits{i}:
+%ei{i} = call i32 {address("aoti_torch_get_device_index")}(ptr %t{i}, ptr %index)
+%number{i} = load i32, ptr %index
+%together{i} = icmp eq i32 %number{i}, %number
+br i1 %together{i}, label %near{i}, label %wrong
+near{i}:"""
+        dense = "true"
+        for d, size in enumerate(shape):
+            if size != 1:
+                yield f"""%nearp{i}_{d} = getelementptr i64, ptr %core{i}, i64 {d}
+%nearv{i}_{d} = load i64, ptr %nearp{i}_{d}
+%neare{i}_{d} = icmp eq i64 %nearv{i}_{d}, {item * math.prod(shape[d + 1 :])}
+%nearb{i}_{d} = and i1 {dense}, %neare{i}_{d}"""
+                dense = f"%nearb{i}_{d}"
+        yield f"br i1 {dense}, label %{after}, label %copy{i}"
+
+    def run(self) -> Iterable[str]:
+        program, item = self.operation.program, self.operation.dtype.itemsize
+        helper = constant(ctypes.cast(self.helper, ctypes.c_void_p).value or 0)
+        yield f"""%none = icmp eq i64 %count, 0
+br i1 %none, label %done, label %known
+known:
+%far = icmp uge i32 %number, {DEVICES}
+br i1 %far, label %failed, label %look_up
+look_up:
+%row_at = mul i32 %number, {ROW}
+%row = getelementptr i64, ptr {constant(ctypes.addressof(self.table))}, i32 %row_at
+%there = load ptr, ptr %row
+%missing = icmp eq ptr %there, null
+br i1 %missing, label %make, label %launch
+make:
+%made = call i32 {helper}(i32 %number, i32 0)
+%not_made = icmp ne i32 %made, 0
+br i1 %not_made, label %failed, label %launch
+launch:
+%function = load ptr, ptr %row"""
+        for k, (name, kind) in enumerate((("context", "ptr"), ("threads", "i32"), ("shared", "i32"), ("flag", "i64")), 1):
+            yield f"%{name}_at = getelementptr i64, ptr %row, i64 {k}\n%{name} = load {kind}, ptr %{name}_at"
+        yield f"%es = call i32 {stream_getter()}(i32 %number, ptr %from)\n%stream = load ptr, ptr %from"
+        values = ["i64 %count"]
+        for i in range(len(program.inputs)):
+            yield f"%from{i} = load i64, ptr %data{i}\n%bytes{i} = load i64, ptr %step{i}"
+            yield f"%stride{i} = sdiv exact i64 %bytes{i}, {item}"
+            values += [f"i64 %from{i}", f"i64 %stride{i}"]
+        for k in range(len(program.outputs)):
+            yield f"%to{k} = load i64, ptr %op{k}"
+            values.append(f"i64 %to{k}")
+        values.append("i64 %flag")
+        yield f"%values = alloca [{len(values)} x i64]\n%arguments = alloca [{len(values)} x ptr]"
+        for k, value in enumerate(values):
+            yield f"%value{k} = getelementptr i64, ptr %values, i64 {k}\nstore {value}, ptr %value{k}"
+            yield f"%argument{k} = getelementptr ptr, ptr %arguments, i64 {k}\nstore ptr %value{k}, ptr %argument{k}"
+        yield """%wide = zext i32 %threads to i64
+%before_last = sub i64 %count, 1
+%full = udiv i64 %before_last, %wide
+%blocks_wide = add i64 %full, 1
+%blocks = trunc i64 %blocks_wide to i32"""
+        given = "ptr %function, ptr %context, i32 %blocks, i32 %threads, i32 %shared, ptr %stream, ptr %arguments"
+        yield f"""%code = call i32 {constant(start_address())}({given})
+%bad = icmp ne i32 %code, 0
+br i1 %bad, label %tell, label %done
+tell:
+%told = call i32 {helper}(i32 %number, i32 %code)
+br label %failed"""
 
 
-def cuda_kernel(operation: Operation) -> Callable[..., Any]:
-    """The operation for tensors on a GPU; on the current stream, without waiting for it."""
-    program, devices, dtype = operation.program, operation.once(OnDevices), getattr(torch, operation.dtype.name)
-    cores = [x.shape for x in program.inputs]
-    sizes = [x.size for x in program.inputs]
-    outputs = [x.shape for x in program.outputs]
-    first_rank, single, kernels = len(cores[0]), len(outputs) == 1, devices.kernels
-    known = Call(torch.Size(), (), (), 0)
+@cache
+def stream_getter() -> str:
+    """The function of PyTorch that knows the current stream of a device."""
+    import torch
 
-    def looked_at(shape: torch.Size) -> Call:
-        lead = shape[: len(shape) - first_rank]
-        shapes, results = ([torch.Size((*lead, *core)) for core in some] for some in (cores, outputs))
-        return Call(shape, tuple(zip(shapes, sizes, cores)), tuple(results), math.prod(lead))
+    found = next(iter((Path(str(torch.__file__)).parent / "lib").glob("*torch_cuda.*")))
+    return constant(ctypes.cast(ctypes.CDLL(str(found)).aoti_torch_get_current_cuda_stream, ctypes.c_void_p).value or 0)
 
-    def run(*tensors: torch.Tensor) -> Any:
-        nonlocal known
-        first = tensors[0]
-        number, call = first.get_device(), known
-        if first.shape != call.first or not call.inputs:
-            known = call = looked_at(first.shape)
-        kernel = kernels.get(number) or devices.kernel(number)
-        numbers, kept = [call.states], []
-        for t, (shape, size, core) in zip(tensors, call.inputs, strict=True):
-            if t.dtype != dtype or t.get_device() != number or t.shape != shape:
-                raise RuntimeError(f"{program.name} needs {dtype} tensors of one device and leading shape")
-            if t.is_contiguous():
-                numbers += (t.data_ptr(), size)
-            else:
-                found = rows(HANDLE.view(t), core)
-                if found is None:
-                    kept.append(t := t.contiguous())
-                    numbers += (t.data_ptr(), size)
-                else:
-                    numbers += found[:2]
-        made = [first.new_empty(shape) for shape in call.outputs]
-        numbers += [x.data_ptr() for x in made]
-        numbers.append(kernel.unwatched.pointer)
-        kernel.start(call.states, numbers, current_stream(number))
-        return made[0] if single else tuple(made)
 
-    return run
+def start_address() -> int:
+    """Of the machine code that launches."""
+    return ctypes.cast(starter(), ctypes.c_void_p).value or 0  # type: ignore[arg-type]

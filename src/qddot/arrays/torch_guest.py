@@ -3,7 +3,7 @@
 Each operation becomes two operators. The inner one is machine code for the CPU or a kernel for a GPU, and knows nothing of
 derivatives; the outer one has a kernel for the dispatch key Autograd, an `autograd.Function` with rules for both modes. Where
 nothing is differentiated the inner one is called at once; a compiled graph records inner ones only, forward and backward, so that
-on the CPU no Python runs within it.
+no Python runs within it.
 `torch.library.register_autograd` would be shorter, but with it `torch.func.jacfwd` returns zeros without a word.
 """
 
@@ -18,8 +18,8 @@ import torch
 from torch._functorch import autograd_function
 
 from qddot.arrays.operation import Operation
-from qddot.arrays.torch_cuda import cuda_kernel
-from qddot.arrays.torch_ir import boxed, libtorch
+from qddot.arrays.torch_cuda import OnCuda
+from qddot.arrays.torch_ir import OnCpu, Target, boxed, libtorch
 from qddot.compile.llvm import load_module, this_computer
 from qddot.errors import InputError
 
@@ -56,24 +56,28 @@ def recorded(operation: Operation) -> Any:
 
 
 def native_operator(operation: Operation) -> Any:
-    """Machine code, told to PyTorch's dispatcher by its C interface."""
-    library, name = libtorch(), operation.name
-    code = load_module("\n".join(boxed(operation)), "op", this_computer(), kept=False)
-    definition, implementation = ctypes.c_void_p(), ctypes.c_void_p()
-    for failed in (
-        library.aoti_torch_library_init_fragment(NAMESPACE.encode(), b"", 0, ctypes.byref(definition)),
-        library.aoti_torch_library_def(definition, f"{name}{schema(operation)}".encode()),
-        library.aoti_torch_library_init_impl(NAMESPACE.encode(), b"CPU", b"", 0, ctypes.byref(implementation)),
-        library.aoti_torch_library_impl(implementation, name.encode(), ctypes.c_void_p(code.loop)),
-    ):
-        if failed:
-            raise InputError(f"PyTorch {torch.__version__} refuses the operator {NAMESPACE}::{name}")
-    _kept.append((operation, code, definition, implementation))
-    if torch.cuda.is_available():
-        library = torch.library.Library(NAMESPACE, "FRAGMENT")
-        library.impl(name, operation.once(cuda_kernel), "CUDA")
-        _kept.append(library)
+    """Machine code, told to PyTorch's dispatcher by its C interface: for the CPU, and for GPUs where there are any."""
+    library, name, definition = libtorch(), operation.name, ctypes.c_void_p()
+    told(library.aoti_torch_library_init_fragment(NAMESPACE.encode(), b"", 0, ctypes.byref(definition)), name)
+    told(library.aoti_torch_library_def(definition, f"{name}{schema(operation)}".encode()), name)
+    _kept.append((operation, definition))
+    for target in (OnCpu, OnCuda) if torch.cuda.is_available() else (OnCpu,):
+        implement(name, operation, operation.once(target))
     return with_rules(name, operation)
+
+
+def implement(name: str, operation: Operation, target: Target) -> None:
+    """Tell PyTorch of an operator's code for one kind of device."""
+    library, implementation = libtorch(), ctypes.c_void_p()
+    code = load_module("\n".join(boxed(operation, target)), "op", this_computer(), kept=False)
+    told(library.aoti_torch_library_init_impl(NAMESPACE.encode(), target.key.encode(), b"", 0, ctypes.byref(implementation)), name)
+    told(library.aoti_torch_library_impl(implementation, name.encode(), ctypes.c_void_p(code.loop)), name)
+    _kept.append((target, code, implementation))
+
+
+def told(failed: int, name: str) -> None:
+    if failed:
+        raise InputError(f"PyTorch {torch.__version__} refuses the operator {NAMESPACE}::{name}")
 
 
 def differentiable_operator(operation: Operation) -> Any:
@@ -142,8 +146,9 @@ def recording(operation: Operation) -> Any:
                 return gradients(operation, recorded, ctx, weights)
             needed = ctx.needs_input_grad
             if needed not in back:
-                back[needed] = at_once(operation.cotangent([i for i, wanted in enumerate(needed) if wanted]))
-            found = back[needed](*ctx.saved_tensors, *weights)
+                back[needed] = operation.cotangent([i for i, wanted in enumerate(needed) if wanted])
+            tensors = (*ctx.saved_tensors, *weights)
+            found = called(back[needed], at_once(back[needed]), tensors)
             return found if all(needed) else spread(found, needed)
 
         @staticmethod
@@ -156,15 +161,22 @@ def recording(operation: Operation) -> Any:
 
 def at_once(operation: Operation) -> Callable[..., Any]:
     """The shortest way to a value, for tensors with values and without derivatives."""
-    return operation.once(shortest)
+    return inner(operation)._op
 
 
-def shortest(operation: Operation) -> Callable[..., Any]:
-    on_cpu = inner(operation)._op
-    if not torch.cuda.is_available():
-        return on_cpu
-    on_gpu = operation.once(cuda_kernel)
-    return lambda *tensors: (on_gpu if tensors[0].is_cuda else on_cpu)(*tensors)
+def called(operation: Operation, way: Callable[..., Any], tensors: Sequence[Any]) -> Any:
+    """A call in which the driver's errors are ours, and not what PyTorch makes of them.
+
+    Raises:
+        DeviceError: there is no code for a device, or it failed.
+    """
+    try:
+        return way(*tensors)
+    except RuntimeError:
+        error = operation.once(OnCuda).taken() if tensors[0].is_cuda else None
+        if error is not None:
+            raise error from None
+        raise
 
 
 def gradients(operation: Operation, way: Callable[[Operation], Callable], ctx: Any, weights: Sequence[Any]) -> tuple:

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from qddot.arrays.operation import Operation, core_steps, quoted
 from qddot.errors import InputError
@@ -78,14 +78,41 @@ def refuse_unknown_abi(major: int, minor: int, missing: list[str]) -> None:
         )
 
 
-def boxed(operation: Operation) -> Iterable[str]:
+class Target(Protocol):
+    """Parts of an operator that depend on where its tensors are.
+
+    Attributes:
+        key: of the dispatcher.
+        device: PyTorch's number of the type of device.
+        place: in words.
+    """
+
+    key: str
+    device: int
+    place: str
+
+    def declarations(self) -> Iterable[str]: ...
+    def number(self) -> Iterable[str]:
+        """%number: which device of the type the first tensor is on."""
+        ...
+
+    def fits(self, i: int, after: str) -> Iterable[str]:
+        """From `fits<i>`, where an input can be read in steps, to `after`, `copy<i>` or `wrong`."""
+        ...
+
+    def run(self) -> Iterable[str]:
+        """Compute, and go to `done`, or to `failed`."""
+        ...
+
+
+def boxed(operation: Operation, target: Target) -> Iterable[str]:
     """The module with `@op`."""
     program, item = operation.program, operation.dtype.itemsize
     n_in, n = len(program.inputs), len(program.inputs) + len(program.outputs)
     core = core_steps(program, item)
-    yield from texts(operation)
-    yield from examine(item)
-    yield from part(operation)
+    yield from texts(operation, target.place)
+    yield from examine(item, target.device)
+    yield from target.declarations()
     yield """define void @op(ptr %stack, i64 %nargs, i64 %nouts) uwtable {
 entry:"""
     yield f"""%call = alloca {{ [{n} x ptr], [{n + len(core)} x i64] }}
@@ -96,6 +123,7 @@ entry:"""
 %word = alloca i64
 %from = alloca ptr"""
     yield "%first = load ptr, ptr %stack"
+    yield from target.number()
     yield f"""%e1 = call i32 {address("aoti_torch_get_dim")}(ptr %first, ptr %word)
 %dim = load i64, ptr %word"""
     yield f"""%e2 = call i32 {address("aoti_torch_get_sizes")}(ptr %first, ptr %from)
@@ -128,7 +156,8 @@ br label %lead_head"""
 %slot{i} = getelementptr ptr, ptr %stack, i64 {i}"""
         yield f"""%t{i} = load ptr, ptr %slot{i}
 %r{i} = {look.replace("%T", "%t")}"""
-        yield f"switch i32 %r{i}, label %wrong [ i32 0, label %{after} i32 1, label %copy{i} ]"
+        yield f"switch i32 %r{i}, label %wrong [ i32 0, label %fits{i} i32 1, label %copy{i} ]"
+        yield from target.fits(i, after)
         yield f"""copy{i}:
 store ptr %t{i}, ptr %two
 %format{i} = getelementptr i64, ptr %two, i64 1
@@ -172,9 +201,9 @@ body{k}:
 %su{k} = mul i64 %st{k}, %sz{k}
 br label %head{k}
 ready{k}:"""
-        code, device = libtorch()[f"aoti_torch_dtype_{operation.dtype.name}"](), libtorch().aoti_torch_device_type_cpu()
-        sized = f"i64 %nd{k}, ptr %sizes, ptr %strides"
-        yield f"%em{k} = call i32 {address('aoti_torch_empty_strided')}({sized}, i32 {code}, i32 {device}, i32 0, ptr %word)"
+        code, sized = libtorch()[f"aoti_torch_dtype_{operation.dtype.name}"](), f"i64 %nd{k}, ptr %sizes, ptr %strides"
+        made = f"{sized}, i32 {code}, i32 {target.device}, i32 %number, ptr %word"
+        yield f"%em{k} = call i32 {address('aoti_torch_empty_strided')}({made})"
         yield f"""%broken{k} = icmp ne i32 %em{k}, 0
 br i1 %broken{k}, label %wrong, label %room{k}
 room{k}:
@@ -184,21 +213,17 @@ room{k}:
         yield f"""store i64 {x.size * item}, ptr %os{k}
 %eo{k} = call i32 {address("aoti_torch_get_data_ptr")}(ptr %out{k}, ptr %op{k})"""
         before = f"room{k}"
-    grain = max(16, GRAIN // max(1, len(program.nodes)) // 16 * 16)
-    yield f"""%small = icmp sle i64 %count, {grain}
-br i1 %small, label %alone, label %shared
-alone:"""
-    yield """call void @part(i64 0, i64 %count, ptr %call)
-br label %done
-shared:"""
-    yield f"""%ep = call i32 {address("torch_parallel_for")}(i64 0, i64 %count, i64 {grain}, ptr @part, ptr %call)
-br label %done
-done:"""
+    yield from target.run()
+    yield "done:"
     yield from delete_inputs(n_in, "x")
     for k in range(len(program.outputs)):
         yield f"""%rp{k} = getelementptr ptr, ptr %stack, i64 {k}
 store ptr %out{k}, ptr %rp{k}"""
     yield """ret void
+failed:"""
+    for k in range(len(program.outputs)):
+        yield f"%ef{k} = call i32 {address('aoti_torch_delete_tensor_object')}(ptr %out{k})"
+    yield """br label %wrong
 wrong:"""
     yield from delete_inputs(n_in, "y")
     yield f"""call void {address("aoti_torch_check")}(i1 0, ptr @where, ptr @where, i32 0, ptr @message)
@@ -206,11 +231,40 @@ ret void
 }}"""
 
 
-def examine(item: int) -> Iterable[str]:
+class OnCpu:
+    """Tensors on the CPU: machine code, on as many threads as PyTorch has."""
+
+    key, place = "CPU", "the CPU"
+
+    def __init__(self, operation: Operation) -> None:
+        self.operation, self.device = operation, libtorch().aoti_torch_device_type_cpu()
+
+    def declarations(self) -> Iterable[str]:
+        return part(self.operation)
+
+    def number(self) -> Iterable[str]:
+        yield "%number = add i32 0, 0"
+
+    def fits(self, i: int, after: str) -> Iterable[str]:
+        yield f"fits{i}:\nbr label %{after}"
+
+    def run(self) -> Iterable[str]:
+        grain = max(16, GRAIN // max(1, len(self.operation.program.nodes)) // 16 * 16)
+        yield f"""%small = icmp sle i64 %count, {grain}
+br i1 %small, label %alone, label %shared
+alone:"""
+        yield """call void @part(i64 0, i64 %count, ptr %call)
+br label %done
+shared:"""
+        yield f"""%ep = call i32 {address("torch_parallel_for")}(i64 0, i64 %count, i64 {grain}, ptr @part, ptr %call)
+br label %done"""
+
+
+def examine(item: int, device: int) -> Iterable[str]:
     """`i32 examine(tensor, shape, rank, lead_sizes, lead, data, step, core)`: 0 if a tensor can be read where it is, with its
     address, its step from state to state and its steps within one; 1 if its states have no common step; 2 if it is none of ours."""
     name = {8: "float64", 4: "float32"}[item]
-    code, cpu = libtorch()[f"aoti_torch_dtype_{name}"](), libtorch().aoti_torch_device_type_cpu()
+    code = libtorch()[f"aoti_torch_dtype_{name}"]()
     wanted, found = "ptr %shape, i64 %rank, ptr %lead_sizes, i64 %lead", "ptr %data, ptr %step, ptr %core"
     yield f"define internal i32 @examine(ptr %t, {wanted}, {found}) {{"
     yield """entry:
@@ -222,7 +276,7 @@ def examine(item: int) -> Iterable[str]:
 %real = icmp eq i32 %type, {code}"""
     yield f"""%e2 = call i32 {address("aoti_torch_get_device_type")}(ptr %t, ptr %kind)
 %place = load i32, ptr %kind
-%here = icmp eq i32 %place, {cpu}"""
+%here = icmp eq i32 %place, {device}"""
     yield f"""%e3 = call i32 {address("aoti_torch_get_dim")}(ptr %t, ptr %number)
 %dim = load i64, ptr %number
 %both = add i64 %lead, %rank"""
@@ -327,10 +381,10 @@ ret void
 }}"""
 
 
-def texts(operation: Operation) -> Iterable[str]:
+def texts(operation: Operation, place: str) -> Iterable[str]:
     program = operation.program
     needs = ", ".join(f"{x.name} (..., {', '.join(map(str, x.shape))})" for x in program.inputs)
-    message = f"{program.name} needs {operation.dtype.name} tensors on the CPU, of one leading shape: {needs}"
+    message = f"{program.name} needs {operation.dtype.name} tensors on {place}, of one leading shape: {needs}"
     for name, text in (("message", message), ("where", "qddot"), ("contiguous", "aten::contiguous"), ("empty", "")):
         plain = text.encode("ascii", "replace")
         yield f'@{name} = private constant [{len(plain) + 1} x i8] c"{quoted(plain)}\\00"'
@@ -347,4 +401,8 @@ def delete_inputs(count: int, tag: str) -> Iterable[str]:
 
 
 def address(name: str) -> str:
-    return f"inttoptr (i64 {ctypes.cast(getattr(libtorch(), name), ctypes.c_void_p).value} to ptr)"
+    return constant(ctypes.cast(getattr(libtorch(), name), ctypes.c_void_p).value or 0)
+
+
+def constant(place: int) -> str:
+    return f"inttoptr (i64 {place} to ptr)"

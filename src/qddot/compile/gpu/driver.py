@@ -113,27 +113,27 @@ class Function:
     """A kernel on a device, from PTX, which the driver compiles and keeps in a cache of its own.
 
     Attributes:
-        handle: what the driver knows it by, whatever the context.
+        handle: what the driver knows it by, whatever the context; `handle_there`: in the context of the device.
     """
 
     def __init__(self, where: Device, ptx: str, name: str, shared_bytes: int) -> None:
         self.device, self.shared_bytes = where, shared_bytes
-        self._library, self.handle, self._function = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+        self._library, self.handle, self.handle_there = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
         with where:
             call("cuLibraryLoadData", ctypes.byref(self._library), ptx.encode(), None, None, 0, None, None, 0)
             call("cuLibraryGetKernel", ctypes.byref(self.handle), self._library, name.encode())
-            call("cuKernelGetFunction", ctypes.byref(self._function), self.handle)
+            call("cuKernelGetFunction", ctypes.byref(self.handle_there), self.handle)
             if shared_bytes:
-                call("cuFuncSetAttribute", self._function, DYNAMIC_SHARED, shared_bytes)
+                call("cuFuncSetAttribute", self.handle_there, DYNAMIC_SHARED, shared_bytes)
 
     def attribute(self, which: int) -> int:
         value = ctypes.c_int()
-        call("cuFuncGetAttribute", ctypes.byref(value), which, self._function)
+        call("cuFuncGetAttribute", ctypes.byref(value), which, self.handle_there)
         return value.value
 
     def launch(self, blocks: int, threads: int, stream: int, arguments: ctypes.Array) -> None:
         """Start it on a stream; `arguments` are pointers to its arguments."""
-        code = starter()(self._function, self.device.context, blocks, threads, self.shared_bytes, stream, arguments)
+        code = starter()(self.handle_there, self.device.context, blocks, threads, self.shared_bytes, stream, arguments)
         if code:
             raise failure("cuLaunchKernel", code)
 
