@@ -47,10 +47,10 @@ class OnCuda:
         try:
             if code:
                 raise failure("cuLaunchKernel", code)
-            kernel = self.devices.kernel(number)
-            function = kernel.function
-            row = (function.handle_there, kernel.device.context, kernel.threads, function.shared_bytes, kernel.unwatched.pointer)
-            self.table[ROW * number : ROW * number + ROW] = [getattr(x, "value", x) or 0 for x in row]
+            kernel, at = self.devices.kernel(number), ROW * number
+            context, function = kernel.device.context.value or 0, kernel.function
+            self.table[at + 1 : at + ROW] = context, kernel.threads, function.shared_bytes, kernel.unwatched.pointer
+            self.table[at] = function.handle_there.value or 0  # last, since that is where other threads look
         except Exception as error:
             self.failed = error
             return 1
