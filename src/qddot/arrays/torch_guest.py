@@ -18,8 +18,9 @@ import torch
 from torch._functorch import autograd_function
 
 from qddot.arrays.operation import Operation
+from qddot.arrays.torch_cpu import OnCpu
 from qddot.arrays.torch_cuda import OnCuda
-from qddot.arrays.torch_ir import OnCpu, Target, boxed, libtorch
+from qddot.arrays.torch_ir import Target, boxed, libtorch
 from qddot.compile.llvm import load_module, this_computer
 from qddot.errors import InputError
 

@@ -1,0 +1,64 @@
+"""PyTorch tensors on the CPU: an operator that runs machine code, on as many threads as PyTorch has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from qddot.arrays.operation import Operation
+from qddot.arrays.torch_ir import address, libtorch
+
+GRAIN = 2_500_000
+"""Operations that are worth a thread: about 0.1 ms."""
+
+
+class OnCpu:
+    """Tensors on the CPU."""
+
+    key, place = "CPU", "the CPU"
+
+    def __init__(self, operation: Operation) -> None:
+        self.operation, self.device = operation, libtorch().aoti_torch_device_type_cpu()
+
+    def declarations(self) -> Iterable[str]:
+        return part(self.operation)
+
+    def number(self) -> Iterable[str]:
+        yield "%number = add i32 0, 0"
+
+    def fits(self, i: int, after: str) -> Iterable[str]:
+        yield f"fits{i}:\nbr label %{after}"
+
+    def run(self) -> Iterable[str]:
+        grain = max(16, GRAIN // max(1, len(self.operation.program.nodes)) // 16 * 16)
+        yield f"""%small = icmp sle i64 %count, {grain}
+br i1 %small, label %alone, label %shared
+alone:"""
+        yield """call void @part(i64 0, i64 %count, ptr %call)
+br label %done
+shared:"""
+        yield f"""%ep = call i32 {address("torch_parallel_for")}(i64 0, i64 %count, i64 {grain}, ptr @part, ptr %call)
+br label %done"""
+
+
+def part(operation: Operation) -> Iterable[str]:
+    """`void part(int64_t begin, int64_t end, void *call)`: some of the states, as `torch_parallel_for` shares them out."""
+    n = len(operation.program.inputs) + len(operation.program.outputs)
+    loop, single = operation.kernel.loop()
+    yield f"""define void @part(i64 %begin, i64 %end, ptr %call) nounwind {{
+%args = alloca [{n} x ptr]
+%count = alloca i64"""
+    yield f"""%number = sub i64 %end, %begin
+store i64 %number, ptr %count
+%steps = getelementptr i8, ptr %call, i64 {8 * n}"""
+    for i in range(n):
+        yield f"""%p{i} = getelementptr ptr, ptr %call, i64 {i}
+%b{i} = load ptr, ptr %p{i}
+%sp{i} = getelementptr i64, ptr %steps, i64 {i}"""
+        yield f"""%s{i} = load i64, ptr %sp{i}
+%o{i} = mul i64 %begin, %s{i}
+%q{i} = getelementptr i8, ptr %b{i}, i64 %o{i}"""
+        yield f"""%r{i} = getelementptr ptr, ptr %args, i64 {i}
+store ptr %q{i}, ptr %r{i}"""
+    yield f"""call void inttoptr (i64 {loop} to ptr)(ptr %args, ptr %count, ptr %steps, ptr inttoptr (i64 {single} to ptr))
+ret void
+}}"""
