@@ -241,7 +241,7 @@ def learning(robot: qddot.Robot) -> None:
     for count in (4096, 65536):
         envs = Environments(Reach(robot, frame=robot.frame_names[-1]), count, device="cuda")
         envs.reset(seed=0)
-        actions = torch.rand((count, robot.nv), device="cuda")
+        actions = torch.rand((count, robot.nv), device="cuda") / 5 - 0.1  # held, so that more would send the arm spinning
         t = seconds(lambda envs=envs, actions=actions: envs.step(actions), 10)
         print(f"Reach, {count} environments, four steps an action: {count / t / 1e6:.1f} M actions/s, {1e3 * t:.2f} ms", flush=True)
 

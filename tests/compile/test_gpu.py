@@ -197,7 +197,7 @@ def test_what_is_made_again():
     kernel = ThreadKernel(program_of(qddot.load("arm7"), "forward_dynamics_derivatives", "float"), Lanes(1, "float"), Shape())
     results = [x for output in (*kernel.outputs, *kernel.program.outputs[-1:]) for x in output.values]
     made, operands, wanted = kernel.needed(results)
-    found = halves(made, operands, wanted)
+    found = halves(made, operands, wanted, 24)
     there: set[Expr] = set()
     for k, order in enumerate((found.first, found.second)):
         for node in order:

@@ -18,9 +18,6 @@ from qddot.graph.expr import Expr
 KEPT = 10
 """Operations that a register is worth."""
 
-CUTS = 10
-"""Places that are tried."""
-
 TURN = 13
 """Operations of a sine or cosine."""
 
@@ -36,9 +33,9 @@ class Halves(NamedTuple):
     waiting: int
 
 
-def halves(nodes: Sequence[Expr], operands: Operands, wanted: Set[Expr]) -> Halves:
-    """The best of several cuts, with as few values waiting as can be."""
-    places = [len(nodes) * k // (CUTS + 1) for k in range(1, CUTS + 1)]
+def halves(nodes: Sequence[Expr], operands: Operands, wanted: Set[Expr], cuts: int) -> Halves:
+    """The best of so many cuts, with as few values waiting as can be."""
+    places = [len(nodes) * k // (cuts + 1) for k in range(1, cuts + 1)]
     return min((cut(nodes[:k], nodes[k:], operands, wanted) for k in places), key=lambda found: found.waiting)
 
 

@@ -40,8 +40,8 @@ class ThreadKernel(Thread):
     """Each state's results once.
 
     Values are made again (see `anew`) but for rows of floats in shared memory, of which more warps take what the cache would need.
-    Measured (H200, derivatives of forward dynamics of a 7-joint arm, share of the bandwidth of a copy): rows of floats 57.6 %
-    without, 54.8 % with it; floats with the states last 60.3 and 64.3 %; doubles 21 and 39 %, with the states last 21 and 51 %.
+    Measured (H200, derivatives of forward dynamics of a 7-joint arm, share of the bandwidth of a copy): rows of floats 58.1 %
+    without, 54.8 % with it; floats with the states last 60.3 and 65.4 %; doubles 21 and 39 %, with the states last 21 and 53 %.
     """
 
     def __init__(self, program: Program, lanes: Lanes, shape: Shape, dialect: Dialect = NVIDIA) -> None:
