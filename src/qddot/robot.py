@@ -855,6 +855,8 @@ class Robot:
         >>> robot.difference([0.1, 0.2], [0.4, 0.0]).round(3)
         array([ 0.3, -0.2])
         """
+        if guest((start, end)):
+            return self._compute("difference", {"start": start, "end": end}, {})
         start, end = (self._evaluate.configuration(name, x) for name, x in (("start", start), ("end", end)))
         return configuration.difference(self.model.mechanism, start, end)
 
@@ -1521,7 +1523,7 @@ class Robot:
             point, normal: of the ground, world axes.
 
         Raises:
-            SingularityError: the ground would have to pull, or carries nothing: there is no such point.
+            SingularityError: the ground would have to pull, or carries nothing: there is no such point. In tensors it is NaN then.
 
         >>> robot = qddot.load("two_link")
         >>> robot.zero_moment_point([0, 0], [0, 0], [0, 0], normal=(0, 1, 0)).round(3) + 0  # at rest: below the centre of mass
@@ -1529,7 +1531,7 @@ class Robot:
         """
         from qddot.task_space.zero_moment import zero_moment_point
 
-        return zero_moment_point(self._evaluate, q, qd, qdd, point, normal)
+        return zero_moment_point(self, q, qd, qdd, point, normal)
 
     @fast
     def center_of_mass(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
@@ -1956,6 +1958,8 @@ class Robot:
             from qddot.compile.spread import compute_spread
 
             return compute_spread(self._evaluate, quantities, arrays, options, address)
+        if guest(arrays):
+            return self._guests.several(quantities, arrays, options)
         return compute_together(self._evaluate, quantities, arrays, options)
 
     def derivative(self, quantity: str, *arrays: ArrayLike, wrt: str = "variables", **options: Any) -> Any:

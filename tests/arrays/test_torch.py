@@ -334,6 +334,33 @@ def test_quaternions_derivative_along_the_tangent():
         assert np.allclose(found.numpy(), exact, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("size", [0.0, 1e-9, 0.1, 0.199, 0.201, 3.0])
+def test_difference_is_that_of_numpy(size):
+    """The angles lie on both sides of where series take over."""
+    robot, rng = qddot.load("quadrotor_arm"), np.random.default_rng(0)
+    start = np.stack([robot.random_configuration(rng) for _ in range(5)])
+    v = rng.normal(size=(5, robot.nv))
+    v[:, :3] *= size / np.linalg.norm(v[:, :3], axis=-1, keepdims=True)
+    end = robot.integrate(start, v)
+    found = robot.difference(torch.from_numpy(start), torch.from_numpy(end))
+    assert np.allclose(found.numpy(), robot.difference(start, end), rtol=0, atol=3e-15)
+    there = lambda v: robot.difference(torch.from_numpy(start), robot.integrate(torch.from_numpy(start), v)).sum(0)  # noqa: E731
+    slopes = torch.func.jacfwd(there)(torch.from_numpy(v)).movedim(0, 1)
+    assert torch.allclose(slopes, torch.eye(robot.nv, dtype=torch.float64).expand(5, -1, -1), rtol=0, atol=1e-13)
+
+
+def test_zero_moment_point_and_several_quantities():
+    robot, given = arm(), tensors(arm(), (3,))
+    q, qd, qdd = (given[x] for x in ("q", "qd", "qdd"))
+    found = robot.zero_moment_point(q, 0 * qd, 0 * qdd)
+    assert np.allclose(found.numpy(), robot.zero_moment_point(q.numpy(), 0 * qd.numpy(), 0 * qdd.numpy()), rtol=0, atol=1e-14)
+    assert robot.zero_moment_point(q, 0 * qd, 0 * qdd, normal=(0, 0, -1)).isnan().all()  # the ground would have to pull
+    both = robot.compute(["mass_matrix", ("jacobian", {"reference": "body"})], q)
+    assert torch.equal(both["jacobian"], robot.jacobian(q, reference="body"))
+    with pytest.raises(InputError, match="these quantities need q, qd: 2 arrays, 1 were given"):
+        robot.compute(["mass_matrix", "bias_torque"], q)
+
+
 @pytest.mark.parametrize("size", [0.0, 1e-9, 0.09, 0.11, 2.0])
 def test_integrate_is_that_of_numpy(size):
     robot = with_quaternions()
@@ -471,7 +498,7 @@ def test_what_numpy_computes_takes_no_tensor():
     for call in (
         lambda: robot.task_space(given["q"], given["qd"]),
         lambda: robot.manipulability(given["q"]),
-        lambda: robot.difference(given["q"], given["q"]),
+        lambda: robot.linearize(given["q"]),
         lambda: robot.simulate(given["q"], None, 0.1),
     ):
         with pytest.raises(InputError, match=r"is a PyTorch tensor.*\.detach\(\)\.cpu\(\)\.numpy\(\)"):

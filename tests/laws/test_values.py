@@ -60,7 +60,8 @@ def inputs(robot: Robot, state: int) -> dict[str, Any]:
     found: dict[str, Any] = {name: wave(nv, k) for k, name in enumerate(names)}
     sliding, moving = [float((i + state) % 3 - 1) for i in range(nv)], [float(i % 4 != state) for i in range(nv)]
     target = [0.0, -0.6, 0.8, 0.3, 1.0, 0.0, 0.0, 0.2, 0.0, 0.8, 0.6, 0.4, 0.0, 0.0, 0.0, 1.0]
-    return found | {"q": q, "sliding": sliding, "moving": moving, "dt": [0.03], "damping": [0.02], "target": target}
+    found |= {"q": q, "start": q, "end": [x + 0.1 * (i + 1) for i, x in enumerate(q)], "sliding": sliding, "moving": moving}
+    return found | {"dt": [0.03], "damping": [0.02], "target": target}
 
 
 def frame(robot: Robot) -> str:

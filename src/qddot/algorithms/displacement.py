@@ -34,6 +34,51 @@ def integrate(model: LiftedModel, q: Scalars, v: Scalars) -> list[Scalar]:
     return reached
 
 
+def difference(model: LiftedModel, start: Scalars, end: Scalars) -> list[Scalar]:
+    """The displacement from one configuration to another, the shorter way round; the inverse of `integrate`."""
+    found: list[Scalar] = []
+    for joint in model.source.mechanism.coordinates:
+        i = joint.q.start
+        for part in joint.parts:
+            a, b = start[i : i + part.nq], end[i : i + part.nq]
+            i += part.nq
+            if not part.quaternion:
+                found += [y - x for x, y in zip(a, b)]
+                continue
+            a = unit(model.field, a[:4]) + list(a[4:])
+            w, beyond = rotation_vector(model.field, a[:4], unit(model.field, b[:4]))
+            found += w
+            if part.nv == 6:
+                moved = from_quaternion(*a[:4]).T @ (Vec(*b[4:]) - Vec(*a[4:]))
+                across = w.cross(moved)
+                found += moved - across * 0.5 + w.cross(across) * beyond
+    return found
+
+
+def unit(field: Field, q: Scalars) -> list[Scalar]:
+    length = field.sqrt(sum((x * x for x in q), 0.0))
+    return [x / length for x in q]
+
+
+def rotation_vector(field: Field, a: Scalars, b: Scalars) -> tuple[Vec, Scalar]:
+    """Vector w of the rotation from the unit quaternion a to b, in the axes of a; and c of the inverse `1 - w x / 2 + c w x w x` of
+    the exponential's translation."""
+    A, B = Vec(*a[1:]), Vec(*b[1:])
+    cosine, v = a[0] * b[0] + A.dot(B), B * a[0] - A * b[0] - A.cross(B)
+    side = field.where_positive(cosine, 1.0, field.where_positive(-cosine, -1.0, 1.0))
+    cosine, v = cosine * side, v * side
+    square = v.dot(v)  # of the sine of half the angle
+    sine, near = split(field, square)
+    half = field.atan2(sine, cosine)
+    arcsine = (2, 1 / 3, 3 / 20, 5 / 56, 35 / 576, 63 / 1408, 231 / 6656, 143 / 5120)
+    factor = field.where_positive(near, series(square, arcsine), 2 * half / sine)
+    w = v * factor
+    safe = field.where_positive(near, 1.0, half)
+    bernoulli = (1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000)
+    c = field.where_positive(near, series(w.dot(w), bernoulli), (1 - half * cosine / sine) / (4 * safe * safe))
+    return w, c
+
+
 def rate(model: LiftedModel, q: Scalars, qd: Scalars) -> list[Scalar]:
     """dq/dt."""
     return coordinate_rates(model, q, qd)

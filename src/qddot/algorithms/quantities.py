@@ -249,6 +249,7 @@ accelerations while dry friction or stops hold some joints."""
 
 CONFIGURATIONS: dict[str, Quantity] = {
     "integrate": Quantity(("q", "v"), {"q": 1}, displacement.integrate),
+    "difference": Quantity(("start", "end"), {"v": 1}, displacement.difference),
     "configuration_rate": Quantity(("q", "qd"), {"rate": 1}, displacement.rate),
 }
 """Arithmetic of q, for arrays that are no NumPy arrays."""

@@ -90,6 +90,20 @@ class Guests:
             options = {name: x for name, x in options.items() if name != "variables"}
         return DOORS[library]()(self, quantity, inputs, options, self.unusual(quantity, fixed))
 
+    def several(self, quantities: Any, arrays: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+        """Several quantities by name, as of `Robot.compute`."""
+        from qddot.algorithms.quantities import COMPUTED
+        from qddot.compile.together import named_pairs
+        from qddot.compile.trace import INPUTS
+
+        pairs = [(self.evaluate.kernels.request(name, fixed).quantity, fixed) for name, fixed in named_pairs(quantities)]
+        names = [x for x in INPUTS if any(x in COMPUTED[name].inputs for name, _ in pairs)]
+        if len(arrays) != len(names):
+            raise InputError(f"these quantities need {', '.join(names)}: {len(names)} arrays, {len(arrays)} were given")
+        given = dict(zip(names, arrays))
+        own = lambda name: {x: given[x] for x in COMPUTED[name].inputs}  # noqa: E731
+        return {name: self.compute(name, own(name), options, fixed) for name, fixed in pairs}
+
     def packed(self, inputs: Mapping[str, Any], given: Any) -> Any:
         """The numbers of the robot's variables (..., k) in the kind of the inputs; what is not given is as described."""
         first, like = next((name, x) for name, x in inputs.items() if library_of(x))

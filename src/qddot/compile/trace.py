@@ -24,6 +24,7 @@ FEW = 64
 
 
 INPUTS = ("q", "qd", "p", "v", "direction", "qdd", "jerk", "snap", "tau", "load", "sliding", "moving", "dt", "damping", "target")
+INPUTS += ("start", "end")
 
 
 ELSEWHERE = {"local": "body", "local_world_aligned": "world_aligned", "world": "space"}
@@ -104,7 +105,7 @@ def program_inputs(model: Model, requests: Sequence[Request], wrench: bool, runt
     """Return what any of the quantities needs, in the order of `INPUTS`, then wrench, parameters and variables."""
     wanted = {name for request in requests for name in COMPUTED[request.quantity].inputs}
     links = sum(body.is_link for body in model.bodies)
-    sizes = {"q": (model.mechanism.nq,), "dt": (1,), "damping": (1,), "target": (4, 4)}
+    sizes = {"dt": (1,), "damping": (1,), "target": (4, 4)} | dict.fromkeys(("q", "start", "end"), (model.mechanism.nq,))
     inputs = [Input(name, sizes.get(name, (model.mechanism.nv,))) for name in INPUTS if name in wanted]
     if wrench:
         inputs.append(Input("wrench", (links, 6)))

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qddot.compile.arrays import as_array
-from qddot.compile.evaluate import DOUBLE, Evaluator
+from qddot.compile.evaluate import DOUBLE
+from qddot.compile.kinds import guest
 from qddot.errors import InputError, SingularityError
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
 
 LIGHT = 1e-9
 """Of the weight: less than this carries nothing."""
 
 
-def zero_moment_point(evaluate: Evaluator, q: Any, qd: Any, qdd: Any, point: Any, normal: Any) -> np.ndarray:
+def zero_moment_point(robot: Robot, q: Any, qd: Any, qdd: Any, point: Any, normal: Any) -> np.ndarray:
     """With the force F and the moment about `point` that the ground exerts, `p = point + n x moment / (n . F)`."""
     o, n = as_array("point", point, (3,), DOUBLE), as_array("normal", normal, (3,), DOUBLE)
     length = np.linalg.norm(n)
     if n.ndim != 1 or o.ndim != 1 or not length > 0:
         raise InputError(f"normal={normal!r}, point={point!r}: one direction and one point are needed")
     n = n / length
-    rate = evaluate("momentum_rate", {"q": q, "qd": qd, "qdd": qdd}, {})
-    c = evaluate("center_of_mass", {"q": q}, {})
-    weight = sum(float(body.inertia.m) for body in evaluate.model.bodies) * np.array(evaluate.model.gravity, float)
+    rate, c, model = robot.momentum_rate(q, qd, qdd), robot.center_of_mass(q), robot.model
+    weight = sum(float(body.inertia.m) for body in model.bodies) * np.array(model.gravity, float)
+    if guest((rate,)):
+        return of_tensors(rate, c, o, n, weight)
     force = rate[..., 3:] - weight
     moment = rate[..., :3] + np.cross(c - o, force)
     carried = force @ n
@@ -33,3 +38,17 @@ def zero_moment_point(evaluate: Evaluator, q: Any, qd: Any, qdd: Any, point: Any
             "the ground's reaction, away from gravity)"
         )
     return o + np.cross(n, moment) / carried[..., None]
+
+
+def of_tensors(rate: Any, c: Any, o: np.ndarray, n: np.ndarray, weight: np.ndarray) -> Any:
+    """The same by arithmetic that every library has; no number where the ground carries nothing."""
+    from qddot.arrays.guests import guest_module
+
+    library, axes = guest_module(rate), range(3)
+    force = [rate[..., 3 + k] - float(weight[k]) for k in axes]
+    arm = [c[..., k] - float(o[k]) for k in axes]
+    cross = lambda a, b: [a[k - 2] * b[k - 1] - a[k - 1] * b[k - 2] for k in axes]  # noqa: E731
+    moment = [rate[..., k] + x for k, x in zip(axes, cross(arm, force))]
+    carried = sum(float(x) * f for x, f in zip(n, force))
+    carried = library.where(carried > LIGHT * float(np.linalg.norm(weight)), carried, float("nan"))
+    return library.stack([float(o[k]) + x / carried for k, x in zip(axes, cross([float(x) for x in n], moment))], -1)
