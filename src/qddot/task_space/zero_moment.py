@@ -41,7 +41,7 @@ def zero_moment_point(robot: Robot, q: Any, qd: Any, qdd: Any, point: Any, norma
 
 
 def of_tensors(rate: Any, c: Any, o: np.ndarray, n: np.ndarray, weight: np.ndarray) -> Any:
-    """The same by arithmetic that every library has; no number where the ground carries nothing."""
+    """The zero moment point by arithmetic that every library has; no number where the ground carries nothing."""
     from qddot.arrays.guests import guest_module
 
     library, axes = guest_module(rate), range(3)
