@@ -116,7 +116,9 @@ export function announce(text: string): void {
 }
 
 /** How much of the whole an element is, for its style. */
-export function tint(element: HTMLElement, share: number): void {
-  const text = share.toFixed(3);
-  if (element.style.getPropertyValue("--share") !== text) element.style.setProperty("--share", text);
+export function tint(element: HTMLElement & { share?: number }, share: number): void {
+  const rounded = Math.round(1000 * share) / 1000;
+  if (element.share === rounded) return;
+  element.share = rounded; // asked every frame, which takes the style too long
+  element.style.setProperty("--share", String(rounded));
 }

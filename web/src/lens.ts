@@ -21,6 +21,14 @@ const NOTES = 2;
 /** ms without a frame after which things rest. */
 const PAUSE = 250;
 
+/** Terms that are not written out: how many, their sum, that of their sizes, and the largest of these at rest. */
+interface Folded {
+  count: number;
+  sum: number;
+  size: number;
+  largest: number;
+}
+
 export class Lens {
   private data: LensData | null = null;
   private readonly tabs = el("div", { class: "choice", role: "group", "aria-label": "quantity" });
@@ -44,9 +52,8 @@ export class Lens {
   private chips: Chip[] = [];
   private parts: Chip[] = [];
   private hidden: Chip[] = [];
-  private small: number[] = [];
+  private folded: Folded = { count: 0, sum: 0, size: 0, largest: 0 };
   private asked = 0;
-  private isAtRest = false;
   private later = 0;
   private all = false;
   private built = "";
@@ -160,7 +167,7 @@ export class Lens {
     this.parts = [];
     this.detail.hidden = true;
     this.hidden = [];
-    this.small = [];
+    this.folded = { count: 0, sum: 0, size: 0, largest: 0 };
     this.formula.replaceChildren();
     this.formula.className = `formula ${ROLE[quantity]}`;
     this.copies.replaceChildren();
@@ -331,16 +338,20 @@ export class Lens {
   }
 
   /** The folded terms: many and small, so while things move they keep their values, and are computed once all rests. */
-  private smallTerms(at: Point): number[] {
-    const now = performance.now();
-    this.isAtRest = now - this.asked >= PAUSE;
+  private foldedTerms(at: Point): Folded {
+    const now = performance.now(),
+      isAtRest = now - this.asked >= PAUSE;
     this.asked = now;
-    if (this.small.length !== this.hidden.length || this.isAtRest) this.small = this.hidden.map((chip) => chip.compute(at));
-    else if (this.hidden.length) {
+    if (this.folded.count !== this.hidden.length || isAtRest) {
+      const values = this.hidden.map((chip) => chip.compute(at)),
+        sizes = values.map(Math.abs);
+      const add = (sum: number, x: number) => sum + x;
+      this.folded = { count: values.length, sum: values.reduce(add, 0), size: sizes.reduce(add, 0), largest: Math.max(0, ...sizes) };
+    } else if (this.hidden.length) {
       clearTimeout(this.later);
       this.later = window.setTimeout(() => this.changed(), PAUSE + 10);
     }
-    return this.small;
+    return { ...this.folded, largest: isAtRest ? this.folded.largest : 0 };
   }
 
   /** The closed forms are those of the robot as it was described. */
@@ -356,21 +367,18 @@ export class Lens {
     if (this.built && this.built !== key) this.rebuild();
     this.built = key;
     const values = this.chips.map((chip) => chip.compute(at)),
-      small = this.smallTerms(at);
-    const all = [...values, ...small].reduce((sum, x) => sum + Math.abs(x), 0) || 1;
-    const largest = this.isAtRest ? small.reduce((most, x) => Math.max(most, Math.abs(x)), 0) : 0;
+      { sum: left, size, largest } = this.foldedTerms(at);
+    const all = values.reduce((sum, x) => sum + Math.abs(x), size) || 1;
     if (largest > FAINT * all && largest > 1.0001 * Math.min(...values.map(Math.abs))) return this.rebuild(); // others matter now
     write(this.chips, values, all);
     if (this.parts.length) {
       const inner = this.parts.map((chip) => chip.compute(at));
       write(this.parts, inner, inner.reduce((sum, x) => sum + Math.abs(x), 0) || 1);
     }
-    const total = [...values, ...small].reduce((sum, x) => sum + x, 0);
+    const total = values.reduce((sum, x) => sum + x, left);
     this.formula.dataset.total = String(total);
-    if (this.hidden.length) {
-      const left = small.reduce((sum, x) => sum + x, 0);
-      this.rest.textContent = `+ ${this.hidden.length} smaller terms = ${shown(left, 3)} (show all)`;
-    } else if (!this.rest.hidden) this.rest.textContent = "fold the smaller terms";
+    if (this.hidden.length) this.rest.textContent = `+ ${this.hidden.length} smaller terms = ${shown(left, 3)} (show all)`;
+    else if (!this.rest.hidden) this.rest.textContent = "fold the smaller terms";
     this.left.dataset.total = shown(total, 5);
   }
 }
