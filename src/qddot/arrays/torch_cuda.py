@@ -57,7 +57,7 @@ class OnCuda:
         return 0
 
     def taken(self) -> Exception | None:
-        """What went wrong in the last call, once."""
+        """The error of the last call that went wrong, once; or None."""
         found, self.failed = self.failed, None
         return found
 
@@ -148,5 +148,5 @@ def stream_getter() -> str:
 
 
 def start_address() -> int:
-    """Of the machine code that launches."""
+    """Address of the machine code that launches."""
     return ctypes.cast(starter(), ctypes.c_void_p).value or 0  # type: ignore[arg-type]
