@@ -66,9 +66,13 @@ def finite_number(name: str, value: object) -> float:
     """
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+    try:
+        found = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    except OverflowError:  # a whole number of hundreds of digits
+        found = math.inf
+    if not math.isfinite(found):
         raise InputError(f"{name}={value!r:.80}: a finite number is needed")
-    return float(value)
+    return found
 
 
 def positive_number(name: str, value: object) -> float:

@@ -54,7 +54,7 @@ def position(joint: Coordinates, value: ArrayLike) -> np.ndarray:
     where: dict[str, Any] = {"element": f"joint {joint.name!r}", "text": str(value)}
     try:
         numbers = np.atleast_1d(np.asarray(value, float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelValueError("a position is made of numbers", **where) from None
     if numbers.shape != (len(joint.q),):
         raise ModelValueError(f"{len(joint.q)} numbers are needed", **where)

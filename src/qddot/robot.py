@@ -2592,7 +2592,7 @@ class Robot:
             if guest(inputs.values()):
                 inputs["wrench"] = self._guests.net_stack(inputs, f_ext, f_tip)
                 return self._compute(quantity, inputs, options, **fixed)
-            inputs["wrench"] = net_stack(self._evaluate, inputs["q"], f_ext, f_tip, bool(options.get("check", True)))
+            inputs["wrench"] = net_stack(self._evaluate, inputs["q"], f_ext, f_tip, flag("check", options.get("check", True)))
         return self._compute(quantity, inputs, options, **fixed)
 
     # the names some people look for: see also SECOND_NAMES ------------------------------------------------------------

@@ -183,6 +183,13 @@ WALL = [qddot.joint_equality("joint2", "joint1")]
         (lambda: Log(np.arange(9.0), np.zeros((9, 2)), np.zeros((9, 2))).resampled(1e30), "over the limit"),
         (lambda: Log(np.arange(9.0), np.zeros((9, 2)), np.zeros((9, 2))).split("half"), "fraction='half'"),
         (lambda: contact.Contacts(arm(), 7), "spheres has 7"),
+        (lambda: arm().mass_matrix(np.broadcast_to(0.0, (10**12, 2))), "fewer states at a time"),
+        (lambda: touched().touching([0, 0], within="near"), "within='near'"),
+        (lambda: touched().touching([0, 0], within=10**400), "a finite number"),
+        (lambda: touched().touching(np.zeros((2, 2))), "one configuration"),
+        (lambda: contact.bounce(touched(), [0, 0], None, 1e300), "at most"),
+        (lambda: arm().simulate([0, 0], t=10**400), "t=1000"),
+        (lambda: arm().forward_dynamics([0, 0], [0, 0], [0, 0], f_tip=[0] * 6, check=np.array([None, None])), "neither True nor"),
         (lambda: qddot.Builder("b").body("a", com=np.array(0.1), mass=1), "3 numbers are needed"),
     ],
 )
@@ -193,3 +200,7 @@ def test_other_things_look_at_what_they_are_given(call, message):
 
 def arm():
     return qddot.load("two_link")
+
+
+def touched():
+    return contact.Contacts(arm(), [contact.Sphere("body_2")], [contact.Plane((0, -5, 0), (0, 1, 0))])

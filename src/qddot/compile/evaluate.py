@@ -89,6 +89,8 @@ class Evaluator:
             out = (*out, None) if isinstance(out, tuple) else (out, None)
         try:
             results, doubtful = self._run(kernel, arrays, out, threads, check, watch)
+        except MemoryError as error:
+            raise InputError(f"{what}: {error} (compute fewer states at a time)") from None
         except (TypeError, ValueError) as error:
             if isinstance(error, InputError):
                 raise

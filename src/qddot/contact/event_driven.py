@@ -21,6 +21,9 @@ from qddot.contact.stops import Stops, stops_of, warn_dry
 from qddot.contact.time_stepping import forces_of, start_of
 from qddot.errors import InputError, IntegrationError
 
+LONGEST = 1e6
+"""s: steps are at most 0.05 s long."""
+
 CLOSED = 1e-9
 """m: a gap this small is closed."""
 
@@ -112,6 +115,8 @@ def bounce(
     warn_dry(robot)
     duration, rtol, atol = (positive_number(name, x) for name, x in (("duration", duration), ("rtol", rtol), ("atol", atol)))
     rest = positive_number("rest", rest)
+    if duration > LONGEST:
+        raise InputError(f"duration={duration:g} s: at most {LONGEST:g} s, from collision to collision")
     q, qd, _ = impact(contacts, q, qd, rest)
     for _ in range(MOST):
         held = Held(contacts, q, qd, push(t, q, qd), rest)

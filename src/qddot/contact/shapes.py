@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -175,8 +174,8 @@ class Contacts:
 
     def touching(self, q: np.ndarray, within: float = np.inf) -> Touching:
         """All pairs whose gap is at most `within`, m, at one configuration."""
-        if not isinstance(within, Real) or np.isnan(within):
-            raise InputError(f"within={within!r:.80}: a distance in m is needed")
+        if not (isinstance(within, float) and within == np.inf):
+            within = finite_number("within", within)
         T = self.robot.transforms(q)
         if T.ndim != 3:
             raise InputError(

@@ -272,7 +272,7 @@ def forces_of(torque: Any, robot: Any) -> Callable[[float, np.ndarray, np.ndarra
     def checked(value: Any, when: str) -> np.ndarray:
         try:
             tau = np.asarray(value, float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"torque{when} is {value!r:.80}: ({nv},) finite numbers are needed") from None
         if tau.shape != (nv,) or not np.isfinite(tau).all():
             what = f"has shape {tau.shape}" if tau.shape != (nv,) else "is not finite"

@@ -274,7 +274,7 @@ def weight(name: str, value: ArrayLike, n: int, least: float) -> np.ndarray:
     refusal = InputError(f"{shown}: a number, {n} numbers, or a symmetric matrix ({n}, {n}) is needed")
     try:
         array = np.asarray(value, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise refusal from None
     if array.shape in ((), (n,)):
         array = np.diag(np.broadcast_to(array, (n,)))

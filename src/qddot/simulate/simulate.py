@@ -192,7 +192,7 @@ def sample_times(t: Any, step: float) -> np.ndarray:
         raise InputError("how long? Give t, the final time in s: simulate(q0, t=5.0)")
     try:
         times, step = np.asarray(t, dtype=float), float(step)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"t={t!r}, step={step!r}: a final time or times, and a step, in seconds") from None
     if not np.isfinite(times).all() or not np.isfinite(step) or step <= 0:
         raise InputError(f"t={t!r}, step={step!r}: times and step are finite, and the step is positive")

@@ -169,7 +169,7 @@ def as_limits(name: str, pair: Any) -> Limits:
     try:
         lower, upper = pair
         return Limits(float(lower), float(upper))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"limits of {name!r} are {pair!r}: a pair (lower, upper) is needed") from None
 
 

@@ -65,7 +65,7 @@ class Domain:
     def _pair(self, pair: Any, n: int, what: str) -> tuple[np.ndarray, np.ndarray]:
         try:
             low, high = (np.broadcast_to(np.asarray(x, dtype=float), n) for x in pair)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"{what}: a pair (lower, upper) is needed, numbers or arrays ({n},)") from None
         if not (low <= high).all():
             raise InputError(f"{what}: lower {low} is not below upper {high}")
