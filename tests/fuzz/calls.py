@@ -69,7 +69,25 @@ TYPES = ("f4", "f2", "i8", "u1", "?", "c16", "S4", "U4", "O", "M8[ns]", "g", ">f
 SHAPES = ((2,), (1, 2), (3, 2), (20, 2), (2, 2), (3,), (), (0, 2), (2, 0), (2, 1, 2), (1,), (17, 2))
 WORDS = ("", "x", "q", "joint1", "body_1", "mass_matrix", "rk4", "RK45", "Radau", "variational", "newton-euler", "hamilton")
 WORDS += ("all", "inertial", "craig", "space", "body", "rpy", "zyz", "auto", "aba", "crba", "float", "f8", "\0", "é" * 300)
-THINGS: tuple[Any, ...] = (None, True, False, 0, 1, -1, 7, 1 << 70, 10**400, 1.5, math.nan, math.inf, -1e308, 1e-320, 1j, b"q", object())
+THINGS: tuple[Any, ...] = (
+    None,
+    True,
+    False,
+    0,
+    1,
+    -1,
+    7,
+    1 << 70,
+    10**400,
+    1.5,
+    math.nan,
+    math.inf,
+    -1e308,
+    1e-320,
+    1j,
+    b"q",
+    object(),
+)
 THINGS += ((), [], {}, [[1], [1, 2]], {"joint1": math.nan}, {"body_2": [0] * 6}, {"x": 1}, {1: 2}, [None], ["joint1"], ["x", "y"])
 THINGS += (np.array(["a", "b"]), np.array([None, None]), np.array(1.0), np.nan, np.float32(3), np.ma.masked)
 THINGS += (lambda *_: [0.0, 0.0], lambda *_: "text", range(2), iter([1.0, 2.0]), Path("nowhere"), "joint1")

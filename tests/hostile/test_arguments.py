@@ -189,6 +189,8 @@ WALL = [qddot.joint_equality("joint2", "joint1")]
         (lambda: touched().touching(np.zeros((2, 2))), "one configuration"),
         (lambda: contact.bounce(touched(), [0, 0], None, 1e300), "at most"),
         (lambda: arm().simulate([0, 0], t=10**400), "t=1000"),
+        (lambda: qddot.Drive(rotor_inertia=10**400), "rotor_inertia"),
+        (lambda: qddot.Inertia(10**400), "mass"),
         (lambda: arm().forward_dynamics([0, 0], [0, 0], [0, 0], f_tip=[0] * 6, check=np.array([None, None])), "neither True nor"),
         (lambda: qddot.Builder("b").body("a", com=np.array(0.1), mass=1), "3 numbers are needed"),
     ],

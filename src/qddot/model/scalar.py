@@ -37,10 +37,13 @@ def as_scalar(x: Any) -> Scalar:
         x = float(x)
     if isinstance(x, bool) or not isinstance(x, numbers.Real):
         raise TypeError(f"{x!r} is neither a number nor a SymPy expression")
-    x = float(x)
-    if not math.isfinite(x):
-        raise ValueError(f"{x!r} is not a finite number")
-    return x
+    try:
+        found = float(x)
+    except OverflowError:  # a whole number of hundreds of digits
+        found = math.inf
+    if not math.isfinite(found):
+        raise ValueError(f"{x!r:.80} is not a finite number")
+    return found
 
 
 def snap(x: Scalar) -> Scalar:
