@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from qddot.arrays.operation import Operation
 
 NAMES = {torch.float64: "float64", torch.float32: "float32"}
+PLACES = ("cpu", "cuda") if torch.version.hip is None else ("cpu",)  # PyTorch for AMD calls its devices cuda, too
 
 
 def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any], fixed: tuple) -> Any:
@@ -108,7 +109,7 @@ def common_dtype(quantity: str, inputs: Mapping[str, Any], options: Mapping[str,
         if x.dtype not in NAMES:
             fix = "q.double()" if not x.dtype.is_floating_point else "q.double() or q.float()"
             raise InputError(f"{name} holds {x.dtype}, float64 or float32 is needed: {fix.replace('q', name)}")
-        if x.device.type not in ("cpu", "cuda"):
+        if x.device.type not in PLACES:
             raise InputError(f"{name} is on {x.device}: {quantity} runs on CPUs and NVIDIA GPUs; {name}.cpu() brings it there")
         if x.device != q.device:
             raise InputError(f"{name} is on {x.device}, but {first} is on {q.device}: {name}.to({first}.device) brings it there")

@@ -62,7 +62,7 @@ def native_operator(operation: Operation) -> Any:
     told(library.aoti_torch_library_init_fragment(NAMESPACE.encode(), b"", 0, ctypes.byref(definition)), name)
     told(library.aoti_torch_library_def(definition, f"{name}{schema(operation)}".encode()), name)
     _kept.append((operation, definition))
-    for target in (OnCpu, OnCuda) if torch.cuda.is_available() else (OnCpu,):
+    for target in (OnCpu, OnCuda) if torch.version.hip is None and torch.cuda.is_available() else (OnCpu,):
         implement(name, operation, operation.once(target))
     return with_rules(name, operation)
 
