@@ -122,6 +122,7 @@ def test_without_masses_the_page_says_so_and_shows_kinematics(opened, name):
             robot = qddot.from_dh(table, convention="standard")
     else:
         robot = qddot.load(name)
+    assert "kinematics only: " in str(robot)
     page = opened(robot)
     assert "Kinematics only, no dynamics" in page.locator(".controls .note").text_content()
     assert not page.locator("#mass").count()

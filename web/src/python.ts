@@ -45,6 +45,7 @@ export function asPython(data: Data, state: State): string {
   ];
   lines.push(`tau = ${coriolis && friction ? call("inverse_dynamics", "q, qd, qdd") : parts.join(" + ")}`);
   lines.push('print(M, c, g, tau, sep="\\n")');
+  if (data.motion) lines.push("", "# the motion itself is not in this script: its own explore() shows it");
   lines.push("", `${data.script.end}${literal(state.fragment())})`);
   return `${lines.join("\n")}\n`;
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 from qddot.card import Card, Table
 from qddot.errors import QddotError
-from qddot.model.lower import Coordinates
+from qddot.model.lower import Body, Coordinates
 from qddot.model.model import Model
 from qddot.pictures.sketch import sketch
 from qddot.pictures.view import bent
@@ -70,7 +70,14 @@ def others(model: Model) -> list[str]:
         found.append(f"symbols: {', '.join(sorted(map(str, model.symbols)))}")
     if model.kinematics_only:
         found.append(f"kinematics only: {model.kinematics_only}")
+    elif model.bodies and not any(map(is_inert, model.bodies)):
+        found.append("kinematics only: no link has a mass")
     return found
+
+
+def is_inert(body: Body) -> bool:
+    """It has a mass, a moment of inertia, or a rotor at its joint."""
+    return any(x != 0 for x in (body.inertia.m, body.drive.armature, *(x for row in body.inertia.I for x in row)))
 
 
 def between(model: Model, c: Coordinates) -> str:
