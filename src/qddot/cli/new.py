@@ -50,14 +50,6 @@ link = "forearm"
 xyz = ["l2", 0, 0]
 """
 
-
-def shapes() -> list[str]:
-    """`sphere (radius)`: each shape and its measures."""
-    from qddot.formats.text_inertia import ALIAS, SHAPES
-
-    return [f"{name} ({', '.join(keys)})" if keys else name for name, keys in SHAPES.items() if name not in ALIAS.values()]
-
-
 TABLE = """\
 # {name}: a Denavit-Hartenberg table in qddot's own schema. SI units, radians; numbers may be arithmetic with pi.
 # Each row may also have name, limits, drive, and inertia: uncomment and fill in what dynamics needs.
@@ -76,6 +68,13 @@ theta = {theta}{kind}
 # inertia = {{mass = 1.0, com = [0, 0, 0], tensor = [0.01, 0.01, 0.01]}}
 # limits = {{lower = "-pi", upper = "pi", velocity = 2.0, effort = 50}}
 """
+
+
+def shapes() -> list[str]:
+    """`sphere (radius)`: each shape and its measures."""
+    from qddot.formats.text_inertia import ALIAS, SHAPES
+
+    return [f"{name} ({', '.join(keys)})" if keys else name for name, keys in SHAPES.items() if name not in ALIAS.values()]
 
 
 class WithShapes(click.Command):

@@ -163,8 +163,10 @@ def massless(model: Model) -> Iterator[Finding]:
         M = np.array(mass_matrix(lifted, [float(x) for x in q]), float)
         smallest = np.maximum(smallest, pivots(M))
     names = {k: c.name for c in mechanism.coordinates for k in c.v}
+    places = {joint.name: at(joint) for joint in model.joints}
     for name in dict.fromkeys(names[k] for k in np.flatnonzero(smallest <= 0).tolist()):
-        yield Finding("QD209", f"joint {name!r} moves no inertia", fix="give the links beyond it a mass, or fix the joint")
+        fix = "give the links beyond it a mass, or fix the joint"
+        yield Finding("QD209", f"joint {name!r} moves no inertia", places.get(name, ""), fix)
 
 
 def pivots(M: np.ndarray) -> np.ndarray:
