@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose
 
 import qddot
 from qddot import Drive, Frame, Inertia, Limits, Mimic, Robot, Transmission
-from qddot.errors import Place
 from qddot.identify.regression.bodies import body_inertias, with_parameters, without_drives
 from qddot.model.constraints import Connect, Coupling, Weld
 from qddot.model.description import Joint, Link, Visual
@@ -20,6 +19,7 @@ from qddot.model.model import PARTS, Model
 from qddot.model.pose import from_rpy
 from qddot.model.spatial import Transform, Vec
 from qddot.model.variables import variable
+from qddot.place import Place
 from qddot.symbolic.exact.rounded_angles import rounded_angles
 
 A, B = Transform(from_rpy(0.1, 0.2, 0.3), Vec(0.1, 0.2, 0.3)), Transform(from_rpy(1.5708, 0.0, 0.0), Vec(0.0, 0.1, 0.0))

@@ -7,63 +7,9 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable
 
-
-class Place(NamedTuple):
-    """Where in a description something stands.
-
-    >>> place = qddot.errors.Place("arm.urdf", 12, 5)
-    >>> print(place)
-    arm.urdf:12:5
-    >>> place.of("limits") is place  # a place that knows nothing of its parts
-    True
-    """
-
-    file: str = ""
-    line: int | None = None
-    column: int | None = None
-
-    def __str__(self) -> str:
-        parts = [self.file or "<description>"]
-        parts += [str(n) for n in (self.line, self.column) if n is not None]
-        return ":".join(parts)
-
-    def of(self, key: str) -> Place:
-        """Where a part of what stands here is, as far as that is known."""
-        return self
-
-
-class TablePlace(Place):
-    """Where a table or element stands that has parts with places of their own.
-
-    >>> joint = qddot.load("panda").model.joints[0].place
-    >>> joint.of("limits").line > joint.line
-    True
-    """
-
-    parts: Mapping[str, Place]
-
-    def __new__(cls, file: str, line: int | None, column: int | None, parts: Mapping[str, Place]) -> TablePlace:
-        place = super().__new__(cls, file, line, column)
-        place.parts = parts
-        return place
-
-    def __getnewargs__(self) -> tuple:  # type: ignore[override]
-        return *self, self.parts
-
-    def of(self, key: str) -> Place:
-        return self.parts.get(key, self)
-
-
-def place_of(place: Place | None, key: str) -> Place | None:
-    """Where a part of what stands at a place is; the place itself where that is not known.
-
-    >>> qddot.errors.place_of(None, "limits") is None  # a robot that comes from no file
-    True
-    """
-    return place and place.of(key)
+from qddot.place import Place
 
 
 class QddotError(Exception):

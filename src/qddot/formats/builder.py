@@ -16,7 +16,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from qddot.errors import Place
 from qddot.formats.subject import Subject
 from qddot.model.description import Frame, Joint, Limits, Link, Mimic
 from qddot.model.drive import Drive
@@ -25,6 +24,7 @@ from qddot.model.model import GRAVITY, Model
 from qddot.model.pose import from_rpy
 from qddot.model.scalar import Scalar, is_symbolic
 from qddot.model.spatial import Transform, Vec
+from qddot.place import Place
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 AXES |= {f"-{name}": (-x, -y, -z) for name, (x, y, z) in AXES.items()}

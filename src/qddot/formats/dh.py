@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qddot.errors import ModelValueError, Place, near_matches
+from qddot.errors import ModelValueError, near_matches
 from qddot.formats.serial import Matrix, Parts, check_lists, serial_joint, serial_model
 from qddot.formats.subject import Subject
 from qddot.model.check import warn
@@ -19,6 +19,7 @@ from qddot.model.model import GRAVITY, Model
 from qddot.model.pose import about_x, about_z, snapped
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import Transform, Vec
+from qddot.place import Place
 
 CONVENTIONS = ("standard", "modified")
 CONVENTION_FIX = 'say convention = "standard", or "modified" for Craig\'s'

@@ -13,10 +13,11 @@ from typing import Any
 
 import yaml
 
-from qddot.errors import ModelLimitError, ModelSyntaxError, Place, TablePlace
+from qddot.errors import ModelLimitError, ModelSyntaxError
 from qddot.files import DOCUMENT_BYTES
 from qddot.formats.expression import NUMBER
 from qddot.formats.positions import MAX_DEPTH, Spot, json_positions, toml_positions
+from qddot.place import Place, TablePlace
 
 MAX_VALUES = 1_000_000
 PLAIN_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null")}

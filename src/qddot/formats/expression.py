@@ -13,9 +13,10 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from qddot.errors import ModelLimitError, Place, near_matches
+from qddot.errors import ModelLimitError, near_matches
 from qddot.formats.reach import Reach
 from qddot.model.scalar import Scalar, as_scalar
+from qddot.place import Place
 
 MAX_LENGTH = 500
 MAX_DEPTH = 50

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from qddot.errors import ModelFormatError, Place
+from qddot.errors import ModelFormatError
 from qddot.formats.mjcf_actuators import Motors
 from qddot.formats.mjcf_compile import Compiled, compile_source, pose_of, vec_of
 from qddot.formats.mjcf_rest import constraints, listed, report_rest
@@ -31,6 +31,7 @@ from qddot.model.model import Model, unused
 from qddot.model.pose import from_axis_angle, snapped
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import Mat, Transform, Vec
+from qddot.place import Place
 
 KINDS = ("free", "spherical", "prismatic", "revolute")  # in the order of MuJoCo's mjtJoint
 FREE, BALL, SLIDE, HINGE = range(4)

@@ -17,7 +17,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from qddot.errors import ModelError, ModelReferenceError, ModelStructureError, ModelValueError, Place, missing_extra, near_matches
+from qddot.errors import ModelError, ModelReferenceError, ModelStructureError, ModelValueError, missing_extra, near_matches
 from qddot.formats.mesh_paths import forbidden, report_missing
 from qddot.formats.mjcf_text import Source, found, read_source
 from qddot.formats.mjcf_visuals import named_meshes
@@ -29,6 +29,7 @@ from qddot.model.inertia import Inertia
 from qddot.model.model import unused
 from qddot.model.pose import from_quaternion, snapped
 from qddot.model.spatial import Mat, Transform, Vec, diagonal, symmetric
+from qddot.place import Place
 
 UNNEEDED = ("textures", "materials", "skins", "sensors", "pairs", "excludes")
 STRUCTURE = ("repeated name", "top level")

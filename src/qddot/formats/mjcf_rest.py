@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from qddot.errors import ModelValueError, Place
+from qddot.errors import ModelValueError
 from qddot.formats.mjcf_actuators import Motors, is_motor, rotor
 from qddot.formats.mjcf_compile import Compiled, pose_of, vec_of
 from qddot.model.check import warn
 from qddot.model.constraints import Connect, Constraint, Coupling, Weld
 from qddot.model.spatial import Mat, Transform, Vec
+from qddot.place import Place
 
 CONNECT, WELD, COUPLING = 0, 1, 2  # of mjtEq
 SITE = 6  # of mjtObj

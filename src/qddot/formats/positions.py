@@ -10,7 +10,8 @@ import re
 import tomllib
 from dataclasses import dataclass
 
-from qddot.errors import ModelLimitError, Place
+from qddot.errors import ModelLimitError
+from qddot.place import Place
 
 MAX_DEPTH = 256
 BLANK = re.compile(r"(?:\s|#[^\n]*)*")

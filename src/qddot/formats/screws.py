@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from qddot.arguments import finite_array
-from qddot.errors import InputError, ModelStructureError, ModelValueError, Place
+from qddot.errors import InputError, ModelStructureError, ModelValueError
 from qddot.formats.serial import Matrix, Parts, check_lists, serial_joint, serial_model
 from qddot.formats.subject import UNIT_TOLERANCE, Subject
 from qddot.model.check import warn
@@ -20,6 +20,7 @@ from qddot.model.model import GRAVITY, Model
 from qddot.model.pose import snapped
 from qddot.model.scalar import Scalar, is_symbolic, is_zero, sqrt
 from qddot.model.spatial import Motion, Transform, Vec
+from qddot.place import Place
 
 NO_TURN = 1e-9  # |w| below this part of |v| is rounding noise of a slider
 NO_PITCH = 1e-12  # the same for the pitch of a hinge

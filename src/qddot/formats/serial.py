@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qddot.errors import ModelStructureError, Place
+from qddot.errors import ModelStructureError
 from qddot.formats.subject import Subject
 from qddot.model.description import Frame, Joint, Limits, Link, Mimic
 from qddot.model.drive import Drive
@@ -16,6 +16,7 @@ from qddot.model.inertia import Inertia
 from qddot.model.model import Model
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import Transform
+from qddot.place import Place
 
 Matrix = Sequence[Sequence[Scalar]] | np.ndarray | Transform
 

@@ -15,9 +15,10 @@ from typing import IO, Any, NamedTuple
 
 from qddot import catalog
 from qddot.arguments import word
-from qddot.errors import InputError, ModelFormatError, ModelLimitError, Place, UnknownNameError, near_matches, unknown_name
+from qddot.errors import InputError, ModelFormatError, ModelLimitError, UnknownNameError, near_matches, unknown_name
 from qddot.files import DESCRIPTION_BYTES
 from qddot.formats.xml_tree import read_bytes
+from qddot.place import Place
 
 SUFFIXES = {".urdf": "xml", ".xml": "xml", ".mjcf": "xml", ".xacro": "xacro", ".toml": "toml", ".json": "json"}
 SUFFIXES |= {".yaml": "yaml", ".yml": "yaml"}

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from qddot.errors import ModelError, ModelValueError, Place, place_of
+from qddot.errors import ModelError, ModelValueError
 from qddot.formats.expression import Scope
 from qddot.model.check import warn
 from qddot.model.description import Limits, Mimic
 from qddot.model.pose import from_matrix, unit
 from qddot.model.scalar import Scalar, as_scalar, is_symbolic
 from qddot.model.spatial import Transform, Vec
+from qddot.place import Place, place_of
 
 UNIT_TOLERANCE = 1e-6
 FULL_TURN = 2 * math.pi + 0.01  # the slack is for angles that were rounded

@@ -58,7 +58,7 @@ from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from qddot.errors import ModelError, ModelFormatError, ModelReferenceError, ModelStructureError, Place, near_matches
+from qddot.errors import ModelError, ModelFormatError, ModelReferenceError, ModelStructureError, near_matches
 from qddot.formats.builder import AXES, Builder
 from qddot.formats.dh import CONVENTION_FIX, CONVENTIONS, DHRow, dh_model
 from qddot.formats.document import Node, parse_document
@@ -76,6 +76,7 @@ from qddot.model.check import warn
 from qddot.model.description import Frame
 from qddot.model.model import GRAVITY, Model
 from qddot.model.scalar import Scalar
+from qddot.place import Place
 
 SHORT = {"S": "screws", "B": "body_screws", "M": "tool"}
 TOP = ("name", "about", "gravity", "base", "base_inertia", "tip", "symbols", "values", "frames", "transmissions", "constraints")

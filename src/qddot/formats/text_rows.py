@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from qddot.errors import Place, TablePlace
 from qddot.formats.keys import Keys
 from qddot.formats.text_drives import read_drive
 from qddot.formats.text_inertia import read_inertia
 from qddot.model.description import Limits, Mimic
+from qddot.place import Place, TablePlace
 
 ROW = ("name", "joint_name", "inertia", "limits", "drive", "mimic")
 

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from qddot.errors import ModelFormatError, ModelSecurityError, ModelStructureError, ModelWarning, TablePlace, near_matches
+from qddot.errors import ModelFormatError, ModelSecurityError, ModelStructureError, ModelWarning, near_matches
 from qddot.formats.mesh_paths import check_mesh_paths
 from qddot.formats.reach import Reach, Refused
 from qddot.formats.subject import Subject
@@ -33,6 +33,7 @@ from qddot.model.model import GRAVITY, Model
 from qddot.model.pose import from_quaternion, from_rpy, snapped, unit
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import Mat, Transform, Vec
+from qddot.place import TablePlace
 
 KINDS = {
     "revolute": "revolute",

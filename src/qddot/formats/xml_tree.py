@@ -19,11 +19,11 @@ from qddot.errors import (
     ModelSecurityError,
     ModelSyntaxError,
     ModelValueError,
-    Place,
     near_matches,
 )
 from qddot.files import DESCRIPTION_BYTES, NotAFileError, TooLargeError, read_whole
 from qddot.model.check import MAX_NAME, warn
+from qddot.place import Place
 
 MAX_DEPTH = 256
 MAX_ELEMENTS = 1_000_000

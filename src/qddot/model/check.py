@@ -14,10 +14,8 @@ from qddot.errors import (
     ModelStructureError,
     ModelValueError,
     ModelWarning,
-    Place,
     describe,
     near_matches,
-    place_of,
     stacklevel_outside,
 )
 from qddot.model.description import Frame, Joint, Link, Mimic
@@ -25,6 +23,7 @@ from qddot.model.inertia import Inertia
 from qddot.model.joints import KINDS, SINGLE
 from qddot.model.pose import ROTATION_TOLERANCE, rotation_error
 from qddot.model.scalar import is_symbolic, is_zero
+from qddot.place import Place, place_of
 
 MAX_NAME = 1024
 HUGE_MASS = 1e9

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from qddot.errors import (
-    ModelLimitError,
-    ModelReferenceError,
-    ModelStructureError,
-    near_matches,
-    place_of,
-)
+from qddot.errors import ModelLimitError, ModelReferenceError, ModelStructureError, near_matches
 from qddot.model.description import Joint, Link
+from qddot.place import place_of
 
 MAX_LINKS = 10_000
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from qddot.errors import ModelReferenceError, Place, near_matches
+from qddot.errors import ModelReferenceError, near_matches
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import Transform, Vec, map_scalars
+from qddot.place import Place
 
 
 @dataclass(frozen=True)

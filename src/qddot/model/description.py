@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from qddot.errors import ModelValueError, Place
+from qddot.errors import ModelValueError
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
 from qddot.model.scalar import Scalar, as_scalar, is_symbolic
 from qddot.model.spatial import Transform, Vec, map_scalars
+from qddot.place import Place
 
 
 @dataclass(frozen=True)

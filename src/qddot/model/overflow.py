@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from qddot.errors import ModelValueError, Place
+from qddot.errors import ModelValueError
 from qddot.model.scalar import is_symbolic
 from qddot.model.spatial import upper
+from qddot.place import Place
 
 if TYPE_CHECKING:
     from qddot.model.model import Model

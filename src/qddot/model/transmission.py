@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qddot.errors import ModelReferenceError, ModelValueError, Place, near_matches
+from qddot.errors import ModelReferenceError, ModelValueError, near_matches
 from qddot.model.drive import Drive
 from qddot.model.scalar import Scalar, as_scalar
+from qddot.place import Place
 
 if TYPE_CHECKING:
     from qddot.model.model import Model
