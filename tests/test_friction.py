@@ -62,6 +62,19 @@ def test_closed_form(name):
 
 
 @every_case
+def test_a_motor_of_two_joints(name):
+    """It turns with a sum of rates, whose sign is a letter of its own on paper."""
+    drive, law = CASES[name]
+    arm = qddot.Builder(gravity=(0, 0, 0)).body("a", mass=1.0, tensor=(0.1, 0.1, 0.2))
+    arm = arm.body("b", "a", mass=1.0, tensor=(0.1, 0.1, 0.2)).robot()
+    robot = arm.with_transmission(qddot.Transmission(arm.joint_names, [[1, 2]], drives=[drive], motors=["m"]))
+    qd = np.stack([V, np.full(len(V), 0.3)], axis=-1)
+    felt = law(qd @ [1, 2])[:, None] * [1, 2]
+    assert_allclose(robot.friction_torque(qd), felt, rtol=1e-12, atol=1e-12)
+    assert_allclose(robot.equations().friction_torque.lambdify()(np.zeros_like(qd), qd), felt, rtol=1e-11, atol=1e-11)
+
+
+@every_case
 def test_slope(name):
     """Against a difference with 50 digits, away from rest."""
     drive, field = CASES[name][0], FiftyDigits()

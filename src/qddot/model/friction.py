@@ -162,7 +162,7 @@ class ShaftFriction:
     @property
     def needs_sign(self) -> bool:
         """Its curves contain the sign of the speed: of hard steps, of magnitudes, and of constants that depend on the direction."""
-        bent = not is_zero(self.viscous_quadratic) or not all(law.is_even(self) for law in self.laws)
+        bent = any(law.is_signed or not law.is_same_both_ways(self) for law in self.laws)
         hard = any(law.is_dry for law in self.laws) or not is_zero(self.load)
         return bent or (hard and is_zero(self.width))
 
@@ -201,7 +201,7 @@ class ShaftFriction:
         for law in nominal.laws:
             positive, negative = law.values(self)
             found.append((law.name, positive))
-            found += [] if law.is_even(nominal) else [(law.name + OTHER_WAY, negative)]
+            found += [] if law.is_same_both_ways(nominal) else [(law.name + OTHER_WAY, negative)]
         return found + ([] if is_zero(nominal.load) else [(LOAD, self.load)])
 
     def at(self, field: Field, v: Scalar, direction: Scalar | None = None, nominal: ShaftFriction | None = None) -> Sliding:
@@ -267,7 +267,7 @@ class Sliding:
         for law in self.nominal.laws:
             positive, negative = law.values(self.friction)
             curve = part(law)
-            if law.is_even(self.nominal):
+            if law.is_same_both_ways(self.nominal):
                 total = total + curve * positive
             else:
                 total = total + curve * ((positive + negative) / 2) + curve * self.sign * ((positive - negative) / 2)
@@ -290,7 +290,7 @@ class Sliding:
         found: dict[str, Scalar] = {}
         for law in self.nominal.laws:
             curve = law.curve(self)
-            if law.is_even(self.nominal):
+            if law.is_same_both_ways(self.nominal):
                 found[law.name] = curve
             else:
                 found[law.name] = (curve + curve * self.sign) / 2
@@ -307,6 +307,7 @@ class Law(NamedTuple):
         name: of the constant, in `ShaftFriction`, in the regressor and in a fit.
         curve, slope: over the speed of a shaft, per unit of the constant; its derivative.
         is_dry: it has a step where the motion turns round.
+        is_signed: its curve has the sign of the speed in it, though no step.
         symbol: the letter of the constant on paper, where numbers become symbols; none: it stays a number.
     """
 
@@ -314,6 +315,7 @@ class Law(NamedTuple):
     curve: Callable[[Sliding], Scalar]
     slope: Callable[[Sliding], Scalar]
     is_dry: bool = False
+    is_signed: bool = False
     symbol: str = ""
 
     def values(self, friction: ShaftFriction) -> Pair:
@@ -322,7 +324,7 @@ class Law(NamedTuple):
             return 0, 0
         return pair(getattr(friction, self.name))
 
-    def is_even(self, friction: ShaftFriction) -> bool:
+    def is_same_both_ways(self, friction: ShaftFriction) -> bool:
         """The constant is the same both ways."""
         positive, negative = self.values(friction)
         return bool(positive == negative)
@@ -330,7 +332,7 @@ class Law(NamedTuple):
 
 LAWS = (
     Law("viscous", lambda x: x.v, lambda x: 1, symbol="Fv"),
-    Law("viscous_quadratic", lambda x: x.v * x.v * x.sign, lambda x: x.v * x.sign * 2, symbol="Fq"),
+    Law("viscous_quadratic", lambda x: x.v * x.v * x.sign, lambda x: x.v * x.sign * 2, is_signed=True, symbol="Fq"),
     Law("viscous_cubic", lambda x: x.v * x.v * x.v, lambda x: x.v * x.v * 3, symbol="Fc"),
     Law("coulomb", lambda x: x.step, lambda x: x.step_slope, is_dry=True, symbol="Fs"),
     Law(

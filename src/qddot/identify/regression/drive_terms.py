@@ -82,7 +82,7 @@ def orders(harmonics: int | Sequence[int]) -> Sequence[int]:
 def friction_column(friction: ShaftFriction, constant: str, j: int) -> Callable[[Motion], np.ndarray]:
     """Return what a constant of the friction of joint j, which has this law only, multiplies (N,)."""
     law = next((law for law in LAWS if law.name == constant.removesuffix(OTHER_WAY)), None)  # none: friction by the load
-    if law is not None and law.is_even(friction):
+    if law is not None and law.is_same_both_ways(friction):
         return lambda x: np.broadcast_to(law.curve(friction.at(ARRAYS, x.qd[:, j])), len(x.qd))
     return lambda x: friction.at(ARRAYS, x.qd[:, j]).curves(x.load[:, j] if law is None else 0.0)[constant]
 
