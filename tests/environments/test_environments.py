@@ -127,3 +127,32 @@ def test_the_strength_of_joints_must_be_known():
         SwingUp(effort=None)
     with pytest.raises(InputError, match="how strong"):
         Reach(qddot.load("two_link"))
+
+
+def test_actions_beyond_the_space_do_and_cost_no_more():
+    rewards = []
+    for size in (1.0, 1e308):
+        environment = Environment(SwingUp())
+        environment.reset(seed=np.int64(3))
+        rewards.append(environment.step(np.full(1, size))[1])
+    assert rewards[0] == rewards[1]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Environment(5), "task=5"),
+        (lambda: SwingUp(5), "robot=5"),
+        (lambda: SwingUp(step=np.nan), "step=nan is not a positive number"),
+        (lambda: SwingUp(horizon=0), "horizon=0 is not a whole number"),
+        (lambda: Reach(effort="a"), "effort='a': real numbers"),
+        (lambda: Reach(effort=[1, 2, 3]), "effort has shape"),
+        (lambda: Environments(SwingUp(), -1), "num_envs=-1 is not a whole number"),
+        (lambda: Environments(SwingUp(), 1.5), "num_envs=1.5 is not a whole number"),
+        (lambda: Environments(SwingUp(), 10**9), "at most 10000000"),
+        (lambda: Environment(SwingUp()).reset(seed="a"), "seed='a' is not a whole number"),
+    ],
+)
+def test_what_is_no_environment(call, message):
+    with pytest.raises(InputError, match=message):
+        call()

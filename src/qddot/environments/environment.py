@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from qddot.arguments import finite_array
-from qddot.environments.tasks import Balance, Reach, SwingUp, Task
+from qddot.arguments import finite_array, whole_number
+from qddot.environments.tasks import Balance, Reach, SwingUp, Task, functions
 from qddot.errors import InputError, missing_extra
 
 try:
@@ -23,6 +23,8 @@ class Motions:
     """States of n motions of a task, advanced together."""
 
     def __init__(self, task: Task, n: int) -> None:
+        if not isinstance(task, Task):
+            raise InputError(f"task={task!r:.80}: give one, such as qddot.environments.SwingUp()")
         self.task, self.n = task, n
         self.age: Any = np.zeros(n, int)
         self.q: Any = np.empty((n, 0))
@@ -56,6 +58,7 @@ class Motions:
         if tuple(action.shape) != expected:
             drives = f"{expected[1]} driven joints" if expected[1] > 1 else "one driven joint"
             raise InputError(f"the actions have shape {tuple(action.shape)}, expected {expected}: {self.n} motions, {drives}")
+        action = functions(action).clip(action, -1, 1)  # what is beyond does no more, and costs no more
         self.q, self.qd = self.task.advance(self.q, self.qd, action)
         self.age += 1
         reward = self.task.reward(self.q, self.qd, action, self.goal)
@@ -112,6 +115,15 @@ class Tensors(Motions):
         return self.task.observe(self.q, self.qd, self.goal)
 
 
+MOST = 10**7
+"""Motions at once, whose states take gigabytes."""
+
+
+def whole_seed(seed: Any) -> int | None:
+    """A seed as Gymnasium takes them, of any kind of whole number."""
+    return None if seed is None else whole_number("seed", seed, 0)
+
+
 def spaces(task: Task) -> tuple[Box, Box]:
     """Spaces of observations and actions of one motion."""
     return Box(-np.inf, np.inf, (task.observation,), np.float32), Box(-1.0, 1.0, (len(task.driven),), np.float32)
@@ -134,7 +146,7 @@ class Environment(gymnasium.Env):
         self.observation_space, self.action_space = spaces(task)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
-        super().reset(seed=seed)
+        super().reset(seed=whole_seed(seed))
         self.motions.restart(self.np_random, np.arange(1))
         return self.motions.seen[0], {}
 
@@ -160,6 +172,8 @@ class Environments(gymnasium.vector.VectorEnv):
     metadata = {"render_modes": [], "autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
 
     def __init__(self, task: Task, num_envs: int, device: Any = None) -> None:
+        if whole_number("num_envs", num_envs) > MOST:
+            raise InputError(f"num_envs={num_envs}: at most {MOST} motions at once")
         self.num_envs, self.device = num_envs, device
         self.motions = Motions(task, num_envs) if device is None else Tensors(task, num_envs, device)
         self.single_observation_space, self.single_action_space = spaces(task)
@@ -168,7 +182,7 @@ class Environments(gymnasium.vector.VectorEnv):
         self.done: Any = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict]:
-        super().reset(seed=seed)
+        super().reset(seed=whole_seed(seed))
         self.motions.restart(self.np_random, np.arange(self.num_envs))
         self.done = self.motions.age < 0
         return self.motions.seen, {}

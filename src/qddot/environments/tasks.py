@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import qddot
+from qddot.arguments import positive_number, real_array, whole_number
 from qddot.arrays.guests import constant, guest_module
 from qddot.compile.kinds import library_of
 from qddot.errors import InputError
@@ -57,7 +58,15 @@ class Task:
     """
 
     def __init__(self, robot: Robot, *, period: float, step: float, horizon: int, effort: Any = None) -> None:
-        given = robot.limits.effort if effort is None else np.broadcast_to(np.asarray(effort, float), (robot.nv,))
+        if not isinstance(robot, Robot):
+            raise InputError(f"robot={robot!r:.80}: give one, such as qddot.load('cart_pole')")
+        period, step, horizon = positive_number("period", period), positive_number("step", step), whole_number("horizon", horizon)
+        if not period / step <= 1e6:
+            raise InputError(f"period={period:g}, step={step:g}: at most 1e6 steps a period")
+        given = robot.limits.effort if effort is None else real_array("effort", effort)
+        if given.shape not in ((), (robot.nv,)):
+            raise InputError(f"effort has shape {given.shape}: one number, or one for each of {robot.nv} joints")
+        given = np.broadcast_to(given, (robot.nv,))
         if not np.isfinite(given).all():
             names = [name for name, x in zip(robot.joint_names, given) if not np.isfinite(x)]
             raise InputError(
