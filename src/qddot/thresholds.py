@@ -193,6 +193,7 @@ STRIBECK_SPEEDS = (0.1, 0.3)  # of the usual speed, at which Stribeck's curve ma
 
 UNEXPLAINED = 0.25  # of all torques: a model that leaves more is not that of the arm
 MOST_OF_IT = 0.5  # of a joint's power, or of what is unexplained: more is most of it, and then it is the reason
+NEARLY_ALL = 0.75  # of what is unexplained, where that is less than drives leave anyway: then it is the reason all the same
 WORTH_A_WORD = 0.1  # of what is unexplained, that a delay or a tilt explains: worth a word
 MATTERS = 0.01  # of a joint's torque: no drive's torque is known better, so less is no sign of a fault
 TORQUE_ROUNDING = 1e-6  # of a torque: what is left of a log without noise is that of differentiating, and says nothing of the arm
@@ -209,6 +210,7 @@ ASKED = 3.0  # times as much as measured: what predicted torques vary by, where 
 TRIAL_SAMPLES = 2000
 TRIAL_WINDOW = 8
 TRIAL_RATE = 8
+DRY_BLUR = 0.5  # samples: half the rise of a step that has been low-passed at half the rate of samples
 # rows a joint that are fitted, about, and rounds of weights and parameters in turn
 TRIAL_ROWS = 600
 TRIAL_ROUNDS = 6

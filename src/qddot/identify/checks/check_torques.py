@@ -18,7 +18,18 @@ from qddot.identify.regression.motion_summary import MotionSummary
 from qddot.identify.regression.residuals import Errors, StreamedResiduals, rms, structure
 from qddot.identify.regression.signals import Signals
 from qddot.logs.log_summary import LogSummary, Range
-from qddot.thresholds import CLIPPED, MATTERS, MOST_OF_IT, UNEXPLAINED, WEIGHT_FACTOR, WEIGHT_OF_NO_ARM, WEIGHT_VARIES, WORTH_A_WORD
+from qddot.thresholds import (
+    CLIPPED,
+    MATTERS,
+    MOST_OF_IT,
+    NEARLY_ALL,
+    TRACE,
+    UNEXPLAINED,
+    WEIGHT_FACTOR,
+    WEIGHT_OF_NO_ARM,
+    WEIGHT_VARIES,
+    WORTH_A_WORD,
+)
 
 
 def dead(names: Sequence[str], tau: Range) -> list[Concern]:
@@ -97,17 +108,20 @@ def driving(base: Base, estimate: Estimate, signals: Signals, left: Errors) -> l
 
 
 def explained_otherwise(others: Alternatives, left: Errors, floor: np.ndarray) -> list[Concern]:
-    """Something is wrong with the log or the description, and it can be named."""
-    if not np.any(structure(left.rms, floor) > MATTERS * left.size):
+    """Something is wrong with the log or the description, and it can be named: most of what is unexplained goes with it, or nearly
+    all where that is less than drives leave, though more than noise."""
+    beyond = structure(left.rms, floor)
+    matters = bool(np.any(beyond > MATTERS * left.size))
+    if not matters and not np.any(beyond > TRACE * floor):
         return []
-    best = [found for found in others.found if found.share > MOST_OF_IT]
+    best = [found for found in others.found if found.share > (MOST_OF_IT if matters else NEARLY_ALL)]
     rest = f"of what is unexplained ({left.relative:.2%} of the torques)"
     if best:
         rivals = {found.kind: found for found in reversed(best) if found.kind != best[0].kind}  # the best of each kind
         or_else = "".join(f"; or {found.text} ({found.share:.0%})" for found in [*reversed(rivals.values())][:2])
         text = f"{best[0].text}: that explains {best[0].share:.0%} {rest}{or_else}"
         return [Concern(best[0].kind, text, joints=best[0].joints)]
-    small = [found for found in others.found if found.kind in ("delay", "tilt") and found.share > WORTH_A_WORD]
+    small = [found for found in others.found if found.kind in ("delay", "tilt") and found.share > WORTH_A_WORD and matters]
     return [Concern(found.kind, f"perhaps {found.text}: that would explain {found.share:.0%} {rest}", False) for found in small]
 
 

@@ -85,7 +85,7 @@ def missing_laws(known: Alternatives) -> list[Law]:
     least = least_gain(trial.left, floor, trial.size)
     if least is None:
         return []
-    fault = max((one.share for one in known.found), default=0.0) if least == LAW_GAIN else 0.0
+    fault = max((one.share for one in known.found), default=0.0)
     usual = float(np.median(rms(trial.motion.qd)))
     found: list[Law] = []
     before, columns = fitted(trial.in_fifths.G, trial.in_fifths.samples)[1], np.zeros((*trial.motion.q.shape, 0))
@@ -145,7 +145,7 @@ def new_columns(trial: Trial, law: Law) -> np.ndarray:
     q, qd, qdd, _ = trial.motion
     parameter_set = trial.base.parameter_set
     known, asked = {term.name for term in parameter_set.terms}, {**parameter_set.asked, **law.options}
-    motion, found = Motion(q, qd, qdd, trial.rigid), []
+    motion, found = Motion(q, qd, qdd, trial.rigid, trial.sliding(trial.motion)), []
     for j, joint in enumerate(trial.names):
         for name, column in drive_columns(asked, joint, j, parameter_set.widths[j]):
             if f"{joint}.{name}" not in known:

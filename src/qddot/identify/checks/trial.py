@@ -21,7 +21,7 @@ from qddot.identify.checks.normal_equations import Equations, Left, fitted
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.reduction import Rows, Samples
 from qddot.identify.regression.signals import Signals
-from qddot.thresholds import STILL_EXPLAINED, TRIAL_FIFTHS, TRIAL_ROWS
+from qddot.thresholds import DRY_BLUR, STILL_EXPLAINED, TRIAL_FIFTHS, TRIAL_ROWS
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,16 @@ class Trial:
         """`[X_j | tau_j]` of all joints side by side (N, K) for a motion; `more` (N, nv, links) is added to the columns of the
         links."""
         found = np.empty((len(motion.q), sum(len(here) + 1 for here in self.of.columns)))
-        self.of.fill(self.each(found), motion, more)
+        self.of.fill(self.each(found), motion, more, self.sliding(motion))
         return found
+
+    def sliding(self, motion: Samples) -> np.ndarray | None:
+        """Rates (N, nv) as dry friction sees them: of some samples of a log, its step is as wide as what a joint gains from one to
+        the next, for torques have been low-passed as much."""
+        if self.signals.thinned == 1:
+            return None
+        width = self.base.parameter_set.widths
+        return motion.qd * width / np.maximum(np.hypot(width, DRY_BLUR * np.abs(motion.qdd) / self.signals.rate), 1e-300)
 
     def each(self, rows: np.ndarray) -> list[np.ndarray]:
         """The rows of each joint, which stand side by side."""

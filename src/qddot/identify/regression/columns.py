@@ -32,9 +32,9 @@ class Evaluator:
         self.driven = [[(links + k, t.rows[j]) for k, t in enumerate(parameter_set.terms) if j in t.rows] for j in range(robot.nv)]
         self.used = [np.array([*carried, *(k for k, _ in driven)], int) for carried, driven in zip(self.carried, self.driven)]
 
-    def at(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Moved:
-        """The columns for a motion (N, nv)."""
-        motion = Motion(q, qd, qdd, np.zeros((0, q.shape[1])))
+    def at(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, sliding: np.ndarray | None = None) -> Moved:
+        """The columns for a motion (N, nv); `sliding`: rates as dry friction sees them, if not as they are."""
+        motion = Motion(q, qd, qdd, np.zeros((0, q.shape[1])), sliding)
         Y = self.bare.regressor(q, qd, qdd, threads=1)
         return Moved(self, motion._replace(load=self.load(motion, Y)) if self.parameter_set.is_loaded else motion, Y)
 

@@ -17,12 +17,18 @@ ARRAYS = Arrays()
 
 
 class Motion(NamedTuple):
-    """Joint positions, rates and accelerations, and the load: what acts on the joints but friction; each (N, nv)."""
+    """Joint positions, rates and accelerations, and the load: what acts on the joints but friction; each (N, nv). `sliding` are the
+    rates as dry friction sees them, if not as they are: smaller where samples are so few that its step is over between two."""
 
     q: np.ndarray
     qd: np.ndarray
     qdd: np.ndarray
     load: np.ndarray
+    sliding: np.ndarray | None = None
+
+    def speed(self, j: int, dry: bool) -> np.ndarray:
+        """The speed of joint j (N,) as friction sees it."""
+        return (self.sliding if dry and self.sliding is not None else self.qd)[:, j]
 
 
 class Term(NamedTuple):
@@ -82,9 +88,10 @@ def orders(harmonics: int | Sequence[int]) -> Sequence[int]:
 def friction_column(friction: ShaftFriction, constant: str, j: int) -> Callable[[Motion], np.ndarray]:
     """Return what a constant of the friction of joint j, which has this law only, multiplies (N,)."""
     law = next((law for law in LAWS if law.name == constant.removesuffix(OTHER_WAY)), None)  # none: friction by the load
+    dry = law is None or law.is_dry
     if law is not None and law.is_same_both_ways(friction):
-        return lambda x: np.broadcast_to(law.curve(friction.at(ARRAYS, x.qd[:, j])), len(x.qd))
-    return lambda x: friction.at(ARRAYS, x.qd[:, j]).curves(x.load[:, j] if law is None else 0.0)[constant]
+        return lambda x: np.broadcast_to(law.curve(friction.at(ARRAYS, x.speed(j, dry))), len(x.qd))
+    return lambda x: friction.at(ARRAYS, x.speed(j, dry)).curves(x.load[:, j] if law is None else 0.0)[constant]
 
 
 def described(friction: ShaftFriction, constant: str, asymmetric: bool) -> float:

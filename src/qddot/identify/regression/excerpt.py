@@ -25,7 +25,8 @@ def few(signals: Signals) -> Signals:
     stretches = [stretch for stretch in stretches if len(stretch) > 1]
     rows = np.concatenate([np.asarray(stretch) for stretch in stretches])
     arrays = {name: getattr(signals, name)[rows] for name in ARRAYS} | {"tau_raw": without_noise(signals, step)[rows]}
-    return replace(signals, **arrays, rate=signals.rate / step, segments=stacked(map(len, stretches)), goes_on=(False, False))
+    rate, thinned = signals.rate / step, signals.thinned * step
+    return replace(signals, **arrays, rate=rate, segments=stacked(map(len, stretches)), goes_on=(False, False), thinned=thinned)
 
 
 def without_noise(signals: Signals, step: int) -> np.ndarray:

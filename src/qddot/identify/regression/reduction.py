@@ -203,10 +203,13 @@ class Rows:
             found = self._memory.A = [np.empty((N, len(columns) + 1)) for columns in self.columns]
         return found
 
-    def fill(self, A: Sequence[np.ndarray], samples: Samples, more: np.ndarray | None = None) -> None:
-        """Write `[X_j | tau_j]` of each joint into A; `more` (N, nv, links) is added to the columns of the links."""
+    def fill(
+        self, A: Sequence[np.ndarray], samples: Samples, more: np.ndarray | None = None, sliding: np.ndarray | None = None
+    ) -> None:
+        """Write `[X_j | tau_j]` of each joint into A; `more` (N, nv, links) is added to the columns of the links, `sliding` are
+        rates as dry friction sees them."""
         q, qd, qdd, tau = samples
-        moved = self.evaluator.at(q, qd, qdd)
+        moved = self.evaluator.at(q, qd, qdd, sliding)
         moved = moved if more is None else moved._replace(Y=moved.Y + more)
         tau = tau - moved.known() if self.evaluator.knows else tau
         for j, (a, how) in enumerate(zip(A, self._from)):

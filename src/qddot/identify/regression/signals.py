@@ -50,6 +50,7 @@ class Signals:
         findings: what was chosen, and why.
         recordings: of which recording each segment is.
         goes_on: whether the record goes on before the first and after the last segment, as in chunks of a stream.
+        thinned: samples of the log for one of these, of which torques are low-passed as much; 1 but for an excerpt.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -72,6 +73,7 @@ class Signals:
     findings: tuple[Finding, ...]
     recordings: tuple[str, ...] = ()
     goes_on: tuple[bool, bool] = (False, False)
+    thinned: int = 1
 
     def __len__(self) -> int:
         return len(self.t)
