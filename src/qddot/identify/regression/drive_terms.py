@@ -89,6 +89,8 @@ def friction_column(friction: ShaftFriction, constant: str, j: int) -> Callable[
     """Return what a constant of the friction of joint j, which has this law only, multiplies (N,)."""
     law = next((law for law in LAWS if law.name == constant.removesuffix(OTHER_WAY)), None)  # none: friction by the load
     dry = law is None or law.is_dry
+    if constant == "stribeck":  # only its step is dry: it falls with the speed itself
+        return lambda x: friction.at(ARRAYS, x.speed(j, dry)).step / friction.at(ARRAYS, x.qd[:, j]).fall
     if law is not None and law.is_same_both_ways(friction):
         return lambda x: np.broadcast_to(law.curve(friction.at(ARRAYS, x.speed(j, dry))), len(x.qd))
     return lambda x: friction.at(ARRAYS, x.speed(j, dry)).curves(x.load[:, j] if law is None else 0.0)[constant]
