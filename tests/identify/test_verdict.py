@@ -235,7 +235,7 @@ def test_priors_do_not_spoil_the_condition_of_the_data() -> None:
     assert known.base.rank > known.base.shown == plain.base.rank
     assert known.estimate.condition < 10 * plain.estimate.condition
     assert base_parameters(ParameterSet.of(qddot.load("two_link"), armature=False).expect({"*.m": (None, 0.05)})).rank > 0
-    with pytest.raises(InputError, match="which is no number"):
+    with pytest.raises(InputError, match="a finite number is needed"):
         PARAMETERS.fix({"*.m": np.nan})
 
 
