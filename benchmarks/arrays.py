@@ -1,9 +1,10 @@
-"""Tensors, gradients and batches of different robots: what they cost, beside the libraries' own `x + y`, MJX and MuJoCo.
+"""Tensors, gradients and batches of different robots: what they cost, beside the libraries' own `x + y`, MJX, frax and MuJoCo.
 
     PYTHONPATH=src .venv-arrays/bin/python benchmarks/arrays.py
 
 Each ratio is of two things measured in turns in one run, on one thread unless it says otherwise. What is not installed is left out.
-MJX is made for thousands of motions on a GPU; one motion on a CPU is what a gradient-based controller has.
+MJX is made for thousands of motions on a GPU; one motion on a CPU is what a gradient-based controller has. frax (dynamics in pure
+JAX) is given the flags that it asks for.
 """
 
 # pyright: reportMissingImports=false
@@ -15,7 +16,9 @@ import tracemalloc
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "QDDOT_THREADS"):
     os.environ.setdefault(variable, "1")
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+os.environ.setdefault("JAX_ENABLE_X64", "1")
+scheduler = "--xla_cpu_scheduler_type=CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"
+os.environ.setdefault("XLA_FLAGS", f"--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1 {scheduler}")
 
 import time  # noqa: E402
 from collections.abc import Callable  # noqa: E402
@@ -109,7 +112,7 @@ def jax_figures() -> None:
 
 
 def through_steps(steps: int = 100) -> None:
-    """`jit(grad)` of a loss after some steps of a Panda, with respect to all torques; the same in MJX."""
+    """`jit(grad)` of a loss after some steps of a Panda, with respect to all torques; the same in MJX and in frax."""
     import jax
     import jax.numpy as jnp
 
@@ -123,15 +126,43 @@ def through_steps(steps: int = 100) -> None:
 
     ours = jax.jit(jax.grad(loss))
     jobs: dict[str, Callable[[], Any]] = {"ours": lambda: ours(tau).block_until_ready()}
-    if theirs := mjx_gradient(robot, q0, tau):
-        jobs["theirs"] = theirs
+    for peer, gradient in (("MJX", mjx_gradient), ("frax", frax_gradient)):
+        if theirs := gradient(robot, q0, tau):
+            jobs[peer] = theirs
     found = fastest(8.0, **jobs)
-    beside = f"; MJX takes {found['theirs'] / found['ours']:.0f} times as long" if "theirs" in found else ""
+    beside = "".join(f"; {peer} takes {found[peer] / found['ours']:.0f} times as long" for peer in found if peer != "ours")
     row(
         f"JAX, jit(grad) through {steps} steps of a Panda",
         f"{1e3 * found['ours']:.2f} ms, traced {len(traced)} time{beside}",
         "no retrace",
     )
+
+
+def frax_gradient(robot: qddot.Robot, q0: Any, tau: Any) -> Callable[[], Any] | None:
+    if importlib.util.find_spec("frax") is None:
+        return None
+    import tempfile
+    from pathlib import Path
+
+    import frax
+    import jax
+    import jax.numpy as jnp
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "arm.urdf"
+        robot.to_urdf(path)
+        arm = frax.Robot(str(path))
+
+    def loss(tau):
+        def step(state, u):
+            q, qd = state
+            qd = qd + 1e-3 * arm.forward_dynamics(q, qd, u, None)
+            return (q + 1e-3 * qd, qd), None
+
+        return jnp.sum(jax.lax.scan(step, (q0, jnp.zeros(7)), tau)[0][0] ** 2)
+
+    slope = jax.jit(jax.grad(loss))
+    return lambda: slope(tau).block_until_ready()
 
 
 def mjx_gradient(robot: qddot.Robot, q0: Any, tau: Any) -> Callable[[], Any] | None:
