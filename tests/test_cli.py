@@ -535,3 +535,9 @@ def test_degrees_are_noticed():
 def test_stops_that_take_energy_are_named():
     assert "joint2 ran into stops" in call("simulate", "panda", "--q0", "0,1.76,0,-1.5,0,1.5,0", "-t", "0.05").stdout
     assert "stops" not in call("simulate", "two_link", "-t", "0.05").stdout
+
+
+def test_no_number_is_not_one_for_each_joint():
+    done = CliRunner().invoke(main, ["excitation", "two_link", "--acceleration", ""])
+    assert done.exit_code == 2
+    assert "0 numbers were given" in done.output

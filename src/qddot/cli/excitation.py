@@ -76,6 +76,6 @@ def one_or_each(robot: Any, option: str, values: list[float]) -> Any:
     """A number for each joint."""
     import numpy as np
 
-    if len(values) > 1:
+    if len(values) != 1:
         for_each_joint(robot, option, values)
     return np.broadcast_to(np.array(values, float), (robot.nv,)).copy()
