@@ -14,7 +14,6 @@ from qddot.compile.gpu import driver
 from qddot.compile.kernel import Kernel
 from qddot.rollout import PDLaw, on_device
 from qddot.rollout.step import STATES
-from tests.slow import slow_but
 
 
 class NumpyMemory:
@@ -155,9 +154,12 @@ def test_strange_memory_and_parameters(on_gpu):
 
 @pytest.mark.parametrize(
     ("method", "steps", "every"),
-    slow_but(
-        [("semi_implicit", 11, 1), ("rk4", 12, 4), ("semi_implicit", 2, 2), ("rk4", 1, 1)], ("semi_implicit", 11, 1), ("rk4", 1, 1)
-    ),
+    [
+        ("semi_implicit", 11, 1),
+        pytest.param("rk4", 12, 4, marks=pytest.mark.slow),
+        pytest.param("semi_implicit", 2, 2, marks=pytest.mark.slow),
+        ("rk4", 1, 1),
+    ],
 )
 def test_the_way_back(on_gpu, method, steps, every):
     """As on the CPU, from the same checkpoints: with a control that changes, that stays, that all share, or none."""
