@@ -197,7 +197,8 @@ NEARLY_ALL = 0.75  # of what is unexplained, where that is less than drives leav
 WORTH_A_WORD = 0.1  # of what is unexplained, that a delay or a tilt explains: worth a word
 MATTERS = 0.01  # of a joint's torque: no drive's torque is known better, so less is no sign of a fault
 TORQUE_ROUNDING = 1e-6  # of a torque: what is left of a log without noise is that of differentiating, and says nothing of the arm
-CLIPPED = 0.01  # of the samples at a stop: fewer are a start or a stop of the arm
+# of the samples, that one joint's torque rests at one end (runs of STUCK_SAMPLES, see logs/stops): fewer are a start or a stop
+CLIPPED = 0.01
 # of the samples, those with the largest predicted torques, and how many at least: from fewer, a spread is uncertain by a fifth
 TOP_SHARES = (0.02, 0.05, 0.1)
 TOP_FEWEST = 12

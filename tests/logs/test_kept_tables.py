@@ -104,3 +104,13 @@ def test_blocks_that_do_not_go_together() -> None:
     for why, other in others.items():
         with pytest.raises(InputError, match=f"row 4.*{why}"):
             joined([first, Table("run.mcap", other, row=4)])
+
+
+@pytest.mark.parametrize("rows", [7, 20, 21, 22])
+def test_empty_lines_at_the_end(tmp_path: Path, rows: int) -> None:
+    """However many rows a block has, and whether the last of it is such a line."""
+    lines = ["t,q,tau", *(f"{k / 100},{k},{-k}" for k in range(20)), "", ""]
+    (tmp_path / "run.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    together = joined(list(readers.read(tmp_path / "run.csv", rows)))
+    assert len(together) == 20
+    assert not together.faults

@@ -168,7 +168,8 @@ def channels(names: Sequence[str], summary: LogSummary) -> Iterator[Finding]:
 
 
 def saturation(names: Sequence[str], summary: LogSummary, robot: Robot | None) -> Iterator[Finding]:
-    """Torques that rest at their largest value, or go beyond what the drives can do."""
+    """Torques that rest at their largest value, or go beyond what the drives can do: only a word, what refuses a fit is
+    `check_torques.clipped`."""
     size = summary.tau.size
     for i, name in enumerate(names):
         if summary.stuck[i] >= STUCK_SAMPLES and summary.tau.reach[i] > 0:

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 
-"""What the warning of torques in an unknown unit says: parameters found from them are none of a body's."""
-
-
 class Options(TypedDict, total=False):
     """Options for what a file does not say about itself."""
 

@@ -6,7 +6,7 @@ import csv
 import gzip
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -76,17 +76,25 @@ def read_csv(path: Path, rows: int, repair: bool) -> Iterator[Table]:
         dialect, start, findings = understood(path.name, head)
         left_out = {name: "text" for i, name in enumerate(dialect.names) if i not in dialect.kept}
         joints = joints_named(dialect, head[start:])
-        lines, row = chain(head[start:], every), 1
+        lines, row = without_end(chain(head[start:], every)), 1
         while block := list(islice(lines, rows)):
-            if len(block) < rows:
-                while block and not block[-1].strip():
-                    block.pop()
-            if block:
-                columns, faults = parsed(path.name, dialect, block, row, repair)
-                yield Table(path.name, columns, row, faults, left_out, joints, tuple(findings))
+            columns, faults = parsed(path.name, dialect, block, row, repair)
+            yield Table(path.name, columns, row, faults, left_out, joints, tuple(findings))
             row += len(block)
         if row == 1:
             raise InputError(f"{path.name}: a header and no rows")
+
+
+def without_end(lines: Iterable[str]) -> Iterator[str]:
+    """All lines but the empty ones at the end: each waits until another comes."""
+    empty: list[str] = []
+    for line in lines:
+        if line.strip():
+            yield from empty
+            yield line
+            empty.clear()
+        else:
+            empty.append(line)
 
 
 def lines_of(file: str, text: TextIO) -> Iterator[str]:

@@ -67,6 +67,7 @@ def read_file(path: Path, rows: int, hints: Hints) -> Iterator[Table]:
         match Path(path.stem).suffix.lower() if packed else path.suffix.lower():
             case suffix if suffix in TEXT:
                 yield from read_csv(path, rows, hints.repair)
+            # formats of text stand above this line: they may be packed
             case suffix if packed:
                 raise InputError(f"{path.name}: packed by gzip; only text is read so: unpack it (gunzip {path.name})")
             case ".npz":

@@ -40,7 +40,8 @@ def dead(names: Sequence[str], tau: Range) -> list[Concern]:
 
 
 def clipped(names: Sequence[str], recording: LogSummary | None, motion: MotionSummary, left: Errors) -> list[Concern]:
-    """Torques that rest at the largest value: what the arm needed beyond is not in the log."""
+    """Torques that rest at the largest value: what the arm needed beyond is not in the log. Shares are of one end of one joint, and
+    runs shorter than STUCK_SAMPLES do not count."""
     levels = left.levels if isinstance(left, StreamedResiduals) else flat_levels(left, motion.noise)
     found, nothing = [], np.zeros((2, len(names)))
     shares = nothing if recording is None else recording.stops.samples / recording.samples
