@@ -194,6 +194,7 @@ STRIBECK_SPEEDS = (0.1, 0.3)  # of the usual speed, at which Stribeck's curve ma
 UNEXPLAINED = 0.25  # of all torques: a model that leaves more is not that of the arm
 MOST_OF_IT = 0.5  # of a joint's power, or of what is unexplained: more is most of it, and then it is the reason
 NEARLY_ALL = 0.75  # of what is unexplained, where that is less than drives leave anyway: then it is the reason all the same
+SMALL_FAULT = 0.005  # of a joint's torque: less is not looked at, whatever explains it
 WORTH_A_WORD = 0.1  # of what is unexplained, that a delay or a tilt explains: worth a word
 MATTERS = 0.01  # of a joint's torque: no drive's torque is known better, so less is no sign of a fault
 TORQUE_ROUNDING = 1e-6  # of a torque: what is left of a log without noise is that of differentiating, and says nothing of the arm

@@ -58,3 +58,8 @@ class Alternatives:
         if max((one.share for one in found), default=0.0) < CLEARLY:
             found += [one for one in misdrawn(self.trial) if one.unpredicted < UNCERTAIN]
         return sorted(found, key=lambda one: (-round(one.share, 2), SIMPLEST.index(one.kind)))
+
+    @property
+    def lasting(self) -> list[Alternative]:
+        """Those that hold all along: to leave out a part of a log explains a little of anything."""
+        return [one for one in self.found if one.kind not in ("contact", "load")]

@@ -23,6 +23,7 @@ from qddot.thresholds import (
     MATTERS,
     MOST_OF_IT,
     NEARLY_ALL,
+    SMALL_FAULT,
     TRACE,
     UNEXPLAINED,
     WEIGHT_FACTOR,
@@ -113,9 +114,10 @@ def explained_otherwise(others: Alternatives, left: Errors, floor: np.ndarray) -
     all where that is less than drives leave, though more than noise."""
     beyond = structure(left.rms, floor)
     matters = bool(np.any(beyond > MATTERS * left.size))
-    if not matters and not np.any(beyond > TRACE * floor):
+    if not matters and not np.any((beyond > SMALL_FAULT * left.size) & (beyond > TRACE * floor)):
         return []
-    best = [found for found in others.found if found.share > (MOST_OF_IT if matters else NEARLY_ALL)]
+    best = [found for found in others.found if found.share > MOST_OF_IT]
+    best = best if matters else [found for found in others.lasting if found.share > NEARLY_ALL]
     rest = f"of what is unexplained ({left.relative:.2%} of the torques)"
     if best:
         rivals = {found.kind: found for found in reversed(best) if found.kind != best[0].kind}  # the best of each kind

@@ -85,7 +85,8 @@ def missing_laws(known: Alternatives) -> list[Law]:
     least = least_gain(trial.left, floor, trial.size)
     if least is None:
         return []
-    fault = max((one.share for one in known.found), default=0.0)
+    faults = known.found if least == LAW_GAIN else known.lasting
+    fault = max((one.share for one in faults), default=0.0)
     usual = float(np.median(rms(trial.motion.qd)))
     found: list[Law] = []
     before, columns = fitted(trial.in_fifths.G, trial.in_fifths.samples)[1], np.zeros((*trial.motion.q.shape, 0))
