@@ -307,6 +307,14 @@ def test_clipping_is_seen_under_noise_and_for_a_while() -> None:
         assert not fit.verdict
 
 
+@pytest.mark.parametrize(("percent", "is_clipped"), [(0.3, False), (3.0, True)])
+def test_how_much_of_a_torque_may_be_at_its_limit(percent: float, is_clipped: bool) -> None:
+    """Per cent of the samples, at one end of one joint: `CLIPPED` lies between."""
+    fit = fitted(channel(0, np.minimum(LOG.tau[:, 0], np.percentile(LOG.tau[:, 0], 100 - percent))))
+    assert ("at a limit" in [concern.code for concern in fit.verdict.concerns]) == is_clipped
+    assert bool(fit.verdict) == (not is_clipped)
+
+
 def test_a_recording_that_stands_still_is_not_clipping() -> None:
     """All channels repeat a sample for a while, here that with the largest torque."""
     rows = np.arange(len(LOG))
