@@ -1,6 +1,7 @@
 """Tasks on a Dask cluster: results come in order, and a bounded number of tasks is on the way.
 
-A task is a pure function of what it is handed: if its worker dies, the scheduler gives it to another, and nothing is lost.
+A task is a pure function of what it is handed: if its worker dies, the scheduler gives it to another, and nothing is lost. After a
+few dead workers the scheduler blames the task and gives it up; where workers die at random, it is innocent, and handed out again.
 """
 
 from __future__ import annotations
@@ -8,12 +9,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from itertools import count
 from typing import Any
 
-from qddot.errors import InputError, missing_extra
+from qddot.errors import DeviceError, InputError, missing_extra
 
 CONNECT = 5  # s to wait for a scheduler
 AHEAD = 8  # tasks handed out for each worker: the rest stays where it is
+ROUNDS = 8  # times that a task is handed out, each until the scheduler gives it up, by default after four workers
 
 
 def in_cluster(function: Callable, tasks: Iterable[tuple], address: Any) -> Iterator[Any]:
@@ -25,6 +28,7 @@ def in_cluster(function: Callable, tasks: Iterable[tuple], address: Any) -> Iter
     Raises:
         MissingExtraError: without the extra `dist`.
         InputError: nobody answers at the address.
+        DeviceError: workers died with a task as often as it was handed out.
     """
     try:
         from distributed import Client, LocalCluster
@@ -32,7 +36,7 @@ def in_cluster(function: Callable, tasks: Iterable[tuple], address: Any) -> Iter
         raise missing_extra("distributed", "dist", "engine='dask'") from None
     if isinstance(address, Client):
         ahead = AHEAD * max(1, sum(address.nthreads().values()))  # type: ignore[union-attr]
-        yield from window((address.submit(function, *task, pure=False) for task in tasks), ahead)
+        yield from window((Handed(address, function, task) for task in tasks), ahead)
     elif address is not None:
         try:
             client = Client(address, timeout=CONNECT)
@@ -43,6 +47,28 @@ def in_cluster(function: Callable, tasks: Iterable[tuple], address: Any) -> Iter
     else:
         with LocalCluster(threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
             yield from in_cluster(function, tasks, client)
+
+
+class Handed:
+    """A task on its way, that outlives its workers."""
+
+    def __init__(self, client: Any, function: Callable, task: tuple) -> None:
+        self.submit = lambda: client.submit(function, *task, pure=False)
+        self.future = self.submit()
+
+    def result(self) -> Any:
+        """Wait for the result; hand the task out again where the scheduler gave it up."""
+        from distributed import KilledWorker
+
+        for turn in count(1):
+            try:
+                return self.future.result()
+            except KilledWorker as error:
+                if turn == ROUNDS:
+                    message = f"a task was handed out {ROUNDS} times, and its workers died each time: have they enough memory?"
+                    raise DeviceError(f"{message} ({error})") from None
+                self.future = self.submit()
+        raise AssertionError  # counting does not end
 
 
 def window(futures: Iterator[Any], ahead: int) -> Iterator[Any]:

@@ -242,7 +242,7 @@ class MissingExtraError(QddotError, ImportError):
 
 
 class DeviceError(QddotError, RuntimeError):
-    """A GPU that is not there, cannot run the code, or reports a failure.
+    """A GPU that is not there, cannot run the code, or reports a failure; workers of a cluster that die again and again.
 
     >>> issubclass(qddot.errors.DeviceError, RuntimeError)
     True
