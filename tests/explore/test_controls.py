@@ -89,6 +89,32 @@ def test_sines_of_sums_are_explained(opened):
     assert "s223=sin(2q2+q3)" in words.replace("\u2061", "").replace("\u2062", "")
 
 
+def test_abbreviations_unfold_and_are_copied_with_what_they_stand_for(opened):
+    robot = qddot.load("puma560")
+    page = opened(robot, "q=0.1,0.4,-0.7,0.3,1,0.2&form=letters&lens=gravity_torque,1,0")
+    q = page.evaluate("[...explorerApp.state.q]")
+    switch, names = page.get_by_label("abbreviated", exact=True), page.locator(".names button")
+    assert switch.is_checked()  # it is long
+    total = lambda: float(page.locator("#formula").get_attribute("data-total"))  # noqa: E731
+    assert total() == pytest.approx(robot.gravity_torque(q)[1], abs=1e-12)
+    first, definition = names.first, page.locator(".definition").first
+    name = first.get_attribute("data-name")
+    assert not definition.is_visible()
+    first.press("Enter")
+    assert first.get_attribute("aria-expanded") == "true"
+    parts = definition.locator(".term").evaluate_all("xs => xs.map(x => Number(x.dataset.value))")
+    assert sum(parts) == pytest.approx(page.evaluate("name => explorerApp.lens.variant.values[name]", name), rel=1e-15)
+    page.locator("#formula .term").first.click()  # the same name stands in it
+    assert not definition.is_visible()
+    page.locator("[data-copy=LaTeX]").click()
+    page.locator("html[data-copied]").wait_for(state="attached")
+    assert page.evaluate("document.documentElement.dataset.copied").count("&=") == names.count()
+    settled(page, switch.uncheck)
+    assert names.count() == 0
+    assert total() == pytest.approx(robot.gravity_torque(q)[1], abs=1e-12)
+    assert page.evaluate("explorerApp.state.fragment()").endswith("abbreviated=off")
+
+
 def test_a_loop_is_drawn_closed_and_moves(opened, tmp_path):
     robot = qddot.load("four_bar")
     page = opened(robot)

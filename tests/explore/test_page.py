@@ -105,18 +105,25 @@ def test_terms_add_up_to_the_kernels(name):
     robot, rng = qddot.load(name), np.random.default_rng(0)
     q, qd = robot.random_configuration(rng), rng.normal(size=robot.nv)
     for variant in lens(robot.model)["variants"]:
+        values = variant["values"]
+        names = {name: sum(value(tree, (), (), values) for _, _, tree in x["terms"]) for name, x in variant["names"].items()}
+        letters = values | names
         for quantity, inputs in (
             ("mass_matrix", (q,)),
             ("coriolis_torque", (q, qd)),
             ("gravity_torque", (q,)),
             ("friction_torque", (qd,)),
         ):
-            entries = variant["quantities"][quantity]["entries"]
+            entries = variant["quantities"][quantity].get("entries")
+            if entries is None:  # too long in letters
+                assert (variant["name"], quantity) == ("letters", "coriolis_torque")
+                continue
             want = getattr(robot, quantity)(*inputs).ravel()
             for k, expected in enumerate(want):
                 entry = entries[entries[k]] if isinstance(entries[k], int) else entries[k]
-                total = sum(value(tree, q, qd, variant["values"]) for _, _, tree in entry["terms"])
-                assert total == pytest.approx(expected, abs=1e-9 * max(1, np.abs(want).max())), (variant["name"], quantity, k)
+                for terms in (entry["terms"], entry.get("short", entry)["terms"]):
+                    total = sum(value(tree, q, qd, letters) for _, _, tree in terms)
+                    assert total == pytest.approx(expected, abs=1e-9 * max(1, np.abs(want).max())), (variant["name"], quantity, k)
 
 
 def test_letters_of_the_robot_s_own(stub):

@@ -5,6 +5,9 @@ import type { Point } from "./terms";
 /** A share below which a term fades. */
 export const FAINT = 1e-3;
 
+/** Terms written out; the rest, the smallest, are folded. */
+export const WRITTEN = 48;
+
 export interface Chip {
   root: HTMLElement;
   value: HTMLElement;
@@ -49,4 +52,12 @@ export function write(chips: Chip[], values: number[], all: number): void {
     const text = `${values[k] > 0 && chips.length > 1 ? "+" : ""}${shown(values[k], 4)}`;
     if (value.textContent !== text) value.textContent = text;
   });
+}
+
+/** Places of the sizes that matter: the six largest, and more that are not faint. */
+export function largest(sizes: number[]): Set<number> {
+  const sum = sizes.reduce((total, size) => total + size, 0);
+  const ranked = sizes.map((size, i) => [size, i]).sort((a, b) => b[0] - a[0]);
+  const kept = ranked.slice(0, WRITTEN).filter(([size], k) => k < 6 || size > FAINT * sum);
+  return new Set(kept.map(([, i]) => i));
 }

@@ -1,7 +1,8 @@
 /** The equation lens: an entry in closed form, each term tinted by its present share, with its present value. */
+import { Abbreviations, evaluate, latexWith, namesIn } from "./abbreviations";
 import { derivatives, indices } from "./christoffel";
 import { Derivation } from "./derivation";
-import { FAINT, newChip, opens, write, type Chip } from "./chips";
+import { FAINT, largest, newChip, opens, write, WRITTEN, type Chip } from "./chips";
 import { copyButtons } from "./copies";
 import { el, math, shown } from "./dom";
 import { legend } from "./legend";
@@ -10,14 +11,13 @@ import type { Data } from "./model";
 import { compiled, type Entry, type LensData, type Point, type Quantity, type Variant } from "./terms";
 import type { Choice, State } from "./state";
 
-/** Terms written out; the rest, the smallest, are folded. */
-const WRITTEN = 48;
 /** Up to this many degrees of freedom, Coriolis forces too long to be written are shown by products of velocities. */
 const FEW = 12;
 /** Shown even where they vanish: a click on their numbers must lead somewhere. */
 const ALWAYS = new Set(["mass_matrix", "coriolis_torque", "gravity_torque"]);
 /** Notes that are written out. */
 const NOTES = 2;
+const rowOf = (box: HTMLElement) => box.parentElement as HTMLElement;
 /** ms without a frame after which things rest. */
 const PAUSE = 250;
 
@@ -36,6 +36,8 @@ export class Lens {
   private readonly columns = el("select", { "aria-label": "column" });
   private readonly books = el("select", { "aria-label": "notation" });
   private readonly forms = el("select", { "aria-label": "numbers or letters" });
+  private readonly isShort = el("input", { type: "checkbox" });
+  private readonly names = new Abbreviations();
   private readonly left = el("div", { class: "left" });
   private readonly formula = el("div", { class: "formula", id: "formula", "aria-live": "off" });
   private readonly rest = el("button", { type: "button", class: "rest", onclick: () => ((this.all = !this.all), this.rebuild()) });
@@ -74,6 +76,7 @@ export class Lens {
     }
     this.books.addEventListener("change", () => ((state.notation = this.books.value), this.changed()));
     this.forms.addEventListener("change", () => ((state.variant = this.forms.value), this.changed()));
+    this.isShort.addEventListener("change", () => ((state.abbreviated = this.isShort.checked ? "on" : "off"), this.changed()));
     host.append(
       el(
         "div",
@@ -84,11 +87,13 @@ export class Lens {
         el("label", { class: "column" }, "column ", this.columns),
         el("label", {}, "notation ", this.books),
         el("label", { class: "forms" }, "in ", this.forms),
+        el("label", { class: "switch" }, this.isShort, "abbreviated"),
         this.copies,
       ),
       el("div", { class: "equation" }, this.left, this.formula),
       this.detail,
       this.rest,
+      this.names.root,
       this.words,
       this.changes,
       this.note,
@@ -103,8 +108,11 @@ export class Lens {
   load(data: LensData): void {
     this.data = data;
     for (const name of Object.keys(data.notations)) this.books.append(el("option", { value: name }, BOOKS[name] ?? name));
-    for (const { name } of data.variants) this.forms.append(el("option", { value: name }, name));
-    (this.forms.parentElement as HTMLElement).hidden = data.variants.length < 2;
+    for (const variant of data.variants) {
+      evaluate(variant);
+      this.forms.append(el("option", { value: variant.name }, variant.name));
+    }
+    rowOf(this.forms).hidden = data.variants.length < 2;
     if (!data.notations[this.state.notation]) this.state.notation = "qddot";
     if (data.derivation) {
       this.derivation = new Derivation(data.derivation);
@@ -158,7 +166,7 @@ export class Lens {
       state.notation,
       variant.name,
     ];
-    (this.columns.parentElement as HTMLElement).hidden = !square;
+    rowOf(this.columns).hidden = !square;
     const index = square ? indices(this.robot.nv, row, column) : `${row + 1}`;
     const of = quantity === "coriolis_matrix" ? ARGUMENTS : "";
     this.left.replaceChildren(math(`${symbol(this.letter(quantity), index)}${of}<mo>=</mo>`));
@@ -171,7 +179,8 @@ export class Lens {
     this.formula.replaceChildren();
     this.formula.className = `formula ${ROLE[quantity]}`;
     this.copies.replaceChildren();
-    this.rest.hidden = true;
+    this.rest.hidden = rowOf(this.isShort).hidden = true;
+    this.names.show([], variant);
     const { notes } = variant;
     this.note.textContent = notes.slice(0, NOTES).join("; ") + (notes.length > NOTES ? `; and ${notes.length - NOTES} more` : "");
     if (quantity === "gravity_torque" && !this.robot.gravity.some(Boolean))
@@ -299,29 +308,29 @@ export class Lens {
       this.chip(false, "<mtext>…</mtext>", () => this.fallback(quantity, row, column), "");
       return;
     }
-    const terms = entry.terms.map(([minus, text, tree]) => ({ minus, text, compute: compiled(tree, variant.values) }));
+    const isShort = this.state.abbreviated ? this.state.abbreviated === "on" : entry.short?.isWide,
+      short = isShort ? entry.short : undefined;
+    rowOf(this.isShort).hidden = !entry.short;
+    this.isShort.checked = !!short;
+    const terms = (short ?? entry).terms.map((term) => ({ term, compute: compiled(term[2], variant.values) }));
     let kept = terms;
     if (terms.length > WRITTEN && !this.all) {
-      const ranked = terms.map((x, i) => [Math.abs(x.compute(this.state)), i]).sort((a, b) => b[0] - a[0]);
-      const sum = ranked.reduce((total, [size]) => total + size, 0);
-      const chosen = new Set(
-        ranked
-          .slice(0, WRITTEN)
-          .filter(([size], k) => k < 6 || size > FAINT * sum)
-          .map(([, i]) => i),
-      );
+      const chosen = largest(terms.map((x) => Math.abs(x.compute(this.state))));
       kept = terms.filter((_, i) => chosen.has(i));
       this.hidden = terms.filter((_, i) => !chosen.has(i)).map((x) => ({ root: this.rest, value: this.rest, compute: x.compute }));
     }
     this.rest.hidden = terms.length <= WRITTEN;
-    kept.forEach((x) => this.chip(x.minus, x.text, x.compute, ""));
-    this.words.replaceChildren(
-      ...legend(
-        variant.waves,
-        kept.map((x) => x.text),
-      ),
-    );
-    this.copies.append(...copyButtons(entry, quantity));
+    const shown = kept.map((x) => x.term);
+    this.names.show(namesIn(shown, variant), variant);
+    for (const { term, compute } of kept) {
+      const chip = this.chip(term[0], term[1], compute, ""),
+        names = namesIn([term], variant);
+      if (names.length) this.names.opener(chip, names);
+    }
+    const formulas = shown.map(([, text]) => text);
+    this.words.replaceChildren(...legend(variant.waves, formulas));
+    const texts = short ? { ...entry, latex: latexWith(short.latex, short.terms, variant) } : entry;
+    this.copies.append(...copyButtons(texts, quantity));
   }
 
   private chip(minus: boolean, text: string, compute: (at: Point) => number, role: string): Chip {
@@ -363,7 +372,7 @@ export class Lens {
   update(at: Point): void {
     const variant = this.variant;
     if (!variant) return;
-    const key = `${JSON.stringify(this.state.lens)} ${this.state.notation} ${variant.name}`;
+    const key = `${JSON.stringify(this.state.lens)} ${this.state.notation} ${variant.name} ${this.state.abbreviated}`;
     if (this.built && this.built !== key) this.rebuild();
     this.built = key;
     const values = this.chips.map((chip) => chip.compute(at)),

@@ -35,6 +35,8 @@ export class State {
   lens: Choice = { quantity: "mass_matrix", row: 0, column: 0 };
   notation = "qddot";
   variant = "";
+  /** Short names for what parameters make together: "on", "off", or empty where they are shown in long entries only. */
+  abbreviated = "";
   /** Of time, when it is played. */
   speed = 1;
   /** What is drawn over time beside the energy: empty, what suits; and the joint's number, or "all". */
@@ -74,6 +76,7 @@ export class State {
     if (quantity !== "mass_matrix" || row || column) out.set("lens", `${quantity},${row},${column}`);
     if (this.notation !== "qddot") out.set("notation", this.notation);
     if (this.variant) out.set("form", this.variant);
+    if (this.abbreviated) out.set("abbreviated", this.abbreviated);
     if (this.speed !== 1) out.set("speed", String(this.speed));
     const { quantity: drawn, joint } = this.strip;
     if (drawn || joint !== defaultJoint(data)) out.set("strip", `${drawn},${joint}`);
@@ -111,6 +114,8 @@ export class State {
     this.lens = { quantity, row: place(row), column: place(column) };
     this.notation = given.get("notation") ?? "qddot";
     this.variant = given.get("form") ?? "";
+    const abbreviated = given.get("abbreviated");
+    this.abbreviated = abbreviated === "on" || abbreviated === "off" ? abbreviated : "";
     const speed = numbers("speed", 1)?.[0] ?? 1;
     this.speed = SPEEDS.includes(speed) ? speed : 1;
     const [drawn, joint] = (given.get("strip") ?? `,${defaultJoint(data)}`).split(",");

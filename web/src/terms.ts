@@ -6,6 +6,14 @@ export type Tree = number | [string, ...unknown[]];
 export type Term = [boolean, string, Tree];
 export interface Entry extends Texts {
   terms: Term[];
+  /** With short names for what parameters make together; the entry is so long that it is shown with them at first. */
+  short?: { terms: Term[]; latex: string; isWide: boolean };
+}
+/** What a short name stands for; `name` is its MathML. */
+export interface Definition {
+  name: string;
+  terms: Term[];
+  latex: string;
 }
 export interface Quantity {
   /** Why entries are not here, which are null. */
@@ -20,6 +28,8 @@ export interface Variant {
   quantities: Record<string, Quantity>;
   /** Joint forces, to be copied. */
   copies: Texts[];
+  /** Short names for what parameters make together. */
+  names: Record<string, Definition>;
   /** Sines and cosines of sums: what the short form stands for, both as MathML. */
   waves: Record<string, string>;
 }
@@ -37,6 +47,13 @@ export type Value = (at: Point) => number;
 const FUNCTIONS = new Map<string, (x: number) => number>(
   (["sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "sqrt", "sign", "abs"] as const).map((name) => [name, Math[name]]),
 );
+
+/** The letters in a tree. */
+export function letters(tree: Tree): string[] {
+  if (typeof tree === "number") return [];
+  const [what, ...of] = tree as [string, ...Tree[]];
+  return what === "letter" ? [of[0] as unknown as string] : of.flatMap(letters);
+}
 
 /** A tree as a function of the state: data becomes closures, never code. */
 export function compiled(tree: Tree, letters: Record<string, number>): Value {

@@ -25,6 +25,7 @@ WORDS = {
     "ellipsoid": ("none", "velocity", "force", "mass"),
     "notation": tuple(NOTATIONS),
     "form": ("numbers", "letters"),
+    "abbreviated": SWITCH,
 }
 """Keys whose value is one of these words, or of `show` any of them with commas between."""
 

@@ -17,11 +17,12 @@ from qddot.model.lower import WORLD
 from qddot.model.model import Model
 from qddot.symbolic.equations import Equations
 from qddot.symbolic.form import Form
+from qddot.symbolic.printing.abbreviations import Abbreviations
 from qddot.symbolic.printing.mathml import DOTS, MathmlPrinter, dotted, subscripted
 from qddot.symbolic.printing.notation import GREEK, NOTATIONS
 from qddot.symbolic.printing.presentation import Presentation, Style
 from qddot.symbolic.printing.printer import Printer, printer_for
-from qddot.symbolic.printing.tree import Call, Inverse, Node, Number, Power, Product, Sum, Symbol, Wave
+from qddot.symbolic.printing.tree import Call, Inverse, Node, Number, Power, Product, Sum, Symbol, Wave, size
 
 MANY = 12_000
 """Terms of a quantity: with more of them it is not written out in the page."""
@@ -39,7 +40,13 @@ DEEPEST = 9
 """Degrees of freedom one after the other: of longer chains the closed forms are not even computed."""
 
 LETTERED = 3
-"""Up to this many degrees of freedom the page also has the equations with letters for all numbers."""
+"""Up to this many degrees of freedom the page also has the whole equations with letters for all numbers, and a derivation."""
+
+SOME = 1_000
+"""Terms of a quantity with letters for all numbers, of a larger arm: with more of them it is not written out in the page."""
+
+WIDE = 20
+"""Letters of an entry: where there are more of them, it is shown at first with short names for what parameters make together."""
 
 QUANTITIES = ("mass_matrix", "coriolis_matrix", "coriolis_torque", "gravity_torque", "friction_torque", "spring_torque")
 """What the lens shows, each in the notation's own letter."""
@@ -66,8 +73,8 @@ def lens(
     variants = [variant("numbers", Equations(model))]
     if letters is not None:
         variants.insert(0, variant("letters", Equations(letters), values))
-    elif model.mechanism.nv <= LETTERED:
-        variants.append(variant("letters", Equations(model, "all")))
+    elif model.mechanism.nv <= DEEPEST:
+        variants.append(variant("letters", Equations(model, "all"), most=MANY if model.mechanism.nv <= LETTERED else SOME))
     steps = derivation(letters or model) if model.mechanism.nv <= LETTERED else None
     return {"variants": variants, "notations": books, "derivation": steps}
 
@@ -82,7 +89,7 @@ def longest_path(model: Model) -> int:
 
 def empty_variant(reason: str) -> dict[str, Any]:
     quantities = {name: {"missing": reason} for name in QUANTITIES if name != "coriolis_matrix"}
-    return {"name": "numbers", "notes": [], "values": {}, "quantities": quantities, "copies": [], "waves": {}}
+    return {"name": "numbers", "notes": [], "values": {}, "quantities": quantities, "copies": [], "waves": {}, "names": {}}
 
 
 def notation(name: str) -> dict[str, str]:
@@ -100,13 +107,13 @@ def glyph(letter: str) -> str:
     return GREEK.get(head, head) + (f"_{tail}" if tail else "")
 
 
-def variant(name: str, equations: Equations, own: Mapping[str, float] | None = None) -> dict[str, Any]:
+def variant(name: str, equations: Equations, own: Mapping[str, float] | None = None, most: int = MANY) -> dict[str, Any]:
     writer = EntryWriter(equations)
     forms: dict[str, Any] = {}
     for quantity in QUANTITIES:
         if quantity == "coriolis_matrix" and equations.nv > LETTERED + 1:
             continue
-        forms[quantity] = quantity_data(writer, equations, quantity)
+        forms[quantity] = quantity_data(writer, equations, quantity, most)
     values = {name: float(x) for name, x in {**equations.values, **(own or {})}.items()}
     return {
         "name": name,
@@ -114,6 +121,7 @@ def variant(name: str, equations: Equations, own: Mapping[str, float] | None = N
         "values": values,
         "quantities": forms,
         "copies": torque_copies(writer, equations, forms),
+        "names": writer.names(),
         "waves": writer.mathml.waves,
     }
 
@@ -129,7 +137,7 @@ def torque_copies(writer: EntryWriter, equations: Equations, forms: Mapping[str,
     return rows
 
 
-def quantity_data(writer: EntryWriter, equations: Equations, quantity: str) -> dict[str, Any]:
+def quantity_data(writer: EntryWriter, equations: Equations, quantity: str, most: int) -> dict[str, Any]:
     """Its entries, or why there are none."""
     try:
         found = getattr(equations, quantity)
@@ -137,9 +145,10 @@ def quantity_data(writer: EntryWriter, equations: Equations, quantity: str) -> d
     except QddotError as error:
         return {"missing": str(error)}
     lengths = [len(getattr(x, "num", x)) for x in form.entries.flat]
-    if sum(lengths) <= MANY:
+    if sum(lengths) <= most:
         return {"shape": list(form.shape), "entries": writer.entries(form)}
-    missing = f"In closed form it has {sum(lengths):,} terms: robot.equations().{quantity} writes them"
+    asked = "'all'" if equations.values else ""
+    missing = f"In closed form it has {sum(lengths):,} terms: robot.equations({asked}).{quantity} writes them"
     short = [n <= SHORT for n in lengths]
     if quantity != "mass_matrix" or not any(short):
         return {"missing": missing}
@@ -154,6 +163,8 @@ class EntryWriter:
         self.presentation = Presentation(equations, Style())
         self.mathml = PageMathml(equations, Style())
         self.latex = printer_for("latex", equations, {})
+        self.abbreviations = Abbreviations()
+        self.short = Presentation(equations, Style(abbreviate=self.abbreviations)) if equations.parameters else None
 
     def entries(self, form: Form, chosen: Sequence[bool] | None = None) -> list[Any]:
         """One for each entry, row by row; the number of an earlier one where they are equal, None for one that was not chosen."""
@@ -172,10 +183,30 @@ class EntryWriter:
         return found
 
     def entry(self, form: Form, tree: Node) -> dict[str, Any]:
+        """Its terms and copies; where that is shorter, also with short names for what parameters make together."""
+        data: dict[str, Any] = {"terms": self.terms(tree)} | self.copies(form, tree)
+        short = self.short.entry(form.entries.item()) if self.short else tree
+        if size(short) < size(tree):
+            data["short"] = {"terms": self.terms(short), "latex": self.latex.expression(short), "isWide": size(tree) > WIDE}
+        return data
+
+    def names(self) -> dict[str, Any]:
+        """Definitions of the short names, each as an entry with its own `name` as MathML."""
+        symbols = {name: Symbol(name, "constant") for name in self.abbreviations.definitions}
+        return {
+            name: {
+                "name": self.mathml.expression(symbols[name]),
+                "terms": self.terms(tree),
+                "latex": f"{self.latex.expression(symbols[name])} &= {self.latex.expression(tree)}",
+            }
+            for name, tree in self.abbreviations.definitions.items()
+        }
+
+    def terms(self, tree: Node) -> list[Any]:
+        """Of each term whether a minus stands before it, its MathML, and the tree that gives its value."""
         terms = tree.terms if isinstance(tree, Sum) else (tree,)
         written = [self.mathml.signed(term) for term in terms]
-        data: dict[str, Any] = {"terms": [[minus, text, encoded(term, self.mathml)] for (minus, text), term in zip(written, terms)]}
-        return data | self.copies(form, tree)
+        return [[minus, text, encoded(term, self.mathml)] for (minus, text), term in zip(written, terms)]
 
     def copies(self, form: Form, tree: Node) -> dict[str, str]:
         """The entry as text in each language; without code where it is long."""
