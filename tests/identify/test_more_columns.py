@@ -83,3 +83,29 @@ def test_friction_that_warms() -> None:
         thermal_friction(ARM, log, np.full(len(t), 30.0), parameter_set=SET)
     with pytest.raises(InputError, match="temperature has shape"):
         thermal_friction(ARM, log, T[:-1], parameter_set=SET)
+    with pytest.raises(InputError, match="the log has no temperatures"):
+        thermal_friction(ARM, log, parameter_set=SET)
+
+
+def test_temperatures_in_a_file_are_used(tmp_path) -> None:
+    t = np.arange(4000) / 100.0
+    q, qd, qdd = series(ARM, t)
+    kelvin = 293.15 + 25 * (1 - np.exp(-t[:, None] / [10, 15]))
+    tau = SET.matrix(q, qd, qdd) @ THETA - 0.02 * (kelvin - kelvin.mean(axis=0)) * qd
+    tau += 0.02 * np.random.default_rng(0).normal(size=q.shape)
+    names = "t,q_j0,q_j1,tau_j0,tau_j1,motor_temp_j1 [K],motor_temp_j0 [K]"
+    rows = np.column_stack([t, q, tau, kelvin[:, ::-1]])
+    np.savetxt(tmp_path / "warm.csv", rows, delimiter=",", header=names, comments="")
+    fit = ARM.identify(tmp_path / "warm.csv")
+    assert fit.thermal is not None
+    assert any(finding.code == "warmth" and "fit.thermal" in finding.message for finding in fit.findings)
+    np.testing.assert_allclose(fit.thermal.reference, kelvin.mean(axis=0) - 273.15, atol=0.5)  # the filter cuts the ends off
+    for joint in ARM.joint_names:
+        value, std = fit.thermal.slopes[f"{joint}.viscous"]
+        assert abs(value + 0.02) < 5 * std + 1e-4
+        assert std < 0.004
+    rows[:, -2] = 300.0  # one that stays the same says nothing, the other all the same
+    np.savetxt(tmp_path / "one.csv", rows, delimiter=",", header=names, comments="")
+    one = ARM.identify(tmp_path / "one.csv").thermal
+    assert one is not None
+    assert {name.partition(".")[0] for name in one.slopes} == {"j0"}

@@ -472,3 +472,60 @@ def test_joints_by_number_within_their_names(tmp_path: Path, arm: qddot.Robot) -
     names = ["t", *(f"{key}_{JOINTS[i].removesuffix('_joint')}" for key in ("q", "tau") for i in SHUFFLED)]
     path = written(tmp_path / "a.csv", names, data["t"], data["q"][:, SHUFFLED], data["tau"][:, SHUFFLED])
     same(Log.load(path, arm), {key: data[key] for key in ("q", "tau")})
+
+
+@pytest.mark.parametrize(
+    ("names", "scale", "zero"),
+    [
+        (("temperature_1", "temperature_2"), 1, 0),
+        (("T1 temp [degC]", "T2 temp [degC]"), 1, 0),
+        (("temp1_K", "temp2_K"), 1, 273.15),  # by its size
+        (("motor_temp_kelvin_1", "motor_temp_kelvin_2"), 1, 273.15),
+        (("temp_2 (°F)", "temp_1 (°F)"), 9 / 5, 32),
+        (("gear temperature",), 1, 0),  # of all joints
+    ],
+)
+def test_temperatures(tmp_path, names, scale, zero) -> None:
+    t, q, celsius = warming()
+    mine = celsius[:, ::-1] if "_2" in names[0] else celsius[:, : len(names)]
+    write_rows(tmp_path / "a.csv", ["t", "q1", "q2", "tau1", "tau2", *names], t, q, q, scale * mine + zero)
+    log = Log.load(tmp_path / "a.csv", degrees=False)
+    expected = celsius if len(names) == 2 else celsius[:, [0, 0]]
+    np.testing.assert_allclose(warmth(log), expected, atol=1e-9)
+    np.testing.assert_allclose(warmth(log[10:20]), expected[10:20], atol=1e-9)
+    assert warmth(log + log).shape == (400, 2)
+
+
+def test_temperatures_that_are_no_joint_s_are_left_out_and_those_of_now_and_then_hold(tmp_path) -> None:
+    t, q, celsius = warming()
+    both = ["t", "q1", "q2", "tau1", "tau2"]
+    write_rows(tmp_path / "a.csv", [*both, "temp_cpu", "temp_board"], t, q, q, celsius)
+    log = Log.load(tmp_path / "a.csv", degrees=False)
+    assert log.temperature is None
+    assert any("not plainly one for each joint" in str(finding) for finding in log.findings)
+    told = Log.load(tmp_path / "a.csv", degrees=False, columns={"temperature": "temp_board"})
+    np.testing.assert_array_equal(warmth(told), celsius[:, [1, 1]])
+    with pytest.raises(InputError, match="3 columns of temperature"):
+        Log.load(tmp_path / "a.csv", degrees=False, columns={"temperature": [5, 6, 5]})
+    rare = np.where(np.arange(200)[:, None] % 50 == 10, celsius, np.nan)
+    np.savez(tmp_path / "b.npz", t=t, q=q, tau=q, temperature=rare)
+    held = warmth(Log.load(tmp_path / "b.npz", degrees=False))
+    np.testing.assert_array_equal(held[[0, 10, 59, 60, 199]], celsius[[10, 10, 10, 60, 160]])
+    streamed = np.concatenate([warmth(part) for part in Log.chunks(tmp_path / "b.npz", degrees=False, rows=40)])
+    np.testing.assert_array_equal(streamed, held)
+    np.savez(tmp_path / "c.npz", t=t, q=q, tau=q, temperature=np.full_like(rare, np.nan))
+    assert Log.load(tmp_path / "c.npz", degrees=False).temperature is None
+
+
+def warming() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    t = np.arange(200) / 100
+    return t, np.sin(t[:, None] * [2, 3]), 25 + t[:, None] * [3.0, 5.0]
+
+
+def write_rows(path, names, *columns) -> None:
+    np.savetxt(path, np.column_stack(columns), delimiter=",", header=",".join(names), comments="", encoding="utf-8")
+
+
+def warmth(log: Log) -> np.ndarray:
+    assert log.temperature is not None
+    return log.temperature

@@ -28,6 +28,7 @@ from qddot.identify.regression.reduction import ENGINES, reduce
 from qddot.identify.regression.residuals import residuals_of_parts
 from qddot.identify.regression.rest import left_out, with_needed_rests
 from qddot.identify.regression.standstill import standstill_speeds
+from qddot.identify.temperature import ThermalFriction, thermal_friction
 from qddot.logs.audit import Audit
 from qddot.logs.log import Chunks, Log
 from qddot.logs.table import Finding
@@ -106,6 +107,8 @@ def identify(
     if estimate.method == "irls":
         why = "asked for" if method == "irls" else f"{left.outliers.max():.2%} of a joint's torques are outliers"
         findings.append(Finding("found", "robust", f"rows are reweighted by Hampel's function: {why}"))
+    thermal, about_warmth = warmth(record, base.parameter_set)
+    findings += about_warmth
     options = {"method": method, "cutoff": cutoff, "velocity": velocity}
     return Fit(
         parameter_set=base.parameter_set,
@@ -119,6 +122,7 @@ def identify(
         verdict=judged.verdict,
         findings=tuple(findings),
         command=python_call(robot.name, *given, None if chosen else "parameter_set", options),
+        thermal=thermal,
     )
 
 
@@ -149,6 +153,21 @@ def parted(log: Recorded, share: float, robot: Robot) -> tuple[Log, Log]:
     if whole is None:
         raise InputError("validation: a part of a log that is read piece by piece cannot be kept; give the name of another file")
     return whole.split(1 - share)
+
+
+def warmth(record: Record, parameter_set: ParameterSet) -> tuple[ThermalFriction | None, list[Finding]]:
+    """How friction changes with temperature, where that was recorded; and what is to be said of it."""
+    if record.log.temperature is None:
+        return None, []
+    if record.streamed:
+        why = "of a log that is read piece by piece it is left out; thermal_friction takes a part of it that is loaded"
+        return None, [Finding("found", "warmth", f"temperature: {why}")]
+    try:
+        found = thermal_friction(record.robot, record.log, parameter_set=parameter_set, cutoff=record.signals.cutoff)
+    except InputError as error:
+        return None, [Finding("found", "warmth", str(error))]
+    message = f"friction that changes with temperature leaves {found.after:.2%} of the torques, {found.before:.2%} without"
+    return found, [Finding("found", "warmth", f"{message} (fit.thermal)")]
 
 
 def told(speeds: dict[str, float]) -> str:

@@ -73,17 +73,23 @@ class ThermalFriction:
 
 
 def thermal_friction(
-    robot: Robot, log: Log, temperature: ArrayLike, *, parameter_set: ParameterSet | None = None, cutoff: float | None = None
+    robot: Robot,
+    log: Log,
+    temperature: ArrayLike | None = None,
+    *,
+    parameter_set: ParameterSet | None = None,
+    cutoff: float | None = None,
 ) -> ThermalFriction:
     """Viscous and Coulomb friction of each joint with their change by temperature, found with all other parameters.
 
     Args:
-        temperature: at the samples of the log: (N,) of all joints, or (N, nv) of each; any unit.
+        temperature: at the samples of the log: (N,) of all joints, or (N, nv) of each; any unit. None: the log's. Joints whose
+            temperature stays the same have no slopes.
         parameter_set: what the torques consist of; None: as `identify` has it.
         cutoff: of the low-pass, Hz; None: chosen from the log.
 
     Raises:
-        InputError: another shape, a temperature that does not change, or friction that is not asked for.
+        InputError: no temperature, one of another shape or that does not change, or friction that is not asked for.
 
     >>> robot, t = qddot.load("two_link"), np.arange(0, 20, 0.01)
     >>> w, a = np.array([1.3, 3.1, 5.2]), np.array([[1.0, 0.4, 0.2], [-0.8, 0.5, 0.3]])
@@ -98,6 +104,11 @@ def thermal_friction(
     """
     parameter_set = ParameterSet.of(robot) if parameter_set is None else parameter_set
     log = log.of(robot)
+    temperature = log.temperature if temperature is None else temperature
+    if temperature is None:
+        raise InputError(
+            "the log has no temperatures: give them, (N,) or (N, nv), or name their columns: columns={'temperature': ...}"
+        )
     T = finite_array("temperature", temperature)
     T = np.broadcast_to(T[:, None] if T.ndim == 1 else T, log.q.shape) if len(T) == len(log) and T.ndim in (1, 2) else T
     if T.shape != log.q.shape:
@@ -105,13 +116,13 @@ def thermal_friction(
     signals = Record.of(robot, log, cutoff).signals
     at = prepare(replace(log, tau=T), signals.cutoff, velocity=signals.velocity).tau_raw  # at the same samples
     reference = at.mean(axis=0)
-    still = [name for name, some in zip(robot.joint_names, np.ptp(at, axis=0)) if some == 0]
-    if still:
-        raise InputError(
-            f"the temperature of {still[0]} does not change in this log, so its effect does not show (record a warm-up)"
-        )
+    changes = np.ptp(at, axis=0) > 0
+    if not changes.any():
+        raise InputError("the temperature does not change in this log, so its effect does not show (record a warm-up)")
     wanted, further = set(parameter_set.names), {}
     for j, (joint, width) in enumerate(zip(robot.joint_names, parameter_set.widths)):
+        if not changes[j]:
+            continue
         step = ShaftFriction(coulomb=(1.0, 1.0), width=float(width)).at(ARRAYS, signals.qd[:, j]).step
         for kind, curve in zip(KINDS, (signals.qd[:, j], step)):
             if f"{joint}.{kind}" in wanted:

@@ -15,6 +15,7 @@ WORDS = {
     "qdd": {"qdd", "ddq", "qddot", "acc", "acceleration", "accelerations", "ddth", "thdd", "ddtheta"},
     "tau": {"tau", "torque", "torques", "trq", "torq", "effort", "efforts", "moment", "moments"},
     "current": {"current", "currents", "cur", "curr", "i"},
+    "temperature": {"temperature", "temperatures", "temp", "temps", "temperatur"},
 }
 JOINT_WORDS = {"joint", "joints", "jnt", "j", "axis", "axes", "achse", "actuator", "actuators"}
 NEUTRAL = JOINT_WORDS | UNIT_WORDS | {

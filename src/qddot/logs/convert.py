@@ -13,8 +13,8 @@ from qddot.errors import InputError
 from qddot.logs.column_names import shown
 from qddot.logs.layout import Choice, Group, Layout, layout_of
 from qddot.logs.table import Finding, Hints, Table, bad_row
-from qddot.logs.units import SCALE, TIME, TimeUnit, angle_scale, time_scale, velocity_scale
-from qddot.thresholds import FEW_RUNS, JITTER, PLAIN_STEPS, ROUNDED_STAMPS
+from qddot.logs.units import CELSIUS, KELVIN, SCALE, TIME, TimeUnit, angle_scale, time_scale, velocity_scale
+from qddot.thresholds import FEW_RUNS, HOTTEST, JITTER, PLAIN_STEPS, ROUNDED_STAMPS
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -24,7 +24,8 @@ class Options(TypedDict, total=False):
     """Options for what a file does not say about itself."""
 
     columns: Mapping[str, Choice]
-    """quantity (`t`, `q`, `qd`, `qdd`, `tau`, `current`) -> a name that numbered columns or a matrix share, or names, or numbers"""
+    """quantity (`t`, `q`, `qd`, `qdd`, `tau`, `current`, `temperature`) -> a name that numbered columns or a matrix share, or
+    names, or numbers"""
     rate: float
     """samples a second, where time is missing or counts samples"""
     time_unit: TimeUnit
@@ -72,13 +73,15 @@ class Reading:
         self.time = 1.0
         self.offsets = np.empty(0)
         self.to_si: dict[str, np.ndarray] = {}
+        self.warmth: np.ndarray | None = None  # the last temperatures, as written
+        self.zero_warmth = np.empty(0)
 
     def new_file(self) -> None:
         """The clock of the next file starts anew."""
         self.start = self.last = self.position = None
 
     def converted(self, table: Table) -> tuple[dict[str, np.ndarray], list[Finding]]:
-        """Arrays t (N,), q, qd, qdd, tau (N, n) of a table, and what was found on the way."""
+        """Arrays t (N,), q, qd, qdd, tau, temperature (N, n) of a table, and what was found on the way."""
         findings: list[Finding] = []
         if self.is_new:
             self._lay_out(table, findings)
@@ -95,6 +98,8 @@ class Reading:
         for name, value in raw.items():
             arrays[name] = mapped(value, self.to_si[name])
         arrays["q"] = self._unwound(arrays["q"], table.file, findings) + self.offsets
+        if "temperature" in arrays:
+            arrays["temperature"] = arrays["temperature"] + self.zero_warmth
         return arrays, findings
 
     def _unwound(self, q: np.ndarray, file: str, findings: list[Finding]) -> np.ndarray:
@@ -139,7 +144,26 @@ class Reading:
             raw["t"] = table.row - 1 + np.arange(len(table), dtype=float)
         elif "t" not in raw:
             raise InputError(f"{table.file}: no time column (give rate= in Hz, or columns={{'t': ...}})")
-        return {name: np.asarray(value, dtype=float) for name, value in raw.items()}
+        raw = {name: np.asarray(value, dtype=float) for name, value in raw.items()}
+        if "temperature" in raw and self.warmth is None and not np.isfinite(raw["temperature"]).any(axis=0).all():
+            findings.append(Finding("found", "columns", f"{table.file}: a temperature is NaN throughout: all are left out"))
+            self.layout.groups.pop("temperature")
+            del raw["temperature"]
+        if "temperature" in raw:
+            raw["temperature"] = self._held(raw["temperature"], table.file, findings)
+        return raw
+
+    def _held(self, T: np.ndarray, file: str, findings: list[Finding]) -> np.ndarray:
+        """Temperatures that a logger writes now and then (NaN in between) hold until the next; the first holds before it, too."""
+        known = np.isfinite(T)
+        if not known.all():
+            findings.append(Finding("repaired", "columns", f"{file}: where temperature is NaN, the last one holds"))
+            before = T[np.argmax(known, axis=0), np.arange(T.shape[1])] if self.warmth is None else self.warmth
+            T = np.concatenate([before[None], np.where(known, T, np.nan)])
+            last = np.maximum.accumulate(np.where(np.isfinite(T), np.arange(len(T))[:, None], 0), axis=0)
+            T = np.take_along_axis(T, last, axis=0)[1:]
+        self.warmth = T[-1]
+        return T
 
     def _time(self, t: np.ndarray) -> np.ndarray:
         """Time (N,) of one column, or of seconds and nanoseconds. Counted from the first, since 1970 does not fit a double."""
@@ -205,6 +229,8 @@ class Reading:
         findings += self._decide_positions(raw, np.linalg.inv(motors))
         findings += self._decide_time(table, raw)
         findings += self._decide_torques(n, motors)
+        if "temperature" in raw:
+            findings += self._decide_warmth(raw["temperature"])
 
     def _decide_positions(self, raw: dict[str, np.ndarray], inverse: np.ndarray) -> Iterator[Finding]:
         """Joint positions, velocities and accelerations from the file's: q = N^-1 motor, each in the unit its name says."""
@@ -271,6 +297,19 @@ class Reading:
             yield Finding("found", "torque", f"{group}{named}")
         elif "gains" not in self.options:
             yield Finding("assumed", "torque", "in N m, or N: the columns name no unit (gains= if not)")
+
+    def _decide_warmth(self, T: np.ndarray) -> Iterator[Finding]:
+        """Degrees C of the file's temperatures; without a unit, what no motor stands is in K."""
+        units = self.layout.units("temperature")
+        said = next((unit for unit in units if unit), None)
+        guess = KELVIN if np.median(T) > HOTTEST else CELSIUS
+        each = [unit or said or guess for unit in units]
+        self.to_si["temperature"] = np.diag([unit.scale for unit in each])
+        self.zero_warmth = np.array([unit.zero for unit in each])
+        if said:
+            yield Finding("found", "units", f"temperature in {self._units('temperature')}, as the columns are named")
+        else:
+            yield Finding("assumed", "units", f"temperature in {guess.name}: it is about {np.median(T):.3g}")
 
     def _named(self, quantity: str) -> np.ndarray | None:
         """SI units a unit of each column (k,), where their names say; one that says nothing is like the first that does."""

@@ -1,4 +1,4 @@
-"""Which columns of a file are time, positions, velocities, accelerations and torques: by name, or as told."""
+"""Which columns of a file are time, positions, velocities, accelerations, torques and temperatures: by name, or as told."""
 
 from __future__ import annotations
 
@@ -99,6 +99,7 @@ def layout_of(table: Table, columns: Mapping[str, Choice] | None, joint_names: S
         columns, finding = by_position(table, joints)
         unnamed.append(finding)
     found = {name: chosen(table, groups, choice, joints) for name, choice in (columns or {}).items()}
+    told_warmth = found.pop("temperature", None)
     findings = unnamed
     for quantity in ("q", "t", "qd", "qdd", "tau", "current"):
         if quantity not in found and not (quantity == "current" and "tau" in found):
@@ -115,7 +116,12 @@ def layout_of(table: Table, columns: Mapping[str, Choice] | None, joint_names: S
         findings.append(Finding("found", "columns", f"wanted or computed, not measured, left out: {shown(wanted)}"))
     if "q" not in found or not {"tau", "current"} & set(found):
         raise nothing_for(table, "q" if "q" not in found else "tau", groups)
-    return Layout(ordered(table, found, joints, set(columns or {}), findings), tuple(findings))
+    found = ordered(table, found, joints, set(columns or {}), findings)
+    if told_warmth is not None:
+        found |= {"temperature": warmth_as_told(table, told_warmth, found["q"])}
+    elif (warmth := guessed_warmth(groups, found["q"], joints, findings)) is not None:
+        found |= {"temperature": warmth}
+    return Layout(found, tuple(findings))
 
 
 def nothing_for(table: Table, quantity: str, groups: Mapping[str, Group]) -> InputError:
@@ -205,6 +211,36 @@ def guessed(
         others = ", ".join(str(group) for _, _, group in rated[1:])
         findings.append(Finding("assumed", "columns", f"{quantity}: {rated[0][2]}, not {others}"))
     return rated[0][2]
+
+
+def guessed_warmth(groups: dict[str, Group], q: Group, joint_names: Sequence[str], findings: list[Finding]) -> Group | None:
+    """Temperatures: a column for each joint, or one for all. A log needs none: whatever else there is stays out, and is named."""
+    named = [g for name, g in groups.items() if tokens(name) & WORDS["temperature"] and not tokens(name) & (REFERENCE | ELSEWHERE)]
+    each, n = [], len(q.members)
+    for group in named:
+        at = places(group.labels, joint_names or q.labels)
+        if None not in at:
+            each.append(group.at([i for i in at if i is not None], q.labels))
+        elif group.numbered and len(group.members) == n:
+            each.append(group.at(sorted(range(n), key=lambda i: number_of(group.labels[i]) or 0), q.labels))
+    fitting = each or [group.at([0] * n, q.labels) for group in named if len(group.members) == 1]
+    if len(fitting) == 1:
+        findings.append(Finding("found", "columns", f"temperature: {fitting[0]}{'' if each else ', of all joints'}"))
+        return fitting[0]
+    if named:
+        message = f"{shown(map(str, named))} are not plainly one for each joint, or one for all: left out"
+        findings.append(Finding("found", "columns", f"temperature: {message} (columns={{'temperature': ...}} says which)"))
+    return None
+
+
+def warmth_as_told(table: Table, group: Group, q: Group) -> Group:
+    """The temperatures that the caller named: one of each joint, in the order of q, or one of all."""
+    n = len(q.members)
+    if len(group.members) not in (1, n):
+        raise InputError(
+            f"{table.file}: {len(group.members)} columns of temperature ({group}): one for each of {n} joints, or one for all"
+        )
+    return group.at(range(n) if len(group.members) == n else [0] * n, q.labels)
 
 
 def misfit(group: Group, quantity: str, q: Group | None, joint_names: Sequence[str]) -> int:

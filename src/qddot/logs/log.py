@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 
+OF_JOINTS = ("q", "tau", "qd", "qdd", "temperature")
+"""Arrays of a log with a column for each joint."""
+
+
 @dataclass(frozen=True, eq=False)
 class Log:
     """Samples of a robot in motion.
@@ -44,6 +48,7 @@ class Log:
             their ends.
         findings: what reading the file brought up.
         recordings: of which recording each segment is, by the name of its file; empty: all are of one.
+        temperature: of each joint (N, n), degrees C, where the file has it.
 
     >>> t = np.linspace(0, 1, 101)
     >>> log = qddot.logs.Log(t, q=np.column_stack([np.sin(t), np.cos(t)]), tau=np.zeros((101, 2)))
@@ -63,9 +68,10 @@ class Log:
     segments: tuple[slice, ...] = ()
     findings: tuple[Finding, ...] = ()
     recordings: tuple[str, ...] = ()
+    temperature: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        for name in ("t", "q", "tau", "qd", "qdd"):
+        for name in ("t", *OF_JOINTS):
             value = getattr(self, name)
             if value is not None or name in ("t", "q", "tau"):
                 array = real_array(name, value)
@@ -85,7 +91,7 @@ class Log:
             raise InputError(f"a log is t (N,) with q and tau (N, n); here t {self.t.shape}, q {self.q.shape}")
         if self.joint_names and len(self.joint_names) != self.n:
             raise InputError(f"{len(self.joint_names)} joint names for {self.n} columns")
-        for name in ("t", "q", "tau", "qd", "qdd"):
+        for name in ("t", *OF_JOINTS):
             value = getattr(self, name)
             if value is None:
                 continue
@@ -168,7 +174,7 @@ class Log:
         theirs = f"{robot.name} has {robot.nv}, {', '.join(robot.joint_names)}"
         both = f"the log has {self.n} joints, {', '.join(self.joint_names)}; {theirs}"
         if len(known) == len(at) and (self.n == robot.nv or not numbered):
-            arrays = {name: value[:, known] for name in ("q", "tau", "qd", "qdd") if (value := getattr(self, name)) is not None}
+            arrays = {name: value[:, known] for name in OF_JOINTS if (value := getattr(self, name)) is not None}
             found = Finding("found", "joints", f"columns of {', '.join(self.joint_names)}; put in the robot's order, by name")
         elif known or self.n != robot.nv:
             raise InputError(f"the log does not have the robot's joints: {both}")
@@ -202,7 +208,7 @@ class Log:
         return float(sum(self.t[s][-1] - self.t[s][0] for s in self.segments))
 
     def __repr__(self) -> str:
-        has = ", ".join(name for name in ("q", "qd", "qdd", "tau") if getattr(self, name) is not None)
+        has = ", ".join(name for name in ("q", "qd", "qdd", "tau", "temperature") if getattr(self, name) is not None)
         rate = f"{self.rate:.4g} Hz, " if len(self) > len(self.segments) else ""
         parts = f", {len(self.segments)} segments" if len(self.segments) > 1 else ""
         return f"Log({len(self)} samples of {has}, {self.n} joints, {rate}{self.duration:.4g} s{parts})"
@@ -235,7 +241,7 @@ class Log:
             if b > a:
                 parts.append(slice(a - start, b - start))
                 names.append(name)
-        arrays = {name: value[start:stop] for name in ("t", "q", "tau", "qd", "qdd") if (value := getattr(self, name)) is not None}
+        arrays = {name: value[start:stop] for name in ("t", *OF_JOINTS) if (value := getattr(self, name)) is not None}
         return dataclasses.replace(self, **arrays, segments=tuple(parts), recordings=tuple(names))
 
     def split(self, fraction: float = 0.7) -> tuple[Log, Log]:
@@ -357,7 +363,7 @@ def concatenated(logs: Sequence[Log]) -> Log:
     if len(logs) == 1:
         return first
     arrays = {}
-    for name in ("t", "q", "tau", "qd", "qdd"):
+    for name in ("t", *OF_JOINTS):
         values = [getattr(log, name) for log in logs]
         if all(value is not None for value in values):
             arrays[name] = np.concatenate(values)

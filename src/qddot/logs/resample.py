@@ -42,7 +42,7 @@ def resampled(log: Log, rate: float) -> Log:
     rate = positive_number("rate", rate)
     if not (log.t[-1] - log.t[0]) * rate < MOST_SAMPLES:
         raise InputError(f"rate={rate:g}: {(log.t[-1] - log.t[0]) * rate:.3g} samples are over the limit of {MOST_SAMPLES:.0e}")
-    names = [name for name in ("q", "tau", "qd", "qdd") if getattr(log, name) is not None]
+    names = [name for name in ("q", "tau", "qd", "qdd", "temperature") if getattr(log, name) is not None]
     slower = rate < SLOWER * log.rate
     low_pass = LowPass(log.rate, HIGHEST_CUTOFF * rate) if slower else None
     times, values, parts, start = [], {name: [] for name in names}, [], 0

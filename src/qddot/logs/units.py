@@ -27,11 +27,13 @@ DEGREE, TURN_A_MINUTE = np.pi / 180, 2 * np.pi / 60
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit by name, and what one of it is in SI units; `kind` is `current` or `share` (of a rated torque) if it is no torque."""
+    """A unit by name, and what one of it is in SI units, of a temperature in degrees C, and where its zero is in them; `kind` is
+    `current` or `share` (of a rated torque) if it is no torque."""
 
     name: str
     scale: float
     kind: str = ""
+    zero: float = 0.0
 
 
 def spelled(unit: Unit, *spellings: str) -> dict[str, Unit]:
@@ -64,8 +66,38 @@ TORQUE = (
     | spelled(Unit("% of a rated torque", 1.0, "share"), "%", "percent")
     | spelled(Unit("‰ of a rated torque", 1.0, "share"), "‰", "permille")
 )
-UNITS = {"t": TIME, "q": POSITION, "qd": POSITION | SPEED, "qdd": POSITION, "tau": TORQUE, "current": TORQUE}
-IN_BRACKETS_ONLY = {"s", "min", "m", "n", "a", "ma", "°", "%", "‰"}  # too short to mean a unit as a word of a name
+CELSIUS, KELVIN = Unit("degrees C", 1.0), Unit("K", 1.0, zero=-273.15)
+TEMPERATURE = (
+    spelled(CELSIUS, "degc", "celsius", "°c", "c", "deg", "degree", "degrees", "°")
+    | spelled(KELVIN, "kelvin", "degk", "°k", "k")
+    | spelled(Unit("degrees F", 5 / 9, zero=-160 / 9), "degf", "fahrenheit", "°f", "f")
+)
+UNITS = {
+    "t": TIME,
+    "q": POSITION,
+    "qd": POSITION | SPEED,
+    "qdd": POSITION,
+    "tau": TORQUE,
+    "current": TORQUE,
+    "temperature": TEMPERATURE,
+}
+IN_BRACKETS_ONLY = {
+    "s",
+    "min",
+    "m",
+    "n",
+    "a",
+    "ma",
+    "c",
+    "k",
+    "f",
+    "°",
+    "°c",
+    "°k",
+    "°f",
+    "%",
+    "‰",
+}  # too short to mean a unit as a word of a name
 UNIT_WORDS = {word for units in UNITS.values() for word in units} - IN_BRACKETS_ONLY
 
 
