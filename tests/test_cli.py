@@ -478,6 +478,41 @@ def test_identify_prints_a_table_and_a_verdict_and_writes_files(tmp_path):
     assert np.allclose(qddot.load(urdf).gravity_torque(q), qddot.load("two_link").gravity_torque(q), atol=0.05)
 
 
+def test_a_narrow_terminal_cuts_no_number(tmp_path, monkeypatch):
+    log = recorded(tmp_path / "run.csv", 1)
+    whole = json.loads(call("identify", "two_link", log, "--json", *NAMED).stdout)["parameters"]
+    monkeypatch.setattr("qddot.cli.identify.terminal_width", lambda: 60)
+    monkeypatch.setattr("qddot.cli.printing.terminal_width", lambda stream=None: 60)
+    result = call("identify", "two_link", log, *NAMED)
+    assert max(map(len, result.output.splitlines())) <= 60
+    for row in whole:
+        assert f"{row['name']} {row['value']:.5g} ({row['interval'][0]:.4g} to" in " ".join(result.stdout.split())
+
+
+def test_strict_says_that_warnings_count(tmp_path):
+    path = tmp_path / "arm.toml"
+    path.write_text(
+        '[[bodies]]\nname = "a"\nlimits = [0, 0]\ninertia = {mass = 1, com = [0.1, 0, 0], tensor = [0.01, 0.02, 0.02]}\n'
+    )
+    result = call("check", "--strict", str(path))
+    assert result.exit_code == 1
+    assert "0 errors, 1 warning, 0 notes; --strict counts warnings as errors" in result.stdout
+
+
+def test_advice_about_columns_is_an_option(tmp_path):
+    (tmp_path / "plan.csv").write_text("t,q1,q2\n" + "".join(f"{k / 100},0,{k}\n" for k in range(50)))
+    result = call("identify", "two_link", str(tmp_path / "plan.csv"))
+    assert "(say which: --columns tau=NAME)" in result.stderr
+
+
+def test_convert_counts_the_shapes_it_leaves_out(tmp_path):
+    shape = '<geometry><mesh filename="package://nowhere/a.stl"/></geometry>'
+    path = tmp_path / "arm.urdf"
+    path.write_text(f'<robot name="arm"><link name="a"><visual>{shape}</visual><collision>{shape}</collision></link></robot>')
+    result = call("convert", str(path), str(tmp_path / "out.urdf"))
+    assert "2 shapes and meshes, to be drawn or for collisions, are not written" in result.stderr
+
+
 def test_identify_says_by_its_exit_status_that_a_log_shows_nothing(tmp_path):
     urdf = tmp_path / "arm.urdf"
     result = call("identify", "two_link", recorded(tmp_path / "still.csv", 1, reach=0.01), "--urdf", str(urdf), *NAMED)

@@ -60,6 +60,9 @@ ROBOT = {
     "Pinocchio": {
         "forwardKinematics": "transforms(q)",
         "framesForwardKinematics": "transforms(q)",
+        "updateFramePlacements": "nothing: transforms(q) computes them",
+        "updateFramePlacement": "nothing: transform(q, frame) computes it",
+        "computeAllTerms": "nothing: each method computes what it returns",
         "computeJointJacobians": "jacobian(q, frame)",
         "computeFrameJacobian": "jacobian(q, frame, reference), whose angular rows come first",
         "getFrameJacobian": "jacobian(q, frame, reference), whose angular rows come first",
@@ -68,6 +71,7 @@ ROBOT = {
         "getFrameAcceleration": 'frame_acceleration(q, qd, qdd, frame, reference="body")',
         "nonLinearEffects": "bias_torque(q, qd)",
         "computeGeneralizedGravity": "gravity_torque(q)",
+        "computeStaticTorque": "inverse_dynamics(q, 0 * qd, 0 * qd, f_ext={frame: wrench})",
         "computeCoriolisMatrix": "coriolis_matrix(q, qd)",
         "computeMinverse": "mass_matrix_inverse(q)",
         "computeJointTorqueRegressor": "regressor(q, qd, qdd)",
@@ -76,15 +80,19 @@ ROBOT = {
         "computeKineticEnergy": "kinetic_energy(q, qd)",
         "computePotentialEnergy": "potential_energy(q)",
         "computeCentroidalMomentum": "momentum(q, qd)",
+        "ccrba": "centroidal_momentum_matrix(q)",
         "randomConfiguration": "random_configuration()",
         "buildReducedModel": "with_locked({joint: position})",
         "constraintDynamics": "constrained_forward_dynamics(q, qd, tau)",
         "createData": "nothing: a robot needs no workspace",
         "getFrameId": "nothing: frames go by their names",
         "getJointId": "nothing: joints go by their names",
+        "existFrame": "frame_names, in which it is or is not",
+        "existJointName": "joint_names, in which it is or is not",
         "njoints": "joint_names, whose len counts them",
         "nframes": "frame_names, whose len counts them",
         "oMf": "transforms(q)",
+        "oMi": "transforms(q)",
         "nle": "bias_torque(q, qd)",
         "names": "joint_names",
         "frames": "frame_names",
@@ -208,8 +216,11 @@ def no_such_name(name: str, owner: str, known: Iterable[str]) -> AttributeError:
     for library, names in tables.items():
         if name in names:
             whose = f"{library}'s {name}" if library != "other libraries" else f"what some call {name}"
-            prefix = "" if owner == "Robot" or names[name].startswith("nothing") else "qddot."
-            return AttributeError(f"{owner} has no {name!r}: {whose} is `{prefix}{names[name]}` here", name=name)
+            here = names[name]
+            if here.startswith("nothing"):
+                return AttributeError(f"{owner} has no {name!r}: {whose} is not needed{here.removeprefix('nothing')}", name=name)
+            prefix = "" if owner == "Robot" else "qddot."
+            return AttributeError(f"{owner} has no {name!r}: {whose} is `{prefix}{here}` here", name=name)
     public = [x for x in known if not x.startswith("_")]
     close = difflib.get_close_matches(name, public, n=3, cutoff=0.6) if not name.startswith("_") else []
     hint = f": did you mean {' or '.join(map(repr, close))}?" if close else ""

@@ -317,14 +317,27 @@ def mesh(name: str, tag: str = "mesh") -> str:
     return f'{INERTIAL}<visual><geometry><{tag} filename="{name}"/></geometry></visual>'
 
 
-def test_meshes_that_exist_or_are_resolved_later_are_silent(tmp_path):
+def test_meshes_that_exist_are_silent(tmp_path):
     (tmp_path / "m.stl").touch()
-    for name in ("m.stl", "package://pkg/meshes/a.stl", "model://x/a.dae"):
+    for name in ("m.stl", "package://pkg/m.stl", "model://pkg/m.stl"):
         path = tmp_path / "r.urdf"
         path.write_bytes(robot(link=mesh(name)))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            load_model(path)
+            load_model(path, packages={"pkg": tmp_path})
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_missing_meshes_of_packages_are_one_warning(tmp_path, strict):
+    two = mesh("package://pkg/a.stl") + mesh("package://pkg/b.stl").removeprefix(INERTIAL)
+    (tmp_path / "r.urdf").write_bytes(robot(link=two + two.removeprefix(INERTIAL)))
+    with pytest.warns(
+        ModelWarning, match=r"a\.stl': the package 'pkg' is not found .*, and 1 more is missing; .*packages="
+    ) as record:
+        load_model(tmp_path / "r.urdf", strict=strict)
+    assert len(record) == 1
+    with pytest.warns(ModelWarning, match=r"a\.stl': the file does not exist, and 1 more is missing"):
+        load_model(tmp_path / "r.urdf", packages={"pkg": tmp_path})
 
 
 def test_missing_meshes_are_reported_once():

@@ -50,6 +50,7 @@ CASES = {
     "QD303": (f"{LIMITS}\n{LAST}", f"limits = {{lower = -1, upper = 1, effort = 0}}\n{LAST}"),
     "QD304": (f"{LIMITS}\n{LAST}", f"limits = [0.5, 1]\n{LAST}"),
     "QD305": (f"{LIMITS}\n{LAST}", LAST),
+    "QD306": ('name = "fore"\n', 'name = "fore"\nmimic = {joint = "upper_joint", multiplier = -2}\n'),
     "QD401": ('xyz = [0.4, 0, 0]\naxis = "y"', "xyz = [0.4, 0, 0]\naxis = [0, 1, 0.01]"),
     "QD402": ('xyz = [0.4, 0, 0]\naxis = "y"', 'xyz = [0.4, 0, 0]\nrpy = [0, 1.57, 0]\naxis = "y"'),
     "QD403": ("xyz = [0.4, 0, 0]", "xyz = [0, 0, 0]"),
@@ -66,6 +67,11 @@ def codes(tmp_path, text: str) -> list[str]:
 
 def test_nothing_is_found_in_a_good_robot(tmp_path):
     assert codes(tmp_path, GOOD) == []
+
+
+def test_what_was_noticed_before_an_error_is_told_too(tmp_path):
+    text = GOOD.replace(*CASES["QD101"]).replace('name = "fore"\n', 'name = "fore"\nmimic = {joint = "uper_joint"}\n')
+    assert codes(tmp_path, text) == ["QD001", "QD101"]
 
 
 @pytest.mark.parametrize("code", CASES)

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from qddot.cli.arguments import RobotName, argument_option, json_option, package_option
-from qddot.cli.printing import plainly, print_json, said
+from qddot.cli.printing import in_options, paragraph, plainly, print_json, said
 
 STDIN = "<standard input>"
 FEW = 5  # of one rule and file are shown
@@ -70,7 +70,8 @@ def command(
         for name, findings in found.items():
             show(name, findings, everything)
         counted = [f"{counts[kind]} {kind.name.lower()}{'s' if counts[kind] != 1 else ''}" for kind in Severity]
-        click.echo(f"{len(found)} checked: {', '.join(counted)}")
+        why = "; --strict counts warnings as errors" if failed and counts[Severity.ERROR] == 0 else ""
+        click.echo(f"{len(found)} checked: {', '.join(counted)}{why}")
     sys.exit(int(failed))
 
 
@@ -83,9 +84,8 @@ def show(name: str, findings: list[Any], everything: bool) -> None:
         kind = same[0].severity.name.lower()
         for finding in same if everything else same[:FEW]:
             fix = f" ({finding.fix})" if finding.fix else ""
-            click.echo(
-                f"  {line_of(finding.where, name):>7} {click.style(f'{code} {kind}', fg=COLORS[kind])}: {finding.message}{fix}"
-            )
+            text = paragraph(f"  {line_of(finding.where, name):>7} {code} {kind}: {in_options(finding.message)}{fix}")
+            click.echo(text.replace(f"{code} {kind}", click.style(f"{code} {kind}", fg=COLORS[kind]), 1))
         if len(same) > FEW and not everything:
             click.echo(f"{'':>10}{code}: {len(same) - FEW} more like these (--all shows them)")
 

@@ -10,10 +10,12 @@ from typing import Any
 import click
 
 from qddot.cli.arguments import LogFile, Numbers, OutputFile, Pair, for_each_joint, robot_argument, robot_options
-from qddot.cli.printing import plainly, print_json, print_table, written
+from qddot.cli.printing import in_options, paragraph, plainly, print_json, print_table, terminal_width, written
 
 NOT_IDENTIFIED = 3
 """Exit status of a fit whose parameters cannot be trusted; 1 and 2 are errors."""
+
+TABLE = 140  # characters that the whole table takes
 
 
 @click.command(epilog=f"Exit status: 0 identified, {NOT_IDENTIFIED} not identified (the verdict says why), 1 or 2 an error.")
@@ -64,14 +66,14 @@ def command(
         other = Log.load(list(validation), found, **options) if validation else None
         fit = found.identify(log, validation=other, cutoff=cutoff, method=method)
         for finding in fit.findings:
-            click.echo(f"{finding.code}: {finding.message}", err=True)
+            click.echo(paragraph(in_options(f"{finding.code}: {finding.message}"), sys.stderr), err=True)
         if as_json:
             print_json(fit_data(fit))
         else:
-            print_table(fit.table())
-            click.echo(f"verdict: {fit.verdict}")
+            print_parameters(fit)
+            click.echo(paragraph(f"verdict: {fit.verdict}"))
             if fit.cross_validation is not None:
-                click.echo(fit.cross_validation)
+                click.echo(paragraph(str(fit.cross_validation)))
         if report is not None:
             command = shlex.join(["qddot", *sys.argv[1:]])
             dataclasses.replace(fit, command=command).report(report)
@@ -83,6 +85,25 @@ def command(
         if urdf is not None:
             click.echo(f"{urdf} was not written", err=True)
         sys.exit(NOT_IDENTIFIED)
+
+
+def print_parameters(fit: Any) -> None:
+    """The table where it fits; in a narrower terminal two lines a parameter, so that no number and no name is cut."""
+    from qddot.identify.report.tables import rows
+
+    width = terminal_width()
+    if width is None or width >= TABLE:
+        print_table(fit.table())
+        return
+    found = [(name, value, f"({interval})", state) for name, value, _, _, interval, state in rows(fit)]
+    wide = [max(map(len, column)) for column in zip(*found)]
+    click.echo(paragraph("base parameter, value (95 % interval), and below it what it stands for, where that is more") + "\n")
+    for name, value, interval, state in found:
+        line = f"{name:<{wide[0]}} {value:>{wide[1]}} {interval:<{wide[2]}} {state}"
+        line = line if len(line) <= width else paragraph(f"{name} {value} {interval} {state}")
+        click.echo(line if state == "identified" else click.style(line, fg="yellow"))
+        if (stands_for := fit.base.combination(name)) != name:
+            click.echo(paragraph(f"    {stands_for}"))
 
 
 def fit_data(fit: Any) -> dict[str, Any]:

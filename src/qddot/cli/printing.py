@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 import sys
+import textwrap
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import get_terminal_size
 from threading import Timer
 from typing import Any
 
@@ -23,6 +25,8 @@ PYTHON = {
     "start within, or use stops=False": "start within",
     "give `limits=robot.limits._replace(velocity=...)`, or `acceleration`": "give --velocity or --acceleration",
     "qddot.load_string reads a text": "- reads it from standard input",
+    ", by names or by numbers from 0": "",
+    "give the robot, Log.load(path, robot), or columns={...}": "give columns={...}",
 }
 """What messages of the library say to those who call it, and what it is here."""
 
@@ -42,7 +46,7 @@ def plainly(words: str = "") -> Iterator[None]:
             raise click.ClickException(in_options(said(error))) from None
         finally:
             for text in dict.fromkeys(str(warning.message) for warning in caught):
-                click.echo(f"warning: {in_options(text)}", err=True)
+                click.echo(paragraph(f"warning: {in_options(text)}", sys.stderr), err=True)
 
 
 def said(error: Exception) -> str:
@@ -65,6 +69,8 @@ def in_options(text: str) -> str:
     text = text.replace("give them values with robot.subs({...})", values)
     if "packages" in options:
         text = re.sub(r"packages=\{'([^']*)': \.\.\.\}", r"--package \1=FOLDER", text)
+    if "columns" in options:
+        text = re.sub(r"columns=\{(.*?)\}", lambda found: columns(found[1]), text)
 
     def option(found: re.Match[str]) -> str:
         name, value = found[1], (found[2] or "").strip("'\"")
@@ -76,6 +82,12 @@ def in_options(text: str) -> str:
 
     text = re.sub(r"\b([a-z_]\w*)=((?:'[^']*'|\"[^\"]*\"|[\w.+-]+)?)", option, text)
     return re.sub(r" \([^()]*\b\w+=(?:True|False)\b[^()]*\)", "", text)  # a way out that this command does not have
+
+
+def columns(mapping: str) -> str:
+    """`--columns q=NAME --columns tau=effort` of `'q': [...], 'tau': 'effort'`."""
+    pairs = re.findall(r"'(\w+)': (?:'([^']*)'|)", mapping) or [("QUANTITY", "")]
+    return " ".join(f"--columns {quantity}={name or 'NAME'}" for quantity, name in pairs)
 
 
 @contextmanager
@@ -107,6 +119,24 @@ def plain_data(x: Any) -> Any:
     if hasattr(x, "tolist"):
         return x.tolist()
     return str(x) if isinstance(x, Path) or hasattr(x, "free_symbols") else dict(x)
+
+
+def terminal_width(stream: Any = None) -> int | None:
+    """Characters of a line where somebody looks at standard output, or at another stream; None where a file or a program reads."""
+    return get_terminal_size().columns if is_terminal(stream or sys.stdout) else None
+
+
+def paragraph(text: str, stream: Any = None) -> str:
+    """A text as wide as the terminal, broken between words, what follows a line's first indented below it."""
+    width = terminal_width(stream)
+    if width is None:
+        return text
+
+    def wrapped(line: str) -> str:
+        margin = " " * (len(line) - len(line.lstrip()))
+        return textwrap.fill(line, width, subsequent_indent=f"{margin}    ", break_long_words=False, break_on_hyphens=False)
+
+    return "\n".join(wrapped(line) for line in text.splitlines())
 
 
 def print_table(table: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from qddot.cli.arguments import Numbers, robot_argument, robot_options, symbolic_option
-from qddot.cli.printing import plainly, print_json
+from qddot.cli.printing import paragraph, plainly, print_json
 
 
 @click.command()
@@ -30,4 +30,4 @@ def command(robot: Any, limits: list[float] | None, as_json: bool, **how: Any) -
     if as_json:
         print_json({"text": text})
     else:
-        click.echo(text)
+        click.echo(paragraph(text))

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from qddot.cli.arguments import robot_argument, robot_options
-from qddot.cli.printing import plainly, print_json
+from qddot.cli.printing import paragraph, plainly, print_json
 
 
 @click.command(epilog="Exit status: 0 all agree, 1 some differ or could not be compared.")
@@ -49,5 +49,5 @@ def command(robot: Any, against: tuple[str, ...], states: int, seed: int, as_jso
         print_json({"robot": loaded.name, "agrees": all(x.agrees for x in found), "comparisons": [x.data() for x in found]})
     else:
         for comparison in found:
-            click.echo(str(comparison))
+            click.echo(paragraph(str(comparison)))
     sys.exit(0 if all(x.agrees for x in found) else 1)

@@ -54,7 +54,9 @@ def complete(quantity: str, options: Mapping[str, str], tip: Callable[[], str]) 
         if name not in known:
             raise InputError(f"{quantity} has no option {name!r}: {near_matches(name, known)}")
         if not isinstance(value, str):
-            raise InputError(f"{name}={value!r} is not a name")
+            word = str(value)  # as Pinocchio's enum is written
+            hint = ELSEWHERE.get(word.lower(), "") if name == "reference" else ""
+            raise InputError(f"{name}={value!r} is not a name" + (f": Pinocchio's {word} is {hint!r}" if hint else ""))
         if known[name] and value not in known[name]:
             hint = ELSEWHERE.get(str(value).lower(), "") if name == "reference" else ""
             said = f" (Pinocchio's {value} is {hint!r})" if hint else ""

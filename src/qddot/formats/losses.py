@@ -13,8 +13,8 @@ FEW = 6  # names are listed
 
 def losses(model: Model, is_urdf: bool) -> Iterator[str]:
     """Sentences about what a file is without, or has only for qddot; warnings of the writers are not repeated."""
-    if shapes := sum(len(link.visuals) for link in model.links):
-        yield f"{shapes} shapes and meshes that are only drawn are not written"
+    if shapes := sum(max(link.shapes, len(link.visuals)) for link in model.links):
+        yield f"{shapes} shapes and meshes, to be drawn or for collisions, are not written"
     if split := [joint.child for joint in model.joints if joint.kind != "fixed" and joint.tip != Transform()]:
         yield f"links whose frame is not their joint's are two, {split[0]}__body with the mass first: {listed(split)}"
     if is_urdf:

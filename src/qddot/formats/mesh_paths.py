@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from qddot.errors import ModelSecurityError
-from qddot.formats.reach import PACKAGES, SCHEME, Reach
+from qddot.formats.reach import PACKAGES, SCHEME, Reach, Refused
 from qddot.formats.xml_tree import Element
 from qddot.model.check import warn
 
@@ -22,7 +22,7 @@ FIX = "name it relative to the description, or by package://"
 
 
 def check_mesh_paths(elements: Iterable[Element], reach: Reach, strict: bool) -> None:
-    """Report meshes of a URDF that lie outside the description's own folders, or do not exist.
+    """Report meshes of a URDF that lie outside the description's own folders, or do not exist there or in their packages.
 
     Args:
         elements: those with an attribute `filename`.
@@ -34,10 +34,8 @@ def check_mesh_paths(elements: Iterable[Element], reach: Reach, strict: bool) ->
     """
     named = [(element, "filename") for element in elements if "filename" in element.attributes]
     foreign = report_foreign(named, reach, strict)
-    relative = [(x, key) for x, key in named if not SCHEME.match(x.attributes[key]) and not Path(x.attributes[key]).is_absolute()]
-    folder = reach.folder
-    if folder is not None:
-        report_missing([(x, key) for x, key in relative if x not in foreign and not _exists(folder / x.attributes[key])])
+    if reach.folder is not None:  # a text has none, and nothing to be missed from
+        report_missing([(x, key) for x, key in named if x not in foreign and _is_missing(x.attributes[key], reach)], reach)
 
 
 def report_foreign(named: Iterable[tuple[Element, str]], reach: Reach, strict: bool, climb: int = MAX_CLIMB) -> list[Element]:
@@ -58,13 +56,20 @@ def report_foreign(named: Iterable[tuple[Element, str]], reach: Reach, strict: b
     return [element for element, _, _ in foreign]
 
 
-def report_missing(named: list[tuple[Element, str]]) -> None:
-    """Files that do not exist."""
+def report_missing(named: list[tuple[Element, str]], reach: Reach | None = None) -> None:
+    """Files that do not exist; with `reach`, the first of which may lie in a package that is not found."""
     if named:
         element, key = named[0]
-        more = f", and {len(named) - 1} more are missing" if len(named) > 1 else ""
+        others = len({x.attributes[k] for x, k in named}) - 1
+        more = f", and {others} more {'are' if others > 1 else 'is'} missing" if others else ""
         rule = f"the file does not exist{more}; the dynamics do not need it"
-        warn(rule, place=element.place, element=element.path, text=element.attributes[key], fix="put it there if you want to draw")
+        fix = "put it there if you want to draw"
+        if reach is not None and (package := _package(element.attributes[key])):
+            try:
+                reach.package(package)
+            except Refused as lost:
+                rule, fix = f"{lost.rule}{more}; the dynamics do not need the file", f"{lost.fix}, if you want to draw"
+        warn(rule, place=element.place, element=element.path, text=element.attributes[key], fix=fix)
 
 
 def forbidden(name: str, climb: int = MAX_CLIMB) -> str:
@@ -91,6 +96,23 @@ def _within(name: str, reach: Reach) -> bool:
     """A full path in one of the description's folders."""
     full = Path(name.removeprefix("file://"))
     return full.is_absolute() and ".." not in full.parts and any(full.is_relative_to(root) for root in reach.roots)
+
+
+def _package(name: str) -> str:
+    """`arm_description` of `package://arm_description/meshes/base.stl`; empty where no package is named."""
+    scheme = SCHEME.match(name)
+    return unquote(name[scheme.end() :]).lstrip("/").partition("/")[0] if scheme and scheme[1].lower() in PACKAGES else ""
+
+
+def _is_missing(name: str, reach: Reach) -> bool:
+    """Whether a relative name or one in a package leads to no file."""
+    assert reach.folder is not None
+    if _package(name):
+        try:
+            return not _exists(reach.mesh(name))
+        except Refused:
+            return True
+    return not SCHEME.match(name) and not Path(name).is_absolute() and not _exists(reach.folder / name)
 
 
 def _exists(path: Path) -> bool:

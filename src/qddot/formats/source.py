@@ -135,7 +135,7 @@ def _path(source: str | PathLike[str]) -> Path:
             said = several if len(about) > 1 else f"did you mean {about[0]!r}?"
             raise UnknownNameError(f"no file or catalog robot {source!r}: {said}{more}")
         raise UnknownNameError(f"{unknown_name('file or catalog robot', source, catalog.known_names())}{more}")
-    near = near_files(path)
+    near = f"the catalog has {path.stem!r}" if path.stem in catalog.known_names() else near_files(path)
     raise FileNotFoundError(errno.ENOENT, f"no such robot description{f': {near}' if near else ''}", str(path))
 
 

@@ -80,9 +80,9 @@ def robot_of(root: Element, stem: str, reach: Reach, *, strict: bool = False, gr
     links = _links(root, strict)
     joints = [_joint(joint, strict) for joint in root.all("joint")]
     _report_unlimited([joint for joint in root.all("joint") if _lacks_limits(joint)], strict)
-    drawn = (e for part in root.children if part.tag in ("link", "material") for e in part.walk())
-    check_mesh_paths((e for e in drawn if e.tag in ("mesh", "texture")), reach, strict)
-    links = [replace(link, visuals=shapes) for link, shapes in zip(links, _visuals(root, reach))]
+    looks = (e for part in root.children if part.tag in ("link", "material") for e in part.walk())
+    check_mesh_paths((e for e in looks if e.tag in ("mesh", "texture")), reach, strict)
+    links = [replace(link, visuals=drawn) for link, drawn in zip(links, _visuals(root, reach))]
     return Model(name, links, joints, gravity=_gravity(root) if gravity is None else gravity, strict=strict)
 
 
@@ -164,7 +164,8 @@ def _links(root: Element, strict: bool) -> list[Link]:
     for link in elements:
         name, inertial = link.text("name"), link.one("inertial")
         place = TablePlace(*(inertial or link).place, {"name": link.place})
-        links.append(Link(name, inertial and _inertia(inertial, strict), place))
+        shapes = len(link.all("visual")) + len(link.all("collision"))
+        links.append(Link(name, inertial and _inertia(inertial, strict), place, shapes=shapes))
     return links
 
 

@@ -24,7 +24,8 @@ __all__ = ["RULES", "Finding", "Severity", "findings_of", "lint"]
 
 
 def lint(source: str | PathLike[str] | IO[Any], **how: Any) -> list[Finding]:
-    """Everything doubtful about a description, the worst first; a description that cannot be read is one finding.
+    """Everything doubtful about a description, the worst first; of one that cannot be read, the error and what was
+    noticed on the way to it.
 
     >>> from qddot.lint import lint
     >>> [finding.code for finding in lint("two_link")]
@@ -38,10 +39,10 @@ def lint(source: str | PathLike[str] | IO[Any], **how: Any) -> list[Finding]:
         try:
             description = from_stream(source) if hasattr(source, "read") else from_file(source)  # type: ignore[arg-type]
             model = Robot(read_model(description, **how)).model  # which refuses more than a model does
+            found = open_symbols(description, model) if model.symbols else findings_of(model)
         except ModelError as error:
-            return [said("QD001", str(error))]
+            found = [said("QD001", str(error))]
     kept = [said("QD101", str(w.message)) for w in caught if issubclass(w.category, ModelWarning)]
-    found = open_symbols(description, model) if model.symbols else findings_of(model)
     return sorted([*kept, *found], key=lambda finding: (finding.severity, finding.code))
 
 

@@ -15,6 +15,7 @@ from qddot.model.model import Model
 ALMOST = 0.035  # rad, two degrees: nearer than this to an axis, and not on it ...
 ROUNDED = 1e-7  # rad, ... though an angle written with eight digits is what it is
 PARALLEL = 1e-9
+BEYOND = 1e-3  # rad or m: limits are written rounded
 HINGES = ("revolute", "continuous")
 
 
@@ -30,6 +31,24 @@ def joint_findings(model: Model) -> Iterator[Finding]:
                 f"joints {before.name!r} and {joint.name!r} turn about the same line",
                 at(joint),
                 "look at the axis and the origin of the second",
+            )
+    yield from followers(model)
+
+
+def followers(model: Model) -> Iterator[Finding]:
+    """Joints that follow another to where their own limits do not let them."""
+    joints = {joint.name: joint for joint in model.joints}
+    for name, (leader, multiplier, offset) in model.leaders.items():
+        own, led, factor = joints[name].limits, joints[leader].limits, float(multiplier)  # type: ignore[arg-type]
+        if factor == 0:
+            continue
+        low, high = sorted(factor * x + float(offset) for x in (led.lower, led.upper))  # type: ignore[arg-type]
+        if low < own.lower - BEYOND or high > own.upper + BEYOND:
+            yield Finding(
+                "QD306",
+                f"joint {name!r} follows {leader!r} over [{low:.4g}, {high:.4g}] beyond its limits [{own.lower:g}, {own.upper:g}]",
+                at(joints[name], "limits"),
+                f"widen them, or narrow those of {leader!r}: a follower's own are not enforced",
             )
 
 

@@ -37,12 +37,14 @@ class Visual:
 
 @dataclass(frozen=True)
 class Link:
-    """A rigid body of the description. `inertia` None means: the description gives none."""
+    """A rigid body of the description. `inertia` None means: the description gives none; `shapes` counts what its file draws or
+    collides with, of which `visuals` holds what could be read."""
 
     name: str
     inertia: Inertia | None = None
     place: Place | None = field(default=None, compare=False)
     visuals: tuple[Visual, ...] = field(default=(), compare=False)
+    shapes: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
