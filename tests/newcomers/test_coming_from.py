@@ -70,6 +70,33 @@ def test_both_columns_give_the_same_numbers(names, section, package):
         np.testing.assert_allclose(run(here, beside), run(theirs, beside), rtol=1e-7, atol=1e-9, err_msg=theirs)
 
 
+TWO_ARMS = """<robot name="two"><link name="base"/>{}</robot>""".format(
+    "".join(
+        f"""<link name="{name}_link"><inertial><origin xyz="{x} 0 0"/><mass value="2"/>
+        <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+        <joint name="{name}" type="revolute"><parent link="{parent}"/><child link="{name}_link"/><origin xyz="0.3 0 0"/>
+        <axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="9" velocity="9"/><dynamics damping="2" friction="0.5"/></joint>"""
+        for name, parent, x in (("z", "base", 0.1), ("b", "base", 0.2), ("a", "z_link", 0.3))
+    )
+)
+
+
+def test_friction_and_order_of_pinocchio(tmp_path):
+    """The code of the page, on a tree whose joints Pinocchio sorts and whose friction it leaves out."""
+    pin = pytest.importorskip("pinocchio")
+    (tmp_path / "two.urdf").write_text(TWO_ARMS)
+    robot, model = qddot.load(tmp_path / "two.urdf"), pin.buildModelFromUrdf(str(tmp_path / "two.urdf"))
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 3))
+    beside: dict[str, Any] = {"np": np, "pin": pin, "robot": robot, "model": model, "data": model.createData(), "q": q}
+    exec(SECTIONS["Pinocchio"].split("```python\n")[2].partition("```")[0], beside)
+    order, back = beside["order"], beside["back"]
+    assert order != [0, 1, 2]
+    np.testing.assert_allclose(beside["M"], robot.mass_matrix(q), atol=1e-12)
+    theirs = pin.rnea(model, model.createData(), q[back], qd[back], qdd[back])[order]
+    np.testing.assert_allclose(robot.inverse_dynamics(q, qd, qdd) - robot.friction_torque(qd), theirs, atol=1e-12)
+    assert np.abs(robot.inverse_dynamics(q, qd, qdd) - theirs).max() > 0.1
+
+
 def test_equations_are_those_of_sympy(names):
     sympy = pytest.importorskip("sympy")
     beside = dict(names)
