@@ -280,8 +280,28 @@ def test_keys_and_mouse(opened):
     assert moved[1] < -0.02
 
 
+def test_the_lens_is_of_the_present_gravity_and_says_where_a_payload_is_missing(opened):
+    robot, q = qddot.load("two_link"), [0.3, 1.1]
+    g, M = robot.gravity_torque(q)[0], robot.mass_matrix(q)[0, 0]
+    half = ",".join(map(str, 0.5 * np.asarray(robot.gravity)))
+    page = opened(robot, f"q=0.3,1.1&gravity={half}&lens=gravity_torque,0,0")
+    total = lambda: float(page.locator("#formula").get_attribute("data-total"))  # noqa: E731
+    assert total() == pytest.approx(0.5 * g, abs=1e-12)
+    assert "present gravity" in page.locator(".warning").text_content()
+    settled(page, lambda: page.locator("[data-entry='mass_matrix,0,0']").click())
+    assert not page.locator(".warning").is_visible()  # which gravity does not change
+    settled(page, lambda: page.evaluate("location.hash = 'q=0.3,1.1&payload=2'"))
+    now = cells(page, "mass_matrix")[0]
+    assert now > M + 0.1
+    assert total() == pytest.approx(M, abs=1e-12)
+    assert f"without the payload; as the robot is now, it is {now:.4f}"[:60] in page.locator(".warning").text_content()
+    settled(page, lambda: page.locator("[data-entry='inverse_dynamics,0,0']").click())
+    assert total() == pytest.approx(cells(page, "inverse_dynamics")[0], abs=1e-12)
+    assert not page.locator(".warning").is_visible()
+
+
 def test_the_tip_is_pulled_while_it_moves(opened):
-    page = opened(qddot.load("two_link"))
+    page = opened(qddot.load("two_link"), "drive=hold&lens=inverse_dynamics,0,0")
     page.get_by_label("speed").select_option("0.02")
     page.locator("body").press(" ")
     box = page.locator(".scene").bounding_box()
@@ -292,6 +312,11 @@ def test_the_tip_is_pulled_while_it_moves(opened):
     settled(page, lambda: page.mouse.move(x - 90, y - 20, steps=3))
     assert page.evaluate("explorerApp.simulation.running && explorerApp.view.spring.visible")
     assert page.evaluate("explorerApp.physics.external.some(x => Math.abs(x) > 0.1)")
+    settled(page, lambda: page.evaluate("explorerApp.simulation.stop()"))
+    tau = np.array(page.evaluate("[...explorerApp.simulation.samples.at(-1).tau]"))  # of the motors, as the strip shows it
+    assert cells(page, "inverse_dynamics") == pytest.approx(tau, abs=1e-9)
+    assert float(page.locator("#formula").get_attribute("data-total")) == pytest.approx(tau[0], abs=1e-9)
+    assert page.locator("#formula .term.external").count() == 1
     page.mouse.up()
     assert page.evaluate("explorerApp.simulation.pull === null")
 

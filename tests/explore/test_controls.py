@@ -175,7 +175,7 @@ def test_terms_that_have_become_large_are_unfolded(opened):
     page.evaluate("explorerApp.state.q.set([1, 1.2, -0.7, 1.9, 0.5, 1.1, 0.4])")
     settled(page, lambda: page.evaluate("explorerApp.schedule()"))
     page.evaluate("new Promise(r => setTimeout(r, 1200))")
-    folded = "explorerApp.lens.hidden.map(x => Math.abs(x.compute(explorerApp.state)))"
+    folded = "explorerApp.lens.folded.terms.map(f => Math.abs(f(explorerApp.state)))"
     written = "explorerApp.lens.chips.map(x => Math.abs(x.compute(explorerApp.state)))"
     assert max(page.evaluate(folded)) <= 1.0001 * min(page.evaluate(written)) or max(page.evaluate(folded)) < 1e-3 * sum(
         page.evaluate(written)

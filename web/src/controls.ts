@@ -1,5 +1,5 @@
 /** The left column: the state, the world, what is drawn. */
-import { abbreviated, el } from "./dom";
+import { abbreviated, announce, brief, el } from "./dom";
 import type { Data } from "./model";
 import type { Drive, State } from "./state";
 
@@ -122,8 +122,14 @@ export class Controls {
     input.addEventListener("input", () => change(input.valueAsNumber));
     box.addEventListener("change", () => {
       const value = Number(box.value.replace("−", "-"));
-      if (Number.isFinite(value) && box.value.trim()) change(value);
-      else this.update(true);
+      const isNumber = Number.isFinite(value) && box.value.trim() !== "";
+      box.setAttribute("aria-invalid", String(!isNumber));
+      if (isNumber) change(value);
+      else announce(`${label}: "${brief(box.value)}" is no number.`);
+    });
+    box.addEventListener("blur", () => {
+      box.setAttribute("aria-invalid", "false");
+      this.update(true);
     });
     this.sliders.push({ input, box, read, last: NaN, shown: NaN });
     return el(

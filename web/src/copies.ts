@@ -9,17 +9,22 @@ export interface Texts {
   c?: string;
 }
 
-export function copyButtons(texts: Texts, quantity: string): HTMLElement[] {
-  const named: [string, string | undefined][] = [
-    ["LaTeX", texts.latex],
-    ["Python", texts.python],
-    ["C", texts.c],
-    ["SymPy", texts.sympy],
-  ];
-  return named.map(([name, text]) => {
-    const title = text
-      ? `copy this entry as ${name}`
-      : `too long for the page: robot.equations().${quantity}.${name.toLowerCase()}()`;
+const named = (texts: Texts): [string, string | undefined][] => [
+  ["LaTeX", texts.latex],
+  ["Python", texts.python],
+  ["C", texts.c],
+  ["SymPy", texts.sympy],
+];
+
+/** Why some buttons are off, and what to ask for instead; empty where none is. */
+export function tooLong(texts: Texts, form: string): string {
+  const missing = named(texts).flatMap(([name, text]) => (text ? [] : [name]));
+  return missing.length ? `Too long for the page as ${missing.join(", ")}: ask for ${form}.${missing[0].toLowerCase()}().` : "";
+}
+
+export function copyButtons(texts: Texts): HTMLElement[] {
+  return named(texts).map(([name, text]) => {
+    const title = text ? `copy this entry as ${name}` : "too long for the page";
     const onclick = () => text && void copy(text, name);
     return el("button", { type: "button", disabled: !text, title, "data-copy": name, onclick }, name);
   });

@@ -3,12 +3,14 @@ import { Abbreviations, evaluate, latexWith, namesIn } from "./abbreviations";
 import { derivatives, indices } from "./christoffel";
 import { Derivation } from "./derivation";
 import { FAINT, largest, newChip, opens, write, WRITTEN, type Chip } from "./chips";
-import { copyButtons } from "./copies";
+import { copyButtons, tooLong, type Texts } from "./copies";
+import { difference, gravityFactor } from "./described";
 import { el, math, shown } from "./dom";
+import { FoldedTerms } from "./folded";
 import { legend } from "./legend";
 import { ARGUMENTS, BOOKS, ROLE, symbol, WORDS } from "./names";
 import type { Data } from "./model";
-import { compiled, type Entry, type LensData, type Point, type Quantity, type Variant } from "./terms";
+import { compiled, isNothing, isZero, type Entry, type LensData, type Point, type Variant } from "./terms";
 import type { Choice, State } from "./state";
 
 /** Up to this many degrees of freedom, Coriolis forces too long to be written are shown by products of velocities. */
@@ -18,16 +20,6 @@ const ALWAYS = new Set(["mass_matrix", "coriolis_torque", "gravity_torque"]);
 /** Notes that are written out. */
 const NOTES = 2;
 const rowOf = (box: HTMLElement) => box.parentElement as HTMLElement;
-/** ms without a frame after which things rest. */
-const PAUSE = 250;
-
-/** Terms that are not written out: how many, their sum, that of their sizes, and the largest of these at rest. */
-interface Folded {
-  count: number;
-  sum: number;
-  size: number;
-  largest: number;
-}
 
 export class Lens {
   private data: LensData | null = null;
@@ -43,21 +35,16 @@ export class Lens {
   private readonly rest = el("button", { type: "button", class: "rest", onclick: () => ((this.all = !this.all), this.rebuild()) });
   private readonly words = el("p", { class: "words" });
   private readonly note = el("p", { class: "note" });
-  private readonly changes = el(
-    "p",
-    { class: "note warning" },
-    "The closed form is that of the robot as it was described: without payload, and under its own gravity. The numbers above have both.",
-  );
+  private readonly changes = el("p", { class: "note warning" });
   private readonly copies = el("div", { class: "buttons" });
   private derivation: Derivation | null = null;
   private readonly detail = el("div", { class: "detail" });
   private chips: Chip[] = [];
   private parts: Chip[] = [];
-  private hidden: Chip[] = [];
-  private folded: Folded = { count: 0, sum: 0, size: 0, largest: 0 };
-  private asked = 0;
-  private later = 0;
+  private readonly folded: FoldedTerms;
   private all = false;
+  /** The chosen entry is written in closed form. */
+  private hasForm = false;
   private built = "";
 
   constructor(
@@ -67,6 +54,7 @@ export class Lens {
     readonly choose: (choice: Choice) => void,
     readonly changed: () => void,
   ) {
+    this.folded = new FoldedTerms(changed);
     for (const [box, key] of [
       [this.rows, "row"],
       [this.columns, "column"],
@@ -90,12 +78,12 @@ export class Lens {
         el("label", { class: "switch" }, this.isShort, "abbreviated"),
         this.copies,
       ),
+      this.changes,
       el("div", { class: "equation" }, this.left, this.formula),
       this.detail,
       this.rest,
       this.names.root,
       this.words,
-      this.changes,
       this.note,
     );
     this.note.textContent = "Closed forms are being unpacked.";
@@ -174,8 +162,7 @@ export class Lens {
     this.chips = [];
     this.parts = [];
     this.detail.hidden = true;
-    this.hidden = [];
-    this.folded = { count: 0, sum: 0, size: 0, largest: 0 };
+    this.folded.set([]);
     this.formula.replaceChildren();
     this.formula.className = `formula ${ROLE[quantity]}`;
     this.copies.replaceChildren();
@@ -185,6 +172,7 @@ export class Lens {
     this.note.textContent = notes.slice(0, NOTES).join("; ") + (notes.length > NOTES ? `; and ${notes.length - NOTES} more` : "");
     if (quantity === "gravity_torque" && !this.robot.gravity.some(Boolean))
       this.note.textContent = "The description has no gravity: the closed form is 0. The numbers above have the gravity chosen at the left.";
+    this.hasForm = false;
     if (quantity === "inverse_dynamics") this.whole(variant, row);
     else this.entry(variant, quantity, square ? row * this.robot.nv + column : row);
     const { derivation } = this;
@@ -214,14 +202,14 @@ export class Lens {
       opens(this.chip(false, inner, compute, role), () => this.choose(choice));
     for (let j = 0; j < n; j++) {
       const k = row * n + j,
-        isMissing = !this.found(variant, "mass_matrix", k);
-      const value = isMissing ? () => this.fallback("mass_matrix", row, j) : this.entryValue(variant, "mass_matrix", k);
-      if (value)
+        entry = this.found(variant, "mass_matrix", k),
+        value = () => this.fallback("mass_matrix", row, j);
+      if (!entry || !isNothing(entry))
         add(
           `${symbol(this.letter("mass_matrix"), indices(n, row, j))}<mo>&#x2062;</mo>${joint(j)}`,
           "inertial",
           { quantity: "mass_matrix", row, column: j },
-          (at) => value(at) * at.qdd[j],
+          (at) => value() * at.qdd[j],
         );
     }
     for (const [name, role] of [
@@ -231,12 +219,23 @@ export class Lens {
       ["friction_torque", "friction"],
     ]) {
       if (isZero(variant.quantities[name])) continue;
-      const form = name === "friction_torque" ? null : this.entryValue(variant, name, row); // friction may grow with the load, too
-      const value = form ?? (() => this.fallback(name, row, 0));
       const acts = () => name !== "coriolis_torque" || this.state.world.coriolis;
-      add(symbol(this.letter(name), String(row + 1)), role, { quantity: name, row, column: 0 }, (at) => (acts() ? value(at) : 0));
+      const value = () => (acts() ? this.fallback(name, row, 0) : 0);
+      add(symbol(this.letter(name), String(row + 1)), role, { quantity: name, row, column: 0 }, value);
     }
-    this.copies.append(...copyButtons(variant.copies[row] ?? {}, `inverse_dynamics[${row}]`));
+    if (this.isPulled(row)) this.chip(true, "<mtext>pull</mtext>", () => -this.fallback("pull", row, 0), "external");
+    this.copy(variant, variant.copies[row] ?? {}, `inverse_dynamics[${row}]`);
+  }
+
+  private copy(variant: Variant, texts: Texts, place: string): void {
+    const equations = `robot.equations(${variant.isLettered ? "'all'" : ""})`;
+    this.copies.append(...copyButtons(texts));
+    this.note.textContent = [tooLong(texts, `${equations}.${place}`), this.note.textContent].filter(Boolean).join(" ");
+  }
+
+  /** The mouse pulls at the tip. */
+  private isPulled(row: number): boolean {
+    return this.fallback("pull", row, 0) !== 0;
   }
 
   /** Christoffel symbols Gamma_ijk at the present state. */
@@ -289,15 +288,9 @@ export class Lens {
     return (typeof entry === "number" ? (entries![entry] as Entry) : entry) ?? null;
   }
 
-  private entryValue(variant: Variant, quantity: string, k: number): ((at: Point) => number) | null {
-    const entry = this.found(variant, quantity, k);
-    if (!entry || isNothing(entry)) return null;
-    const terms = entry.terms.map(([, , tree]) => compiled(tree, variant.values));
-    return (at) => terms.reduce((sum, f) => sum + f(at), 0);
-  }
-
   private entry(variant: Variant, quantity: string, k: number): void {
     const entry = this.found(variant, quantity, k);
+    this.hasForm = entry !== null;
     if (!entry) {
       const { row, column } = this.state.lens;
       this.note.textContent = variant.quantities[quantity]?.missing ?? "";
@@ -312,12 +305,17 @@ export class Lens {
       short = isShort ? entry.short : undefined;
     rowOf(this.isShort).hidden = !entry.short;
     this.isShort.checked = !!short;
-    const terms = (short ?? entry).terms.map((term) => ({ term, compute: compiled(term[2], variant.values) }));
+    const { world } = this.state,
+      factor = () => (quantity === "gravity_torque" ? (gravityFactor(world.gravity, this.robot.gravity) ?? 1) : 1);
+    const terms = (short ?? entry).terms.map((term) => {
+      const described = compiled(term[2], variant.values);
+      return { term, compute: (at: Point) => factor() * described(at) };
+    });
     let kept = terms;
     if (terms.length > WRITTEN && !this.all) {
       const chosen = largest(terms.map((x) => Math.abs(x.compute(this.state))));
       kept = terms.filter((_, i) => chosen.has(i));
-      this.hidden = terms.filter((_, i) => !chosen.has(i)).map((x) => ({ root: this.rest, value: this.rest, compute: x.compute }));
+      this.folded.set(terms.filter((_, i) => !chosen.has(i)).map((x) => x.compute));
     }
     this.rest.hidden = terms.length <= WRITTEN;
     const shown = kept.map((x) => x.term);
@@ -330,7 +328,8 @@ export class Lens {
     const formulas = shown.map(([, text]) => text);
     this.words.replaceChildren(...legend(variant.waves, formulas));
     const texts = short ? { ...entry, latex: latexWith(short.latex, short.terms, variant) } : entry;
-    this.copies.append(...copyButtons(texts, quantity));
+    const { row, column } = this.state.lens;
+    this.copy(variant, texts, `${quantity}[${quantity.endsWith("matrix") ? `${row}, ${column}` : row}]`);
   }
 
   private chip(minus: boolean, text: string, compute: (at: Point) => number, role: string): Chip {
@@ -346,37 +345,33 @@ export class Lens {
     for (const x of this.host.querySelectorAll(":is(.equation, .detail, .words) mi.joint")) x.textContent = letter;
   }
 
-  /** The folded terms: many and small, so while things move they keep their values, and are computed once all rests. */
-  private foldedTerms(at: Point): Folded {
-    const now = performance.now(),
-      isAtRest = now - this.asked >= PAUSE;
-    this.asked = now;
-    if (this.folded.count !== this.hidden.length || isAtRest) {
-      const values = this.hidden.map((chip) => chip.compute(at)),
-        sizes = values.map(Math.abs);
-      const add = (sum: number, x: number) => sum + x;
-      this.folded = { count: values.length, sum: values.reduce(add, 0), size: sizes.reduce(add, 0), largest: Math.max(0, ...sizes) };
-    } else if (this.hidden.length) {
-      clearTimeout(this.later);
-      this.later = window.setTimeout(() => this.changed(), PAUSE + 10);
-    }
-    return { ...this.folded, largest: isAtRest ? this.folded.largest : 0 };
-  }
-
-  /** The closed forms are those of the robot as it was described. */
-  warn(changed: boolean): void {
-    this.changes.hidden = !changed;
+  /** Says where the closed form is that of the robot as it was described; true where its values are not those of the present. */
+  private warn(now: number): boolean {
+    const { text, isOther } = this.hasForm
+      ? difference(this.state.lens.quantity, this.state.world, this.robot.gravity, now)
+      : { text: "", isOther: false };
+    if (this.changes.textContent !== text) this.changes.textContent = text;
+    this.changes.hidden = !text;
+    this.formula.classList.toggle("stale", isOther);
+    return isOther;
   }
 
   /** New values and shares. */
   update(at: Point): void {
     const variant = this.variant;
     if (!variant) return;
-    const key = `${JSON.stringify(this.state.lens)} ${this.state.notation} ${variant.name} ${this.state.abbreviated}`;
+    const key = `${JSON.stringify(this.state.lens)} ${this.state.notation} ${variant.name} ${this.state.abbreviated} ${this.isPulled(this.state.lens.row)}`;
     if (this.built && this.built !== key) this.rebuild();
     this.built = key;
-    const values = this.chips.map((chip) => chip.compute(at)),
-      { sum: left, size, largest } = this.foldedTerms(at);
+    const { folded, state } = this,
+      now = this.fallback(state.lens.quantity, state.lens.row, state.lens.column),
+      isOther = this.warn(now),
+      values = this.chips.map((chip) => chip.compute(at));
+    folded.update(at);
+    const { size, largest } = folded,
+      hidden = folded.terms.length,
+      isMoving = hidden && !largest && Number.isFinite(now) && !isOther,
+      left = isMoving ? values.reduce((rest, x) => rest - x, now) : folded.sum; // what the folded terms must be
     const all = values.reduce((sum, x) => sum + Math.abs(x), size) || 1;
     if (largest > FAINT * all && largest > 1.0001 * Math.min(...values.map(Math.abs))) return this.rebuild(); // others matter now
     write(this.chips, values, all);
@@ -386,12 +381,8 @@ export class Lens {
     }
     const total = values.reduce((sum, x) => sum + x, left);
     this.formula.dataset.total = String(total);
-    if (this.hidden.length) this.rest.textContent = `+ ${this.hidden.length} smaller terms = ${shown(left, 3)} (show all)`;
+    if (hidden) this.rest.textContent = `+ ${hidden} smaller terms = ${shown(left, 3)} (show all)`;
     else if (!this.rest.hidden) this.rest.textContent = "fold the smaller terms";
     this.left.dataset.total = shown(total, 5);
   }
 }
-
-const isNothing = (entry: Entry) => entry.terms.length === 1 && entry.terms[0][2] === 0;
-const isZero = (quantity: Quantity | undefined) =>
-  !quantity || (!quantity.missing && (quantity.entries ?? []).every((x) => typeof x === "number" || (x && isNothing(x))));

@@ -112,6 +112,7 @@ class App {
         gravity_torque: g,
         spring_torque: spring,
         friction_torque: friction,
+        pull: this.physics.external,
       };
     this.lens.fallback = (quantity, row, column) =>
       quantity === "mass_matrix" ? M[row * data.nv + column] : (computed[quantity]?.[row] ?? NaN);
@@ -311,17 +312,16 @@ class App {
   private draw(now: number): void {
     this.due = false;
     const began = performance.now(),
-      { state, physics } = this,
-      { world } = state;
+      { state, physics } = this;
     this.simulation.tick(this.last ? (now - this.last) / 1000 : 0);
     this.last = this.simulation.running ? now : 0;
     physics.place(state.q);
     physics.evaluate(state.q, state.qd);
+    physics.external.set(this.simulation.external);
     const { inertial, tau } = physics.torques(state.qd, state.qdd);
     const ellipsoid = ellipsoidAt(physics, state.view.ellipsoid);
     this.controls.update();
     this.numbers.update(state, inertial, tau);
-    this.lens.warn(world.payload > 0 || world.gravity.some((x, i) => x !== this.data.gravity[i]));
     this.lens.update(state);
     this.simulation.update();
     this.view.update(state, ellipsoid, this.simulation.pull ? this.mouse : null, this.simulation.pushes);

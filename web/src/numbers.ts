@@ -5,13 +5,14 @@ import { forceUnit, once, type Data } from "./model";
 import type { Physics } from "./physics";
 import type { Choice, State } from "./state";
 
-export const ROLES = ["inertial", "coriolis", "gravity", "spring", "friction"] as const;
+export const ROLES = ["inertial", "coriolis", "gravity", "spring", "friction", "external"] as const;
 const WORDS: Record<(typeof ROLES)[number], string> = {
   inertial: "M q̈",
   coriolis: "Coriolis",
   gravity: "gravity",
   spring: "springs",
   friction: "friction",
+  external: "pull",
 };
 /** Of the largest part of a force: less is what rounding leaves, of recordings with nine digits. */
 const ROUNDING = 1e-8;
@@ -22,6 +23,9 @@ export class NumbersPanel {
   private readonly cells: HTMLElement[] = [];
   private readonly vectors = new Map<string, HTMLElement[]>();
   private readonly bars: { parts: SVGElement[]; total: SVGElement; value: HTMLOutputElement }[] = [];
+  /** What the bars' ends stand for, and the pull's entry in the legend. */
+  private readonly ends = [el("span", {}), el("span", {})];
+  private readonly pull = el("span", { hidden: true }, el("i", { class: "swatch external" }), WORDS.external);
   private readonly facts = new Map<string, HTMLElement>();
   private readonly small: boolean;
   /** Of coordinates, short enough for a table. */
@@ -143,11 +147,14 @@ export class NumbersPanel {
       );
     }
     const { hasSprings, hasFriction } = this.data;
-    const shownRoles = ROLES.filter((role) => (role !== "spring" || hasSprings) && (role !== "friction" || hasFriction));
+    const [left, right] = this.ends;
+    list.append(el("div", { class: "bar axis", "aria-hidden": "true" }, el("span", {}), el("span", {}, left, "0", right)));
+    const shownRoles = ROLES.filter((role) => role !== "external" && (role !== "spring" || hasSprings) && (role !== "friction" || hasFriction));
     const legend = el(
       "div",
       { class: "legend" },
       ...shownRoles.map((role) => el("span", {}, el("i", { class: `swatch ${role}` }), WORDS[role])),
+      this.pull,
     );
     list.classList.toggle("mixed", !this.force);
     list.classList.toggle(
@@ -197,7 +204,7 @@ export class NumbersPanel {
       ["gravity_torque", g],
       ["inverse_dynamics", tau],
     ];
-    const parts = [inertial, state.world.coriolis ? c : new Float64Array(n), g, physics.spring, physics.friction];
+    const parts = [inertial, state.world.coriolis ? c : new Float64Array(n), g, physics.spring, physics.friction, physics.external.map((x) => -x)];
     const largestPart = Math.max(...parts.map((part) => part.reduce((most, x) => Math.max(most, Math.abs(x)), 0)));
     for (const [quantity, values] of vectors) {
       const rounding = ROUNDING * largestPart;
@@ -212,11 +219,16 @@ export class NumbersPanel {
       for (const part of parts) part[i] > 0 ? (plus += part[i]) : (minus -= part[i]);
       scale = Math.max(scale, plus, minus);
     }
+    scale = round(scale);
+    const end = shown(scale, 1);
+    [this.ends[0].textContent, this.ends[1].textContent] = [`−${end}`, end];
+    this.pull.hidden = physics.external.every((x) => !x);
+    for (const cell of this.vectors.get("coriolis_torque")!) cell.classList.toggle("off", !state.world.coriolis);
     this.bars.forEach((bar, i) => {
       let right = 100,
         left = 100;
       parts.forEach((part, k) => {
-        const width = (96 * Math.abs(part[i])) / scale,
+        const width = (100 * Math.abs(part[i])) / scale,
           rect = bar.parts[k];
         rect.setAttribute("width", width.toFixed(2));
         if (part[i] >= 0) {
@@ -227,7 +239,7 @@ export class NumbersPanel {
           rect.setAttribute("x", left.toFixed(2));
         }
       });
-      bar.total.setAttribute("x", (99.2 + (96 * tau[i]) / scale).toFixed(2));
+      bar.total.setAttribute("x", (99.2 + (99.2 * tau[i]) / scale).toFixed(2));
       const value = shown(Math.abs(tau[i]) < ROUNDING * largestPart ? 0 : tau[i], 3),
         text = this.force ? value : `${value} ${this.units[i] === "rad" ? "N m" : "N"}`;
       if (bar.value.value !== text) bar.value.value = text;
@@ -295,6 +307,12 @@ function inPlane(J: Float64Array, normal: number[], n: number): Float64Array {
 /** Entries of one matrix have as many decimals as its largest needs; only what is zero has none. */
 const fixed = (x: number, decimals: number) =>
   Math.abs(x) < 1e-12 ? "0" : (Math.abs(x) < 0.5 * 10 ** -decimals ? 0 : x).toFixed(decimals).replace("-", "−");
+
+/** The next of 1, 2, 5, 10, 20, 50, ... */
+function round(x: number): number {
+  const power = 10 ** Math.floor(Math.log10(x));
+  return power * [1, 2, 5, 10].find((k) => k * power >= 0.999999 * x)!;
+}
 
 /** The text, and for whoever asks the number itself. */
 function write(cell: HTMLElement & { number?: number }, value: number, text: string): void {

@@ -31,7 +31,7 @@ export class Physics {
   readonly poses: Numbers;
   readonly J: Numbers;
   readonly tip = zeros(3);
-  /** J^T f of the pull, as last computed. */
+  /** J^T f of the pull, as last computed, or at the state that is shown. */
   readonly external: Numbers;
   /** Forces of closed loops on the columns, with the sign of a load. */
   readonly reactions: Numbers;
@@ -126,7 +126,7 @@ export class Physics {
     }
   }
 
-  /** The joint forces for a motion, in parts; after `evaluate`. */
+  /** The joint forces for a motion under `external`, in parts; after `evaluate`. */
   torques(qd: Numbers, qdd: Numbers): { inertial: Numbers; tau: Numbers } {
     const { n, M } = this,
       inertial = zeros(n),
@@ -134,7 +134,7 @@ export class Physics {
       tau = zeros(n);
     for (let i = 0; i < n; i++) {
       for (let j = 0; j < n; j++) inertial[i] += M[i * n + j] * qdd[j];
-      load[i] = inertial[i] + (this.world.coriolis ? this.c[i] : 0) + this.g[i] + this.spring[i];
+      load[i] = inertial[i] + (this.world.coriolis ? this.c[i] : 0) + this.g[i] + this.spring[i] - this.external[i];
     }
     if (this.world.friction) this.kernels.demanded_torque(qd, load, tau);
     else tau.set(load);

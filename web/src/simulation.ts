@@ -28,6 +28,8 @@ export interface Sample {
   g: Numbers;
   kinetic: number;
   potential: number;
+  /** J^T f of the pull. */
+  external: Numbers;
   /** Forces of contacts. */
   pushes: Push[];
 }
@@ -42,6 +44,8 @@ export class Simulation {
   private readonly contact: ContactSteps | null;
   /** Forces of contacts at the state that is shown. */
   pushes: Push[] = [];
+  /** J^T f of the pull at the state that is shown. */
+  readonly external: Numbers;
   private held: Numbers | null = null;
   private readonly mass: number;
   private owed = 0;
@@ -74,6 +78,7 @@ export class Simulation {
     readonly host: HTMLElement,
     readonly changed: () => void,
   ) {
+    this.external = zeros(physics.n);
     this.integrator = new Integrator(physics);
     this.contact = data.contacts && new ContactSteps(physics, data.contacts);
     this.recorded = data.motion !== null;
@@ -110,6 +115,7 @@ export class Simulation {
           qdd: qdd ? Float64Array.from(qdd[k]) : zeros(data.nv),
           tau: tau ? Float64Array.from(tau[k]) : null,
           measured: measured?.[k],
+          external: zeros(data.nv),
         };
         const pushes = (contact && this.contact?.placed(sample.q, contact[k])) || [];
         this.samples.push({ ...sample, ...this.terms(sample.q, sample.qd), pushes });
@@ -127,8 +133,8 @@ export class Simulation {
     if (this.running) {
       this.owed = 0;
       this.isSound = true;
-      if (!this.recorded) this.cut();
       this.held = this.state.q.slice();
+      if (!this.recorded) this.cut();
     }
     this.changed();
   }
@@ -155,6 +161,7 @@ export class Simulation {
     this.samples.length = 0;
     this.time = 0;
     this.pushes = [];
+    this.external.fill(0);
     this.contact?.forget();
     this.strips.forget();
   }
@@ -172,7 +179,7 @@ export class Simulation {
   /** Going on from a moment that was scrubbed to: the rest of the recording is forgotten. */
   private cut(): void {
     while (this.samples.length && this.samples.at(-1)!.t > this.time + 1e-12) this.samples.pop();
-    if (!this.samples.length) this.keep(zeros(this.physics.n));
+    if (!this.samples.length) this.keep(this.motors(this.state.q, this.state.qd));
   }
 
   rewind(): void {
@@ -204,6 +211,7 @@ export class Simulation {
     this.state.q.set(sample.q);
     this.state.qd.set(sample.qd);
     this.state.qdd.set(sample.qdd);
+    this.external.set(sample.external);
     this.pushes = sample.pushes;
   }
 
@@ -259,6 +267,7 @@ export class Simulation {
         this.motors(this.state.q, this.state.qd),
         this.pull,
       );
+    this.external.set(this.physics.external);
     return true;
   }
 
@@ -273,7 +282,7 @@ export class Simulation {
     this.pushes = this.contact?.pushes ?? [];
     this.time += STEP;
     const last = this.samples.at(-1);
-    if (!last || this.time - last.t >= SAMPLE - 1e-9) this.keep(tau);
+    if (!last || this.time - last.t >= SAMPLE - 1e-9) this.keep(this.motors(q, qd));
     return true;
   }
 
@@ -282,7 +291,9 @@ export class Simulation {
     const { q, qd, qdd } = state,
       { pushes } = this;
     if (!this.contact) this.integrator.accelerations(q, qd, qdd, tau, this.pull);
-    this.samples.push({ t: this.time, q: q.slice(), qd: qd.slice(), qdd: qdd.slice(), tau, ...this.terms(q, qd), pushes });
+    this.external.set(this.physics.external);
+    const motion = { q: q.slice(), qd: qd.slice(), qdd: qdd.slice(), tau, external: this.external.slice() };
+    this.samples.push({ t: this.time, ...motion, ...this.terms(q, qd), pushes });
     if (this.samples.length > LONGEST) this.samples.splice(0, LONGEST / 10);
   }
 

@@ -23,6 +23,8 @@ export interface Quantity {
 }
 export interface Variant {
   name: string;
+  /** Letters took the place of numbers. */
+  isLettered: boolean;
   notes: string[];
   values: Record<string, number>;
   quantities: Record<string, Quantity>;
@@ -84,3 +86,7 @@ export function compiled(tree: Tree, letters: Record<string, number>): Value {
   if (f) return (at) => f(first(at));
   return () => NaN;
 }
+
+export const isNothing = (entry: Entry) => entry.terms.length === 1 && entry.terms[0][2] === 0;
+export const isZero = (quantity: Quantity | undefined) =>
+  !quantity || (!quantity.missing && (quantity.entries ?? []).every((x) => typeof x === "number" || (x && isNothing(x))));

@@ -89,7 +89,16 @@ def longest_path(model: Model) -> int:
 
 def empty_variant(reason: str) -> dict[str, Any]:
     quantities = {name: {"missing": reason} for name in QUANTITIES if name != "coriolis_matrix"}
-    return {"name": "numbers", "notes": [], "values": {}, "quantities": quantities, "copies": [], "waves": {}, "names": {}}
+    return {
+        "name": "numbers",
+        "isLettered": False,
+        "notes": [],
+        "values": {},
+        "quantities": quantities,
+        "copies": [],
+        "waves": {},
+        "names": {},
+    }
 
 
 def notation(name: str) -> dict[str, str]:
@@ -117,6 +126,7 @@ def variant(name: str, equations: Equations, own: Mapping[str, float] | None = N
     values = {name: float(x) for name, x in {**equations.values, **(own or {})}.items()}
     return {
         "name": name,
+        "isLettered": bool(equations.values),
         "notes": list(map(str, equations.notes)),
         "values": values,
         "quantities": forms,
