@@ -70,11 +70,11 @@ def lens(
             f"Closed forms of a chain with more than {DEEPEST} degrees of freedom fill books; the numbers are there all the same."
         )
         return {"variants": [empty_variant(reason)], "notations": books, "derivation": None}
-    variants = [variant("numbers", Equations(model))]
+    variants = [variant("numbers", Equations(model), MANY)]
     if letters is not None:
-        variants.insert(0, variant("letters", Equations(letters), values))
+        variants.insert(0, variant("letters", Equations(letters), MANY, values))
     elif model.mechanism.nv <= DEEPEST:
-        variants.append(variant("letters", Equations(model, "all"), most=MANY if model.mechanism.nv <= LETTERED else SOME))
+        variants.append(variant("letters", Equations(model, "all"), MANY if model.mechanism.nv <= LETTERED else SOME))
     steps = derivation(letters or model) if model.mechanism.nv <= LETTERED else None
     return {"variants": variants, "notations": books, "derivation": steps}
 
@@ -116,7 +116,7 @@ def glyph(letter: str) -> str:
     return GREEK.get(head, head) + (f"_{tail}" if tail else "")
 
 
-def variant(name: str, equations: Equations, own: Mapping[str, float] | None = None, most: int = MANY) -> dict[str, Any]:
+def variant(name: str, equations: Equations, most: int, own: Mapping[str, float] | None = None) -> dict[str, Any]:
     writer = EntryWriter(equations)
     forms: dict[str, Any] = {}
     for quantity in QUANTITIES:
