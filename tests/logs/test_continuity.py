@@ -121,3 +121,19 @@ def test_a_motion_that_is_fast_for_its_rate_has_lost_nothing(seed: int) -> None:
     motion = robot.simulate(draw.uniform(-2, 2, 2), t=np.arange(0, 6, 0.01), step=0.005, torque=push)
     found = Continuity.of(Log(motion.t, motion.q, motion.tau))
     assert (found.lost, found.jumps) == (0, ())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_samples_lost_in_a_motion_that_is_fast_for_its_rate(seed: int) -> None:
+    """Two rods that whirl at up to 100 rad/s, recorded at 100 Hz: half of those that are lost at least, and no others."""
+    draw = np.random.default_rng(seed)
+    size, *w = draw.uniform((1, 2, 2), (5, 9, 9))
+    push = lambda t, q, qd: [size * np.sin(w[0] * t), size / 3 * np.sin(w[1] * t)]  # noqa: E731
+    motion = qddot.load("two_link").simulate(draw.uniform(-2, 2, 2), t=np.arange(0, 8, 0.01), step=0.005, torque=push)
+    assert Continuity.of(Log(motion.t, motion.q, motion.tau)).lost == 0
+    kept = draw.random(len(motion.t)) > 0.05
+    n = kept.sum()
+    found = Continuity.of(Log(motion.t[:n], motion.q[kept], motion.tau[kept]))
+    assert 0.5 * (~kept).sum() <= found.lost <= (~kept).sum()
+    behind = motion.t[:n][1:][np.diff(np.flatnonzero(kept)) > 1]
+    assert set(np.round(found.places, 6)) <= set(np.round(behind, 6))
