@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from tests.robots import random_model
 
 SET = "(e, v) => { e.value = v; e.dispatchEvent(new Event('input', {bubbles: true})); }"
 LETTERS = {"l1": 0.5, "l2": 0.7, "m1": 0.5, "m2": 0.7, "r": 0.04}
+NUMBER = re.compile(r"-?\d[\d.e-]*")
 FRAME = "async n => { while (explorerApp.frames <= n) await new Promise(requestAnimationFrame); }"
 
 
@@ -217,11 +219,36 @@ def test_the_address_holds_the_whole_state(opened):
     assert again.evaluate("explorerApp.state.world.payload") == 0.5
 
 
+def test_reloading_brings_back_camera_speed_strip_and_run(opened):
+    page = opened(qddot.load("two_link"), "q=0.5,1.5&show=path")
+    page.get_by_label("speed").select_option("0.25")
+    simulated(page, 0.345)
+    settled(page, lambda: page.evaluate("explorerApp.simulation.rest(); explorerApp.schedule()"))
+    page.get_by_label("what is drawn over time").select_option("qd")
+    asked = "(({state: {q, qd, speed, strip}, simulation: {time, end, samples}, view: {viewpoint, path}}) => "
+    asked += (
+        "JSON.stringify([q, qd, speed, strip, time, end, samples.at(-1).q, viewpoint.written(), path.length > 20]))(explorerApp)"
+    )
+    resting = "new Promise(r => setTimeout(r, 400))"
+    page.evaluate(resting)
+    before = page.evaluate(asked)
+    assert "0.345" in before
+    page.reload()
+    page.locator("html[data-lens]").wait_for(state="attached")
+    after = page.evaluate(asked)
+    assert [float(x) for x in NUMBER.findall(after)] == pytest.approx([float(x) for x in NUMBER.findall(before)], rel=1e-5)
+    assert after.endswith("true]")
+    page.evaluate("explorerApp.edited()")  # by a slider, say: what ran before belongs to another motion
+    page.evaluate(resting)
+    assert "run=" not in page.evaluate("location.hash")
+    assert "camera=" in page.evaluate("location.hash")
+
+
 def test_a_fragment_that_makes_no_sense_is_ignored(opened):
     page = opened(
         qddot.load("two_link"),
         "q=1,NaN&qd=x&gravity=1,2&payload=-3&tip=99&lens=<img>,9,-1&notation=__proto__&form=constructor"
-        "&speed=9&strip=toString,length",
+        "&speed=9&strip=toString,length&time=x&run=1,2",
     )
     agrees(page, qddot.load("two_link"))
 
@@ -424,3 +451,17 @@ def test_a_motion_plays(opened, tmp_path):
     settled(page, lambda: page.get_by_label("time", exact=True).evaluate(SET, 0.5))
     want = robot.simulate([0.3, 0.4], None, 0.5).q[-1]
     assert held(page, "q")["q"] == pytest.approx(want, abs=1e-7)
+    page.evaluate("new Promise(r => setTimeout(r, 400))")
+    again = opened(path, page.evaluate("location.hash.slice(1)"))
+    assert again.locator(".clock").inner_text() == "0.50 s"
+    assert held(again, "q")["q"] == pytest.approx(want, abs=1e-7)
+
+
+def test_a_blow_at_a_stop_is_told_and_every_joint_is_in_the_legend(opened):
+    page = opened(qddot.load("panda"))
+    simulated(page, 0.6)
+    settled(page, lambda: page.evaluate("explorerApp.schedule()"))
+    assert "joint2 hit its stop at 0.4" in page.locator(".blow").inner_text()
+    legend = page.locator(".strip").nth(1).locator(".u-series:visible").all_inner_texts()
+    assert [f"joint{k}" in row for k, row in enumerate(legend, 1)] == [True] * 7
+    assert page.locator(".strip .u-legend").nth(1).evaluate("x => x.scrollHeight - x.clientHeight") <= 1  # none is hidden

@@ -77,6 +77,9 @@ def test_in_space_and_where_axes_are_infinite():
     assert "effective mass: inf, 1 kg" in labels(stretched)
     for picture in (ax, stretched, qddot.load("point_mass_2r").ellipsoids([0, 0], rows=("x", "y", "z")).plot()):
         assert drawn(picture) > 0.01
+        legend, whole = picture.get_legend().get_window_extent(), picture.figure.bbox
+        assert whole.contains(legend.x0, legend.y0)
+        assert whole.contains(legend.x1, legend.y1)
 
 
 def test_joint_space():

@@ -131,6 +131,7 @@ class App {
     this.physics.place(this.state.q);
     this.view.update(this.state, null, null, []);
     this.view.fit();
+    this.trace();
     if (this.state.camera) this.view.viewpoint?.read(this.state.camera);
     this.listen(scene);
     this.schedule();
@@ -149,6 +150,8 @@ class App {
       this.state.read(location.hash);
       if (this.state.camera) this.view.viewpoint?.read(this.state.camera);
       this.simulation.edited();
+      this.simulation.place();
+      this.trace();
       this.schedule();
     });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
@@ -292,7 +295,7 @@ class App {
   }
 
   private copyPython(): void {
-    this.state.camera = this.view.viewpoint?.written() ?? null;
+    this.write();
     void copy(asPython(this.data, this.state), "Python");
   }
 
@@ -333,12 +336,32 @@ class App {
     else this.save();
   }
 
+  /** The path that the tip has had until now in a motion that the address tells. */
+  private trace(): void {
+    const { samples, time } = this.simulation,
+      { path } = this.view;
+    if (!samples.length) return;
+    path.clear();
+    for (const { t, q } of samples) {
+      if (t > time) break;
+      this.physics.place(q);
+      path.update(this.state.view.path, new Vector3(...this.physics.tip));
+    }
+    this.physics.place(this.state.q);
+  }
+
+  /** What the state does not hold by itself: the camera and the time. */
+  private write(): void {
+    this.state.camera = this.view.viewpoint?.written() ?? null;
+    this.simulation.write();
+  }
+
   /** The state into the address, once it rests. */
   private save(): void {
     clearTimeout(this.saving);
     this.saving = window.setTimeout(() => {
       try {
-        this.state.camera = this.view.viewpoint?.written() ?? null;
+        this.write();
         history.replaceState(null, "", `#${this.state.fragment()}`);
       } catch {
         /* a frame without an address of its own */

@@ -203,7 +203,6 @@ export class View3D {
   // the camera -------------------------------------------------------------------------------------------------------------
 
   fit(): void {
-    if (this.viewpoint) this.viewpoint.isMoved = false;
     const { camera, data } = this,
       up = camera.up.clone().normalize(),
       reach = data.reach,

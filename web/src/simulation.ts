@@ -3,9 +3,11 @@ import { announce, el, icon } from "./dom";
 import { zeros, type Numbers } from "./linear";
 import type { Data } from "./model";
 import { ContactSteps, type Push } from "./contact";
+import { guide } from "./guide";
 import { Integrator } from "./integrator";
 import type { Physics, Pull } from "./physics";
-import { SPEEDS, type State } from "./state";
+import { SPEEDS, type Run, type State } from "./state";
+import { Arrivals, type Blow } from "./stops";
 import { Strips } from "./strips";
 
 /** s: of one step of order four. */
@@ -14,6 +16,8 @@ export const STEP = 1e-3;
 const SAMPLE = 0.01;
 /** The most samples kept: five minutes. */
 const LONGEST = 30_000;
+/** s: of the longest run that an address holds, since a page that opens simulates it again. */
+const LONGEST_RUN = 20;
 
 export interface Sample {
   t: number;
@@ -32,6 +36,8 @@ export interface Sample {
   external: Numbers;
   /** Forces of contacts. */
   pushes: Push[];
+  /** Joints that came to a stop since the sample before. */
+  blows: Blow[];
 }
 
 export class Simulation {
@@ -51,6 +57,9 @@ export class Simulation {
   private owed = 0;
   /** The last step could be made. */
   private isSound = true;
+  /** The run follows from its first state alone: nobody pulled at it or changed anything meanwhile. */
+  private isUntouched = true;
+  private readonly arrivals: Arrivals;
   /** The world in which a recorded motion was computed last. */
   private weighed = "";
   private readonly button = el(
@@ -83,6 +92,7 @@ export class Simulation {
     this.contact = data.contacts && new ContactSteps(physics, data.contacts);
     this.recorded = data.motion !== null;
     this.strips = new Strips(data, state, changed);
+    this.arrivals = new Arrivals(data.coordinates);
     this.mass = data.bodies.reduce((sum, x) => sum + x.mass, 0);
     const speeds = this.speeds;
     speeds.append(...SPEEDS.map((speed) => el("option", { value: String(speed) }, speed === 1 ? "1 ×" : `1⁄${1 / speed} ×`)));
@@ -109,7 +119,7 @@ export class Simulation {
       const { t, q, qd, qdd, tau, measured, contact } = data.motion;
       t.forEach((time, k) => {
         const sample = {
-          t: time - t[0],
+          t: time,
           q: Float64Array.from(q[k]),
           qd: Float64Array.from(qd[k]),
           qdd: qdd ? Float64Array.from(qdd[k]) : zeros(data.nv),
@@ -118,16 +128,50 @@ export class Simulation {
           external: zeros(data.nv),
         };
         const pushes = (contact && this.contact?.placed(sample.q, contact[k])) || [];
-        this.samples.push({ ...sample, ...this.terms(sample.q, sample.qd), pushes });
+        if (k) this.arrivals.look(sample.q, time);
+        else this.arrivals.begin(sample.q);
+        this.samples.push({ ...sample, ...this.terms(sample.q, sample.qd), pushes, blows: this.arrivals.taken() });
       });
-      this.show(this.samples[0]);
     }
+    this.place();
+  }
+
+  /** To the time that the address tells, of the recorded motion or of a run, which is simulated again. */
+  place(): void {
+    const { state } = this,
+      { time, isPosed } = state,
+      [q, qd, qdd] = [state.q.slice(), state.qd.slice(), state.qdd.slice()];
+    if (!this.recorded && state.run) this.again(state.run);
+    if (!this.samples.length) return;
+    this.show(this.samples[this.index(time ?? this.begin)]);
+    if (!isPosed) return;
+    state.q.set(q);
+    state.qd.set(qd);
+    state.qdd.set(qdd);
+  }
+
+  private again({ length, q, qd }: Run): void {
+    const { state } = this;
+    state.q.set(q);
+    state.qd.set(qd);
+    this.held = q.slice();
+    this.arrivals.begin(q);
+    for (let left = Math.round(Math.min(length, LONGEST_RUN) / STEP); left > 0; left--) if (!this.advance()) break;
+    if (this.time > this.end + 1e-9) this.keep(this.motors(state.q, state.qd));
+  }
+
+  /** What the address says of time. */
+  write(): void {
+    const { state, samples, recorded } = this,
+      isRun = !recorded && samples.length > 1 && this.isUntouched && !samples[0].t && this.end <= LONGEST_RUN;
+    state.run = isRun ? { length: this.end, q: samples[0].q, qd: samples[0].qd } : null;
+    state.time = recorded || isRun ? Number(this.time.toPrecision(12)) : null;
   }
 
   toggle(): void {
     this.running = !this.running;
     if (!this.running) this.rest();
-    if (this.running && this.recorded && this.time >= this.end) this.time = 0;
+    if (this.running && this.recorded && this.time >= this.end) this.time = this.begin;
     this.button.replaceChildren(icon(this.running ? "pause" : "play"));
     this.button.setAttribute("aria-label", this.running ? "pause" : "play");
     if (this.running) {
@@ -135,6 +179,8 @@ export class Simulation {
       this.isSound = true;
       this.held = this.state.q.slice();
       if (!this.recorded) this.cut();
+      this.arrivals.begin(this.held);
+      if (this.time > 0 && (this.contact || this.state.drive === "hold")) this.isUntouched = false; // what they remember
     }
     this.changed();
   }
@@ -150,6 +196,10 @@ export class Simulation {
     if (this.running) this.toggle();
   }
 
+  get begin(): number {
+    return this.samples[0]?.t ?? 0;
+  }
+
   get end(): number {
     return this.samples.at(-1)?.t ?? 0;
   }
@@ -157,8 +207,12 @@ export class Simulation {
   /** The state was set by hand: what was simulated before belongs to another motion. */
   edited(): void {
     if (this.recorded) return this.reweigh();
-    if (this.running) return;
+    if (this.running) {
+      this.isUntouched = false;
+      return;
+    }
     this.samples.length = 0;
+    this.isUntouched = true;
     this.time = 0;
     this.pushes = [];
     this.external.fill(0);
@@ -184,7 +238,7 @@ export class Simulation {
 
   rewind(): void {
     this.stop();
-    if (this.samples.length) this.seek(0);
+    if (this.samples.length) this.seek(this.begin);
   }
 
   seek(t: number): void {
@@ -280,7 +334,9 @@ export class Simulation {
     const method = this.contact ?? this.integrator;
     if (!method.step(q, qd, qdd, tau, STEP, this.pull)) return false;
     this.pushes = this.contact?.pushes ?? [];
+    if (this.pull) this.isUntouched = false;
     this.time += STEP;
+    this.arrivals.look(q, this.time);
     const last = this.samples.at(-1);
     if (!last || this.time - last.t >= SAMPLE - 1e-9) this.keep(this.motors(q, qd));
     return true;
@@ -293,7 +349,8 @@ export class Simulation {
     if (!this.contact) this.integrator.accelerations(q, qd, qdd, tau, this.pull);
     this.external.set(this.physics.external);
     const motion = { q: q.slice(), qd: qd.slice(), qdd: qdd.slice(), tau, external: this.external.slice() };
-    this.samples.push({ t: this.time, ...motion, ...this.terms(q, qd), pushes });
+    const blows = this.arrivals.taken();
+    this.samples.push({ t: this.time, ...motion, ...this.terms(q, qd), pushes, blows });
     if (this.samples.length > LONGEST) this.samples.splice(0, LONGEST / 10);
   }
 
@@ -305,6 +362,7 @@ export class Simulation {
 
   /** The bar and the strips. */
   update(): void {
+    this.scrub.min = String(this.begin);
     this.scrub.max = String(this.end || 1);
     if (this.speeds.value !== String(this.state.speed)) this.speeds.value = String(this.state.speed);
     this.scrub.disabled = !this.samples.length;
@@ -326,21 +384,4 @@ export class Simulation {
   recolor(): void {
     this.strips.forget();
   }
-}
-
-/** What a newcomer can do, in the place of the strips as long as nothing has moved. */
-function guide(data: Data): HTMLElement {
-  const touch = matchMedia("(pointer: coarse)").matches;
-  const lines = [
-    ["Drag a link", "its joint turns."],
-    ...(data.tips.length ? [["Drag the pink ball", "the robot follows with its tip."]] : []),
-    ["Drag elsewhere", `look around; ${touch ? "two fingers zoom" : "the wheel zooms once the scene was clicked"}.`],
-    ...(data.isMassless
-      ? []
-      : [
-          ["Play", "it moves as gravity and motors make it; pull the pink ball meanwhile."],
-          ["Click a number", "its equation opens below."],
-        ]),
-  ];
-  return el("dl", { class: "guide" }, ...lines.flatMap(([what, then]) => [el("dt", {}, what), el("dd", {}, then)]));
 }

@@ -25,6 +25,12 @@ export interface View {
   ellipsoid: "none" | "velocity" | "force" | "mass";
 }
 
+export interface Run {
+  length: number;
+  q: Numbers;
+  qd: Numbers;
+}
+
 export class State {
   q: Numbers;
   qd: Numbers;
@@ -41,8 +47,14 @@ export class State {
   speed = 1;
   /** What is drawn over time beside the energy: empty, what suits; and the joint's number, or "all". */
   strip = { quantity: "", joint: "all" };
-  /** Seven numbers of the camera, where the view was changed by hand. */
+  /** Seven numbers of the camera; null: as it fits. */
   camera: number[] | null = null;
+  /** s: of a recorded motion, or of a run; null: its begin. */
+  time: number | null = null;
+  /** Where a run in this page began, and its length, s; null where there is none, or where it was changed meanwhile by hand. */
+  run: Run | null = null;
+  /** The address says where the joints are, also where a time says it too. */
+  isPosed = false;
 
   constructor(readonly data: Data) {
     this.q = Float64Array.from(data.start.q);
@@ -81,6 +93,8 @@ export class State {
     const { quantity: drawn, joint } = this.strip;
     if (drawn || joint !== defaultJoint(data)) out.set("strip", `${drawn},${joint}`);
     if (this.camera) out.set("camera", list(this.camera));
+    if (this.time !== null) out.set("time", String(this.time));
+    if (this.run) out.set("run", list([this.run.length, ...this.run.q, ...this.run.qd]));
     return out.toString().replaceAll("%2C", ",");
   }
 
@@ -94,7 +108,9 @@ export class State {
       const found = Float64Array.from(text.split(","), Number);
       return found.length === n && found.every(Number.isFinite) ? found : null;
     };
-    this.q = numbers("q", data.nq) ?? this.q;
+    const q = numbers("q", data.nq);
+    this.isPosed = q !== null;
+    this.q = q ?? this.q;
     this.qd = numbers("qd", data.nv) ?? Float64Array.from(data.start.qd);
     this.qdd = numbers("qdd", data.nv) ?? zeros(data.nv);
     world.gravity = Array.from(numbers("gravity", 3) ?? data.gravity);
@@ -125,6 +141,9 @@ export class State {
     };
     const camera = numbers("camera", 7);
     this.camera = camera && camera[6] > 0 ? Array.from(camera) : null;
+    this.time = numbers("time", 1)?.[0] ?? null;
+    const run = numbers("run", 1 + data.nq + data.nv);
+    this.run = run && run[0] > 0 ? { length: run[0], q: run.slice(1, 1 + data.nq), qd: run.slice(1 + data.nq) } : null;
   }
 
   /** The value of a coordinate as its slider shows it: of a quaternion a component of the rotation vector. */

@@ -5,15 +5,14 @@ import { abbreviated, el, shown } from "./dom";
 import { forceUnit, once, type Coordinate, type Data } from "./model";
 import type { Sample } from "./simulation";
 import { rotationVector, type State } from "./state";
+import type { Blow } from "./stops";
 
 /** As everywhere: what was measured is grey. */
 const MEASURED = "#88888880";
 /** Points drawn of a line. */
 const POINTS = 1500;
 /** With more lines than this, the legend has names and no values. */
-const VALUES = 4;
-/** With more than this it names some, as colours go from dark to light. */
-const NAMED = 5;
+const VALUES = 8;
 const HEIGHT = 122;
 
 interface Quantity {
@@ -43,6 +42,10 @@ export class Strips {
   private readonly which = el("select", { "aria-label": "what is drawn over time" });
   private readonly joint = el("select", { "aria-label": "of which joint" });
   private readonly names: string[];
+  /** Which joint came to its stop last. */
+  private readonly said = el("span", { class: "unit blow" });
+  /** When joints came to their stops. */
+  private blows: Blow[] = [];
   private plots: { energy: uPlot; joints: uPlot; key: string } | null = null;
   private drawn = "";
 
@@ -78,14 +81,22 @@ export class Strips {
     const drawn = `${samples.length} ${samples.length > POINTS ? now : ""}`;
     if (drawn !== this.drawn) {
       this.drawn = drawn;
+      this.blows = samples.flatMap((x) => x.blows);
       const every = Math.ceil(samples.length / POINTS);
       const kept = samples.map((_, k) => k).filter((k) => k % every === 0 || k === samples.length - 1 || k === now);
       energy.setData(this.energies(kept.map((k) => samples[k])));
       joints.setData(this.lines(samples, kept));
     }
+    const last = this.blows.filter((x) => x.t <= time + 1e-9).at(-1);
+    this.say(last ? `┊ ${last.name} hit its stop at ${last.t.toFixed(2)} s` : "");
     queueMicrotask(() => {
       for (const plot of [energy, joints]) plot.setCursor({ left: plot.valToPos(time, "x"), top: 1 }); // after it has its scales
     });
+  }
+
+  private say(text: string): void {
+    if (this.said.textContent === text) return;
+    this.said.textContent = this.said.title = text;
   }
 
   private build(key: string): void {
@@ -107,7 +118,7 @@ export class Strips {
     if (measured.length && !isOne) head.append(el("span", { class: "unit" }, "┄ measured"));
     this.plots = {
       key,
-      energy: this.plot(this.energyHost, el("h3", {}, "energy, J"), ["kinetic", "potential", "sum"], 0, [
+      energy: this.plot(this.energyHost, el("div", { class: "head" }, el("h3", {}, "energy, J"), this.said), ["kinetic", "potential", "sum"], 0, [
         this.style("--inertial"),
         this.style("--gravity"),
         this.style("--soft"),
@@ -164,7 +175,7 @@ export class Strips {
       width: k < behind && behind === 1 ? 4 : 1.5,
       points: { show: false },
       ...(k < behind && behind > 1 ? { dash: [4, 3] } : {}),
-      value: (_: uPlot, x: number | null) => (x === null ? "–" : shown(x, 4)),
+      value: (_: uPlot, x: number | null) => (x === null ? "–" : shown(x, names.length > 4 ? 3 : 4)),
     }));
     host.replaceChildren(head);
     const made = new uPlot(
@@ -190,19 +201,30 @@ export class Strips {
         ],
         legend: { show: true, live: names.length <= VALUES },
         cursor: { y: false, drag: { x: false, y: false }, points: { size: 5 } },
+        hooks: { drawAxes: [(plot) => this.mark(plot, ink)] },
       },
       [[], ...names.map(() => [])] as unknown as uPlot.AlignedData,
       host,
     );
     const time = names.length <= VALUES ? 1 : 0; // a legend with values has a row of its own for it
-    const shadows = behind > 1 ? behind : 0, // which the head explains
-      count = names.length - shadows;
-    const some = new Set(Array.from({ length: NAMED }, (_, k) => shadows + Math.round((k * (count - 1)) / (NAMED - 1))));
-    const isNamed = (k: number) => k < 0 || (count > NAMED ? some.has(k) : k >= shadows);
-    made.root.querySelectorAll<HTMLElement>(".u-legend .u-series").forEach((row, k) => (row.hidden = !isNamed(k - time)));
-    if (count > NAMED)
-      made.root.querySelector(".u-legend")?.setAttribute("title", `${NAMED} of ${count}, from dark to light`);
+    const shadows = behind > 1 ? behind : 0; // which the head explains
+    made.root.querySelectorAll<HTMLElement>(".u-legend .u-series").forEach((row, k) => (row.hidden = k >= time && k - time < shadows));
     return made;
+  }
+
+  /** A dotted line where a joint came to its stop. */
+  private mark({ ctx, bbox, valToPos }: uPlot, ink: string): void {
+    ctx.save();
+    ctx.strokeStyle = ink;
+    ctx.setLineDash([2, 3]);
+    ctx.beginPath();
+    for (const { t } of this.blows) {
+      const x = valToPos(t, "x", true);
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+    }
+    ctx.stroke();
+    ctx.restore();
   }
 
   resize(): void {

@@ -14,9 +14,6 @@ const TURNS: Record<string, [number, number]> = {
 const ZOOMS: Record<string, number> = { "+": ZOOM, "=": ZOOM, "-": 1 / ZOOM };
 
 export class Viewpoint {
-  /** It was changed by hand. */
-  isMoved = false;
-
   constructor(
     readonly camera: PerspectiveCamera | OrthographicCamera,
     readonly orbit: OrbitControls,
@@ -24,7 +21,6 @@ export class Viewpoint {
   ) {
     orbit.enableDamping = false;
     orbit.addEventListener("change", changed);
-    orbit.addEventListener("start", () => (this.isMoved = true));
   }
 
   /** The page scrolls over the scene as elsewhere: the wheel zooms once the scene was clicked, a finger moves what it touches. */
@@ -48,7 +44,6 @@ export class Viewpoint {
       { camera, orbit } = this;
     if (!turn && !zoom) return;
     event.preventDefault();
-    this.isMoved = true;
     if (turn) this.turn(...turn);
     else if (camera instanceof OrthographicCamera) camera.zoom *= zoom;
     else camera.position.sub(orbit.target).divideScalar(zoom).add(orbit.target);
@@ -67,9 +62,8 @@ export class Viewpoint {
     camera.position.copy(orbit.target).add(away);
   }
 
-  /** Where the camera is, where it looks, and its zoom: seven numbers; null as long as nobody has changed it. */
-  written(): number[] | null {
-    if (!this.isMoved) return null;
+  /** Where the camera is, where it looks, and its zoom: seven numbers. */
+  written(): number[] {
     const { position, zoom } = this.camera;
     return [...position.toArray(), ...this.orbit.target.toArray(), zoom].map((x) => Number(x.toPrecision(6)));
   }
@@ -79,7 +73,6 @@ export class Viewpoint {
     this.camera.zoom = zoom;
     this.camera.updateProjectionMatrix();
     this.look(new Vector3(tx, ty, tz));
-    this.isMoved = true;
   }
 
   look(at: Vector3): void {

@@ -32,7 +32,7 @@ WORDS = {
 LISTS = {"lens": SHOWN, "strip": ("tau", "residual", "g", "c", "qd", "q", "")}
 """Keys whose value begins with one of these words and goes on with indices."""
 
-SINGLE = ("payload", "tip", "speed")
+SINGLE = ("payload", "tip", "speed", "time")
 
 
 def checked(view: object, robot: Robot) -> str:
@@ -43,7 +43,15 @@ def checked(view: object, robot: Robot) -> str:
     """
     if not isinstance(view, str):
         raise InputError(f"view={view!r:.80}: give what stands behind the # of a page's address, as text")
-    counts = {"q": robot.nq, "qd": robot.nv, "qdd": robot.nv, "gravity": 3, "camera": 7, **dict.fromkeys(SINGLE, 1)}
+    counts = {
+        "q": robot.nq,
+        "qd": robot.nv,
+        "qdd": robot.nv,
+        "gravity": 3,
+        "camera": 7,
+        "run": 1 + robot.nq + robot.nv,
+        **dict.fromkeys(SINGLE, 1),
+    }
     keys = [*counts, *WORDS, *LISTS]
     for key, value in parse_qsl(view.removeprefix("#"), keep_blank_values=True):
         if key not in keys:

@@ -20,8 +20,8 @@ from qddot.identify.regression.base import Base
 from qddot.identify.regression.estimators import Estimate, essential, stacked
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.reduction import Factors
-from qddot.identify.regression.residuals import Errors, relative
-from qddot.identify.regression.signals import Signals
+from qddot.identify.regression.residuals import Errors, relative, residuals
+from qddot.identify.regression.signals import Signals, smoothed
 from qddot.logs.table import Finding
 from qddot.robot import Robot
 
@@ -268,7 +268,8 @@ class Fit:
     def explore(self, path: str | Path | None = None) -> Page:
         """The recording in the page of the identified robot: measured beside predicted torques, scrubbed with the arm.
 
-        The recording is the one kept for validation, or else the one of the fit itself (see `Robot.explore`).
+        The recording is the one kept for validation, or else the one of the fit itself (see `Robot.explore`), at the times of the
+        log. Both torques are seen through the fit's filter, so that what lies between them is the filtered error of the fit.
 
         Args:
             path: of the file to write; None: show it in the browser, or in the notebook.
@@ -279,7 +280,7 @@ class Fit:
         from qddot.explore.show import shown as opened
 
         log = self.judged
-        predicted = self.predict(log.q, log.qd, log.qdd)
+        predicted = smoothed(residuals(self.base, self.estimate.theta, log).predicted, log.low_pass, log.segments)
         recording = Recording(log.t, log.q, log.qd, log.qdd, predicted, measured=log.tau)
         return opened(Page(page(self.robot, q=log.q[0], recording=recording), self.robot.name), path)
 

@@ -110,8 +110,8 @@ def belt(a: float, b: float, far: float) -> np.ndarray:
 
 
 def below(ax: Axes) -> None:
-    """A legend under the picture, where it hides nothing."""
-    ax.legend(fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2, frameon=False)
+    """A legend under the picture, where it hides nothing; in one column, as two are wider than the figure."""
+    ax.legend(fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.12), frameon=False)
 
 
 def refuse_batch(found: Ellipsoids) -> None:
