@@ -104,8 +104,13 @@ def test_temperatures_in_a_file_are_used(tmp_path) -> None:
         value, std = fit.thermal.slopes[f"{joint}.viscous"]
         assert abs(value + 0.02) < 5 * std + 1e-4
         assert std < 0.004
+    rows[:, 3:5] += 0.02 * (kelvin - kelvin.mean(axis=0)) * qd
+    np.savetxt(tmp_path / "cold.csv", rows, delimiter=",", header=names, comments="")
+    cold = ARM.identify(tmp_path / "cold.csv")  # friction does not care
+    assert cold.thermal is None
+    assert any("left out, too little to tell, with 2" in finding.message for finding in cold.findings)
+    rows[:, 3:5] -= 0.02 * (kelvin - kelvin.mean(axis=0)) * qd
     rows[:, -2] = 300.0  # one that stays the same says nothing, the other all the same
     np.savetxt(tmp_path / "one.csv", rows, delimiter=",", header=names, comments="")
-    one = ARM.identify(tmp_path / "one.csv").thermal
-    assert one is not None
+    one = thermal_friction(ARM, Log.load(tmp_path / "one.csv", ARM))
     assert {name.partition(".")[0] for name in one.slopes} == {"j0"}

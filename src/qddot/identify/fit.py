@@ -52,7 +52,7 @@ class Fit:
         judged: that log through the filter, or `signals` if there was none.
         verdict: whether the parameters can be trusted.
         command: the call that makes this fit.
-        thermal: how friction changes with temperature, where the log has that; `parameters` are those without.
+        thermal: how friction changes with temperature, where the log has that and shows it; `parameters` are those without.
 
     >>> arm = qddot.Builder("arm", gravity=(0, -9.81, 0)).body("rod", mass=1, com=(0.3, 0, 0), tensor=(0, 0.03, 0.03)).robot()
     >>> push = lambda t, q, qd: [2 * np.sin(7 * t)]

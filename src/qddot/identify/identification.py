@@ -34,7 +34,7 @@ from qddot.logs.log import Chunks, Log
 from qddot.logs.table import Finding
 from qddot.model.friction import LOAD
 from qddot.robot import Robot
-from qddot.thresholds import ROTOR_ROUNDS
+from qddot.thresholds import LAW_GAIN, ROTOR_ROUNDS
 
 METHODS = ("auto", "ols", "wls", "irls")
 UNSEEN = "the squared errors in a fifth of the log that the others predict"
@@ -156,7 +156,7 @@ def parted(log: Recorded, share: float, robot: Robot) -> tuple[Log, Log]:
 
 
 def warmth(record: Record, parameter_set: ParameterSet) -> tuple[ThermalFriction | None, list[Finding]]:
-    """How friction changes with temperature, where that was recorded; and what is to be said of it."""
+    """How friction changes with temperature, where that was recorded and helps as much as a law must; and what is said of it."""
     if record.log.temperature is None:
         return None, []
     if record.streamed:
@@ -167,6 +167,9 @@ def warmth(record: Record, parameter_set: ParameterSet) -> tuple[ThermalFriction
     except InputError as error:
         return None, [Finding("found", "warmth", str(error))]
     message = f"friction that changes with temperature leaves {found.after:.2%} of the torques, {found.before:.2%} without"
+    if 1 - (found.after / found.before) ** 2 < LAW_GAIN:
+        most = np.ptp(record.log.temperature, axis=0).max()
+        return None, [Finding("found", "warmth", f"{message}: left out, too little to tell, with {most:.2g} degrees at most")]
     return found, [Finding("found", "warmth", f"{message} (fit.thermal)")]
 
 
