@@ -489,6 +489,23 @@ def test_a_narrow_terminal_cuts_no_number(tmp_path, monkeypatch):
         assert f"{row['name']} {row['value']:.5g} ({row['interval'][0]:.4g} to" in " ".join(result.stdout.split())
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_fits_a_terminal(name):
+    result = CliRunner().invoke(main, [name, "--help"], terminal_width=80)
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_robots_that_nobody_describes_are_counted():
+    from qddot.cli.catalog import shape
+
+    assert shape(qddot.load("quadruped").model) == "1 free joint and 12 hinges, 4 ends"
+    assert shape(qddot.load("rp_arm").model) == "1 hinge and 1 slider in a row"
+
+
+def test_a_file_that_is_in_the_catalog_by_its_name():
+    assert "panda.urdf: no such robot description: the catalog has 'panda'" in call("info", "panda.urdf").stderr
+
+
 def test_strict_says_that_warnings_count(tmp_path):
     path = tmp_path / "arm.toml"
     path.write_text(

@@ -30,3 +30,17 @@ def test_ten_minutes(tmp_path):
 
     many = robot.random_configuration(seed=0, size=256)  # what was a loop
     assert robot.mass_matrix(many).shape == (256, 7, 7)
+
+
+def test_old_names_are_translated():
+    pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
+    robot = qddot.load("panda")
+    for name, here in {
+        "ccrba": "centroidal_momentum_matrix",
+        "oMi": "transforms",
+        "getFrameId": "is not needed: frames go by",
+    }.items():
+        with pytest.raises(AttributeError, match=here):
+            getattr(robot, name)
+    with pytest.raises(qddot.InputError, match="Pinocchio's LOCAL_WORLD_ALIGNED is 'world_aligned'"):
+        robot.jacobian(robot.home(), robot.tip, pin.LOCAL_WORLD_ALIGNED)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
+from collections import Counter
 from shutil import get_terminal_size
 from typing import Any
 
@@ -14,6 +16,7 @@ from qddot.cli.printing import plainly, print_json, print_table, table
 from qddot.progress import is_terminal
 
 WIDE = 110  # characters of a terminal
+NOUNS = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slider", "helical": "screw", "spherical": "ball joint"}
 COLUMNS = ("name", "dof", "mass, kg", "what it is", "numbers from", "licence")
 
 
@@ -55,6 +58,7 @@ def command(search: str, ours: bool, as_json: bool) -> None:
 
 def row(entry: Any) -> dict[str, Any]:
     """Return what is listed; a robot without masses has none, one that cannot be read has neither."""
+    from qddot.catalog import WHEEL
     from qddot.errors import ModelError
     from qddot.formats import load_model
     from qddot.model.details import Details
@@ -70,6 +74,23 @@ def row(entry: Any) -> dict[str, Any]:
         except ModelError as error:
             return {**data, **words, "title": f"{entry.title} (cannot be read: {error.rule})"}
     data["dof"] = model.mechanism.nv
+    if entry.source == WHEEL:  # where a file's name is all there is
+        known = letters(entry.title) in letters(entry.name)
+        words["title"] = shape(model) if known else f"{entry.title} ({shape(model)})"
     if model.kinematics_only:
-        return {**data, **words, "title": f"{entry.title} (kinematics only)"}
+        return {**data, **words, "title": f"{words['title']} (kinematics only)"}
     return {**data, "mass": float(Details(model).mass), **words}
+
+
+def letters(text: str) -> str:
+    return re.sub(r"[\W_]", "", text.lower())
+
+
+def shape(model: Any) -> str:
+    """`12 hinges, 4 ends`: of a robot that nobody describes."""
+    kinds = Counter(NOUNS.get(c.kind, f"{c.kind} joint") for c in model.mechanism.coordinates)
+    if not kinds:
+        return "nothing that moves"
+    ends = len(set(range(len(model.bodies))) - {body.parent for body in model.bodies})
+    joints = " and ".join(f"{n} {kind}{'s' if n > 1 else ''}" for kind, n in kinds.items())
+    return f"{joints} in a row" if ends == 1 else f"{joints}, {ends} ends"

@@ -17,8 +17,8 @@ def command(shell: str, as_json: bool) -> None:
     """Print the script that makes SHELL complete commands, options, robots and quantities.
 
     \b
-    eval "$(qddot completion bash)"                                    # in ~/.bashrc
-    eval "$(qddot completion zsh)"                                     # in ~/.zshrc
+    eval "$(qddot completion bash)"   # in ~/.bashrc
+    eval "$(qddot completion zsh)"    # in ~/.zshrc
     qddot completion fish > ~/.config/fish/completions/qddot.fish
     """
     from click.shell_completion import get_completion_class

@@ -36,7 +36,8 @@ def command(
 
     \b
     qddot export-c arm7 arm7_c inverse_dynamics mass_matrix
-    cmake -S arm7_c -B arm7_c/build && cmake --build arm7_c/build && ctest --test-dir arm7_c/build
+    cmake -S arm7_c -B arm7_c/build && cmake --build arm7_c/build
+    ctest --test-dir arm7_c/build
     """
     import qddot
 

@@ -51,7 +51,8 @@ def command(
 
     \b
     qddot identify arm.urdf run1.csv --validation run2.csv --report report.html
-    qddot identify arm.urdf run1.csv run2.csv --columns q=pos --columns tau=effort --urdf identified.urdf
+    qddot identify arm.urdf run1.csv run2.csv --urdf identified.urdf
+    qddot identify arm.urdf run.csv --columns q=pos --columns tau=effort
     """
     import qddot
 

@@ -61,7 +61,7 @@ def lines(rows: list[Line]) -> str:
 def table_of(table: Table) -> str:
     head = "".join(f"<th>{text(cell)}</th>" for cell in table.head)
     rows = "".join("<tr>" + "".join(f"<td>{text(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
 
 
 def paragraph(prose: Prose) -> str:
