@@ -38,7 +38,7 @@ def place(line: int) -> Place:
 
 def link(k: int) -> Link:
     drawn = Visual("mesh", (1.0, 1.0, 2.0), Transform(p=Vec(0.1, 0.0, 0.0)), (1.0, 0.0, 0.0), Path(f"link{k}.stl"))
-    return Link(f"link{k}", Inertia.box(1.0 + k, (0.1, 0.2, 0.3)).shifted((0.1, 0.0, 0.0)), place(k), (drawn,))
+    return Link(f"link{k}", Inertia.box(1.0 + k, (0.1, 0.2, 0.3)).shifted((0.1, 0.0, 0.0)), place(k), (drawn,), 2)
 
 
 def joint(k: int, kind: str, parent: int, **rest) -> Joint:
