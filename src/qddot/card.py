@@ -86,13 +86,33 @@ def html_table(table: Table, most: int | None = ROWS) -> str:
 
 
 def rich_table(table: Table) -> Any:
+    """The table of `rich`, of which names and numbers are never cut: only its widest column is wrapped, between words, and where
+    that is not enough, each row becomes a paragraph."""
     from rich import box
     from rich import table as rich
     from rich.text import Text
 
-    found = rich.Table(title=Text(table.caption) if table.caption else None, box=box.SIMPLE_HEAD)
-    for name in table.head:
-        found.add_column(Text(name))
+    columns = list(zip(table.head, *table.rows))
+    widths = [max(map(len, column)) for column in columns]
+    widest = widths.index(max(widths))
+    word = max((len(x) for cell in columns[widest] for x in cell.split()), default=0)
+    least = sum(widths) - widths[widest] + word + 3 * len(widths) + 1  # with a space before and two after each
+
+    class Whole(rich.Table):
+        def __rich_console__(self, console: Any, options: Any) -> Any:
+            if least <= options.max_width:
+                yield from super().__rich_console__(console, options)
+                return
+            if table.caption:
+                yield Text(table.caption, style="bold")
+            for k, (name, *cells) in enumerate(table.rows):
+                said = [f"{head} {cell}".strip() for head, cell in zip(table.head[1:], cells) if cell]
+                style = "yellow" if k in table.doubtful else ""
+                yield Text.assemble((name, "bold"), f": {'; '.join(said)}", style=style, overflow="fold")
+
+    found = Whole(title=Text(table.caption) if table.caption else None, box=box.SIMPLE_HEAD)
+    for k, name in enumerate(table.head):
+        found.add_column(Text(name), no_wrap=k != widest, overflow="fold")
     found.title_justify, found.title_style = "left", "bold"
     for k, row in enumerate(table.rows):
         found.add_row(*(Text(cell) for cell in row), style="yellow" if k in table.doubtful else None)

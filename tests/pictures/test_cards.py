@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 import qddot
-from qddot.card import ROWS, Card, Table
+from qddot.card import ROWS, Card, Table, rich_table
 from tests.explore.test_page import HOSTILE
 
 VOID = {"img", "br", "meta", "link", "input"}
@@ -44,9 +44,9 @@ def tags(html: str) -> list[str]:
     return parser.seen
 
 
-def printed(thing) -> str:
+def printed(thing, width: int = 160) -> str:
     stream = io.StringIO()
-    Console(file=stream, width=160).print(thing)
+    Console(file=stream, width=width).print(thing)
     return stream.getvalue()
 
 
@@ -65,6 +65,13 @@ def shown() -> dict:
         "batch": robot.simulate(np.zeros((3, 2)), None, 0.01),
         "derivation": robot.derive(),
     }
+
+
+@pytest.mark.parametrize("width", [30, 60, 80, 160])
+def test_names_and_numbers_are_never_cut(width):
+    row = ["shoulder_pan_link.mx", "0.00043112", "-0.0011 to 0.0021", "not distinguishable", "wrist.mass + 0.5*hand.mass"]
+    words = printed(rich_table(Table(["name", "value", "95 % interval", "", "stands for"], [row, row])), width).split()
+    assert {word.strip(":;") for word in words} >= {word for cell in row for word in cell.split()}
 
 
 def test_all_of_them_are_html_and_text(shown):
