@@ -213,7 +213,7 @@ class EntryWriter:
         }
 
     def terms(self, tree: Node) -> list[Any]:
-        """Of each term whether a minus stands before it, its MathML, and the tree that gives its value."""
+        """The terms of an entry: whether a minus stands before each, its MathML, and the tree that gives its value."""
         terms = tree.terms if isinstance(tree, Sum) else (tree,)
         written = [self.mathml.signed(term) for term in terms]
         return [[minus, text, encoded(term, self.mathml)] for (minus, text), term in zip(written, terms)]
