@@ -134,7 +134,12 @@ def test_frames_of_craig_s_table():
 
 def test_frames_of_a_tree_carry_their_names():
     robot = qddot.load("delta")
-    assert {"base"} < texts(robot.plot(frames=True)) <= {*robot.frame_names}
+    names = [name for text in texts(robot.plot(frames=True)) for name in text.split(", ")]
+    assert {"base"} < {*names} <= {*robot.frame_names}
+    fork = qddot.Builder("fork").body("trunk", mass=1, com=(0.1, 0, 0))
+    for name, side in (("left", 0.2), ("right", -0.2)):
+        fork = fork.body(name, "trunk", xyz=(0.4, side, 0.1), mass=1, com=(0.2, 0, 0))
+    assert texts(fork.robot().plot(frames=True)) >= {"base, trunk", "left", "right"}  # once where they lie on each other
 
 
 # shapes -----------------------------------------------------------------------------------------------------------------------

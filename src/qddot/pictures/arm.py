@@ -221,11 +221,18 @@ class Arm:
                 if self.normal is None or abs(frames[0][:3, k] @ self.normal) < 0.5:
                     ends = [T[:3, 3] + 1.3 * self.arrow_length * T[:3, k] for T in frames]
                     style = {"color": XYZ[k], "ha": "center", "va": "center"}
-                    found += [(f"${text}$", at, style) for text, at in joined("xyz"[k], ends, 0.5 * self.arrow_length)]
+                    names = [f"{'xyz'[k]}_{{{i}}}" for i in range(len(ends))]
+                    found += [(f"${text}$", at, style) for text, at in joined(names, ends, 0.5 * self.arrow_length)]
             small = {"color": INK, "size": 9, "ha": "left", "va": "bottom"}
             found += [(f" ${step.letter}$", step.line.mean(axis=0), small) for step in self.steps(poses)]
         else:
-            found += [(f"  {name}", self.frame(poses, name)[:3, 3], {"color": INK, "size": 8, "va": "top"}) for name in self.names]
+            from matplotlib.patheffects import withStroke
+
+            places = [self.frame(poses, name)[:3, 3] for name in self.names]
+            if self.normal is not None:
+                places = [at - self.normal * (self.normal @ at) for at in places]  # what lies behind each other lies on each other
+            style = {"color": INK, "size": 8, "va": "top", "path_effects": [withStroke(linewidth=2.5, foreground="white")]}
+            found += [(f"  {text}", at, style) for text, at in joined(self.names, places, 0.5 * self.arrow_length)]
         return found
 
     # around it ---------------------------------------------------------------------------------------------------------------
@@ -280,15 +287,15 @@ def ink(shape: Shape, otherwise: str) -> Any:
     return tuple(0.88 * x for x in shape["color"]) if "color" in shape else otherwise
 
 
-def joined(letter: str, places: list[np.ndarray], near: float) -> list[tuple[str, np.ndarray]]:
+def joined(names: list[str], places: list[np.ndarray], near: float) -> list[tuple[str, np.ndarray]]:
     """`x_{1}` at its place, and `x_{4}, x_{5}` once where they would lie on each other."""
     found: list[tuple[str, np.ndarray]] = []
-    for i, at in enumerate(places):
+    for name, at in zip(names, places):
         same = next((k for k, (_, other) in enumerate(found) if np.linalg.norm(at - other) < near), None)
         if same is None:
-            found.append((f"{letter}_{{{i}}}", at))
+            found.append((name, at))
         else:
-            found[same] = (f"{found[same][0]}, {letter}_{{{i}}}", found[same][1])
+            found[same] = (f"{found[same][0]}, {name}", found[same][1])
     return found
 
 
