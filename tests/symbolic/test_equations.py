@@ -227,12 +227,12 @@ def test_evaluation_is_of_one_state(q):
 
 def test_evaluation_needs_numbers():
     E = qddot.load("two_link").equations("inertial")
-    with pytest.raises(InputError, match="'b' is not a number"):
+    with pytest.raises(InputError, match="'b' is not a finite number"):
         E.M.evaluate([0, "b"])
-    with pytest.raises(InputError, match="'heavy' is not a number"):
+    with pytest.raises(InputError, match="'heavy' is not a finite number"):
         E.M.evaluate([0, 0], parameters={"m2": "heavy"})
     for digits in (0, -3, 2.5):
-        with pytest.raises(InputError, match=r"digits=.* is not a positive integer"):
+        with pytest.raises(InputError, match=r"digits=.* is not a whole number from 1 on"):
             E.M.evaluate([0, 0], digits=digits)
 
 

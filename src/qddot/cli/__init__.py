@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -76,6 +77,7 @@ class Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, BrokenPipeError):  # a reader that has left
             raise
         except OSError as error:  # a disk that is full, a folder that may not be written to
+            drop_what_cannot_be_written()
             raise click.ClickException(str(error)) from None
         except Exception as error:
             if os.environ.get("QDDOT_TRACEBACK"):
@@ -83,6 +85,14 @@ class Commands(click.Group):
             words = f"{type(error).__name__}: {error}"
             hint = "this should not happen; QDDOT_TRACEBACK=1 shows where, for a report"
             raise click.ClickException(f"{words}\n{hint}") from None
+
+
+def drop_what_cannot_be_written() -> None:
+    """Let go of output that a full disk did not take: Python would try it once more at its end, and change the exit status."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 EXITS = "Exit status: 0 it went well, 1 an error, 2 a wrong call; what else a command has is in its own help."
