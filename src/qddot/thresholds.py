@@ -121,8 +121,8 @@ MOTION_POWER = 0.999  # of the power of the positions that lies below the edge o
 MOVING_SPREAD = 0.01  # of the widest joint's standard deviation: joints that move less have no say in the band
 NOISE_BAND = 0.5  # of half the rate, above which everything is noise
 # samples in a period of the cut-off, a multiple of four: products of low-passed positions and rates reach to four times the
-# cut-off, and only what lies at 23 times it would come back: 2e-12 of a log without noise is left then, of 16 samples 1e-8
-SMOOTH_RATE = 24
+# cut-off, and only what lies at 31 times it would come back: 2e-12 of a log without noise is left then, of 16 samples 1e-8
+SMOOTH_RATE = 32
 PACE_REACH = 3  # halves of a kernel about a decimated sample that say how slow a joint is there: all that its kernels have touched
 
 # Friction at rest -----------------------------------------------------------------------------------------------------------

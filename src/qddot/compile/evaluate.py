@@ -90,7 +90,7 @@ class Evaluator:
         try:
             results, doubtful = self._run(kernel, arrays, out, threads, check, watch)
         except MemoryError as error:
-            raise InputError(f"{what}: {error or 'there is no memory left'} (compute fewer states at a time)") from None
+            raise InputError(f"{what}: {str(error) or 'there is no memory left'} (compute fewer states at a time)") from None
         except (TypeError, ValueError) as error:
             if isinstance(error, InputError):
                 raise
