@@ -224,3 +224,15 @@ def test_what_cannot_be_explored(stub, monkeypatch):
     with pytest.raises(NoAssetError):
         qddot.load("two_link").explore("never.html")
     assert not Path("never.html").exists()
+
+
+def test_letters_may_stand_for_roots():
+    """A link that is fixed at 45 degrees brings sqrt(2) into the parameters, which are numbers in the page."""
+    body = '<inertial><mass value="1"/><origin xyz="0.1 0 0"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    joints = (
+        '<joint name="j" type="continuous"><parent link="base"/><child link="a"/><axis xyz="0 1 0"/></joint>'
+        '<joint name="k" type="fixed"><parent link="a"/><child link="b"/><origin rpy="0 0 0.7853981633974483"/></joint>'
+    )
+    text = f'<robot name="r"><link name="base"/><link name="a">{body}</link><link name="b">{body}</link>{joints}</robot>'
+    letters = lens(qddot.load_string(text).model)["variants"][-1]
+    assert letters["values"]["mx1"] == pytest.approx(0.1 + 0.1 / 2**0.5, rel=1e-14)

@@ -5,6 +5,7 @@ A tree is data, never code: a number, or a list that begins with what it is, suc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -16,6 +17,7 @@ from qddot.explore.derived import derivation
 from qddot.model.lower import WORLD
 from qddot.model.model import Model
 from qddot.symbolic.equations import Equations
+from qddot.symbolic.evaluate import Letters
 from qddot.symbolic.form import Form
 from qddot.symbolic.printing.abbreviations import Abbreviations
 from qddot.symbolic.printing.mathml import DOTS, MathmlPrinter, dotted, subscripted
@@ -123,7 +125,9 @@ def variant(name: str, equations: Equations, most: int, own: Mapping[str, float]
         if quantity == "coriolis_matrix" and equations.nv > LETTERED + 1:
             continue
         forms[quantity] = quantity_data(writer, equations, quantity, most)
-    values = {name: float(x) for name, x in {**equations.values, **(own or {})}.items()}
+    number = Letters(equations, {}, {}, math, float)  # of a link that is turned by 45 degrees, sqrt(2) is in it
+    values = {name: number(equations.letter(name)) for name in equations.values}
+    values |= {name: float(x) for name, x in (own or {}).items()}
     return {
         "name": name,
         "isLettered": bool(equations.values),
