@@ -115,7 +115,7 @@ def test_chunks_and_threads_leave_out_the_same(log: Log, tmp_path: Path) -> None
     fit = ROBOT.identify(Log.chunks(tmp_path / "run.npz", ROBOT, rows=1100), parameter_set=PARAMETERS, cutoff=5.0)
     read = ROBOT.identify(log, parameter_set=PARAMETERS, cutoff=5.0)
     for name in ("relative", "relative_raw", "rms", "rms_raw", "size"):
-        np.testing.assert_allclose(getattr(fit.training, name), getattr(read.training, name), rtol=1e-5, err_msg=name)
+        np.testing.assert_allclose(getattr(fit.training, name), getattr(read.training, name), rtol=1e-6, err_msg=name)
 
 
 @pytest.mark.parametrize("rate", [100.0, 125.0, 250.0])
