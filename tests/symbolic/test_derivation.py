@@ -408,8 +408,14 @@ def test_save_by_suffix(tmp_path, suffix):
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
 def test_save_as_pdf(tmp_path):
-    path = qddot.load("rp_arm", symbolic=True).derive().save(tmp_path / "derivation.pdf")
+    """Of several pages, none of which ends in a heading or in a sentence that leads to equations."""
+    path = qddot.load("two_link", symbolic=True).derive().save(tmp_path / "derivation.pdf")
     assert path.read_bytes().startswith(b"%PDF")
+    if shutil.which("pdftotext"):
+        pages = subprocess.run(["pdftotext", "-layout", path, "-"], capture_output=True, text=True, check=True).stdout.split("\f")
+        last = ["\n".join([line for line in page.splitlines() if line.strip()][-4:-1]) for page in pages if page.strip()]
+        assert len(last) > 3
+        assert not [text for text in last[:-1] if re.search(r"^ *\d+ {2,}[A-Z]\w+", text, re.MULTILINE)]
 
 
 def test_a_pdf_without_latex_says_what_to_install(tmp_path, monkeypatch):

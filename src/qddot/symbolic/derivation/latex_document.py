@@ -20,8 +20,16 @@ PREAMBLE = r"""\documentclass[a4paper,10pt]{article}
 \allowdisplaybreaks
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{5pt}
+\setlength{\jot}{6pt}
+\renewcommand{\arraystretch}{1.4}
 \emergencystretch=3em
+\clubpenalty=10000
+\widowpenalty=10000
+% A heading takes the next page where less than this is left of this one.
+\newcommand{\room}[1]{\par\vskip 0pt plus #1\penalty-100\vskip 0pt plus -#1\vskip #1\penalty9999\vskip -#1\vskip 0pt}
 """
+
+HEADING = "10\\baselineskip"  # of room for a heading and what follows it
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -50,10 +58,15 @@ def latex_document(derivation: Derivation) -> str:
 
 def written(section: Section) -> list[str]:
     table = [table_of(section.table)] if section.table else []
-    new = ["With the abbreviations", align([Display(section.abbreviations)], "*")] if section.abbreviations else []
+    new = ["With the abbreviations\n" + align([Display(section.abbreviations)], "*")] if section.abbreviations else []
     checks = [rf"\textit{{{text(check)}}}" for check in section.checks]
-    head = rf"\section{{{escaped(section.title)}}}"
-    return [head, *map(text, section.prose), *table, align(section.displays), *map(text, section.after), *new, *checks]
+    room = rf"\room{{{HEADING}}}" if section.displays else ""
+    head = rf"{room}\section{{{escaped(section.title)}}}"
+    *prose, last = ["", *map(text, section.prose)]
+    equations = align(section.displays)
+    # what leads to equations stays with them: a blank line between would be a place to break the page
+    lead = [f"{last}\n{equations}".strip()] if not table else [last, *table, equations]
+    return [head, *filter(None, [*prose, *lead]), *map(text, section.after), *new, *checks]
 
 
 def tree_of(tree: Diagram) -> str:
