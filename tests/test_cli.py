@@ -593,3 +593,12 @@ def test_no_number_is_not_one_for_each_joint():
     done = CliRunner().invoke(main, ["excitation", "two_link", "--acceleration", ""])
     assert done.exit_code == 2
     assert "0 numbers were given" in done.output
+
+
+def test_errors_end_between_words(monkeypatch):
+    monkeypatch.setattr("qddot.cli.printing.is_terminal", lambda stream: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    for arguments in (["compute", "panda", "mass_matrx"], ["info", "no_such_robot_of_a_long_name"]):
+        said = CliRunner().invoke(main, arguments).stderr.partition("Error: ")[2]
+        assert "\n    " in said
+        assert max(map(len, said.splitlines()[1:])) <= 40

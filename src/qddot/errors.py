@@ -48,6 +48,7 @@ class ModelError(QddotError, ValueError):
         attribute: the attribute or key, for example `lower`.
         text: its value as written.
         fix: what to do about it, with which the message ends.
+        others: what else is wrong with the same description, as far as it could be looked at.
 
     >>> try:
     ...     qddot.load_string('{"bodies": [{"name": "rod", "type": "revolut"}]}')
@@ -57,6 +58,7 @@ class ModelError(QddotError, ValueError):
     """
 
     usual_fix = "correct the description"
+    others: tuple[ModelError, ...] = ()
 
     def __init__(
         self,
@@ -73,6 +75,9 @@ class ModelError(QddotError, ValueError):
         self.file, self.line, self.column = self.place
         self.element, self.attribute, self.text, self.rule, self.fix = element, attribute, text, rule, fix
         super().__init__(describe(rule, place, element, attribute, text, fix))
+
+    def __str__(self) -> str:
+        return f"{self.args[0]}; {len(self.others)} more in `others` of this error" if self.others else self.args[0]
 
 
 class ModelSyntaxError(ModelError):

@@ -199,3 +199,58 @@ def test_a_room_that_is_called_and_columns_that_are_read(tmp_path):
     (tmp_path / "dust.toml").write_text(text)
     assert call("compute", str(tmp_path / "dust.toml"), "mass_matrix").stdout == "[[1.001e-12]]\n"  # small, and not zero
     assert call("compute", "two_link", "mass_matrix", "--digits", "3").stdout == "[[0.576 0.237]\n [0.237 0.115]]\n"
+
+
+SEVERAL = """
+gravty = [0, 0, -9.81]
+gravity = [0, -9.81]
+
+[[bodies]]
+name = "a"
+masss = 3
+
+[[bodies]]
+name = "b"
+parent = "a"
+inertia = {mass = -2}
+limits = {lower = "1*"}
+
+[[frames]]
+name = "t"
+lnk = "b"
+"""
+SEVERAL_URDF = """<robot name="r"><link name="base"/>
+<link name="a"><inertial><mass value="-1"/></inertial></link>
+<link name="b"><inertial><mass value="x"/></inertial></link>
+<joint name="j1" type="revolut"><parent link="base"/><child link="a"/></joint>
+<joint name="j2" type="revolute"><parent link="a"/><child link="b"/><limit lower="2" upper="1"/><mimic/></joint></robot>
+"""
+SEVERAL_NAMES = """
+[[bodies]]
+name = "a"
+parent = "bse"
+
+[[bodies]]
+name = "b"
+parent = "c"
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "lines"),
+    [
+        ("arm.toml", SEVERAL, [2, 3, 7, 12, 13, 17]),
+        ("arm.urdf", SEVERAL_URDF, [2, 3, 4, 5, 5]),
+        ("arm.toml", SEVERAL_NAMES, [4, 8]),
+    ],
+)
+def test_everything_that_is_wrong_is_told_at_once(tmp_path, name, text, lines):
+    (tmp_path / name).write_text(text)
+    result = call("check", str(tmp_path / name), "--json")
+    (found,) = json.loads(result.stdout)["robots"].values()
+    assert [int(x["where"].split(":")[1]) for x in found if x["code"] == "QD001"] == lines
+    assert call("check", str(tmp_path / name)).stdout.count("QD001 error:") == len(lines)  # each is shown
+    with pytest.raises(qddot.ModelError, match=f"; {len(lines) - 1} more in `others` of this error") as caught:
+        qddot.load(tmp_path / name)
+    assert [error.line for error in (caught.value, *caught.value.others)] == lines
+    assert f"; {len(lines) - 1} more, which qddot check lists" in call("info", str(tmp_path / name)).stderr

@@ -74,7 +74,9 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, BrokenPipeError):  # a reader that has left
+        except click.ClickException as error:
+            raise as_wide_as_the_terminal(error) from None
+        except (click.exceptions.Exit, click.Abort, SystemExit, BrokenPipeError):  # a reader that has left
             raise
         except OSError as error:  # a disk that is full, a folder that may not be written to
             drop_what_cannot_be_written()
@@ -85,6 +87,16 @@ class Commands(click.Group):
             words = f"{type(error).__name__}: {error}"
             hint = "this should not happen; QDDOT_TRACEBACK=1 shows where, for a report"
             raise click.ClickException(f"{words}\n{hint}") from None
+
+
+def as_wide_as_the_terminal(error: click.ClickException) -> click.ClickException:
+    """The error with lines that end between words."""
+    from qddot.cli.printing import paragraph
+
+    begin = "Error: "
+    text = paragraph(f"{begin}{error.format_message()}", sys.stderr).removeprefix(begin)
+    error.format_message = lambda: text
+    return error
 
 
 def drop_what_cannot_be_written() -> None:

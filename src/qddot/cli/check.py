@@ -82,6 +82,7 @@ def show(name: str, findings: list[Any], everything: bool) -> None:
     for code, alike in groupby(findings, key=lambda x: x.code):
         same = list(alike)
         kind = same[0].severity.name.lower()
+        everything = everything or code == "QD001"  # each of which is another mistake
         for finding in same if everything else same[:FEW]:
             fix = f" ({finding.fix})" if finding.fix else ""
             text = paragraph(f"  {line_of(finding.where, name):>7} {code} {kind}: {in_options(finding.message)}{fix}")

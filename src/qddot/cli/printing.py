@@ -26,6 +26,7 @@ PYTHON = {
     "give `limits=robot.limits._replace(velocity=...)`, or `acceleration`": "give --velocity or --acceleration",
     "qddot.load_string reads a text": "- reads it from standard input",
     ", by names or by numbers from 0": "",
+    " more in `others` of this error": " more, which qddot check lists",
     "give the robot, Log.load(path, robot), or columns={...}": "give columns={...}",
 }
 """What messages of the library say to those who call it, and what it is here."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Callable, Collection
 from typing import Any
@@ -10,6 +11,7 @@ from qddot.errors import ModelError, ModelLimitError, ModelValueError, near_matc
 from qddot.formats.document import Node
 from qddot.formats.expression import Scope
 from qddot.formats.subject import Subject
+from qddot.model.faults import together
 from qddot.model.pose import from_rpy
 from qddot.model.scalar import Scalar, is_symbolic
 from qddot.model.spatial import Mat, Transform, Vec
@@ -41,11 +43,15 @@ class Keys:
         self.node, self.element, self.scope = node, element, scope
         if not isinstance(node.value, dict):
             raise self.subject().error(f"a table with some of the keys {', '.join(known)} is needed", value=node.shown)
-        for key, value in node.value.items():
-            if key not in known:
-                belongs = ELSEWHERE.get(key, "")
-                fix = f"write {belongs}" if belongs.partition(" ")[0] in known else near_matches(key, known)
-                raise Subject(element, value.place).error("unknown key", key, value.shown, fix)
+        unknown = [self.unknown(key, value, known) for key, value in node.value.items() if key not in known]
+        if unknown:
+            raise together(unknown)
+
+    def unknown(self, key: str, value: Node, known: Collection[str]) -> ModelValueError:
+        """A key that has no meaning here: what was meant, or where it belongs."""
+        belongs = ELSEWHERE.get(key) or next((ELSEWHERE[x] for x in difflib.get_close_matches(key, ELSEWHERE, 1, 0.85)), "")
+        fix = f"write {belongs}" if belongs.partition(" ")[0] in known else near_matches(key, known)
+        return Subject(self.element, value.place).error("unknown key", key, value.shown, fix)
 
     def __contains__(self, key: str) -> bool:
         return key in self.node.value

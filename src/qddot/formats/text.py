@@ -74,6 +74,7 @@ from qddot.formats.text_inertia import read_inertia
 from qddot.formats.text_rows import ROW, as_columns, read_row
 from qddot.model.check import warn
 from qddot.model.description import Frame
+from qddot.model.faults import Faults, together
 from qddot.model.model import GRAVITY, Model
 from qddot.model.scalar import Scalar
 from qddot.place import Place
@@ -130,27 +131,27 @@ def _parsed(
 ) -> tuple[Model, Scope]:
     """The robot, and what names mean in its description."""
     form, root = _form(parse_document(source.data, source.name, source.kind))
-    top = Keys(root, "robot", (*TOP, *FORMS[form]), _scope(root, symbolic, reach))
+    faults, scope = Faults(), _scope(root, symbolic, reach)
+    with faults:
+        Keys(root, "robot", (*TOP, *FORMS[form]), scope)  # and no others
+    top = Keys(root, "robot", tuple(root.value), scope)
     if not top.items(form) and form != "bodies":  # without bodies there is still the base
         raise ModelStructureError("the table has no rows", place=top.get(form).place, element=form, fix="give one for each joint")
-    given: dict[str, Any] = {
-        "name": top.text("name", source.stem),
-        "base": top.text("base", "base"),
-        "base_inertia": read_inertia(top, "base_inertia"),
-        "gravity": top.vector("gravity", GRAVITY) if gravity is None else gravity,
-    }
+    given: dict[str, Any] = {"name": top.text("name", source.stem), "base": top.text("base", "base")}
+    with faults:
+        given["base_inertia"] = read_inertia(top, "base_inertia")
+    with faults:
+        given["gravity"] = top.vector("gravity", GRAVITY) if gravity is None else gravity
     try:
         if form == "dh":
-            model = _dh(top, strict=strict, **given)
+            model = _dh(top, faults, strict=strict, **given)
         elif form == "bodies":
-            model = _bodies(top, strict, given)
+            model = _bodies(top, faults, strict, given)
         else:
-            model = _screws(top, form, strict=strict, **given)
+            model = _screws(top, faults, form, strict=strict, **given)
         model = model.copy(transmissions=read_transmissions(top), kinematics_only=_kinematics_only(top), end=_tip(top, model))
     except ModelError as error:
-        if error.file and "> inertial" not in error.element:
-            raise
-        raise _as_written(error, top.get(form)) from None
+        raise together([_as_written(each, top.get(form)) for each in (error, *error.others)]) from None
     return model.with_constraints(read_constraints(top, model)) if "constraints" in top else model, top.scope
 
 
@@ -177,6 +178,8 @@ def _kinematics_only(top: Keys) -> str:
 
 def _as_written(error: ModelError, node: Node) -> ModelError:
     """An error of the model in the words of this format, and with a place."""
+    if error.file and "> inertial" not in error.element:
+        return error
     return type(error)(
         error.rule,
         place=error.place if error.file else node.place,
@@ -260,7 +263,7 @@ def _check_symbol(subject: Subject, attribute: str, name: Any) -> None:
 # the three ways to describe a robot -------------------------------------------------------------------------------------------
 
 
-def _dh(top: Keys, **given: Any) -> Model:
+def _dh(top: Keys, faults: Faults, **given: Any) -> Model:
     if "convention" not in top:
         rule, place = "no convention is given: the table is read as standard DH", top.get("dh").place
         warn(rule, place=place, element="dh", fix=CONVENTION_FIX)
@@ -270,15 +273,18 @@ def _dh(top: Keys, **given: Any) -> Model:
     rows, extras = [], []
     for i, node in enumerate(top.items("dh"), 1):
         element = f"dh row {i}"
-        if isinstance(node.value, list):
-            extras.append(read_row(Keys(Node({}, node.place), element, ROW, top.scope)))
-            rows.append(_dh_numbers(node, element, top.scope))
-        else:
-            keys = Keys(node, element, (*DH, "type", *ROW), top.scope)
-            extras.append(read_row(keys))
-            numbers = {key: keys.number(key, 0.0) for key in DH}
-            rows.append(DHRow(**numbers, type=keys.text("type", "revolute"), place=node.place))
-    return dh_model(rows, convention=convention, tool=top.pose("tool"), frames=_frames(top), **as_columns(extras), **given)
+        with faults:
+            if isinstance(node.value, list):
+                extras.append(read_row(Keys(Node({}, node.place), element, ROW, top.scope)))
+                rows.append(_dh_numbers(node, element, top.scope))
+            else:
+                keys = Keys(node, element, (*DH, "type", *ROW), top.scope)
+                extras.append(read_row(keys))
+                numbers = {key: keys.number(key, 0.0) for key in DH}
+                rows.append(DHRow(**numbers, type=keys.text("type", "revolute"), place=node.place))
+    frames = _frames(top, faults)
+    faults.tell()
+    return dh_model(rows, convention=convention, tool=top.pose("tool"), frames=frames, **as_columns(extras), **given)
 
 
 def _dh_numbers(node: Node, element: str, scope: Scope) -> DHRow:
@@ -289,16 +295,19 @@ def _dh_numbers(node: Node, element: str, scope: Scope) -> DHRow:
     return DHRow(*(keys.number(key) for key in DH), place=node.place)
 
 
-def _screws(top: Keys, form: str, **given: Any) -> Model:
+def _screws(top: Keys, faults: Faults, form: str, **given: Any) -> Model:
     screws, homes, extras = [], [], []
     for i, node in enumerate(top.items(form), 1):
         row = node if isinstance(node.value, dict) else Node({"screw": node}, node.place)
-        keys = Keys(row, f"screw {i}", ("screw", "home", *ROW), top.scope)
-        screws.append(Screw(keys.vector("screw", size=6), node.place))
-        homes.append(keys.pose("home"))
-        extras.append(read_row(keys))
-        if (homes[-1] is None) != (homes[0] is None):
-            raise keys.error("some links have a home pose and some have none", "home", "give one to each, or to none")
+        with faults:
+            keys = Keys(row, f"screw {i}", ("screw", "home", *ROW), top.scope)
+            screws.append(Screw(keys.vector("screw", size=6), node.place))
+            homes.append(keys.pose("home"))
+            extras.append(read_row(keys))
+            if (homes[-1] is None) != (homes[0] is None):
+                raise keys.error("some links have a home pose and some have none", "home", "give one to each, or to none")
+    frames = _frames(top, faults)
+    faults.tell()
     if form == "body_screws" and "tool" not in top:
         subject = top.subject(top.get(form))
         raise subject.error("body screws are given in the tool's frame", "tool", fix="add tool, its pose at q = 0")
@@ -308,30 +317,32 @@ def _screws(top: Keys, form: str, **given: Any) -> Model:
         tool=top.pose("tool"),
         relative=top.flag("relative"),
         body_screws=form == "body_screws",
-        frames=_frames(top),
+        frames=frames,
         **as_columns(extras),
         **given,
     )
 
 
-def _bodies(top: Keys, strict: bool, given: dict[str, Any]) -> Model:
+def _bodies(top: Keys, faults: Faults, strict: bool, given: dict[str, Any]) -> Model:
     builder = Builder(**given)
     for i, node in enumerate(top.items("bodies"), 1):
         given_name = node.value.get("name") if isinstance(node.value, dict) else None
-        keys = Keys(node, f"body {given_name.shown!r}" if given_name else f"body {i}", (*ROW, *BODY), top.scope)
-        keys.get("name")  # what the tables may leave out, a tree needs
-        builder.body(
-            parent=keys.text("parent", builder.base),
-            joint=keys.text("type", "revolute"),
-            axis=_axis(keys),
-            xyz=keys.vector("xyz", ORIGIN),
-            rpy=keys.rpy(),
-            pitch=keys.number("pitch", 0.0),
-            place=node.place,
-            **read_row(keys),
-        )
-    for frame in _frames(top):
+        with faults:
+            keys = Keys(node, f"body {given_name.shown!r}" if given_name else f"body {i}", (*ROW, *BODY), top.scope)
+            keys.get("name")  # what the tables may leave out, a tree needs
+            builder.body(
+                parent=keys.text("parent", builder.base),
+                joint=keys.text("type", "revolute"),
+                axis=_axis(keys),
+                xyz=keys.vector("xyz", ORIGIN),
+                rpy=keys.rpy(),
+                pitch=keys.number("pitch", 0.0),
+                place=node.place,
+                **read_row(keys),
+            )
+    for frame in _frames(top, faults):
         builder.add(frame)
+    faults.tell()
     return builder.build(strict=strict)
 
 
@@ -341,9 +352,10 @@ def _axis(keys: Keys) -> Any:
     return named if isinstance(named, str) else keys.vector("axis", AXES["z"])
 
 
-def _frames(top: Keys) -> list[Frame]:
+def _frames(top: Keys, faults: Faults) -> list[Frame]:
     frames = []
     for i, node in enumerate(top.items("frames"), 1):
-        keys = Keys(node, f"frame {i}", ("name", "link", *POSE), top.scope)
-        frames.append(Frame(keys.text("name"), keys.text("link"), keys.placement(), node.place))
+        with faults:
+            keys = Keys(node, f"frame {i}", ("name", "link", *POSE), top.scope)
+            frames.append(Frame(keys.text("name"), keys.text("link"), keys.placement(), node.place))
     return frames

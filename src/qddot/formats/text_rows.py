@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -9,6 +10,7 @@ from qddot.formats.keys import Keys
 from qddot.formats.text_drives import read_drive
 from qddot.formats.text_inertia import read_inertia
 from qddot.model.description import Limits, Mimic
+from qddot.model.faults import Faults
 from qddot.place import Place, TablePlace
 
 ROW = ("name", "joint_name", "inertia", "limits", "drive", "mimic")
@@ -16,15 +18,21 @@ ROW = ("name", "joint_name", "inertia", "limits", "drive", "mimic")
 
 def read_row(keys: Keys) -> dict[str, Any]:
     """The parts of one row, None where it says nothing of them."""
-    return {
-        "name": keys.text("name") if "name" in keys else None,
-        "joint_name": keys.text("joint_name") if "joint_name" in keys else None,
-        "inertia": read_inertia(keys, "inertia"),
-        "inertia_place": _inertia_place(keys),
-        "limits": _limits(keys),
-        "drive": read_drive(keys),
-        "mimic": _mimic(keys),
+    parts: dict[str, Callable[[], Any]] = {
+        "name": lambda: keys.text("name") if "name" in keys else None,
+        "joint_name": lambda: keys.text("joint_name") if "joint_name" in keys else None,
+        "inertia": lambda: read_inertia(keys, "inertia"),
+        "inertia_place": lambda: _inertia_place(keys),
+        "limits": lambda: _limits(keys),
+        "drive": lambda: read_drive(keys),
+        "mimic": lambda: _mimic(keys),
     }
+    faults, said = Faults(), {}
+    for part, read in parts.items():
+        with faults:
+            said[part] = read()
+    faults.tell()
+    return said
 
 
 def _inertia_place(keys: Keys) -> Place | None:

@@ -14,6 +14,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from qddot.model.check import doubt, unprintable, warn
 from qddot.model.check_tree import MAX_LINKS
 from qddot.model.description import Joint, Limits, Link, Mimic, Visual
 from qddot.model.drive import NUMBERS, Drive
+from qddot.model.faults import Faults
 from qddot.model.friction import DIRECTED
 from qddot.model.inertia import Inertia
 from qddot.model.model import GRAVITY, Model
@@ -75,10 +77,15 @@ def robot_of(root: Element, stem: str, reach: Reach, *, strict: bool = False, gr
     if root.tag != "robot":
         rule = f"the root is <{root.tag}>, expected <robot>"
         raise ModelFormatError(rule, place=root.place, fix="this reads URDF; qddot.load also reads MJCF, whose root is <mujoco>")
-    _check_places(root)
+    faults = Faults()
+    with faults:
+        _check_places(root)
+    links, joints = _links(root, strict, faults), []
+    for joint in root.all("joint"):
+        with faults:
+            joints.append(_joint(joint, strict))
+    faults.tell()
     name = _robot_name(root, stem)
-    links = _links(root, strict)
-    joints = [_joint(joint, strict) for joint in root.all("joint")]
     _report_unlimited([joint for joint in root.all("joint") if _lacks_limits(joint)], strict)
     looks = (e for part in root.children if part.tag in ("link", "material") for e in part.walk())
     check_mesh_paths((e for e in looks if e.tag in ("mesh", "texture")), reach, strict)
@@ -155,17 +162,19 @@ def _gravity(root: Element) -> Sequence[float]:
 # links ----------------------------------------------------------------------------------------------------------------
 
 
-def _links(root: Element, strict: bool) -> list[Link]:
+def _links(root: Element, strict: bool, faults: Faults) -> list[Link]:
     """The links; what is wrong with one is mostly its inertia, so that is its place, but a bad name is where the link begins."""
     elements = root.all("link")
-    if not elements:
-        raise ModelStructureError("there is no <link>", place=root.place, element=root.path, fix="add one")
     links = []
+    with faults:
+        if not elements:
+            raise ModelStructureError("there is no <link>", place=root.place, element=root.path, fix="add one")
     for link in elements:
-        name, inertial = link.text("name"), link.one("inertial")
-        place = TablePlace(*(inertial or link).place, {"name": link.place})
-        shapes = len(link.all("visual")) + len(link.all("collision"))
-        links.append(Link(name, inertial and _inertia(inertial, strict), place, shapes=shapes))
+        with faults:
+            name, inertial = link.text("name"), link.one("inertial")
+            place = TablePlace(*(inertial or link).place, {"name": link.place})
+            shapes = len(link.all("visual")) + len(link.all("collision"))
+            links.append(Link(name, inertial and _inertia(inertial, strict), place, shapes=shapes))
     return links
 
 
@@ -245,7 +254,12 @@ def _joint(element: Element, strict: bool) -> Joint:
         joint = replace(joint, axis=_axis(element))
     if screw := element.one("qddot_screw"):
         joint = replace(joint, pitch=screw.number("pitch") if kind == "helical" else 0.0, rate=screw.number("rate", 1.0))
-    return replace(joint, limits=_limits(element, kind), mimic=_mimic(element), drive=_drive(element))
+    faults, said = Faults(), {}
+    for part, read in {"limits": partial(_limits, kind=kind), "mimic": _mimic, "drive": _drive}.items():
+        with faults:
+            said[part] = read(element)
+    faults.tell()
+    return replace(joint, **said)
 
 
 def _kind(element: Element) -> str:
@@ -253,7 +267,8 @@ def _kind(element: Element) -> str:
     if text == "helical" and element.one("qddot_screw"):
         return "helical"
     if text not in KINDS:
-        fix = near_matches(text.lower(), KINDS) if text.lower() in KINDS else ""
+        close = near_matches(text.lower(), KINDS)  # which the rule lists
+        fix = close if close.startswith("did") else ""
         raise element.wrong("type", f"unknown joint type; known: {', '.join(KINDS)}", fix=fix)
     return KINDS[text]
 

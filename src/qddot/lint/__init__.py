@@ -24,8 +24,8 @@ __all__ = ["RULES", "Finding", "Severity", "findings_of", "lint"]
 
 
 def lint(source: str | PathLike[str] | IO[Any], **how: Any) -> list[Finding]:
-    """Everything doubtful about a description, the worst first; of one that cannot be read, the error and what was
-    noticed on the way to it.
+    """Everything doubtful about a description, the worst first; of one that cannot be read, the errors and what was
+    noticed on the way to them.
 
     >>> from qddot.lint import lint
     >>> [finding.code for finding in lint("two_link")]
@@ -41,7 +41,7 @@ def lint(source: str | PathLike[str] | IO[Any], **how: Any) -> list[Finding]:
             model = Robot(read_model(description, **how)).model  # which refuses more than a model does
             found = open_symbols(description, model) if model.symbols else findings_of(model)
         except ModelError as error:
-            found = [said("QD001", str(error))]
+            found = [said("QD001", each.args[0]) for each in (error, *error.others)]
     kept = [said("QD101", str(w.message)) for w in caught if issubclass(w.category, ModelWarning)]
     return sorted([*kept, *found], key=lambda finding: (finding.severity, finding.code))
 

@@ -19,6 +19,7 @@ from qddot.errors import (
     stacklevel_outside,
 )
 from qddot.model.description import Frame, Joint, Link, Mimic
+from qddot.model.faults import Faults
 from qddot.model.inertia import Inertia
 from qddot.model.joints import KINDS, SINGLE
 from qddot.model.pose import ROTATION_TOLERANCE, rotation_error
@@ -49,34 +50,53 @@ def doubt(rule: str, strict: bool, *, place: Place | None = None, element: str =
     warn(rule, place=place, element=element, fix=f"kept; {fix}" if fix else "kept")
 
 
-def check_names(kind: str, things: Sequence[Link | Joint | Frame]) -> None:
+def check_parts(links: Sequence[Link], joints: Sequence[Joint], frames: Sequence[Frame]) -> None:
+    """Names, and each joint on its own."""
+    faults = Faults()
+    check_names("link", links, faults)
+    if not faults.found:  # links are frames, too, and joints may be named after them
+        check_names("joint", joints, faults)
+        check_names("frame", (*links, *frames), faults)
+    for joint in joints:
+        with faults:
+            check_joint(joint)
+    faults.tell()
+
+
+def check_names(kind: str, things: Sequence[Link | Joint | Frame], faults: Faults) -> None:
     """Each name is there, printable, short enough and unique; look-alikes are reported."""
     seen: dict[str, Place | None] = {}
     folded: dict[str, str] = {}
     for thing in things:
-        name, place = thing.name, place_of(thing.place, "joint_name" if kind == "joint" else "name")
-        if not name:
-            raise ModelValueError("the name is empty", place=place, element=kind, attribute="name", text=name, fix="give it a name")
-        if len(name) > MAX_NAME:
-            rule = f"name length {len(name)} is over the limit of {MAX_NAME}"
-            raise ModelLimitError(rule, place=place, element=kind, fix="give a shorter one")
-        if fault := unprintable(name):
-            raise ModelValueError(fault, place=place, element=kind, attribute="name", text=name, fix="remove it")
-        if name in seen:
-            raise ModelStructureError(
-                f"two {kind}s have the name {name!r}: first at {seen[name] or 'an earlier place'}",
-                place=place,
-                element=f"{kind} {name!r}",
-                fix="rename one",
-            )
-        if name != name.strip():
-            warn("the name begins or ends with a space", place=place, element=kind, text=name, fix="remove it")
-        if any(unicodedata.category(c) == "Cf" for c in name):
-            warn("the name holds an invisible character", place=place, element=kind, text=name, fix="remove it")
-        look = unicodedata.normalize("NFKC", "".join(c for c in name if unicodedata.category(c) != "Cf"))
-        if folded.setdefault(look, name) != name:
-            warn(f"confusable names: it looks like {folded[look]!r}", place=place, element=kind, text=name, fix="rename one")
-        seen[name] = place
+        with faults:
+            check_name(kind, thing, seen, folded)
+
+
+def check_name(kind: str, thing: Link | Joint | Frame, seen: dict[str, Place | None], folded: dict[str, str]) -> None:
+    """One name beside those that were `seen`, and how these look."""
+    name, place = thing.name, place_of(thing.place, "joint_name" if kind == "joint" else "name")
+    if not name:
+        raise ModelValueError("the name is empty", place=place, element=kind, attribute="name", text=name, fix="give it a name")
+    if len(name) > MAX_NAME:
+        rule = f"name length {len(name)} is over the limit of {MAX_NAME}"
+        raise ModelLimitError(rule, place=place, element=kind, fix="give a shorter one")
+    if fault := unprintable(name):
+        raise ModelValueError(fault, place=place, element=kind, attribute="name", text=name, fix="remove it")
+    if name in seen:
+        raise ModelStructureError(
+            f"two {kind}s have the name {name!r}: first at {seen[name] or 'an earlier place'}",
+            place=place,
+            element=f"{kind} {name!r}",
+            fix="rename one",
+        )
+    if name != name.strip():
+        warn("the name begins or ends with a space", place=place, element=kind, text=name, fix="remove it")
+    if any(unicodedata.category(c) == "Cf" for c in name):
+        warn("the name holds an invisible character", place=place, element=kind, text=name, fix="remove it")
+    look = unicodedata.normalize("NFKC", "".join(c for c in name if unicodedata.category(c) != "Cf"))
+    if folded.setdefault(look, name) != name:
+        warn(f"confusable names: it looks like {folded[look]!r}", place=place, element=kind, text=name, fix="rename one")
+    seen[name] = place
 
 
 def unprintable(name: str) -> str:
@@ -90,15 +110,17 @@ def unprintable(name: str) -> str:
 
 def check_frames(frames: Sequence[Frame], links: Sequence[Link]) -> None:
     """Every frame is on a link there is."""
-    known = {link.name for link in links}
+    known, faults = {link.name for link in links}, Faults()
     for frame in frames:
-        if frame.link not in known:
-            raise ModelReferenceError(
-                f"its link {frame.link!r} does not exist",
-                place=place_of(frame.place, "link"),
-                element=f"frame {frame.name!r}",
-                fix=near_matches(frame.link, known),
-            )
+        with faults:
+            if frame.link not in known:
+                raise ModelReferenceError(
+                    f"its link {frame.link!r} does not exist",
+                    place=place_of(frame.place, "link"),
+                    element=f"frame {frame.name!r}",
+                    fix=near_matches(frame.link, known),
+                )
+    faults.tell()
 
 
 def check_joint(joint: Joint) -> None:
@@ -240,10 +262,11 @@ def check_physics(links: Sequence[Link], joints: Sequence[Joint], strict: bool) 
 
     Returns the links whose numbers no real body has.
     """
-    doubtful = []
+    doubtful, faults = [], Faults()
 
     def report(rule: str, link: Link, fix: str) -> None:
-        doubt(rule, strict, place=link.place, element=f"link {link.name!r}{' > inertial' * strict}", fix=fix)
+        with faults:
+            doubt(rule, strict, place=link.place, element=f"link {link.name!r}{' > inertial' * strict}", fix=fix)
 
     for link in links:
         if link.inertia is None or link.inertia.is_symbolic:
@@ -261,7 +284,8 @@ def check_physics(links: Sequence[Link], joints: Sequence[Joint], strict: bool) 
         damping = joint.drive.at_joint.friction.least_damping if joint.drive else 0.0
         if damping < 0:
             rule = f"a negative damping of {damping:g}: the joint gains energy by moving"
-            doubt(rule, strict, place=joint.place, element=f"joint {joint.name!r}", fix="give its magnitude")
+            with faults:
+                doubt(rule, strict, place=joint.place, element=f"joint {joint.name!r}", fix="give its magnitude")
     tips = massless_tips(links, joints)
     if len(tips) > 1 and not any(map(_has_inertia, links)):
         report(f"no link has inertia: the robot's {len(tips)} joints move nothing, only kinematics exists", tips[0], "give it mass")
@@ -270,6 +294,7 @@ def check_physics(links: Sequence[Link], joints: Sequence[Joint], strict: bool) 
         report(
             "a massless moving leaf: nothing resists its joint, the mass matrix is singular", link, "give it mass, or fix the joint"
         )
+    faults.tell()
     return doubtful
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from qddot.errors import ModelLimitError, ModelReferenceError, ModelStructureError, near_matches
 from qddot.model.description import Joint, Link
+from qddot.model.faults import Faults
 from qddot.place import place_of
 
 MAX_LINKS = 10_000
@@ -19,23 +20,14 @@ def check_tree(links: Sequence[Link], joints: Sequence[Joint]) -> str:
         raise ModelStructureError("there is no link", fix="add one")
     known = {link.name for link in links}
     above: dict[str, Joint] = {}
+    faults = Faults()
     for joint in joints:
-        element = f"joint {joint.name!r}"
-        for role, name in (("parent", joint.parent), ("child", joint.child)):
-            if name not in known:
-                raise ModelReferenceError(
-                    f"its {role} link {name!r} does not exist",
-                    place=place_of(joint.place, role),
-                    element=element,
-                    fix=near_matches(name, known),
-                )
-        if joint.parent == joint.child:
-            raise ModelStructureError(
-                f"it connects link {joint.child!r} to itself", place=place_of(joint.place, "parent"), element=element
-            )
-        if joint.child in above:
-            _refuse_second_parent(joint, above)
-        above[joint.child] = joint
+        with faults:
+            _check_ends(joint, known)
+            if joint.child in above:
+                _refuse_second_parent(joint, above)
+            above[joint.child] = joint
+    faults.tell()
     roots = [link for link in links if link.name not in above]
     if not roots:
         raise ModelStructureError(f"no root: every link is a child; {_loop(links[0].name, above)}", place=joints[0].place)
@@ -46,6 +38,23 @@ def check_tree(links: Sequence[Link], joints: Sequence[Joint]) -> str:
         )
     _check_reach(roots[0].name, links, above)
     return roots[0].name
+
+
+def _check_ends(joint: Joint, known: set[str]) -> None:
+    """A joint connects two links that there are."""
+    element = f"joint {joint.name!r}"
+    for role, name in (("parent", joint.parent), ("child", joint.child)):
+        if name not in known:
+            raise ModelReferenceError(
+                f"its {role} link {name!r} does not exist",
+                place=place_of(joint.place, role),
+                element=element,
+                fix=near_matches(name, known),
+            )
+    if joint.parent == joint.child:
+        raise ModelStructureError(
+            f"it connects link {joint.child!r} to itself", place=place_of(joint.place, "parent"), element=element
+        )
 
 
 def _refuse_second_parent(joint: Joint, above: dict[str, Joint]) -> None:

@@ -10,10 +10,11 @@ from functools import cached_property
 from typing import Any
 
 from qddot.errors import InputError, ModelValueError, UnboundSymbolError, unknown_name
-from qddot.model.check import check_frames, check_joint, check_names, check_physics, check_rotations, leaders
+from qddot.model.check import check_frames, check_joint, check_parts, check_physics, check_rotations, leaders
 from qddot.model.check_tree import check_tree
 from qddot.model.constraints import Constraint, check_constraints
 from qddot.model.description import Frame, Joint, Link, symbols_in
+from qddot.model.faults import Faults
 from qddot.model.field import Field
 from qddot.model.joints import SINGLE
 from qddot.model.lower import Body, LiftedBody, Mechanism, lower
@@ -73,16 +74,18 @@ class Model:
             raise ModelValueError(str(error), element=f"robot {name!r}", attribute="gravity", text=str(gravity)) from None
         checked = doubtful is not None  # a copy of a checked model does not warn again
         if not checked:
-            check_names("link", self.links)
-            check_names("joint", self.joints)
-            check_names("frame", (*self.links, *self.frames))
-            for joint in self.joints:
-                check_joint(joint)
+            check_parts(self.links, self.joints, self.frames)
         self.root = check_tree(self.links, self.joints)
-        self.doubtful = tuple(doubtful) if doubtful is not None else check_physics(self.links, self.joints, strict)
-        self.leaders = leaders(self.joints)
-        check_frames(self.frames, self.links)
-        check_constraints(self.constraints, {x.name for x in self.links}, {x.name for x in self.joints})
+        faults = Faults()
+        with faults:
+            self.doubtful = tuple(doubtful) if doubtful is not None else check_physics(self.links, self.joints, strict)
+        with faults:
+            self.leaders = leaders(self.joints)
+        with faults:
+            check_frames(self.frames, self.links)
+        with faults:
+            check_constraints(self.constraints, {x.name for x in self.links}, {x.name for x in self.joints})
+        faults.tell()
         if self.transmissions:
             single = {x.name for x in self.joints if x.kind in SINGLE and x.name not in self.leaders}
             check_transmissions(self.transmissions, single, [x.name for x in self.joints])
