@@ -20,7 +20,7 @@ import pytest
 
 import qddot
 from qddot.algorithms.analytic import margin
-from qddot.algorithms.displacement import screw_step, turned
+from qddot.algorithms.displacement import rotation_vector, screw_step, turned
 from qddot.algorithms.drives import shaft_direction
 from qddot.algorithms.factor import reciprocal
 from qddot.algorithms.forward_dynamics import composite_bodies, pivot_noise, smaller
@@ -41,7 +41,7 @@ from qddot.model.spatial import Mat, Vec, diagonal
 from qddot.robot import Robot
 
 DATA = Path(__file__).parents[1] / "data" / "values"
-ROBOTS = ("tree", "coupled", "floating", "geared", "uneven", "ball", "rock")
+ROBOTS = ("tree", "coupled", "floating", "geared", "uneven", "ball", "rock", "waves")
 TURNS = ((1, 0.03, -0.02, 0.01), (0.1, 0.9, 0.2, 0.3), (0.1, -0.2, 0.9, 0.3), (-0.2, 0.1, 0.3, 0.9), (1, 4e-6, -3e-6, 2e-6))
 TURNS += ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
 """Quaternions of the ball: each component is the largest of one, and the only one of one; and angles that are nearly none."""
@@ -242,6 +242,29 @@ def test_small_turns_are_exact_to_rounding(square):
         turn = [sum(row[k] * x for k, x in enumerate(turn)) for row in product_by(first)]
         for a, b in ((screw_step(Floats(), w, v), step), (turned(Floats(), [float(x) for x in first], list(w)), turn)):
             assert all(abs(x - y) < 3e-16 for x, y in zip(a, b)), (a, b)
+
+
+@pytest.mark.parametrize("angle", [3.1, 0.9, 0.20034, 0.20033, 0.1, 1e-5, 0.0])
+def test_rotation_vectors_are_exact_to_rounding(angle):
+    """The shorter way round, whichever quaternion's sign; on both sides of where the series begins (a sine of 0.1 of half the angle)."""
+    axis, a = Vec(0.48, -0.6, 0.64), [0.5, -0.1, 0.7, 0.5]
+    with mpmath.workdps(40):
+        half = mpmath.mpf(angle) / 2
+        turn = [mpmath.cos(half), *(mpmath.sin(half) * x for x in axis)]
+        b = [sum(row[k] * x for k, x in enumerate(turn)) for row in product_by(tuple(map(mpmath.mpf, a)))]
+        c = (1 - half * mpmath.cot(half)) / (4 * half * half) if angle else mpmath.mpf(1) / 12
+        for sign in (1, -1):
+            w, found = rotation_vector(Floats(), a, [float(sign * x) for x in b])
+            assert all(abs(x - angle * y) < 4e-16 * max(1, angle) for x, y in zip(w, axis)), w
+            assert abs(found - c) < 1e-16 + (2e-14 * c if angle > 0.2 else 0), (found, c)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_half_a_turn_is_a_rotation_vector_too(side):
+    """Of two ways round, one is taken."""
+    w, c = rotation_vector(Floats(), [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, side, 0.0])
+    assert w == pytest.approx((0, side * math.pi, 0), abs=1e-15)
+    assert c == pytest.approx(1 / math.pi**2, rel=1e-15)
 
 
 def product_by(q: tuple[Any, ...]) -> list[list[Any]]:
