@@ -34,6 +34,7 @@ PLAIN_STEPS = 0.99
 
 # Times ----------------------------------------------------------------------------------------------------------------------
 
+SHORTEST_STEP = 1e-300  # s: of shorter ones the rate is no number
 GAP = 5.0  # steps: a longer pause ends a segment; shorter ones are interpolated, over less than a period of what a low-pass leaves
 # of a step: one that is longer by more has lost a sample, one that is shorter by more is held; clocks agree that differ by less
 HALF_SAMPLE = 0.5
@@ -282,6 +283,7 @@ BANDWIDTHS_TRIED = np.geomspace(0.5, 2.0, 5)  # times the present bandwidth
 
 # Exciting motions -----------------------------------------------------------------------------------------------------------
 
+LONGEST_RAMP = 1000.0  # periods: longer blends leave nothing of a period in the digits of a time
 SERIES_DRAWN = 40  # random series from which the starting points are taken
 # of each limit, by which the program stays inside at its sampled times, so that the motion keeps it between them; in turn
 TIGHTER = (0.02, 0.04, 0.08)

@@ -206,3 +206,28 @@ def arm():
 
 def touched():
     return contact.Contacts(arm(), [contact.Sphere("body_2")], [contact.Plane((0, -5, 0), (0, 1, 0))])
+
+
+HUGE = 10**400
+TIMES = np.arange(600) / 100
+SWINGS = np.column_stack([np.sin(TIMES), np.cos(2 * TIMES)])
+LOG = Log(TIMES, SWINGS, SWINGS)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda arm: qddot.Limits(velocity=HUGE), "a limit is a plain number"),
+        (lambda arm: arm.task_space([0.1, 0.2], [0.1, 0.2], rows=["x", "y"], damping=HUGE), "damping=1000.*positive number"),
+        (lambda arm: arm.equations().linearize(q=HUGE), "beyond 1e308 rad"),
+        (lambda arm: arm.excitation(ramp=1 << 70), "ramp=.* give some seconds"),
+        (lambda arm: arm.excitation(near=1j), "near=1j is not a Log"),
+        (lambda arm: arm.explore("page.html", contacts=3), "contacts=3: give a qddot.contact.Contacts"),
+        (lambda arm: arm.identify(LOG, velocity=np.array(["a", "b"])), "velocity=.* is not one of 'measured', 'derivative'"),
+        (lambda arm: arm.identify(LOG, velocity="mesured"), "did you mean 'measured'"),
+        (lambda arm: Log([0.0, 1e-312, 2e-312], np.zeros((3, 2)), np.zeros((3, 2))), "steps of 1e-312 s"),
+    ],
+)
+def test_what_nobody_means_is_refused_by_name(call, told):
+    with pytest.raises(qddot.QddotError, match=told):
+        call(qddot.load("two_link"))

@@ -202,6 +202,8 @@ def freedom(robot: Robot, q: np.ndarray) -> int:
 
 
 def refuse_contacts(robot: Robot, contacts: Contacts, closed: bool) -> None:
+    if not hasattr(contacts, "spheres"):
+        raise InputError(f"contacts={contacts!r:.80}: give a qddot.contact.Contacts of this robot, or None")
     if contacts.robot.model is not robot.model:
         raise InputError(f"contacts belong to another robot, {contacts.robot.name!r}: make them with this one")
     if closed:

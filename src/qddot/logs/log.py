@@ -24,7 +24,7 @@ from qddot.logs.log_summary import usual_step
 from qddot.logs.readers import Source, read
 from qddot.logs.resample import resampled
 from qddot.logs.table import Finding, Table, joined
-from qddot.thresholds import GAP, ROWS_AT_ONCE
+from qddot.thresholds import GAP, ROWS_AT_ONCE, SHORTEST_STEP
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -105,6 +105,8 @@ class Log:
             if (steps <= 0).any():
                 row = part.start + int(np.argmax(steps <= 0)) + 1
                 raise InputError(f"row {row + 1}: t not increasing: {self.t[row]:g} after {self.t[row - 1]:g}")
+            if (steps < SHORTEST_STEP).any():  # whose rate would be infinite
+                raise InputError(f"t has steps of {steps.min():.3g} s: give times in seconds")
 
     @staticmethod
     def load(source: Source | Iterable[Source], robot: Robot | None = None, **options: Unpack[Options]) -> Log:

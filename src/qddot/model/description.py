@@ -64,9 +64,13 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if isinstance(value, bool) or not isinstance(value, numbers.Real) or math.isnan(value):
-                raise ModelValueError("a limit is a plain number", element="limits", attribute=name, text=str(value))
-            object.__setattr__(self, name, float(value))
+            try:
+                number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+            except OverflowError:  # a whole number of hundreds of digits
+                number = math.nan
+            if math.isnan(number):
+                raise ModelValueError("a limit is a plain number", element="limits", attribute=name, text=f"{value!r:.80}")
+            object.__setattr__(self, name, number)
         if self.lower == math.inf or self.upper == -math.inf:
             text = f"{self.lower:g} {self.upper:g}"
             raise ModelValueError("no position is within", element="limits", text=text, fix="-inf and inf: no limits")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.arguments import positive_number
 from qddot.compile.evaluate import Evaluator
 from qddot.compile.together import compute_together
 from qddot.errors import InputError, SingularityError
@@ -269,9 +270,10 @@ def checked(damping: Any) -> float | None:
     """None, or a positive number."""
     if damping is None:
         return None
-    if not isinstance(damping, (int, float, np.floating, np.integer)) or isinstance(damping, bool) or not 0 < damping < np.inf:
-        raise InputError(f"damping={damping!r} is not a positive number: no direction appears heavier than 1 / damping^2")
-    return float(damping)
+    try:
+        return positive_number("damping", damping)
+    except InputError as error:
+        raise InputError(f"{error}: no direction appears heavier than 1 / damping^2") from None
 
 
 def times(A: np.ndarray, x: np.ndarray) -> np.ndarray:

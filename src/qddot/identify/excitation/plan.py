@@ -17,7 +17,16 @@ from qddot.identify.excitation.fourier import Fourier
 from qddot.identify.excitation.problem import FRICTION, Bounds, Experiment
 from qddot.logs.log import Log
 from qddot.pictures.look import beside, color, curves, panels, units
-from qddot.thresholds import FINE_STEP, KNOWN_STATES, MOST_SAMPLES, OVERLAP_PENALTY, SERIES_DRAWN, SMOOTH_SPEED, TIGHTER
+from qddot.thresholds import (
+    FINE_STEP,
+    KNOWN_STATES,
+    LONGEST_RAMP,
+    MOST_SAMPLES,
+    OVERLAP_PENALTY,
+    SERIES_DRAWN,
+    SMOOTH_SPEED,
+    TIGHTER,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -195,8 +204,12 @@ def excitation(
     counts = {"harmonics": harmonics, "periods": periods, "starts": starts, "iterations": iterations}
     for name, value in counts.items():
         whole_number(name, value)
-    for name, value in {"period": period, "ramp": ramp, "noise": float(deviations.min())}.items():
-        positive_number(name, value)
+    period, ramp = positive_number("period", period), positive_number("ramp", ramp)
+    if ramp > LONGEST_RAMP * period:
+        raise InputError(f"ramp={ramp:g} s of a period of {period:g} s: give some seconds")
+    positive_number("noise", float(deviations.min()))
+    if near is not None and not isinstance(near, Log):
+        raise InputError(f"near={near!r:.80} is not a Log: give a recorded motion, as Log.load reads it")
     check_surroundings(radius, floor, boxes)
     friction = [friction] if isinstance(friction, str) else friction
     if not isinstance(friction, Sequence):

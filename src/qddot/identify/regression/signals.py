@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
-from qddot.arguments import positive_number
+from qddot.arguments import positive_number, word
 from qddot.errors import InputError
 from qddot.identify.regression.filter_choice import Velocity, chosen_acceleration, chosen_cutoff, chosen_velocity, evened
 from qddot.logs.lowpass import LowPass, convolved
@@ -248,7 +248,7 @@ def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None 
     if velocity is None:
         velocity, why = chosen_velocity(log, cutoff)
         findings.append(Finding("assumed", "velocity", why))
-    elif velocity == "measured" and log.qd is None:
+    elif word("velocity", velocity, get_args(Velocity)) == "measured" and log.qd is None:
         raise InputError("velocity='measured': the log has no velocities")
     recorded, why = chosen_acceleration(log, cutoff)
     if why:

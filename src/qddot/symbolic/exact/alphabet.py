@@ -9,6 +9,7 @@ from typing import Any
 
 import sympy
 
+from qddot.errors import InputError
 from qddot.model.joints import Free, Helical, Prismatic, Revolute
 from qddot.model.lower import Mechanism
 from qddot.model.scalar import Scalar, is_symbolic
@@ -184,7 +185,11 @@ class Alphabet:
     def cos_sin(self, angle: Scalar) -> Pair:
         """Cosine and sine of a sum of joint variables and constant angles, each times a multiple the robot has, and a number."""
         if not isinstance(angle, Poly) or angle.is_constant:
-            c, s, _ = turn(float(angle.value if isinstance(angle, Poly) else angle), written=False)
+            try:
+                number = float(angle.value if isinstance(angle, Poly) else angle)
+            except OverflowError:  # hundreds of digits
+                raise InputError("an angle is beyond 1e308 rad: give angles of some turns") from None
+            c, s, _ = turn(number, written=False)
             return self.exact(c), self.exact(s)
         total: Pair = (1, 0)
         for powers, coefficient in angle.terms():
