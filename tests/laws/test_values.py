@@ -246,7 +246,7 @@ def test_small_turns_are_exact_to_rounding(square):
 
 @pytest.mark.parametrize("angle", [3.1, 0.9, 0.20034, 0.20033, 0.1, 1e-5, 0.0])
 def test_rotation_vectors_are_exact_to_rounding(angle):
-    """The shorter way round, whichever quaternion's sign; on both sides of where the series begins (a sine of 0.1 of half the angle)."""
+    """The shorter way round, on both sides of where the series begins (a sine of 0.1 of half the angle)."""
     axis, a = Vec(0.48, -0.6, 0.64), [0.5, -0.1, 0.7, 0.5]
     with mpmath.workdps(40):
         half = mpmath.mpf(angle) / 2
