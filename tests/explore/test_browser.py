@@ -100,7 +100,10 @@ def test_the_lens_shows_the_ring_s_form_and_its_present_value(opened):
     assert page.evaluate("document.documentElement.dataset.copied") == want.latex()
     settled(page, lambda: page.get_by_label("notation").select_option("craig"))
     assert "θ" in page.locator("#formula math").first.text_content()
-    assert plain(page.locator(".left math").text_content()) == "V1="
+    assert plain(page.locator(".left math").text_content()) == "V1(θ,θ˙)="
+    words = page.locator(".word")
+    assert plain(words.text_content()) == "s2=sin(θ2)=0.8912"  # with its present value
+    assert words.evaluate("e => getComputedStyle(e).whiteSpace") == "nowrap"
 
 
 def test_long_coriolis_forces_are_shown_by_products_of_velocities(opened):
@@ -160,6 +163,35 @@ def test_dry_friction_holds_and_stops_stop(opened):
     motion = robot.simulate([0.2, 0.3], None, 2.0)
     assert samples[-1]["q"][0] == pytest.approx(motion.q[-1][0], abs=2e-3)
     assert samples[-1]["q"][1] == pytest.approx(motion.q[-1][1], abs=2e-3)
+
+
+def test_what_holds_a_joint_is_friction_and_what_stops_it_comes_from_outside(opened, tmp_path):
+    """Motors are off: of a joint that dry friction holds and one at its stop, the parts of the joint force add up to nothing."""
+    build = qddot.Builder("rest").body("a", "base", axis=(0, 1, 0), mass=1, com=(0.3, 0, 0), drive=qddot.Drive(coulomb=9.0))
+    robot = build.body("b", "a", xyz=(0.5, 0, 0), axis=(0, 1, 0), mass=0.5, com=(0.2, 0, 0), limits=qddot.Limits(-1.0, 1.0)).robot()
+    page = opened(robot, "q=0.2,1")
+    simulated(page, 0.5)
+    robot.simulate([0.2, 1.0], None, 0.5).explore(tmp_path / "motion.html")
+    for played in (page, opened(tmp_path / "motion.html")):
+        settled(played, lambda p=played: p.evaluate("explorerApp.simulation.seek(0.5)"))
+        at = held(played, "q qd g friction external")
+        assert at["q"] == pytest.approx([0.2, 1.0], abs=1e-9)
+        assert cells(played, "inverse_dynamics") == pytest.approx([0, 0], abs=1e-9)
+        assert at["friction"] == pytest.approx([-at["g"][0], 0], abs=1e-6)
+        assert at["external"] == pytest.approx([0, at["g"][1]], abs=1e-6)
+
+
+def test_forces_of_loops_are_a_part_of_joint_forces(opened):
+    robot = qddot.load("five_bar")
+    page = opened(robot)
+    simulated(page, 0.3)
+    settled(page, lambda: page.evaluate("explorerApp.simulation.seek(0.3)"))
+    at = held(page, "q external")
+    A = robot.constraint_jacobian(at["q"])
+    rest = at["external"] - A.T @ np.linalg.lstsq(A.T, at["external"], rcond=None)[0]
+    assert np.abs(at["external"]).max() > 0.1
+    assert np.abs(rest).max() < 1e-6  # they do no work
+    assert cells(page, "inverse_dynamics") == pytest.approx(np.zeros(4), abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -404,6 +436,39 @@ def test_symbolic_lengths_stand_on_the_links(opened):
     assert a["y"] > b["y"]  # the first link lies, the second stands on its end
     assert abs(b["x"] + b["width"] / 2 - x) < 40
     assert y < b["y"] < a["y"]
+
+
+STRANGE = {
+    "q=1,2,3": "q=1,2,3: 2 finite numbers are needed, there are 3",
+    "q=1,nan": "2 finite numbers are needed, there are 1",
+    "qq=1&payload=2": "qq: there is no such key",
+    "payload=-1": "a mass in kg is needed",
+    "show=axes,axis": "it can be frames, axes, centres, path, boxes",
+    "lens=mass_matrix,7,0": "row and column are whole numbers from 0 to 1",
+    "lens=<img src=x>": "lens=<img src=x>: it begins with one of mass_matrix, ",
+}
+
+
+def test_what_makes_no_sense_in_an_address_is_said(opened):
+    page = opened(qddot.load("two_link"), "ellipsoid=speed")
+    note = page.get_by_role("alert")
+    assert "it can be none, velocity, force, mass" in note.inner_text()
+    note.get_by_role("button").click()
+    assert not note.is_visible()
+    for fragment, said in STRANGE.items():
+        settled(page, lambda f=fragment: page.evaluate("f => { location.hash = f }", f))
+        assert said in note.inner_text()
+        assert (page.evaluate("explorerApp.state.world.payload") == 2) == ("payload=2" in fragment)  # the rest is taken
+    settled(page, lambda: page.evaluate("location.hash = 'q=0.1,0.2'"))
+    assert not note.is_visible()
+    assert held(page, "q")["q"] == pytest.approx([0.1, 0.2])
+
+
+def test_a_quaternion_in_an_address_has_length_one(opened):
+    build = qddot.Builder("ball").body("a", "base", joint="spherical", mass=1, com=(0.3, 0, 0)).robot()
+    page = opened(build, "q=0,0,0,0")
+    assert "a quaternion w, x, y, z of length 1" in page.get_by_role("alert").inner_text()
+    assert held(page, "q")["q"] @ held(page, "q")["q"] == pytest.approx(1)
 
 
 def test_hostile_names_stay_text(opened):

@@ -11,7 +11,7 @@ import qddot
 from qddot.contact import Contacts, Plane, Sphere, simulate
 from qddot.errors import InputError
 from qddot.explore.source import script
-from tests.explore.test_browser import held, settled, simulated
+from tests.explore.test_browser import cells, held, settled, simulated
 
 
 def table_arm() -> tuple[qddot.Robot, Contacts]:
@@ -29,6 +29,23 @@ def test_the_page_falls_and_bounces_as_python_does(opened):
     assert (motion.force[..., 0] > 0).any()
     assert np.abs(np.array(samples[-1]["q"]) - motion.q[-1]).max() <= 1e-6
     assert samples[-1]["E"] == pytest.approx(motion.energy[-1], abs=1e-5)
+
+
+def test_forces_of_contact_are_a_part_of_joint_forces(opened):
+    """J^T f of what is drawn as an arrow; with motors off the parts add up to nothing."""
+    robot, contacts = table_arm()
+    page = opened(robot, "q=0.3,0.4&lens=inverse_dynamics,0,0", contacts=contacts)
+    simulated(page, 1.5)
+    settled(page, lambda: page.evaluate("explorerApp.simulation.seek(1.5)"))
+    (push,) = json.loads(page.evaluate("JSON.stringify(explorerApp.simulation.pushes)"))
+    at = held(page, "q qd M c g qdd external")
+    J = robot.jacobian(at["q"], reference="world_aligned")
+    arm = np.array(push["point"]) - robot.transform(at["q"])[:3, 3]
+    assert at["external"] == pytest.approx(J[3:].T @ push["force"] + J[:3].T @ np.cross(arm, push["force"]), rel=1e-2)
+    assert at["M"].reshape(2, 2) @ at["qdd"] + at["c"] + at["g"] == pytest.approx(at["external"], abs=1e-9)
+    assert cells(page, "inverse_dynamics") == pytest.approx([0, 0], abs=1e-9)
+    assert page.locator(".legend .external").is_visible()
+    assert page.locator("#formula .term.external").get_attribute("data-value") == str(-at["external"][0])
 
 
 @pytest.mark.slow
@@ -65,6 +82,8 @@ def test_a_motion_among_contacts_is_played_with_its_forces(opened, tmp_path):
     (push,) = json.loads(page.evaluate("JSON.stringify(explorerApp.simulation.pushes)"))
     assert push["point"][1] == pytest.approx(-0.35, abs=5e-3)
     assert push["force"][1] == pytest.approx(motion.force[first, 0, 0], rel=1e-6)
+    assert held(page, "external")["external"] == pytest.approx(motion.contact_torque[first], rel=1e-6)
+    assert np.abs(cells(page, "inverse_dynamics")).max() < 1e-6 * np.abs(motion.contact_torque[first]).max()  # motors are off
 
 
 def test_python_of_a_page_with_contacts():

@@ -39,6 +39,8 @@ export class ContactSteps {
   private readonly origins: Numbers;
   private readonly J: Numbers;
   private last = new Map<number, number[]>();
+  /** What contacts and stops did to the joints in the last step, as joint forces. */
+  private readonly load: Numbers;
 
   constructor(
     readonly physics: Physics,
@@ -48,16 +50,33 @@ export class ContactSteps {
     this.centres = zeros(3 * count);
     this.origins = zeros(3 * count);
     this.J = zeros(6 * count * physics.n);
+    this.load = zeros(physics.n);
   }
 
   /** Another motion begins. */
   forget(): void {
     this.last.clear();
     this.pushes = [];
+    this.load.fill(0);
   }
 
-  /** Advances q and qd by h; qdd is their mean acceleration. False where the motion cannot go on. */
-  step(q: Numbers, qd: Numbers, qdd: Numbers, tau: Numbers, h: number, pull: Pull): boolean {
+  /** The accelerations at a state under the contacts of the last step, into qdd; forces from outside are left in `physics.external`. */
+  accelerations(q: Numbers, qd: Numbers, qdd: Numbers, tau: Numbers, pull: Pull): boolean {
+    const { physics, load } = this,
+      { n, external } = physics;
+    if (!physics.accelerate(q, qd, tau, pull, new Set(), new Map(), qdd)) return false;
+    const [L, pushed] = [physics.M.slice(), load.slice()];
+    cholesky(L, n);
+    solve(L, n, pushed);
+    for (let i = 0; i < n; i++) {
+      qdd[i] += pushed[i];
+      external[i] += load[i];
+    }
+    return true;
+  }
+
+  /** Advances q and qd by h. False where the motion cannot go on. */
+  step(q: Numbers, qd: Numbers, _: Numbers, tau: Numbers, h: number, pull: Pull): boolean {
     const { physics } = this,
       { n } = physics,
       gravity = Math.hypot(...physics.world.gravity),
@@ -73,12 +92,12 @@ export class ContactSteps {
     const fast = h * Math.max(...qd.map(Math.abs)) * Math.max(1, physics.data.reach) + h * h * gravity;
     const near = this.touching(q).filter((x) => x.gap <= fast && !waits(x));
     this.pushes = [];
+    this.load.fill(0);
     const last = this.last;
     this.last = new Map();
     const out = near.length ? this.collide(near, last, before, qd, L, h, gravity) : null;
     physics.advance(q, qd, h / 2);
     if (out) physics.advance(q, out); // back out, without speed
-    for (let i = 0; i < n; i++) qdd[i] = (qd[i] - before[i]) / h;
     return q.every(Number.isFinite) && qd.every(Number.isFinite);
   }
 
@@ -132,6 +151,7 @@ export class ContactSteps {
       r = impulses(W, c, friction, start, gravity * h);
     for (let s = 0; s < size; s++) for (let i = 0; i < n; i++) qd[i] += Y[s][i] * r[s];
     near.forEach((x, k) => {
+      for (let a = 0; a < 3; a++) for (let i = 0; i < n; i++) this.load[i] += (x.rows[a * n + i] * r[3 * k + a]) / h;
       const found = [r[3 * k], r[3 * k + 1], r[3 * k + 2]];
       this.last.set(x.pair, found);
       if (x.pair >= 0 && found[0] > 0)

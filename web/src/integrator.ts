@@ -7,20 +7,7 @@ const ROUNDING = 1e-10;
 
 /** Steps of order four; dry friction sticks and slips, stops are inelastic, from step to step. */
 export class Integrator {
-  private readonly dry: boolean[];
-
-  constructor(readonly physics: Physics) {
-    const { n } = physics,
-      none = zeros(n);
-    const friction = (i: number, speed: number) => {
-      const qd = zeros(n),
-        tau = zeros(n);
-      qd[i] = speed;
-      physics.kernels.demanded_torque(qd, none, tau);
-      return tau[i];
-    };
-    this.dry = Array.from({ length: n }, (_, i) => friction(i, CREEP) - friction(i, -CREEP) > 1e-9);
-  }
+  constructor(readonly physics: Physics) {}
 
   /** Advances q and qd; qdd is the acceleration at the beginning. False where the motion cannot go on. */
   step(q: Numbers, qd: Numbers, qdd: Numbers, tau: Numbers, dt: number, pull: Pull): boolean {
@@ -71,15 +58,18 @@ export class Integrator {
     return true;
   }
 
-  /** The accelerations at a state, into qdd. */
+  /** The accelerations at a state, into qdd; the forces of pull and loops are left in `physics.external`. */
   accelerations(q: Numbers, qd: Numbers, qdd: Numbers, tau: Numbers, pull: Pull): boolean {
-    return this.settle(q, qd, qdd, tau, pull, this.resting(q, qd), this.sliding(qd));
+    const { physics } = this;
+    if (!this.settle(q, qd, qdd, tau, pull, this.resting(q, qd), this.sliding(qd))) return false;
+    for (let i = 0; i < physics.n; i++) physics.external[i] -= physics.reactions[i];
+    return true;
   }
 
   /** Which way dry friction acts through a whole step: a joint that would turn round within it stops first. */
   private sliding(qd: Numbers): Map<number, number> {
     const found = new Map<number, number>();
-    this.dry.forEach((dry, i) => dry && qd[i] !== 0 && found.set(i, Math.sign(qd[i])));
+    this.physics.dry.forEach((dry, i) => dry && qd[i] !== 0 && found.set(i, Math.sign(qd[i])));
     return found;
   }
 
@@ -88,7 +78,7 @@ export class Integrator {
     const held = new Set<number>();
     for (const x of this.physics.data.coordinates) {
       if (qd[x.v] !== 0) continue;
-      if (this.dry[x.v] && this.physics.world.friction) held.add(x.v);
+      if (this.physics.dry[x.v] && this.physics.world.friction) held.add(x.v);
       else if (x.q !== undefined && x.stops && this.side(x.stops, q[x.q])) held.add(x.v);
     }
     return held;
@@ -126,7 +116,7 @@ export class Integrator {
       }
       if (which < 0) return true;
       held.delete(which);
-      if (this.dry[which]) sliding.set(which, way);
+      if (this.physics.dry[which]) sliding.set(which, way);
     }
   }
 
@@ -135,7 +125,7 @@ export class Integrator {
     const { physics } = this,
       x = physics.data.coordinates.find((c) => c.v === i)!;
     if (x.q !== undefined && x.stops && this.side(x.stops, q[x.q]) === -direction) return Infinity;
-    if (!this.dry[i] || !physics.world.friction) return 0;
+    if (!this.physics.dry[i] || !physics.world.friction) return 0;
     const speed = zeros(physics.n),
       loads = zeros(physics.n),
       tau = zeros(physics.n);

@@ -7,9 +7,10 @@ import { copyButtons, tooLong, type Texts } from "./copies";
 import { difference, gravityFactor } from "./described";
 import { el, math, shown } from "./dom";
 import { FoldedTerms } from "./folded";
-import { legend } from "./legend";
+import { Legend } from "./legend";
 import { ARGUMENTS, BOOKS, ROLE, symbol, WORDS } from "./names";
 import type { Data } from "./model";
+import { outside } from "./numbers";
 import { compiled, isNothing, isZero, type Entry, type LensData, type Point, type Variant } from "./terms";
 import type { Choice, State } from "./state";
 
@@ -33,7 +34,7 @@ export class Lens {
   private readonly left = el("div", { class: "left" });
   private readonly formula = el("div", { class: "formula", id: "formula", "aria-live": "off" });
   private readonly rest = el("button", { type: "button", class: "rest", onclick: () => ((this.all = !this.all), this.rebuild()) });
-  private readonly words = el("p", { class: "words" });
+  private readonly words = new Legend();
   private readonly note = el("p", { class: "note" });
   private readonly changes = el("p", { class: "note warning" });
   private readonly copies = el("div", { class: "buttons" });
@@ -83,7 +84,7 @@ export class Lens {
       this.detail,
       this.rest,
       this.names.root,
-      this.words,
+      this.words.root,
       this.note,
     );
     this.note.textContent = "Closed forms are being unpacked.";
@@ -112,6 +113,11 @@ export class Lens {
 
   private letter(quantity: string): string {
     return this.data?.notations[this.state.notation]?.[quantity] ?? quantity;
+  }
+
+  /** An entry of a quantity as MathML; Coriolis forces with what they depend on, since c₂ alone is a cosine, too. */
+  private named(quantity: string, index: string): string {
+    return symbol(this.letter(quantity), index) + (quantity.startsWith("coriolis") ? ARGUMENTS : "");
   }
 
   /** Scrolls to the formula where it cannot be seen: on a telephone it is far below the numbers. */
@@ -148,17 +154,12 @@ export class Lens {
         ),
       ),
     );
-    [this.rows.value, this.columns.value, this.books.value, this.forms.value] = [
-      String(row),
-      String(column),
-      state.notation,
-      variant.name,
-    ];
+    [this.rows.value, this.columns.value] = [String(row), String(column)];
+    [this.books.value, this.forms.value] = [state.notation, variant.name];
     rowOf(this.columns).hidden = !square;
     const index = square ? indices(this.robot.nv, row, column) : `${row + 1}`;
-    const of = quantity === "coriolis_matrix" ? ARGUMENTS : "";
-    this.left.replaceChildren(math(`${symbol(this.letter(quantity), index)}${of}<mo>=</mo>`));
-    this.words.replaceChildren();
+    this.left.replaceChildren(math(`${this.named(quantity, index)}<mo>=</mo>`));
+    this.words.clear();
     this.chips = [];
     this.parts = [];
     this.detail.hidden = true;
@@ -189,9 +190,15 @@ export class Lens {
           "Where it comes from",
         ),
       );
-    this.built = "";
+    this.built = this.key();
     this.spell();
     this.changed();
+  }
+
+  /** Changes with everything that is built. */
+  private key(): string {
+    const { lens, notation, variant, abbreviated } = this.state;
+    return JSON.stringify([lens, notation, variant, abbreviated, this.isPulled(lens.row)]);
   }
 
   /** tau as its terms, each of which opens. */
@@ -212,18 +219,21 @@ export class Lens {
           (at) => value() * at.qdd[j],
         );
     }
-    for (const [name, role] of [
-      ["coriolis_torque", "coriolis"],
-      ["gravity_torque", "gravity"],
-      ["spring_torque", "spring"],
-      ["friction_torque", "friction"],
-    ]) {
+    const meanings: [string, string][] = [];
+    for (const name of ["coriolis_torque", "gravity_torque", "spring_torque", "friction_torque"]) {
       if (isZero(variant.quantities[name])) continue;
       const acts = () => name !== "coriolis_torque" || this.state.world.coriolis;
       const value = () => (acts() ? this.fallback(name, row, 0) : 0);
-      add(symbol(this.letter(name), String(row + 1)), role, { quantity: name, row, column: 0 }, value);
+      const letter = this.named(name, String(row + 1));
+      add(letter, ROLE[name], { quantity: name, row, column: 0 }, value);
+      meanings.push([letter, WORDS[name]]);
     }
-    if (this.isPulled(row)) this.chip(true, "<mtext>pull</mtext>", () => -this.fallback("pull", row, 0), "external");
+    if (this.isPulled(row)) {
+      const letter = symbol("τ_ext", String(row + 1));
+      this.chip(true, letter, () => -this.fallback("external", row, 0), "external");
+      meanings.push([letter, outside(this.robot)]);
+    }
+    this.words.letters(meanings);
     this.copy(variant, variant.copies[row] ?? {}, `inverse_dynamics[${row}]`);
   }
 
@@ -233,9 +243,9 @@ export class Lens {
     this.note.textContent = [tooLong(texts, `${equations}.${place}`), this.note.textContent].filter(Boolean).join(" ");
   }
 
-  /** The mouse pulls at the tip. */
+  /** Something acts on the joint from outside. */
   private isPulled(row: number): boolean {
-    return this.fallback("pull", row, 0) !== 0;
+    return this.fallback("external", row, 0) !== 0;
   }
 
   /** Christoffel symbols Gamma_ijk at the present state. */
@@ -326,7 +336,7 @@ export class Lens {
       if (names.length) this.names.opener(chip, names);
     }
     const formulas = shown.map(([, text]) => text);
-    this.words.replaceChildren(...legend(variant.waves, formulas));
+    this.words.waves(variant, formulas);
     const texts = short ? { ...entry, latex: latexWith(short.latex, short.terms, variant) } : entry;
     const { row, column } = this.state.lens;
     this.copy(variant, texts, `${quantity}[${quantity.endsWith("matrix") ? `${row}, ${column}` : row}]`);
@@ -360,9 +370,7 @@ export class Lens {
   update(at: Point): void {
     const variant = this.variant;
     if (!variant) return;
-    const key = `${JSON.stringify(this.state.lens)} ${this.state.notation} ${variant.name} ${this.state.abbreviated} ${this.isPulled(this.state.lens.row)}`;
-    if (this.built && this.built !== key) this.rebuild();
-    this.built = key;
+    if (this.built !== this.key()) this.rebuild();
     const { folded, state } = this,
       now = this.fallback(state.lens.quantity, state.lens.row, state.lens.column),
       isOther = this.warn(now),
@@ -375,6 +383,7 @@ export class Lens {
     const all = values.reduce((sum, x) => sum + Math.abs(x), size) || 1;
     if (largest > FAINT * all && largest > 1.0001 * Math.min(...values.map(Math.abs))) return this.rebuild(); // others matter now
     write(this.chips, values, all);
+    this.words.update(at);
     if (this.parts.length) {
       const inner = this.parts.map((chip) => chip.compute(at));
       write(this.parts, inner, inner.reduce((sum, x) => sum + Math.abs(x), 0) || 1);

@@ -57,6 +57,8 @@ class App {
   private saving = 0;
   private readonly compass = new Compass();
   private readonly hint = el("div", { class: "hint", role: "tooltip" });
+  /** What the address says that makes no sense for this robot. */
+  private readonly complaint = el("p", { class: "note address", role: "alert", hidden: true });
   /** The control that has the focus got it from the mouse or a finger, not from the keyboard. */
   private isTouched = false;
 
@@ -81,11 +83,12 @@ class App {
         el("span", { class: "facts" }, facts),
         el("span", { class: "keys" }, `${data.isMassless ? "" : "space play · "}R reset · F fit · P copy as Python`),
       ),
+      this.complaint,
       el("main", {}, centre, left, right, below),
     );
     this.state = new State(data);
     this.physics = new Physics(data, kernels);
-    this.state.read(location.hash.length > 1 ? location.hash : data.view);
+    this.read(location.hash.length > 1 ? location.hash : data.view);
     this.physics.world = this.state.world;
     this.view = new View3D(data, this.physics, scene, () => this.schedule());
     this.controls = new Controls(data, this.state, left, {
@@ -112,7 +115,7 @@ class App {
         gravity_torque: g,
         spring_torque: spring,
         friction_torque: friction,
-        pull: this.physics.external,
+        external: this.physics.external,
       };
     this.lens.fallback = (quantity, row, column) =>
       quantity === "mass_matrix" ? M[row * data.nv + column] : (computed[quantity]?.[row] ?? NaN);
@@ -138,6 +141,14 @@ class App {
     Object.assign(globalThis, { explorerApp: this });
   }
 
+  /** The state that an address tells; what makes no sense in it is said until somebody has read it. */
+  private read(fragment: string): void {
+    const strange = this.state.read(fragment);
+    this.complaint.hidden = !strange.length;
+    const close = el("button", { type: "button", onclick: () => (this.complaint.hidden = true) }, "OK");
+    this.complaint.replaceChildren(`Left out of the address, since it makes no sense for this robot: ${strange.join("; ")}.`, close);
+  }
+
   // what happens -----------------------------------------------------------------------------------------------------------
 
   private listen(scene: HTMLElement): void {
@@ -147,7 +158,7 @@ class App {
       this.schedule();
     }).observe(scene);
     window.addEventListener("hashchange", () => {
-      this.state.read(location.hash);
+      this.read(location.hash);
       if (this.state.camera) this.view.viewpoint?.read(this.state.camera);
       this.simulation.edited();
       this.simulation.place();
@@ -321,7 +332,7 @@ class App {
     physics.place(state.q);
     physics.evaluate(state.q, state.qd);
     physics.external.set(this.simulation.external);
-    const { inertial, tau } = physics.torques(state.qd, state.qdd);
+    const { inertial, tau } = physics.torques(state.q, state.qd, state.qdd, this.simulation.known);
     const ellipsoid = ellipsoidAt(physics, state.view.ellipsoid);
     this.controls.update();
     this.numbers.update(state, inertial, tau);

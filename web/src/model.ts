@@ -74,9 +74,10 @@ export interface Motion {
   t: number[];
   q: number[][];
   qd: number[][];
-  /** Accelerations and joint forces; a motion among contacts has neither. */
+  /** Accelerations, joint forces of the motors, and from outside; a log has none of the last. */
   qdd?: number[][];
   tau?: number[][];
+  external?: number[][];
   measured?: number[][];
   /** At each time those that push: pair, and the force along its normal and two tangents. */
   contact?: number[][][];

@@ -11,8 +11,8 @@ export const ROLE: Record<string, string> = {
 };
 export const WORDS: Record<string, string> = {
   mass_matrix: "mass matrix",
-  coriolis_matrix: "Coriolis matrix C(q, q̇), with c = C q̇",
-  coriolis_torque: "Coriolis and centrifugal forces c(q, q̇) = C q̇",
+  coriolis_matrix: "Coriolis matrix, with c = C q̇",
+  coriolis_torque: "Coriolis and centrifugal forces, c = C q̇",
   gravity_torque: "gravity",
   friction_torque: "friction",
   spring_torque: "springs",
@@ -26,7 +26,7 @@ export const BOOKS: Record<string, string> = {
   featherstone: "Featherstone",
 };
 
-/** Of the Coriolis matrix, which depends on velocities too. */
+/** Of Coriolis matrix and forces, which depend on velocities too. */
 export const ARGUMENTS =
   '<mo stretchy="false">(</mo><mi class="joint">q</mi><mo>,</mo><mover accent="true"><mi class="joint">q</mi><mo>˙</mo></mover><mo stretchy="false">)</mo>';
 

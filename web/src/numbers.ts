@@ -2,7 +2,7 @@
 import { abbreviated, el, shown, svg, tint } from "./dom";
 import { eigen, timesTransposed } from "./linear";
 import { forceUnit, once, type Data } from "./model";
-import type { Physics } from "./physics";
+import { ROUNDING, type Physics } from "./physics";
 import type { Choice, State } from "./state";
 
 export const ROLES = ["inertial", "coriolis", "gravity", "spring", "friction", "external"] as const;
@@ -12,10 +12,15 @@ const WORDS: Record<(typeof ROLES)[number], string> = {
   gravity: "gravity",
   spring: "springs",
   friction: "friction",
-  external: "pull",
+  external: "from outside",
 };
-/** Of the largest part of a force: less is what rounding leaves, of recordings with nine digits. */
-const ROUNDING = 1e-8;
+
+/** What may act on the joints besides motors, friction and gravity, in words. */
+export function outside({ motion, contacts, isClosed, coordinates, tips }: Data): string {
+  const stops = coordinates.some((x) => x.stops?.some((stop) => stop !== null));
+  const known = [tips.length && !motion && "pull", contacts && "contacts", isClosed && "loops", stops && "stops"];
+  return known.filter(Boolean).join(", ") || WORDS.external;
+}
 /** With more joints than this, the heat map has no room for numbers. */
 const ROOM = 9;
 
@@ -23,9 +28,9 @@ export class NumbersPanel {
   private readonly cells: HTMLElement[] = [];
   private readonly vectors = new Map<string, HTMLElement[]>();
   private readonly bars: { parts: SVGElement[]; total: SVGElement; value: HTMLOutputElement }[] = [];
-  /** What the bars' ends stand for, and the pull's entry in the legend. */
+  /** What the bars' ends stand for, and the entry in the legend of what acts from outside. */
   private readonly ends = [el("span", {}), el("span", {})];
-  private readonly pull = el("span", { hidden: true }, el("i", { class: "swatch external" }), WORDS.external);
+  private readonly outside: HTMLElement;
   private readonly facts = new Map<string, HTMLElement>();
   private readonly small: boolean;
   /** Of coordinates, short enough for a table. */
@@ -49,12 +54,13 @@ export class NumbersPanel {
     for (const x of data.coordinates) this.units[x.v] = x.unit;
     const forces = once(data.coordinates.map(forceUnit));
     this.force = forces.length === 1 ? forces[0] : "";
+    this.outside = el("span", { hidden: true }, el("i", { class: "swatch external" }), outside(data));
     if (data.isClosed)
       host.append(
         el(
           "p",
           { class: "note above" },
-          "Loops are cut open in the numbers below (M, c, g, τ, manipulability, ellipsoids). Motion keeps them closed.",
+          "Loops are cut open in the numbers below (M, c, g, τ, manipulability, ellipsoids). Motion keeps them closed: then their forces are parts of τ.",
         ),
       );
     const dynamics = [this.mass(), this.terms(), this.torques()];
@@ -154,7 +160,7 @@ export class NumbersPanel {
       "div",
       { class: "legend" },
       ...shownRoles.map((role) => el("span", {}, el("i", { class: `swatch ${role}` }), WORDS[role])),
-      this.pull,
+      this.outside,
     );
     list.classList.toggle("mixed", !this.force);
     list.classList.toggle(
@@ -222,7 +228,7 @@ export class NumbersPanel {
     scale = round(scale);
     const end = shown(scale, 1);
     [this.ends[0].textContent, this.ends[1].textContent] = [`−${end}`, end];
-    this.pull.hidden = physics.external.every((x) => !x);
+    this.outside.hidden = physics.external.every((x) => Math.abs(x) <= ROUNDING * largestPart);
     for (const cell of this.vectors.get("coriolis_torque")!) cell.classList.toggle("off", !state.world.coriolis);
     this.bars.forEach((bar, i) => {
       let right = 100,

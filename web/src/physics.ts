@@ -1,11 +1,14 @@
 /** The robot's dynamics in its present world: gravity, payload, friction; and how it moves. */
 import { cholesky, solve, zeros, type Numbers } from "./linear";
 import type { Data, Kernels } from "./model";
+import { atStops } from "./stops";
 
 /** A speed that has a sign and nothing else: dry friction at its first motion. */
 export const CREEP = 1e-12;
 /** Added to rows of constraints that follow from others. */
 const REDUNDANT = 1e-10;
+/** Of the largest force: less is what rounding leaves, of recordings with nine digits. */
+export const ROUNDING = 1e-8;
 
 export interface World {
   gravity: number[];
@@ -31,7 +34,7 @@ export class Physics {
   readonly poses: Numbers;
   readonly J: Numbers;
   readonly tip = zeros(3);
-  /** J^T f of the pull, as last computed, or at the state that is shown. */
+  /** Joint forces from outside, of a pull, contacts, loops and stops: as last computed, or at the state that is shown. */
   readonly external: Numbers;
   /** Forces of closed loops on the columns, with the sign of a load. */
   readonly reactions: Numbers;
@@ -42,6 +45,8 @@ export class Physics {
   private readonly A: Numbers;
   private readonly bend: Numbers;
   private readonly rows: number;
+  /** Columns that dry friction can hold at rest. */
+  readonly dry: boolean[];
 
   constructor(
     readonly data: Data,
@@ -58,6 +63,13 @@ export class Physics {
     this.parameters = Float64Array.from(data.parameters);
     const [h, A, bend] = data.sizes.loops ?? [0, 0, 0];
     [this.h, this.A, this.bend, this.rows] = [zeros(h), zeros(A), zeros(bend), bend];
+    const friction = (i: number, speed: number) => {
+      const [qd, tau] = [zeros(n), zeros(n)];
+      qd[i] = speed;
+      kernels.demanded_torque(qd, zeros(n), tau);
+      return tau[i];
+    };
+    this.dry = Array.from({ length: n }, (_, i) => friction(i, CREEP) - friction(i, -CREEP) > 1e-9);
     this.world = { gravity: [...data.gravity], payload: 0, friction: true, coriolis: true, tip: 0 };
   }
 
@@ -126,20 +138,47 @@ export class Physics {
     }
   }
 
-  /** The joint forces for a motion under `external`, in parts; after `evaluate`. */
-  torques(qd: Numbers, qdd: Numbers): { inertial: Numbers; tau: Numbers } {
-    const { n, M } = this,
+  /** The joint forces for a motion under `external`, in parts; after `evaluate`.
+   *
+   * Where the motors' forces are known, what they leave open is the rest: of dry friction, where it holds a joint, or from outside,
+   * of stops and contacts. */
+  torques(q: Numbers, qd: Numbers, qdd: Numbers, motors: Numbers | null): { inertial: Numbers; tau: Numbers } {
+    const { n, M, external, friction, world } = this,
       inertial = zeros(n),
       load = zeros(n),
       tau = zeros(n);
     for (let i = 0; i < n; i++) {
       for (let j = 0; j < n; j++) inertial[i] += M[i * n + j] * qdd[j];
-      load[i] = inertial[i] + (this.world.coriolis ? this.c[i] : 0) + this.g[i] + this.spring[i] - this.external[i];
+      load[i] = inertial[i] + (world.coriolis ? this.c[i] : 0) + this.g[i] + this.spring[i] - external[i];
     }
-    if (this.world.friction) this.kernels.demanded_torque(qd, load, tau);
-    else tau.set(load);
-    for (let i = 0; i < n; i++) this.friction[i] = tau[i] - load[i];
+    if (!world.friction) friction.fill(0);
+    else if (motors) {
+      this.kernels.delivered_torque(qd, motors, tau);
+      for (let i = 0; i < n; i++) friction[i] = motors[i] - tau[i];
+    } else {
+      this.kernels.demanded_torque(qd, load, tau);
+      for (let i = 0; i < n; i++) friction[i] = tau[i] - load[i];
+    }
+    if (motors) this.attribute(q, qd, load, motors);
+    for (let i = 0; i < n; i++) tau[i] = load[i] + friction[i];
     return { inertial, tau };
+  }
+
+  /** What the motors leave open of a load goes to friction or outside. */
+  private attribute(q: Numbers, qd: Numbers, load: Numbers, motors: Numbers): void {
+    const { external, friction, data } = this,
+      known = !(data.isClosed && data.motion), // else forces of loops are not told apart
+      stopped = new Set([...atStops(data.coordinates, q)].map((x) => x.v)),
+      least = ROUNDING * Math.max(...load.map(Math.abs), ...motors.map(Math.abs), ...external.map(Math.abs));
+    for (let i = 0; i < this.n; i++) {
+      const left = motors[i] - friction[i] - load[i];
+      if (Math.abs(left) <= least) continue;
+      if (known && this.world.friction && this.dry[i] && qd[i] === 0 && !stopped.has(i)) friction[i] += left;
+      else {
+        external[i] -= left;
+        load[i] += left;
+      }
+    }
   }
 
   /** Accelerations under joint forces and a pull; columns in `held` stay at rest, dry friction acts against `sliding`. */

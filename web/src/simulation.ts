@@ -32,7 +32,7 @@ export interface Sample {
   g: Numbers;
   kinetic: number;
   potential: number;
-  /** J^T f of the pull. */
+  /** Joint forces from outside: of a pull, contacts, loops. */
   external: Numbers;
   /** Forces of contacts. */
   pushes: Push[];
@@ -50,8 +50,9 @@ export class Simulation {
   private readonly contact: ContactSteps | null;
   /** Forces of contacts at the state that is shown. */
   pushes: Push[] = [];
-  /** J^T f of the pull at the state that is shown. */
+  /** Joint forces from outside at the state that is shown, and those of the motors where they are known. */
   readonly external: Numbers;
+  private driving: Numbers | null = null;
   private held: Numbers | null = null;
   private readonly mass: number;
   private owed = 0;
@@ -103,11 +104,7 @@ export class Simulation {
         "div",
         { class: "player" },
         this.button,
-        el(
-          "button",
-          { type: "button", "aria-label": "back to the start", title: "0", onclick: () => this.rewind() },
-          icon("start"),
-        ),
+        el("button", { type: "button", "aria-label": "back to the start", title: "0", onclick: () => this.rewind() }, icon("start")),
         this.scrub,
         this.clock,
         speeds,
@@ -116,7 +113,7 @@ export class Simulation {
       this.strips.root,
     );
     if (data.motion) {
-      const { t, q, qd, qdd, tau, measured, contact } = data.motion;
+      const { t, q, qd, qdd, tau, measured, contact, external } = data.motion;
       t.forEach((time, k) => {
         const sample = {
           t: time,
@@ -125,7 +122,7 @@ export class Simulation {
           qdd: qdd ? Float64Array.from(qdd[k]) : zeros(data.nv),
           tau: tau ? Float64Array.from(tau[k]) : null,
           measured: measured?.[k],
-          external: zeros(data.nv),
+          external: external ? Float64Array.from(external[k]) : zeros(data.nv),
         };
         const pushes = (contact && this.contact?.placed(sample.q, contact[k])) || [];
         if (k) this.arrivals.look(sample.q, time);
@@ -145,6 +142,10 @@ export class Simulation {
     if (!this.samples.length) return;
     this.show(this.samples[this.index(time ?? this.begin)]);
     if (!isPosed) return;
+    if (q.some((x, i) => x !== state.q[i]) || qd.some((x, i) => x !== state.qd[i])) {
+      this.driving = null; // it was moved by hand
+      this.external.fill(0);
+    }
     state.q.set(q);
     state.qd.set(qd);
     state.qdd.set(qdd);
@@ -206,16 +207,17 @@ export class Simulation {
 
   /** The state was set by hand: what was simulated before belongs to another motion. */
   edited(): void {
-    if (this.recorded) return this.reweigh();
-    if (this.running) {
+    if (this.running && !this.recorded) {
       this.isUntouched = false;
       return;
     }
+    this.external.fill(0);
+    this.driving = null;
+    if (this.recorded) return this.reweigh();
     this.samples.length = 0;
     this.isUntouched = true;
     this.time = 0;
     this.pushes = [];
-    this.external.fill(0);
     this.contact?.forget();
     this.strips.forget();
   }
@@ -266,7 +268,15 @@ export class Simulation {
     this.state.qd.set(sample.qd);
     this.state.qdd.set(sample.qdd);
     this.external.set(sample.external);
+    this.driving = sample.measured ? null : sample.tau;
     this.pushes = sample.pushes;
+  }
+
+  /** Joint forces of the motors at the state that is shown; null where it was set by hand, or moves in another world than it did. */
+  get known(): Numbers | null {
+    const { gravity, payload, friction, coriolis } = this.state.world,
+      isOther = payload || !friction || !coriolis || gravity.some((x, i) => x !== this.data.gravity[i]);
+    return this.recorded && isOther ? null : this.driving;
   }
 
   /** Joint forces of the motors. */
@@ -303,6 +313,7 @@ export class Simulation {
       else this.time = now;
       return true;
     }
+    const before = this.time;
     this.owed += wanted;
     while (this.owed >= STEP) {
       this.owed -= STEP;
@@ -313,16 +324,16 @@ export class Simulation {
         break;
       }
     }
-    if (!this.contact)
-      this.integrator.accelerations(
-        this.state.q,
-        this.state.qd,
-        this.state.qdd,
-        this.motors(this.state.q, this.state.qd),
-        this.pull,
-      );
-    this.external.set(this.physics.external);
+    if (this.time > before) this.weigh(this.motors(this.state.q, this.state.qd));
     return true;
+  }
+
+  /** Accelerations and forces at the state that is shown. */
+  private weigh(tau: Numbers): void {
+    const { q, qd, qdd } = this.state;
+    (this.contact ?? this.integrator).accelerations(q, qd, qdd, tau, this.pull);
+    this.external.set(this.physics.external);
+    this.driving = tau;
   }
 
   /** One step of the simulation. */
@@ -343,11 +354,9 @@ export class Simulation {
   }
 
   private keep(tau: Numbers): void {
-    const { state } = this;
-    const { q, qd, qdd } = state,
+    const { q, qd, qdd } = this.state,
       { pushes } = this;
-    if (!this.contact) this.integrator.accelerations(q, qd, qdd, tau, this.pull);
-    this.external.set(this.physics.external);
+    this.weigh(tau);
     const motion = { q: q.slice(), qd: qd.slice(), qdd: qdd.slice(), tau, external: this.external.slice() };
     const blows = this.arrivals.taken();
     this.samples.push({ t: this.time, ...motion, ...this.terms(q, qd), pushes, blows });

@@ -1,15 +1,19 @@
 /** What is shown, and how the address says it. */
+import { Address } from "./address";
 import type { Data } from "./model";
 import { zeros, type Numbers } from "./linear";
+import { BOOKS } from "./names";
 import type { World } from "./physics";
 
 export const SPEEDS = [1, 0.25, 0.1, 0.02];
-/** Joint forces, what was measured beyond them, gravity, Coriolis forces, velocities, positions. */
-export const STRIPS = ["tau", "residual", "g", "c", "qd", "q"];
+const SWITCH = ["on", "off"] as const;
+const DRIVES = ["free", "gravity", "hold"] as const;
+const DRAWN = ["frames", "axes", "centres", "path", "boxes"] as const;
+const ELLIPSOIDS = ["none", "velocity", "force", "mass"] as const;
 /** Measured and predicted forces of one joint can be told apart. */
 const defaultJoint = (data: Data) => (data.motion?.measured ? "0" : "all");
 
-export type Drive = "free" | "gravity" | "hold";
+export type Drive = (typeof DRIVES)[number];
 export interface Choice {
   quantity: string;
   row: number;
@@ -22,7 +26,7 @@ export interface View {
   centres: boolean;
   path: boolean;
   boxes: boolean;
-  ellipsoid: "none" | "velocity" | "force" | "mass";
+  ellipsoid: (typeof ELLIPSOIDS)[number];
 }
 
 export interface Run {
@@ -98,52 +102,36 @@ export class State {
     return out.toString().replaceAll("%2C", ",");
   }
 
-  /** Takes what a fragment says, as far as it makes sense for this robot. */
-  read(fragment: string): void {
-    const given = new URLSearchParams(fragment.replace(/^#/, "")),
+  /** Takes what a fragment says, as far as it makes sense for this robot; returns what does not, in words. */
+  read(fragment: string): string[] {
+    const given = new Address(fragment),
       { data, world, view } = this;
-    const numbers = (key: string, n: number): Numbers | null => {
-      const text = given.get(key);
-      if (text === null) return null;
-      const found = Float64Array.from(text.split(","), Number);
-      return found.length === n && found.every(Number.isFinite) ? found : null;
-    };
-    const q = numbers("q", data.nq);
+    const q = given.configuration("q", data);
     this.isPosed = q !== null;
     this.q = q ?? this.q;
-    this.qd = numbers("qd", data.nv) ?? Float64Array.from(data.start.qd);
-    this.qdd = numbers("qdd", data.nv) ?? zeros(data.nv);
-    world.gravity = Array.from(numbers("gravity", 3) ?? data.gravity);
-    world.payload = Math.max(0, numbers("payload", 1)?.[0] ?? 0);
-    world.friction = given.get("friction") !== "off";
-    world.coriolis = given.get("coriolis") !== "off";
-    const tip = Number(given.get("tip") ?? 0);
-    world.tip = Number.isInteger(tip) && tip >= 0 && tip < data.tips.length ? tip : 0;
-    const drive = given.get("drive");
-    this.drive = drive === "free" || drive === "gravity" || drive === "hold" ? drive : data.drive;
-    const on = (given.get("show") ?? "axes").split(",");
-    for (const key of ["frames", "axes", "centres", "path", "boxes"] as const) view[key] = on.includes(key);
-    const ellipsoid = given.get("ellipsoid");
-    view.ellipsoid = ellipsoid === "velocity" || ellipsoid === "force" || ellipsoid === "mass" ? ellipsoid : "none";
-    const [quantity, row, column] = (given.get("lens") ?? "mass_matrix,0,0").split(",");
-    const place = (x: string) => (Number.isInteger(Number(x)) && Number(x) >= 0 && Number(x) < data.nv ? Number(x) : 0);
-    this.lens = { quantity, row: place(row), column: place(column) };
-    this.notation = given.get("notation") ?? "qddot";
-    this.variant = given.get("form") ?? "";
-    const abbreviated = given.get("abbreviated");
-    this.abbreviated = abbreviated === "on" || abbreviated === "off" ? abbreviated : "";
-    const speed = numbers("speed", 1)?.[0] ?? 1;
-    this.speed = SPEEDS.includes(speed) ? speed : 1;
-    const [drawn, joint] = (given.get("strip") ?? `,${defaultJoint(data)}`).split(",");
-    this.strip = {
-      quantity: STRIPS.includes(drawn) ? drawn : "",
-      joint: /^\d+$/.test(joint) && Number(joint) < data.coordinates.length ? joint : "all",
-    };
-    const camera = numbers("camera", 7);
+    this.qd = given.numbers("qd", data.nv) ?? Float64Array.from(data.start.qd);
+    this.qdd = given.numbers("qdd", data.nv) ?? zeros(data.nv);
+    world.gravity = Array.from(given.numbers("gravity", 3) ?? data.gravity);
+    world.payload = given.number("payload", (x) => x >= 0, "a mass in kg") ?? 0;
+    world.friction = given.word("friction", SWITCH, "on") === "on";
+    world.coriolis = given.word("coriolis", SWITCH, "on") === "on";
+    world.tip = given.index("tip", Math.max(data.tips.length, 1)) ?? 0;
+    this.drive = given.word("drive", DRIVES, data.drive);
+    const shown = given.words("show", DRAWN) ?? ["axes"];
+    for (const key of DRAWN) view[key] = shown.includes(key);
+    view.ellipsoid = given.word("ellipsoid", ELLIPSOIDS, "none");
+    this.lens = given.entry("lens", data.nv) ?? { quantity: "mass_matrix", row: 0, column: 0 };
+    this.notation = given.word("notation", Object.keys(BOOKS), "qddot");
+    this.variant = given.word("form", ["", "numbers", "letters"], "");
+    this.abbreviated = given.word("abbreviated", ["", ...SWITCH], "");
+    this.speed = given.number("speed", (x) => SPEEDS.includes(x), `one of ${SPEEDS.join(", ")}`) ?? 1;
+    this.strip = given.strip("strip", data.coordinates.length) ?? { quantity: "", joint: defaultJoint(data) };
+    const camera = given.numbers("camera", 7);
     this.camera = camera && camera[6] > 0 ? Array.from(camera) : null;
-    this.time = numbers("time", 1)?.[0] ?? null;
-    const run = numbers("run", 1 + data.nq + data.nv);
+    this.time = given.number("time", () => true, "a time in s") ?? null;
+    const run = given.numbers("run", 1 + data.nq + data.nv);
     this.run = run && run[0] > 0 ? { length: run[0], q: run.slice(1, 1 + data.nq), qd: run.slice(1 + data.nq) } : null;
+    return given.complaints();
   }
 
   /** The value of a coordinate as its slider shows it: of a quaternion a component of the rotation vector. */

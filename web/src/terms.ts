@@ -32,8 +32,8 @@ export interface Variant {
   copies: Texts[];
   /** Short names for what parameters make together. */
   names: Record<string, Definition>;
-  /** Sines and cosines of sums: what the short form stands for, both as MathML. */
-  waves: Record<string, string>;
+  /** Sines and cosines of sums: what the short form stands for, both as MathML, and its value. */
+  waves: Record<string, [string, Tree]>;
 }
 export interface LensData {
   derivation: DerivationData | null;

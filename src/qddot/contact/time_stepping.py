@@ -49,6 +49,8 @@ class ContactMotion:
         t, q, qd: times (samples,), s, and states (samples, nq), (samples, nv).
         force: of all pairs (samples, pairs, 3), N, normal first; each sphere with each plane, then the spheres among each other.
         depth: the deepest penetration (samples,), m.
+        tau: joint forces of the motors (samples, nv), in the step before each sample.
+        contact_torque: what contacts and stops did to the joints in that step, as joint forces (samples, nv).
 
     >>> from qddot.contact import Contacts, Plane, Sphere
     >>> ball = qddot.Builder("ball").body("ball", joint="prismatic", mass=1).robot()
@@ -56,6 +58,8 @@ class ContactMotion:
     >>> motion = qddot.contact.simulate(contacts, [0.2], None, 0.5)
     >>> motion.force[-1, 0].round(3) + 0  # its weight
     array([9.81, 0.  , 0.  ])
+    >>> motion.contact_torque[-1].round(3)
+    array([9.81])
     """
 
     contacts: Contacts
@@ -64,6 +68,23 @@ class ContactMotion:
     qd: np.ndarray
     force: np.ndarray
     depth: np.ndarray
+    tau: np.ndarray
+    contact_torque: np.ndarray
+
+    @property
+    def qdd(self) -> np.ndarray:
+        """Accelerations (samples, nv) under the forces of motors and contacts.
+
+        >>> from qddot.contact import Contacts, Plane, Sphere
+        >>> ball = qddot.Builder("ball").body("ball", joint="prismatic", mass=1).robot()
+        >>> motion = qddot.contact.simulate(Contacts(ball, [Sphere("ball", 0.1)], [Plane()]), [0.2], None, 0.5)
+        >>> motion.qdd[[0, -1]].round(2) + 0  # it falls, and lies
+        array([[-9.81],
+               [ 0.  ]])
+        """
+        robot = self.contacts.robot
+        force = self.tau + self.contact_torque - robot.bias_torque(self.q, self.qd)
+        return np.linalg.solve(robot.mass_matrix(self.q), force[..., None])[..., 0]
 
     @property
     def energy(self) -> np.ndarray:
@@ -106,8 +127,8 @@ class ContactMotion:
         from qddot.explore.recording import Recording
         from qddot.explore.show import Page, shown
 
-        robot, mean = self.contacts.robot, np.gradient(self.qd, self.t, axis=0)  # of accelerations and impulses
-        recording = Recording(self.t, self.q, self.qd, mean, contact=self.force)
+        robot = self.contacts.robot
+        recording = Recording(self.t, self.q, self.qd, self.qdd, self.tau, external=self.contact_torque, contact=self.force)
         return shown(Page(page(robot, q=self.q[0], contacts=self.contacts, recording=recording), robot.name), path)
 
     def __repr__(self) -> str:
@@ -161,29 +182,29 @@ def simulate(
     gravity = float(np.linalg.norm(np.array(robot.model.gravity, float)))
     pairs = len(contacts.spheres) * len(contacts.planes) + len(contacts.pairs)
     kept = steps // every + 1
-    found = ContactMotion(
-        contacts, np.zeros(kept), np.zeros((kept, robot.nq)), np.zeros((kept, robot.nv)), np.zeros((kept, pairs, 3)), np.zeros(kept)
-    )
-    found.q[0], found.qd[0] = q, qd
+    shapes = ((), (robot.nq,), (robot.nv,), (pairs, 3), (), (robot.nv,), (robot.nv,))
+    found = ContactMotion(contacts, *(np.zeros((kept, *shape)) for shape in shapes))
+    found.q[0], found.qd[0], found.tau[0] = q, qd, push(0.0, q, qd)
     found.depth[0] = contacts.depth(q)
     last = np.zeros((pairs, 3))
     for k in range(steps):
         t = k * step
         tau = push(t, q, qd)
         try:
-            q, qd, last, depth = one_step(contacts, stops, q, qd, tau, step, gravity, last)
+            q, qd, last, pushed, depth = one_step(contacts, stops, q, qd, tau, step, gravity, last)
         except (SingularityError, FloatingPointError) as error:
             raise IntegrationError(f"the motion cannot go on after t = {t:g} s: {error}", time=t, step=k) from error
         if (k + 1) % every == 0:
             i = (k + 1) // every
             found.t[i], found.q[i], found.qd[i], found.force[i], found.depth[i] = t + step, q, qd, last / step, depth
+            found.tau[i], found.contact_torque[i] = tau, pushed / step
     return found
 
 
 def one_step(
     contacts: Contacts, stops: Stops, q: np.ndarray, v: np.ndarray, tau: np.ndarray, h: float, gravity: float, last: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """q and qd after h, the impulses of all pairs, and the deepest penetration at the middle."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
+    """q and qd after h, impulses of all pairs, those on the joints by pairs and stops, the deepest penetration at the middle."""
     robot = contacts.robot
     middle = moved(robot, q, v * (h / 2))
     L = cholesky(robot.mass_matrix(middle, check=False))
@@ -198,7 +219,7 @@ def one_step(
     met = ends <= h * np.abs(stops.jacobian[:, 0] @ free)  # reached within the step
     gap, J = np.concatenate([at.gap, ends[met]]), np.concatenate([J, stops.jacobian[met]])
     if not len(gap):
-        return moved(robot, middle, free * (h / 2)), free, r, 0.0
+        return moved(robot, middle, free * (h / 2)), free, r, np.zeros(robot.nv), 0.0
     pairs, bodies = len(at.gap), np.arange(len(gap)) < len(at.gap)
     Y = solve_triangular(L, J.reshape(-1, robot.nv).T, lower=True, check_finite=False)
     W = Y.T @ Y
@@ -219,7 +240,7 @@ def one_step(
         end = moved(robot, end, solve_triangular(L, Y @ push.ravel(), lower=True, trans=1, check_finite=False))
     if not np.isfinite(end).all():
         raise FloatingPointError("a number is no longer finite")
-    return end, after, r, float(-sunk[:pairs].min(initial=0.0))
+    return end, after, r, J.reshape(-1, robot.nv).T @ found.ravel(), float(-sunk[:pairs].min(initial=0.0))
 
 
 def moved(robot: Robot, q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """The view of a page as text, as it stands behind the # of its address: `q=0.3,1.1&lens=gravity_torque,1,0`.
 
-The page ignores what makes no sense in its own address, which anybody may have written; what a program asks for is checked here.
+The page leaves out what makes no sense in its own address, which anybody may have written, and says so; what a program asks for is
+checked here.
 """
 
 from __future__ import annotations

@@ -233,17 +233,17 @@ class PageMathml(MathmlPrinter):
     """Joint variables can be told from other letters, so that the page can write them in another notation.
 
     Attributes:
-        waves: what sines and cosines that were written as `c23` stand for, both as MathML.
+        waves: what sines and cosines that were written as `c23` stand for: MathML by MathML, and the tree that gives the value.
     """
 
     def __init__(self, equations: Equations, style: Style) -> None:
         super().__init__(equations, style)
-        self.waves: dict[str, str] = {}
+        self.waves: dict[str, tuple[str, Any]] = {}
 
     def wave(self, node: Wave) -> str:
         text = super().wave(node)
         if text not in self.waves and text.startswith("<msub>"):
-            self.waves[text] = self.call(node.function, [self.expression(self.angle(node))])
+            self.waves[text] = (self.call(node.function, [self.expression(self.angle(node))]), encoded(node, self))
         return text
 
     def symbol(self, x: Symbol) -> str:

@@ -19,6 +19,7 @@ class Recording:
 
     Attributes:
         measured: joint forces that were measured, where `tau` are predicted; None without.
+        external: joint forces from outside, of contacts and stops; None without.
         contact: forces of all pairs (samples, pairs, 3) along normal and tangents, N, as `ContactMotion` has them; None without.
     """
 
@@ -28,13 +29,14 @@ class Recording:
     qdd: np.ndarray | None = None
     tau: np.ndarray | None = None
     measured: np.ndarray | None = None
+    external: np.ndarray | None = None
     contact: np.ndarray | None = None
 
     def data(self) -> dict[str, Any]:
         """As plain data: samples at equal distances, and the last."""
         count = len(self.t)
         kept = np.unique(np.linspace(0, count - 1, min(count, SAMPLES)).round().astype(int))
-        arrays = {name: getattr(self, name) for name in ("t", "q", "qd", "qdd", "tau", "measured")}
+        arrays = {name: getattr(self, name) for name in ("t", "q", "qd", "qdd", "tau", "measured", "external")}
         found = {name: rounded(x[kept]) for name, x in arrays.items() if x is not None}
         if self.contact is not None:
             found["contact"] = [[[k, *rounded(x[k])] for k in map(int, np.flatnonzero(x[:, 0] > 0))] for x in self.contact[kept]]

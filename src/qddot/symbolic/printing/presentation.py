@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 from flint import fmpq
 
@@ -34,6 +35,13 @@ from qddot.symbolic.printing.tree import (
 
 if TYPE_CHECKING:
     from qddot.symbolic.robot_in_letters import RobotInLetters
+
+SortedTerms: TypeAlias = list[tuple[Monomial, tuple, dict[Monomial, fmpq]]]
+
+REMEMBERED = 1000
+"""Terms of a polynomial that is sorted out once, however often it is printed: the search for short sines takes most of the time."""
+
+_SORTED_OUT: WeakKeyDictionary[RobotInLetters, dict[tuple, list[tuple[Poly, SortedTerms]]]] = WeakKeyDictionary()
 
 MOTION = ("acceleration", "force", "multiplier", "momentum", "velocity", "sign", "soft", "position", "quaternion")
 ANGLES, GROUPS = ("sum", "single"), ("trigonometric", "parameter", "rates", "none")
@@ -173,8 +181,20 @@ class Presentation:
 
     # sorting out ----------------------------------------------------------------------------------------------------------
 
-    def terms(self, p: Poly) -> list[tuple[Monomial, tuple, dict[Monomial, fmpq]]]:
+    def terms(self, p: Poly) -> SortedTerms:
         """(rates, waves, polynomial in the parameters) of each term, in the order in which they are written."""
+        if len(p) > REMEMBERED:
+            return self._sorted_out(p)
+        first = p.p.monomial(0) if p else ()
+        key = self.style.angles, len(self.ring.generators), len(self.angles), len(p), first
+        known = _SORTED_OUT.setdefault(self.equations, {}).setdefault(key, [])
+        for other, terms in known:
+            if other == p:
+                return terms
+        known.append((p, self._sorted_out(p)))
+        return known[-1][1]
+
+    def _sorted_out(self, p: Poly) -> SortedTerms:
         found: dict[tuple[Monomial, tuple], dict[Monomial, fmpq]] = {}
         for motion, part in self.split(p).items():
             for (key, m), x in self._rewritten(part).items():
