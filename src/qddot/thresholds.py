@@ -121,9 +121,9 @@ CLEAR_POWER = 100.0  # the motion's power over the noise's, up to where it is wo
 MOTION_POWER = 0.999  # of the power of the positions that lies below the edge of the motion
 MOVING_SPREAD = 0.01  # of the widest joint's standard deviation: joints that move less have no say in the band
 NOISE_BAND = 0.5  # of half the rate, above which everything is noise
-# samples in a period of the cut-off, a multiple of four: products of low-passed positions and rates reach to four times the
-# cut-off, and only what lies at 31 times it would come back: 2e-12 of a log without noise is left then, of 16 samples 1e-8
-SMOOTH_RATE = 32
+# samples in a period of the cut-off: products of low-passed positions and rates reach to four times the cut-off, and what lies
+# beyond half of this rate comes back as another frequency: of a log without noise 1.8e-12 is left with 24, 1.2e-8 with 16
+SMOOTH_RATE = 24
 PACE_REACH = 3  # halves of a kernel about a decimated sample that say how slow a joint is there: all that its kernels have touched
 
 # Friction at rest -----------------------------------------------------------------------------------------------------------
@@ -194,6 +194,7 @@ STRIBECK_SPEEDS = (0.1, 0.3)  # of the usual speed, at which Stribeck's curve ma
 # Verdict: torques -----------------------------------------------------------------------------------------------------------
 
 UNEXPLAINED = 0.25  # of all torques: a model that leaves more is not that of the arm
+MISSED = 0.1  # of all torques, beyond their noise: three real arms that are predicted well leave 1 to 7 %, one with a coupling 11 %
 MOST_OF_IT = 0.5  # of a joint's power, or of what is unexplained: more is most of it, and then it is the reason
 NEARLY_ALL = 0.75  # of what is unexplained, where that is less than drives leave anyway: then it is the reason all the same
 SMALL_FAULT = 0.005  # of a joint's torque: less is not looked at, whatever explains it
@@ -202,11 +203,10 @@ MATTERS = 0.01  # of a joint's torque: no drive's torque is known better, so les
 TORQUE_ROUNDING = 1e-6  # of a torque: what is left of a log without noise is that of differentiating, and says nothing of the arm
 # of the samples, that one joint's torque rests at one end (runs of STUCK_SAMPLES, see logs/stops): fewer are a start or a stop
 CLIPPED = 0.01
-# of the samples, those with the largest predicted torques, and how many at least: from fewer, a spread is uncertain by a fifth
-TOP_SHARES = (0.02, 0.05, 0.1)
-TOP_FEWEST = 12
-FLAT = 3.0  # times the noise: torques that vary less do not vary
-ASKED = 3.0  # times as much as measured: what predicted torques vary by, where measured ones are clipped
+# of the samples, at each end, that are left out in turn: more of them than are clipped, and enough remain
+CLIPPED_SHARES = (0.03, 0.1, 0.2, 0.35)
+UNTOUCHED = 0.02  # of a kernel that lies on samples which are left out: what it says hardly depends on them
+LEVELS_TRIED = 9  # levels among the torques that are left out
 
 # Verdict: what else may be true of a log ------------------------------------------------------------------------------------
 

@@ -293,40 +293,18 @@ def test_real_logs_that_are_too_short_for_their_parameters_are_refused(files: tu
     assert fit.verdict.has("insufficient excitation"), fit.verdict
 
 
-# logs that are clipped, streamed, or in another unit ----------------------------------------------------------------------
+# logs that are streamed, or in another unit ----------------------------------------------------------------------
 
 
-def test_clipping_is_seen_under_noise_and_for_a_while() -> None:
-    draw, level = np.random.default_rng(0), np.percentile(np.abs(LOG.tau[:, 1]), 85)
-    cut = np.clip(LOG.tau[:, 1], -level, level)
-    noisy = channel(1, cut + 0.01 * level * draw.normal(size=len(LOG)))
-    later = channel(1, np.where(np.arange(len(LOG)) < len(LOG) // 2, LOG.tau[:, 1], cut))
-    for log in (noisy, later):
-        fit = fitted(log)
-        assert fit.verdict.has("clipped torques"), fit.verdict
-        assert not fit.verdict
-
-
-@pytest.mark.parametrize(("percent", "is_clipped"), [(0.3, False), (3.0, True)])
-def test_how_much_of_a_torque_may_be_at_its_limit(percent: float, is_clipped: bool) -> None:
-    """Per cent of the samples, at one end of one joint: `CLIPPED` lies between."""
-    fit = fitted(channel(0, np.minimum(LOG.tau[:, 0], np.percentile(LOG.tau[:, 0], 100 - percent))))
-    assert ("at a limit" in [concern.code for concern in fit.verdict.concerns]) == is_clipped
-    assert bool(fit.verdict) == (not is_clipped)
-
-
-def test_a_recording_that_stands_still_is_not_clipping() -> None:
-    """All channels repeat a sample for a while, here that with the largest torque."""
-    rows = np.arange(len(LOG))
-    peak = int(np.argmax(LOG.tau[:, 1]))
-    rows[peak : peak + 100] = peak
-    assert not fitted(changed(q=LOG.q[rows], tau=LOG.tau[rows])).verdict.has("clipped torques")
-
-
-def test_friction_that_is_all_of_a_torque_is_not_clipping() -> None:
-    """It is the same all along, one way and the other."""
-    light = [1e-4 if name.startswith("l") else 1.0 for name in PARAMETERS.names]
-    assert not fitted(simulated(PARAMETERS, THETA * light, 20.0, 200.0, (1e-5, 0.05), 1)).verdict.has("clipped torques")
+def test_torques_that_nothing_explains_are_refused_beyond_their_noise() -> None:
+    push = 8.0 * np.sign(np.sin(2 * np.pi * 0.61 * LOG.t + 3 * np.sin(0.4 * LOG.t)))
+    fit = fitted(channel(1, LOG.tau[:, 1] + push))
+    assert 0.1 < fit.training.relative < 0.25
+    assert not fit.verdict
+    assert fit.verdict.has("beyond noise"), fit.verdict
+    noisy = fitted(changed(tau=LOG.tau + 30.0 * np.random.default_rng(0).normal(size=LOG.tau.shape)))
+    assert noisy.training.relative > 0.1
+    assert not noisy.verdict.has("beyond noise")
 
 
 SCARA = """

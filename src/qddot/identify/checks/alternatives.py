@@ -21,6 +21,7 @@ import numpy as np
 
 from qddot.identify.checks.arm_faults import askew, coupled, for_a_while, misdrawn
 from qddot.identify.checks.channel_faults import gains, order, signs, units
+from qddot.identify.checks.clipping import clipping
 from qddot.identify.checks.sensor_faults import backlash, clock, drift, hysteresis, late, zeros
 from qddot.identify.checks.trial import Alternative, Trial
 from qddot.identify.regression.base import Base
@@ -30,11 +31,11 @@ from qddot.thresholds import CLEARLY, UNCERTAIN
 
 SIMPLEST = (
     *("sign", "axis", "order", "units", "gravity", "delay", "zero", "tilt", "drift", "clock"),
-    *("contact", "load", "geometry", "backlash", "hysteresis", "coupled", "gain"),
+    *("contact", "load", "geometry", "backlash", "hysteresis", "coupled", "gain", "at a level"),
 )
 
 
-TRIED = (late, askew, signs, order, units, zeros, gains, coupled, for_a_while, drift, clock, backlash, hysteresis)
+TRIED = (late, askew, signs, order, units, zeros, gains, coupled, for_a_while, drift, clock, backlash, hysteresis, clipping)
 
 
 class Alternatives:

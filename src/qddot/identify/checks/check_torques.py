@@ -11,16 +11,16 @@ import numpy as np
 from qddot.identify.checks.alternatives import Alternatives
 from qddot.identify.checks.verdict import Concern, listed, percent
 from qddot.identify.regression.base import Base
-from qddot.identify.regression.clipping import flat_levels
 from qddot.identify.regression.estimators import Estimate
 from qddot.identify.regression.excerpt import few
 from qddot.identify.regression.motion_summary import MotionSummary
-from qddot.identify.regression.residuals import Errors, StreamedResiduals, rms, structure
+from qddot.identify.regression.residuals import Errors, rms, structure
 from qddot.identify.regression.signals import Signals
 from qddot.logs.log_summary import LogSummary, Range
 from qddot.thresholds import (
     CLIPPED,
     MATTERS,
+    MISSED,
     MOST_OF_IT,
     NEARLY_ALL,
     SMALL_FAULT,
@@ -40,39 +40,39 @@ def dead(names: Sequence[str], tau: Range) -> list[Concern]:
     return [Concern("dead channel", text, joints=tuple(still))] if still else []
 
 
-def clipped(names: Sequence[str], recording: LogSummary | None, motion: MotionSummary, left: Errors) -> list[Concern]:
+def clipped(names: Sequence[str], recording: LogSummary | None) -> list[Concern]:
     """Torques that rest at the largest value: what the arm needed beyond is not in the log. Shares are of one end of one joint, and
-    runs shorter than STUCK_SAMPLES do not count."""
-    levels = left.levels if isinstance(left, StreamedResiduals) else flat_levels(left, motion.noise)
-    found, nothing = [], np.zeros((2, len(names)))
-    shares = nothing if recording is None else recording.stops.samples / recording.samples
+    runs shorter than STUCK_SAMPLES do not count. (`clipping.py` finds those that rest there but for noise.)"""
+    if recording is None:
+        return []
+    found, shares = [], recording.stops.samples / recording.samples
     for j, name in enumerate(names):
         for k, end in enumerate(("largest", "smallest")):
-            share, level = shares[k, j], levels[k, j]
-            if recording is not None and share > CLIPPED:
-                top = recording.stops.level[k, j]
-                code, text = "at a limit", f"the torque of {name} rests at its {end} value {top:.4g} in {share:.1%} of the samples"
-            elif np.isfinite(level):
-                code = "at a level"
-                text = f"the torque of {name} stays at {level:.4g} but for noise, its {end}, where the motion asks for more"
-            else:
-                continue
-            found.append(Concern(code, f"{text}: the drive or the sensor could do no more", joints=(name,)))
+            if shares[k, j] > CLIPPED:
+                text = f"the torque of {name} rests at its {end} value {recording.stops.level[k, j]:.4g} in {shares[k, j]:.1%} of "
+                text += "the samples: the drive or the sensor could do no more"
+                found.append(Concern("at a limit", text, joints=(name,)))
     return found
 
 
 def unexplained(names: Sequence[str], left: Errors, motion: MotionSummary) -> list[Concern]:
-    """A model that does not fit: all torques together, filtered or as measured, or those of a joint, of which it explains less than
-    half the power, though that is more than noise."""
+    """A model that does not fit: all torques together, filtered or as measured, more of them beyond their noise than arms leave
+    that can be predicted, or those of a joint, of which it explains less than half the power, though that is more than noise."""
     found, floor = [], motion.noise
     raw = unexplained_raw(left, motion)
     if raw > UNEXPLAINED >= left.relative:
         text = f"{percent(raw)} of the torques as measured remain beyond their noise, though only {left.relative:.1%} of the "
         text += f"filtered ones: much happens above the cut-off of {motion.excerpt.cutoff:.3g} Hz, where the model does not hold"
         found.append(Concern("above the cut-off", text))
+    missed = float(np.linalg.norm(structure(left.rms, floor)) / np.linalg.norm(left.size))
     if left.relative > UNEXPLAINED:
         text = f"{percent(left.relative)} of the filtered torques remain: are units, signs and the order of joints right?"
         found.append(Concern("all torques", text))
+    elif missed > MISSED:
+        noise = float(np.linalg.norm(floor) / np.linalg.norm(left.size))
+        text = f"{percent(left.relative)} of the filtered torques remain, where noise would leave {percent(noise)}: predictions "
+        text += f"miss as much (at most {MISSED:.0%}). Something acts on the arm, or is done to its torques, that no model here has"
+        found.append(Concern("beyond noise", text))
     for j in np.flatnonzero((left.size > 0) & (structure(left.rms, floor) ** 2 > MOST_OF_IT * left.size**2)).tolist():
         share = left.rms[j] / left.size[j]
         remains = f"{share:.0%} remain" if share < 1 else "all remain"

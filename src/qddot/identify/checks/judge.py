@@ -57,7 +57,7 @@ def verdict(
         found += [Concern(f.code if f.serious else "log", f.message, f.serious) for f in audit.warnings]
     if left is not None and motion is not None:
         silent = dead(names, motion.tau)
-        found += silent + clipped(names, audit.recording if audit else None, motion, left)
+        found += silent + clipped(names, audit.recording if audit else None)
         found += rounded(names, audit.recording.continuity.resolution, motion) if audit else []
         if not silent:
             fit = base, estimate.theta, motion.excerpt

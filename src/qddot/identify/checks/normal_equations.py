@@ -60,6 +60,15 @@ class Equations:
                 G[h, j, new[:, None], new] = z.T @ z
         return G
 
+    def of_rows(self, kept: np.ndarray) -> np.ndarray:
+        """The normal equations of some rows (M, nv) of each joint."""
+        G = self.G.copy()
+        for h, part in enumerate(self.parts):
+            for j in np.flatnonzero(~kept.all(axis=0)).tolist():
+                a, here = self.rows[h][j][kept[part, j]], self.places[j]
+                G[h, j, here[:, None], here] = a.T @ a
+        return G
+
     def with_torques(self, tau: np.ndarray) -> np.ndarray:
         """The normal equations with other torques (M, nv)."""
         G = self.G.copy()

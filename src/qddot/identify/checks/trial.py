@@ -97,6 +97,11 @@ class Trial:
         return self.rows(self.motion)
 
     @cached_property
+    def known_torques(self) -> np.ndarray:
+        """The torques that are known anyway (N, nv)."""
+        return self.motion.tau - np.stack([a[:, -1] for a in self.each(self.whole)], axis=1)
+
+    @cached_property
     def given(self) -> np.ndarray:
         """The rows of the model as given, filtered (M, K)."""
         return self.filtered(self.whole)

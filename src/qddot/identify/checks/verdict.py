@@ -12,6 +12,7 @@ KINDS = {
     "known by chance": "insufficient excitation",
     "ill-conditioned": "insufficient excitation",
     "all torques": "unexplained torques",
+    "beyond noise": "unexplained torques",
     "above the cut-off": "unexplained torques",
     "torque of a joint": "unexplained torques",
     "unequal joints": "unexplained torques",

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qddot.identify.regression.base import Base
-from qddot.identify.regression.clipping import flat_levels
 from qddot.identify.regression.reduction import Rows, Samples
 from qddot.identify.regression.signals import Signals
 from qddot.thresholds import BY_MEDIAN, LOCAL_SAMPLES, MEDIAN_SAMPLES, OUTLIER, OUTLIER_SHARE
@@ -31,6 +30,7 @@ class Residuals:
         moving: samples (N, nv) that count, since the joint does not rest; `filtered_moving` (M, nv) of the filtered ones.
         turning: samples (N, nv) at which friction is on its step.
         limits: largest torque of each joint (nv,), N m; inf where there is none.
+        period: filtered samples in a period of the cut-off.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -54,6 +54,7 @@ class Residuals:
     filtered_moving: np.ndarray
     turning: np.ndarray
     limits: np.ndarray
+    period: int
 
     def __repr__(self) -> str:
         return f"Residuals of {len(self.t)} samples: {self.relative:.2%} filtered, {self.relative_raw:.2%} raw"
@@ -131,7 +132,7 @@ class Residuals:
         the filter leaves uncorrelated at that distance."""
         moving = self.filtered_moving
         x = np.where(moving, self.filtered - mean(self.filtered, moving), 0.0)
-        lag = min(4, len(x) - 1)
+        lag = min(self.period, len(x) - 1)
         same = (self.segment[lag:] == self.segment[:-lag])[:, None] & moving[lag:] & moving[:-lag]
         power = mean(x**2, moving)
         return mean(x[lag:] * x[:-lag], same) / np.where(power > 0, power, 1.0)
@@ -189,6 +190,7 @@ def residuals(base: Base, theta: np.ndarray, signals: Signals) -> Residuals:
         filtered_moving=filtered_moving,
         turning=parameter_set.turning(signals.qd),
         limits=parameter_set.robot.limits.effort,
+        period=round(signals.rate / (signals.cutoff * signals.factor)),
     )
 
 
@@ -248,7 +250,6 @@ class Sums(NamedTuple):
     spread: np.ndarray
     ends: np.ndarray
     begins: bool
-    levels: np.ndarray
 
 
 def sums(left: Residuals, signals: Signals) -> Sums:
@@ -270,7 +271,6 @@ def sums(left: Residuals, signals: Signals) -> Sums:
         spread=left.spread,
         ends=left.ends,
         begins=not signals.goes_on[0],
-        levels=flat_levels(left, signals.noise),
     )
 
 
@@ -352,14 +352,6 @@ class StreamedResiduals:
     def outliers(self) -> np.ndarray:
         """As `Residuals.outliers` (nv,)."""
         return self._total("outliers") / self._total("count")
-
-    @property
-    def levels(self) -> np.ndarray:
-        """As `flat_levels` (2, nv), of the first chunk that has one."""
-        found = self._chunks[0].levels
-        for chunk in self._chunks[1:]:
-            found = np.where(np.isfinite(found), found, chunk.levels)
-        return found
 
     @property
     def has_outliers(self) -> bool:

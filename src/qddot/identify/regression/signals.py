@@ -206,15 +206,15 @@ def streamed_span(rate: float, cutoff: float) -> int:
 
 
 def thinning(rate: float, cutoff: float) -> int:
-    """Samples for a decimated one."""
-    factor, parts = int(rate / (4 * cutoff)), SMOOTH_RATE // 4
-    return max(1, factor - factor % parts if factor > parts else factor)
+    """Samples for a decimated one: a multiple of `smooth_step`."""
+    factor = max(1, int(rate / (4 * cutoff)))
+    return factor - factor % smooth_step(rate, cutoff)
 
 
 def smooth_step(rate: float, cutoff: float) -> int:
     """Samples for one of a signal that is as smooth as low-passed positions and what is made of them: columns of links, which then
-    are computed for these only. The factor is a multiple of it."""
-    return max(1, thinning(rate, cutoff) * 4 // SMOOTH_RATE)
+    are computed for these only."""
+    return max(1, int(rate / (SMOOTH_RATE * cutoff)))
 
 
 def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None = None) -> Signals:
