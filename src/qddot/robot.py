@@ -12,10 +12,10 @@ import numpy as np
 
 from qddot.arguments import finite_number, flag, names, random_numbers, word
 from qddot.arrays.guests import Guests
-from qddot.compile.arrays import as_array
+from qddot.compile.arrays import DOUBLE, as_array
 from qddot.compile.bound import Bound
 from qddot.compile.builtin import Waiting, become, is_waiting
-from qddot.compile.evaluate import DOUBLE, Evaluator, Options, as_dtype, refuse_non_finite
+from qddot.compile.evaluate import Evaluator, Options, as_dtype, refuse_non_finite
 from qddot.compile.kinds import guest, library_of
 from qddot.compile.together import compute_together
 from qddot.compile.wrenches import net_stack, stack_wrenches
@@ -815,9 +815,9 @@ class Robot:
         """
         if guest((q, v)):
             return self._compute("integrate", {"q": q, "v": v}, {})
-        read = self._evaluate.prepared
+        start, way = self._evaluate.configuration("q", q), as_array("v", v, (self.nv,))
         with np.errstate(over="ignore"):  # looked at below
-            found = configuration.integrate(self.model.mechanism, read("q", q, (self.nq,)), read("v", v, (self.nv,)))
+            found = configuration.integrate(self.model.mechanism, start, way)
         refuse_non_finite("integrate", ["q"], [found])
         return found
 
@@ -830,7 +830,7 @@ class Robot:
         """
         if guest((q, qd)):
             return self._compute("configuration_rate", {"q": q, "qd": qd}, {})
-        q, qd = as_array("q", q, (self.nq,), DOUBLE), as_array("qd", qd, (self.nv,), DOUBLE)
+        q, qd = as_array("q", q, (self.nq,)), as_array("qd", qd, (self.nv,))
         with np.errstate(all="ignore"):  # looked at below
             found = configuration.rate(self.model.mechanism, q, qd)
         refuse_non_finite("configuration_rate", ["rate"], [found])
@@ -846,7 +846,7 @@ class Robot:
         >>> body.normalized(2 * body.neutral())
         array([1., 0., 0., 0., 0., 0., 0., 0., 0.])
         """
-        return configuration.normalized(self.model.mechanism, as_array("q", q, (self.nq,), DOUBLE))
+        return configuration.normalized(self.model.mechanism, as_array("q", q, (self.nq,)))
 
     def difference(self, start: ArrayLike, end: ArrayLike) -> np.ndarray:
         """The displacement (..., nv) with `integrate(start, difference(start, end)) == end`.
@@ -1367,7 +1367,7 @@ class Robot:
         >>> (robot.constraint_jacobian(q, wall) @ robot.project_velocity(q, [1, 0], wall)).round(9) + 0
         array([0.])
         """
-        qd = self._evaluate.prepared("qd", qd, (self.nv,))
+        qd = as_array("qd", qd, (self.nv,))
         return ConstrainedRobot(self._evaluate, constraints).project_velocity(q, qd)
 
     # energy -----------------------------------------------------------------------------------------------------------

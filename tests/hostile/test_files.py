@@ -13,14 +13,12 @@ import pytest
 
 import qddot
 from qddot import InputError, ModelError, ModelFormatError, ModelLimitError
-from qddot.logs import Log
-
-SUFFIXES = (".urdf", ".xml", ".xacro", ".toml", ".json", ".yaml")
-LOGS = (".csv", ".csv.gz", ".npz", ".npy", ".mat", ".h5", ".parquet", ".db3", ".mcap")
+from qddot.formats import source
+from qddot.logs import Log, readers
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs")
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", source.SUFFIXES)
 def test_a_description_is_a_file(tmp_path, suffix):
     fifo, device = tmp_path / f"fifo{suffix}", tmp_path / f"zero{suffix}"
     os.mkfifo(fifo)
@@ -31,7 +29,7 @@ def test_a_description_is_a_file(tmp_path, suffix):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs")
-@pytest.mark.parametrize("suffix", LOGS)
+@pytest.mark.parametrize("suffix", readers.SUFFIXES)
 def test_a_recording_is_a_file(tmp_path, suffix):
     fifo, device = tmp_path / f"fifo{suffix}", tmp_path / f"zero{suffix}"
     os.mkfifo(fifo)

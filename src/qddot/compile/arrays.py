@@ -14,8 +14,10 @@ from qddot.errors import InputError, InputWarning, stacklevel_outside
 from qddot.model.configuration import QUATERNION_TOLERANCE
 from qddot.model.lower import Mechanism
 
+DOUBLE = np.dtype(np.float64)
 
-def as_array(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype, *, check: bool = True) -> np.ndarray:
+
+def as_array(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype = DOUBLE, *, check: bool = True) -> np.ndarray:
     """An array (..., *shape) of the wanted type.
 
     Raises:

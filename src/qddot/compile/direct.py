@@ -20,11 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qddot.compile import layout
+from qddot.compile.arrays import DOUBLE
 from qddot.compile.direct_ir import module
 from qddot.compile.direct_table import ARGUMENTS, PLACE, ROWS, TABLE, WAY_KERNEL, WAY_LOOP, WORD, WORDS
 from qddot.compile.flags import are_raised
 from qddot.compile.kernel import BATCH, WORTH_THREADS, Kernel
-from qddot.compile.kernels import DOUBLE, Kernels
+from qddot.compile.kernels import Kernels
 from qddot.compile.layout import BYTES, word_at
 from qddot.compile.llvm import Code, load_module, this_computer
 from qddot.compile.peaks import FAR_BITS, INFINITE_BITS, LARGEST

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from qddot.arguments import flag
-from qddot.compile.arrays import as_array, check_configuration, extent
+from qddot.compile.arrays import DOUBLE, as_array, check_configuration, extent
 from qddot.compile.flags import IGNORING, RAISING, are_raised
 from qddot.compile.given import with_given
-from qddot.compile.kernels import DOUBLE, Kernels
+from qddot.compile.kernels import Kernels
 from qddot.compile.singular import singular
 from qddot.compile.threads import thread_count
 from qddot.errors import InputError, SingularityError, near_matches
+from qddot.model.lower import Mechanism
 from qddot.model.model import Model
 
 if TYPE_CHECKING:
@@ -82,13 +83,13 @@ class Evaluator:
         arrays = [as_array(name, inputs[name], shape, kernel.dtype, check=False) for name, shape in kernel.program.inputs]
         if check and not self.is_plain:
             pairs = zip(kernel.program.inputs, arrays)
-            arrays = [self.prepared(x.name, a, x.shape, kernel.dtype) if x.name == "q" else a for x, a in pairs]
+            arrays = [self.configuration("q", a, kernel.dtype) if x.name == "q" else a for x, a in pairs]
         if out is not None:
             check_out(kernel, arrays, out)
         if out is not None and kernel.has_margins:
             out = (*out, None) if isinstance(out, tuple) else (out, None)
         try:
-            results, doubtful = self._run(kernel, arrays, out, threads, check, watch)
+            results, doubtful = run(kernel, arrays, self.model.mechanism, out, threads, check, watch)
         except MemoryError as error:
             raise InputError(f"{what}: {str(error) or 'there is no memory left'} (compute fewer states at a time)") from None
         except (TypeError, ValueError) as error:
@@ -104,34 +105,6 @@ class Evaluator:
             refuse_non_finite(what, [x.name for x in kernel.program.outputs], results)
         return results, None
 
-    def _run(
-        self, kernel: Kernel, arrays: list[np.ndarray], out: Any, threads: int | None, check: bool, watch: bool
-    ) -> tuple[Sequence[np.ndarray], bool]:
-        """The outputs, and whether to doubt them; with margins, unless all of them were watched and are positive.
-
-        The processor notes every operation that gives no number, and kernels tell it of inputs that are none. Only then are the
-        inputs looked at one by one, and the outputs doubted.
-        """
-        doubtful = False
-        if check and out is not None:
-            rooms = [a for a in (out if isinstance(out, tuple) else (out,)) if isinstance(a, np.ndarray)]
-            if any(overlap(a, b) for a in rooms for b in arrays):
-                arrays = [a.copy() for a in arrays]  # they may be needed again
-        try:
-            if check and not are_raised():
-                raise FloatingPointError
-            results = (RAISING if check else IGNORING).run(kernel.run, arrays, out, threads, watch=watch)
-        except FloatingPointError:
-            doubtful = True
-            arrays = [self.prepared(x.name, a, x.shape, kernel.dtype) for x, a in zip(kernel.program.inputs, arrays)]
-            results = IGNORING.run(kernel.run, arrays, out, threads)
-        return results if isinstance(results, tuple) else (results,), doubtful
-
-    def prepared(self, name: str, value: Any, shape: tuple[int, ...], dtype: Any = np.float64, *, check: bool = True) -> np.ndarray:
-        """An input as a checked array; the quaternions in q are normalised."""
-        array = as_array(name, value, shape, np.dtype(dtype), check=check)
-        return check_configuration(array, self.model.mechanism) if name == "q" and check else array
-
     @cached_property
     def as_described(self) -> Evaluator:
         """The evaluator of a robot whose variables have the numbers of its description."""
@@ -142,9 +115,34 @@ class Evaluator:
         """True if every q is a coordinate: no quaternion to normalise."""
         return self.model.mechanism.nq == self.model.mechanism.nv
 
-    def configuration(self, name: str, value: Any) -> np.ndarray:
-        """A configuration under another name than q."""
-        return check_configuration(as_array(name, value, (self.model.mechanism.nq,), np.dtype(float)), self.model.mechanism)
+    def configuration(self, name: str, value: Any, dtype: np.dtype = DOUBLE) -> np.ndarray:
+        """A configuration (..., nq) as a checked array, its quaternions normalised; errors call it by this name."""
+        return check_configuration(as_array(name, value, (self.model.mechanism.nq,), dtype), self.model.mechanism)
+
+
+def run(
+    kernel: Kernel, arrays: list[np.ndarray], mechanism: Mechanism, out: Any, threads: int | None, check: bool, watch: bool
+) -> tuple[Sequence[np.ndarray], bool]:
+    """The outputs, and whether to doubt them; with margins, unless all of them were watched and are positive.
+
+    The processor notes every operation that gives no number, and kernels tell it of inputs that are none. Only then are the
+    inputs looked at one by one, and the outputs doubted.
+    """
+    doubtful = False
+    if check and out is not None:
+        rooms = [a for a in (out if isinstance(out, tuple) else (out,)) if isinstance(a, np.ndarray)]
+        if any(overlap(a, b) for a in rooms for b in arrays):
+            arrays = [a.copy() for a in arrays]  # they may be needed again
+    try:
+        if check and not are_raised():
+            raise FloatingPointError
+        results = (RAISING if check else IGNORING).run(kernel.run, arrays, out, threads, watch=watch)
+    except FloatingPointError:
+        doubtful = True
+        arrays = [as_array(x.name, a, x.shape, kernel.dtype) for x, a in zip(kernel.program.inputs, arrays)]
+        arrays = [check_configuration(a, mechanism) if x.name == "q" else a for x, a in zip(kernel.program.inputs, arrays)]
+        results = IGNORING.run(kernel.run, arrays, out, threads)
+    return results if isinstance(results, tuple) else (results,), doubtful
 
 
 def check_out(kernel: Kernel, arrays: Sequence[np.ndarray], out: Any) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.compile.arrays import DOUBLE
 from qddot.errors import InputError
 from qddot.model.model import Model
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from qddot.compile.kernel import Kernel
     from qddot.compile.trace import Request
     from qddot.graph.program import Program
-
-DOUBLE = np.dtype(np.float64)
 
 
 class Kernels:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from qddot.cluster import in_cluster
+from qddot.compile.arrays import as_array
 from qddot.compile.evaluate import Evaluator, Options, as_dtype
 from qddot.compile.given import with_given
 from qddot.compile.together import compute_together, named_pairs
@@ -28,7 +29,9 @@ def compute_spread(
     shapes = {x.name: x.shape for x in evaluate.kernels.program(requests, dtype).inputs}
     names = [name for name in shapes if name != "variables"]
     given = with_given(evaluate.model.variables, dict(zip(names, arrays)), options.get("variables"), dtype)
-    read = {name: evaluate.prepared(name, given[name], shapes[name], dtype) for name in shapes}
+    read = {name: as_array(name, given[name], shapes[name], dtype) for name in shapes}
+    if "q" in read:
+        read["q"] = evaluate.configuration("q", read["q"], dtype)
     lead = np.broadcast_shapes(*(a.shape[: a.ndim - len(shapes[name])] for name, a in read.items()))
     flat = {name: np.broadcast_to(a, (*lead, *shapes[name])).reshape(-1, *shapes[name]) for name, a in read.items()}
     count = math.prod(lead)

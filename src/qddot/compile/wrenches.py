@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.arguments import word
+from qddot.compile.arrays import as_array
 from qddot.compile.evaluate import Evaluator
 from qddot.errors import InputError
 from qddot.model.lower import WORLD
@@ -23,7 +24,7 @@ def as_stack(evaluate: Evaluator, q: ArrayLike, name: str, forces: Any, check: b
     if isinstance(forces, Mapping):
         return stack_wrenches(evaluate, q, forces, "world", check)
     links = sum(body.is_link for body in evaluate.model.bodies)
-    return evaluate.prepared(name, forces, (links, 6), check=check)
+    return as_array(name, forces, (links, 6), check=check)
 
 
 def net_stack(evaluate: Evaluator, q: ArrayLike, f_ext: Any, f_tip: Any, check: bool) -> Any:
@@ -51,7 +52,7 @@ def stack_wrenches(
         if body == WORLD:
             raise InputError(f"frame {frame!r} is fixed to the world: a force on it moves nothing")
         T = evaluate("transform", {"q": q}, {"check": check}, frame=frame)
-        w = evaluate.prepared(f"wrench on {frame!r}", wrench, (6,), check=check)
+        w = as_array(f"wrench on {frame!r}", wrench, (6,), check=check)
         try:
             with np.errstate(all="ignore"):
                 stack = stack + one_row(space_wrench(T, w, expressed), rows[body], len(rows))

@@ -35,7 +35,7 @@ def assemblies(
         InputError: more motions stay open than the constraints fix, so there is no end of solutions.
     """
     constrained, mechanism = constrained.holonomic(), constrained.evaluate.model.mechanism
-    q = constrained.evaluate.prepared("q", q, (mechanism.nq,))
+    q = constrained.evaluate.configuration("q", q)
     if q.ndim != 1:
         raise InputError(f"q has shape {q.shape}: assemblies are those of one configuration ({mechanism.nq},)")
     free, rng = free_columns(constrained, hold), random_numbers(seed)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qddot.arguments import positive_number
+from qddot.compile.arrays import as_array
 from qddot.compile.evaluate import Evaluator, refuse_non_finite
 from qddot.compile.wrenches import net_stack
 from qddot.constraints.constraint import Constraint
@@ -84,8 +85,8 @@ class ConstrainedRobot:
         A, b = self.values(("A", "Adot_qd"), q, qd)
         if tolerance is not None:
             tolerance = positive_number("tolerance", tolerance)
-            self.refuse_violation(q, times(A, self.evaluate.prepared("qd", qd, A.shape[-1:])), tolerance)
-        tau, speeds = (self.evaluate.prepared(name, x, A.shape[-1:]) for name, x in (("tau", tau), ("qd", qd)))
+            self.refuse_violation(q, times(A, as_array("qd", qd, A.shape[-1:])), tolerance)
+        tau, speeds = (as_array(name, x, A.shape[-1:]) for name, x in (("tau", tau), ("qd", qd)))
         try:
             np.broadcast_shapes(tau.shape, speeds.shape)
         except ValueError:
@@ -121,12 +122,12 @@ class ConstrainedRobot:
         A, b = self.values(("A", "Adot_qd"), q, qd)
         load = self.forced("load_torque", {"q": q, "qd": qd, "qdd": qdd}, f_ext, f_tip)
         if tolerance is not None:
-            refuse_impossible(A, b, self.evaluate.prepared("qdd", qdd, A.shape[-1:]), tolerance)
+            refuse_impossible(A, b, as_array("qdd", qdd, A.shape[-1:]), tolerance)
         return self.evaluate("demanded_torque", {"qd": qd, "load": plus(load, self.force(A, lam))}, {})
 
     def force(self, A: np.ndarray, lam: ArrayLike) -> np.ndarray:
         """A^T lam (..., nv)."""
-        return applied(T(A), "lam", self.evaluate.prepared("lam", lam, (A.shape[-2],)))
+        return applied(T(A), "lam", as_array("lam", lam, (A.shape[-2],)))
 
     def forced(self, quantity: str, inputs: dict[str, Any], f_ext: Any, f_tip: Any) -> np.ndarray:
         """With external forces, if any."""
@@ -174,7 +175,7 @@ class ConstrainedRobot:
             ConvergenceError: a state does not get there.
         """
         mechanism, held, tolerance = self.evaluate.model.mechanism, self.holonomic(), positive_number("tolerance", tolerance)
-        q = self.evaluate.prepared("q", q, (mechanism.nq,)).copy()
+        q = self.evaluate.configuration("q", q).copy()
         for _ in range(STEPS):
             phi, A = held.values(("phi", "A"), q)
             size = np.linalg.norm(phi, axis=-1)

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
 from qddot.arguments import positive_number, whole_number
+from qddot.compile.arrays import as_array
 from qddot.contact.coulomb import impulses
 from qddot.contact.shapes import Contacts, Touching
 from qddot.contact.stops import Stops, stops_of, warn_dry
@@ -308,7 +309,7 @@ def forces_of(torque: Any, robot: Any) -> Callable[[float, np.ndarray, np.ndarra
 
 def start_of(robot: Any, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:
     q = robot._evaluate.configuration("q0", q0)
-    qd = robot._evaluate.prepared("qd0", np.zeros(robot.nv) if qd0 is None else qd0, (robot.nv,))
+    qd = as_array("qd0", np.zeros(robot.nv) if qd0 is None else qd0, (robot.nv,))
     if q.ndim != 1 or qd.ndim != 1:
         raise InputError(f"q0 {q.shape} and qd0 {qd.shape}: contacts are followed for one motion, ({robot.nq},) and ({robot.nv},)")
     return q, qd

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from qddot.compile.arrays import as_array
 from qddot.errors import InputError
 
 
@@ -23,7 +24,7 @@ def checked(law: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     def looked_at(self: Any, t: float, q: Any, qd: Any) -> np.ndarray:
         robot = (self.task if hasattr(self, "task") else self).robot
         if not (is_plain(q, robot.nq) and is_plain(qd, robot.nv)):  # which robots look at themselves
-            q, qd = robot._evaluate.configuration("q", q), robot._evaluate.prepared("qd", qd, (robot.nv,))
+            q, qd = robot._evaluate.configuration("q", q), as_array("qd", qd, (robot.nv,))
         with np.errstate(all="ignore"):
             return finite(type(self).__name__, law(self, t, q, qd))
 

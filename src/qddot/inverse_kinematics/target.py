@@ -11,8 +11,8 @@ import numpy as np
 
 from qddot.algorithms.reaching import ROWS, size
 from qddot.arguments import flag, names, positive_number, shape_of
-from qddot.compile.arrays import as_array, first_index
-from qddot.compile.evaluate import DOUBLE, Evaluator
+from qddot.compile.arrays import DOUBLE, as_array, first_index
+from qddot.compile.evaluate import Evaluator
 from qddot.errors import InputError, unknown_name
 from qddot.task_space.task import choose
 
@@ -104,7 +104,7 @@ def as_poses(pose: Any) -> tuple[np.ndarray, bool]:
     """Poses (..., 4, 4) whose rotations are exact, and whether positions alone were given."""
     shape = shape_of("pose", pose)
     if shape and shape[-1] == 3:
-        position = as_array("pose", pose, (3,), DOUBLE)
+        position = as_array("pose", pose, (3,))
         if position.shape[-2:] == (3, 3) and (off_rotation(position) <= RIGID).all():
             raise InputError(
                 "pose is a rotation (3, 3), which would be read as three positions: give a pose (4, 4) whose upper left block it "
@@ -113,7 +113,7 @@ def as_poses(pose: Any) -> tuple[np.ndarray, bool]:
         poses = np.broadcast_to(np.eye(4), (*position.shape[:-1], 4, 4)).copy()
         poses[..., :3, 3] = position
         return poses, True
-    poses = as_array("pose", pose, (4, 4), DOUBLE).copy()
+    poses = as_array("pose", pose, (4, 4)).copy()
     R = poses[..., :3, :3]
     off = np.maximum(off_rotation(R), np.abs(poses[..., 3, :] - [0, 0, 0, 1]).max(-1))
     wrong = off > RIGID

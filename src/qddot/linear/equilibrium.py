@@ -42,7 +42,7 @@ def equilibrium(robot: Robot, q: Any, actuated: Sequence[str], hold: Sequence[st
     """See `Robot.equilibrium`."""
     if robot.model.constraints:
         raise InputError(f"{robot.name} has constraints: the equilibrium is that of an open tree")
-    q = robot._evaluate.prepared("q", q, (robot.nq,))
+    q = robot._evaluate.configuration("q", q)
     idle = [k for k in range(robot.nv) if k not in driven_columns(robot, names("actuated", actuated))]
     free = [k for k in range(robot.nv) if k not in driven_columns(robot, names("hold", hold))]
     for _ in range(ROUNDS):

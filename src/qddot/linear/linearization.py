@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qddot.arguments import names, positive_number
+from qddot.compile.arrays import as_array
 from qddot.errors import ConvergenceError, InputError, SingularityError, unknown_name
 
 if TYPE_CHECKING:
@@ -209,8 +210,8 @@ def linearize(robot: Robot, q: Any, qd: Any, tau: Any, actuated: Sequence[str] |
             f"{robot.name} has constraints, and the linearisation is that of an open tree: choose coordinates that fulfil them, or "
             "take A and B of a step, robot.rollout(stops=False).linear(q, qd, tau)"
         )
-    q, qd = robot._evaluate.prepared("q", q, (robot.nq,)), robot._evaluate.prepared("qd", np.zeros(nv) if qd is None else qd, (nv,))
-    tau = robot.inverse_dynamics(q, qd, np.zeros(nv)) if tau is None else robot._evaluate.prepared("tau", tau, (nv,))
+    q, qd = robot._evaluate.configuration("q", q), as_array("qd", np.zeros(nv) if qd is None else qd, (nv,))
+    tau = robot.inverse_dynamics(q, qd, np.zeros(nv)) if tau is None else as_array("tau", tau, (nv,))
     batch = np.broadcast_shapes(q.shape[:-1], qd.shape[:-1], tau.shape[:-1])
     q, qd, tau = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, qd, tau))
     refuse_dry_rest(robot, qd)

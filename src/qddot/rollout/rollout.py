@@ -278,8 +278,8 @@ class Rollout:
     def read(self, given: Mapping[str, Any], variables: Any, steps: int | None, every: int, dtype: Any) -> Start:
         """Return what a rollout was given, checked."""
         kind, robot = as_dtype(dtype), self.robot
-        read = lambda name, x, n: self.evaluate.prepared(name, x, (n,), kind)  # noqa: E731
-        q = self.evaluate.prepared("q", given["q0"], (robot.nq,), kind)
+        read = lambda name, x, n: as_array(name, x, (n,), kind)  # noqa: E731
+        q = self.evaluate.configuration("q", given["q0"], kind)
         qd = read("qd0", np.zeros(robot.nv) if given["qd0"] is None else given["qd0"], robot.nv)
         self.refuse_start(q, qd)
         control, moved = given["control"], given["parameters"]

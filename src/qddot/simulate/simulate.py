@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.arguments import flag, positive_number, shape_of, whole_number
+from qddot.compile.arrays import as_array
 from qddot.constraints.constrained import ConstrainedRobot
 from qddot.errors import InputError, near_matches
 from qddot.model.check import warn
@@ -129,9 +130,8 @@ def record(states: Iterator[Moment], most: int, robot: Robot, law: Torque, switc
 
 def start(robot: Robot, q0: Any, qd0: Any, batch: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Checked, and with one leading shape."""
-    read = robot._evaluate.prepared
-    q, qd = read("q0", q0, (robot.nq,)), read("qd0", np.zeros(robot.nv) if qd0 is None else qd0, (robot.nv,))
-    q = robot._evaluate.configuration("q0", q)
+    q = robot._evaluate.configuration("q0", q0)
+    qd = as_array("qd0", np.zeros(robot.nv) if qd0 is None else qd0, (robot.nv,))
     try:
         batch = np.broadcast_shapes(q.shape[:-1], qd.shape[:-1], batch)
     except ValueError:
@@ -175,7 +175,7 @@ def inertial_parameters(robot: Robot, given: Any) -> np.ndarray | None:
             f"parameters has {all_of_them} columns: only the first {inertial}, ten a link, may vary in a simulation; those of the "
             "drives belong to the robot"
         )
-    return robot._evaluate.prepared("parameters", given, (inertial,))
+    return as_array("parameters", given, (inertial,))
 
 
 def constrained(robot: Robot, constraints: Any) -> ConstrainedRobot | None:

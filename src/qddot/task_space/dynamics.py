@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.arguments import positive_number
+from qddot.compile.arrays import as_array
 from qddot.compile.evaluate import Evaluator
 from qddot.compile.together import compute_together
 from qddot.errors import InputError, SingularityError
@@ -159,7 +160,7 @@ class TaskSpace:
         return self._read(name, value, self.M.shape[-1])
 
     def _read(self, name: str, value: Any, size: int) -> np.ndarray:
-        array = self.evaluate.prepared(name, value, (size,))
+        array = as_array(name, value, (size,))
         refuse_misfit(name, array, self.V.shape[:-1], "this task space")
         return array
 
@@ -171,8 +172,8 @@ def task_space(evaluate: Evaluator, q: ArrayLike, qd: ArrayLike, task: Task, dam
         SingularityError: the rows are dependent in a state, or the mass matrix is not positive definite.
     """
     refuse_load_friction(evaluate)
-    nq, nv = evaluate.model.mechanism.nq, evaluate.model.mechanism.nv
-    q, qd, no_tau = evaluate.prepared("q", q, (nq,)), evaluate.prepared("qd", qd, (nv,)), np.zeros(nv)
+    nv = evaluate.model.mechanism.nv
+    q, qd, no_tau = evaluate.configuration("q", q), as_array("qd", qd, (nv,)), np.zeros(nv)
     refuse_misfit("qd", qd, q.shape[:-1], "q")
     names = ["mass_matrix", "coriolis_matrix", "gravity_torque", "friction_torque", "spring_torque", "forward_dynamics"]
     rates = (f"{task.quantity}_dot", task.options)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from qddot.compile.arrays import first_index
+from qddot.compile.arrays import as_array, first_index
 from qddot.compile.evaluate import Evaluator
 from qddot.compile.together import compute_together
 from qddot.errors import InputError
@@ -68,7 +68,7 @@ class Ellipsoids:
         >>> found.effective_mass([[1, 0], [0, 1]]).round(3)  # kg, along x and along y
         array([0.234, 0.867])
         """
-        u = self.evaluate.prepared("direction", direction, (len(self.rows),))
+        u = as_array("direction", direction, (len(self.rows),))
         length = np.linalg.norm(u, axis=-1, keepdims=True)
         if not length.all():
             raise InputError(f"direction{list(first_index(length[..., 0] == 0))} has no length: a direction has")
@@ -126,7 +126,7 @@ def ellipsoids(evaluate: Evaluator, q: ArrayLike, task: Task) -> Ellipsoids:
         force=Ellipsoid(fastest_first[..., ::-1], forces[..., ::-1]),
         joint=Ellipsoid(eigenvectors[..., ::-1], eigenvalues[..., ::-1]),
         mobility=transpose(B) @ B,
-        q=evaluate.prepared("q", q, (evaluate.model.mechanism.nq,)),
+        q=evaluate.configuration("q", q),
         evaluate=evaluate,
     )
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.compile.arrays import as_array
-from qddot.compile.evaluate import DOUBLE
 from qddot.compile.kinds import guest
 from qddot.errors import InputError, SingularityError
 
@@ -20,7 +19,7 @@ LIGHT = 1e-9
 
 def zero_moment_point(robot: Robot, q: Any, qd: Any, qdd: Any, point: Any, normal: Any) -> np.ndarray:
     """With the force F and the moment about `point` that the ground exerts, `p = point + n x moment / (n . F)`."""
-    o, n = as_array("point", point, (3,), DOUBLE), as_array("normal", normal, (3,), DOUBLE)
+    o, n = as_array("point", point, (3,)), as_array("normal", normal, (3,))
     length = np.linalg.norm(n)
     if n.ndim != 1 or o.ndim != 1 or not length > 0:
         raise InputError(f"normal={normal!r}, point={point!r}: one direction and one point are needed")
