@@ -91,6 +91,26 @@ def test_what_has_ended_begins_again():
     assert seen.dtype == np.float32
 
 
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_a_motion_that_cannot_go_on_has_failed_where_it_was(device):
+    """An arm that is far too strong for its steps: what others see of it stays finite, and it begins again."""
+    if device:
+        pytest.importorskip("torch", reason="PyTorch is not installed")
+    envs = Environments(Reach(effort=30.0), 3, device=device)
+    envs.reset(seed=0)
+    envs.motions.qd[1] = 1e12
+    before = np.array(envs.motions.q[1])
+    seen, reward, ended, cut, _ = envs.step(np.zeros((3, 7)))
+    assert ended.tolist() == [False, True, False]
+    assert np.array_equal(envs.motions.q[1], before)
+    assert np.isfinite(seen).all()
+    assert np.isfinite(reward).all()
+    assert not cut.any()
+    *_, ended, _, _ = envs.step(np.zeros((3, 7)))
+    assert not ended.any()
+    assert abs(envs.motions.qd[1]).max() == 0
+
+
 def test_cut_off_at_the_horizon():
     env = Environment(SwingUp(horizon=3))
     env.reset(seed=0)

@@ -190,3 +190,20 @@ def test_what_is_refused():
         robot.rollout(method="variational")(zero, None, steps=1)
     with pytest.raises(IntegrationError, match=r"diverges in step \d+ after t = .* of motion \[1\]"):
         robot.rollout(lambda x: [1e7 * v for v in x.qd], saturate=False, stops=False)([zero, zero], [zero, zero + 1], steps=100)
+
+
+@pytest.mark.parametrize("method", ["semi_implicit", "rk4"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_unchecked_the_other_motions_go_on(method, dtype):
+    robot = qddot.load("ur5e")
+    run = robot.rollout(lambda x: [x.control[0] * v for v in x.qd], method=method, saturate=False, stops=False)
+    q, qd, gain = np.zeros((4, 6)), np.ones((4, 6)), np.array([[0.0], [1e7], [-1.0], [0.0]])
+    found = run(q, qd, gain, steps=60, every=10, dtype=dtype, check=False)
+    sound = [0, 2, 3]
+    wanted = run(q[sound], qd[sound], gain[sound], steps=60, every=10, dtype=dtype)
+    for got, want, first in zip(found, wanted, (q, qd), strict=True):
+        assert_array_equal(got[:, sound], want)
+        assert np.isnan(got[-1, 1]).all()
+        assert_array_equal(got[0], first)
+    with pytest.raises(InputError, match="check='soon'"):
+        run(q, qd, gain, steps=60, check="soon")

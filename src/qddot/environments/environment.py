@@ -46,7 +46,7 @@ class Motions:
             self.restart(rng, np.flatnonzero(which))
 
     def act(self, action: Any) -> tuple[Any, Any, Any]:
-        """Rewards, and which motions have failed, and which are cut off.
+        """Rewards, and which motions have failed, and which are cut off. One that cannot go on has failed, where it was last.
 
         Raises:
             InputError: before the first reset, or an action of another shape.
@@ -59,10 +59,12 @@ class Motions:
             drives = f"{expected[1]} driven joints" if expected[1] > 1 else "one driven joint"
             raise InputError(f"the actions have shape {tuple(action.shape)}, expected {expected}: {self.n} motions, {drives}")
         action = functions(action).clip(action, -1, 1)  # what is beyond does no more, and costs no more
-        self.q, self.qd = self.task.advance(self.q, self.qd, action)
+        of, (q, qd) = functions(self.q), self.task.advance(self.q, self.qd, action)
+        lost = of.isnan(q).any(-1)
+        self.q, self.qd = (of.where(lost[:, None], before, after) for before, after in ((self.q, q), (self.qd, qd)))
         self.age += 1
         reward = self.task.reward(self.q, self.qd, action, self.goal)
-        ended = self.task.ended(self.q, self.qd)
+        ended = self.task.ended(self.q, self.qd) | lost
         return reward, ended, (self.age >= self.task.horizon) & ~ended
 
     def read(self, action: Any) -> Any:

@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 
 from qddot.arguments import flag, positive_number, shape_of, word
 from qddot.arrays.guests import constant
+from qddot.arrays.late import refuse_other_checks
 from qddot.arrays.on_device import is_on_gpu, wants_gradient
-from qddot.compile.arrays import as_array
+from qddot.compile.arrays import as_array, check_configuration
 from qddot.compile.evaluate import Evaluator, Options, as_dtype
+from qddot.compile.flags import IGNORING
 from qddot.compile.given import known_names, with_given
 from qddot.compile.kinds import guest, library_of
 from qddot.compile.singular import singular
@@ -23,9 +25,9 @@ from qddot.errors import ConvergenceError, InputError, SingularityError
 from qddot.rollout.adjoint import Way, backward_program, linear_program, on_cpu, stride
 from qddot.rollout.laws import Law, applied, nothing
 from qddot.rollout.spread import spread, there_and_back
-from qddot.rollout.start import Start, States, common_batch, step_count
+from qddot.rollout.start import Start, States, check_contacts, common_batch, step_count
 from qddot.rollout.step import STATES, Step
-from qddot.simulate.dynamics import has_run_away
+from qddot.simulate.dynamics import FAST, has_run_away
 from qddot.simulate.fixed_step import stopped
 from qddot.simulate.simulate import CLOSE, constrained
 
@@ -137,8 +139,8 @@ class Rollout:
             parameters: inertial parameters (..., 10 bodies) instead of the robot's own.
             variables: of a robot that has some (`Robot.with_variable`): name -> (...) or (..., size).
             dtype: float64 or float32, of NumPy arrays.
-            check: on a GPU `"now"` (True) waits for the device and raises what went wrong; `"later"` does not wait, and raises it
-                when called next; False: what went wrong is NaN. On the CPU it is always raised.
+            check: True or `"now"` raises what went wrong, on a GPU after it has waited for the device; there `"later"` does not
+                wait, and raises it when called next. False: a motion that cannot go on is NaN from there on, the others go on.
 
         Raises:
             InputError: a wrong shape or number.
@@ -158,8 +160,9 @@ class Rollout:
 
             return on_device(self, given, variables, steps, every, check)
         if library:
-            return self.of_tensors(library, given, variables, steps, every)
-        start = self.read(given, variables, steps, every, dtype)
+            return self.of_tensors(library, given, variables, steps, every, check)
+        refuse_other_checks(check)
+        start = self.read(given, variables, steps, every, dtype)._replace(check=bool(check))
         if self.engine == "dask" and start.batch:
             return spread(self, start, self.address)
         return self.run(start) if self.device == "cpu" else there_and_back(self, start, 0)
@@ -259,7 +262,9 @@ class Rollout:
     def numbers(self, variables: Any) -> Iterable[Any]:
         return variables.values() if isinstance(variables, Mapping) else (variables,)
 
-    def of_tensors(self, library: str, given: dict[str, Any], variables: Any, steps: int | None, every: int) -> States:
+    def of_tensors(
+        self, library: str, given: dict[str, Any], variables: Any, steps: int | None, every: int, check: bool | str
+    ) -> States:
         """The rollout of arrays of another library."""
         if library not in ("torch", "jax"):
             raise InputError("a rollout takes NumPy arrays, PyTorch tensors and JAX arrays")
@@ -271,8 +276,10 @@ class Rollout:
         given = {**given, "variables": packed}
         if library == "torch":
             from qddot.rollout.torch_rollout import rollout
-        else:
-            from qddot.rollout.jax_rollout import rollout
+
+            return rollout(self, given, steps, every, check)
+        from qddot.rollout.jax_rollout import rollout
+
         return rollout(self, given, steps, every)
 
     def read(self, given: Mapping[str, Any], variables: Any, steps: int | None, every: int, dtype: Any) -> Start:
@@ -330,7 +337,8 @@ class Rollout:
                 kept[k] = state
             if control is not None:
                 rest["control"] = control[k] if start.changes else control
-            state = self.advance(k, kernel, state, {**rest, "t": np.array([k], dtype) * h, "dt": h})
+            inputs = {**rest, "t": np.array([k], dtype) * h, "dt": h}
+            state = self.advance(k, kernel, state, inputs) if start.check else self.go_on(kernel, state, inputs)
             if (k + 1) % start.every == 0:
                 found.q[(k + 1) // start.every], found.qd[(k + 1) // start.every] = state["q"], state["qd"]
         return found
@@ -352,6 +360,15 @@ class Rollout:
             raise stopped(self.robot, k + 1, k * self.dt, found["qd"])
         return found
 
+    def go_on(self, kernel: Kernel, state: dict[str, np.ndarray], rest: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The state after a step; NaN of motions that cannot go on."""
+        given = {**state, "q": check_configuration(state["q"], self.robot.model.mechanism), **rest}
+        arrays = [given[x.name] for x in kernel.program.inputs]
+        *after, margins = IGNORING.run(kernel.run, arrays, None, thread_count(self.threads))
+        found = dict(zip(STATES[self.method], after))
+        sound = (margins > 0).all(-1) & np.isfinite(found["q"]).all(-1) & (np.abs(found["qd"]).max(-1) < FAST)
+        return {name: np.where(sound[..., None], x, x.dtype.type(np.nan)) for name, x in found.items()}
+
     def doubt(self, margins: np.ndarray, inputs: dict[str, np.ndarray]) -> Exception:
         """Why a step has no result: first come the pivots of each stage's mass matrix, then what was decided by iteration."""
         pivots = {"semi_implicit": 1, "rk4": 4, "variational": 0}[self.method] * self.robot.nv
@@ -371,17 +388,3 @@ class Rollout:
 
     def momentum(self, q: np.ndarray, qd: np.ndarray, rest: dict[str, np.ndarray]) -> np.ndarray:
         return self.robot._evaluate("generalized_momentum", {"q": q, "qd": qd, **rest}, {"dtype": q.dtype})
-
-
-def check_contacts(robot: Robot, contacts: Any, method: str) -> None:
-    """Raise an InputError unless contacts are this robot's, and the step can know them."""
-    if contacts is None:
-        return
-    from qddot.contact.shapes import Contacts
-
-    if not isinstance(contacts, Contacts):
-        raise InputError(f"contacts={contacts!r:.80}: qddot.contact.Contacts(robot, spheres, planes) is needed")
-    if contacts.robot is not robot:
-        raise InputError(f"contacts are those of another robot: make them of this one, Contacts({robot.name}, ...)")
-    if method != "semi_implicit":
-        raise InputError(f'method="{method}" knows no contacts: among them steps are of order one, method="semi_implicit"')

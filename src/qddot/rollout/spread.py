@@ -71,7 +71,7 @@ def there_and_back(run: Rollout, part: Start, seat: int) -> States:
     place = f"cuda:{seat % torch.cuda.device_count()}"
     given: dict[str, Any] = {"q0": part.q, "qd0": part.qd, "control": part.control, **part.rest}
     there: dict[str, Any] = {name: None if x is None else torch.from_numpy(np.array(x)).to(place) for name, x in given.items()}
-    found = run(**there, steps=None if part.changes else part.count, every=part.every)
+    found = run(**there, steps=None if part.changes else part.count, every=part.every, check=part.check)
     return States(*(x.cpu().numpy() for x in found))
 
 

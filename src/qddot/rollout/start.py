@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from qddot.errors import InputError
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
 
 
 class States(NamedTuple):
@@ -27,6 +30,7 @@ class Start(NamedTuple):
     Attributes:
         rest: inputs besides state and control.
         changes: each step has a control of its own, along the first dimension.
+        check: a motion that cannot go on is an error; else it is NaN from there on.
     """
 
     q: np.ndarray
@@ -37,6 +41,7 @@ class Start(NamedTuple):
     count: int
     changes: bool
     every: int
+    check: bool = True
 
     def wide(self, x: np.ndarray) -> np.ndarray:
         """With one row for each motion."""
@@ -75,3 +80,17 @@ def common_batch(*arrays: Any) -> tuple[int, ...]:
         raise InputError(
             f"leading dimensions of q0, qd0, control and parameters do not fit: {', '.join(map(str, shapes))}"
         ) from None
+
+
+def check_contacts(robot: Robot, contacts: Any, method: str) -> None:
+    """Raise an InputError unless contacts are this robot's, and the step can know them."""
+    if contacts is None:
+        return
+    from qddot.contact.shapes import Contacts
+
+    if not isinstance(contacts, Contacts):
+        raise InputError(f"contacts={contacts!r:.80}: qddot.contact.Contacts(robot, spheres, planes) is needed")
+    if contacts.robot is not robot:
+        raise InputError(f"contacts are those of another robot: make them of this one, Contacts({robot.name}, ...)")
+    if method != "semi_implicit":
+        raise InputError(f'method="{method}" knows no contacts: among them steps are of order one, method="semi_implicit"')

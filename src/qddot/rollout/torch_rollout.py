@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 NAMES = ("q0", "qd0", "control", "parameters", "variables")
 
 
-def rollout(run: Rollout, given: Mapping[str, Any], steps: int | None, every: int) -> States:
+def rollout(run: Rollout, given: Mapping[str, Any], steps: int | None, every: int, check: bool | str) -> States:
     """The states as tensors; gradients of first order."""
     tensors = {name: x for name, x in given.items() if x is not None}
     common_dtype("rollout", tensors, {})
     if is_transformed():
         raise InputError("a rollout runs outside of torch.compile and torch.func: call it on tensors, and loss.backward() after")
-    return States(*Through.apply(run, steps, every, *(given[name] for name in NAMES)))
+    return States(*Through.apply(run, steps, every, check, *(given[name] for name in NAMES)))
 
 
 class Through(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, run, steps, every, *tensors):
+    def forward(ctx, run, steps, every, check, *tensors):
         numbers = dict(zip(NAMES, (None if x is None else inside(x) for x in tensors)))
         dtype = None if tensors[0].is_cuda else numbers["q0"].dtype  # type: ignore[union-attr]
         options = {"steps": steps, "every": every, "dtype": dtype}
@@ -37,7 +37,7 @@ class Through(torch.autograd.Function):
             ctx.way = run.differentiable(**numbers, **options)
             states = ctx.way.states
         else:
-            states = run(**numbers, **options)
+            states = run(**numbers, **options, check=check)
         return torch.as_tensor(states.q), torch.as_tensor(states.qd)
 
     @staticmethod
@@ -46,7 +46,7 @@ class Through(torch.autograd.Function):
             raise InputError("gradients of a rollout are of first order in PyTorch: leave create_graph out, or use JAX arrays")
         found = ctx.way(inside(q), inside(qd))
         slopes = [None if x is None else torch.as_tensor(x) for x in found]
-        return None, None, None, *(x if needed else None for x, needed in zip(slopes, ctx.needs_input_grad[3:]))
+        return None, None, None, None, *(x if needed else None for x, needed in zip(slopes, ctx.needs_input_grad[4:]))
 
 
 def inside(x: torch.Tensor) -> Any:

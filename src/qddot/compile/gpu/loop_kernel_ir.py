@@ -84,8 +84,8 @@ class LoopKernel(Thread):
         yield from self.sound()
         yield "%i1 = add i32 %i, 1\n%more = icmp ult i32 %i1, %every\nbr i1 %more, label %step, label %keep\nkeep:"
         yield "%j1 = add i32 %j, 1"
-        yield from self.keep("kept", "%j1", ends)
         yield from self.runs_away(ends)
+        yield from self.keep("kept", "%j1", {place: f"%shown{place[0]}_{place[1]}" for place in ends})
         yield "%again = icmp ult i32 %j1, %samples\nbr i1 %again, label %sample, label %end"
 
     def keep(self, tag: str, sample: str, values: dict[tuple[int, int], str]) -> Iterable[str]:
@@ -101,7 +101,7 @@ class LoopKernel(Thread):
                 yield f"{place} = getelementptr {real}, ptr %{tag}_to{k}, i64 {e}\nstore {real} {values[k, e]}, ptr {place}"
 
     def runs_away(self, values: dict[tuple[int, int], str]) -> Iterable[str]:
-        """%slow: sound, and no velocity of this sample is out of all proportion."""
+        """%slow: sound, and no velocity of this sample is out of all proportion. %shown...: the state, or NaN."""
         real, sound = self.lanes.real, "%sound"
         for (k, e), value in values.items():
             if k == self.stored[-1]:
@@ -111,3 +111,7 @@ class LoopKernel(Thread):
                 yield f"%slow{name} = and i1 {sound}, %small{name}"
                 sound = f"%slow{name}"
         yield f"%slow = and i1 {sound}, true"
+        for k in self.stored:
+            for e in range(self.outputs[k].size):
+                nothing = f"{real} {self.lanes.literal(float('nan'))}"
+                yield f"%shown{k}_{e} = select i1 %slow, {real} {values[k, e]}, {nothing}"
