@@ -197,7 +197,7 @@ def test_what_is_refused():
 def test_unchecked_the_other_motions_go_on(method, dtype):
     robot = qddot.load("ur5e")
     run = robot.rollout(lambda x: [x.control[0] * v for v in x.qd], method=method, saturate=False, stops=False)
-    q, qd, gain = np.zeros((4, 6)), np.ones((4, 6)), np.array([[0.0], [1e7], [-1.0], [0.0]])
+    q, qd, gain = np.zeros((4, 6)), np.ones((4, 6)), np.array([[0.0], [1e7], [-1e-3], [0.0]])
     found = run(q, qd, gain, steps=60, every=10, dtype=dtype, check=False)
     sound = [0, 2, 3]
     wanted = run(q[sound], qd[sound], gain[sound], steps=60, every=10, dtype=dtype)
