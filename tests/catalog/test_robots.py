@@ -9,6 +9,7 @@ import pytest
 
 import qddot
 from qddot import catalog
+from qddot.catalog import wheel
 from qddot.errors import InputError, UnknownNameError
 
 PROMISED = {
@@ -128,6 +129,17 @@ def test_robots_of_the_wheel_have_names_and_licences():
     entries = {entry.name: entry for entry in catalog.entries()}
     assert entries["solo12"].source == "example-robot-data"
     assert entries["talos_reduced"].licence != "not stated"
+
+
+@needs_wheel
+def test_robots_of_the_wheel_are_described_in_words():
+    """Each by a phrase of its own, and no phrase is of a robot that is not there."""
+    entries = [entry for entry in catalog.entries() if entry.source == catalog.WHEEL]
+    titles = [entry.title for entry in entries if entry.path is not None]
+    assert all(title.partition(": ")[0] in wheel.FOLDERS.values() for title in titles)
+    twice = {title for title in titles if titles.count(title) > 1}
+    assert twice <= {"Universal Robots, six joints: UR3"}  # of which one file is empty
+    assert set(wheel.VARIANTS) <= {path.stem for path in catalog.installed().values()}
 
 
 def test_without_the_wheel_the_error_says_how_to_get_more(monkeypatch):

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from qddot.catalog import downloads
+from qddot.catalog import downloads, wheel
 from qddot.room import not_to_be_called
 
 BUNDLED = Path(__file__).parent
@@ -85,14 +85,15 @@ def folder_of(path: Path) -> Path:
 
 def entries() -> list[Entry]:
     """All of them, ours first."""
-    ours, wheel = map(own_entry, catalog_names()), (wheel_entry(name, path) for name, path in installed().items())
-    return [*ours, *wheel, *(download_entry(name, about) for name, about in downloads.known().items())]
+    ours, others = map(own_entry, catalog_names()), (wheel_entry(name, path) for name, path in installed().items())
+    return [*ours, *others, *(download_entry(name, about) for name, about in downloads.known().items())]
 
 
 def containing(text: str) -> list[Entry]:
-    """Those that have a text in their name or in what they are; first those whose name begins with it."""
+    """Those that have a text in their name, or a word of what they are that begins so; first those whose name begins with it."""
     wanted = text.lower()
-    found = [entry for entry in entries() if wanted in entry.name.lower() or wanted in entry.title.lower()]
+    word = re.compile(rf"\b{re.escape(text)}", re.IGNORECASE)
+    found = [entry for entry in entries() if wanted in entry.name.lower() or word.search(entry.title)]
     return sorted(found, key=lambda entry: (not entry.name.lower().startswith(wanted), wanted not in entry.name.lower()))
 
 
@@ -109,8 +110,7 @@ def wheel_entry(name: str, path: Path) -> Entry:
     said = re.search(r"licen[sc]e:[ \t]*(\S.*)", text_of(folder / "README.md"), re.IGNORECASE)
     first = next((line.strip() for line in text_of(folder / "LICENSE").splitlines() if line.strip()), "")
     licence = said[1].strip() if said and said[1].strip() != "NA" else first or "not stated"
-    of, words = folder.name.removesuffix("_description").replace("_", " "), path.stem.replace("_", " ")
-    return Entry(name, path, words if of in words else f"{of}: {words}", WHEEL, licence)
+    return Entry(name, path, wheel.title(folder.name.removesuffix("_description"), path.stem), WHEEL, licence)
 
 
 def download_entry(name: str, about: Any) -> Entry:

@@ -29,11 +29,15 @@ class RobotName(click.ParamType):
         return sys.stdin.buffer if value == "-" else value
 
     def shell_complete(self, ctx, param, incomplete):
+        """Descriptions that lie there, robots by name, and where there is neither, any file: in bash an item that stands for files
+        drops those before it, and shows files only if none follow."""
         from click.shell_completion import CompletionItem
 
         from qddot.catalog import known_names
+        from qddot.formats.source import SUFFIXES
 
-        return [*completed(known_names(), incomplete), CompletionItem(incomplete, type="file")]
+        here = [str(path) for path in sorted(Path().glob("*")) if path.suffix in SUFFIXES]
+        return [CompletionItem(incomplete, type="file"), *completed([*here, *known_names()], incomplete)]
 
 
 class QuantityName(click.ParamType):
@@ -165,6 +169,13 @@ class OutputFile(click.Path):
             self.fail(f"{str(path)!r} ends in {suffix!r}, and may end in {', '.join(self.suffixes)}", param, ctx)
         return path
 
+    def shell_complete(self, ctx, param, incomplete):
+        """Files that are there, and the one that is being typed with each ending that it may have."""
+        stem, dot, ending = incomplete.rpartition(".")
+        stem = stem if dot and "/" not in ending else incomplete
+        typed = [f"{stem}{suffix}" for suffix in self.suffixes] if stem and not stem.endswith("/") else []
+        return [*super().shell_complete(ctx, param, incomplete), *completed(typed, incomplete)]
+
 
 class LogFile(click.Path):
     """A recording, completed by the shell."""
@@ -179,6 +190,21 @@ def completed(names: Iterable[str], incomplete: str) -> list:
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def frames(ctx: click.Context, param: click.Parameter, incomplete: str) -> list:
+    """Links and frames of the robot that was typed before, for the shell; none where it cannot be read."""
+    from qddot.errors import QddotError
+    from qddot.formats import load_model
+
+    robot = next(iter(ctx.args), "")  # an option that still lacks its value leaves arguments as they were typed
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model = load_model(robot)
+        except (QddotError, OSError):
+            return []
+    return completed([x.name for x in (*model.links, *model.frames)], incomplete)
 
 
 strict_option = click.option("--strict", is_flag=True, help="Refuse what is otherwise kept with a warning.")
@@ -211,7 +237,7 @@ quantity_options_option = click.option(
     "--option", "-o", "options", type=Option(), multiple=True,
     help="Option of the quantity: reference=body, form=rate, coordinates=quaternion, method=crba. May be repeated.",
 )  # fmt: skip
-frame_option = click.option("--frame", help="Frame of a pose or Jacobian; the only tip if not given.")
+frame_option = click.option("--frame", shell_complete=frames, help="Frame of a pose or Jacobian; the only tip if not given.")
 wrench_option = click.option("--wrench", is_flag=True, help="External forces as an input of dynamics.")
 
 NOTATIONS = ("qddot", "lynch-park", "craig", "siciliano", "featherstone")

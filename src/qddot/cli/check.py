@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from qddot.cli.arguments import RobotName, argument_option, json_option, package_option
+from qddot.cli.arguments import RobotName, argument_option, completed, json_option, package_option
 from qddot.cli.printing import in_options, paragraph, plainly, print_json, said
 
 STDIN = "<standard input>"
@@ -19,11 +19,17 @@ FEW = 5  # of one rule and file are shown
 COLORS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
+def codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    from qddot.lint import RULES
+
+    return completed(RULES, incomplete)
+
+
 @click.command(epilog="Exit status: 0 nothing wrong, 1 an error (with --strict: or a warning), 2 a wrong call.")
 @click.argument("robots", metavar="ROBOT...", type=RobotName(), nargs=-1)
 @click.option("--strict", is_flag=True, help="Warnings count as errors.")
 @click.option("--all", "everything", is_flag=True, help="Show every finding, however many are alike.")
-@click.option("--ignore", multiple=True, metavar="CODE", help="Leave out a rule. May be repeated.")
+@click.option("--ignore", multiple=True, metavar="CODE", shell_complete=codes, help="Leave out a rule. May be repeated.")
 @click.option("--rules", is_flag=True, help="List the rules and end.")
 @json_option
 @argument_option

@@ -1,4 +1,4 @@
-"""Completion, by the shell, of commands, robots and quantities."""
+"""Completion, by the shell, of commands, options and what they take: robots, quantities, frames, formats, files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHELLS = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/comple
 @click.argument("shell", type=click.Choice(tuple(SHELLS)))
 @json_option
 def command(shell: str, as_json: bool) -> None:
-    """Print the script that makes SHELL complete commands, options, robots and quantities.
+    """Print the script that makes SHELL complete commands, options and their values: robots, quantities, frames, formats.
 
     \b
     eval "$(qddot completion bash)"   # in ~/.bashrc

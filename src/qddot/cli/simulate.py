@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 
-from qddot.cli.arguments import Numbers, OutputFile, for_each_joint, robot_argument, robot_options, warn_of_degrees
+from qddot.cli.arguments import Numbers, OutputFile, completed, for_each_joint, robot_argument, robot_options, warn_of_degrees
 from qddot.cli.printing import plainly, print_json, written
 
 FEW = 10  # events are shown
 SUFFIXES = {".csv": "a table", ".parquet": "a table", ".png": "a plot", ".svg": "a plot", ".pdf": "a plot"}
+METHODS = ("rk4", "variational", "euler", "RK45", "DOP853", "Radau")
 SUFFIXES |= {".html": "a page to be played", ".gif": "a film", ".mp4": "a film"}
 
 
@@ -24,7 +25,13 @@ SUFFIXES |= {".html": "a page to be played", ".gif": "a film", ".mp4": "a film"}
 @click.option("--q0", type=Numbers(), help="First configuration; home, within the limits, if not given.")
 @click.option("--qd0", type=Numbers(), help="First velocity; at rest if not given.")
 @click.option("--torque", type=Numbers(), help="Constant joint forces; none if not given.")
-@click.option("--method", default="rk4", show_default=True, help="rk4, variational, euler, RK45, DOP853 or Radau.")
+@click.option(
+    "--method",
+    default="rk4",
+    show_default=True,
+    shell_complete=lambda ctx, param, incomplete: completed(METHODS, incomplete),
+    help=f"{', '.join(METHODS[:-1])} or {METHODS[-1]}.",
+)
 @click.option("--step", type=click.FloatRange(min=0, min_open=True), default=1e-3, show_default=True, help="Longest step, s.")
 @click.option("--every", type=click.IntRange(1), default=1, help="Keep each k-th sample only.")
 @click.option("--output", "-o", "outputs", type=OutputFile(*SUFFIXES), multiple=True, help="Write a file. May be repeated.")

@@ -1,0 +1,107 @@
+"""Robots of the wheel `example-robot-data` in words: their files say who made them, but seldom what they are."""
+
+from __future__ import annotations
+
+FOLDERS = {
+    "a1": "Unitree A1, quadruped",
+    "alex": "Boardwalk Robotics Alex, upper body of a humanoid",
+    "alexander": "IHMC Alexander, humanoid",
+    "allegro_hand": "Allegro hand, four fingers",
+    "anymal_b_simple": "ANYbotics ANYmal B, quadruped",
+    "anymal_c_simple": "ANYbotics ANYmal C, quadruped",
+    "asr_twodof": "Arm of two actuators with variable stiffness (qbmove)",
+    "b1": "Unitree B1, quadruped",
+    "baxter": "Rethink Robotics Baxter, two arms of seven joints",
+    "bluevolta": "BlueVolta, underwater vehicle",
+    "bolt": "Bolt of the Open Dynamic Robot Initiative, biped",
+    "borinot": "Borinot, flying robot with an arm of two links",
+    "bravo7": "Reach Robotics Bravo 7, underwater arm",
+    "centauro": "IIT Centauro, two arms on four legs with wheels",
+    "double_pendulum": "Double pendulum",
+    "falcon": "Falcon, underwater vehicle",
+    "finger_edu": "Finger of three joints of the Open Dynamic Robot Initiative",
+    "g1": "Unitree G1, humanoid of 29 joints",
+    "go1": "Unitree Go1, quadruped",
+    "go2": "Unitree Go2, quadruped",
+    "hector": "Hector quadrotor of TU Darmstadt",
+    "hextilt": "Hexarotor with tilted propellers and an arm of five links",
+    "human": "Human body of 36 joints",
+    "hyq": "IIT HyQ, hydraulic quadruped",
+    "icub": "IIT iCub, humanoid of the size of a child",
+    "iris": "Iris, quadrotor",
+    "kinova": "Kinova Jaco, arm of six joints",
+    "laikago": "Unitree Laikago, quadruped",
+    "panda": "Franka Emika Panda with its hand",
+    "pr2": "Willow Garage PR2, two arms on a mobile base",
+    "quadruped": "Small quadruped with legs of two joints",
+    "romeo": "Aldebaran Romeo, humanoid",
+    "simple_humanoid": "Humanoid of simple shapes",
+    "so_arm": "SO-ARM of TheRobotStudio, arm of five joints and a jaw",
+    "solo": "Solo of the Open Dynamic Robot Initiative, quadruped",
+    "talos_data": "PAL Robotics TALOS, humanoid",
+    "tiago": "PAL Robotics TIAGo, arm on a mobile base",
+    "tiago_pro": "PAL Robotics TIAGo Pro, two arms on a mobile base",
+    "ur": "Universal Robots, six joints",
+    "xarm": "UFACTORY xArm 7, seven joints",
+    "z1": "Unitree Z1, arm of six joints and a jaw",
+}
+"""What the robots of a folder are."""
+
+VARIANTS = {
+    "alex_nub_hands": "without hands",
+    "alex_psyonic_hands": "hands by Psyonic",
+    "alex_sake_hands": "grippers by Sake",
+    "alexander_v1.lowerBodyOnly": "lower body only",
+    "allegro_left_hand": "left",
+    "allegro_right_hand": "right",
+    "anymal-kinova": "with a Kinova arm",
+    "b1-z1": "with a Z1 arm",
+    "bluevolta_bravo7_gripper": "with a Bravo 7 arm",
+    "bluevolta_bravo7_no_ee": "with a Bravo 7 arm without gripper",
+    "bravo7_gripper": "with a gripper",
+    "bravo7_no_ee": "without gripper",
+    "double_pendulum_continuous": "joints without end",
+    "double_pendulum_simple": "simple shapes",
+    "falcon_bravo7_gripper": "with a Bravo 7 arm",
+    "falcon_bravo7_no_ee": "with a Bravo 7 arm without gripper",
+    "g1_29dof_with_hand_rev_1_0": "with hands",
+    "hyq_no_sensors": "without sensors",
+    "icub_reduced": "fewer joints",
+    "iris_simple": "propellers fixed",
+    "panda_collision": "shapes for collisions",
+    "romeo_laas_small": "as changed at LAAS",
+    "romeo_small": "31 joints",
+    "simple_humanoid_classical": "other shapes for collisions",
+    "so100": "SO-100",
+    "so101": "SO-101",
+    "solo": "8 joints",
+    "solo12": "12 joints",
+    "talos_full_v2": "all links",
+    "talos_full_v2_box": "all links, variant 'box'",
+    "talos_left_arm": "left arm",
+    "talos_reduced": "reduced",
+    "talos_reduced_box": "reduced, variant 'box'",
+    "talos_reduced_corrected": "reduced, corrected",
+    "tiago": "with a hand",
+    "tiago_dual": "two arms with hands",
+    "tiago_no_hand": "without hand",
+    "ur10_joint_limited_robot": "UR10, half a turn each way",
+    "ur10_robot": "UR10",
+    "ur3": "UR3",
+    "ur3_gripper": "UR3 with a gripper",
+    "ur3_joint_limited_robot": "UR3, half a turn each way",
+    "ur3_robot": "UR3",
+    "ur5_gripper": "UR5 with a gripper",
+    "ur5_joint_limited_robot": "UR5, half a turn each way",
+    "ur5_robot": "UR5",
+}
+"""How robots of one folder differ, by the name of the file."""
+
+
+def title(folder: str, stem: str) -> str:
+    """A phrase for a robot of the wheel; its names, where it is not known here."""
+    words = FOLDERS.get(folder)
+    if words is None:
+        of, name = folder.replace("_", " "), stem.replace("_", " ")
+        return name if of in name else f"{of}: {name}"
+    return f"{words}: {VARIANTS[stem]}" if stem in VARIANTS else words
