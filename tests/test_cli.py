@@ -638,3 +638,36 @@ def test_errors_end_between_words(monkeypatch):
         said = CliRunner().invoke(main, arguments).stderr.partition("Error: ")[2]
         assert "\n    " in said
         assert max(map(len, said.splitlines()[1:])) <= 40
+
+
+@pytest.mark.parametrize("width", [50, 80])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["info", "quadruped", "--details"],
+        ["check", "--rules"],
+        ["catalog", "talos"],
+        ["equations", "panda", "gravity_torque", "--symbols", "inertial"],
+        ["convert", "two_link", "OUT.urdf"],
+        ["simulate", "two_link", "-t", "0.05"],
+        ["doctor"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_what_is_printed_fits_the_terminal(monkeypatch, tmp_path, arguments, width):
+    monkeypatch.setattr("qddot.cli.printing.is_terminal", lambda stream: True)
+    monkeypatch.setenv("COLUMNS", str(width))
+    result = CliRunner().invoke(main, [x.replace("OUT", str(tmp_path / "arm")) for x in arguments])
+    assert result.exit_code == 0, result.stderr
+    whole = [line for line in (result.stdout + result.stderr).splitlines() if str(tmp_path) not in line]
+    long = [line for line in whole if len(line) > width and " " in line.strip()]  # one word is not cut
+    assert not long
+
+
+def test_a_matrix_is_rounded_to_fit_the_terminal(monkeypatch):
+    monkeypatch.setattr("qddot.cli.printing.is_terminal", lambda stream: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    result = CliRunner().invoke(main, ["compute", "panda", "mass_matrix"])
+    assert "--digits shows more" in result.stderr
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert "digits" not in CliRunner().invoke(main, ["compute", "two_link", "mass_matrix"]).stderr  # which fits as it is

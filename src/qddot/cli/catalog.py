@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from typing import Any
 
 import click
 
 from qddot.cli.arguments import completed, json_option
-from qddot.cli.printing import paragraph, plainly, print_json, print_table, table, terminal_width
+from qddot.cli.printing import plainly, print_json, print_table, table, tell, terminal_width
 
 WIDE, NARROW = 110, 76  # characters of a terminal: for the whole table, and for none
 COLUMNS = ("name", "dof", "mass, kg", "what it is", "numbers from", "licence")
@@ -52,14 +51,13 @@ def command(search: str, ours: bool, as_json: bool) -> None:
         dof = "-" if entry["dof"] is None else str(entry["dof"])
         shown.add_row(*(entry["name"], dof, mass, entry["title"], entry["source"], entry["licence"])[: len(columns)])
         if width < NARROW:
-            click.echo(paragraph(f"{entry['name']}: {dof} dof, {mass} kg"))
-            click.echo(paragraph(f"    {entry['title']}"))
+            tell(f"{entry['name']}: {dof} dof, {mass} kg\n    {entry['title']}")
     if width >= NARROW:
         print_table(shown)
     if len(columns) < len(COLUMNS):
-        click.echo(paragraph("a wider terminal shows sources and licences, too", sys.stderr), err=True)
+        tell("a wider terminal shows sources and licences, too", err=True)
     if not catalog.installed():
-        click.echo(catalog.EXTRA, err=True)
+        tell(catalog.EXTRA, err=True)
 
 
 def row(entry: Any) -> dict[str, Any]:

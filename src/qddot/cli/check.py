@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from qddot.cli.arguments import RobotName, argument_option, completed, json_option, package_option
-from qddot.cli.printing import in_options, paragraph, plainly, print_json, said
+from qddot.cli.printing import in_options, paragraph, plainly, print_json, said, tell
 
 STDIN = "<standard input>"
 FEW = 5  # of one rule and file are shown
@@ -52,7 +52,7 @@ def command(
             print_json(rows)
         else:
             for code, row in rows.items():
-                click.echo(f"{code}  {row['severity']:<8} {row['about']}")
+                tell(f"{code}  {row['severity']:<8} {row['about']}")
         return
     if not robots:
         raise click.UsageError("Missing argument 'ROBOT...'.")
@@ -77,7 +77,7 @@ def command(
             show(name, findings, everything)
         counted = [f"{counts[kind]} {kind.name.lower()}{'s' if counts[kind] != 1 else ''}" for kind in Severity]
         why = "; --strict counts warnings as errors" if failed and counts[Severity.ERROR] == 0 else ""
-        click.echo(f"{len(found)} checked: {', '.join(counted)}{why}")
+        tell(f"{len(found)} checked: {', '.join(counted)}{why}")
     sys.exit(int(failed))
 
 

@@ -21,9 +21,10 @@ from qddot.cli.arguments import (
     robot_options,
     warn_of_degrees,
 )
-from qddot.cli.printing import plainly, print_json, written
+from qddot.cli.printing import plainly, print_json, tell, terminal_width, written
 
-DIGITS = 10
+DIGITS, LEAST = 10, 4
+MANY = 1000  # numbers, which nobody reads
 DUST = 1e-10  # of the largest number: roundings of angles in descriptions; JSON and files have every bit
 
 INPUTS = {
@@ -105,9 +106,22 @@ def command(
     if as_json:
         print_json({"robot": found.name, "quantity": quantity, **parts})
         return
-    for name, part in parts.items():
-        text = written_out(np.asarray(part, float), digits or DIGITS)
+    arrays = {name: np.asarray(part, float) for name, part in parts.items()}
+    shown = digits or digits_that_fit(list(arrays.values()))
+    for name, array in arrays.items():
+        text = written_out(array, shown)
         click.echo(f"{name}:\n{text}" if len(parts) > 1 else text)
+    if shown < (digits or DIGITS):
+        tell(f"rounded to {shown} digits, which fit this terminal; --digits shows more", err=True)
+
+
+def digits_that_fit(arrays: list[Any]) -> int:
+    """As many digits as a terminal has room for, but not less than are read without a doubt; all where nobody looks."""
+    width = terminal_width()
+    if width is None or sum(array.size for array in arrays) > MANY:
+        return DIGITS
+    fits = (n for n in range(DIGITS, LEAST, -1) if all(len(x) <= width for a in arrays for x in written_out(a, n).splitlines()))
+    return next(fits, LEAST)
 
 
 def written_out(array: Any, digits: int) -> str:

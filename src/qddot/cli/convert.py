@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from qddot.cli.arguments import OutputFile, robot_argument, robot_options
-from qddot.cli.printing import plainly, print_json
+from qddot.cli.printing import plainly, print_json, tell
 
 
 @click.command()
@@ -36,5 +36,5 @@ def command(robot: Any, output: str, as_json: bool, **how: Any) -> None:
         print_json({"files": [output], "notes": notes})
         return
     for note in notes:
-        click.echo(f"note: {note}", err=True)
-    click.echo(f"{output}: {found.name}, {len(found.model.links)} links, {found.nv} dof")
+        tell(f"note: {note}", err=True)
+    tell(f"{output}: {found.name}, {len(found.model.links)} links, {found.nv} dof")

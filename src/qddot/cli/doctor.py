@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from qddot.cli.arguments import json_option
-from qddot.cli.printing import plainly, print_json
+from qddot.cli.printing import plainly, print_json, tell
 
 CORE = ("numpy", "scipy", "llvmlite", "sympy", "python-flint", "click", "pyyaml", "rich")
 EXTRAS = {
@@ -45,7 +45,7 @@ def command(as_json: bool) -> None:
                 good = None if not isinstance(value, dict) else value["present"]
                 text = value["words"] if isinstance(value, dict) else str(value)
                 mark = "" if good is None else click.style("yes " if good else "no  ", fg="green" if good else "yellow")
-                click.echo(f"  {name:<14} {mark}{text}")
+                tell(f"  {name:<14} {mark}{text}")
     sys.exit(0 if found["check"]["ok"] else 1)
 
 

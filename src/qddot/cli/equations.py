@@ -17,7 +17,7 @@ from qddot.cli.arguments import (
     symbolic_option,
     symbols_option,
 )
-from qddot.cli.printing import plainly, print_json
+from qddot.cli.printing import plainly, print_json, tell
 
 FORMS = (
     "mass_matrix",
@@ -109,11 +109,9 @@ def command(
         wanted = quantities or [form.name for form in whole]
         for note in found.notes:
             if note != found.exact_model.open_tree or not all(name.startswith("constraints.") for name in wanted):
-                click.echo(f"note: {note}", err=True)
+                tell(f"note: {note}", err=True)
         if whole and found.alphabet.loads:
-            click.echo(
-                "note: friction that grows with the load is not in tau_f; the quantity inverse_dynamics has all of it", err=True
-            )
+            tell("note: friction that grows with the load is not in tau_f; the quantity inverse_dynamics has all of it", err=True)
         texts = {}
         if whole and style in STYLED:
             texts["equation"] = printer_for(style, found, written).law(whole)
@@ -124,4 +122,4 @@ def command(
         print_json(texts)
     else:
         for text in texts.values():
-            click.echo(text)
+            (tell if style == "text" else click.echo)(text)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from qddot.cli.arguments import Numbers, for_each_joint, robot_argument, robot_options
-from qddot.cli.printing import plainly, print_json, written
+from qddot.cli.printing import plainly, print_json, tell, written
 
 
 class Radius(click.ParamType):
@@ -62,13 +62,13 @@ def command(
         if acceleration is not None:
             options["acceleration"] = one_or_each(found, "--acceleration", acceleration)
         for_each_joint(found, "--home", home, positions=True)
-        motion = found.excitation(home=home, on_progress=lambda line: click.echo(line, err=True), **options)
+        motion = found.excitation(home=home, on_progress=lambda line: tell(line, err=True), **options)
         if csv is not None:
             motion.to_csv(csv, rate)
     if as_json:
         print_json({"robot": found.name, "motion": repr(motion), "files": [csv] if csv else []})
     else:
-        click.echo(repr(motion))
+        tell(repr(motion))
         written([csv] if csv else [], False)
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
 from qddot.cli.arguments import robot_argument, robot_options
-from qddot.cli.printing import plainly, print_json, print_table
-from qddot.progress import is_terminal
+from qddot.cli.printing import plainly, print_json, print_table, tell, terminal_width
 
 
 @click.command()
@@ -34,7 +32,7 @@ def command(robot: Any, details: bool, as_json: bool, **how: Any) -> None:
         data |= {"links": found.link_names, "frames": found.frame_names, "moving_mass": plain(said.mass)}
         print_json({**data, "symbols": sorted(map(str, found.symbols)), "joints": said.rows()})
         return
-    if is_terminal(sys.stdout):
+    if terminal_width() is not None:
         print_table(found)
     else:
         click.echo(repr(found))
@@ -42,7 +40,7 @@ def command(robot: Any, details: bool, as_json: bool, **how: Any) -> None:
         click.echo(f"  moving mass: {said.mass:.6g} kg")
     for joint in found.model.joints:
         if joint.drive is not None and (words := drive_words(joint.drive, joint.kind)):
-            click.echo(f"  drive of {joint.name}: {words}")
-    click.echo(f"  frames: {', '.join(found.frame_names)}")
+            tell(f"  drive of {joint.name}: {words}")
+    tell(f"  frames: {', '.join(found.frame_names)}")
     if details:
-        click.echo("\n" + "\n".join(str(said).splitlines()[1:]))
+        tell("\n" + "\n".join(str(said).splitlines()[1:]))

@@ -47,7 +47,7 @@ def plainly(words: str = "") -> Iterator[None]:
             raise click.ClickException(in_options(said(error))) from None
         finally:
             for text in dict.fromkeys(str(warning.message) for warning in caught):
-                click.echo(paragraph(f"warning: {in_options(text)}", sys.stderr), err=True)
+                tell(f"warning: {in_options(text)}", err=True)
 
 
 def said(error: Exception) -> str:
@@ -138,6 +138,11 @@ def paragraph(text: str, stream: Any = None) -> str:
         return textwrap.fill(line, width, subsequent_indent=f"{margin}    ", break_long_words=False, break_on_hyphens=False)
 
     return "\n".join(wrapped(line) for line in text.splitlines())
+
+
+def tell(text: str, err: bool = False) -> None:
+    """Print a text as wide as the terminal, on standard output or, with `err`, on standard error."""
+    click.echo(paragraph(text, sys.stderr if err else sys.stdout), err=err)
 
 
 def print_table(table: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from qddot.cli.arguments import Numbers, OutputFile, completed, for_each_joint, robot_argument, robot_options, warn_of_degrees
-from qddot.cli.printing import plainly, print_json, written
+from qddot.cli.printing import plainly, print_json, tell, written
 
 FEW = 10  # events are shown
 SUFFIXES = {".csv": "a table", ".parquet": "a table", ".png": "a plot", ".svg": "a plot", ".pdf": "a plot"}
@@ -64,7 +64,7 @@ def command(
     end = {"t": motion.t[-1], "q": motion.q[-1], "qd": motion.qd[-1]}
     energy, off = motion.energy, motion.energy_residual[-1]
     for words in beyond(motion, torque):
-        click.echo(f"warning: {words}", err=True)
+        tell(f"warning: {words}", err=True)
     events = [{"kind": event.kind, "joint": event.joint, "t": event.time} for event in motion.events]
     if as_json:
         energies = {"first": energy[0], "last": energy[-1], "impacts": motion.impact_loss[-1], "unaccounted": off}
@@ -72,19 +72,19 @@ def command(
             {"robot": found.name, "samples": len(motion), "end": end, "energy": energies, "events": events, "files": outputs}
         )
         return
-    click.echo(f"{found.name} after {end['t']:g} s, {len(motion)} samples")
+    tell(f"{found.name} after {end['t']:g} s, {len(motion)} samples")
     coordinates = found.model.mechanism.coordinates
     for c in coordinates:
         values = ", ".join(f"{x:.6g}" for x in end["q"][c.q.start : c.q.stop])
         rates = ", ".join(f"{x:.6g}" for x in end["qd"][c.v.start : c.v.stop])
-        click.echo(f"  {c.name}: q {values}  qd {rates}")
-    click.echo(f"  energy {energy[0]:.6g} J at first, {energy[-1]:.6g} J at last, unaccounted for {off:.2g} J")
+        tell(f"  {c.name}: q {values}  qd {rates}")
+    tell(f"  energy {energy[0]:.6g} J at first, {energy[-1]:.6g} J at last, unaccounted for {off:.2g} J")
     if stopped := at_their_stops(motion):
-        click.echo(f"  {', '.join(stopped)} ran into stops, whose impacts took {motion.impact_loss[-1]:.4g} J")
+        tell(f"  {', '.join(stopped)} ran into stops, whose impacts took {motion.impact_loss[-1]:.4g} J")
     for event in events[:FEW]:
-        click.echo(f"  {event['kind']} of {event['joint']} at {event['t']:.6g} s")
+        tell(f"  {event['kind']} of {event['joint']} at {event['t']:.6g} s")
     if len(events) > FEW:
-        click.echo(f"  ... and {len(events) - FEW} more events")
+        tell(f"  ... and {len(events) - FEW} more events")
     written(list(outputs), False)
 
 
