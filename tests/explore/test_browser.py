@@ -194,6 +194,29 @@ def test_forces_of_loops_are_a_part_of_joint_forces(opened):
     assert cells(page, "inverse_dynamics") == pytest.approx(np.zeros(4), abs=1e-9)
 
 
+def test_friction_that_is_stiff_for_its_inertia_does_not_diverge(opened):
+    """As of fingers in many descriptions: then steps are implicit, of order one."""
+    build = qddot.Builder("stiff").body("a", "base", axis=(0, 1, 0), mass=1, com=(0.3, 0, 0))
+    light = {"mass": 0.01, "com": (0.02, 0, 0), "drive": qddot.Drive(viscous=0.5)}
+    robot = build.body("b", "a", xyz=(0.5, 0, 0), axis=(0, 1, 0), **light).robot()
+    samples = simulated(opened(robot, "q=0.2,0.3"), 0.2)
+    motion = robot.simulate([0.2, 0.3], None, 0.2, step=2e-5)
+    assert samples[-1]["q"] == pytest.approx(motion.q[-1], abs=2e-3)
+    assert samples[-1]["qd"] == pytest.approx(motion.qd[-1], abs=2e-2)  # of 6 rad/s
+
+
+def test_a_motion_that_cannot_begin_says_why_and_leaves_the_state(opened):
+    build = qddot.Builder("light").body("a", "base", axis=(0, 1, 0), mass=1, com=(0.3, 0, 0))
+    robot = build.body("b", "a", xyz=(0.5, 0, 0), axis=(0, 1, 0), mass=0.0, joint_name="wrist").robot()
+    page = opened(robot, "q=0.2,0.3")
+    settled(page, lambda: page.keyboard.press("Space"))
+    page.evaluate("new Promise(r => setTimeout(r, 200))")
+    assert page.locator("#said").inner_text() == "The motion cannot begin: nothing resists joint wrist, its links have no mass."
+    assert not page.evaluate("explorerApp.simulation.running")
+    assert held(page, "q")["q"] == pytest.approx([0.2, 0.3])
+    agrees(page, robot)
+
+
 @pytest.mark.parametrize(
     ("rubbing", "friction", "seconds", "rests"),
     [("motors", 4.0, 0.5, True), ("all", 1.0, 0.1, True), ("all", 0.4, 0.2, False)],

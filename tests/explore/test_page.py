@@ -86,6 +86,15 @@ def test_short_entries_of_a_long_matrix_are_written(monkeypatch):
     assert len(mass["entries"][35]["terms"]) == 1
 
 
+def test_forms_of_long_chains_are_not_computed(monkeypatch):
+    monkeypatch.setattr(lens_module, "DEEPEST", 5)
+    puma = lens(qddot.load("puma560").model)["variants"][0]["quantities"]
+    assert "more than 5 degrees of freedom" in puma["mass_matrix"]["missing"]
+    monkeypatch.setattr(lens_module, "MANY", 20)
+    flying = lens(qddot.load("quadrotor_arm").model)["variants"][0]["quantities"]  # its base turns and shifts, an arm of two links
+    assert re.match(r"M\(q\) has \d+ terms in closed form, and this many times more", flying["coriolis_torque"]["missing"])
+
+
 def value(tree, q, qd, letters) -> float:
     """A tree, walked as the page does."""
     if not isinstance(tree, list):

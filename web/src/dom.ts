@@ -112,7 +112,7 @@ export function announce(text: string): void {
   line.textContent = text;
   line.classList.add("visible");
   clearTimeout(clearing);
-  clearing = window.setTimeout(() => line.classList.remove("visible"), 2500);
+  clearing = window.setTimeout(() => line.classList.remove("visible"), 2000 + 60 * text.length); // as long as one reads
 }
 
 /** How much of the whole an element is, for its style. */

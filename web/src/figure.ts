@@ -22,6 +22,9 @@ import type { Body, Data, Shape } from "./model";
 
 const AXIS_COLORS = [0xd55e00, 0x009e73, 0x0072b2];
 
+/** Of a part of a colour: in pure black no shape can be seen. */
+const DARKEST = 0.16;
+
 export class Figure {
   readonly root = new Group();
   readonly bodies: Group[] = [];
@@ -52,7 +55,9 @@ export class Figure {
 
   /** In the colour of the description. */
   private tinted(shape: Shape): MeshStandardMaterial | null {
-    return shape.color ? this.material(new Color().setRGB(shape.color[0], shape.color[1], shape.color[2], "srgb")) : null;
+    if (!shape.color) return null;
+    const [r, g, b] = shape.color.map((x) => Math.max(x, DARKEST));
+    return this.material(new Color().setRGB(r, g, b, "srgb"));
   }
 
   private body(body: Body, k: number, r: number): Group {

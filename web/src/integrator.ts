@@ -5,7 +5,10 @@ import { CREEP, type Physics, type Pull } from "./physics";
 /** rad/s or m/s: slower is at rest, in a loop of which a joint has come to rest. */
 const ROUNDING = 1e-10;
 
-/** Steps of order four; dry friction sticks and slips, stops are inelastic, from step to step. */
+/** What steps of order four bear of dt times a rate of decay, with some room. */
+const STABLE = 2;
+
+/** Steps of order four, of order one where friction is stiff; dry friction sticks and slips, stops are inelastic, from step to step. */
 export class Integrator {
   constructor(readonly physics: Physics) {}
 
@@ -16,6 +19,8 @@ export class Integrator {
     const sliding = this.sliding(qd),
       held = this.resting(q, qd);
     if (!this.settle(q, qd, qdd, tau, pull, held, sliding)) return false;
+    const slopes = physics.slopes(qd);
+    if (this.isStiff(slopes, dt)) return this.implicit(q, qd, tau, dt, pull, held, sliding, slopes);
     const stage = (a: Numbers, va: Numbers, dq: Numbers, h: number) => {
       const p = q.slice(),
         v = qd.slice();
@@ -39,9 +44,52 @@ export class Integrator {
     for (let i = 0; i < q.length; i++) q[i] += (dt / 6) * (d1[i] + 2 * (d2[i] + d3[i]) + d4[i]);
     for (let i = 0; i < n; i++) qd[i] += (dt / 6) * (qdd[i] + 2 * (a2[i] + a3[i]) + a4[i]);
     physics.normalize(q);
+    return this.ended(q, qd, held, sliding);
+  }
+
+  private ended(q: Numbers, qd: Numbers, held: Set<number>, sliding: Map<number, number>): boolean {
     const stopped = this.finish(q, qd, sliding);
     if (!this.closed(q, qd, new Set([...held, ...stopped]))) return false;
     return q.every(Number.isFinite) && qd.every(Number.isFinite);
+  }
+
+  /** Friction brakes so hard for the inertia that a step of order four would overshoot: dt times the largest eigenvalue of M^-1 D,
+   * as a few iterations tell; after M was computed. */
+  private isStiff(slopes: Numbers, dt: number): boolean {
+    const { M, n } = this.physics;
+    if (!slopes.some((x, i) => dt * x > 0.1 * STABLE * M[i * (n + 1)])) return false;
+    const L = M.slice();
+    let x = slopes.map(Math.sqrt),
+      size = 0;
+    if (!cholesky(L, n)) return false;
+    for (let k = 0; k < 6; k++) {
+      const next = x.map((v, i) => v * slopes[i]);
+      solve(L, n, next);
+      size = Math.sqrt(next.reduce((sum, v) => sum + v * v, 0) / x.reduce((sum, v) => sum + v * v, 0));
+      x = next;
+    }
+    return dt * size > STABLE;
+  }
+
+  /** A step of order one in which friction is that of its end: (M + dt D) (v+ - v) = dt f(q, v), q+ = q + dt (v + v+) / 2. */
+  private implicit(
+    q: Numbers,
+    qd: Numbers,
+    tau: Numbers,
+    dt: number,
+    pull: Pull,
+    held: Set<number>,
+    sliding: Map<number, number>,
+    slopes: Numbers,
+  ): boolean {
+    const { physics } = this,
+      a = zeros(physics.n);
+    const damping = slopes.map((x) => dt * x);
+    if (!physics.accelerate(q, qd, tau, pull, held, sliding, a, damping)) return false;
+    const mean = qd.map((x, i) => x + (dt / 2) * a[i]);
+    for (let i = 0; i < physics.n; i++) qd[i] += dt * a[i];
+    physics.advance(q, mean, dt);
+    return this.ended(q, qd, held, sliding);
   }
 
   /** Back onto closed loops, where what rests goes on resting if that can be. */

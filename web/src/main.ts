@@ -329,6 +329,7 @@ class App {
       { state, physics } = this;
     this.simulation.tick(this.last ? (now - this.last) / 1000 : 0);
     this.last = this.simulation.running ? now : 0;
+    this.follow(this.simulation.passed());
     physics.place(state.q);
     physics.evaluate(state.q, state.qd);
     physics.external.set(this.simulation.external);
@@ -349,16 +350,20 @@ class App {
 
   /** The path that the tip has had until now in a motion that the address tells. */
   private trace(): void {
-    const { samples, time } = this.simulation,
-      { path } = this.view;
+    const { samples, time } = this.simulation;
     if (!samples.length) return;
-    path.clear();
-    for (const { t, q } of samples) {
-      if (t > time) break;
-      this.physics.place(q);
-      path.update(this.state.view.path, new Vector3(...this.physics.tip));
-    }
+    this.view.path.clear();
+    this.follow(samples.filter((x) => x.t <= time).map((x) => x.q));
     this.physics.place(this.state.q);
+  }
+
+  /** The path of the tip through some configurations. */
+  private follow(all: Float64Array[]): void {
+    if (!this.state.view.path) return;
+    for (const q of all) {
+      this.physics.place(q);
+      this.view.path.update(true, new Vector3(...this.physics.tip));
+    }
   }
 
   /** What the state does not hold by itself: the camera and the time. */

@@ -21,6 +21,8 @@ export interface World {
 /** A pull at the tip: three forces, world axes, N. */
 export type Pull = ((tip: Numbers, velocity: Numbers) => number[]) | null;
 
+const largest = (...vectors: Numbers[]) => Math.max(...vectors.flatMap((x) => Array.from(x, Math.abs)));
+
 export class Physics {
   readonly n: number;
   readonly M: Numbers;
@@ -159,20 +161,19 @@ export class Physics {
       this.kernels.demanded_torque(qd, load, tau);
       for (let i = 0; i < n; i++) friction[i] = tau[i] - load[i];
     }
-    if (motors) this.attribute(q, qd, load, motors);
+    if (motors) this.attribute(q, qd, load, motors, largest(inertial, this.c, this.g, this.spring, motors, external));
     for (let i = 0; i < n; i++) tau[i] = load[i] + friction[i];
     return { inertial, tau };
   }
 
-  /** What the motors leave open of a load goes to friction or outside. */
-  private attribute(q: Numbers, qd: Numbers, load: Numbers, motors: Numbers): void {
+  /** What the motors leave open of a load, whose largest part is so large, goes to friction or outside. */
+  private attribute(q: Numbers, qd: Numbers, load: Numbers, motors: Numbers, size: number): void {
     const { external, friction, data } = this,
       known = !(data.isClosed && data.motion), // else forces of loops are not told apart
-      stopped = new Set([...atStops(data.coordinates, q)].map((x) => x.v)),
-      least = ROUNDING * Math.max(...load.map(Math.abs), ...motors.map(Math.abs), ...external.map(Math.abs));
+      stopped = new Set([...atStops(data.coordinates, q)].map((x) => x.v));
     for (let i = 0; i < this.n; i++) {
       const left = motors[i] - friction[i] - load[i];
-      if (Math.abs(left) <= least) continue;
+      if (Math.abs(left) <= ROUNDING * size) continue;
       if (known && this.world.friction && this.dry[i] && qd[i] === 0 && !stopped.has(i)) friction[i] += left;
       else {
         external[i] -= left;
@@ -181,7 +182,8 @@ export class Physics {
     }
   }
 
-  /** Accelerations under joint forces and a pull; columns in `held` stay at rest, dry friction acts against `sliding`. */
+  /** Accelerations under joint forces and a pull; columns in `held` stay at rest, dry friction acts against `sliding`; `damping` is
+   * inertia that columns have besides. */
   accelerate(
     q: Numbers,
     qd: Numbers,
@@ -190,6 +192,7 @@ export class Physics {
     held: Set<number>,
     sliding: Map<number, number>,
     out: Numbers,
+    damping: Numbers | null = null,
   ): boolean {
     const { n, M } = this;
     this.evaluate(q, qd);
@@ -201,6 +204,7 @@ export class Physics {
     else this.external.fill(0);
     for (let i = 0; i < n; i++) out[i] += this.external[i] - (this.world.coriolis ? this.c[i] : 0) - this.g[i] - this.spring[i];
     this.factor.set(M);
+    if (damping) for (let i = 0; i < n; i++) this.factor[i * (n + 1)] += damping[i];
     for (const i of held) {
       for (let j = 0; j < n; j++) this.factor[i * n + j] = this.factor[j * n + i] = i === j ? 1 : 0;
       out[i] = 0;
@@ -211,6 +215,31 @@ export class Physics {
     if (!this.rows) return true;
     this.kernels.loops!(q, qd, this.h, this.A, this.bend);
     return this.within(out, this.bend, held);
+  }
+
+  /** How much friction grows with the speed of each column, N m s/rad or N s/m. */
+  slopes(qd: Numbers): Numbers {
+    if (!this.world.friction) return zeros(this.n);
+    const [now, faster, none] = [zeros(this.n), zeros(this.n), zeros(this.n)],
+      speed = qd.map((x) => x || CREEP);
+    this.kernels.demanded_torque(speed, none, now);
+    this.kernels.demanded_torque(
+      speed.map((x) => x + Math.sign(x)),
+      none,
+      faster,
+    );
+    return faster.map((x, i) => Math.max(0, (x - now[i]) * Math.sign(speed[i])));
+  }
+
+  /** Why there is no next step from here, in words. */
+  obstacle(q: Numbers, qd: Numbers): string {
+    const { M, n, data } = this;
+    this.evaluate(q, qd);
+    const light = data.coordinates.find((x) => !(M[x.v * (n + 1)] > 0));
+    if (light) return `The motion cannot begin: nothing resists joint ${light.name}, its links have no mass.`;
+    if (!cholesky(M.slice(), n)) return "The motion cannot go on from here: the mass matrix is singular.";
+    if (data.isClosed) return "The motion cannot go on from here: a loop cannot close, or steps of 1 ms are too long.";
+    return "The motion diverges from here: friction or springs are too stiff for steps of 1 ms.";
   }
 
   /** The least change of v, by kinetic energy, so that A v = -c; after M has been factored. What it takes is left in `reactions`. */

@@ -5,6 +5,7 @@ import type { Data } from "./model";
 import { ContactSteps, type Push } from "./contact";
 import { guide } from "./guide";
 import { Integrator } from "./integrator";
+import { Motors } from "./motors";
 import type { Physics, Pull } from "./physics";
 import { SPEEDS, type Run, type State } from "./state";
 import { Arrivals, type Blow } from "./stops";
@@ -16,6 +17,8 @@ export const STEP = 1e-3;
 const SAMPLE = 0.01;
 /** The most samples kept: five minutes. */
 const LONGEST = 30_000;
+/** rad/s or m/s: nothing moves as fast, but steps that are too long. */
+const DIVERGED = 1e8;
 /** s: of the longest run that an address holds, since a page that opens simulates it again. */
 const LONGEST_RUN = 20;
 
@@ -53,9 +56,10 @@ export class Simulation {
   /** Joint forces from outside at the state that is shown, and those of the motors where they are known. */
   readonly external: Numbers;
   private driving: Numbers | null = null;
-  private held: Numbers | null = null;
-  private readonly mass: number;
+  private readonly motors: Motors;
   private owed = 0;
+  /** s: until when `passed` has told. */
+  private told = 0;
   /** The last step could be made. */
   private isSound = true;
   /** The run follows from its first state alone: nobody pulled at it or changed anything meanwhile. */
@@ -94,7 +98,7 @@ export class Simulation {
     this.recorded = data.motion !== null;
     this.strips = new Strips(data, state, changed);
     this.arrivals = new Arrivals(data.coordinates);
-    this.mass = data.bodies.reduce((sum, x) => sum + x.mass, 0);
+    this.motors = new Motors(data, physics, state);
     const speeds = this.speeds;
     speeds.append(...SPEEDS.map((speed) => el("option", { value: String(speed) }, speed === 1 ? "1 ×" : `1⁄${1 / speed} ×`)));
     speeds.addEventListener("change", () => ((state.speed = Number(speeds.value)), changed()));
@@ -155,10 +159,10 @@ export class Simulation {
     const { state } = this;
     state.q.set(q);
     state.qd.set(qd);
-    this.held = q.slice();
+    this.motors.held = q.slice();
     this.arrivals.begin(q);
     for (let left = Math.round(Math.min(length, LONGEST_RUN) / STEP); left > 0; left--) if (!this.advance()) break;
-    if (this.time > this.end + 1e-9) this.keep(this.motors(state.q, state.qd));
+    if (this.time > this.end + 1e-9) this.keep(this.motors.forces(state.q, state.qd));
   }
 
   /** What the address says of time. */
@@ -178,9 +182,9 @@ export class Simulation {
     if (this.running) {
       this.owed = 0;
       this.isSound = true;
-      this.held = this.state.q.slice();
+      this.motors.held = this.state.q.slice();
       if (!this.recorded) this.cut();
-      this.arrivals.begin(this.held);
+      this.arrivals.begin(this.state.q);
       if (this.time > 0 && (this.contact || this.state.drive === "hold")) this.isUntouched = false; // what they remember
     }
     this.changed();
@@ -190,7 +194,7 @@ export class Simulation {
   private rest(): void {
     const { q, qd } = this.state;
     if (this.recorded) this.show(this.samples[this.index(this.time)]);
-    else if (this.time > this.end + 1e-9 && this.isSound) this.keep(this.motors(q, qd));
+    else if (this.time > this.end + 1e-9 && this.isSound) this.keep(this.motors.forces(q, qd));
   }
 
   stop(): void {
@@ -235,7 +239,7 @@ export class Simulation {
   /** Going on from a moment that was scrubbed to: the rest of the recording is forgotten. */
   private cut(): void {
     while (this.samples.length && this.samples.at(-1)!.t > this.time + 1e-12) this.samples.pop();
-    if (!this.samples.length) this.keep(this.motors(this.state.q, this.state.qd));
+    if (!this.samples.length) this.keep(this.motors.forces(this.state.q, this.state.qd));
   }
 
   rewind(): void {
@@ -279,28 +283,6 @@ export class Simulation {
     return this.recorded && isOther ? null : this.driving;
   }
 
-  /** Joint forces of the motors. */
-  private motors(q: Numbers, qd: Numbers): Numbers {
-    const { physics, state } = this,
-      tau = zeros(physics.n);
-    if (state.drive === "free") return tau;
-    physics.evaluate(q, qd);
-    const driven = this.data.coordinates.filter((x) => x.isDriven),
-      wish = zeros(physics.n);
-    const off = (x: (typeof driven)[number]) => (x.q === undefined || !this.held ? 0 : this.held[x.q] - q[x.q]);
-    for (const x of driven) wish[x.v] = 100 * off(x) - 20 * qd[x.v];
-    for (const x of driven) {
-      tau[x.v] = physics.g[x.v] + physics.spring[x.v];
-      if (state.drive !== "hold") continue;
-      if (this.data.isFloating) {
-        // legs carry all of its weight, not only their own
-        const stiff = this.mass * 9.81 * this.data.reach;
-        tau[x.v] += stiff * off(x) - 1.4 * Math.sqrt(stiff * physics.M[x.v * (physics.n + 1)]) * qd[x.v];
-      } else for (const y of driven) tau[x.v] += physics.M[x.v * physics.n + y.v] * wish[y.v];
-    }
-    return tau;
-  }
-
   /** Advances by real time; true where something moved. */
   tick(elapsed: number): boolean {
     if (!this.running) return false;
@@ -320,18 +302,32 @@ export class Simulation {
       this.isSound = this.advance();
       if (!this.isSound) {
         this.toggle();
-        announce("The motion cannot go on from here: the mass matrix is singular, or a loop cannot close.");
+        announce(this.physics.obstacle(this.state.q, this.state.qd));
         break;
       }
     }
-    if (this.time > before) this.weigh(this.motors(this.state.q, this.state.qd));
+    if (this.time > before) this.weigh(this.motors.forces(this.state.q, this.state.qd));
     return true;
+  }
+
+  /** Configurations since this was asked last, while it plays. */
+  passed(): Numbers[] {
+    const { told, time } = this;
+    this.told = time;
+    return this.running && told < time ? this.samples.slice(this.index(told) + 1, this.index(time) + 1).map((x) => x.q) : [];
+  }
+
+  /** Nobody knows what acts and what follows at the state that is shown. */
+  private unknown(): void {
+    this.state.qdd.fill(0);
+    this.external.fill(0);
+    this.driving = null;
   }
 
   /** Accelerations and forces at the state that is shown. */
   private weigh(tau: Numbers): void {
     const { q, qd, qdd } = this.state;
-    (this.contact ?? this.integrator).accelerations(q, qd, qdd, tau, this.pull);
+    if (!(this.contact ?? this.integrator).accelerations(q, qd, qdd, tau, this.pull)) return this.unknown();
     this.external.set(this.physics.external);
     this.driving = tau;
   }
@@ -340,16 +336,22 @@ export class Simulation {
   advance(): boolean {
     const { state } = this,
       { q, qd, qdd } = state;
-    if (!this.samples.length) this.keep(this.motors(q, qd));
-    const tau = this.motors(q, qd);
+    if (!this.samples.length) this.keep(this.motors.forces(q, qd));
+    const tau = this.motors.forces(q, qd),
+      [from, speed] = [q.slice(), qd.slice()];
     const method = this.contact ?? this.integrator;
-    if (!method.step(q, qd, qdd, tau, STEP, this.pull)) return false;
+    if (!method.step(q, qd, qdd, tau, STEP, this.pull) || !qd.every((x) => Math.abs(x) < DIVERGED)) {
+      q.set(from);
+      qd.set(speed);
+      this.unknown();
+      return false;
+    }
     this.pushes = this.contact?.pushes ?? [];
     if (this.pull) this.isUntouched = false;
     this.time += STEP;
     this.arrivals.look(q, this.time);
     const last = this.samples.at(-1);
-    if (!last || this.time - last.t >= SAMPLE - 1e-9) this.keep(this.motors(q, qd));
+    if (!last || this.time - last.t >= SAMPLE - 1e-9) this.keep(this.motors.forces(q, qd));
     return true;
   }
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from qddot.errors import QddotError
 from qddot.explore.derived import derivation
+from qddot.model.joints import Free
 from qddot.model.lower import WORLD
 from qddot.model.model import Model
 from qddot.symbolic.equations import Equations
@@ -38,8 +39,11 @@ LONG = 60
 COPIED = 1000
 """Terms of a joint force that can still be copied from the page."""
 
-DEEPEST = 9
+DEEPEST = 8
 """Degrees of freedom one after the other: of longer chains the closed forms are not even computed."""
+
+WRITTEN_IN_LETTERS = 9
+"""Degrees of freedom of a robot whose equations are also there with letters for all numbers, as far as they are short."""
 
 LETTERED = 3
 """Up to this many degrees of freedom the page also has the whole equations with letters for all numbers, and a derivation."""
@@ -75,17 +79,17 @@ def lens(
     variants = [variant("numbers", Equations(model), MANY)]
     if letters is not None:
         variants.insert(0, variant("letters", Equations(letters), MANY, values))
-    elif model.mechanism.nv <= DEEPEST:
+    elif model.mechanism.nv <= WRITTEN_IN_LETTERS:
         variants.append(variant("letters", Equations(model, "all"), MANY if model.mechanism.nv <= LETTERED else SOME))
     steps = derivation(letters or model) if model.mechanism.nv <= LETTERED else None
     return {"variants": variants, "notations": books, "derivation": steps}
 
 
 def longest_path(model: Model) -> int:
-    """Degrees of freedom between the root and the link that has most of them before it."""
+    """Degrees of freedom between the root and the link that has most of them before it, but those of a shift in space."""
     before: dict[int, int] = {WORLD: 0}
     for body in model.bodies:
-        before[body.index] = before[body.parent] + len(body.columns)
+        before[body.index] = before[body.parent] + (3 if isinstance(body.joint, Free) else len(body.columns))
     return max(before.values())
 
 
@@ -145,28 +149,36 @@ def torque_copies(writer: EntryWriter, equations: Equations, forms: Mapping[str,
     if any("missing" in x for x in forms.values()):
         return [{} for _ in range(equations.nv)]
     rows = []
-    for form in equations.inverse_dynamics:
-        x = form.entries.item()
+    for k, x in enumerate(equations.inverse_dynamics.entries.flat):
+        form = Form(equations, np.array(x, dtype=object), f"inverse_dynamics_{k + 1}")
         rows.append(writer.copies(form, writer.presentation.entry(x)) if len(getattr(x, "num", x)) <= COPIED else {})
     return rows
 
 
 def quantity_data(writer: EntryWriter, equations: Equations, quantity: str, most: int) -> dict[str, Any]:
     """Its entries, or why there are none."""
+    asked = "'all'" if equations.values else ""
     try:
+        if quantity.startswith("coriolis") and (count := sum(lengths_of(equations.mass_matrix))) > most:
+            more = f"M(q) has {count:,} terms in closed form, and this many times more"
+            return {"missing": f"{more}: robot.equations({asked}).{quantity} writes them"}
         found = getattr(equations, quantity)
         form: Any = found() if callable(found) else found
     except QddotError as error:
         return {"missing": str(error)}
-    lengths = [len(getattr(x, "num", x)) for x in form.entries.flat]
+    lengths = lengths_of(form)
     if sum(lengths) <= most:
         return {"shape": list(form.shape), "entries": writer.entries(form)}
-    asked = "'all'" if equations.values else ""
     missing = f"In closed form it has {sum(lengths):,} terms: robot.equations({asked}).{quantity} writes them"
     short = [n <= SHORT for n in lengths]
     if quantity != "mass_matrix" or not any(short):
         return {"missing": missing}
     return {"shape": list(form.shape), "entries": writer.entries(form, short), "missing": missing}
+
+
+def lengths_of(form: Form) -> list[int]:
+    """Terms of each entry."""
+    return [len(getattr(x, "num", x)) for x in form.entries.flat]
 
 
 class EntryWriter:
@@ -193,7 +205,8 @@ class EntryWriter:
                 found.append(seen[tree])
                 continue
             seen[tree] = k
-            found.append(self.entry(Form(self.equations, np.array(x, dtype=object)), tree))
+            place = "_".join(str(i + 1) for i in np.unravel_index(k, form.shape))
+            found.append(self.entry(Form(self.equations, np.array(x, dtype=object), f"{form.name}_{place}"), tree))
         return found
 
     def entry(self, form: Form, tree: Node) -> dict[str, Any]:
