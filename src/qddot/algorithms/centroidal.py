@@ -8,10 +8,10 @@ from __future__ import annotations
 from qddot.algorithms.energy import center_of_mass, momentum
 from qddot.algorithms.kinematics import Scalars, coordinate_rates, joint_poses, world_poses
 from qddot.algorithms.mass_matrix import Matrix, composite_inertias
-from qddot.algorithms.time_jet import TimeJet, TimeJetField, time_jet
+from qddot.algorithms.time_jet import TimeJet, over_time, time_jet
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
-from qddot.model.spatial import Force, map_scalars
+from qddot.model.spatial import Force
 
 
 def centroidal_momentum_matrix(model: LiftedModel, q: Scalars) -> Matrix:
@@ -41,7 +41,4 @@ def momentum_rate(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) -> 
 
 def in_motion(model: LiftedModel, q: Scalars, qd: Scalars) -> tuple[LiftedModel, list[TimeJet]]:
     """The model over scalars that move, and q with its rate."""
-    still = lambda x: x if isinstance(x, (int, float)) else time_jet(x)  # noqa: E731
-    inertias = [map_scalars(still, body.inertia) for body in model.bodies]  # numbers, or an input
-    position = [TimeJet(x, rate) for x, rate in zip(q, coordinate_rates(model, q, qd))]
-    return LiftedModel(model.source, TimeJetField(model.field), inertias=inertias), position
+    return over_time(model), [TimeJet(x, rate) for x, rate in zip(q, coordinate_rates(model, q, qd))]

@@ -17,6 +17,7 @@ from qddot.algorithms.drives import (
     loaded_columns,
     spring_slope,
 )
+from qddot.algorithms.factor import transposed
 from qddot.algorithms.forward_dynamics import factored_mass_matrix
 from qddot.algorithms.inverse_dynamics import load_torque, spin
 from qddot.algorithms.kinematics import Scalars, column_rates, path_to_root, short_frames, velocities, zeros
@@ -114,7 +115,3 @@ def forward_dynamics_derivatives(
     minus = [transposed([solved.solve([-x for x in column]) for column in transposed(A)]) for A in (dq, dqd)]
     inverse = [[x / factor for x, factor in zip(row, factors)] for row in solved.inverted()]
     return minus[0], minus[1], inverse, margins
-
-
-def transposed(A: Matrix) -> Matrix:
-    return [list(column) for column in zip(*A)]

@@ -60,3 +60,21 @@ def reciprocal(x: Scalar) -> Scalar:
     if isinstance(x, (int, float)) and (x == 0 or not math.isfinite(x)):
         return math.inf if x == 0 else math.nan
     return 1 / x
+
+
+def held(M: Matrix, moving: Scalars) -> Factor:
+    """Factor of M without what is held (`moving` 0, else 1): its rows and columns become those of the identity."""
+    n = range(len(M))
+    return factor([[M[i][j] * moving[i] * moving[j] + (1 - moving[i] if i == j else 0) for j in n] for i in n])
+
+
+def dot(a: Scalars, b: Scalars) -> Scalar:
+    return sum((x * y for x, y in zip(a, b)), 0)
+
+
+def times(matrix: Matrix, x: Scalars) -> list[Scalar]:
+    return [dot(row, x) for row in matrix]
+
+
+def transposed(matrix: Matrix) -> Matrix:
+    return [list(column) for column in zip(*matrix)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from qddot.algorithms.drives import friction_torque, load_factors, spring_torque
-from qddot.algorithms.factor import Factor, Matrix, factor
+from qddot.algorithms.factor import Factor, Matrix, factor, held
 from qddot.algorithms.inverse_dynamics import Wrenches, load_torque
 from qddot.algorithms.kinematics import Scalars, joint_poses, world_poses, zeros
 from qddot.algorithms.mass_matrix import mass_matrix
@@ -96,8 +96,7 @@ def held_bodies(
 
     A held column leaves the equations: its row and column of M become those of the identity, its force zero.
     """
-    M, n = mass_matrix(model, q), range(model.nv)
-    solved = factor([[M[i][j] * moving[i] * moving[j] + (1 - moving[i] if i == j else 0) for j in n] for i in n])
+    solved = held(mass_matrix(model, q), moving)
     bias = load_torque(model, q, qd, zeros(model.nv), f_ext)
     force = [(t - b) * x for t, b, x in zip(delivered_torque(model, qd, tau, sliding), bias, moving)]
     return solved.solve(force), list(solved.pivots)

@@ -11,10 +11,10 @@ from __future__ import annotations
 from qddot.algorithms.coriolis import mass_matrix_rate
 from qddot.algorithms.drives import armature_torque
 from qddot.algorithms.energy import potential_energy
+from qddot.algorithms.factor import dot, times
 from qddot.algorithms.forward_dynamics import delivered_torque, factored_mass_matrix
 from qddot.algorithms.inverse_dynamics import Wrenches, load_torque, newton_euler
 from qddot.algorithms.kinematics import Scalars, zeros
-from qddot.algorithms.steps import times
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import Vec
@@ -29,7 +29,7 @@ def generalized_momentum(model: LiftedModel, q: Scalars, qd: Scalars) -> list[Sc
 def hamiltonian(model: LiftedModel, q: Scalars, p: Scalars) -> tuple[Scalar, list[Scalar]]:
     """H(q, p), and margins that are positive where M has an inverse."""
     M, margins = factored_mass_matrix(model, q)
-    return sum((a * b for a, b in zip(p, M.solve(p))), 0) / 2 + potential_energy(model, q), margins
+    return dot(p, M.solve(p)) / 2 + potential_energy(model, q), margins
 
 
 def hamilton_rates(

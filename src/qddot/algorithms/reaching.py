@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from qddot.algorithms.factor import factor
+from qddot.algorithms.factor import dot, factor
 from qddot.algorithms.jacobian import jacobian
 from qddot.algorithms.jacobian import rows as geometric_rows
 from qddot.algorithms.kinematics import Scalars, coordinate_rates, frame_pose, path_to_root
@@ -124,7 +124,3 @@ def units(model: LiftedModel, length: float) -> list[float]:
             if any(s.w):
                 found[c] = 1.0
     return found
-
-
-def dot(a: Scalars, b: Scalars) -> Scalar:
-    return sum((x * y for x, y in zip(a, b)), 0)

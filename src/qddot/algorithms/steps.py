@@ -7,15 +7,14 @@ from typing import NamedTuple
 
 from qddot.algorithms.coriolis import coriolis_matrix
 from qddot.algorithms.drives import friction_slope, friction_torque, spring_torque
-from qddot.algorithms.factor import Matrix, factor
+from qddot.algorithms.factor import Matrix, dot, factor, times, transposed
 from qddot.algorithms.forward_dynamics import METHODS, Accelerations, held_bodies
 from qddot.algorithms.inverse_dynamics import Wrenches, gravity_torque
 from qddot.algorithms.kinematics import Scalars, coordinate_rates
 from qddot.algorithms.mass_matrix import mass_matrix
-from qddot.algorithms.time_jet import TimeJet, TimeJetField, time_jet
+from qddot.algorithms.time_jet import TimeJet, over_time, time_jet
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
-from qddot.model.spatial import map_scalars
 
 ITERATIONS = 8
 """Of the implicit step: each gains a factor of the order of (step times fastest rate) squared."""
@@ -176,10 +175,7 @@ def variational_terms(
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar], list[Scalar]]:
     """`M(m) v` and `dL/dq(m, v) - friction(v)` of the implicit step at the midpoint `m = q + h/2 v`, and their slopes where v moves
     along `direction`: exact, by the same text over scalars that move."""
-    still = lambda x: x if isinstance(x, (int, float)) else time_jet(x)  # noqa: E731
-    inertias = [map_scalars(still, body.inertia) for body in model.bodies]  # numbers, or an input
-    lifted = LiftedModel(model.source, TimeJetField(model.field), inertias=inertias)
-    return moving_terms(lifted, q, v, direction, dt[0], OF_LINKS)
+    return moving_terms(over_time(model), q, v, direction, dt[0], OF_LINKS)
 
 
 def moving_terms(
@@ -194,15 +190,7 @@ def moving_terms(
 
 
 def square(x: Scalars) -> Scalar:
-    return sum((a * a for a in x), 0)
-
-
-def times(matrix: Matrix, x: Scalars) -> list[Scalar]:
-    return [sum((a * b for a, b in zip(row, x)), 0) for row in matrix]
-
-
-def transposed(matrix: Matrix) -> Matrix:
-    return [list(column) for column in zip(*matrix)]
+    return dot(x, x)
 
 
 def along(x: Scalars, direction: Scalars, h: Scalar) -> list[Scalar]:

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 
 from qddot.algorithms.factor import reciprocal
 from qddot.model.field import Field
+from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
+from qddot.model.spatial import map_scalars
 
 
 class TimeJet(NamedTuple):
@@ -96,3 +98,10 @@ class TimeJetField:
     def where_positive(self, x: Scalar, then: Scalar, otherwise: Scalar) -> TimeJet:
         condition = time_jet(x).x
         return TimeJet(*(self.field.where_positive(condition, a, b) for a, b in zip(time_jet(then), time_jet(otherwise))))
+
+
+def over_time(model: LiftedModel) -> LiftedModel:
+    """The model over scalars that move; its own stand still."""
+    still = lambda x: x if isinstance(x, (int, float)) else time_jet(x)  # noqa: E731
+    inertias = [map_scalars(still, body.inertia) for body in model.bodies]  # numbers, or an input
+    return LiftedModel(model.source, TimeJetField(model.field), inertias=inertias)

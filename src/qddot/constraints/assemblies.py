@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qddot.arguments import names, random_numbers, whole_number
+from qddot.batched import times
 from qddot.constraints.constrained import LONGEST, ConstrainedRobot
-from qddot.constraints.factored import times
 from qddot.errors import ConvergenceError, InputError, unknown_name
 from qddot.model import configuration
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qddot.arguments import positive_number
-from qddot.compile.arrays import as_array
+from qddot.batched import T, times
+from qddot.compile.arrays import as_array, first_index
 from qddot.compile.evaluate import Evaluator, refuse_non_finite
 from qddot.compile.wrenches import net_stack
 from qddot.constraints.constraint import Constraint
-from qddot.constraints.factored import Factored, T, factored, first, named, times
+from qddot.constraints.factored import Factored, factored, named
 from qddot.constraints.standard import from_description
 from qddot.constraints.tip_wrench import tip_wrench
 from qddot.errors import ConvergenceError, InputError
@@ -139,7 +140,7 @@ class ConstrainedRobot:
         """A state off the constraints, or leaving them."""
         for name, values, fix in (("phi", self.values(("phi",), q)[0], "project"), ("A qd", rate, "project_velocity")):
             if (np.abs(values) > tolerance).any():
-                *state, row = first(np.abs(values) > tolerance)
+                *state, row = first_index(np.abs(values) > tolerance)
                 raise InputError(
                     f"row {row} of {name} is {values[(*state, row)]:.3g}{named(tuple(state))}, beyond the tolerance {tolerance:g}: "
                     f"the state violates the constraints, {self.owner(row, q, name == 'phi')}; see robot.{fix}"
@@ -200,7 +201,7 @@ class ConstrainedRobot:
             if (worse == open_).all():  # nothing helps any more
                 break
             q = np.where(worse[..., None], q, trial)
-        where = first(open_)
+        where = first_index(open_)
         raise ConvergenceError(
             f"no configuration found that satisfies the constraints{named(where)}: |phi| = {size[where]:.3g} is left (tolerance "
             f"{tolerance:g}); start closer, or check that the loop can close"
@@ -237,7 +238,7 @@ def refuse_impossible(A: np.ndarray, b: np.ndarray, qdd: np.ndarray, tolerance: 
     scale = times(np.abs(A), np.abs(qdd)) + np.abs(b)
     wrong = left > tolerance * np.maximum(scale, 1.0)
     if wrong.any():
-        *state, row = first(wrong)
+        *state, row = first_index(wrong)
         raise InputError(
             f"qdd does not satisfy the constraints{named(tuple(state))}: row {row} of A qdd + Adot qd is {left[(*state, row)]:.3g} "
             "and not 0; take qdd from constrained_forward_dynamics, or give tolerance=None"

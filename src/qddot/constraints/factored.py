@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qddot.batched import T, solve, times
+from qddot.compile.arrays import first_index
 from qddot.errors import RankWarning, SingularityError, stacklevel_outside
 
 RANK = 1e-10
@@ -93,7 +95,7 @@ class Factored:
         scale = np.abs(b).max(-1, initial=0) + np.linalg.norm(y, axis=-1)
         wrong = (left > CONSISTENT * scale) & (self.rank < self.d.shape[-1])
         if wrong.any():
-            where, rank = first(wrong), np.broadcast_to(self.rank, wrong.shape)
+            where, rank = first_index(wrong), np.broadcast_to(self.rank, wrong.shape)
             raise SingularityError(
                 f"the constraints contradict each other{named(where)}: rank {rank[where]} of {self.d.shape[-1]} rows (of condition "
                 f"number {np.broadcast_to(self.condition, wrong.shape)[where]:.3g}), and no acceleration satisfies the others; "
@@ -103,7 +105,7 @@ class Factored:
     def warn_of_redundant_rows(self) -> None:
         k, fewer = self.d.shape[-1], self.rank < self.d.shape[-1]
         if fewer.any():
-            where = first(fewer)
+            where = first_index(fewer)
             text = f"only {self.rank[where]} of {k} constraint rows are independent{named(where)}: lam is the smallest of many"
             warnings.warn(text, RankWarning, stacklevel=stacklevel_outside())
 
@@ -142,7 +144,7 @@ def cholesky(M: np.ndarray, name: str) -> np.ndarray:
     if singular.any():
         scale = np.sqrt(np.where(square > 0, square, 1.0))
         values = np.abs(np.linalg.eigvalsh(M / (scale[..., None] * scale[..., None, :])))
-        where = first(values.min(-1) == values.min())
+        where = first_index(values.min(-1) == values.min())
         largest, smallest = values[where].max(), values[where].min()
         raise SingularityError(
             f"the mass matrix of {name} is not positive definite{named(where)}: rank {(values[where] > PIVOT * largest).sum()} of "
@@ -150,23 +152,6 @@ def cholesky(M: np.ndarray, name: str) -> np.ndarray:
             "its drive a rotor inertia."
         )
     return L
-
-
-def T(matrix: np.ndarray) -> np.ndarray:
-    return np.swapaxes(matrix, -1, -2)
-
-
-def times(matrix: np.ndarray, x: np.ndarray) -> np.ndarray:
-    return (matrix @ x[..., None])[..., 0]
-
-
-def solve(matrix: np.ndarray, x: np.ndarray) -> np.ndarray:
-    return np.linalg.solve(matrix, x[..., None])[..., 0]
-
-
-def first(mask: np.ndarray) -> tuple[int, ...]:
-    """Where the first true element stands."""
-    return tuple(int(i) for i in np.argwhere(mask)[0])
 
 
 def named(where: tuple[int, ...]) -> str:

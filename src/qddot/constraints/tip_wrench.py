@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from qddot.arguments import flag, positive_number
-from qddot.constraints.factored import T, first, named, times
+from qddot.batched import T, times
+from qddot.compile.arrays import first_index
+from qddot.constraints.factored import named
 from qddot.errors import InputError
 
 RANK = 1e-10
@@ -37,10 +39,10 @@ def tip_wrench(J: np.ndarray, wanted: np.ndarray, frame: str, moment: bool, scal
     left = np.abs(times(T(J), f) - wanted).max(-1, initial=0)
     wrong = left > 1e-9 * np.abs(wanted).max(-1, initial=0)
     if wrong.any():
-        what = "wrench" if moment else "pure force"
+        what, where = "wrench" if moment else "pure force", named(first_index(wrong))
         raise InputError(
-            f"no {what} at frame {frame!r} equals A^T lam{named(first(wrong))}: {left.max():.3g} of {np.abs(wanted).max():.3g} is "
-            "left; name the frame on which the constraint acts"
+            f"no {what} at frame {frame!r} equals A^T lam{where}: {left.max():.3g} of {np.abs(wanted).max():.3g} is left; name the "
+            "frame on which the constraint acts"
         )
     if moment and scale is None:
         refuse_choice(J, f, smallest(J, wanted, 2.0), frame)
@@ -58,7 +60,7 @@ def refuse_choice(J: np.ndarray, one: np.ndarray, other: np.ndarray, frame: str)
     depends = np.abs(one - other).max(-1) > 1e-9 * np.abs(one).max(-1)
     if not depends.any():
         return
-    where = first(depends)
+    where = first_index(depends)
     _, s, Vt = np.linalg.svd(T(J)[where])
     unfelt = Vt[(s > RANK * s.max(initial=0)).sum() :]
     count, open_ = len(unfelt), [name for name, column in zip(COMPONENTS, unfelt.T) if np.abs(column).max() > 1e-9]

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from qddot.arguments import finite_array, positive_number
+from qddot.batched import T, times
 from qddot.control.elastic import refuse_elastic
 from qddot.control.gains import gains
 from qddot.control.law import checked, finite
 from qddot.control.references import Follow, followed
 from qddot.errors import InputError
 from qddot.model.friction import NAMES
-from qddot.task_space.dynamics import times, transpose
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -70,7 +70,7 @@ class SlotineLi:
         virtual, virtual_rate = want.qd + self.bandwidth * error, want.qdd + self.bandwidth * (want.qd - qd)
         Y = slotine_li_regressor(self.robot, q, qd, virtual, virtual_rate)
         try:
-            estimate = self.estimate + self.period * self.gain * times(transpose(Y), s)
+            estimate = self.estimate + self.period * self.gain * times(T(Y), s)
         except ValueError:
             raise InputError(f"the state is a batch {s.shape[:-1]}, the estimate one of {self.estimate.shape[:-1]}") from None
         self.estimate = finite("the estimate", estimate)

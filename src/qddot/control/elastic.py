@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.arguments import positive_number
+from qddot.batched import solve
 from qddot.control.law import checked
 from qddot.control.references import Follow, followed
 from qddot.errors import InputError
 from qddot.model.drive import Drive
-from qddot.task_space.dynamics import solve
 
 if TYPE_CHECKING:
     from qddot.robot import Robot

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
+from qddot.batched import times
 from qddot.control.elastic import refuse_elastic
 from qddot.control.gains import gains
 from qddot.control.law import checked
 from qddot.control.references import Follow, followed
 from qddot.control.task_space import AXES, Task
 from qddot.errors import InputError
-from qddot.task_space.dynamics import times
 
 
 class HybridForcePosition:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from qddot.batched import times
 from qddot.control.elastic import refuse_elastic
 from qddot.control.gains import gains
 from qddot.control.law import checked
 from qddot.control.references import Follow, followed
-from qddot.task_space.dynamics import times
 
 if TYPE_CHECKING:
     from qddot.robot import Robot

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from qddot.arguments import names
+from qddot.batched import T, times
 from qddot.control.elastic import refuse_elastic
 from qddot.control.gains import gains
 from qddot.control.law import checked
 from qddot.control.references import Follow, followed
 from qddot.errors import InputError
-from qddot.task_space.dynamics import times, transpose
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -110,7 +110,7 @@ class Impedance:
     @checked
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         task, robot = self.task, self.task.robot
-        tau = times(transpose(task.jacobian(q)), self.force(t, q, qd)) + robot.gravity_torque(q) + robot.spring_torque(q)
+        tau = times(T(task.jacobian(q)), self.force(t, q, qd)) + robot.gravity_torque(q) + robot.spring_torque(q)
         return tau + robot.friction_torque(qd) if self.friction else tau
 
     @checked

@@ -16,14 +16,14 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
 from qddot.arguments import file_path
-from qddot.errors import ModelValueError, UnboundSymbolError
+from qddot.errors import ModelValueError
 from qddot.files import write_whole
 from qddot.formats.urdf import BOUNDED, DRIVE_LISTS, DRIVE_NUMBERS, KINDS, LIMITS, MOMENTS
 from qddot.model.check import warn
 from qddot.model.description import Joint, Limits, Link
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
-from qddot.model.model import GRAVITY, Model
+from qddot.model.model import GRAVITY, Model, refuse_symbols
 from qddot.model.pose import to_rpy
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import Transform, upper
@@ -79,9 +79,7 @@ def to_element(model: Model) -> Element:
 
 
 def _check_writable(model: Model) -> None:
-    if model.symbols:
-        names = ", ".join(sorted(map(str, model.symbols)))
-        raise UnboundSymbolError(f"{model.name} still holds the symbols {names}: give them values with robot.subs({{...}})")
+    refuse_symbols(model)
     for name in (model.name, *(thing.name for thing in (*model.links, *model.joints, *model.frames))):
         if NOT_XML.search(name):
             raise ModelValueError("a name holds a character XML cannot", attribute="name", text=name, fix="rename it")

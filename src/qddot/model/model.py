@@ -229,7 +229,17 @@ def refuse_open_symbols(model: Model, field: Field) -> None:
     Raises:
         UnboundSymbolError: so it is.
     """
-    if model.symbols and not getattr(field, "symbolic", False):
+    if not getattr(field, "symbolic", False):
+        refuse_symbols(model)
+
+
+def refuse_symbols(model: Model) -> None:
+    """No symbols where numbers are wanted.
+
+    Raises:
+        UnboundSymbolError: the model holds some.
+    """
+    if model.symbols:
         names = ", ".join(sorted(map(str, model.symbols)))
         raise UnboundSymbolError(f"{model.name} still holds the symbols {names}: give them values with robot.subs({{...}})")
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qddot.algorithms.drives import friction_torque
-from qddot.algorithms.factor import Factor, factor
+from qddot.algorithms.factor import Factor, dot, factor
 from qddot.algorithms.inverse_dynamics import load_torque
 from qddot.algorithms.kinematics import Scalars, coordinate_rates, path_to_root, world_columns, world_poses, zeros
 from qddot.algorithms.mass_matrix import mass_matrix
@@ -266,10 +266,6 @@ class Impulses:
     def response(self, r: Scalars) -> list[Scalar]:
         """The change of qd that impulses cause."""
         return [sum((x[c] * impulse for x, impulse in zip(self.moved, r)), 0) for c in range(len(self.moved[0]))]
-
-
-def dot(a: Scalars, b: Scalars) -> Scalar:
-    return sum((x * y for x, y in zip(a, b)), 0)
 
 
 def vector(x: Sequence[float] | np.ndarray) -> Vec:

@@ -20,11 +20,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qddot.constraints.factored import T, cholesky
+from qddot.batched import T
+from qddot.constraints.factored import cholesky
 from qddot.constraints.motion_program import NEAR, TURN
 from qddot.errors import ConvergenceError, SingularityError
 from qddot.simulate.dynamics import Dynamics, within_speed
-from qddot.simulate.fixed_step import State, Step
+from qddot.simulate.fixed_step import State, Step, four_stages
 from qddot.simulate.modes import Switching
 from qddot.simulate.torque import Torque
 
@@ -286,14 +287,10 @@ class Passage:
         rate, unit = self.robot.configuration_rate, self.robot.normalized
 
         def slope(t: float, q: np.ndarray, qd: np.ndarray) -> State:
-            q, qd = dynamics.settle(unit(q), qd)
+            q, qd = dynamics.settle(q, qd)
             return rate(q, qd), accelerate(t, q, qd)
 
-        a1, b1 = slope(t, q, qd)
-        a2, b2 = slope(t + h / 2, q + a1 * (h / 2), qd + b1 * (h / 2))
-        a3, b3 = slope(t + h / 2, q + a2 * (h / 2), qd + b2 * (h / 2))
-        a4, b4 = slope(t + h, q + a3 * h, qd + b3 * h)
-        return unit(q + (a1 + 2 * (a2 + a3) + a4) * (h / 6)), qd + (b1 + 2 * (b2 + b3) + b4) * (h / 6)
+        return four_stages(slope, unit, t, unit(q), qd, h)
 
 
 class PastDeadCentres:

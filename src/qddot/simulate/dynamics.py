@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.batched import times
 from qddot.compile.evaluate import Options
 from qddot.compile.peaks import FAR
 from qddot.compile.wrenches import net_stack
@@ -122,7 +123,7 @@ class Dynamics:
         for _ in range(CLOSING):
             phi, A = held.values(("phi", "A"), q)
             A = np.where(still[..., None, :], 0.0, A)
-            q = integrate(mechanism, q, -(np.linalg.pinv(A, rcond=1e-9) @ phi[..., None])[..., 0])
+            q = integrate(mechanism, q, -times(np.linalg.pinv(A, rcond=1e-9), phi))
         return q
 
     def settle(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

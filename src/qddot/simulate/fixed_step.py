@@ -170,13 +170,15 @@ class FixedStep:
 def kutta(robot: Robot, accelerate: Callable[..., np.ndarray], t: float, q: np.ndarray, qd: np.ndarray, h: Any) -> State:
     """Four stages of `accelerate(t, q, qd)`; h is one step, or (..., 1) of them."""
     rate, unit = partial(configuration.rate, robot.model.mechanism), partial(configuration.normalized, robot.model.mechanism)
-    a1, b1 = rate(q, qd), accelerate(t, q, qd)
-    q2, qd2 = unit(q + a1 * (h / 2)), qd + b1 * (h / 2)
-    a2, b2 = rate(q2, qd2), accelerate(t + h / 2, q2, qd2)
-    q3, qd3 = unit(q + a2 * (h / 2)), qd + b2 * (h / 2)
-    a3, b3 = rate(q3, qd3), accelerate(t + h / 2, q3, qd3)
-    q4, qd4 = unit(q + a3 * h), qd + b3 * h
-    a4, b4 = rate(q4, qd4), accelerate(t + h, q4, qd4)
+    return four_stages(lambda t, q, qd: (rate(q, qd), accelerate(t, q, qd)), unit, t, q, qd, h)
+
+
+def four_stages(slope: Callable[..., State], unit: Callable, t: float, q: np.ndarray, qd: np.ndarray, h: Any) -> State:
+    """Runge and Kutta's step along `slope(t, q, qd)`, the rates of q and of qd; `unit` makes quaternions unit."""
+    a1, b1 = slope(t, q, qd)
+    a2, b2 = slope(t + h / 2, unit(q + a1 * (h / 2)), qd + b1 * (h / 2))
+    a3, b3 = slope(t + h / 2, unit(q + a2 * (h / 2)), qd + b2 * (h / 2))
+    a4, b4 = slope(t + h, unit(q + a3 * h), qd + b3 * h)
     return unit(q + (a1 + 2 * (a2 + a3) + a4) * (h / 6)), qd + (b1 + 2 * (b2 + b3) + b4) * (h / 6)
 
 

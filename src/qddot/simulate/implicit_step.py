@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from qddot.algorithms.steps import CONTRACTION
+from qddot.batched import T, solve, times
 from qddot.compile.evaluate import Evaluator
 from qddot.compile.repeated import Inputs
 from qddot.constraints.constrained import ConstrainedRobot
-from qddot.constraints.factored import T, solve, times
 
 ROUNDS = 30
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from qddot.batched import solve, times
+
 ROUNDS, SWEEPS = 20, 200
 ENOUGH = 1e-12  # of the largest
 
@@ -29,8 +31,8 @@ def solve_bounded(W: np.ndarray, v: np.ndarray, lower: np.ndarray, upper: np.nda
     p, diagonal = np.clip(0.0, lower, upper), np.einsum("...ii->...i", W)
     for _ in range(ROUNDS):
         p = np.where(inside, 0.0, p)
-        p = p + masked_solve(W, inside, -(v + apply(W, p)))
-        aim = p - (v + apply(W, p)) / diagonal
+        p = p + masked_solve(W, inside, -(v + times(W, p)))
+        aim = p - (v + times(W, p)) / diagonal
         still = (aim > lower) & (aim < upper)
         p = np.clip(p, lower, upper)
         if (still == inside).all():
@@ -43,7 +45,7 @@ def masked_solve(W: np.ndarray, chosen: np.ndarray, right: np.ndarray) -> np.nda
     """x with `(W x)[chosen] = right[chosen]`, and zero elsewhere."""
     both = chosen[..., :, None] & chosen[..., None, :]
     part = np.where(both, W, np.eye(W.shape[-1]))
-    return np.linalg.solve(part, np.where(chosen, right, 0.0)[..., None])[..., 0]
+    return solve(part, np.where(chosen, right, 0.0))
 
 
 def sweep(W: np.ndarray, v: np.ndarray, lower: np.ndarray, upper: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -59,7 +61,3 @@ def sweep(W: np.ndarray, v: np.ndarray, lower: np.ndarray, upper: np.ndarray, p:
         if change <= ENOUGH * float(abs(p).max(initial=0.0)):
             break
     return p
-
-
-def apply(W: np.ndarray, p: np.ndarray) -> np.ndarray:
-    return (W @ p[..., None])[..., 0]

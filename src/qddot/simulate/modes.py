@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qddot.batched import times
 from qddot.simulate.dynamics import Dynamics
 from qddot.simulate.friction import DryFriction
-from qddot.simulate.impulses import apply, masked_solve, solve_bounded
+from qddot.simulate.impulses import masked_solve, solve_bounded
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -99,7 +100,7 @@ class Switching:
             return free, np.zeros(held.shape)
         Y, W = self.compliance(q)
         force = masked_solve(W, held, -(free @ self.rows.T))
-        return self.at_rest(free + apply(Y, force), held), force
+        return self.at_rest(free + times(Y, force), held), force
 
     def speeds(self, qd: np.ndarray) -> np.ndarray:
         """(..., rows), exactly zero at rest."""
@@ -158,7 +159,7 @@ class Switching:
         if slips.any() and self.dry.rise.any():  # what slips is held by less
             level = np.where(slips, self.dry.level(speed[..., : self.shafts], np.zeros(qd.shape), ~slips), level)
             force, lower, upper = self.balance(W, a, level, modes)
-        after = a + apply(W, force)
+        after = a + times(W, force)
         stopped = np.where(force[..., self.shafts :] != 0, stopped, 0.0)
         inside = (force > lower) & (force < upper)
         start = np.where(inside, 0.0, np.sign(after))[..., : self.shafts]
@@ -206,7 +207,7 @@ class Switching:
         Y, W = Y[..., self.shafts :], W[..., self.shafts :, self.shafts :]
         p = solve_bounded(W, speed, np.where(side > 0, -np.inf, 0.0), np.where(side < 0, np.inf, 0.0))
         stops = np.concatenate([np.zeros((*p.shape[:-1], self.shafts), bool), p != 0], axis=-1)
-        return q, self.at_rest(qd + apply(Y, p), stops)
+        return q, self.at_rest(qd + times(Y, p), stops)
 
     def metered_impact(
         self, start: float, end: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray
@@ -236,7 +237,7 @@ class Switching:
             qd[some] = self.at(some).rest(q[some], qd[some], held[some])
             return qd
         Y, W = self.compliance(q)
-        return self.at_rest(qd + apply(Y, masked_solve(W, held, -(qd @ self.rows.T))), held)
+        return self.at_rest(qd + times(Y, masked_solve(W, held, -(qd @ self.rows.T))), held)
 
     def settled(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The accelerations as they are, and the joint forces (..., nv) of dry friction and stops behind them."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from qddot.algorithms.factor import Matrix, factor
+from qddot.algorithms.factor import Matrix, factor, times
 from qddot.algorithms.forward_dynamics import Accelerations
 from qddot.algorithms.kinematics import Scalars, zeros
 from qddot.algorithms.quantities import algorithm
-from qddot.algorithms.steps import kutta, times
+from qddot.algorithms.steps import kutta
 from qddot.compile.trace import recorded
 from qddot.constraints.elimination import all_positive
 from qddot.errors import InputError

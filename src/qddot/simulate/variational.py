@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.batched import times
 from qddot.errors import InputError, IntegrationError
 from qddot.simulate.fixed_step import State, compiled_step
 from qddot.simulate.friction import DryFriction
@@ -48,7 +49,7 @@ class Variational:
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray, h: float) -> State:
         if q is not self.q:  # a new motion
-            self.p = (self.dynamics.evaluate("mass_matrix", q=q) @ qd[..., None])[..., 0]
+            self.p = times(self.dynamics.evaluate("mass_matrix", q=q), qd)
         self.steps += 1
         self.torque.begin(t, q, qd)
         tau = self.torque(t, q, qd)

@@ -9,6 +9,7 @@ import numpy as np
 
 from qddot.errors import InputError
 from qddot.symbolic.derivation.steps import Check, Derivation, DerivationError, Equation, Prose, Step, Writing, say
+from qddot.symbolic.derivation.subject import compared
 from qddot.symbolic.derivation.vocabulary import check_notation
 from qddot.symbolic.form import Form
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from qddot.system.system import System
 
 STATES = 3
-TOLERANCE = 1e-9  # of scale
-KERNELS = "the compiled kernels"
 
 
 def derive(
@@ -135,9 +134,5 @@ class Steps:
         Raises:
             DerivationError: they differ.
         """
-        pairs = [(form.evaluate(state[0], state[1], state[2], self.drawn), expected(*state)) for state in self.states]
-        scale = max([1.0, *(float(np.abs(x).max()) for pair in pairs for x in pair)])
-        worst = max(float(np.abs(a - b).max()) / scale for a, b in pairs)
-        if not worst <= TOLERANCE:
-            raise DerivationError(f"{what}: differs from {KERNELS} by {worst:.1e} of scale")
-        return Check(what, KERNELS, STATES, worst)
+        values = ((form.evaluate(state[0], state[1], state[2], self.drawn), expected(*state)) for state in self.states)
+        return compared(what, [(np.asarray(a), np.asarray(b)) for a, b in values])

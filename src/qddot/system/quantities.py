@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 from qddot.algorithms import quantities as robots
 from qddot.algorithms import steps
-from qddot.algorithms.factor import Factor, Matrix, factor
-from qddot.algorithms.steps import Terms, kutta, times
+from qddot.algorithms.factor import Factor, Matrix, dot, factor, times, transposed
+from qddot.algorithms.factor import held as without_held
+from qddot.algorithms.steps import Terms, kutta
 from qddot.algorithms.time_jet import TimeJetField
 from qddot.errors import InputError
 from qddot.model.scalar import Scalar
@@ -65,8 +66,7 @@ def accelerations(model: LiftedSystem, q: Scalars, qd: Scalars, tau: Scalars, me
 
 def held(model: LiftedSystem, q: Scalars, qd: Scalars, tau: Scalars, sliding: Scalars, moving: Scalars):
     """As of a robot's `held_bodies`."""
-    M, n = mass_matrix(model, q), range(model.nv)
-    solved = factor([[M[i][j] * moving[i] * moving[j] + (1 - moving[i] if i == j else 0) for j in n] for i in n])
+    solved = without_held(mass_matrix(model, q), moving)
     return solved.solve([(t - h) * x for t, h, x in zip(tau, bias(model, q, qd), moving)]), list(solved.pivots)
 
 
@@ -82,10 +82,6 @@ def forward_derivatives(model: LiftedSystem, q: Scalars, qd: Scalars, tau: Scala
     by_q, by_qd, _ = inverse_derivatives(model, q, qd, qdd)
     minus = lambda slopes: transposed([solved.solve([-x for x in column]) for column in zip(*slopes)])  # noqa: E731
     return minus(by_q), minus(by_qd), solved.inverted(), margins
-
-
-def transposed(X: list[list[Scalar]]) -> list[list[Scalar]]:
-    return [list(row) for row in zip(*X)]
 
 
 def mass_matrix_rate(model: LiftedSystem, q: Scalars, qd: Scalars) -> list[list[Scalar]]:
@@ -111,7 +107,7 @@ def hamiltonian(model: LiftedSystem, q: Scalars, p: Scalars):
     found = model.source.lagrangian
     solved, margins = factored(model, q)
     own = [a - b for a, b in zip(p, model.at(found.b, q))]
-    return sum((a * b for a, b in zip(own, solved.solve(own))), 0) / 2 + model.at(found.V - found.T0, q), margins
+    return dot(own, solved.solve(own)) / 2 + model.at(found.V - found.T0, q), margins
 
 
 def hamilton_rates(model: LiftedSystem, q: Scalars, p: Scalars, tau: Scalars):

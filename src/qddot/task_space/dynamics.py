@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.arguments import positive_number
+from qddot.batched import T, solve, times
 from qddot.compile.arrays import as_array
 from qddot.compile.evaluate import Evaluator
 from qddot.compile.together import compute_together
@@ -103,7 +104,7 @@ class TaskSpace:
         >>> np.allclose(tip.torque(tip.inverse_dynamics([0, 0])), robot.gravity_torque([0, np.pi / 2]))
         True
         """
-        tau = times(transpose(self.J), self._task("F", F))
+        tau = times(T(self.J), self._task("F", F))
         return tau if tau_0 is None else tau + times(self.N, self._joints("tau_0", tau_0))
 
     def force(self, tau: ArrayLike) -> np.ndarray:
@@ -113,7 +114,7 @@ class TaskSpace:
         >>> np.allclose(tip.torque(tip.force([1, 2])), [1, 2])  # two rows, two joints: nothing is lost
         True
         """
-        return times(transpose(self.J_bar), self._joints("tau", tau))
+        return times(T(self.J_bar), self._joints("tau", tau))
 
     def forward_dynamics(
         self, F: ArrayLike | None = None, *, tau: ArrayLike | None = None, F_tip: ArrayLike | None = None
@@ -132,7 +133,7 @@ class TaskSpace:
         if (F is None) == (tau is None):
             raise InputError("forward_dynamics needs one of F and tau")
         tau = self.torque(F) if F is not None else self._joints("tau", tau)
-        qdd = self.free + solve(self.M, tau - times(transpose(self.J), self._tip(F_tip)))
+        qdd = self.free + solve(self.M, tau - times(T(self.J), self._tip(F_tip)))
         return self.acceleration(qdd)
 
     def regressor(self, qdd: ArrayLike) -> np.ndarray:
@@ -144,7 +145,7 @@ class TaskSpace:
         True
         """
         Y = self.evaluate("regressor", {"q": self.q, "qd": self.qd, "qdd": self._joints("qdd", qdd)}, {})
-        return transpose(self.J_bar) @ Y
+        return T(self.J_bar) @ Y
 
     def __repr__(self) -> str:
         states = f", {self.V.shape[:-1]} states" if self.V.ndim > 1 else ""
@@ -182,7 +183,7 @@ def task_space(evaluate: Evaluator, q: ArrayLike, qd: ArrayLike, task: Task, dam
     J, Jdot = (found[name][..., task.picked, :] for name in (task.quantity, rates[0]))
 
     M_C, J_bar = task_inertia(M, J, task, checked(damping))
-    to_task = transpose(J_bar)
+    to_task = T(J_bar)
     products = to_task @ C - M_C @ Jdot
     return TaskSpace(
         frame=task.frame,
@@ -192,7 +193,7 @@ def task_space(evaluate: Evaluator, q: ArrayLike, qd: ArrayLike, task: Task, dam
         V=times(J, qd),
         M_C=M_C,
         J_bar=J_bar,
-        N=np.eye(M.shape[-1]) - transpose(J) @ to_task,
+        N=np.eye(M.shape[-1]) - T(J) @ to_task,
         C_C=products @ J_bar,
         c_C=times(products, qd),
         g_C=times(to_task, g),
@@ -214,13 +215,13 @@ def task_inertia(M: np.ndarray, J: np.ndarray, task: Task, damping: float | None
     if damping is None:
         refuse_too_many(task, n)
     L = np.linalg.cholesky(M)
-    B = np.linalg.solve(L, transpose(J))
+    B = np.linalg.solve(L, T(J))
     if damping is not None:
         B = np.concatenate([B, np.broadcast_to(damping * np.eye(m), (*B.shape[:-2], m, m))], axis=-2)
     U, s, Wt = np.linalg.svd(B, full_matrices=False)
     refuse_dependent(s, task)
     R = Wt / s[..., None]
-    return transpose(R) @ R, np.linalg.solve(transpose(L), U[..., :n, :] @ R)
+    return T(R) @ R, np.linalg.solve(T(L), U[..., :n, :] @ R)
 
 
 def refuse_load_friction(evaluate: Evaluator) -> None:
@@ -275,17 +276,3 @@ def checked(damping: Any) -> float | None:
         return positive_number("damping", damping)
     except InputError as error:
         raise InputError(f"{error}: no direction appears heavier than 1 / damping^2") from None
-
-
-def times(A: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """`A x`, state by state."""
-    return (A @ x[..., None])[..., 0]
-
-
-def solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """`A^-1 b`, state by state."""
-    return np.linalg.solve(A, b[..., None])[..., 0]
-
-
-def transpose(A: np.ndarray) -> np.ndarray:
-    return np.swapaxes(A, -1, -2)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from qddot.batched import T
 from qddot.compile.arrays import as_array, first_index
 from qddot.compile.evaluate import Evaluator
 from qddot.compile.together import compute_together
 from qddot.errors import InputError
-from qddot.task_space.dynamics import transpose
 from qddot.task_space.task import Task
 
 if TYPE_CHECKING:
@@ -112,8 +112,8 @@ def ellipsoids(evaluate: Evaluator, q: ArrayLike, task: Task) -> Ellipsoids:
     at_rest, dynamics = np.zeros(evaluate.model.mechanism.nv), "forward_dynamics"  # which refuses a singular mass matrix
     found = compute_together(evaluate, ["mass_matrix", dynamics, (task.quantity, task.options)], (q, at_rest, at_rest), {})
     M, J = found["mass_matrix"], found[task.quantity][..., task.picked, :]
-    B = np.linalg.solve(np.linalg.cholesky(M), transpose(J))  # M_C = (B^T B)^-1
-    lightest_first, roots = axes(transpose(B))
+    B = np.linalg.solve(np.linalg.cholesky(M), T(J))  # M_C = (B^T B)^-1
+    lightest_first, roots = axes(T(B))
     fastest_first, speeds = axes(J)
     eigenvalues, eigenvectors = np.linalg.eigh(M)
     with np.errstate(divide="ignore"):
@@ -125,7 +125,7 @@ def ellipsoids(evaluate: Evaluator, q: ArrayLike, task: Task) -> Ellipsoids:
         velocity=Ellipsoid(fastest_first, speeds),
         force=Ellipsoid(fastest_first[..., ::-1], forces[..., ::-1]),
         joint=Ellipsoid(eigenvectors[..., ::-1], eigenvalues[..., ::-1]),
-        mobility=transpose(B) @ B,
+        mobility=T(B) @ B,
         q=evaluate.configuration("q", q),
         evaluate=evaluate,
     )

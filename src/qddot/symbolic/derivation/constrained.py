@@ -13,7 +13,7 @@ from qddot.constraints.open import Valued
 from qddot.errors import InputError
 from qddot.symbolic.constrained import LARGEST, Constrained, constrained
 from qddot.symbolic.derivation.steps import Check, DerivationError, Equation, Math, Prose, Step, say
-from qddot.symbolic.derivation.subject import KERNELS, SHORT, TOLERANCE, State, Subject
+from qddot.symbolic.derivation.subject import SHORT, State, Subject, compared
 from qddot.symbolic.derivation.vocabulary import PROJECTION
 from qddot.symbolic.form import Form
 
@@ -207,12 +207,7 @@ class Steps:
         Raises:
             DerivationError: they differ.
         """
-        pairs = [(self.values(form, at), np.asarray(expected(at))) for at in self.s.states]
-        scale = max([1.0, *(abs(x).max(initial=0.0) for pair in pairs for x in pair)])
-        worst = max(abs(a - b).max(initial=0.0) / scale for a, b in pairs)
-        if not worst <= TOLERANCE:
-            raise DerivationError(f"{what}: differs from {KERNELS} by {worst:.1e} of scale")
-        return Check(what, KERNELS, len(pairs), float(worst))
+        return compared(what, [(self.values(form, at), np.asarray(expected(at))) for at in self.s.states])
 
 
 def imposed(model: Any, constraints: Any) -> tuple[Constraint, ...]:

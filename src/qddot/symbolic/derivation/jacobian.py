@@ -12,7 +12,7 @@ from qddot.symbolic.derivation.kinematics import frames, heavy_links, inertias, 
 from qddot.symbolic.derivation.shafts import kernel_twists, spin_column, spins_step
 from qddot.symbolic.derivation.steps import Equation, Math, Prose, Step, say
 from qddot.symbolic.derivation.subject import KERNELS, SHORT, LinkData, State, Subject
-from qddot.symbolic.derivation.terms import CHRISTOFFEL, EXPECTED, Terms
+from qddot.symbolic.derivation.terms import CHRISTOFFEL, EXPECTED, Terms, drive_equations
 
 MANY = 60  # Christoffel symbols; where there are more, only those with
 FEW = 6  # terms at most are written out
@@ -281,10 +281,7 @@ def together_step(s: Subject, terms: Terms) -> Step:
         formula += r" + \tau_s"
         gears = ", elastic gears among them: they pull joint and motor together" if s.gears else ""
         prose.append(say("Springs add $\\tau_s${gears}.", gears=gears))
-    equations = []
-    for letter, values in (("f", terms.friction), ("s", terms.springs)):
-        if any(values):
-            equations.append(Equation(rf"\tau_{letter}", "", s.form(values), rf"(\tau_{letter})_{{@}}", "friction"))
+    equations = drive_equations(s, terms)
     tau = s.equations.tau.entries
     equations.append(Equation(r"\tau", formula, s.form(tau) if s.is_short(tau) else None, r"\tau_{@}"))
     if not s.is_short(tau):

@@ -9,7 +9,7 @@ from qddot.model.joints import Helical, Prismatic, Revolute, Rotor
 from qddot.model.lower import WORLD, LiftedBody
 from qddot.model.spatial import Vec
 from qddot.symbolic.derivation.shafts import motor_coordinates
-from qddot.symbolic.derivation.steps import Equation, Prose, Step, Table, joined, say
+from qddot.symbolic.derivation.steps import Check, Equation, Prose, Step, Table, joined, say
 from qddot.symbolic.derivation.subject import LinkData, Subject
 
 KINDS = {Revolute: "revolute", Prismatic: "prismatic", Helical: "helical"}
@@ -68,9 +68,12 @@ def frames(s: Subject) -> Step:
         prose.append(say("A joint that follows another has no coordinate of its own: it moves with a multiple of its leader's."))
     equations = [Equation(f"T_{{{x.number}}}", "", s.form(homogeneous(x.step)), rf"(T_{{{x.number}}})_{{@}}") for x in s.links]
     chains = [Equation(rf"{{}}^{{0}}T_{{{x.number}}}", chain(s, x)) for x in s.links if parent_of(x)]
+    return Step("Frames", prose, [*equations, *chains], [check_poses(s)], joint_table(s))
+
+
+def check_poses(s: Subject) -> Check:
     poses = [homogeneous(s.named_pose(x)) for x in s.visible()]
-    check = s.check("Poses of all links", poses, lambda at: [s.kernel("transform", at, frame=x.body.name) for x in s.visible()])
-    return Step("Frames", prose, [*equations, *chains], [check], joint_table(s))
+    return s.check("Poses of all links", poses, lambda at: [s.kernel("transform", at, frame=x.body.name) for x in s.visible()])
 
 
 def chain(s: Subject, link: LinkData) -> str:

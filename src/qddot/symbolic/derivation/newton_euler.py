@@ -11,7 +11,7 @@ from qddot.algorithms.quantities import homogeneous
 from qddot.model.joints import Rotor
 from qddot.model.lower import WORLD, LiftedBody
 from qddot.model.spatial import Force, Motion, Transform, Vec, mat
-from qddot.symbolic.derivation.kinematics import joint_table
+from qddot.symbolic.derivation.kinematics import check_poses, joint_table
 from qddot.symbolic.derivation.named import Named, components, letters_of
 from qddot.symbolic.derivation.shafts import kernel_twists, motor_coordinates
 from qddot.symbolic.derivation.stacked import collected, stacked
@@ -70,9 +70,7 @@ def frames(s: Subject) -> Step:
         equations.append(Equation(f"T_{{{i}}}", "", s.form(homogeneous(s.joint_poses[body.index])), rf"(T_{{{i}}})_{{@}}"))
         S = np.array([motion.components() for _, motion in body.subspace], dtype=object).T
         equations.append(Equation(f"S_{{{i}}}", "", s.form(S)))
-    poses = [homogeneous(s.named_pose(x)) for x in s.visible()]
-    check = s.check("Poses of all links", poses, lambda at: [s.kernel("transform", at, frame=x.body.name) for x in s.visible()])
-    return Step("Frames and joints", prose, equations, [check], joint_table(s))
+    return Step("Frames and joints", prose, equations, [check_poses(s)], joint_table(s))
 
 
 def bodies_of(s: Subject) -> list[LiftedBody]:

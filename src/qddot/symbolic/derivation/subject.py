@@ -99,6 +99,22 @@ class ShaftData(NamedTuple):
         return sum((rates[c] * ratio for c, ratio in self.turns), self.axis.dot(w))
 
 
+Pairs = Sequence[tuple[np.ndarray, np.ndarray]]
+
+
+def compared(what: str, pairs: Pairs, against: str = KERNELS, scale: float = 1.0, tolerance: float = TOLERANCE) -> Check:
+    """Numbers of a derivation beside those from elsewhere, state by state.
+
+    Raises:
+        DerivationError: they differ by more than a part of the largest, or of `scale`.
+    """
+    scale = max([scale, *(abs(x).max() for pair in pairs for x in pair if x.size)])
+    worst = max((abs(a - b).max() / scale for a, b in pairs if a.size and scale), default=0.0)
+    if not worst <= tolerance:
+        raise DerivationError(f"{what}: differs from {against} by {worst:.1e} of scale")
+    return Check(what, against, len(pairs), float(worst))
+
+
 class Subject:
     """One robot.
 
@@ -219,11 +235,7 @@ class Subject:
             DerivationError: they differ.
         """
         pairs = [(x, np.asarray(expected(s), dtype=float)) for x, s in zip(self.values(entries), self.states)]
-        scale = max([scale, *(abs(x).max() for pair in pairs for x in pair if x.size)])
-        worst = max((abs(a - b).max() / scale for a, b in pairs if a.size and scale), default=0.0)
-        if not worst <= tolerance:
-            raise DerivationError(f"{what}: differs from {against} by {worst:.1e} of scale")
-        return Check(what, against, STATES, float(worst))
+        return compared(what, pairs, against, scale, tolerance)
 
     def check_quantity(self, what: str, entries: Any, quantity: str, scale: float = 0.0, **options: str) -> Check:
         return self.check(what, entries, lambda s: self.kernel(quantity, s, **options), scale=scale)

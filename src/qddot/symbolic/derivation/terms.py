@@ -205,12 +205,16 @@ def matrices_step(s: Subject, terms: Terms) -> Step:
         equations.append(Equation(r"C(q, \dot q)", "", s.form(terms.C), "[C]_{@}", "coriolis"))
     if terms.are_short:
         equations.append(Equation("g(q)", "", s.form(terms.g), "g_{@}", "gravity"))
-    for letter, values in (("f", terms.friction), ("s", terms.springs)):
-        if any(values):
-            equations.append(Equation(rf"\tau_{letter}", "", s.form(values), rf"(\tau_{letter})_{{@}}", "friction"))
+    equations += drive_equations(s, terms)
     checks = [
         *terms.checks_of_coefficients(),
         s.check_quantity("The Coriolis matrix", terms.C, "coriolis_matrix", s.inertia, form="christoffel"),
         s.check_quantity("All together", s.equations.tau.entries, "inverse_dynamics"),
     ]
     return Step("The equations of motion", prose, equations, checks)
+
+
+def drive_equations(s: Subject, terms: Terms) -> list[Equation]:
+    """Friction and springs, where there are some."""
+    pairs = (("f", terms.friction), ("s", terms.springs))
+    return [Equation(rf"\tau_{x}", "", s.form(each), rf"(\tau_{x})_{{@}}", "friction") for x, each in pairs if any(each)]

@@ -69,10 +69,6 @@ class LatexPrinter(Printer):
         small = top.isdigit() and bottom.isdigit()
         return rf"\tfrac{{{top}}}{{{bottom}}}" if small else rf"\frac{{{top}}}{{{bottom}}}"
 
-    def plus(self, terms: Sequence[tuple[bool, str]]) -> str:
-        first, *rest = terms
-        return ("-" if first[0] else "") + first[1] + "".join((" - " if minus else " + ") + text for minus, text in rest)
-
     def fenced(self, x: str) -> str:
         return rf"\left({x}\right)"
 

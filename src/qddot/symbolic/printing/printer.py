@@ -79,7 +79,8 @@ class Printer:
 
     def plus(self, terms: Sequence[tuple[bool, str]]) -> str:
         """Sum of terms, each (is negative, text)."""
-        raise NotImplementedError
+        first, *rest = terms
+        return ("-" if first[0] else "") + first[1] + "".join((" - " if minus else " + ") + text for minus, text in rest)
 
     def fenced(self, x: str) -> str:
         raise NotImplementedError

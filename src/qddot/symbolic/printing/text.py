@@ -55,10 +55,6 @@ class TextPrinter(Printer):
     def over(self, top: str, bottom: str) -> str:
         return f"{top}/{bottom}"
 
-    def plus(self, terms: Sequence[tuple[bool, str]]) -> str:
-        first, *rest = terms
-        return ("-" if first[0] else "") + first[1] + "".join((" - " if minus else " + ") + text for minus, text in rest)
-
     def fenced(self, x: str) -> str:
         return f"({x})"
 

@@ -41,9 +41,7 @@ def reach(model: Model, domain: Domain) -> Reach:
     M, g, gamma = np.diag(armatures(lifted)).astype(float), np.zeros(n), np.zeros((n, n, n))
     weight = np.linalg.norm(lifted.gravity)
     for body in lifted.bodies:
-        m, I = body.inertia.m, np.array(body.inertia.I, dtype=float)
-        com = np.array(body.inertia.h, dtype=float) / m if m else np.zeros(3)
-        moments = np.linalg.eigvalsh(I - m * (com @ com * np.eye(3) - np.outer(com, com)))
+        m, com, moments = centred(body)
         high, odd = abs(moments).max(), (moments[-1] - moments[0]) / 2
         turn, single, speed, bend = carried(lifted.bodies, body, com, domain, n)
         turning = np.outer(turn, turn)
@@ -89,6 +87,13 @@ def travel(body: LiftedBody, domain: Domain) -> float:
     return float(abs(ends * body.rate + body.offset).max() * pitch) if pitch else 0.0
 
 
+def centred(body: LiftedBody) -> tuple[float, np.ndarray, np.ndarray]:
+    """Mass of a body, its centre (3,), and the principal moments about it (3,), the least first."""
+    m, I = body.inertia.m, np.array(body.inertia.I, dtype=float)
+    com = np.array(body.inertia.h, dtype=float) / m if m else np.zeros(3)
+    return m, com, np.linalg.eigvalsh(I - m * (com @ com * np.eye(3) - np.outer(com, com)))
+
+
 def least(lifted) -> float:
     """A lower bound of the least eigenvalue of M for hinges: `|qd_j| <= |w_j| + |w_parent|`, `2 T >= sum I_b |w_b|^2`."""
     n = lifted.nv
@@ -98,9 +103,7 @@ def least(lifted) -> float:
         return 0.0
     moments, E = np.zeros(n), np.zeros((n, n))
     for body in lifted.bodies:
-        m, I = body.inertia.m, np.array(body.inertia.I, dtype=float)
-        com = np.array(body.inertia.h, dtype=float) / m if m else np.zeros(3)
-        moments[body.index] = np.linalg.eigvalsh(I - m * (com @ com * np.eye(3) - np.outer(com, com)))[0]
+        moments[body.index] = centred(body)[2][0]
         for at in list(path_to_root(lifted, body.index))[:2]:
             E[body.columns[0], at] = 1.0
     rotors = min(armatures(lifted))
