@@ -20,7 +20,7 @@ import pytest
 
 import qddot
 from qddot.algorithms.analytic import margin
-from qddot.algorithms.displacement import rotation_vector, screw_step, turned
+from qddot.algorithms.displacement import difference, rotation_vector, screw_step, turned
 from qddot.algorithms.drives import shaft_direction
 from qddot.algorithms.factor import reciprocal
 from qddot.algorithms.forward_dynamics import composite_bodies, pivot_noise, smaller
@@ -257,6 +257,13 @@ def test_rotation_vectors_are_exact_to_rounding(angle):
             w, found = rotation_vector(Floats(), a, [float(sign * x) for x in b])
             assert all(abs(x - angle * y) < 4e-16 * max(1, angle) for x, y in zip(w, axis)), w
             assert abs(found - c) < 1e-16 + (2e-14 * c if angle > 0.2 else 0), (found, c)
+
+
+def test_differences_take_quaternions_of_any_length():
+    model = load("ball").model.over(Floats())
+    a, b = [0.5, -0.1, 0.7, 0.5, 0.1, 0.2, 0.3], [0.1, 0.7, -0.1, 0.7, 0.4, 0.1, 0.2]
+    long = [[3 * x for x in q[:4]] + q[4:] for q in (a, b)]
+    assert difference(model, *long) == pytest.approx(difference(model, a, b), rel=1e-14)
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
