@@ -68,7 +68,8 @@ lint: setup-tests ## style, types and layers
 # make fuzz SECONDS=28800 in the night
 SECONDS ?= 600
 SEED ?= $(shell date +%j)
-fuzz: setup-tests ## mutants of everything that is read, for SECONDS; ends with a table, and keeps what it finds
+fuzz: setup-tests ## every call with every odd argument, then mutants of everything that is read, for SECONDS
+	$(BIN)/python -m tests.fuzz.grid
 	$(BIN)/python -m tests.fuzz.run --seconds $(SECONDS) --seed $(SEED)
 
 # make soak CALLS=1000000000 OVER=3600
