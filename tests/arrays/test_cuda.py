@@ -1,7 +1,9 @@
 """Arrays on a GPU: the CPU's bits, on the caller's stream, in the caller's kind; rollouts in one kernel. Skipped without a GPU."""
 
+import runpy
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -81,6 +83,17 @@ def test_memory_in_any_order(torch, cupy, arm):
     big = cupy.asarray(np.repeat(qdd, 3, axis=0))
     found = arm.inverse_dynamics(cupy.asfortranarray(cupy.asarray(q)), cupy.asarray(qd[0, 0]), big[::3])
     assert_array_equal(found.get(), want)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_differences_of_configurations(torch, cupy, dtype):
+    """Rotations have angles, for which there is no library on a GPU."""
+    robot = qddot.load("two_link").with_floating_base()
+    rng = np.random.default_rng(3)
+    start, end = (robot.random_configuration(rng, 100).astype(dtype) for _ in range(2))
+    want, close = robot.difference(start.astype(float), end.astype(float)), 40 * np.finfo(dtype).eps
+    assert_allclose(robot.difference(*(torch.from_numpy(x).cuda() for x in (start, end))).cpu().numpy(), want, atol=close)
+    assert_allclose(robot.difference(*map(cupy.asarray, (start, end))).get(), want, atol=close)
 
 
 def test_the_current_stream_is_respected(torch, cupy, arm):
@@ -265,8 +278,10 @@ def test_rollouts_with_parameters_and_by_momenta(torch, arm):
     found = run(on(q), None, on(tau), steps=20, parameters=on(parameters))
     assert_array_equal(found.q.cpu().numpy(), want.q)
     run = arm.rollout(method="variational", stops=False)
-    found, want = run(on(q), on(tau), on(tau), steps=5), run(q, tau, tau, steps=5)
-    assert_array_equal(found.qd.cpu().numpy(), want.qd)
+    for moved in ({}, {"parameters": parameters}):
+        found = run(on(q), on(tau), on(tau), steps=5, **{name: on(x) for name, x in moved.items()})
+        want = run(q, tau, tau, steps=5, **moved)
+        assert_array_equal(found.qd.cpu().numpy(), want.qd)
 
 
 @pytest.mark.parametrize("method", ["semi_implicit", "rk4", "variational"])
@@ -362,6 +377,11 @@ def test_a_rollout_that_runs_away(torch, arm):
     torch.cuda.synchronize()
     with pytest.raises(IntegrationError, match="motion 33 of an earlier call"):
         run(q, q + 1, 0 * gain, steps=200, every=200, check="later")
+
+
+def test_a_reach_by_65536_samples(torch):
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "mppi_on_gpu.py"))
+    assert example["main"]("arm7", 65536) < 0.03  # m from its goal
 
 
 BOTH = """

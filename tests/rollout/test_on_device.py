@@ -145,11 +145,13 @@ def test_strange_memory_and_parameters(on_gpu):
     rng = np.random.default_rng(1)
     q = rng.normal(size=(10, 14))[::2, ::2]
     parameters = robot.parameters()[: 10 * len(robot.body_names)] * rng.uniform(0.9, 1.1, (5, 1))
-    run = robot.rollout(stops=False)
-    found = on_gpu(run, q, None, q[0], steps=6, every=3, parameters=parameters)
-    want = run(q, None, q[0], steps=6, every=3, parameters=parameters)
-    assert_array_equal(found[0], want.q)
-    assert_array_equal(found[1], want.qd)
+    for method in ("semi_implicit", "variational"):
+        run = robot.rollout(method=method, stops=False)
+        for qd in (None, q + 1, q[0]):
+            found = on_gpu(run, q, qd, q[0], steps=6, every=3, parameters=parameters)
+            want = run(q, qd, q[0], steps=6, every=3, parameters=parameters)
+            assert_array_equal(found[0], want.q)
+            assert_array_equal(found[1], want.qd)
 
 
 @pytest.mark.parametrize(

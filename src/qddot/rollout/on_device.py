@@ -15,6 +15,7 @@ from qddot.arrays.operation import Operation, operation
 from qddot.compile.given import known_names
 from qddot.compile.gpu.device_kernel import DeviceLoop, Rows
 from qddot.compile.gpu.driver import device, wait
+from qddot.compile.trace import complete, trace
 from qddot.errors import InputError, IntegrationError
 from qddot.model.lower import Mechanism
 from qddot.rollout.adjoint import STATE, Arrays, Both, Way, backward_program, slope_names, stride, without_margins
@@ -60,7 +61,7 @@ def launched(rollout: Rollout, start: Start, handle: Handling, check: Any) -> St
     read = {name: reading(handle, x, lead) for name, x in fixed.items() if x is not None}
     read.setdefault("qd", still)
     if rollout.method == "variational":
-        read["p"] = reading(handle, momenta(rollout, start), lead)
+        read["p"] = reading(handle, momenta(rollout, start, handle), lead)
     if start.changes:
         read["control"] = changing(handle, start.control, lead)
     read |= {"q_point": read["q"], "qd_point": read["qd"], "q_sum": still, "qd_sum": still}
@@ -201,12 +202,18 @@ def changing(handle: Handling, x: Any, lead: tuple[int, ...]) -> Reading:
     return Reading(first._replace(hop=handle.view(x).strides[0]), x)
 
 
-def momenta(rollout: Rollout, start: Start) -> Any:
+def momenta(rollout: Rollout, start: Start, handle: Handling) -> Any:
     """p = M qd of the first states."""
-    if "parameters" in start.rest:
-        raise InputError('method="variational" with parameters is not for arrays on a GPU: use "rk4", or variables')
-    rest: Any = start.rest  # variables, in a dictionary of names
-    return 0 * start.q if start.qd is None else rollout.robot.generalized_momentum(start.q, start.qd, **rest)
+    if start.qd is None:
+        return 0 * start.q
+    robot, dtype, runtime = rollout.robot, np.dtype(handle.view(start.q).dtype), "parameters" in start.rest
+    key = ("momenta", runtime, dtype.char)
+    if key not in rollout.operations:
+        asked = [complete("generalized_momentum", {}, lambda: robot.tip)]
+        rollout.operations[key] = operation(trace(robot.model, asked, dtype, runtime=runtime), dtype)
+    given = {"q": start.q, "qd": start.qd, **start.rest}
+    arrays = [wide(handle, given[x.name], start.batch) for x in rollout.operations[key].program.inputs]
+    return rollout.operations[key].once(OnDevices).run(handle, arrays, start.batch)[0]
 
 
 def stopped(rollout: Rollout, start: Start, handle: Handling, motion: int) -> IntegrationError:

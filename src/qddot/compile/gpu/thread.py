@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from qddot.compile import sincos
 from qddot.compile.gpu.anew import halves
+from qddot.compile.gpu.atan2_ir import define_atan2
 from qddot.compile.gpu.dialects import NVIDIA, Dialect
 from qddot.compile.gpu.order import fewest_waiting, most_waiting
 from qddot.compile.kernel_ir import Emitter
 from qddot.compile.lanes import Lanes
-from qddot.errors import DeviceError
 from qddot.graph.expr import Expr, schedule
 from qddot.graph.program import Program
 from qddot.model.scalar import Scalar
@@ -87,11 +87,13 @@ class Thread(Emitter):
         self.unseen = {x for x in self.margins if x.__class__ is Expr}
         self.watch, self.good = lanes.literal(0.0), "true"
         self.checks = 0
+        self.has_atan2 = any(node.op == "atan2" for node in program.nodes)
 
     def source(self) -> Source:
         """The whole module."""
         head = [self.dialect.head, UMIN, LIKELY, *self.lanes.declarations()]
-        text = "\n".join([*head, *self.globals(), *define_sincos(self.lanes), *self.define()]) + "\n"
+        functions = [*define_sincos(self.lanes), *(define_atan2(self.lanes) if self.has_atan2 else ())]
+        text = "\n".join([*head, *self.globals(), *functions, *self.define()]) + "\n"
         return Source(text, self.threads, self.shared_bytes)
 
     def globals(self) -> Iterable[str]:
@@ -213,9 +215,6 @@ class Thread(Emitter):
             guess = f"%s{n}"
         yield f"%d{n} = {lanes.call('fma', f'%n{n}', guess, one)}"
         yield f"{self.value(node)} = {lanes.call('fma', guess, f'%d{n}', guess)}"
-
-    def lane_by_lane(self, node: Expr, function: str) -> Iterable[str]:
-        raise DeviceError(f"{self.program.name} needs {function}, for which there is no code on a GPU: compute it on the CPU")
 
     def late_sincos(self, node: Expr) -> Iterable[str]:
         """Both come from one call."""
