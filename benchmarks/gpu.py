@@ -167,6 +167,18 @@ def overhead(robot: qddot.Robot) -> None:
     print(f"JAX, one state: {1e6 * ours:.1f} us a call, jitted x + y {1e6 * theirs:.1f} us: {ours / theirs:.2f} times", flush=True)
 
 
+class Nothing(torch.autograd.Function):
+    """A gradient in which nothing is computed: what PyTorch itself takes."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, weights: torch.Tensor) -> torch.Tensor:
+        return torch.empty_like(weights)
+
+
 def gradient(robot: qddot.Robot, copy: float) -> None:
     """Value and gradient of inverse dynamics through PyTorch."""
     inputs = [
@@ -183,25 +195,30 @@ def gradient(robot: qddot.Robot, copy: float) -> None:
             x.grad = None
         robot.inverse_dynamics(*inputs).backward(weights)
 
-    def nothing() -> None:
-        for x in small:
-            x.grad = None
-        (small[0] * small[1] + small[2]).backward(small[3])
+    def least() -> None:
+        one.grad = None
+        Nothing.apply(one).backward(weight)
 
     numbers = STATES * robot.nv * (4 + 7)  # three read and one written; four read and three written
 
     def say(how: str, t: float) -> None:
         print(f"PyTorch, value and gradient {how}: {STATES / t / 1e9:.2f} G/s, {numbers * 4 / t / copy:.1%} of copy", flush=True)
 
-    small = [torch.ones((1, robot.nv), device="cuda").requires_grad_(k < 3) for k in range(4)]
+    one, weight = torch.ones((1, 1), device="cuda", requires_grad=True), torch.ones((1, 1), device="cuda")
     say("by backward()", seconds(backward))
     say("by autograd.grad()", seconds(both))
+    settle = lambda _: torch.cuda.synchronize()  # noqa: E731
+    floor = by_the_clock(least, settle, 200)
     with torch.autograd.set_multithreading_enabled(False):
         say("by backward(), in the caller's thread", seconds(backward))
         say("by autograd.grad(), in the caller's thread", seconds(both))
-    t = seconds(nothing)
-    share = numbers * 4 / t / copy
-    print(f"PyTorch's own x y + z and its backward(), one state: {1e6 * t:.0f} us, the time of {share:.0%} here", flush=True)
+        here = by_the_clock(least, settle, 200)
+    half = 2 * numbers * 4 / copy
+    print(
+        f"PyTorch's least gradient, no kernel at all: {1e6 * floor:.0f} us by its own thread, {1e6 * here:.0f} us in the caller's; "
+        f"half of copy's bandwidth is {1e6 * half:.0f} us; {len(os.sched_getaffinity(0))} cores",
+        flush=True,
+    )
     graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
