@@ -49,6 +49,15 @@ def test_every_page_is_in_the_table_of_contents():
     assert len(listed) == len(set(listed))
 
 
+PLAIN = {"command_line", "how_to/gpu", "speed", "installation", "reference", "trust"}  # of programs, times and rules
+
+
+def test_every_page_that_speaks_of_formulas_or_pictures_has_one():
+    """Rendered: an image, or a formula between dollars."""
+    bare = {str(path.relative_to(DOCS).with_suffix("")) for path in PAGES if not re.search(r"!\[|\$[^\s(]", prose(path))}
+    assert bare == PLAIN
+
+
 class Entry(NamedTuple):
     """A class or function that the reference lists, and which members of a class it shows."""
 
