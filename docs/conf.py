@@ -34,7 +34,8 @@ def as_code(app, what, name, obj, options, lines) -> None:
         re.sub(r"^(?!\s*(?:>>>|\.\.\. )).*$", lambda line: line[0].replace("|", r"\|"), part, flags=re.MULTILINE)
         for part in parts[::2]
     ]
-    lines[:] = "".join(parts).split("\n")
+    text = re.sub(r"(``[^`]+``)(?=\w)", r"\1\\ ", "".join(parts))  # `x`s: the letter after code needs a space that is not shown
+    lines[:] = text.split("\n")
 
 
 def setup(app) -> None:
