@@ -13,7 +13,7 @@ from qddot.model.overflow import overflow
 
 
 def refuse_indefinite(model: Model) -> None:
-    """Such inertias are kept, unless they make the mass matrix indefinite already at the zero configuration."""
+    """Refuse inertias that make the mass matrix indefinite already at the zero configuration."""
     q = neutral(model.mechanism).tolist()
     M = np.array(mass_matrix(model.over(Floats()), q) if q else [[0.0]], dtype=float)
     if not np.isfinite(M).all():

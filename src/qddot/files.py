@@ -63,7 +63,7 @@ LOG_LINE = Limit("QDDOT_MAX_LOG_LINE", 10**6)
 
 
 def refuse_irregular(path: str | os.PathLike[str] | int) -> None:
-    """For libraries that open a file by themselves; also by its handle.
+    """Refuse what is no regular file, by its path or handle: for libraries that open it by themselves.
 
     Raises:
         NotAFileError: not a regular file.

@@ -70,7 +70,7 @@ def position(joint: Coordinates, value: ArrayLike) -> np.ndarray:
 
 
 def refuse_dependents(model: Model, still: set[str]) -> None:
-    """Return what would go with the joint though others need it."""
+    """Refuse to lock a joint whose rotor or transmission others need."""
     for joint in model.joints:
         if joint.name in still and joint.drive and joint.drive.rotor_axis is not None:
             raise ModelValueError(

@@ -2587,7 +2587,7 @@ class Robot:
         return result
 
     def _forced(self, quantity: str, inputs: dict[str, Any], f_ext: Any, f_tip: Any, options: Options, **fixed: str):
-        """With external forces, if any."""
+        """Compute a quantity with external forces, if any."""
         if f_ext is not None or f_tip is not None:
             if guest(inputs.values()):
                 inputs["wrench"] = self._guests.net_stack(inputs, f_ext, f_tip)
@@ -2608,6 +2608,6 @@ def framed(frame: str | None) -> dict[str, str]:
 
 
 def summary(method: Any) -> str:
-    """Return what a method says of itself in one sentence, for one state: without leading dimensions."""
+    """First paragraph of a method's docstring, for one state: without leading dimensions."""
     text = " ".join((method.__doc__ or method.__name__).strip().split("\n\n")[0].split())
     return text.replace(" (...)", "").replace("(..., ", "(")

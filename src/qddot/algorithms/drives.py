@@ -28,7 +28,7 @@ def shafts(body: LiftedBody) -> list[Shaft]:
 
 
 def armatures(model: LiftedModel) -> list[Scalar]:
-    """Return what rotors add to the diagonal of M, column by column."""
+    """Inertia that rotors add to the diagonal of M, column by column."""
     total = zeros(model.nv)
     for body in model.bodies:
         for c in () if isinstance(body.joint, Rotor) else body.columns:
@@ -71,7 +71,7 @@ def friction_slope(model: LiftedModel, qd: Scalars) -> list[list[Scalar]]:
 
 
 def load_factors(model: LiftedModel, qd: Scalars, load: Scalars, sliding: Scalars | None = None) -> list[Scalar]:
-    """Return what multiplies the load of each column (`Sliding.load_factor`)."""
+    """Factor of the load of each column, where friction grows with it (`Sliding.load_factor`)."""
     factors: list[Scalar] = [1] * model.nv
     for c, at in loaded_columns(model, qd, sliding):
         factors[c] = at.load_factor(load[c])
@@ -139,7 +139,7 @@ def shaft_speed(shaft: Shaft, qd: Scalars) -> Scalar:
 
 
 def spring_torque(model: LiftedModel, q: Scalars) -> list[Scalar]:
-    """Return what holds the joints against their springs, and against torques that come again in every turn."""
+    """Joint forces that balance the springs, and torques that come again in every turn."""
     tau = zeros(model.nv)
     for body, shaft, stretch in stretched(model, q):
         for c, ratio in shaft:

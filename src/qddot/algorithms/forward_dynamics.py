@@ -103,7 +103,7 @@ def held_bodies(
 
 
 def delivered_torque(model: LiftedModel, qd: Scalars, tau: Scalars, sliding: Scalars | None = None) -> list[Scalar]:
-    """Return what friction leaves of the joint forces."""
+    """Joint forces less friction: the part that moves the links."""
     rest = [t - f for t, f in zip(tau, friction_torque(model, qd, sliding))]
     return [r / factor for r, factor in zip(rest, load_factors(model, qd, rest, sliding))]
 

@@ -89,7 +89,7 @@ def coriolis_matrix(model: LiftedModel, q, qd, form: str):
 
 
 def in_coordinates(algorithm: Callable) -> Callable:
-    """For what is defined by derivatives with respect to q: only where qd is the rate of q."""
+    """Wrap an algorithm that differentiates with respect to q: it is refused where qd is not the rate of q."""
 
     def checked(model: LiftedModel, *inputs):
         needs_coordinates(model, algorithm.__name__)

@@ -70,7 +70,7 @@ def drive_constants(model: LiftedModel, body: LiftedBody) -> list[tuple[str, Sca
 
 
 def drive_columns(model: LiftedModel, body: LiftedBody, q: Scalars, qd: Scalars, qdd: Scalars, load: Scalars) -> Matrix:
-    """Return what each of those multiplies in each joint.
+    """Column of the regressor for each of these constants, (constants, nv).
 
     The column of friction that grows with the load holds the load of the model's own parameters: the product is right, but the
     torque is not linear in all of them together.

@@ -76,7 +76,7 @@ class TimeJetField:
         return TimeJet(c, -s * dx, -(c * square + s * ddx)), TimeJet(s, c * dx, c * ddx - s * square)
 
     def sign(self, x: Scalar) -> TimeJet:
-        """It does not move, except where it jumps."""
+        """Sign of a value, which stands still except where it jumps."""
         return time_jet(self.field.sign(time_jet(x).x))
 
     def sqrt(self, x: Scalar) -> TimeJet:

@@ -77,7 +77,7 @@ def common_lead(operation: Any, arrays: list[Any]) -> tuple[int, ...]:
 
 
 def given_outputs(handle: Any, operation: Any, lead: tuple[int, ...], out: Any, like: Any) -> tuple[list[Any] | None, str]:
-    """Return what `out` holds, and in which order it is written.
+    """Arrays given as `out`, checked, and the order in which they are written.
 
     Raises:
         InputError: another shape, type, device or order.

@@ -53,7 +53,7 @@ class Guests:
         return self.operations[key]
 
     def made(self, make: Callable[[Operation], Any], *which: Any) -> Any:
-        """Return what `make` gives for an operation, once."""
+        """Result of `make` for an operation, made once and kept."""
         return self.operation(*which).once(make)
 
     def unusual(self, quantity: str, fixed: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -138,7 +138,7 @@ class Guests:
         return library.concatenate([library.broadcast_to(x, (*lead, x.shape[-1])) for x in parts], -1)
 
     def net_stack(self, inputs: Mapping[str, Any], f_ext: Any, f_tip: Any) -> Any:
-        """Return what acts on the robot as a stack (..., bodies, 6): `f_ext`, less what the robot does to its environment."""
+        """Wrenches on the robot as a stack (..., bodies, 6): `f_ext`, less those that it exerts on its environment (`f_tip`)."""
         on, by = (None if f is None else self.stack(inputs, name, f) for name, f in (("f_ext", f_ext), ("f_tip", f_tip)))
         if on is None:
             return -by  # type: ignore[operator]

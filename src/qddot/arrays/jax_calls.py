@@ -110,7 +110,7 @@ def evenly(operation: Operation, arrays: Sequence[Any]) -> list[Any]:
 
 
 def constants(operation: Operation, arrays: Sequence[Any]) -> tuple:
-    """Return what a robot without joints has: what does not depend on q is constant, the rest is empty."""
+    """Results for a robot without joints: constants where a quantity does not depend on q, else empty arrays."""
     lead = max((a.shape[: a.ndim - len(x.shape)] for a, x in zip(arrays, operation.program.inputs)), key=len)
     values = [np.array([float(v) for v in x.values], operation.dtype).reshape(x.shape) for x in operation.program.outputs]
     return tuple(jnp.broadcast_to(v, (*lead, *v.shape)) for v in values)

@@ -118,7 +118,7 @@ class CupyArrays:
 
 
 def handling(name: str, x: Any) -> Handling:
-    """For the library of an array on a GPU.
+    """Handling of arrays of the library that an array on a GPU is from.
 
     Raises:
         InputError: one that we do not know.

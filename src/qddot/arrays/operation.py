@@ -46,7 +46,7 @@ class Operation:
             return Kernel(self.program, self.dtype)
 
     def once(self, make: Callable[[Operation], Any]) -> Any:
-        """Return what `make` gives for this operation, made when it is first asked for."""
+        """Result of `make` for this operation, made when it is first asked for and kept."""
         if make not in self._made:
             with _lock:
                 if make not in self._made:

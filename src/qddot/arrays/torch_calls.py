@@ -182,7 +182,7 @@ def into(operation: Operation, tensors: list[torch.Tensor], out: Any) -> Any:
 
 
 def constants(operation: Operation, like: torch.Tensor) -> Any:
-    """Return what a robot without joints has: what does not depend on q is constant, the rest is empty."""
+    """Results for a robot without joints: constants where a quantity does not depend on q, else empty tensors."""
     lead = like.shape[: like.ndim - len(operation.program.inputs[0].shape)]
     found = [
         like.new_tensor([float(v) for v in x.values]).reshape(x.shape).expand(*lead, *x.shape).clone()
@@ -194,7 +194,7 @@ def constants(operation: Operation, like: torch.Tensor) -> Any:
 def looked_at(
     guests: Guests, quantity: str, inputs: Mapping[str, Any], check: Any, fixed: tuple, operation: Operation, tensors: list
 ) -> Any:
-    """On a GPU, where the kernel itself notes what is wrong.
+    """Results on a GPU with their check, where the kernel itself notes what is wrong.
 
     Raises:
         InputError: a gradient is wanted, too: the notes are not part of it.

@@ -70,7 +70,7 @@ class OnCuda:
 %number = load i32, ptr %index"""
 
     def fits(self, i: int, after: str) -> Iterable[str]:
-        """On the same device; and with the elements of a state side by side."""
+        """IR that asks whether an input is on the same device and has the elements of a state side by side."""
         shape, item = self.operation.program.inputs[i].shape, self.operation.dtype.itemsize
         yield f"""fits{i}:
 %ei{i} = call i32 {address("aoti_torch_get_device_index")}(ptr %t{i}, ptr %index)

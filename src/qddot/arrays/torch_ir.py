@@ -94,7 +94,7 @@ class Target(Protocol):
         ...
 
     def fits(self, i: int, after: str) -> Iterable[str]:
-        """From `fits<i>`, where an input can be read in steps, to `after`, `copy<i>` or `wrong`."""
+        """IR from `fits<i>`, where an input can be read in steps, to `after`, `copy<i>` or `wrong`."""
         ...
 
     def run(self) -> Iterable[str]:

@@ -34,7 +34,7 @@ TYPES = {"float32": 11, "float64": 12}
 
 @cache
 def interface_version() -> tuple[int, int]:
-    """Return what this jaxlib speaks, or the newest we know if that is older.
+    """Version of the C interface of this jaxlib, or the newest known here if that is older.
 
     Raises:
         InputError: a version nobody here has seen. One that XLA does not expect would keep its whole CPU backend from starting.

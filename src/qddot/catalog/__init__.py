@@ -84,13 +84,13 @@ def folder_of(path: Path) -> Path:
 
 
 def entries() -> list[Entry]:
-    """All of them, ours first."""
+    """Entries of all robots that can be loaded by name, our own first."""
     ours, others = map(own_entry, catalog_names()), (wheel_entry(name, path) for name, path in installed().items())
     return [*ours, *others, *(download_entry(name, about) for name, about in downloads.known().items())]
 
 
 def containing(text: str) -> list[Entry]:
-    """Those that have a text in their name, or a word of what they are that begins so; first those whose name begins with it."""
+    """Entries with a text in their name, or a word of their title that begins so; first those whose name begins with it."""
     wanted = text.lower()
     word = re.compile(rf"\b{re.escape(text)}", re.IGNORECASE)
     found = [entry for entry in entries() if wanted in entry.name.lower() or word.search(entry.title)]
@@ -114,7 +114,7 @@ def wheel_entry(name: str, path: Path) -> Entry:
 
 
 def download_entry(name: str, about: Any) -> Entry:
-    """Return what the package says, in whichever of its versions."""
+    """Entry of a robot that is downloaded, from what its package tells in any of its versions."""
     said = {key: getattr(about, key, None) for key in ("maker", "robot", "license_spdx", "dof")}
     title = " ".join(str(x) for x in (said["maker"], said["robot"]) if x) or name.replace("_", " ")
     return Entry(name, None, title, downloads.PACKAGE, str(said["license_spdx"] or "not stated"), said["dof"])

@@ -61,7 +61,7 @@ def command(search: str, ours: bool, as_json: bool) -> None:
 
 
 def row(entry: Any) -> dict[str, Any]:
-    """Return what is listed; a robot without masses has none, one that cannot be read has neither."""
+    """Row of the list: name, freedoms, mass (None for a robot without masses), and neither where it cannot be read."""
     from qddot.errors import ModelError
     from qddot.formats import load_model
     from qddot.model.details import Details

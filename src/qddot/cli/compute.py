@@ -116,7 +116,7 @@ def command(
 
 
 def digits_that_fit(arrays: list[Any]) -> int:
-    """As many digits as a terminal has room for, but not less than are read without a doubt; all where nobody looks."""
+    """Number of digits that a terminal has room for, but not less than are read without a doubt; all where nobody looks."""
     width = terminal_width()
     if width is None or sum(array.size for array in arrays) > MANY:
         return DIGITS
@@ -125,7 +125,7 @@ def digits_that_fit(arrays: list[Any]) -> int:
 
 
 def written_out(array: Any, digits: int) -> str:
-    """All of an array, in columns; what is left of zeros beside its largest number is zero."""
+    """Text of a whole array, in columns; rounding left beside its largest number is printed as zero."""
     import numpy as np
 
     shown = np.where(np.abs(array) <= DUST * np.abs(array).max(initial=0.0), 0.0, array)

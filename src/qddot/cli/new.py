@@ -162,7 +162,7 @@ def row_of(words: list[str]) -> dict[str, Any]:
 
 
 def is_number(word: str) -> bool:
-    """As TOML writes numbers."""
+    """Whether a word is a number as TOML writes them."""
     import tomllib
 
     try:

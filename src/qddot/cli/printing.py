@@ -116,7 +116,7 @@ def print_json(data: Any) -> None:
 
 
 def plain_data(x: Any) -> Any:
-    """Return what JSON has no word for."""
+    """Convert arrays, paths, symbols and mappings to types that JSON has."""
     if hasattr(x, "tolist"):
         return x.tolist()
     return str(x) if isinstance(x, Path) or hasattr(x, "free_symbols") else dict(x)

@@ -111,7 +111,7 @@ def beyond(motion: Any, torque: list[float] | None) -> Iterator[str]:
 
 
 def save(motion: Any, path: str) -> None:
-    """As the suffix says."""
+    """Write a motion to a file of the kind that its suffix names."""
     match Path(path).suffix.lower():
         case ".csv":
             motion.to_csv(path)

@@ -275,7 +275,7 @@ def source(prefix: str, functions: Sequence[Function], real: Precision) -> str:
 
 
 def introduction(mechanism: Mechanism, of_the_language: str = "") -> list[str]:
-    """Return what holds for every function."""
+    """Lines of the comment that holds for every function of the file: conventions, sizes, joints."""
     nq, nv = mechanism.nq, mechanism.nv
     general = CONVENTIONS + of_the_language + (QUATERNIONS if nq != nv else "")
     order = f"q has nq = {nq} elements; qd, qdd and tau have nv = {nv}. Joints are numbered from 0, in the order of joint_names:"
@@ -304,7 +304,7 @@ def elements(indices: range) -> str:
 
 
 def description(f: Function, frames: list[str], about: Callable[[str], str]) -> list[str]:
-    """Return what one function computes, with its options and shapes; of a frame only the number."""
+    """Lines of the comment above one function: its quantity, options and shapes; a frame only by number."""
     lines = [f"{f.request.quantity.replace('_', ' ')}: {about(f.request.quantity)}"]
     if options := [f"{name} {frames.index(x) if name == 'frame' else x}" for name, x in f.request.options]:
         lines.append(f"Options: {', '.join(options)}.{COUNTED if 'frame' in dict(f.request.options) else ''}")

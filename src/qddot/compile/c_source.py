@@ -112,7 +112,7 @@ class Text(NamedTuple):
     opposite: Text | None = None
 
     def within(self, binding: int) -> str:
-        """As an operand of something that binds this tightly."""
+        """Code as an operand of something that binds this tightly, in parentheses where needed."""
         return self.code if self.binding >= binding else f"({self.code})"
 
 
@@ -207,7 +207,7 @@ class Parts:
                 yield f"w[{self.places[number]}] = t{number};"
 
     def from_places(self, line: str) -> str:
-        """With temporaries read from `w`."""
+        """Line with its temporaries read from `w`."""
         return TEMPORARY.sub(lambda t: f"w[{self.places[int(t[1])]}]", line)
 
     def used(self, piece: list[str]) -> list[str]:

@@ -86,7 +86,7 @@ def private(path: Path) -> bytes:
 
 
 def seal(secret: bytes, key: str, code: bytes) -> bytes:
-    """Return what binds code to its key and to this cache."""
+    """Digest that binds code to its key and to this cache."""
     return hmac.digest(secret, key.encode() + b"\0" + code, "sha256")
 
 
@@ -116,7 +116,7 @@ def secret_of(folder: Path) -> bytes:
 
 
 def write(path: Path, content: bytes, move: Callable[[str, Path], None] = os.replace) -> None:
-    """Into a file for this user alone, beside its place, and then there in one step."""
+    """Write a file for this user alone, beside its place, then move it there in one step."""
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix="draft-")
     try:
         with os.fdopen(handle, "wb") as file:

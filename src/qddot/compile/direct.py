@@ -139,7 +139,7 @@ class Direct:
             self.learn(tuple(chosen.values()), kernels.kernel(quantity, DOUBLE, given))
 
     def learn(self, chosen: tuple[Any, ...], kernel: Kernel) -> None:
-        """From now on these options go to this kernel, and to its loop over many states if it has one by now."""
+        """Send these options to this kernel from now on, and to its loop over many states if it has one by now."""
         with self.lock:
             known = next((k for k, (values, _) in enumerate(self.ways) if all(a is b for a, b in zip(values, chosen))), None)
             if known is None and len(self.ways) == ROWS["way"][0]:
@@ -163,7 +163,7 @@ class Direct:
 
 @cache
 def addresses() -> dict[str, int]:
-    """Return what the code calls and compares with."""
+    """Addresses of the functions and types of Python and NumPy that the code needs."""
     python = {"vectorcall": "PyObject_Vectorcall", "incref": "Py_IncRef", "decref": "Py_DecRef"}
     python |= {"save": "PyEval_SaveThread", "restore": "PyEval_RestoreThread"}
     found = {name: layout.function_address(symbol) for name, symbol in python.items()}

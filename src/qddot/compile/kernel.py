@@ -135,7 +135,7 @@ class Kernel:
         return shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
 
     def _threaded(self, ufunc: np.ufunc, outputs: Sequence[Output], arrays: Sequence[np.ndarray], out, threads: int):
-        """With outputs made here, so that each thread fills its part; overlapping or odd ones are left to NumPy."""
+        """Run in threads, with outputs made here so that each fills its part; overlapping or odd ones are left to NumPy."""
         batch = self.batch_shape(arrays)
         given = [None] * len(outputs) if out is None else list(out) if isinstance(out, tuple) else [out]
         if len(given) != len(outputs) or any(not isinstance(a, np.ndarray | None) for a in given):

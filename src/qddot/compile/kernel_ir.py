@@ -247,7 +247,7 @@ class Emitter:
         yield f"{self.value(node)} = load {V}, ptr %a{node.number}, align {self.lanes.bits // 8}"
 
     def carry(self, node: Expr, direction: str) -> Iterable[str]:
-        """Between a value and its place in memory."""
+        """IR that loads a value from its place in memory, or stores it there."""
         V, place, align = self.lanes.number, f"%c{node.number}_{direction}", self.lanes.bits // 8
         yield f"{place} = getelementptr inbounds {V}, ptr %carry, i64 {self.carried[node]}"
         if direction == "store":

@@ -48,7 +48,7 @@ def guest(values: Iterable[Any]) -> str | None:
 
 
 def described(value: Any) -> str:
-    """Return what an argument is, for a message."""
+    """Name of the kind of an argument, for a message."""
     library = library_of(value)
     if library == "dlpack":
         return f"{type(value).__module__.partition('.')[0]}'s array"

@@ -104,7 +104,7 @@ def has_direct_entry() -> bool:
 
 
 def why_no_direct_entry() -> str:
-    """Return what differs from what the direct entry's code assumes; empty if nothing does."""
+    """Reason why the direct entry cannot be used here: the first of its assumptions that fails; empty if none does."""
     if sys.implementation.name != "cpython":
         return f"{sys.implementation.name} is not CPython"
     if struct.calcsize("P") != 8 or sys.byteorder != "little":

@@ -24,7 +24,7 @@ UNROLLED = 16  # more blocks of columns than this are moved in a loop
 
 
 def define_loop(program: Program, lanes: Lanes, *, watched: bool = False) -> Iterable[str]:
-    """With lanes of width 1, everything goes through `single`."""
+    """IR of the loop over states that NumPy calls; with lanes of width 1, everything goes through `single`."""
     arguments = written(program, watched)
     shapes, n_in, n = [x.shape for x in arguments], len(program.inputs), len(arguments)
     margins = program.outputs[-1].size if watched else 0

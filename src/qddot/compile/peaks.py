@@ -66,7 +66,7 @@ def begin(n_in: int, lanes: Lanes) -> Iterable[str]:
 
 
 def look(i: int, x: str, size: int, lanes: Lanes) -> str:
-    """At one state of input i."""
+    """IR that looks at one state of input i."""
     return f"call void @peak(ptr {x}, i64 {size}, ptr %one{i})"
 
 
@@ -93,7 +93,7 @@ def note(name: str, vectors: Sequence[str], tag: str, lanes: Lanes) -> Iterable[
 
 
 def judge(program: Program, lanes: Lanes, bad: str) -> Iterable[str]:
-    """At the end: raise the flag if an input went too far, or if something else is `bad`."""
+    """IR at the end of the loop: raise the flag if an input went too far, or if something else is `bad`."""
     I, V = f"i{lanes.bits}", lanes.integer
     for i, x in enumerate(program.inputs):
         yield f"%peak{i} = load {I}, ptr %one{i}\n%far{i} = icmp uge {I} %peak{i}, {limit(x.name, lanes)}"

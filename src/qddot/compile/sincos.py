@@ -72,7 +72,7 @@ class Rooms(NamedTuple):
 
     @property
     def vectors(self) -> int:
-        """Return what the loop goes through: an angle of W states, or of one state as many angles as fit."""
+        """Number of vectors in the loop: one for each angle of W states; of one state, as many angles share one as fit."""
         return self.count if self.lanes.width > 1 else -(-self.count // self.lanes.native)
 
     @property
@@ -85,7 +85,7 @@ class Rooms(NamedTuple):
         return self.lanes if self.lanes.width > 1 else self.lanes.whole_vector
 
     def place(self, angle: int, function: str) -> int:
-        """In which place among the results, counted in numbers of `lanes`, a `sin` or `cos` stands."""
+        """Place of a `sin` or `cos` among the results, counted in numbers of `lanes`."""
         if self.lanes.width > 1:
             return 2 * angle + (function == "cos")
         vector, lane = divmod(angle, self.lanes.native)

@@ -23,7 +23,7 @@ STATES = 50_000
 def compute_spread(
     evaluate: Evaluator, quantities: Sequence[Any], arrays: Sequence[Any], options: Options, address: Any
 ) -> dict[str, Any]:
-    """As `compute_together`, by the workers of a Dask cluster."""
+    """Compute as `compute_together` does, by the workers of a Dask cluster."""
     dtype = as_dtype(options.get("dtype"))
     requests = tuple(evaluate.kernels.request(name, given) for name, given in named_pairs(quantities))
     shapes = {x.name: x.shape for x in evaluate.kernels.program(requests, dtype).inputs}

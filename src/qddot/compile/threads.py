@@ -189,7 +189,7 @@ def step_of(a: np.ndarray, rank: int, batch: tuple[int, ...]) -> int | None:
 
 
 def report(flags: int) -> None:
-    """Return what NumPy does about its flags in this thread."""
+    """Raise or warn in this thread as NumPy would for these flags of the processor."""
     zero, huge = np.zeros(1), np.full(1, 1e300)
     for flag, (a, b) in {1: (zero + 1, zero), 2: (huge, 1 / huge), 8: (zero, zero)}.items():
         if flags & flag:

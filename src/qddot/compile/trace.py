@@ -104,7 +104,7 @@ def trace(
 
 
 def program_inputs(model: Model, requests: Sequence[Request], wrench: bool, runtime: bool) -> list[Input]:
-    """Return what any of the quantities needs, in the order of `INPUTS`, then wrench, parameters and variables."""
+    """Inputs that any of the quantities needs, in the order of `INPUTS`, then wrench, parameters and variables."""
     wanted = {name for request in requests for name in COMPUTED[request.quantity].inputs}
     links = sum(body.is_link for body in model.bodies)
     sizes = {"dt": (1,), "damping": (1,), "target": (4, 4)} | dict.fromkeys(("q", "start", "end"), (model.mechanism.nq,))

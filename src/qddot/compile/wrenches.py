@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def as_stack(evaluate: Evaluator, q: ArrayLike, name: str, forces: Any, check: bool) -> Any:
-    """Return what a user may give for a force, as a stack (..., bodies, 6): `{frame: wrench}` in world axes, a stack, or None."""
+    """Stack (..., bodies, 6) of forces that a user gave as `{frame: wrench}` in world axes, as a stack, or as None."""
     if forces is None:
         return 0.0
     if isinstance(forces, Mapping):
@@ -28,7 +28,7 @@ def as_stack(evaluate: Evaluator, q: ArrayLike, name: str, forces: Any, check: b
 
 
 def net_stack(evaluate: Evaluator, q: ArrayLike, f_ext: Any, f_tip: Any, check: bool) -> Any:
-    """Return what acts on the robot: `f_ext`, less what the robot does to its environment."""
+    """Wrenches on the robot as a stack: `f_ext`, less those that it exerts on its environment (`f_tip`)."""
     on, by = as_stack(evaluate, q, "f_ext", f_ext, check), as_stack(evaluate, q, "f_tip", f_tip, check)
     try:
         with np.errstate(all="ignore"):  # the kernel looks at the sum

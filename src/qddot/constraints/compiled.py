@@ -41,7 +41,7 @@ class CompiledConstraints(ConstrainedRobot):
         self._regularity = self.repeated("regularity")
 
     def careful(self, inputs: Inputs) -> ConstrainedRobot:
-        """Return what knows every case, for the parameters among the inputs, which are taken out."""
+        """Robot under the same constraints by NumPy, which handles every rank; takes the parameters out of the inputs."""
         return ConstrainedRobot(self.evaluate, self.constraints, inputs.pop("parameters", None))
 
     def repeated(self, what: str, careful: Careful | None = None) -> Repeated:

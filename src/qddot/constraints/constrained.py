@@ -131,7 +131,7 @@ class ConstrainedRobot:
         return applied(T(A), "lam", as_array("lam", lam, (A.shape[-2],)))
 
     def forced(self, quantity: str, inputs: dict[str, Any], f_ext: Any, f_tip: Any) -> np.ndarray:
-        """With external forces, if any."""
+        """Quantity of the open tree, with external forces if any."""
         if f_ext is not None or f_tip is not None:
             inputs["wrench"] = net_stack(self.evaluate, inputs["q"], f_ext, f_tip, True)
         return self.of_tree(quantity, **inputs)
@@ -213,7 +213,7 @@ class ConstrainedRobot:
 
 
 def as_constraints(model: Model, constraints: Any) -> tuple[Constraint, ...]:
-    """Return what a user may give, as a tuple.
+    """Constraints that a user gave (one, several, or None for the description's own) as a tuple.
 
     Raises:
         InputError: something that is no constraint, or None for a robot without constraints of its own.

@@ -173,7 +173,7 @@ class ConstrainedTree:
         return found
 
     def regularity(self, q: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-        """Return what the rows before leave of each row of `A M^-1 A^T`, and its diagonal; zeros for rows that follow."""
+        """Pivot of each row of `A M^-1 A^T` after the rows before it, and its diagonal; zeros for rows that follow from others."""
         rows = self.rows(self.moving, q, zeros(self.model.nv))
         solver, _ = self.eliminated(q, rows)
         squares = [dot(a, y) for a, y in zip(solver.A, solver.Y)]

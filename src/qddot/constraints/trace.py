@@ -96,7 +96,7 @@ def scalars(constraint: Constraint, state: State) -> list[Scalar]:
 
 
 def refuse_overflow(constraint: Constraint, values: Sequence[Scalar]) -> None:
-    """Return what a user writes is folded while it is traced, where an overflow raises no flag."""
+    """Refuse constants that overflow: they are folded while a constraint is traced, where no flag is raised."""
     if not Program("constraint", (), (Output("rows", (len(values),), tuple(values)),)).is_finite():
         raise InputError(f"{constraint} overflows: a constant in it, or in its derivative, is not finite (write it in SI units)")
 

@@ -69,12 +69,12 @@ class SetPointPD:
 
     @property
     def is_global(self) -> bool:
-        """From every state the robot comes to rest at the goal; a sufficient condition."""
+        """True if the robot comes to rest at the goal from every state; a sufficient condition."""
         return bool(self.kp.min() > self.gravity_stiffness and self.kd.min() > 0)
 
     @property
     def is_stable(self) -> bool:
-        """From near the goal it does."""
+        """True if the robot comes to rest at the goal from near it."""
         slope = self.robot.inverse_dynamics_derivatives(self.goal, np.zeros(self.robot.nv), np.zeros(self.robot.nv)).dtau_dq
         return bool(np.linalg.eigvalsh(np.diag(self.kp) + (slope + slope.T) / 2)[0] > 0 and self.kd.min() > 0)
 

@@ -189,7 +189,7 @@ class Rows:
         return Rows(*(np.concatenate([x, y], 1) for x, y in ((self.p, o.p), (self.r, o.r), (self.k, o.k))))
 
     def over(self, i: int, step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """All of the interval from point i on, in u and x of its start: at the end x is `x + 2 step u`."""
+        """Rows of both ends of the interval from point i on, in u and x of its start: at the end x is `x + 2 step u`."""
         later = self.p[i + 1] + 2 * step * self.r[i + 1]
         return tuple(np.concatenate(x) for x in ((self.p[i], later), (self.r[i], self.r[i + 1]), (self.k[i], self.k[i + 1])))  # type: ignore[return-value]
 
@@ -229,7 +229,7 @@ def profile(rows: Rows, s: np.ndarray, top: np.ndarray, first: float, last: floa
 def within(
     rows: tuple[np.ndarray, np.ndarray, np.ndarray], step: float, low: float, high: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """With `low <= x + 2 step u <= high` besides."""
+    """Rows with `low <= x + 2 step u <= high` added."""
     p, r, k = rows
     return np.append(p, [2 * step, -2 * step]), np.append(r, [1.0, -1.0]), np.append(k, [-high, low])
 

@@ -94,7 +94,7 @@ class Tensors(Motions):
         self.starts: list[Any] = []
 
     def restart(self, rng: np.random.Generator, which: np.ndarray) -> None:
-        """All of them."""
+        """Start all motions anew."""
         put = lambda x: self.torch.as_tensor(x, dtype=self.torch.float32, device=self.device)  # noqa: E731
         self.starts = [put(x) for x in self.task.start(rng, self.n)]
         self.q, self.qd, self.goal = (x.clone() for x in self.starts)

@@ -104,7 +104,7 @@ class Task:
         raise NotImplementedError
 
     def observe(self, q: Any, qd: Any, goal: Any) -> Any:
-        """Return what is seen (n, observation)."""
+        """Observations (n, observation) of n motions."""
         raise NotImplementedError
 
     def reward(self, q: Any, qd: Any, action: Any, goal: Any) -> Any:

@@ -33,7 +33,7 @@ def lengths(model: Model, letters: Model) -> list[dict[str, Any]]:
 
 
 def distances(model: Model) -> Iterator[tuple[int, Any]]:
-    """From each body's origin to the joints it carries, and from the last ones to their frames."""
+    """Distances from each body's origin to the joints it carries, and from the last ones to their frames."""
     for index in (WORLD, *(body.index for body in model.bodies)):
         carried = moved_by(model, index)
         yield from ((index, child.placement) for child in carried)

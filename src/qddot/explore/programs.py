@@ -118,7 +118,7 @@ def spheres(model: Model, places: Sequence[tuple[str, Sequence[float]]]) -> Prog
 
 
 def delivered(model: Model) -> Program:
-    """Return what friction leaves of joint forces tau for the load."""
+    """Program of the joint forces less friction, `delivered_torque(qd, tau)`."""
     r = Recording(model, ("qd", "tau"))
     return r.program("delivered_torque", output("load", delivered_torque(r.lifted, r.given["qd"], r.given["tau"]), 1))
 

@@ -33,7 +33,7 @@ class Recording:
     contact: np.ndarray | None = None
 
     def data(self) -> dict[str, Any]:
-        """As plain data: samples at equal distances, and the last."""
+        """Motion as plain data: samples at equal distances, and the last."""
         count = len(self.t)
         kept = np.unique(np.linspace(0, count - 1, min(count, SAMPLES)).round().astype(int))
         arrays = {name: getattr(self, name) for name in ("t", "q", "qd", "qdd", "tau", "measured", "external")}
@@ -44,5 +44,5 @@ class Recording:
 
 
 def rounded(x: np.ndarray) -> list:
-    """With as many digits as a picture needs."""
+    """Numbers with as many digits as a picture needs."""
     return np.vectorize(lambda v: float(f"{v:.{DIGITS}g}"), otypes=[float])(x).tolist() if x.size else []

@@ -65,7 +65,7 @@ def body_data(body: Body, shapes: list[Shape]) -> dict[str, Any]:
 
 
 def packed(shape: Shape) -> dict[str, Any]:
-    """As plain data: a mesh on a grid of 16 bits."""
+    """Shape as plain data, a mesh on a grid of 16 bits."""
     if shape["kind"] != "mesh":
         return shape
     points, faces = shape["points"], shape["faces"]

@@ -55,7 +55,7 @@ class Page:
 
 
 def shown(page: Page, path: str | Path | None) -> Page:
-    """Into the file if there is one; otherwise a notebook shows the page itself, and elsewhere the browser opens."""
+    """Save the page where a path is given; otherwise a notebook shows it itself, and elsewhere the browser opens."""
     if path is not None:
         page.save(path)
     elif not in_notebook():

@@ -82,7 +82,7 @@ def alike(a: Model, b: Model) -> bool:
 
 
 def name_of(file: Path) -> str:
-    """Return what `qddot.load` is given: a name of the catalog, or the file's."""
+    """Argument for `qddot.load`: a name of the catalog, or else the file's."""
     if file.parent == catalog.BUNDLED:
         return file.stem
     names = {path: name for name, path in catalog.installed().items()}

@@ -44,7 +44,7 @@ class Node:
 
     @property
     def shown(self) -> str:
-        """For an error message."""
+        """Short text of a value, for an error message."""
         if isinstance(self.value, dict):
             return "{" + ", ".join(f"{key}: ..." for key in self.value) + "}"
         return "[" + ", ".join(node.shown for node in self.value) + "]" if isinstance(self.value, list) else self.text

@@ -65,7 +65,7 @@ class Keys:
         return self.subject(node).error(rule, key, node and node.shown, fix)
 
     def made(self, make: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        """Return what `make` returns; what it refuses is refused at the key it names, as it is written there."""
+        """Call `make`; an error that it raises is told at the key it names, as that is written in the file."""
         try:
             return make(*arguments, **named)
         except ModelError as error:

@@ -22,7 +22,7 @@ def losses(model: Model, is_urdf: bool) -> Iterator[str]:
 
 
 def only_ours(model: Model) -> Iterator[str]:
-    """Return what stands in a URDF so that other readers skip it."""
+    """Sentences on what a URDF holds in elements that only qddot reads."""
     if model.gravity != GRAVITY:
         yield "gravity stands in <qddot_gravity>, which only qddot reads"
     if driven := [joint.name for joint in model.joints if joint.drive and is_more(joint.drive)]:

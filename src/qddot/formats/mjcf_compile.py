@@ -107,7 +107,7 @@ def _mujoco() -> Any:
 
 
 def pose_of(position: np.ndarray, quaternion: np.ndarray) -> Transform:
-    """From MuJoCo's arrays, with exact zeros and ones."""
+    """Pose from MuJoCo's arrays, with exact zeros and ones."""
     w, x, y, z = (float(x) for x in quaternion / np.linalg.norm(quaternion))
     return Transform(snapped(Mat(*from_quaternion(w, x, y, z))), vec_of(position))
 
@@ -120,7 +120,7 @@ def vec_of(values: np.ndarray) -> Vec:
 
 
 def _asked(source: Source, call: Callable, *arguments: Any) -> Any:
-    """Return what MuJoCo answers; its warnings become ours, its errors get their place."""
+    """Call MuJoCo; its warnings become ours, its errors get their place."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

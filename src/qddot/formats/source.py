@@ -35,7 +35,7 @@ class Description(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """Return what a robot without a name is called."""
+        """Name for a robot that has none: the file's."""
         return self.path.stem if self.path else "robot"
 
 

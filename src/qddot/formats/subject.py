@@ -64,7 +64,7 @@ class Subject:
         return number
 
     def vector(self, attribute: str, values: object, size: int = 3) -> tuple[Scalar, ...]:
-        """So many finite numbers or expressions."""
+        """Tuple of so many finite numbers or expressions."""
         if isinstance(values, (str, dict)) or not isinstance(values, (Sequence, np.ndarray)) or getattr(values, "ndim", 1) == 0:
             raise self.error(f"{size} numbers are needed", attribute, values, f"give a list of {size}")
         if len(values) != size:
@@ -87,7 +87,7 @@ class Subject:
         return value
 
     def made(self, make: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        """Return what `make` returns; what it refuses is refused by the name it has here."""
+        """Call `make`; an error that it raises is told of this element by its name."""
         try:
             return make(*arguments, **named)
         except ModelError as error:

@@ -179,7 +179,7 @@ def _links(root: Element, strict: bool, faults: Faults) -> list[Link]:
 
 
 def _visuals(root: Element, reach: Reach) -> list[tuple[Visual, ...]]:
-    """Return what is drawn on each link; meshes out of reach have been reported."""
+    """Visuals of each link; meshes out of reach have been reported."""
 
     def find(name: str) -> Path | None:
         try:
@@ -194,7 +194,7 @@ def _visuals(root: Element, reach: Reach) -> list[tuple[Visual, ...]]:
 
 
 def _inertia(inertial: Element, strict: bool) -> Inertia:
-    """In the link's axes about the centre of mass: the inertial frame may be turned."""
+    """Inertia in the link's axes about the centre of mass; the inertial frame may be turned."""
     mass, inertia = inertial.need("mass"), inertial.one("inertia")
     mass.report_unknown_attributes(("value",))
     value = mass.number("value")
@@ -337,7 +337,7 @@ def _mimic(element: Element) -> Mimic | None:
 
 
 def _drive(element: Element) -> Drive | None:
-    """From `<dynamics>`, or from our own element, which can say more and then says all."""
+    """Drive from `<dynamics>`, or from our own element, which can say more and then says all."""
     own = element.one("qddot_drive")
     if own is None:
         dynamics = element.one("dynamics")

@@ -170,7 +170,7 @@ def _add_limits(joint: Element, limits: Limits, kind: str) -> None:
 
 
 def _add_drive(joint: Element, drive: Drive) -> None:
-    """As others understand it, and in full where that is less than the whole."""
+    """Write a drive as others understand it, and in full where that is less than the whole."""
     side = drive.at_joint.friction
     damping, friction = sum(side.viscous) / 2, sum(side.coulomb) / 2
     SubElement(joint, "dynamics", damping=_numbers(damping), friction=_numbers(friction))

@@ -102,7 +102,7 @@ class _Expander:
     # elements ---------------------------------------------------------------------------------------------------------
 
     def expanded(self, element: Element, scope: Scope) -> list[Element]:
-        """Return what an element stands for."""
+        """Expand an element: macros, conditions, includes and blocks become plain elements."""
         self.count += 1
         if self.count > MAX_ELEMENTS:
             raise self.error(element, f"the expansion is over the limit of {MAX_ELEMENTS} elements", kind=ModelLimitError)
@@ -115,7 +115,7 @@ class _Expander:
         return self.handlers.get(name, self.on_macro_call)(element, scope)
 
     def inside(self, element: Element, scope: Scope) -> list[Element]:
-        """Return what the children of an element stand for."""
+        """Expand the children of an element."""
         return [part for child in element.children for part in self.expanded(child, scope)]
 
     def copied(self, element: Element, scope: Scope, tag: str | None = None, parts: list[Element] | None = None) -> Element:

@@ -178,7 +178,7 @@ class Trace:
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Without a search for garbage: of the nodes of a trace none is any, and to look at them takes longer than to make them."""
+    """Stop the garbage collector for a while: no node of a trace is garbage, and looking takes longer than making them."""
     was_on = gc.isenabled()
     gc.disable()
     try:

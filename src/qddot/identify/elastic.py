@@ -195,7 +195,7 @@ def from_motors(robot: Robot, motor: Signals, base: Base) -> ElasticJoints:
 
 
 def motor_columns(motor: Signals, j: int) -> np.ndarray:
-    """Return what rotor, viscous and Coulomb friction and an offset of motor j cost (N, 4)."""
+    """Columns (N, 4) of motor j: rotor, viscous and Coulomb friction, offset."""
     v = motor.qd[:, j]
     step = ShaftFriction(coulomb=(1.0, 1.0), width=STANDSTILL).at(ARRAYS, v).step
     return np.stack([motor.qdd[:, j], v, step, np.ones_like(v)], axis=1)
@@ -245,7 +245,7 @@ def found_joints(
     damping: np.ndarray,
     missed: tuple[float, float],
 ) -> ElasticJoints:
-    """Return what was found; gears without a clear stiffness are called stiff."""
+    """Put the result together; gears without a clear stiffness are called stiff."""
     names = [f"{joint}.{name}" for joint in robot.joint_names for name in MOTOR]
     sure = ELASTIC_SURE * std < K
     stiffness, spread = np.where(sure, K, np.inf), np.where(sure, std, np.inf)

@@ -86,7 +86,7 @@ def with_laws(
 
 
 def with_options(parameter_set: ParameterSet) -> Callable[[Mapping[str, Any]], ParameterSet]:
-    """Return what makes a set of parameters with the same options, and more."""
+    """Function that makes a set of parameters with the same options, and more."""
     return lambda more: ParameterSet.of(parameter_set.robot, **{**parameter_set.asked, **more})
 
 

@@ -188,7 +188,7 @@ def check_shown(rows: list[np.ndarray], names: list[str]) -> None:
 
 
 def filter_of(rate: float | None, cutoff: float | None) -> Callable[[np.ndarray], np.ndarray]:
-    """Return what is done to both sides: a low-pass, thinned out, or nothing."""
+    """Filter for both sides of the equations: a low-pass, thinned out, or none."""
     if rate is None and cutoff is None:
         return lambda x: x
     if rate is None or cutoff is None:

@@ -95,7 +95,7 @@ class OutputError:
 
     @cached_property
     def robot(self) -> Robot:
-        """With these parameters, as far as a `Drive` can hold them."""
+        """Robot with these parameters, as far as a `Drive` can hold them."""
         return identified_robot(self.parameter_set, self.pi)[0]
 
     def __repr__(self) -> str:
@@ -264,7 +264,7 @@ class Search:
         raise ConvergenceError(f"not converged after {evaluations} simulations (allow more, or leave fewer parameters free)")
 
     def squares(self, at: Step) -> float:
-        """Return what is minimised."""
+        """Sum of squares that is minimised: errors, and the distance from the start."""
         moved = self.chart.coordinates(at.pi) - self.middle
         return float(at.errors @ at.errors + START_WEIGHT * moved @ moved)
 
@@ -321,5 +321,5 @@ def sizes(parameter_set: ParameterSet, log: Log) -> np.ndarray:
 
 
 def root_mean_square(x: np.ndarray) -> np.ndarray:
-    """Over the samples (N, ...)."""
+    """Root mean square over the samples (N, ...)."""
     return np.sqrt(np.mean(x**2, axis=0))

@@ -157,7 +157,7 @@ def payload(
 
 
 def trusted(shown: np.ndarray, left: np.ndarray, joints: int, predicted: bool) -> Verdict:
-    """Return what is left of the torques beside what the load explains (rows of all joints in turn, each in units of its noise).
+    """Verdict on a load, by torques it leaves beside those it explains (rows of all joints in turn, in units of their noise).
 
     White noise changes sign from sample to sample; what an arm that is known wrongly leaves goes on for a while, and passes for a
     part of the load.
@@ -251,7 +251,7 @@ def sizes(ten: np.ndarray) -> np.ndarray:
 
 
 def why_not(identified: np.ndarray, turning: bool) -> str:
-    """In words."""
+    """Sentence on the parameters of a load that the motion does not show; empty if it shows all."""
     if identified.all():
         return ""
     names = ", ".join(name for name, seen in zip(INERTIAL, identified) if not seen)

@@ -1,4 +1,4 @@
-"""By how much each joint's torque is recorded late, and what its sensor adds: both found together with the parameters.
+"""Delay of each joint's recorded torque, and the offset of its sensor: both found together with the parameters.
 
     tau_measured(t) = tau(t - delay) + offset,      -d tau / dt is the column of the delay
 

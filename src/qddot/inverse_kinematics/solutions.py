@@ -106,7 +106,7 @@ def by_search(target: Target, start: np.ndarray, starts: int, seed: int) -> tupl
 
 
 def distinct(target: Target, q: np.ndarray, pose: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Without repetitions, ordered by pose and then by distance from zero."""
+    """Solutions without repetitions, ordered by pose and then by distance from zero."""
     mechanism, kept = target.evaluate.model.mechanism, []
     away = configuration.difference(mechanism, configuration.neutral(mechanism), q) if len(q) else np.zeros((0, mechanism.nv))
     size = np.linalg.norm(away, axis=-1)

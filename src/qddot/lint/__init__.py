@@ -68,7 +68,7 @@ def said(code: str, message: str) -> Finding:
 
 
 def findings_of(model: Model) -> list[Finding]:
-    """Return what is doubtful about a robot that has been read.
+    """Findings about a robot that has been read: numbers that are probably not meant.
 
     Raises:
         UnboundSymbolError: the robot holds symbols: nothing can be said of numbers it does not have.

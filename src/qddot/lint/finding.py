@@ -82,7 +82,7 @@ class Finding:
         return f"{self.code} {self.severity.name.lower()}: {text}" + (f" ({self.fix})" if self.fix else "")
 
     def data(self) -> dict[str, Any]:
-        """For a program that reads it."""
+        """Finding as plain data, for a program that reads it."""
         return {
             "code": self.code,
             "severity": self.severity.name.lower(),

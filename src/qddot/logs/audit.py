@@ -65,7 +65,7 @@ class Audit:
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
-        """Only what makes the log doubtful."""
+        """Findings that make the log doubtful."""
         return tuple(finding for finding in self.findings if finding.level == "warning")
 
     def __str__(self) -> str:

@@ -354,7 +354,7 @@ def rate_before_rounding(t: np.ndarray) -> float | None:
 
 
 def strange_units(group: Group) -> str:
-    """Return what stands in brackets behind a name and is neither a unit nor the joint."""
+    """First text in brackets behind a name that is neither a unit nor the joint; empty if there is none."""
     for (name, _), label, unit in zip(group.members, group.labels, group.units):
         for text in re.findall(r"[\[(]([^\[\]()]*[^\W\d_][^\[\]()]*)[\])]\s*$", name):
             if text != unit and text not in label:

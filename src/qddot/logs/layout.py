@@ -82,7 +82,7 @@ class Layout:
         return np.column_stack(columns)
 
     def units(self, quantity: str) -> list[Unit | None]:
-        """Return what the names say of each column's unit."""
+        """Unit of each column by its name; None where it tells none."""
         group = self.groups[quantity]
         return [unit_of(quantity, group.name, bracketed) for bracketed in group.units]
 

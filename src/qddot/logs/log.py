@@ -300,7 +300,7 @@ class Chunks:
 
     @cached_property
     def _tables(self) -> list[Kept[Table]]:
-        """Those of each file."""
+        """Tables of each file, kept once they are read."""
         hints = Reading(self.robot, self.options).hints
         return [Kept(read(one, self.rows, hints)) for one in self.source]
 
@@ -322,7 +322,7 @@ class Chunks:
 
     @cached_property
     def _is_short(self) -> bool:
-        """All of it is no more than one chunk may hold."""
+        """True if the whole log is no more than one chunk may hold."""
         rows = 0
         for table in chain.from_iterable(self._tables):
             rows += len(table)
@@ -331,7 +331,7 @@ class Chunks:
         return True
 
     def whole(self) -> Log | None:
-        """All of it, if that is no more than one chunk may hold."""
+        """Whole log, if it is no more than one chunk may hold; else None."""
         return of_files(Reading(self.robot, self.options), self._tables) if self._is_short else None
 
 

@@ -327,7 +327,7 @@ def in_one_order(
 
 
 def batches(file: Any, rows: int) -> Iterator[Any]:
-    """At most `rows` rows at a time. A reader keeps all it has read of a file, so each gets only a few row groups of it."""
+    """Batches of at most `rows` rows. A reader keeps all it has read of a file, so each gets only a few row groups of it."""
     sizes = [file.metadata.row_group(k).num_rows for k in range(file.metadata.num_row_groups)]
     groups: list[int] = []
     for k in range(len(sizes)):

@@ -124,7 +124,7 @@ def opened(path: Path) -> TextIO:
 
 
 def understood(file: str, head: list[str]) -> tuple[Dialect, int, list[Finding]]:
-    """From the first lines: names, separators, what the columns hold, and the line of the first row."""
+    """Dialect told by the first lines (names, separators, kinds of columns), and the line of the first row."""
     text = [i for i, line in enumerate(head) if line.strip() and not line.lstrip().startswith(COMMENT)]
     comments = [i for i, line in enumerate(head) if line.lstrip().startswith(COMMENT)]
     if not text and not comments:
@@ -216,7 +216,7 @@ def are_units(found: list[str]) -> bool:
 
 
 def dialect_of(names: list[str], delimiter: str | None, body: list[str], findings: list[Finding]) -> Dialect:
-    """Return what the columns hold, by the first row."""
+    """Dialect of a file by its first rows: delimiter, decimal comma, kinds of columns."""
     found = cells(next((line for line in body if line.strip()), ""), delimiter)
     decimal_comma = any(DECIMAL_COMMA.fullmatch(text) for line in body for text in cells(line, delimiter))
     first = [text.replace(",", ".") for text in found] if decimal_comma else found
@@ -302,7 +302,7 @@ def numbers_of(file: str, row: int, dialect: Dialect, found: list[str]) -> list[
 
 
 def hint(text: str) -> str:
-    """Return what to do about a text where a number belongs."""
+    """Advice on a text that stands where a number belongs."""
     if DECIMAL_COMMA.fullmatch(text):
         return "a comma for a point? write points, or commas in every row"
     if re.search(r"\d[-./:]\d+[-./:]\d", text):
@@ -316,7 +316,7 @@ def is_clock(text: str) -> bool:
 
 
 def seconds(text: str, day: np.datetime64 | None) -> float:
-    """Since midnight of the first row's day, which a double holds to a nanosecond."""
+    """Seconds since midnight of the first row's day, which a double holds to a nanosecond."""
     match = CLOCK.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is no date")
@@ -333,7 +333,7 @@ def cells(line: str, delimiter: str | None) -> list[str]:
 
 
 def is_number(text: str) -> bool:
-    """As NumPy reads it: no underscores, no hexadecimal."""
+    """Whether a text is a number as NumPy reads it: no underscores, no hexadecimal."""
     try:
         float(text)
     except ValueError:

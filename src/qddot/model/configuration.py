@@ -44,7 +44,7 @@ def batch_shape(size: int | tuple[int, ...] | None) -> tuple[int, ...]:
 def random_configuration(
     mechanism: Mechanism, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, batch: tuple[int, ...] = ()
 ) -> np.ndarray:
-    """Within the limits (*batch, nq); rotations without limits are uniform."""
+    """Random configurations (*batch, nq) within the limits; rotations without limits are uniform."""
     return joint_by_joint(mechanism, batch, lambda part, q, v: part.random(rng, lower[q], upper[q], batch))
 
 
@@ -104,7 +104,7 @@ def joint_by_joint(mechanism: Mechanism, batch: tuple[int, ...], f: Callable[[Jo
 
 
 def together(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """With their leading dimensions broadcast."""
+    """Both arrays with their leading dimensions broadcast."""
     try:
         batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
     except ValueError:

@@ -96,13 +96,13 @@ class Details:
 
 
 def limits_of(limits: Limits) -> dict[str, float]:
-    """Those that there are."""
+    """Limits that a joint has, by name."""
     found = {name: getattr(limits, name) for name in ("lower", "upper", "velocity", "effort")}
     return {name: x for name, x in found.items() if math.isfinite(x)}
 
 
 def drive_of(drive: Drive | None) -> dict[str, Any] | None:
-    """Return what differs from a drive that is not there."""
+    """Constants of a drive that were given, by name; None without a drive."""
     if drive is None:
         return None
     return {name: [plain(x) for x in value] if isinstance(value, tuple) else plain(value) for name, value in drive.given.items()}

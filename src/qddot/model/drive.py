@@ -101,7 +101,7 @@ class Drive(Friction):
 
     @property
     def given(self) -> dict[str, Any]:
-        """Return what differs from a drive that does nothing, by name."""
+        """Constants that differ from those of a drive that does nothing, by name."""
         return {field.name: getattr(self, field.name) for field in fields(self) if getattr(self, field.name) != field.default}
 
     def __repr__(self) -> str:
@@ -109,7 +109,7 @@ class Drive(Friction):
 
     @property
     def is_electric(self) -> bool:
-        """It has a motor that can be put under voltage."""
+        """True if the drive has a motor that can be put under voltage."""
         return not is_zero(self.resistance)
 
     @property
@@ -119,7 +119,7 @@ class Drive(Friction):
 
     @property
     def at_joint(self) -> JointSide:
-        """Return what the joint feels of the drive."""
+        """Drive as seen from the joint: constants of the motor's side geared."""
         N = self.gear_ratio
         friction = replace(self.friction, viscous=tuple(x + self.damping for x in pair(self.viscous)))
         stiffness = self.stiffness
@@ -169,7 +169,7 @@ class JointSide:
     harmonics: tuple[Harmonic, ...] = ()
 
     def driven_by(self, multiplier: Scalar, offset: Scalar) -> JointSide:
-        """As felt at the coordinate of a leader, for a joint at `multiplier * q + offset`."""
+        """Drive as felt at the coordinate of a leader, for a joint at `multiplier * q + offset`."""
         square = multiplier * multiplier
         return JointSide(
             armature=self.armature * square,

@@ -91,7 +91,7 @@ class Friction:
 
     @property
     def friction(self) -> ShaftFriction:
-        """Return what the shaft on which it was measured feels."""
+        """Friction of the shaft on which it was measured."""
         dry, static = pair(self.coulomb), pair(self.static)
         rise = [0.0 if is_zero(s) else s - d for s, d in zip(static, dry)]
         return ShaftFriction(
@@ -141,7 +141,7 @@ class ShaftFriction:
 
     @property
     def laws(self) -> tuple[Law, ...]:
-        """Those that act while it moves, but for that of the load."""
+        """Laws that act while the shaft moves, but for friction by the load."""
         return tuple(law for law in LAWS if not all(map(is_zero, law.values(self))))
 
     @property
@@ -156,7 +156,7 @@ class ShaftFriction:
 
     @property
     def sticks(self) -> bool:
-        """It can hold a shaft at rest."""
+        """True if friction can hold the shaft at rest."""
         return self.is_dry and is_zero(self.width)
 
     @property
@@ -172,11 +172,11 @@ class ShaftFriction:
         return (any(law.is_dry for law in self.laws) or not is_zero(self.load)) and not is_zero(self.width)
 
     def map(self, f: Callable[[Scalar], Scalar]) -> ShaftFriction:
-        """With `f` applied to every number."""
+        """Friction with `f` applied to every number."""
         return ShaftFriction(**{x.name: map_scalars(f, getattr(self, x.name)) for x in fields(self)})
 
     def geared(self, ratio: Scalar) -> ShaftFriction:
-        """As felt at a shaft of which this one makes `ratio` turns a turn."""
+        """Friction as felt at a shaft of which this one makes `ratio` turns a turn."""
         size = abs(ratio)
         both = lambda values, power: turned(values, ratio, size, power)  # noqa: E731
         return ShaftFriction(
@@ -255,7 +255,7 @@ class Sliding:
         return self.v * self.friction.steepness * self.friction.steepness * 2
 
     def torque(self) -> Scalar:
-        """Return what the shaft needs, but for friction that grows with the load."""
+        """Friction of the shaft, but for the part that grows with the load."""
         return self._sum(lambda law: law.curve(self))
 
     def slope(self) -> Scalar:
@@ -274,7 +274,7 @@ class Sliding:
         return total
 
     def load_factor(self, load: Scalar) -> Scalar:
-        """Return what multiplies the load: friction in the gear is a part of it, against the motion.
+        """Factor of the load: friction in the gear is a part of it, against the motion.
 
         `load + part * |load| * s(v)`, where the load is everything but friction. The other way round, what a force R leaves for
         the load is R divided by the factor that belongs to R, for the part is less than one and so both have the same sign.
@@ -286,7 +286,7 @@ class Sliding:
         return self.friction.load * self.step_slope * self.field.sign(load)
 
     def curves(self, load: Scalar) -> dict[str, Scalar]:
-        """Return what each of `ShaftFriction.constants` multiplies; `load`: what acts on the shaft but friction."""
+        """Curve that each of `ShaftFriction.constants` multiplies; `load`: the force on the shaft without friction."""
         found: dict[str, Scalar] = {}
         for law in self.nominal.laws:
             curve = law.curve(self)
@@ -358,5 +358,5 @@ def smooth_step(v: Any, width: Any) -> Any:
 
 
 def stribeck_part(x: Any) -> Any:
-    """Return what of Stribeck's rise is left at x times its velocity: of arrays and numbers."""
+    """Part of Stribeck's rise that is left at x times its velocity; for arrays and numbers."""
     return 1 / (1 + x * x)

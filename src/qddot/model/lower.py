@@ -69,7 +69,7 @@ class Body:
         return self.joint_name if self.is_link else self.name
 
     def over(self, field: Field, moments: PseudoInertia | None = None) -> LiftedBody:
-        """With constants lifted into `field`, and other moments of mass than its own, if given."""
+        """Body with constants lifted into `field`, and other moments of mass than its own, if given."""
         lift = lambda thing: map_scalars(field.constant, thing)  # noqa: E731
         rate = field.constant(self.rate)
         return LiftedBody(

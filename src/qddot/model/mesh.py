@@ -29,7 +29,7 @@ class Solid(NamedTuple):
 
 
 def solid_of(mesh: Any, scale: float = 1.0) -> Solid:
-    """Return what a mesh encloses.
+    """Volume, centre and moments of what a mesh encloses.
 
     Args:
         mesh: path of a file that `trimesh` reads, a pair (vertices (n, 3), triangles (m, 3)), or anything with such `vertices` and

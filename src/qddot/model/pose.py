@@ -97,7 +97,7 @@ Thing = TypeVar("Thing", Vec, Mat, Transform)
 
 
 def snapped(thing: Thing) -> Thing:
-    """With 0, 1 and -1 exact where only rounding kept them from it."""
+    """Thing with 0, 1 and -1 exact where only rounding kept them from it."""
     return map_scalars(snap, thing)
 
 

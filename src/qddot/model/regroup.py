@@ -28,7 +28,7 @@ def base_moments(bodies: Sequence[Body]) -> list[PseudoInertia]:
 
 
 def split(body: Body, moments: PseudoInertia) -> tuple[PseudoInertia, PseudoInertia]:
-    """Return what stays with a body, and what its parent may carry as well, seen from the joint."""
+    """Moments that stay with a body, and those that its parent may carry as well, seen from the joint."""
     m, h, S = moments
     if isinstance(body.joint, Revolute):  # a line of mass on the axis
         kept = PseudoInertia(0.0, Vec(h.x, h.y, 0.0), symmetric(S.a.x, S.a.y, S.a.z, S.b.y, S.b.z, 0.0))

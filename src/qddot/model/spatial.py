@@ -100,7 +100,7 @@ def diagonal(x: Scalar, y: Scalar, z: Scalar) -> Mat:
 
 
 def symmetric(xx: Scalar, xy: Scalar, xz: Scalar, yy: Scalar, yz: Scalar, zz: Scalar) -> Mat:
-    """From the upper triangle, row by row."""
+    """Symmetric matrix from its upper triangle, row by row."""
     return Mat(Vec(xx, xy, xz), Vec(xy, yy, yz), Vec(xz, yz, zz))
 
 
@@ -203,7 +203,7 @@ class PseudoInertia(NamedTuple):
         return PseudoInertia(self.m + o.m, self.h + o.h, self.S + o.S)
 
     def wrench(self, a: Vec, U: Mat) -> Force:
-        """Return what moves the body when the point at its origin accelerates by `a` and the others, at r, by `a + U r`."""
+        """Force that accelerates the body's point at the origin by `a` and the others, at r, by `a + U r`."""
         (xx, xy, xz), (_, yy, yz), (_, _, zz) = self.S
         turning = Vec(  # the integral of r x U r
             xy * U.c.x - xz * U.b.x + yz * (U.c.z - U.b.y) + yy * U.c.y - zz * U.b.z,

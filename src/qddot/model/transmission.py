@@ -84,7 +84,7 @@ class Transmission:
         return ModelValueError(rule, place=self.place, element="transmission", attribute=attribute, text=str(value), fix=fix)
 
     def map(self, f: Callable[[Scalar], Scalar]) -> Transmission:
-        """With `f` applied to every number."""
+        """Transmission with `f` applied to every number."""
         matrix = tuple(tuple(map(f, row)) for row in self.matrix)
         return replace(self, matrix=matrix, drives=tuple(drive and drive.map(f) for drive in self.drives))
 

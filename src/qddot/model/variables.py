@@ -80,7 +80,7 @@ def numbers_of(model: Model, name: str) -> Sequence[Scalar]:
 
 
 def is_inertial(name: str) -> bool:
-    """It changes what links weigh."""
+    """True if a variable of this name changes what links weigh."""
     return name == "payload" or name.rpartition(".")[2] in INERTIAL
 
 

@@ -134,7 +134,7 @@ class Arm:
         return points if self.view is None else points @ self.view.T
 
     def points(self, poses: Poses) -> np.ndarray:
-        """Return what must be seen (k, 3): all but the ends of rails."""
+        """Points (k, 3) that must be in view: all but the ends of rails."""
         seen = [x.placed(poses[body]) for body, _, x in self.solids if x.kind != "rail"]
         return np.concatenate([np.zeros((1, 3)), *seen])
 
@@ -169,7 +169,7 @@ class Arm:
         return [self.surface, self.lines, self.dot]
 
     def move(self, poses: Poses) -> None:
-        """Into another configuration, in what was drawn."""
+        """Move what was drawn into another configuration."""
         if self.is_flat:
             self.surface.set_verts([outline(self.page(x.placed(poses[body]))) for body, _, x in self.solids])
             faded = SEEN_THROUGH if self.names else 1.0
@@ -238,7 +238,7 @@ class Arm:
     # around it ---------------------------------------------------------------------------------------------------------------
 
     def axes(self, ax: Any, points: np.ndarray) -> Any:
-        """Those given, or of a new figure for these points (k, 3).
+        """Axes as given, or those of a new figure for these points (k, 3).
 
         Raises:
             InputError: a flat `ax` for a robot in space.

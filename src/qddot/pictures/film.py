@@ -116,7 +116,7 @@ class Film:
         return self.moving
 
     def window(self) -> Any:
-        """Return what plays the film in a window; None where there is none."""
+        """Animation that plays in a window; None where there is no window."""
         manager = self.ax.figure.canvas.manager
         if manager is None or not self.ax.figure.canvas.required_interactive_framework:
             return None

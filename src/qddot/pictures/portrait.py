@@ -18,7 +18,7 @@ SHOWN = 12
 
 
 def text(model: Model) -> str:
-    """Return what it is and a line for each joint."""
+    """Name and size of a robot, and a line for each joint."""
     joints = model.mechanism.coordinates
     lines = [f"Robot {model.name!r}: {size(model)}"]
     for c in joints[:SHOWN]:
@@ -76,7 +76,7 @@ def others(model: Model) -> list[str]:
 
 
 def is_inert(body: Body) -> bool:
-    """It has a mass, a moment of inertia, or a rotor at its joint."""
+    """True if a body has a mass, a moment of inertia, or a rotor at its joint."""
     return any(x != 0 for x in (body.inertia.m, body.drive.armature, *(x for row in body.inertia.I for x in row)))
 
 

@@ -22,7 +22,7 @@ radius); a pose is three rows of a 4 x 4 matrix."""
 
 
 def base_shapes(model: Model, reach: float, r: float) -> list[Shape]:
-    """From the root's origin to the joints on it, and the rails of sliders there."""
+    """Shapes from the root's origin to the joints on it, and the rails of sliders there."""
     closed, shapes = loops(model, WORLD, r)
     for child in moved_by(model, WORLD):
         shapes += rail(model, child, reach, r)
@@ -124,7 +124,7 @@ def rail(model: Model, body: Body, reach: float, r: float) -> list[Shape]:
 
 
 def travel(model: Model, body: Body, reach: float) -> tuple[float, float]:
-    """From where to where a slider goes, and past its zero, m; as far as the robot reaches where nothing stops it."""
+    """Way of a slider, m, which includes its zero: as far as the robot reaches where nothing stops it."""
     far = min(body.reach, reach)
     limits = next((c.limits for c in model.mechanism.coordinates if c.name == body.joint_name and c.single), None)
     if limits is None or float(body.rate) != 1.0:

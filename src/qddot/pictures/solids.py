@@ -74,7 +74,7 @@ def along(start: np.ndarray, direction: np.ndarray, kind: str, profile: np.ndarr
 
 
 def revolved(kind: str, profile: np.ndarray | list, sides: int = SIDES) -> Solid:
-    """Return what points (radius, height), the lowest first, become when they turn about z."""
+    """Solid of revolution about z of points (radius, height), the lowest first."""
     turn = 2 * np.pi * (np.arange(sides) + 0.5) / sides
     r, z = np.array(profile, dtype=float).T[:, :, None]
     corners = np.stack(np.broadcast_arrays(r * np.cos(turn), r * np.sin(turn), z), axis=-1).reshape(-1, 3)

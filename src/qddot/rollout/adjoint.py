@@ -162,7 +162,7 @@ def slope_names(program: Program) -> tuple[str, ...]:
 
 
 def summed(x: Any, shape: tuple[int, ...], first: int) -> Any:
-    """Over the dimensions along which something was given once for all motions; these come after the `first`."""
+    """Sum over the dimensions along which something was given once for all motions; these come after the `first`."""
     extra = tuple(range(first, first + x.ndim - len(shape)))
     x = x.sum(extra) if extra else x
     once = tuple(d for d, (n, m) in enumerate(zip(x.shape, shape)) if m == 1 and n != 1)

@@ -50,7 +50,7 @@ class Moment(State):
         self.t, self.control = t, tuple(control)
 
     def gravity_torque(self) -> list[Scalar]:
-        """Return what holds the robot still against gravity and the springs of its drives (nv).
+        """Joint forces (nv) that hold the robot still against gravity and the springs of its drives.
 
         >>> robot = qddot.load("two_link")
         >>> hold = robot.rollout(lambda x: x.gravity_torque())

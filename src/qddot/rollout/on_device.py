@@ -232,7 +232,7 @@ def stopped(rollout: Rollout, start: Start, handle: Handling, motion: int) -> In
 
 
 def one_motion(x: np.ndarray, at: tuple, core: int) -> np.ndarray:
-    """Return what belongs to one motion: of (..., n), or of (steps, ..., n)."""
+    """Part of an array (..., n), or (steps, ..., n), that belongs to one motion."""
     if x.ndim == core:
         return x
     places = tuple(np.minimum(at, np.array(x.shape[core - 1 : -1]) - 1)) if len(at) == x.ndim - core else ()

@@ -108,7 +108,7 @@ class Rollout:
         return f"Rollout of {self.robot.name!r} under {law}: {self.method}, steps of {self.dt:g} s; call it with states and steps="
 
     def step(self, controls: int, runtime: bool) -> Step:
-        """Return what is repeated, for so many numbers in each control."""
+        """Step that is repeated, for so many numbers in each control."""
         law = self.law or (applied if controls else nothing)
         under = self.under.constraints if self.under else ()
         return Step(self.robot, self.method, law, controls, self.saturate, self.stops, runtime, self.contacts, under)
@@ -283,7 +283,7 @@ class Rollout:
         return rollout(self, given, steps, every)
 
     def read(self, given: Mapping[str, Any], variables: Any, steps: int | None, every: int, dtype: Any) -> Start:
-        """Return what a rollout was given, checked."""
+        """Arguments of a rollout, checked, as arrays."""
         kind, robot = as_dtype(dtype), self.robot
         read = lambda name, x, n: as_array(name, x, (n,), kind)  # noqa: E731
         q = self.evaluate.configuration("q", given["q0"], kind)

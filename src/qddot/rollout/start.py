@@ -44,7 +44,7 @@ class Start(NamedTuple):
     check: bool = True
 
     def wide(self, x: np.ndarray) -> np.ndarray:
-        """With one row for each motion."""
+        """Array with one row for each motion."""
         return np.ascontiguousarray(np.broadcast_to(x, (*self.batch, x.shape[-1])))
 
     def controls(self) -> np.ndarray | None:

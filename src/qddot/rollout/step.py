@@ -173,7 +173,7 @@ def refuse_lengths(variables: Sequence[Variable], constraints: Sequence[Constrai
 
 
 def refuse_dry(variables: Sequence[Variable], robot: Robot) -> None:
-    """Return what sticks is compiled with its numbers.
+    """Refuse variables of dry friction: what sticks is compiled with its numbers.
 
     Raises:
         InputError: a variable is one of them.
@@ -188,7 +188,7 @@ def refuse_dry(variables: Sequence[Variable], robot: Robot) -> None:
 
 
 def joint_forces(law: Law, moment: Moment) -> list[Scalar]:
-    """Return what a law gives, checked.
+    """Joint forces that a law gives, checked.
 
     Raises:
         InputError: not one number for each joint.

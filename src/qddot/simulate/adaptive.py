@@ -220,11 +220,11 @@ class Adaptive:
         return found
 
     def force(self, t: float, y: np.ndarray, modes: Modes) -> np.ndarray:
-        """Return what holds the rows."""
+        """Forces that hold what sticks and what rests on a stop, row by row."""
         return self.accelerate(t, *self.split(y), modes)[1]
 
     def grip(self, t: float, y: np.ndarray, modes: Modes, stop: int) -> float:
-        """Return what more could pull at a joint before it leaves its stop, N m: the push against the stop, and static friction."""
+        """Force that could still pull at a joint before it leaves its stop, N m: the push against the stop, and static friction."""
         s, (q, qd) = self.switching, self.split(y)
         side, column, force = modes.stopped[stop], s.columns[s.shafts + stop], self.force(t, y, modes)
         push = -side * (force @ s.rows)[column]
@@ -235,7 +235,7 @@ class Adaptive:
         return float(push + friction)
 
     def reserve(self, t: float, y: np.ndarray, modes: Modes, shaft: int) -> float:
-        """Return what static friction of a stuck shaft could still take, N m."""
+        """Force that static friction of a stuck shaft could still take, N m."""
         force = self.force(t, y, modes)
         level, own = self.switching.static_level(self.tau(t, *self.split(y)) + force @ self.switching.rows), force[shaft]
         return float(min(level[0, shaft] + own, level[1, shaft] - own))
@@ -264,6 +264,6 @@ class Adaptive:
 
 
 def marked(f: Function, terminal: bool, direction: float) -> Function:
-    """As SciPy wants it."""
+    """Event function marked as SciPy wants it."""
     f.terminal, f.direction = terminal, direction  # type: ignore[attr-defined]
     return f

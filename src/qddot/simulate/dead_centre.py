@@ -144,7 +144,7 @@ class Regularity:
         return maybe & (np.minimum(self.sigma(X), self.sigma(X1)) < np.maximum(change / COARSE, ZONE))
 
     def refuse_dead_centre(self, q: np.ndarray) -> None:
-        """Beside a first state that is no dead centre, the rank is the same."""
+        """Refuse a first state that is a dead centre: beside others, the rank of the constraints is the same."""
         rng = np.random.default_rng(0)
         for _ in range(2):
             try:

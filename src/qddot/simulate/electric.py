@@ -313,7 +313,7 @@ class ElectricTrajectory(_Electric, Trajectory):
         return replace(self, t=self.t[at[0]], whole=self.whole[index], **picked)
 
     def columns(self) -> dict[str, np.ndarray]:
-        """As of `Trajectory`, with `u1`, ... and `i1`, ... of the motors."""
+        """Columns of `Trajectory`, and `u1`, ... and `i1`, ... of the motors."""
         table = super().columns()
         for name, values in (("u", self.voltage), ("i", self.current)):
             table |= {f"{name}{k + 1}": values[:, k] for k in range(values.shape[1])}

@@ -90,7 +90,7 @@ class ImplicitStep:
         return *self.end(inputs, q + h * x[:, :n], p1), done
 
     def equations(self, inputs: Inputs, x: np.ndarray, A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return what is left of the equations (states, n + k), their slopes (states, n + k, n + k), and p1 (states, n)."""
+        """Residuals of the equations (states, n + k), their slopes (states, n + k, n + k), and p1 (states, n)."""
         q, h, n = inputs["q"], inputs["dt"], inputs["q"].shape[-1]
         v, lam = x[:, :n], x[:, n:]
         each = {name: inputs[name][:, None] for name in ("q", "dt", "parameters") if name in inputs}

@@ -108,7 +108,7 @@ class Switching:
         return np.where(abs(speed) <= STILL + REST * (abs(qd) @ abs(self.rows.T)), 0.0, speed)
 
     def delivered(self, qd: np.ndarray, tau: np.ndarray, sliding: np.ndarray) -> np.ndarray:
-        """Return what dry friction of the sliding shafts leaves of the joint forces."""
+        """Joint forces less dry friction of the sliding shafts."""
         if not self.dry:
             return tau
         level = self.dry.level(qd @ self.dry.shafts.T, np.zeros(qd.shape[-1]), np.zeros(self.shafts, bool))
@@ -120,7 +120,7 @@ class Switching:
         return (rest - viscous) / (1 + part * np.sign(rest - viscous)) + viscous
 
     def compliance(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return what forces on the rows do to qdd (..., nv, rows), and to the rows themselves (..., rows, rows)."""
+        """Change of qdd by unit forces on the rows (..., nv, rows), and of the rows' own accelerations (..., rows, rows)."""
         Y = self.dynamics.mobility(q) @ self.rows.T
         W = self.rows @ Y
         if self.is_redundant:
@@ -138,7 +138,7 @@ class Switching:
     # from mode to mode ----------------------------------------------------------------------------------------------------
 
     def decide(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> Modes:
-        """Return what rests and what moves from here on, by a balance of forces and accelerations."""
+        """Decide which shafts and stops rest and which move from here on, by a balance of forces and accelerations."""
         speed = self.speeds(qd)
         sliding, moving = np.sign(speed[..., : self.shafts]), speed[..., self.shafts :]
         stopped = np.where(moving == 0, self.at_stops(q), 0.0)  # the others leave: `impact` has seen to it

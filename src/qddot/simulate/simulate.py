@@ -104,7 +104,7 @@ def simulate(
 
 
 def chosen_method(method: Any) -> str:
-    """As it is spelt here, whatever its capitals."""
+    """Method by its name as it is spelt here, whatever the capitals."""
     known = {name.lower(): name for name in (*FIXED, *ADAPTIVE)}
     if not isinstance(method, str) or method.lower() not in known:
         raise InputError(f"method={method!r:.80}: {near_matches(str(method)[:80], known.values())}")
@@ -220,7 +220,7 @@ def refuse_too_many(steps: float) -> int:
 
 
 def refuse_too_large(robot: Robot, samples: int, batch: tuple[int, ...]) -> None:
-    """Return what is kept must fit into memory."""
+    """Refuse more samples than fit into memory."""
     size = samples * math.prod(batch) * (robot.nq + 2 * robot.nv) * 8
     if size > memory():
         raise InputError(f"{samples} samples of {math.prod(batch)} motions take {size / 2**30:.0f} GiB: keep fewer with every=")

@@ -134,7 +134,7 @@ class Sampled:
 
 
 def as_real(value: Any, what: str) -> np.ndarray:
-    """Return what a caller gave, as an array of real numbers.
+    """Array of the real numbers that a caller gave.
 
     Raises:
         InputError: text, complex numbers, rows of different lengths and the like.
@@ -149,14 +149,14 @@ def as_real(value: Any, what: str) -> np.ndarray:
 
 
 def read_only(x: np.ndarray) -> np.ndarray:
-    """Return what a caller's function may look at: changing it in place would change the motion."""
+    """Read-only view for a caller's function: a change in place would change the motion."""
     x = x.view()
     x.flags.writeable = False
     return x
 
 
 def as_law(nv: int, given: Any, times: np.ndarray, batch: tuple[int, ...], name: str = "torque") -> Law:
-    """Return what a user may give, as a function of time and state; `batch` are the leading dimensions of the states."""
+    """Function of time and state for whatever a user gave as torque; `batch` are the leading dimensions of the states."""
     if given is None:
         return Constant(np.zeros(nv))
     if callable(given):

@@ -105,7 +105,7 @@ class Modes:
         return algorithm(self.model, quantity)(self.model, *inputs)
 
     def decide(self, q: Scalars, qd: Scalars, tau: Scalars) -> Mode:
-        """By the balance of forces and accelerations (`Switching.decide`)."""
+        """Decide what moves and what rests by the balance of forces and accelerations (`Switching.decide`)."""
         n, field = range(self.model.nv), self.field
         still = [self.positive(STILL - absolute(field, v)) for v in qd]
         sliding = [(1 - still[c]) * field.sign(qd[c]) if c in self.dry else 0.0 for c in n]
@@ -141,7 +141,7 @@ class Modes:
         return self.bounded(M, force, held, lower, upper)
 
     def at_rest(self, q: Scalars, qd: Scalars, mode: Mode) -> list[Scalar]:
-        """Return what turned round within the step is brought to rest by impulses (`Switching.rest`)."""
+        """qd after impulses that bring to rest what turned round within the step (`Switching.rest`)."""
         n = range(self.model.nv)
         turned = [self.positive(-(mode.sliding[c] * qd[c])) if c in self.dry else 0.0 for c in n]
         resting = [either(1 - mode.moving[c], turned[c]) for c in n]

@@ -214,7 +214,7 @@ class Trajectory:
         return total
 
     def _smooth_integral(self, power: np.ndarray, first: int, stop: int) -> np.ndarray:
-        """From sample `first` on, by Simpson's rule from jump to jump of the joint forces."""
+        """Integral from sample `first` on, by Simpson's rule from jump to jump of the joint forces."""
         from scipy.integrate import cumulative_simpson, cumulative_trapezoid
 
         t, power = self.t[first:stop], power[first:stop]

@@ -144,7 +144,7 @@ class Letters:
 
 
 def check_quaternions(equations: RobotInLetters, q: Any) -> None:
-    """Those in q (..., nq), as the compiled quantities do.
+    """Refuse quaternions in q (..., nq) that are not unit, as the compiled quantities do.
 
     Raises:
         InputError: the length of one is not 1.

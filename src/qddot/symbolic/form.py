@@ -138,7 +138,7 @@ class Form:
         return self._map(self.equations.alphabet.time_derivative)
 
     def subs(self, values: Mapping[Any, Any]) -> Form:
-        """With letters replaced, all at once: `{"q2": "q1 + pi/2", "m1": 3}`.
+        """Form with letters replaced, all at once: `{"q2": "q1 + pi/2", "m1": 3}`.
 
         Args:
             values: letter, as in `diff` -> number, SymPy expression, text of one (as `Equations.read` takes it) or other form.

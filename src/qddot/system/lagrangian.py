@@ -190,7 +190,7 @@ class Lagrangian:
 
 
 def lagrangian(names: Sequence[str], T: Any, V: Any, D: Any, forces: Mapping[str, Any]) -> Lagrangian:
-    """From what a user writes: expressions or texts in coordinates `x`, `theta`, `q1` and velocities `xd`, `thetad`, `qd1`."""
+    """Lagrangian from expressions or texts of a user in coordinates `x`, `theta`, `q1` and velocities `xd`, `thetad`, `qd1`."""
     names = as_names(names)
     for name in forces:
         if name not in names:

@@ -24,7 +24,7 @@ WITHOUT_LINKS = "a System is given by its energies and has no links, frames or d
 
 
 class SystemModel(Model):
-    """To everything that computes, a model with coordinates, symbols and constraints; its quantities follow from the Lagrangian.
+    """Model with coordinates, symbols and constraints to everything that computes; its quantities follow from the Lagrangian.
 
     Args:
         written: the Lagrangian as the user wrote it.
@@ -65,7 +65,7 @@ class SystemModel(Model):
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:
-        """Return what can be computed, and how."""
+        """Quantities that can be computed, and how."""
         from qddot.system.quantities import QUANTITIES
 
         return QUANTITIES

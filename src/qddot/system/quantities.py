@@ -65,7 +65,7 @@ def accelerations(model: LiftedSystem, q: Scalars, qd: Scalars, tau: Scalars, me
 
 
 def held(model: LiftedSystem, q: Scalars, qd: Scalars, tau: Scalars, sliding: Scalars, moving: Scalars):
-    """As of a robot's `held_bodies`."""
+    """Accelerations while some coordinates are held, as of a robot's `held_bodies`."""
     solved = without_held(mass_matrix(model, q), moving)
     return solved.solve([(t - h) * x for t, h, x in zip(tau, bias(model, q, qd), moving)]), list(solved.pivots)
 

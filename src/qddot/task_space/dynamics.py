@@ -167,7 +167,7 @@ class TaskSpace:
 
 
 def task_space(evaluate: Evaluator, q: ArrayLike, qd: ArrayLike, task: Task, damping: float | None) -> TaskSpace:
-    """All of it, from one kernel and one decomposition.
+    """Dynamics at a frame, from one kernel and one decomposition.
 
     Raises:
         SingularityError: the rows are dependent in a state, or the mass matrix is not positive definite.
@@ -225,7 +225,7 @@ def task_inertia(M: np.ndarray, J: np.ndarray, task: Task, damping: float | None
 
 
 def refuse_load_friction(evaluate: Evaluator) -> None:
-    """It depends on the accelerations, and so is no force d_C of the state."""
+    """Refuse friction by the load: it depends on the accelerations, and so is no force d_C of the state."""
     loaded = [body.joint_name for body in evaluate.model.bodies if body.drive.friction.load]
     if loaded:
         raise InputError(

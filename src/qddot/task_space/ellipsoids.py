@@ -108,7 +108,7 @@ class Ellipsoids:
 
 
 def ellipsoids(evaluate: Evaluator, q: ArrayLike, task: Task) -> Ellipsoids:
-    """All of them, also where J is singular."""
+    """Ellipsoids of a task in a state or a batch, also where J is singular."""
     at_rest, dynamics = np.zeros(evaluate.model.mechanism.nv), "forward_dynamics"  # which refuses a singular mass matrix
     found = compute_together(evaluate, ["mass_matrix", dynamics, (task.quantity, task.options)], (q, at_rest, at_rest), {})
     M, J = found["mass_matrix"], found[task.quantity][..., task.picked, :]

@@ -18,7 +18,7 @@ LIGHT = 1e-9
 
 
 def zero_moment_point(robot: Robot, q: Any, qd: Any, qdd: Any, point: Any, normal: Any) -> np.ndarray:
-    """With the force F and the moment about `point` that the ground exerts, `p = point + n x moment / (n . F)`."""
+    """Zero moment point `p = point + n x moment / (n . F)`, with force F and moment about `point` that the ground exerts."""
     o, n = as_array("point", point, (3,)), as_array("normal", normal, (3,))
     length = np.linalg.norm(n)
     if n.ndim != 1 or o.ndim != 1 or not length > 0:

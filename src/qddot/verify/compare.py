@@ -76,7 +76,7 @@ class Comparison:
         return "\n".join([*lines, *(f"  convention: {words}" for words in self.conventions)])
 
     def data(self) -> dict[str, Any]:
-        """For a program that reads it."""
+        """Comparison as plain data, for a program that reads it."""
         rows = [{"quantity": r.quantity, "difference": r.difference, "agrees": r.agrees, "joint": r.joint} for r in self.rows]
         whole = {"against": self.against, "read": self.read, "agrees": self.agrees, "reason": self.reason}
         return {**whole, "quantities": rows, "conventions": list(self.conventions)}
@@ -167,7 +167,7 @@ def thickened(model: Model) -> Model:
 
 
 def conventions(model: Model, peer: Peer) -> list[str]:
-    """Return what differs between the libraries for this robot, and was translated."""
+    """Sentences on what differs between the libraries for this robot, and was translated."""
     found = []
     if any(joint.drive for joint in model.joints) or model.transmissions:
         found.append("friction, springs, gears and rotors are part of the dynamics here; the links alone were compared")

@@ -54,7 +54,7 @@ class MuJoCo:
             self.conventions.append("a free joint has its position first, and its linear velocity in world axes there")
 
     def answers(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """By `v_there = T v`, where T turns a free joint's linear velocity into world axes and itself changes with time."""
+        """Answers by `v_there = T v`, where T turns a free joint's linear velocity into world axes and itself changes with time."""
         T, drift = np.zeros((self.there.nv, self.nv)), np.zeros(self.there.nv)
         for joint in self.driven:
             position, row = self.at[joint.name]

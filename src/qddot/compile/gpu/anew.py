@@ -25,7 +25,7 @@ Operands = Mapping[Expr, Sequence[Expr]]
 
 
 class Halves(NamedTuple):
-    """In which order nodes are computed; between the halves everything but `kept` is forgotten."""
+    """Order in which nodes are computed; between the halves everything but `kept` is forgotten."""
 
     first: list[Expr]
     second: list[Expr]

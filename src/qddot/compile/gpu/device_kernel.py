@@ -87,7 +87,7 @@ def compiled(where: Device, code: Source) -> tuple[Source, Function]:
 
 
 def fitted(where: Device, source_of: Callable[[Shape], Source], shape: Shape) -> tuple[Source, Function]:
-    """With fewer registers where that costs next to nothing; tried once, and remembered on disk."""
+    """Compile with fewer registers where that costs next to nothing; tried once, and remembered on disk."""
     likes, made = source_of(shape), {}
 
     def choose() -> bytes:

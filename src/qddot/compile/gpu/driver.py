@@ -59,7 +59,7 @@ def call(name: str, *arguments: Any) -> None:
 
 
 def failure(name: str, code: int) -> DeviceError:
-    """Return what the driver says of an error, and what may help."""
+    """Error with the driver's own words for a status code, and what may help."""
     text = ctypes.c_char_p()
     driver().cuGetErrorString(code, ctypes.byref(text))
     said = (text.value or b"unknown error").decode()

@@ -57,5 +57,5 @@ def fewest_waiting(nodes: Sequence[Expr], operands: Operands) -> list[Expr]:
 
 
 def cost(node: Expr, users: Mapping[Expr, Sequence[Expr]], frees: Mapping[Expr, int]) -> int:
-    """By how many values more will wait."""
+    """Number of values more that will wait once a node is computed."""
     return (node in users) - frees[node]

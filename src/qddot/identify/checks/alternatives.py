@@ -62,5 +62,5 @@ class Alternatives:
 
     @property
     def lasting(self) -> list[Alternative]:
-        """Those that hold all along: to leave out a part of a log explains a little of anything."""
+        """Alternatives that hold all along: to leave out a part of a log explains a little of anything."""
         return [one for one in self.found if one.kind not in ("contact", "load")]

@@ -54,7 +54,7 @@ class Law(NamedTuple):
 
 
 def laws(joints: tuple[str, ...], usual: float) -> Iterator[Law]:
-    """Those that can be tried, for joints that usually move at this speed."""
+    """Laws of friction that can be tried, for joints that usually move at this speed."""
     yield Law("viscous friction with powers of the speed up to the third", {"viscous": 3})
     yield Law("friction that differs between directions", {"asymmetric": True})
     for share in STRIBECK_SPEEDS:
@@ -137,7 +137,7 @@ def with_best_speed(trial: Trial, law: Law, columns: np.ndarray) -> tuple[Law, n
 
 
 def with_columns(trial: Trial, Z: np.ndarray) -> Left:
-    """Return what columns Z (N, nv, d) leave, fifth by fifth."""
+    """Errors that remain with columns Z (N, nv, d) besides, each fifth predicted by the others."""
     return fitted(trial.in_fifths.with_columns(trial.filtered(Z)), trial.in_fifths.samples)[1]
 
 

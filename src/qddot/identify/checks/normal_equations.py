@@ -35,7 +35,7 @@ class Equations:
     """
 
     def __init__(self, rows: Sequence[np.ndarray], columns: Sequence[np.ndarray], count: int, part: np.ndarray) -> None:
-        """With the part of each row (M,), 0 and up."""
+        """Keep rows and columns; `part` (M,) is the part of each row, 0 and up."""
         self.columns, self.samples = columns, len(part)
         self.parts = [part == k for k in range(int(part.max(initial=0)) + 1)]
         self.rows = [[a[kept] for a in rows] for kept in self.parts]

@@ -24,7 +24,7 @@ def late(trial: Trial) -> Iterator[Alternative]:
 
 
 def best_delay(trial: Trial, slope: np.ndarray, late: np.ndarray) -> tuple[float, Left]:
-    """By how much the torques of some joints (nv,) come late, s, and what is left without that."""
+    """Delay of the torques of some joints (nv,), s, and the errors left without it."""
     (first,), left = trial.with_columns(-(slope * late)[..., None])
     found = [(float(first), left)]
     tried = (*DELAYS_TRIED, float(first)) if late.sum() == 1 else (float(first),)
@@ -155,7 +155,7 @@ def hysteresis(trial: Trial) -> Iterator[Alternative]:
 
 
 def following(x: np.ndarray, width: float) -> np.ndarray:
-    """Return what follows a signal (N,) with play: it moves only where the signal pushes it."""
+    """Signal (N,) with play: it moves only where the given one pushes it."""
     found, at = np.empty_like(x), float(x[0])
     for k, value in enumerate(x.tolist()):
         at = min(max(at, value - width), value + width)

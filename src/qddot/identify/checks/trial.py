@@ -128,7 +128,7 @@ class Trial:
 
     @property
     def left(self) -> Left:
-        """Return what the model as given leaves."""
+        """Errors that the model as given leaves."""
         return self.fit[1]
 
     @cached_property
@@ -138,7 +138,7 @@ class Trial:
 
     @cached_property
     def errors(self) -> np.ndarray:
-        """Return what the model as given leaves of the filtered torques (M, nv)."""
+        """Filtered torques less those of the model as given (M, nv), N m."""
         return self.measured - self.with_parameters(self.given, self.fit[0])
 
     @cached_property
@@ -148,7 +148,7 @@ class Trial:
 
     @property
     def noise(self) -> np.ndarray:
-        """Return what the model as given leaves of each joint's torque (nv,), rms."""
+        """Error of the model as given, joint by joint (nv,), N m, rms."""
         return self.left.noise
 
     @cached_property
@@ -168,8 +168,8 @@ class Trial:
         return np.arange(self.nv) == j
 
     def told(self, kind: str, text: str, left: Left, *joints: int) -> Alternative:
-        """With what it leaves in place of what the model does. What is said of some joints must be true of them together, and
-        make none worse: in another place a channel may only have met more parameters."""
+        """Alternative with the errors it leaves in place of the model's. What is said of some joints must be true of them
+        together, and make none worse: in another place a channel may only have met more parameters."""
         noise, some = left.noise, list(joints)
         change = 2 * np.log(noise / self.noise)
         mean = (change[some] if kind == "coupled" else change).mean()  # a coupling changes no other row
@@ -187,7 +187,7 @@ class Trial:
         return theta[-Z.shape[-1] :], left
 
     def with_torques(self, tau: np.ndarray) -> Left:
-        """Return what the model leaves of the same motion with other torques (N, nv)."""
+        """Errors of the model fitted to the same motion with other torques (N, nv)."""
         y = self.measured + self.filtered(tau - self.motion.tau)
         return fitted(self.known.with_torques(y), len(self.given))[1]
 
@@ -205,7 +205,7 @@ class Trial:
         return size, left
 
     def instead(self, motion: Samples, more: np.ndarray | None = None) -> Left:
-        """Return what the model leaves of another motion, or with other columns of the links."""
+        """Errors of the model fitted to another motion, or with other columns of the links."""
         equations = self.equations(self.filtered(self.rows(motion, more)))
         return fitted(equations.G, equations.samples)[1]
 

@@ -97,7 +97,7 @@ class Clearance:
         return np.where(squared, np.sqrt(np.maximum(values, 0.0)), values) - self._reach()
 
     def expressions(self, robot: Robot, q: Any, ca: Any) -> list[Any]:
-        """Return what must be at least `least`, as CasADi expressions of q."""
+        """Clearances as CasADi expressions of q, each to be at least `least`."""
         poses = {point.frame: robot.casadi("transform", frame=point.frame)(q) for c in self.capsules for point in (c.start, c.end)}
         place = lambda point: poses[point.frame][:3, :3] @ ca.DM(point.offset) + poses[point.frame][:3, 3]  # noqa: E731
         return self._measures([(place(c.start), place(c.end)) for c in self.capsules], Casadi(ca))

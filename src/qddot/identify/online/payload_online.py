@@ -96,5 +96,5 @@ class OnlinePayload(Recursive):
 
     @property
     def inertia(self) -> Inertia:
-        """As estimated; not made consistent: `payload` does that with a recording."""
+        """Inertia as estimated; not made consistent: `payload` does that with a recording."""
         return Inertia.from_ten_vector(self.theta.tolist())

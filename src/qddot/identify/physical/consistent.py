@@ -191,7 +191,7 @@ class Problem:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """By which theta is scaled (f,)."""
+        """Sizes by which theta is scaled (f,)."""
         found = np.linalg.norm(self.Z, axis=0)
         return np.where(found > 0, found, 1.0)
 

@@ -74,7 +74,7 @@ class Base:
         return {self.parameter_set.names[j]: {n: k for n, k in zip(self.names, self.K[:, j]) if k != 0} for j in rest}
 
     def combination(self, name: str) -> str:
-        """Return what a base parameter stands for, such as `link1.Izz + link2.Iyy + 0.16*link2.m`."""
+        """Combination that a base parameter stands for, such as `link1.Izz + link2.Iyy + 0.16*link2.m`."""
         row = self.K[self.names.index(name)]
         text = name
         for j in np.flatnonzero(row):
@@ -153,7 +153,7 @@ def random_motions(parameter_set: ParameterSet, count: int) -> tuple[np.ndarray,
 
 
 def prior_rows(parameter_set: ParameterSet) -> tuple[np.ndarray, np.ndarray]:
-    """Return what is known beforehand as equations with unit variance: (A (k, p), b (k,)), `theta_i / s_i = mean_i / s_i`."""
+    """Priors as equations with unit variance: (A (k, p), b (k,)), `theta_i / s_i = mean_i / s_i`."""
     A, b = np.zeros((len(parameter_set.priors), len(parameter_set.names))), np.zeros(len(parameter_set.priors))
     for i, (name, (mean, deviation)) in enumerate(parameter_set.priors.items()):
         A[i, parameter_set.place(name)] = 1 / deviation

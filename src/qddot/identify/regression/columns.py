@@ -39,7 +39,7 @@ class Evaluator:
         return Moved(self, motion._replace(load=self.load(motion, Y)) if self.parameter_set.is_loaded else motion, Y)
 
     def load(self, motion: Motion, Y: np.ndarray) -> np.ndarray:
-        """Return what acts on the joints but friction (N, nv): links, rotors and springs."""
+        """Joint forces without friction (N, nv): of links, rotors and springs."""
         parameter_set = self.parameter_set
         pi = parameter_set.full(parameter_set.described) if parameter_set.carried is None else parameter_set.carried
         load = Y @ pi[: self.links]
@@ -72,7 +72,7 @@ class Moved(NamedTuple):
         return out
 
     def known(self) -> np.ndarray:
-        """Return what fixed parameters, springs and coupled motors need (N, nv)."""
+        """Joint forces of fixed parameters, springs and coupled motors (N, nv)."""
         parameter_set, used = self.evaluator.parameter_set, self.evaluator.used
         tau = np.zeros_like(self.motion.q)
         if np.any(parameter_set.constant):

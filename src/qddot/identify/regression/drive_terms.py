@@ -86,7 +86,7 @@ def orders(harmonics: int | Sequence[int]) -> Sequence[int]:
 
 
 def friction_column(friction: ShaftFriction, constant: str, j: int) -> Callable[[Motion], np.ndarray]:
-    """Return what a constant of the friction of joint j, which has this law only, multiplies (N,)."""
+    """Function that computes the column (N,) of one constant of joint j's friction, which has this law only."""
     law = next((law for law in LAWS if law.name == constant.removesuffix(OTHER_WAY)), None)  # none: friction by the load
     dry = law is None or law.is_dry
     if constant == "stribeck":  # only its step is dry: it falls with the speed itself

@@ -104,7 +104,7 @@ class Estimate:
 
     @property
     def by_chance(self) -> int:
-        """As many parameters may seem `known` though all are zero: of 95 % intervals one in twenty misses, give or take."""
+        """Number of parameters that may seem `known` though all are zero: one in twenty 95 % intervals misses."""
         return int(stats.binom.ppf(CONFIDENCE, len(self.theta), 1 - CONFIDENCE))
 
 
@@ -240,7 +240,7 @@ def conditioned(X: np.ndarray, shown: int) -> tuple[float, np.ndarray]:
 
 
 def memory(moved: np.ndarray) -> float:
-    """By how much neighbours' common errors raise the variance of a sum over blocks (B, r): Bartlett's sum of correlations."""
+    """Factor by which neighbours' common errors raise the variance of a sum over blocks (B, r): Bartlett's sum of correlations."""
     B = len(moved)
     reach = int(np.sqrt(B))
     power = np.sum(moved**2)

@@ -14,7 +14,7 @@ ARRAYS = ("t", "q", "qd", "qdd", "tau_raw")
 
 
 def few(signals: Signals) -> Signals:
-    """As many samples as tell what the filter passes, in stretches all over the log."""
+    """Samples that tell all that the filter passes, in stretches all over the log."""
     step = max(1, int(signals.rate / (TRIAL_RATE * signals.cutoff)))
     window = TRIAL_WINDOW * (2 * signals.low_pass.half + 1)
     every = window * max(1, -(-len(signals) // (step * TRIAL_SAMPLES)))

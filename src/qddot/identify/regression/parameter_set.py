@@ -160,7 +160,7 @@ class ParameterSet:
         return self._kept([j for j in range(len(self.names)) if j not in known], self.T, self.constant + self.T @ theta)
 
     def without(self, names: Sequence[str]) -> ParameterSet:
-        """Without parameters that came out as no arm has them; unlike with `fix`, nobody has singled out the others by that."""
+        """Set without parameters that came out as no arm has them; unlike with `fix`, nobody has singled out the others by that."""
         return replace(self.fix(dict.fromkeys(names, 0.0)), dropped=(*self.dropped, *names))
 
     def tie(self, ties: Mapping[str, Mapping[str, float]]) -> ParameterSet:
@@ -282,7 +282,7 @@ class ParameterSet:
         return bool(self.asked["load"])
 
     def carrying(self, parameters: np.ndarray) -> ParameterSet:
-        """With the load that these parameters (P,) make, for friction that grows with it."""
+        """Set that knows the load of these parameters (P,), for friction that grows with it."""
         return replace(self, carried=parameters)
 
     def _kept(self, keep: Sequence[int], T: np.ndarray, constant: np.ndarray) -> ParameterSet:
@@ -314,7 +314,7 @@ class ParameterSet:
         return self.T @ theta + self.constant
 
     def evaluator(self) -> Evaluator:
-        """Return what computes the columns; made once, used for many chunks."""
+        """Evaluator of the columns; made once, used for many chunks."""
         return self._evaluator
 
     @cached_property
@@ -327,7 +327,7 @@ class ParameterSet:
         return np.stack([moved.row(j) @ self.T[used] for j, used in enumerate(moved.evaluator.used)], axis=1)
 
     def known_torque(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """Return what fixed parameters, the springs of the robot and its coupled motors need (N, nv)."""
+        """Joint forces of fixed parameters, springs and coupled motors (N, nv)."""
         return self.evaluator().at(*self._motion(q, qd, qdd)).known()
 
     def _motion(self, *given: ArrayLike) -> list[np.ndarray]:

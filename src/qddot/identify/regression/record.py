@@ -68,7 +68,7 @@ class Record:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Return what was found and chosen."""
+        """Findings about the log, and choices made for it."""
         found = (*self.summary.findings, *self.signals.findings)
         if self.chunks is None:
             return found
@@ -114,7 +114,7 @@ def in_memory(robot: Robot, log: Log, cutoff: float | None, velocity: Velocity |
 
 
 def of_robot(chunks: Iterable[Log], robot: Robot) -> Iterator[Log]:
-    """With the robot's joints, in its order."""
+    """Chunks with the robot's joints only, in its order."""
     return (chunk.of(robot) for chunk in chunks)
 
 
@@ -131,5 +131,5 @@ def filled(chunks: Iterable[Log], rows: int) -> Iterator[Log]:
 
 
 def motion_in(log: Log) -> int:
-    """For how many samples joints move, summed over the joints; tenth by tenth."""
+    """Number of samples in which joints move, summed over the joints; tenth by tenth."""
     return sum(len(part) * int(np.sum(np.ptp(part, axis=0) > MOVES)) for part in np.array_split(log.q, MOTION_PARTS) if len(part))

@@ -62,11 +62,11 @@ class Piece(Protocol):
         ...
 
     def thinned(self) -> Samples:
-        """Those of the samples that say all of a smooth signal."""
+        """Samples thinned to those that tell all of a smooth signal."""
         ...
 
     def filtered(self, x: np.ndarray, thinned: bool = False) -> np.ndarray:
-        """Return what remains of a signal (N, ...) along them, or along the thinned ones, after the filter: (M, ...)."""
+        """Filter a signal (N, ...) along them, or along the thinned ones: (M, ...)."""
         ...
 
 
@@ -344,7 +344,7 @@ def run(rows: Rows, pieces: Iterable[Piece], robust: Robust | None, engine: str,
 
 
 def in_threads(rows: Rows, pieces: Iterable[Piece], robust: Robust | None) -> Iterator[Strip]:
-    """On all cores."""
+    """Reduce pieces on all cores, in their order."""
     workers = thread_count(None)
     with ThreadPoolExecutor(workers) as pool:
         yield from window((pool.submit(factors_of, rows, piece, robust) for piece in pieces), AHEAD * workers)

@@ -158,7 +158,7 @@ class Residuals:
 
 
 def residuals(base: Base, theta: np.ndarray, signals: Signals) -> Residuals:
-    """Return what base parameters leave of a prepared log.
+    """Residuals of a prepared log: its torques less those of base parameters.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -195,12 +195,12 @@ def residuals(base: Base, theta: np.ndarray, signals: Signals) -> Residuals:
 
 
 def structure(rms: np.ndarray, floor: np.ndarray) -> np.ndarray:
-    """Return what of each joint's filtered torque is left and is no noise (nv,), N m, rms."""
+    """Part of each joint's residual that is not noise (nv,), N m, rms."""
     return np.sqrt(np.maximum(rms**2 - floor**2, 0.0))
 
 
 def some_of(x: np.ndarray) -> np.ndarray:
-    """As many samples of a signal (N, ...) as tell a median."""
+    """Samples of a signal (N, ...), as many as tell a median."""
     return x[:: max(1, len(x) // MEDIAN_SAMPLES)]
 
 
@@ -344,13 +344,13 @@ class StreamedResiduals:
 
     @property
     def colour(self) -> np.ndarray:
-        """As `Residuals.colour` (nv,), within chunks."""
+        """Correlation of residuals with themselves (nv,), as `Residuals.colour`, within chunks."""
         power = self._total("filtered")
         return self._total("colour") / np.where(power > 0, power, 1.0)
 
     @property
     def outliers(self) -> np.ndarray:
-        """As `Residuals.outliers` (nv,)."""
+        """Part of the samples that are outliers (nv,), as `Residuals.outliers`."""
         return self._total("outliers") / self._total("count")
 
     @property

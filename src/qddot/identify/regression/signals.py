@@ -90,7 +90,7 @@ class Signals:
 
     @cached_property
     def noise(self) -> np.ndarray:
-        """Return what the filter leaves of the torques' white noise (n,), N m, rms; by their spectrum at high frequencies."""
+        """White noise of the torques after the filter (n,), N m, rms; by their spectrum at high frequencies."""
         longest = max(self.segments, key=lambda s: s.stop - s.start)
         middle, half = (longest.start + longest.stop) // 2, NOISE_SAMPLES // 2
         some = slice(max(longest.start, middle - half), min(longest.stop, middle + half))

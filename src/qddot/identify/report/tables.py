@@ -53,7 +53,7 @@ def parameter_table(fit: Fit) -> Table:
 
 
 def card(fit: Fit) -> Card:
-    """As the fit shows itself: the verdict, errors of the torques, the parameters."""
+    """Card by which a fit shows itself: the verdict, errors of the torques, the parameters."""
     name, line = repr(fit).split(": ", 1)
     unseen = [] if fit.cross_validation is None else [str(fit.cross_validation).splitlines()[0]]
     return Card(name, [line, *unseen, str(fit.verdict)], [parameter_table(fit)])

@@ -110,7 +110,7 @@ def assembled(
     values: tuple[Equations, Sequence[Any]],
     reasons: Reasons,
 ) -> BaseParameters:
-    """From the dependent columns, each as a combination of the independent ones."""
+    """Base parameters from the dependent columns, each a combination of the independent ones."""
     names = found.names
     merged = {b: {j: k[b] for j, k in sorted(others.items()) if b in k} for b in independent}
 

@@ -136,7 +136,7 @@ class Reasons:
 
 
 def through(body: LiftedBody, parent: str) -> str:
-    """Return what a joint cannot tell: whether it belongs to the body or to the one before it."""
+    """Reason why a joint does not show whether mass belongs to its body or to the one before it."""
     if isinstance(body.joint, Revolute):
         return f"what lies on the axis of {body.joint_name}, or is symmetric about it, may as well belong to {parent}"
     if isinstance(body.joint, Prismatic):

@@ -79,7 +79,7 @@ def how_checked(derivation: Derivation) -> list[Prose]:
 
 
 def labelled(writer: Writer, figure: Figure) -> Figure:
-    """With LaTeX for labels that are closed forms, all of it in the letters of the notation."""
+    """Figure with LaTeX for labels that are closed forms, all of it in the letters of the notation."""
     written = [
         shape._replace(
             text=Math(

@@ -66,7 +66,7 @@ class Label(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """On a page of `WIDTH` x `height`, y upwards."""
+    """Shapes on a page of `WIDTH` x `height`, y upwards."""
 
     shapes: tuple[Path | Disc | Label, ...]
     height: float
@@ -218,7 +218,7 @@ class Drawing:
                 yield from self.angle(body, at)
 
     def angle(self, body: LiftedBody, at: np.ndarray) -> Iterator[Path | Label]:
-        """From where the frame's x points at q = 0 to where it points; where that cannot be seen, the letter alone."""
+        """Arc from where the frame's x points at q = 0 to where it points; where that cannot be seen, the letter alone."""
         before = self.poses[body.parent] @ body.placement
         starts, ends = (
             self.turned(np.array([row[0] for row in pose.R], dtype=float), 1.0) for pose in (before, self.poses[body.index])
@@ -341,7 +341,7 @@ def path(kind: str, *points: np.ndarray, arrow: bool = False) -> Path:
 
 
 def beside(start: np.ndarray, end: np.ndarray, distance: float) -> Point:
-    """On the right of a line, away from the joint at its start."""
+    """Point on the right of a line, away from the joint at its start."""
     along = unit(end - start)
     x, y = start + 0.72 * (end - start) + np.array([along[1], -along[0]]) * distance
     return float(x), float(y)

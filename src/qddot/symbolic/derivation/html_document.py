@@ -46,7 +46,7 @@ def written(section: Section) -> str:
 
 
 def equation(number: str, display: Display) -> str:
-    """With its number, by which it can be linked to."""
+    """Equation with its number, by which it can be linked to."""
     name = f"eq-{number}"
     role = f" {display.role}" if display.role else ""
     return f'<div class="equation{role}" id="{name}">{lines(display.lines)}<a href="#{name}">({number})</a></div>'

@@ -64,14 +64,14 @@ def jacobians(s: Subject, x: LinkData) -> tuple[np.ndarray, np.ndarray]:
 
 
 def share(x: LinkData, Jv: np.ndarray, Jw: np.ndarray) -> np.ndarray:
-    """Return what a link adds to M."""
+    """Part of M due to a link."""
     R, I = x.pose.R, np.array(rotate(x.pose.R, x.tensor), dtype=object)
     cross = Jw.T @ np.array(skew(R @ x.moment), dtype=object) @ Jv
     return (Jv.T @ Jv) * x.mass + Jw.T @ I @ Jw + cross + cross.T
 
 
 def weight(s: Subject, x: LinkData, Jv: np.ndarray, Jw: np.ndarray) -> np.ndarray:
-    """Return what a link adds to g: minus the power of its weight, rate by rate."""
+    """Part of g due to a link: minus the power of its weight, rate by rate."""
     g = np.array(s.lifted.gravity, dtype=object)
     return -(Jv.T @ g) * x.mass - Jw.T @ np.array((x.pose.R @ x.moment).cross(s.lifted.gravity), dtype=object)
 

@@ -86,7 +86,7 @@ def chain(s: Subject, link: LinkData) -> str:
 
 
 def inertias(s: Subject) -> Step:
-    """Return what each link weighs, and about which point."""
+    """Step that tells masses, centres and tensors of the links."""
     heavy = [x for x in s.links if x.has_mass]
     prose = [
         say(

@@ -284,7 +284,7 @@ def lagrangian_step(s: Subject, L: Poly) -> Step:
 
 
 def coefficients_step(s: Subject, terms: Terms) -> Step:
-    """Return what the equations of a long robot are written in."""
+    """Step that names the coefficients in which the equations of a long robot are written."""
     prose = [
         say(
             "The kinetic energy is a quadratic form in the rates, $K = \\frac{1}{2} \\sum_{ij} M_{ij} \\dot q_i \\dot q_j$, whose "

@@ -100,7 +100,7 @@ def text(prose: Prose) -> str:
 
 
 def math(latex: str) -> str:
-    """With signs that pdflatex knows."""
+    """LaTeX with signs that pdflatex knows."""
     return latex if latex.isascii() else "".join(x if x.isascii() else sign(x) for x in latex)
 
 

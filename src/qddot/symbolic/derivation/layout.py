@@ -51,7 +51,7 @@ class Writer:
         self._defined = 0
 
     def prose(self, prose: Prose) -> Prose:
-        """In the letters of the notation."""
+        """Prose in the letters of the notation."""
         return tuple(Math(self.vocabulary(x)) if isinstance(x, Math) else x for x in prose)
 
     def entry(self, form: Form, p: Any) -> str:
@@ -70,7 +70,7 @@ class Writer:
         return printer.expression(presentation.entry(p))
 
     def new_angles(self) -> list[Prose]:
-        """Return what sines and cosines mean that occurred for the first time since the last call."""
+        """Explain the sines and cosines that occurred for the first time since the last call."""
         new = {name: angle for name, angle in self._angles.items() if name not in self._told}
         self._told |= new.keys()
         said: list[str] = ["Here "]

@@ -98,7 +98,7 @@ class Recursion:
                 self.total[body.parent] = self.total[body.parent] + self.X[i].out_force(self.total[i])
 
     def shown(self, value: Motion | Force, uses: dict[tuple[str, int], Any], local: Callable[[Named, dict], Any]) -> Form:
-        """In the robot's letters, or in those of what it `uses`: (kind, body) -> vector."""
+        """Form of a vector in the robot's letters, or in those of what it `uses`: (kind, body) -> vector."""
         if self.s.is_short(value.components()):
             return self.s.form(value.components())
         letters = {name: x for (kind, i), vector in uses.items() for name, x in components(kind, i + 1, vector).items()}
@@ -270,7 +270,7 @@ class Recursion:
         return Transform(mat(T[:3, :3]), Vec(*T[:3, 3]))
 
     def drives(self) -> np.ndarray:
-        """Return what rotors and springs add."""
+        """Joint forces of rotors and springs."""
         rotors = np.array([a * x for a, x in zip(self.s.armature, self.s.alphabet.qdd)], dtype=object)
         return rotors + self.s.equations.spring_torque.entries
 

@@ -27,7 +27,7 @@ def motor_coordinates(s: Subject) -> list[Prose]:
 
 
 def spins_step(s: Subject, name: str, values: list[Any], formula: str, expected: Any) -> list[Step]:
-    """Return what the rate of each shaft is; none where there are no shafts.
+    """Step that tells the rate of each shaft; none where there are no shafts.
 
     Args:
         name: LaTeX of the letter that has the value of each shaft.

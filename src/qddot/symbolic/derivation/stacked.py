@@ -98,7 +98,7 @@ def stacked(s: Subject, bodies: Sequence[LiftedBody]) -> Step:
         return lambda at: s.kernel("newton_euler_matrices", at)[k]
 
     def wrenches(at: State) -> np.ndarray:
-        """By the equations of this step, in numbers."""
+        """Values by the equations of this step."""
         A, L, W, G, ad_Aqd, ad_V, V, base = s.kernel("newton_euler_blocks", at)
         acceleration = L @ (A @ at.qdd - ad_Aqd @ W @ V + base)
         return A.T @ (L.T @ (G @ acceleration - ad_V.T @ G @ V)) + s.numbers(s.armature, at) * at.qdd

@@ -167,7 +167,7 @@ class Derivation:
 
     @cached_property
     def document(self) -> Document:
-        """Return what every format sets, in the notation asked for."""
+        """Document that every format sets, in the notation asked for."""
         from qddot.symbolic.derivation.document import compose
 
         return compose(self)

@@ -189,12 +189,12 @@ class Subject:
         return max(float(abs(self.kernel(quantity, s)).max(initial=0.0)) for s in self.states)
 
     def kernel(self, quantity: str, state: State, **options: str) -> np.ndarray:
-        """Return what the compiled kernel of a quantity says."""
+        """Value of a quantity by its compiled kernel."""
         inputs = {name: getattr(state, name) for name in COMPUTED[quantity].inputs}
         return self.kernels(quantity, inputs, {}, **options)
 
     def numbers(self, entries: Any, state: State) -> np.ndarray:
-        """Return what the closed form says."""
+        """Value of a closed form in one state."""
         return self.values(entries)[state.number]
 
     def values(self, entries: Any) -> np.ndarray:
@@ -260,12 +260,12 @@ class Subject:
             )
 
     def words_on_loads(self, *columns: int) -> list[Prose]:
-        """Return what a load is, where friction grows with it, in any of some columns."""
+        """Sentence on what a load is, where friction of any of these columns grows with it."""
         loaded = set(self.alphabet.loads.values()) & set(columns or range(self.nv))
         return [say("Some friction grows with the load: $\\mathrm{load}_i$ is $\\tau_i$ without friction.")] if loaded else []
 
     def notes(self, abbreviated: bool, imposed: Sequence[Constraint]) -> list[Prose]:
-        """Return what a reader should know before.
+        """Notes that a reader should know before the first step.
 
         Args:
             abbreviated: there are short names for what parameters make together.
@@ -339,7 +339,7 @@ def drawn(model: Model, rng: np.random.Generator, given: Mapping[str, float]) ->
 
 
 def with_values(model: Model, values: dict[str, float]) -> Model:
-    """With numbers for its symbols. Whether such a robot could be built does not matter here."""
+    """Model with numbers for its symbols. Whether such a robot could be built does not matter here."""
     if not values:
         return model
     with warnings.catch_warnings():

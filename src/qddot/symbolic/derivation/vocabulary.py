@@ -80,7 +80,7 @@ class Vocabulary:
         return self.names.get(head, head)
 
     def __call__(self, latex: str) -> str:
-        """With every letter replaced that goes by another name."""
+        """LaTeX with every letter replaced that goes by another name."""
         return SPACED.sub(r"\1{", "".join(self._renamed(latex)))
 
     def _renamed(self, latex: str) -> Iterator[str]:

@@ -260,7 +260,7 @@ class Alphabet:
         self.signs.update({i: load for i, load in known.items() if load.is_open})
 
     def know_softened(self, roots: Iterable[Poly]) -> None:
-        """Return what the letters of smoothed rates are the inverse fourth roots of, in the order of these letters."""
+        """Keep the polynomials whose inverse fourth roots the letters of smoothed rates are, in the order of these letters."""
         self.softened = dict(zip((i for i, g in enumerate(self.ring.generators) if g.kind == "soft"), roots))
 
     def inverse_fourth_root(self, x: Scalar) -> Poly:
@@ -275,14 +275,14 @@ class Alphabet:
         raise NotPolynomialError(f"({x})^(-1/4) is no letter of these equations")
 
     def _softened_slopes(self, p: Poly, slope: Callable[[Poly], Poly]) -> Poly:
-        """Return what p changes by through smoothed rates, where `slope` differentiates what these are made of."""
+        """Derivative of p through its smoothed rates; `slope` differentiates what these are made of."""
         total = self.ring.constant(0)
         for i in p.letters() & self.softened.keys():
             total = total - p.partial(i) * slope(self.softened[i]) * self.ring.letters[i] ** 5 / 4
         return total
 
     def rate_derivative(self, p: Poly, i: int) -> Poly:
-        """With respect to a rate or an acceleration, letter i, and all that is made of it."""
+        """Derivative with respect to a rate or an acceleration, letter i, and all that is made of it."""
         return p.partial(i) + self._softened_slopes(p, lambda x: x.partial(i))
 
     def by_magnitude(self, p: Poly, i: int) -> tuple[Poly, Poly]:
@@ -291,7 +291,7 @@ class Alphabet:
         return Poly(self.ring, times, p.marks), Poly(self.ring, rest, p.marks)
 
     def length(self, p: Poly) -> int:
-        """In terms, as it is written: the magnitude of a load is one letter."""
+        """Number of terms as it is written: the magnitude of a load is one letter."""
         for i in p.letters() & self.loads.keys():
             times, rest = self.by_magnitude(p, i)
             if times:
@@ -334,7 +334,7 @@ class Alphabet:
         return found
 
     def derivative(self, p: Poly, column: int) -> Poly:
-        """With respect to the joint variable of a column (along the tangent, for a quaternion)."""
+        """Derivative with respect to the joint variable of a column (along the tangent, for a quaternion)."""
         present = p.letters()
         total = self.ring.constant(0)
         for i, rate in self.gradients[column]:
@@ -363,7 +363,7 @@ class Alphabet:
         return [k for k, g in enumerate(self.ring.generators) if k != i and symbol in inside(g.of)]
 
     def parameter_derivative(self, p: Poly, i: int) -> Poly:
-        """With respect to a parameter, all that is made of it included.
+        """Derivative with respect to a parameter, all that is made of it included.
 
         Raises:
             NotPolynomialError: an atom with it inside has a derivative that is no polynomial.

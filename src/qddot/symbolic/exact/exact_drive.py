@@ -12,7 +12,7 @@ from qddot.symbolic.exact.numbers import rational
 
 
 def exact_side(drive: Drive, follows: tuple[str, Scalar, Scalar] | None) -> JointSide:
-    """As the joint feels it; where it follows another joint (name, multiplier, offset), as the coordinate of that one does."""
+    """Drive as the joint feels it; where it follows another joint (name, multiplier, offset), as that one's coordinate does."""
     symbolic = symbols_in(drive) or any(map(is_symbolic, (follows or ())[1:]))
     exact = as_expression if symbolic else rational
     copy = object.__new__(Drive)  # its constructor would make floats of exact numbers again

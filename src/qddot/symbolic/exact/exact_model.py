@@ -168,7 +168,7 @@ class ExactModel:
         return Mass(RigidInertia(m, c * m, map_scalars(exact, inertia.tensor) + steiner(m, c)))
 
     def _joint(self, joint: Joint, side: JointSide | None) -> Joint:
-        """With the axis turned onto z once and for all, and the drive as its coordinate feels it, be it that of a leader."""
+        """Joint with its axis turned onto z once and for all, and the drive as its coordinate, or that of its leader, feels it."""
         exact, where = self.alphabet.exact, f"joint {joint.name!r}"
         origin, tip = self._pose(joint.origin, where), self._pose(joint.tip, where)
         if joint.kind in TURNED and joint.axis != Z:
@@ -260,7 +260,7 @@ class Skeleton(NamedTuple):
 
 
 def signed(mechanism: Mechanism) -> list[Signed]:
-    """Return what has a letter for its sign: every rate, and what else friction needs."""
+    """Rates and turning shafts that have a letter for their sign: every rate, and those that friction needs besides."""
     found: list[Signed] = list(range(mechanism.nv))
     for body in mechanism.bodies:
         friction = body.drive.friction

@@ -40,7 +40,7 @@ def read_expression(equations: RobotInLetters, expression: Any) -> Poly:
         return alphabet[known]
 
     def by_name(x: Any) -> Any:
-        """With the robot's own symbols, which may have other assumptions than these of the same names."""
+        """Expression in the robot's own symbols, which may have other assumptions than these of the same names."""
         own = {g.name: g.of for g in alphabet.ring.generators if g.kind == "parameter" and isinstance(g.of, sympy.Symbol)}
         return x.xreplace({s: own.get(str(s), s) for s in x.free_symbols}) if isinstance(x, sympy.Basic) else x
 
@@ -117,7 +117,7 @@ def substitution(equations: RobotInLetters, values: Mapping[Any, Any]) -> Callab
 
 
 def as_entry(equations: RobotInLetters, name: Any, value: Any) -> Poly:
-    """Return what a letter is to become: a number, an expression or its text, or a form of one entry."""
+    """Polynomial that replaces a letter, from a number, an expression or its text, or a form of one entry."""
     new = equations.read(value) if isinstance(value, str) else equations.lift(value)
     if not isinstance(new, Poly):
         raise InputError(f"{name} cannot become {value!r}: a number, an expression or a form of one entry is needed")

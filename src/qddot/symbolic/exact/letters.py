@@ -75,12 +75,12 @@ class Leaves:
         self.multiples: dict[Any, list[Fraction]] = {}
 
     def add(self, x: Scalar) -> None:
-        """Those of one number of a description."""
+        """Add the letters of one number of a description."""
         if is_symbolic(x):
             read(x if x.is_Symbol else exactly(x), self._leaf)
 
     def add_angle(self, x: Scalar) -> None:
-        """Those of an angle whose sine and cosine will be asked for."""
+        """Add the letters of an angle whose sine and cosine will be asked for."""
         if is_symbolic(x):
             self._leaf("cos", exactly(x))
 
@@ -221,7 +221,7 @@ def known_sign(x: Any) -> int:
 
 
 def natural(name: str) -> tuple[str, int, str]:
-    """To sort `m2` before `m10`."""
+    """Key that sorts `m2` before `m10`."""
     return name.rstrip("0123456789"), len(name), name
 
 

@@ -37,7 +37,7 @@ def minors(X: np.ndarray) -> Minor:
 
 
 def rank_of(X: np.ndarray) -> int:
-    """At almost every q: the size of the largest minor that is not the polynomial 0."""
+    """Rank at almost every q: the size of the largest minor that is not the polynomial 0."""
     return len(independent_columns(X))
 
 

@@ -142,7 +142,7 @@ def divide(num: Any, den: Any) -> Poly | Ratio:
 
 
 def lowest(num: Poly, den: Poly) -> tuple[Poly, Poly]:
-    """Without common factor; the last coefficient of den is 1, as in `1 - c^2`."""
+    """Fraction without common factor; the last coefficient of den is 1, as in `1 - c^2`."""
     g = num.p.gcd(den.p)
     g = g * (den.p.coefficient(len(den) - 1) / g.coefficient(len(g) - 1))
     num, den = (Poly(x.ring, divmod(x.p, g)[0], x.marks) for x in (num, den))
@@ -150,7 +150,7 @@ def lowest(num: Poly, den: Poly) -> tuple[Poly, Poly]:
 
 
 def without_roots(num: Poly, den: Poly) -> tuple[Poly, Poly]:
-    """With neither square roots of constants nor reciprocals of parameters below."""
+    """Fraction with neither square roots of constants nor reciprocals of parameters below."""
     ring = den.ring
     for i, generator in enumerate(ring.generators):
         if not den.degree(i):
@@ -183,7 +183,7 @@ def extended(num: Poly, den: Poly, by: Poly) -> tuple[Poly, Poly]:
 
 
 def conjugate(p: Poly, i: int) -> Poly:
-    """With the opposite sign of a letter that occurs in first power only."""
+    """Polynomial with the opposite sign of a letter that occurs in first power only."""
     return p - p.partial(i) * p.ring.letters[i] * 2
 
 

@@ -86,7 +86,7 @@ def read_root(base: Any, leaf: Leaf) -> Any:
 
 
 def power(x: Any, n: int) -> Any:
-    """By repeated products, for whatever multiplies."""
+    """Power by repeated products, for whatever multiplies."""
     product = x
     for _ in range(n - 1):
         product = product * x
@@ -101,7 +101,7 @@ def squared(atom: Any) -> Any:
 
 
 def exactly(expression: Any) -> Any:
-    """With each float as the fraction that was meant."""
+    """Expression with each float as the fraction that was meant."""
     floats = expression.atoms(sympy.Float)
     return (
         expression.xreplace({x: sympy.Rational(*rational(float(x)).as_integer_ratio()) for x in floats}) if floats else expression

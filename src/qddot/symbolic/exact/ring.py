@@ -54,7 +54,7 @@ class Ring:
         self.index = {generator: i for i, generator in enumerate(self.generators)}
 
     def __reduce__(self) -> tuple:
-        """For `pickle` and `copy`, which cannot look into FLINT's polynomials."""
+        """Parts for `pickle` and `copy`, which cannot look into FLINT's polynomials."""
         relations, marks = [r.to_dict() for r in self.relations], [letter.marks for letter in self.letters]
         return Ring, (self.generators,), (relations, marks, self.either)
 
@@ -87,7 +87,7 @@ class Ring:
         self.letters[i] = Poly(self, self.raw[i], self.letters[i].marks | marks)
 
     def reduced(self, p: fmpq_mpoly, marks: int) -> fmpq_mpoly:
-        """By the relations whose bits are set, the last first."""
+        """Reduce by the relations whose bits are set, the last first."""
         while marks:
             k = marks.bit_length() - 1
             _, p = divmod(p, self.relations[k])
@@ -99,7 +99,7 @@ class Ring:
         return x if x.__class__ is Poly else Poly(self, self.context.constant(number(x)), 0)
 
     def from_terms(self, terms: Mapping[tuple[int, ...], Any]) -> Poly:
-        """From exponents and coefficients, already reduced."""
+        """Polynomial from exponents and coefficients, already reduced."""
         return Poly(self, self.context.from_dict(dict(terms)), (1 << len(self.relations)) - 1)
 
     def adopted(self, p: Poly) -> Poly:

@@ -35,7 +35,7 @@ def rounded_pose(pose: Transform) -> Transform:
 
 
 def rounded_rotation(R: Mat) -> Mat:
-    """Only angles that were taken for others change: nothing is rounded anew."""
+    """Rotation in which angles that were taken for others are those; nothing else is rounded."""
     if not is_numeric(R) or not rotation(R).off:
         return R
     return from_rpy(*(round(angle / STEP) * STEP if turn(angle)[2] else angle for angle in to_rpy(R)))

@@ -37,7 +37,7 @@ class Abbreviations:
         self._letter = self._letters[0]
 
     def bind(self, equations: RobotInLetters) -> None:
-        """To the equations whose forms are printed.
+        """Bind to the equations whose forms are printed.
 
         Raises:
             InputError: it already belongs to others.

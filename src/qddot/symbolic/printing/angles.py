@@ -79,7 +79,7 @@ class Cluster:
         return self.products(local)[0][0] if local and isinstance(local[0], int) else local  # type: ignore[return-value, arg-type]
 
     def beside(self, common: Exponents, way: Way) -> Way:
-        """Return what is left of monomials without a common one, written in some way, with that one as it is."""
+        """Way of writing that keeps a common monomial as it is and writes the rest of each in the given way."""
         kept = self.waves(common)
 
         def found(m: Exponents) -> list[tuple[Waves, fmpq]]:
@@ -120,7 +120,7 @@ class Cluster:
         return way
 
     def _by_turns(self, finish: Callable[[Exponents], dict[Exponents, fmpq]], flips: list[int], against: int | None):
-        """In the cosines and sines of turns, where turn i is taken `flips[i]` times."""
+        """Way of writing in the cosines and sines of turns, where turn i is taken `flips[i]` times."""
 
         def rewrite(m: Exponents) -> dict[Exponents, fmpq]:
             found: dict[Exponents, fmpq] = defaultdict(fmpq)
@@ -153,12 +153,12 @@ class Cluster:
 
 
 def plain(m: Exponents) -> dict[Exponents, fmpq]:
-    """With s^2 replaced by 1 - c^2."""
+    """Monomial with s^2 replaced by 1 - c^2."""
     return replaced(m, kept=0)
 
 
 def by_sines(m: Exponents) -> dict[Exponents, fmpq]:
-    """With c^2 replaced by 1 - s^2."""
+    """Monomial with c^2 replaced by 1 - s^2."""
     return replaced(m, kept=1)
 
 
@@ -295,7 +295,7 @@ def shortest(terms: dict[tuple[Any, Any], Any], clusters: list[Cluster], single:
 
 
 def squared(terms: dict[tuple[Any, Any], Any], k: int) -> dict[tuple[Any, Any], Any]:
-    """With s^2 for 1 - c^2 in cluster k, still as monomials."""
+    """Terms with s^2 for 1 - c^2 in cluster k, still as monomials."""
     return convert(terms, k, lambda m: [(n, x) for n, x in by_sines(m).items() if x])  # type: ignore[arg-type]
 
 
@@ -305,6 +305,6 @@ def weight(terms: dict[tuple[Any, Any], Any]) -> int:
 
 
 def wave_order(pair: tuple[Wave, int]) -> tuple:
-    """By the joints, then the function; higher powers first."""
+    """Key that sorts waves by the joints, then the function; higher powers first."""
     wave, exponent = pair
     return wave.of, wave.function, -exponent

@@ -86,7 +86,7 @@ class Program:
             self.statements.append((name, [self.printer.expression(self._cut(node))]))
 
     def _cut(self, node: Node) -> Node:
-        """With long sums computed before."""
+        """Node with its long sums computed before."""
         if isinstance(node, Sum) and len(node.terms) > CHUNK:
             number = next(self._parts)
             part = Symbol(f"t{number}", "part", number)

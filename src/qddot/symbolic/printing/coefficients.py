@@ -80,7 +80,7 @@ class Coefficients:
         return any(self.is_of(i, INERTIA) for i, _ in m), sum(e for _, e in m), sorted((self.rank(i), -e) for i, e in m)
 
     def sorted(self, p: Mapping[Monomial, fmpq]) -> list[Monomial]:
-        """In the order in which a sum is written, which begins with a positive term if there is one."""
+        """Monomials in the order in which a sum is written, which begins with a positive term if there is one."""
         ordered = sorted(p, key=self.order)
         first = next((m for m in ordered if p[m] > 0), ordered[0])
         return [first, *(m for m in ordered if m != first)]
@@ -129,7 +129,7 @@ class Coefficients:
         return total(terms)
 
     def _factored(self, p: Mapping[Monomial, fmpq]) -> tuple[Fraction, list[tuple[Mapping[Monomial, fmpq], int]]]:
-        """By FLINT, over the few letters that occur."""
+        """Factors by FLINT, over the few letters that occur."""
         used = sorted({i for m in p for i, _ in m})
         at = {i: k for k, i in enumerate(used)}
         context = fmpq_mpoly_ctx.get([f"x{k}" for k in range(len(used))], Ordering.lex)

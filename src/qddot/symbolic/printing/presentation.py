@@ -280,7 +280,7 @@ class Presentation:
         return Symbol(f"load{column + 1}", "load", column)
 
     def load(self, symbol: Symbol) -> Node:
-        """Return what the symbol of a load stands for."""
+        """Expression that the symbol of a load stands for."""
         alphabet = self.equations.alphabet
         letter = next(i for i, column in alphabet.loads.items() if column == symbol.index)
         return self.entry(self.ring.adopted(alphabet.signs[letter]))

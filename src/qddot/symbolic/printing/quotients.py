@@ -112,7 +112,7 @@ def fraction_tree(shown: Presentation, num: Poly, den: Poly) -> Node:
 
 
 def denominator(shown: Presentation, den: Poly) -> Term:
-    """As a product of powers: parameters, then sines and cosines, then sums."""
+    """Denominator as a product of powers: parameters, then sines and cosines, then sums."""
     number, parts = den.p.factor_squarefree()
     found, powers = fraction(number), Counter[Node]()
     for part, exponent in parts:

@@ -23,7 +23,7 @@ Rates = dict[Monomial, fmpq]
 
 
 def by_rates(shown: Presentation, terms: list[tuple[Monomial, tuple, dict[Monomial, fmpq]]], inside: bool = False) -> Node:
-    """Return what multiplies each product of rates is put together, and rates that the same thing multiplies.
+    """Sum with terms grouped by products of rates, and rates with the same coefficient put together.
 
     Args:
         terms: as of `Presentation.terms`.

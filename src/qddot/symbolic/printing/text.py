@@ -74,7 +74,7 @@ class TextPrinter(Printer):
 
 
 def nested(array: np.ndarray, indent: int = 0) -> str:
-    """As NumPy writes arrays."""
+    """Text of an array as NumPy writes it."""
     if array.ndim == 1:
         return "[" + ", ".join(array) + "]"
     between = "," + "\n" * (array.ndim - 1) + " " * (indent + 1)

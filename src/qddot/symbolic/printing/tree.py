@@ -67,7 +67,7 @@ def power(base: Node, exponent: int) -> Node:
 
 
 def product(factors: list[Node]) -> Node:
-    """Without ones."""
+    """Product of factors, those that are 1 left out."""
     kept = [x for x in factors if not isinstance(x, Number) or x.value != 1]
     return Product(tuple(kept)) if len(kept) > 1 else kept[0] if kept else ONE
 

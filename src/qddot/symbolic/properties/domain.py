@@ -51,7 +51,7 @@ class Domain:
             self.start[v : v + plain], self.end[v : v + plain] = self.lower[q : q + plain], self.upper[q : q + plain]
 
     def _give(self, limits: Any) -> None:
-        """Those of the caller, in the place of the robot's own."""
+        """Take the caller's limits in the place of the robot's own."""
         if isinstance(limits, Mapping):
             joints = {c.name: c for c in self.mechanism.coordinates}
             for name, pair in limits.items():
@@ -122,7 +122,7 @@ def parts(mechanism: Mechanism) -> Iterator[tuple[JointType, int, int]]:
 
 
 def around(alphabet: Alphabet, coordinate: int) -> tuple[float, float]:
-    """From -half to half of the period that all sines and cosines of a coordinate have in common."""
+    """Interval from -half to half of the period that all sines and cosines of a coordinate have in common."""
     multiples = [a.multiple for a in alphabet.angles if a.coordinate == coordinate and isinstance(a.multiple, Fraction)]
     multiples = multiples or [Fraction(1)]
     half = FULL * math.lcm(*(m.denominator for m in multiples)) / math.gcd(*(m.numerator for m in multiples))

@@ -23,14 +23,14 @@ SMALL = 4
 
 
 def most_of_q(term: Term, norm: float) -> Any:
-    """Return what the norm of a term does not exceed, as a SymPy expression in the sliders' positions."""
+    """Upper bound of the norm of a term, as a SymPy expression in the sliders' positions."""
     ranges, _ = held_ranges(term.harmonics, term.domain, term.harmonics.entries)
     ring = term.harmonics.alphabet.ring
     return sympy.Max(*(express(ring, s) for s in norm_sums(ranges.magnitudes().reshape(term.shape), norm)))
 
 
 def least_of_q(term: Term, norm: float, definite: bool) -> Any:
-    """Return what the norm of M (for the 2-norm its least eigenvalue) does not fall below, in q; None where nothing is known."""
+    """Lower bound of the norm of M (for the 2-norm, of its least eigenvalue) in q; None where nothing is known."""
     n, ring = term.shape[0], term.harmonics.alphabet.ring
     if norm == 2:
         return least_eigenvalue(term, definite)

@@ -54,7 +54,7 @@ def maximise(
 
 
 def climbed(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[float, np.ndarray]:
-    """From x uphill by steps along the axes, halved when none leads up: maxima of norms may be kinks, where gradients mislead."""
+    """Climb from x by steps along the axes, halved when none leads up: maxima of norms may be kinks, where gradients mislead."""
     value, step = float(f(x[None])[0]), 1e-3
     directions = np.concatenate([np.eye(len(x)), -np.eye(len(x))]) * (high - low)
     while step > 1e-13:

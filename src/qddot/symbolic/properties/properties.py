@@ -66,7 +66,7 @@ class Properties:
 
     @property
     def bounds(self) -> list[Bound]:
-        """All of them."""
+        """Bounds of all kinds and norms."""
         return [group[norm] for group in (self.mu_1, self.mu_2, self.c_b, self.g_b) for norm in NORMS]
 
     def __repr__(self) -> str:
@@ -135,7 +135,7 @@ def number(x: Any) -> str:
 
 
 def expression(x: sympy.Basic) -> str:
-    """With decimals for what was a decimal: 9.81 rather than 981/100."""
+    """Text of an expression with decimals for what was a decimal: 9.81 rather than 981/100."""
     decimals = (r for r in x.atoms(sympy.Rational) if r.q > 12 or r.q % 5 == 0)
     return Magnitudes({"full_prec": False}).doprint(x.xreplace({r: sympy.Float(r, 6) for r in (*decimals, *x.atoms(sympy.Float))}))
 

@@ -130,7 +130,7 @@ def added(sums: Iterable[Sum]) -> Sum:
 
 
 def largest(sums: Sequence[Sum]) -> list[Sum]:
-    """Without those that another one exceeds whatever the parameters are."""
+    """Sums without those that another one exceeds whatever the parameters are."""
     kept: list[Sum] = []
     for s in sums:
         if any(below(s, other) for other in kept):
@@ -177,7 +177,7 @@ def spectral(coefficients: np.ndarray) -> Any:
 
 
 def express(ring: Ring, total: Sum) -> Any:
-    """As a SymPy expression; a float where there are no parameters."""
+    """Sum as a SymPy expression; a float where there are no parameters."""
     if all(m == () for m in total):
         return float(total.get((), 0))
     expression = sympy.S(0)

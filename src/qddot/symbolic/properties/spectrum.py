@@ -48,7 +48,7 @@ class Enclosure(NamedTuple):
         return Enclosure(self.mid[entries], self.slope[entries], self.radius[entries])
 
     def reshape(self, *shape: int) -> Enclosure:
-        """With the entries in an array of this shape."""
+        """Enclosure with its entries in an array of this shape."""
         boxes, variables = self.mid.shape[-1], self.slope.shape[-2]
         return Enclosure(
             self.mid.reshape(*shape, boxes), self.slope.reshape(*shape, variables, boxes), self.radius.reshape(*shape, boxes)
@@ -126,7 +126,7 @@ class Spectrum(NamedTuple):
         return Compact(kept, size[:, small].sum(1), which.ravel())
 
     def enclose(self, centre: np.ndarray, half: np.ndarray) -> Enclosure:
-        """In boxes (boxes, nq): the entries, flat."""
+        """Enclosure of the entries, flat, in boxes (boxes, nq)."""
         at = self.variables
         k, powers, centre, half = self.k[:, at], self.powers[:, at], centre[:, at], half[:, at]
         theta, r = k @ centre.T, abs(k) @ half.T * (1 + 8 * EPS)
