@@ -1,4 +1,4 @@
-"""Matrices and vectors of a batch of states (..., n, m): NumPy's, without its rules for what is a vector."""
+"""Matrices and vectors of a batch of states (..., n, m): without NumPy's rules for what is a vector."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import numpy as np
 
 
 def T(A: np.ndarray) -> np.ndarray:
-    """`A^T`, state by state."""
-    return np.swapaxes(A, -1, -2)
+    """`A^T`, state by state; of tensors, too."""
+    return A.swapaxes(-1, -2)
 
 
 def times(A: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """`A x`, state by state."""
+    """`A x`, state by state; of tensors, too."""
     return (A @ x[..., None])[..., 0]
 
 

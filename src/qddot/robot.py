@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 import numpy as np
 
 from qddot.arguments import finite_number, flag, names, random_numbers, word
-from qddot.arrays.guests import Guests
+from qddot.arrays.guests import Guests, constant
+from qddot.arrays.on_host import on_host, on_host_without_programs
 from qddot.compile.arrays import DOUBLE, as_array
 from qddot.compile.bound import Bound
 from qddot.compile.builtin import Waiting, become, is_waiting
@@ -532,6 +533,7 @@ class Robot:
 
         return Robot(locked(self.model, positions))
 
+    @on_host
     def reduced(self, joints: Sequence[str], q: ArrayLike) -> Robot:
         """Return the robot with some joints fixed as they are in a configuration q (nq,) of it (Pinocchio's `buildReducedModel`).
 
@@ -673,6 +675,7 @@ class Robot:
 
         return Details(self.model)
 
+    @on_host
     def plot(self, q: ArrayLike | None = None, *, ax: Any = None, frames: bool = False) -> Any:
         """Draw the robot: its links as solid bodies, axes of joints, frames and tip (needs the extra `plot`); returns the axes.
 
@@ -697,6 +700,7 @@ class Robot:
 
         return draw(self.model, bent(self) if q is None else self._evaluate.configuration("q", q), ax, frames)
 
+    @on_host
     def animate(
         self, motion: Any, path: str | Path | None = None, *, fps: float = 25.0, ax: Any = None, progress: bool | None = None
     ) -> Film:
@@ -846,6 +850,8 @@ class Robot:
         >>> body.normalized(2 * body.neutral())
         array([1., 0., 0., 0., 0., 0., 0., 0., 0.])
         """
+        if guest((q,)):
+            return self._compute("normalized", {"q": q}, {})
         return configuration.normalized(self.model.mechanism, as_array("q", q, (self.nq,)))
 
     def difference(self, start: ArrayLike, end: ArrayLike) -> np.ndarray:
@@ -1160,6 +1166,7 @@ class Robot:
 
     # constraints ------------------------------------------------------------------------------------------------------
 
+    @on_host_without_programs
     def constrained_forward_dynamics(
         self,
         q: ArrayLike,
@@ -1196,8 +1203,9 @@ class Robot:
         >>> found.lam.round(2)  # and is pressed against it, N
         array([2.97])
         """
-        return ConstrainedRobot(self._evaluate, constraints).forward_dynamics(q, qd, tau, f_ext, f_tip, tolerance)
+        return self._under(constraints, q, qd, tau).forward_dynamics(q, qd, tau, f_ext, f_tip, tolerance)
 
+    @on_host_without_programs
     def constrained_inverse_dynamics(
         self,
         q: ArrayLike,
@@ -1227,8 +1235,9 @@ class Robot:
         >>> np.allclose(tau, robot.gravity_torque(q) + 5.0 * robot.constraint_jacobian(q, wall)[0])
         True
         """
-        return ConstrainedRobot(self._evaluate, constraints).inverse_dynamics(q, qd, qdd, lam, f_ext, f_tip, tolerance)
+        return self._under(constraints, q, qd, qdd, lam).inverse_dynamics(q, qd, qdd, lam, f_ext, f_tip, tolerance)
 
+    @on_host_without_programs
     def constraint_residual(self, q: ArrayLike, constraints: Any = None) -> np.ndarray:
         """h(q) (..., k) of the holonomic constraints: zero where they are satisfied.
 
@@ -1237,8 +1246,9 @@ class Robot:
         >>> robot.constraint_residual([0, 0], wall).round(3)  # stretched out, it reaches 0.2 m beyond
         array([0.2])
         """
-        return ConstrainedRobot(self._evaluate, constraints).values(("phi",), q)[0]
+        return self._under(constraints, q).values(("phi",), q)[0]
 
+    @on_host_without_programs
     def constraint_jacobian(self, q: ArrayLike, constraints: Any = None) -> np.ndarray:
         """A(q) (..., k, nv) with `A qd = 0`; of holonomic constraints `dh/dq`, along the tangent where q holds quaternions.
 
@@ -1247,8 +1257,9 @@ class Robot:
         >>> robot.constraint_jacobian([0, np.pi / 2], wall).round(3)
         array([[-0.7, -0.7]])
         """
-        return ConstrainedRobot(self._evaluate, constraints).values(("A",), q)[0]
+        return self._under(constraints, q).values(("A",), q)[0]
 
+    @on_host_without_programs
     def constraint_jacobian_dot(self, q: ArrayLike, qd: ArrayLike, constraints: Any = None) -> np.ndarray:
         """Rate of A (..., k, nv) along the motion, exact.
 
@@ -1257,8 +1268,9 @@ class Robot:
         >>> robot.constraint_jacobian_dot([0, np.pi / 2], [1, 0], wall).round(3) + 0
         array([[-0.5,  0. ]])
         """
-        return ConstrainedRobot(self._evaluate, constraints).values(("Adot",), q, qd)[0]
+        return self._under(constraints, q, qd).values(("Adot",), q, qd)[0]
 
+    @on_host_without_programs
     def constraint_projections(self, q: ArrayLike, constraints: Any = None) -> Projections:
         """`P = I - A^T (A M^-1 A^T)^-1 A M^-1` and `P_qdd = M^-1 P M`, each (..., nv, nv) of rank nv - k.
 
@@ -1270,8 +1282,9 @@ class Robot:
         >>> np.allclose(P @ P, P), round(np.trace(P))  # a projection, onto the one way that is left
         (True, 1)
         """
-        return ConstrainedRobot(self._evaluate, constraints).projections(q)
+        return self._under(constraints, q).projections(q)
 
+    @on_host
     def constraint_wrench(
         self,
         q: ArrayLike,
@@ -1304,6 +1317,7 @@ class Robot:
         """
         return ConstrainedRobot(self._evaluate, constraints).wrench(q, lam, frame, moment, scale)
 
+    @on_host
     def project(self, q: ArrayLike, constraints: Any = None, *, tolerance: float = 1e-12) -> np.ndarray:
         """A configuration (..., nq) near q that satisfies the holonomic constraints: all `|h|` at most `tolerance`.
 
@@ -1317,6 +1331,7 @@ class Robot:
         """
         return ConstrainedRobot(self._evaluate, constraints).project(q, tolerance)
 
+    @on_host
     def assemblies(
         self, q: ArrayLike, constraints: Any = None, *, hold: Sequence[str] = (), starts: int = 60, seed: int = 0
     ) -> np.ndarray:
@@ -1343,6 +1358,7 @@ class Robot:
         constrained = ConstrainedRobot(self._evaluate, constraints)
         return assemblies(constrained, q, hold, starts, seed, self.limits.lower, self.limits.upper)
 
+    @on_host
     def assembly_mode(self, q: ArrayLike, constraints: Any = None, *, hold: Sequence[str] = ()) -> np.ndarray:
         """Which branch q is on (...): 1 or -1, the sign of det A in the columns of joints not held; 0 where branches meet.
 
@@ -1358,6 +1374,7 @@ class Robot:
 
         return assembly_mode(ConstrainedRobot(self._evaluate, constraints), q, hold)
 
+    @on_host_without_programs
     def project_velocity(self, q: ArrayLike, qd: ArrayLike, constraints: Any = None) -> np.ndarray:
         """The velocity (..., nv) nearest to qd, by kinetic energy, with `A qd = 0`: what an inelastic impact leaves of it.
 
@@ -1367,8 +1384,7 @@ class Robot:
         >>> (robot.constraint_jacobian(q, wall) @ robot.project_velocity(q, [1, 0], wall)).round(9) + 0
         array([0.])
         """
-        qd = as_array("qd", qd, (self.nv,))
-        return ConstrainedRobot(self._evaluate, constraints).project_velocity(q, qd)
+        return self._under(constraints, q, qd).project_velocity(q, qd)
 
     # energy -----------------------------------------------------------------------------------------------------------
 
@@ -1431,6 +1447,7 @@ class Robot:
         """
         return self._compute("generalized_momentum", {"q": q, "qd": qd}, options)
 
+    @on_host_without_programs
     def hamilton_rates(
         self,
         q: ArrayLike,
@@ -1456,7 +1473,9 @@ class Robot:
         >>> rates.qd.round(9), rates.pd.round(3)
         (array([1., 2.]), array([-5.438, -1.18 ]))
         """
-        inputs = {"q": q, "p": p, "tau": np.zeros(self.nv) if tau is None else tau}
+        if tau is None:
+            tau = constant(q, [0.0] * self.nv) if library_of(q) else np.zeros(self.nv)
+        inputs = {"q": q, "p": p, "tau": tau}
         return HamiltonRates(*self._forced("hamilton_rates", inputs, f_ext, f_tip, options))
 
     @fast
@@ -1505,6 +1524,7 @@ class Robot:
         """
         return self._compute("centroidal_momentum_matrix_rate", {"q": q, "qd": qd}, options)
 
+    @on_host_without_programs
     def zero_moment_point(
         self,
         q: ArrayLike,
@@ -1664,6 +1684,7 @@ class Robot:
         """
         return self._compute("analytic_jacobian_dot", {"q": q, "qd": qd}, options, **framed(frame), coordinates=coordinates)
 
+    @on_host
     def inverse_kinematics(
         self,
         pose: ArrayLike,
@@ -1716,6 +1737,7 @@ class Robot:
             refuse_unreached(target, found, starts)
         return found
 
+    @on_host
     def inverse_kinematics_solutions(
         self,
         pose: ArrayLike,
@@ -1757,6 +1779,7 @@ class Robot:
         given = as_start(target, start, hold, one=True)
         return solutions(target, self.neutral() if given is None else given, as_count(starts), seed)
 
+    @on_host_without_programs
     def external_wrench(self, q: ArrayLike, wrenches: Mapping[str, ArrayLike], expressed: str = "body") -> np.ndarray:
         """Forces on links as one stack (..., bodies, 6) of space wrenches: about the world's origin, world axes.
 
@@ -1769,10 +1792,13 @@ class Robot:
         >>> robot.inverse_dynamics(q, [0, 0], [0, 0], f_ext=push).round(2)
         array([-4.94, -4.6 ])
         """
+        if guest((q,)) and isinstance(wrenches, Mapping) and wrenches:
+            return self._guests.stack({"q": q}, "wrenches", wrenches, word("expressed", expressed, ("body", "world")))
         return stack_wrenches(self._evaluate, q, wrenches, expressed)
 
     # task space -------------------------------------------------------------------------------------------------------
 
+    @on_host_without_programs
     def task_space(
         self,
         q: ArrayLike,
@@ -1808,8 +1834,9 @@ class Robot:
         from qddot.task_space.dynamics import task_space
         from qddot.task_space.task import choose
 
-        return task_space(self._evaluate, q, qd, choose(self._evaluate, frame, reference, rows, coordinates), damping)
+        return task_space(self, q, qd, choose(self._evaluate, frame, reference, rows, coordinates), damping)
 
+    @on_host
     def ellipsoids(self, q: ArrayLike, frame: str | None = None, rows: Sequence[str] | None = None) -> Ellipsoids:
         """Effective mass, velocity and force ellipsoids of a frame, in world axes; `.plot()` draws them (see `Ellipsoids`).
 
@@ -1830,6 +1857,8 @@ class Robot:
     def manipulability(self, q: ArrayLike, frame: str | None = None, rows: Sequence[str] | None = None) -> np.ndarray:
         """Yoshikawa's measure (...), `sqrt(det(J J^T))`, of some of the rows `"wx", "wy", "wz", "x", "y", "z"`; all if None.
 
+        Where it is zero it has a kink, and no gradient.
+
         Raises:
             InputError: more rows than degrees of freedom.
 
@@ -1837,10 +1866,12 @@ class Robot:
         >>> robot.manipulability([[0, np.pi / 2], [0, 0.1]], rows=["x", "y"]).round(3)  # bent at a right angle; nearly stretched
         array([0.35 , 0.035])
         """
-        from qddot.task_space.ellipsoids import manipulability
+        from qddot.task_space.ellipsoids import refuse_many_rows
         from qddot.task_space.task import choose
 
-        return manipulability(self._evaluate, q, choose(self._evaluate, frame, "world_aligned", rows))
+        task = choose(self._evaluate, frame, "world_aligned", rows)
+        refuse_many_rows(task, self.nv)
+        return self._compute("manipulability", {"q": q}, {}, **task.asked)
 
     # parameters -------------------------------------------------------------------------------------------------------
 
@@ -1962,6 +1993,7 @@ class Robot:
             return self._guests.several(quantities, arrays, options)
         return compute_together(self._evaluate, quantities, arrays, options)
 
+    @on_host_without_programs
     def derivative(self, quantity: str, *arrays: ArrayLike, wrt: str = "variables", **options: Any) -> Any:
         """Exact derivatives of a quantity's results with respect to one of its inputs, whose dimensions come last.
 
@@ -1983,6 +2015,8 @@ class Robot:
         """
         from qddot.compile.together import differentiated
 
+        if guest(arrays):
+            return self._guests.derivative(quantity, arrays, wrt, options)
         return differentiated(self._evaluate, quantity, arrays, wrt, options)
 
     def bind(self, quantity: str, **options: str) -> Bound:
@@ -2155,6 +2189,7 @@ class Robot:
 
     # looking at it ----------------------------------------------------------------------------------------------------
 
+    @on_host
     def explore(
         self,
         path: str | Path | None = None,
@@ -2196,6 +2231,7 @@ class Robot:
 
     # small deviations -------------------------------------------------------------------------------------------------
 
+    @on_host_without_programs
     def linearize(
         self, q: ArrayLike, qd: ArrayLike | None = None, tau: ArrayLike | None = None, *, actuated: Sequence[str] | None = None
     ) -> Linearization:
@@ -2224,6 +2260,7 @@ class Robot:
 
         return linearize(self, q, qd, tau, actuated)
 
+    @on_host
     def equilibrium(self, q: ArrayLike, *, actuated: Sequence[str] = (), hold: Sequence[str] = ()) -> Equilibrium:
         """A configuration near q where the robot stays at rest, the joint forces that hold it, and whether it is stable.
 
@@ -2246,6 +2283,7 @@ class Robot:
 
         return equilibrium(self, q, actuated, hold)
 
+    @on_host
     def time_optimal(
         self,
         path: Any,
@@ -2284,6 +2322,7 @@ class Robot:
 
     # motion -----------------------------------------------------------------------------------------------------------
 
+    @on_host
     def simulate(
         self,
         q0: ArrayLike,
@@ -2594,6 +2633,14 @@ class Robot:
                 return self._compute(quantity, inputs, options, **fixed)
             inputs["wrench"] = net_stack(self._evaluate, inputs["q"], f_ext, f_tip, flag("check", options.get("check", True)))
         return self._compute(quantity, inputs, options, **fixed)
+
+    def _under(self, constraints: Any, *arrays: Any) -> Any:
+        """This robot under constraints, for the kind of the arrays."""
+        if guest(arrays):
+            from qddot.constraints.of_tensors import ConstrainedTensors
+
+            return ConstrainedTensors(self._guests, constraints)
+        return ConstrainedRobot(self._evaluate, constraints)
 
     # the names some people look for: see also SECOND_NAMES ------------------------------------------------------------
 

@@ -493,18 +493,6 @@ def test_options_that_are_not_for_tensors():
         robot.inverse_dynamics(*three, f_ext={"flange": np.zeros(6)})
 
 
-def test_what_numpy_computes_takes_no_tensor():
-    robot, given = arm(), tensors(arm())
-    for call in (
-        lambda: robot.task_space(given["q"], given["qd"]),
-        lambda: robot.manipulability(given["q"]),
-        lambda: robot.linearize(given["q"]),
-        lambda: robot.simulate(given["q"], None, 0.1),
-    ):
-        with pytest.raises(InputError, match=r"is a PyTorch tensor.*\.detach\(\)\.cpu\(\)\.numpy\(\)"):
-            call()
-
-
 def test_the_operator_looks_before_it_reads():
     """Without our front, as in a compiled graph with other tensors: PyTorch's own error, and no memory that is not theirs."""
     operator = inner(arm()._guests.operation("inverse_dynamics", "float64", False, ()))

@@ -23,15 +23,22 @@ class Factor(NamedTuple):
 
     def solve(self, b: Scalars) -> list[Scalar]:
         """x with A x = b; of a shorter b, which goes on with zeros, as many elements of x."""
-        n, L = len(b), self.rows
+        return self.solve_lower([value * scale for value, scale in zip(self.solve_upper(b), self.inverse)])
+
+    def solve_upper(self, b: Scalars) -> list[Scalar]:
+        """`L^-T b`."""
         x = list(b)
-        for i in reversed(range(n)):
+        for i in reversed(range(len(x))):
             for j in range(i):
-                x[j] = x[j] - L[i][j] * x[i]
-        x = [value * scale for value, scale in zip(x, self.inverse)]
-        for i in range(n):
+                x[j] = x[j] - self.rows[i][j] * x[i]
+        return x
+
+    def solve_lower(self, b: Scalars) -> list[Scalar]:
+        """`L^-1 b`."""
+        x = list(b)
+        for i in range(len(x)):
             for j in range(i):
-                x[i] = x[i] - L[i][j] * x[j]
+                x[i] = x[i] - self.rows[i][j] * x[j]
         return x
 
     def inverted(self) -> Matrix:

@@ -24,6 +24,7 @@ from qddot.algorithms import (
     kinematics,
     reaching,
     steps,
+    task_inertia,
 )
 from qddot.algorithms.drives import friction_torque, spring_torque
 from qddot.algorithms.mass_matrix import mass_matrix
@@ -251,10 +252,22 @@ CONFIGURATIONS: dict[str, Quantity] = {
     "integrate": Quantity(("q", "v"), {"q": 1}, displacement.integrate),
     "difference": Quantity(("start", "end"), {"v": 1}, displacement.difference),
     "configuration_rate": Quantity(("q", "qd"), {"rate": 1}, displacement.rate),
+    "normalized": Quantity(("q",), {"q": 1}, steps.unit_quaternions),
 }
 """Arithmetic of q, for arrays that are no NumPy arrays."""
 
-COMPUTED = QUANTITIES | STEPS | BEHIND_FRICTION | CONFIGURATIONS
+TASKS: dict[str, Quantity] = {
+    "manipulability": Quantity(("q",), {"w": 0}, task_inertia.manipulability, {**FRAME, "axes": task_inertia.AXES, "rows": ()}),
+    "task_inertia": Quantity(
+        ("q",),
+        {"M_C": 2, "J_bar": 2, "margins": 1},
+        task_inertia.task_inertia,
+        {**FRAME, "axes": task_inertia.AXES, "rows": (), "damping": ()},
+    ),
+}
+"""Of some rows of a frame's Jacobian; rows and damping are texts."""
+
+COMPUTED = QUANTITIES | STEPS | BEHIND_FRICTION | CONFIGURATIONS | TASKS
 """Everything that can be compiled."""
 
 

@@ -44,7 +44,8 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
         raise InputError(f"out= is not for arrays of {type(q).__module__.partition('.')[0]}: use the result")
     back = taker(first, q)
     found = guests.evaluate(quantity, arrays, {**options, "dtype": kinds.pop()}, **dict(fixed))  # type: ignore[typeddict-item]
-    return tuple(map(back, found)) if isinstance(found, tuple) else back(found)
+    results = [back(np.asarray(x)) for x in (found if isinstance(found, tuple) else (found,))]  # a single number is no array yet
+    return tuple(results) if isinstance(found, tuple) else results[0]
 
 
 def seen(name: str, x: Any) -> np.ndarray:

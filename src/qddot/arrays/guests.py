@@ -16,6 +16,7 @@ from qddot.model.lower import WORLD
 
 if TYPE_CHECKING:
     from qddot.arrays.operation import Operation
+    from qddot.graph.program import Program
 
 
 class Guests:
@@ -30,12 +31,15 @@ class Guests:
             where they are unusual in any way.
         entries: by quantity, what its direct entry hands calls of one type of array to.
         ways: where a library keeps what its direct ways choose from.
+        traced, numbers: how programs are traced that are none of the robot's quantities, and the last part of their names.
     """
 
     def __init__(self, evaluate: Evaluator, shadow: Callable[[str], None], returns: Callable[[str], type | None]) -> None:
         self.evaluate, self.shadow, self.returns = evaluate, shadow, returns
         self.variables = evaluate.model.variables  # here, since torch.compile cannot enter the lock of a cached property
         self.operations: dict[tuple, Operation] = {}
+        self.traced: dict[str, Callable[[np.dtype], Program]] = {}
+        self.numbers: dict[Any, int] = {}
         self.ways: dict[str, dict] = {}
         self.entries: dict[str, tuple[type, Callable[..., Any]]] = {}
         self.direct: dict[str, dict[type, Callable[..., Any]]] = {}
@@ -46,11 +50,25 @@ class Guests:
         if key not in self.operations:
             from qddot.arrays.operation import for_guests, operation
 
-            kind = np.dtype(dtype)
-            program = self.evaluate.kernels.program((self.evaluate.kernels.request(quantity, dict(fixed)),), kind, wrench=wrench)
+            kind, kernels = np.dtype(dtype), self.evaluate.kernels
+            if quantity in self.traced:
+                program = self.traced[quantity](kind)
+            else:
+                program = kernels.program((kernels.request(quantity, dict(fixed)),), kind, wrench=wrench)
             program = for_guests(program, self.evaluate.model.mechanism, float(np.finfo(kind).eps))
             self.operations[key] = operation(program, kind)
         return self.operations[key]
+
+    def named(self, what: tuple, about: Any, trace: Callable[[np.dtype], Program]) -> str:
+        """Name by which `compute` knows a program that is none of the robot's quantities, traced when it is first needed.
+
+        Args:
+            what, about: tell such programs from each other.
+        """
+        number = self.numbers.setdefault(about, len(self.numbers))
+        name = "/".join(map(str, (*what, number)))
+        self.traced.setdefault(name, trace)
+        return name
 
     def made(self, make: Callable[[Operation], Any], *which: Any) -> Any:
         """Result of `make` for an operation, made once and kept."""
@@ -58,6 +76,8 @@ class Guests:
 
     def unusual(self, quantity: str, fixed: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         """The options of a quantity that are not as they are by default."""
+        if not fixed:
+            return ()
         from qddot.algorithms.quantities import COMPUTED  # every algorithm: loaded when first needed
 
         choices = COMPUTED[quantity].options
@@ -104,6 +124,14 @@ class Guests:
         own = lambda name: {x: given[x] for x in COMPUTED[name].inputs}  # noqa: E731
         return {name: self.compute(name, own(name), options, fixed) for name, fixed in pairs}
 
+    def derivative(self, quantity: str, arrays: Sequence[Any], wrt: str, options: dict[str, Any]) -> Any:
+        """Derivatives of a quantity with respect to one input, as of `Robot.derivative`."""
+        from qddot.compile.together import slope_of
+
+        own, slope = slope_of(self.evaluate, quantity, wrt, options)
+        name = self.named(("derivative", quantity, wrt), slope.request, slope.program)
+        return self.compute(name, slope.named(arrays), own, {})
+
     def packed(self, inputs: Mapping[str, Any], given: Any) -> Any:
         """The numbers of the robot's variables (..., k) in the kind of the inputs; what is not given is as described."""
         first, like = next((name, x) for name, x in inputs.items() if library_of(x))
@@ -144,8 +172,9 @@ class Guests:
             return -by  # type: ignore[operator]
         return on if by is None else on - by
 
-    def stack(self, inputs: Mapping[str, Any], name: str, forces: Any) -> Any:
-        """Wrenches at the origins of frames, in world axes, as one stack about the world's origin; a stack as it is."""
+    def stack(self, inputs: Mapping[str, Any], name: str, forces: Any, expressed: str = "world") -> Any:
+        """Wrenches at the origins of frames, in world axes or in those of the frame (`"body"`), as one stack about the world's
+        origin; a stack as it is."""
         first, like = next((name, x) for name, x in inputs.items() if library_of(x))
         values = forces if isinstance(forces, Mapping) else {name: forces}
         for key, value in values.items():
@@ -163,7 +192,8 @@ class Guests:
             if wrench.shape[-1:] != (6,):
                 raise InputError(f"{name}[{frame!r}] has shape {tuple(wrench.shape)}, expected (..., 6)")
             pose = self.compute("transform", {"q": inputs["q"]}, {}, {"frame": frame})
-            one = at_origin(pose[..., :3, 3], wrench, rows[body], len(rows))
+            turned = wrench if expressed == "world" else in_world(pose, wrench)
+            one = at_origin(pose[..., :3, 3], turned, rows[body], len(rows))
             total = one if total is None else total + one
         return total
 
@@ -189,7 +219,13 @@ def at_origin(p: Any, wrench: Any, row: int, count: int) -> Any:
     return like.concatenate([moved if k == row else still for k in range(count)], -2)
 
 
-def constant(like: Any, numbers: Sequence[float]) -> Any:
+def in_world(pose: Any, wrench: Any) -> Any:
+    """A wrench (..., 6) in the axes of a frame at `pose`, in world axes."""
+    turned = [sum(pose[..., i, j] * wrench[..., k + j] for j in range(3)) for k in (0, 3) for i in range(3)]
+    return guest_module(wrench).stack(turned, -1)
+
+
+def constant(like: Any, numbers: Sequence[Any]) -> Any:
     """An array of the same kind, type and place."""
     if library_of(like) == "torch":
         return like.new_tensor(numbers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from qddot.compile.singular import singular
 from qddot.errors import InputError
 
 if TYPE_CHECKING:
+    from qddot.compile.kernels import Kernels
     from qddot.compile.trace import Request
     from qddot.graph.program import Program
 
@@ -76,24 +77,54 @@ def differentiated(evaluate: Evaluator, quantity: str, arrays: Sequence[Any], wr
     Raises:
         InputError: the wrong number of arrays, or no such input.
     """
-    from qddot.graph.tangent import jacobian
-
-    own: Options = {name: options.pop(name) for name in tuple(options) if name in Options.__annotations__}  # type: ignore[assignment]
-    request, dtype = evaluate.kernels.request(quantity, options), as_dtype(own.get("dtype"))
-    names = [x.name for x in evaluate.kernels.program((request,), dtype).inputs]
-    if wrt not in names:
-        more = ": choose some with robot.with_variable(...)" if wrt == "variables" else ""
-        raise InputError(f"{quantity} has no input {wrt!r}, its inputs are {', '.join(names)}{more}")
-    needed = [name for name in names if name != "variables"]
-    if len(arrays) != len(needed):
-        raise InputError(f"{quantity} needs {', '.join(needed)}: {len(needed)} arrays, {len(arrays)} were given")
-    make = lambda: slope_program(evaluate.kernels.program((request,), dtype), wrt, jacobian)  # noqa: E731
-    kernel = evaluate.kernels.compiled(("derivative", request, wrt, dtype.char), make, dtype)
-    inputs = with_given(evaluate.model.variables, dict(zip(needed, arrays)), own.get("variables"), dtype)
+    own, slope = slope_of(evaluate, quantity, wrt, options)
+    dtype = as_dtype(own.get("dtype"))
+    kernel = evaluate.kernels.compiled(("derivative", slope.request, wrt, dtype.char), lambda: slope.program(dtype), dtype)
+    inputs = with_given(evaluate.model.variables, slope.named(arrays), own.get("variables"), dtype)
     results, margins = evaluate.evaluate(quantity, kernel, inputs, own)
     if margins is not None:
         raise singular(evaluate, quantity, margins, inputs)
     return results[0] if len(results) == 1 else tuple(results)
+
+
+class Slope(NamedTuple):
+    """Derivatives of a quantity with respect to one input; `inputs` are the names of the arrays that are given."""
+
+    kernels: Kernels
+    request: Request
+    wrt: str
+    inputs: list[str]
+
+    def named(self, arrays: Sequence[Any]) -> dict[str, Any]:
+        """Arrays by name.
+
+        Raises:
+            InputError: the wrong number of them.
+        """
+        if len(arrays) != len(self.inputs):
+            needed = f"{self.request.quantity} needs {', '.join(self.inputs)}"
+            raise InputError(f"{needed}: {len(self.inputs)} arrays, {len(arrays)} were given")
+        return dict(zip(self.inputs, arrays))
+
+    def program(self, dtype: np.dtype) -> Program:
+        from qddot.graph.tangent import jacobian
+
+        return slope_program(self.kernels.program((self.request,), dtype), self.wrt, jacobian)
+
+
+def slope_of(evaluate: Evaluator, quantity: str, wrt: str, options: dict[str, Any]) -> tuple[Options, Slope]:
+    """Return what is to be differentiated, and those of the options that are for the call.
+
+    Raises:
+        InputError: no such input.
+    """
+    own: Options = {name: options.pop(name) for name in tuple(options) if name in Options.__annotations__}  # type: ignore[assignment]
+    request = evaluate.kernels.request(quantity, options)
+    names = [x.name for x in evaluate.kernels.program((request,)).inputs]
+    if wrt not in names:
+        more = ": choose some with robot.with_variable(...)" if wrt == "variables" else ""
+        raise InputError(f"{quantity} has no input {wrt!r}, its inputs are {', '.join(names)}{more}")
+    return own, Slope(evaluate.kernels, request, wrt, [name for name in names if name != "variables"])
 
 
 def slope_program(program: Program, wrt: str, jacobian: Any) -> Program:

@@ -112,9 +112,10 @@ class ConstrainedRobot:
         q = self.project(q, CLOSED, by_energy=True)
         return q, self.project_velocity(q, qd)
 
-    def project_velocity(self, q: ArrayLike, qd: np.ndarray) -> np.ndarray:
+    def project_velocity(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
         """`P_qdd qd`, the nearest velocity by kinetic energy that keeps the constraints."""
-        return applied(self.projections(q).P_qdd, "qd", qd)
+        P = self.projections(q).P_qdd
+        return applied(P, "qd", as_array("qd", qd, P.shape[-1:]))
 
     def inverse_dynamics(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, lam: ArrayLike, f_ext: Any, f_tip: Any, tolerance: float | None

@@ -31,6 +31,9 @@ FOLLOWS = 1e-8
 CONSISTENT = 1e-6
 """Accelerations that rows ask for which follow from others must follow, too, to this part of those involved."""
 
+ROUNDINGS = 1e3
+"""So many of the arithmetic's roundings are never told apart from nothing: in float32 they are more than the numbers above."""
+
 
 class Eliminated(NamedTuple):
     """A set of rows, some of which follow from the others.
@@ -40,6 +43,7 @@ class Eliminated(NamedTuple):
         follow: those that follow (d, n).
         share: (d, k), `follow = share A`.
         margins: positive where the others are independent, and those that follow do.
+        rounding: relative error of one operation.
     """
 
     A: Matrix
@@ -48,6 +52,7 @@ class Eliminated(NamedTuple):
     follow: Matrix
     share: Matrix
     margins: list[Scalar]
+    rounding: float
 
     def within(self, v: Scalars, c: Scalars) -> tuple[list[Scalar], list[Scalar]]:
         """v (n) after the least change to `A v = -c`, and lam (k)."""
@@ -60,8 +65,8 @@ class Eliminated(NamedTuple):
         for row, share, wanted in zip(self.follow, self.share, c_follow, strict=True):
             parts = [s * x for s, x in zip(share, c)]
             left = wanted - sum(parts, 0.0)
-            scale = wanted * wanted + dot(parts, parts) + dot(row, row) * (dot(v, v) + NOTHING)
-            found.append(CONSISTENT**2 * scale - left * left)
+            scale = wanted * wanted + dot(parts, parts) + dot(row, row) * (dot(v, v) + max(NOTHING, self.rounding))
+            found.append(max(CONSISTENT, ROUNDINGS * self.rounding) ** 2 * scale - left * left)
         return found
 
     def smallest(self, lam: Scalars) -> tuple[list[Scalar], list[Scalar]]:
@@ -74,21 +79,21 @@ class Eliminated(NamedTuple):
         return [x - sum((row[i] * l for row, l in zip(S, less)), 0.0) for i, x in enumerate(lam)], less
 
 
-def eliminated(M: Factor, A: Matrix, follow: Matrix) -> Eliminated:
+def eliminated(M: Factor, A: Matrix, follow: Matrix, rounding: float) -> Eliminated:
     """Elimination gives the same whatever the units of the rows, so pivots are compared with the diagonal as it is."""
-    k = len(A)
+    k, nothing, follows = len(A), max(NOTHING, rounding), max(FOLLOWS, ROUNDINGS * rounding)
     Y = [M.solve(row) for row in A]
     lower = [[dot(A[i], Y[j]) if j <= i else 0.0 for j in range(k)] for i in range(k)]
     G = factor(lower)
     squares = [dot(row, row) for row in A]
-    noise = NOTHING**2 * (1.0 + sum(squares, 0.0))
+    noise = nothing**2 * (1.0 + sum(squares, 0.0))
     margins = [pivot - INDEPENDENT * row[i] for i, (pivot, row) in enumerate(zip(G.pivots, lower))]
     margins += [square - noise for square in squares]
     share = [G.solve([dot(row, y) for y in Y]) for row in follow]
     for row, parts in zip(follow, share):
         left = [x - sum((p * a[i] for p, a in zip(parts, A)), 0.0) for i, x in enumerate(row)]
-        margins.append(FOLLOWS**2 * (dot(row, row) + noise) - dot(left, left))
-    return Eliminated(A, Y, G, follow, share, margins)
+        margins.append(follows**2 * (dot(row, row) + noise) - dot(left, left))
+    return Eliminated(A, Y, G, follow, share, margins, rounding)
 
 
 def all_positive(field: Field, margins: Scalars) -> Scalar:

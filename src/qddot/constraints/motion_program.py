@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import DTypeLike
+
 from qddot.algorithms.factor import Factor, factor
 from qddot.algorithms.forward_dynamics import Accelerations, factored_mass_matrix
 from qddot.algorithms.inverse_dynamics import Wrenches
@@ -20,7 +23,7 @@ from qddot.constraints.constraint import Constraint
 from qddot.constraints.elimination import Eliminated, Matrix, all_positive, dot, eliminated
 from qddot.constraints.trace import constraint_program
 from qddot.graph.expr import Expr, Trace
-from qddot.graph.program import Input, Output, Program
+from qddot.graph.program import Input, Output, Program, output
 from qddot.graph.replay import replay
 from qddot.model.model import LiftedModel, Model
 from qddot.model.overflow import overflow
@@ -39,6 +42,9 @@ MOTIONS = {
     "settled": (("q", "qd"), ("q_next", "qd_next")),
     "whole_step": (("q", "qd", "squares", "tau", "dt"), ("q_next", "qd_next", "squares_next")),
     "regularity": (("q",), ("pivots", "squares")),
+    "forces": (("q", "qd", "qdd", "lam"), ("tau",)),
+    "projections": (("q",), ("P", "P_qdd")),
+    "projected": (("q", "qd"), ("qd_next",)),
 }
 """Inputs and outputs; wrench and parameters may come on top, and there is one margin."""
 
@@ -54,22 +60,33 @@ NONE_FOLLOW = Following((), ())
 
 
 def motion_program(
-    model: Model, constraints: Sequence[Constraint], what: str, following: Following, *, wrench: bool, runtime: bool
+    model: Model,
+    constraints: Sequence[Constraint],
+    what: str,
+    following: Following,
+    *,
+    wrench: bool,
+    runtime: bool = False,
+    dtype: DTypeLike = float,
+    tolerance: float | None = None,
 ) -> Program:
     """One of `MOTIONS`.
 
     Args:
         wrench: add an input (bodies, 6), external forces as in `qddot.compile.trace`.
         runtime: add a last input, the inertial parameters.
+        dtype: float64 or float32, of the arithmetic.
+        tolerance: of "accelerations", and of "forces": how far a state, or an acceleration, may be off the constraints, as in
+            `Robot.constrained_forward_dynamics` and `constrained_inverse_dynamics`.
     """
     names, results = MOTIONS[what]
     links, nv = sum(body.is_link for body in model.bodies), model.mechanism.nv
     shapes = {"q": (model.mechanism.nq,), "dt": (1,), "wrench": (links, 6), "parameters": (10 * links,)}
-    if "squares" in names:
-        shapes["squares"] = constraint_program(model, constraints, ("A",)).outputs[0].shape[:1]
+    if "squares" in names or "lam" in names:
+        shapes["squares"] = shapes["lam"] = constraint_program(model, constraints, ("A",)).outputs[0].shape[:1]
     names = (*names, *["wrench"] * wrench, *["parameters"] * runtime)
     inputs = tuple(Input(name, shapes.get(name, (nv,))) for name in names)
-    recorder = Trace()
+    recorder = Trace(float(np.finfo(dtype).eps))
     given = {x.name: [recorder.variable(k, i) for i in range(x.size)] for k, x in enumerate(inputs)}
     lifted = recorded(model, recorder, given, regrouped=True)
     tree = ConstrainedTree(lifted, constraints, following=following)
@@ -82,6 +99,14 @@ def motion_program(
 
     if what == "accelerations":
         *values, margins = tree.accelerations(q, qd, given["tau"], f_ext)
+        margins += [] if tolerance is None else tree.on_constraints(q, qd, tolerance)
+    elif what == "forces":
+        *values, margins = tree.forces(q, qd, given["qdd"], given["lam"], f_ext, tolerance)
+    elif what == "projections":
+        *values, margins = tree.projections(q)
+    elif what == "projected":
+        solver, margins = tree.eliminated(q, tree.rows(tree.moving, q, qd))
+        values = [solver.within(qd, zeros(len(solver.A)))[0]]
     elif what == "step":
         *values, margins = kutta(lifted, q, qd, given["dt"][0], accelerate)
     elif what == "settled":
@@ -91,8 +116,9 @@ def motion_program(
     else:
         *values, margins = tree.regularity(q)
     verdict = Output("margins", (1,), (all_positive(recorder, margins),))
-    program = Program(what, inputs, (*(Output(n, (len(x),), tuple(x)) for n, x in zip(results, values, strict=True)), verdict))
-    if not program.is_finite():
+    shown = [output(name, x, 2 if what == "projections" else 1) for name, x in zip(results, values, strict=True)]
+    program = Program(what, inputs, (*shown, verdict))
+    if not program.is_finite(float(np.finfo(dtype).max)):
         raise overflow(model, "motion under the constraints")
     return program
 
@@ -148,7 +174,7 @@ class ConstrainedTree:
     def eliminated(self, q: Scalars, rows: Rows) -> tuple[Eliminated, list[Scalar]]:
         """The rows over M."""
         M, margins = self.factored(q)
-        solver = eliminated(M, rows.A, rows.follow)
+        solver = eliminated(M, rows.A, rows.follow, self.model.field.rounding)
         return solver, [*margins, *solver.margins]
 
     def accelerations(
@@ -159,7 +185,7 @@ class ConstrainedTree:
         M, margins = self.factored(q)
         bias = algorithm(model, "load_torque")(model, q, qd, zeros(model.nv), f_ext)
         free = M.solve([t - b for t, b in zip(algorithm(model, "delivered_torque")(model, qd, tau), bias)])
-        solver = eliminated(M, rows.A, rows.follow)
+        solver = eliminated(M, rows.A, rows.follow, model.field.rounding)
         qdd, found = solver.within(free, rows.c)
         margins = [*margins, *solver.margins, *solver.agree(free, rows.c, rows.c_follow)]
         first, rest = solver.smallest(found)
@@ -171,6 +197,35 @@ class ConstrainedTree:
         for i, x in zip(rows.kept, values):
             found[i] = x
         return found
+
+    def on_constraints(self, q: Scalars, qd: Scalars, tolerance: float) -> list[Scalar]:
+        """Margins, positive where no `|h|` and no `|A qd|` is larger than a tolerance."""
+        flat, _ = replay(self.moving, self.model.field, q, qd)
+        rates = [dot(flat[i : i + self.model.nv], qd) for i in range(0, len(flat), self.model.nv)]
+        return [tolerance**2 - x * x for x in (*replay(self.closing, self.model.field, q, qd)[1], *rates)]
+
+    def forces(
+        self, q: Scalars, qd: Scalars, qdd: Scalars, lam: Scalars, f_ext: Wrenches | None, tolerance: float | None
+    ) -> tuple[list[Scalar], list[Scalar]]:
+        """tau of a motion that pushes with lam, and margins, positive where `A qdd + Adot qd` is zero to a tolerance."""
+        model, where = self.model, self.model.field.where_positive
+        flat, c = replay(self.moving, model.field, q, qd)
+        A = [flat[i : i + model.nv] for i in range(0, len(flat), model.nv)]
+        load = algorithm(model, "load_torque")(model, q, qd, qdd, f_ext)
+        pushed = [x + sum((row[i] * l for row, l in zip(A, lam)), 0.0) for i, x in enumerate(load)]
+        margins: list[Scalar] = [1.0]
+        for row, rest in zip(A, c) if tolerance is not None else ():
+            left, scale = dot(row, qdd) + rest, sum((abs(a * x) for a, x in zip(row, qdd)), abs(rest))
+            margins.append(tolerance * where(scale - 1.0, scale, 1.0) - abs(left))
+        return algorithm(model, "demanded_torque")(model, qd, pushed), margins
+
+    def projections(self, q: Scalars) -> tuple[Matrix, Matrix, list[Scalar]]:
+        """`P = 1 - A^T (A M^-1 A^T)^-1 A M^-1` and its transpose."""
+        n = range(self.model.nv)
+        solver, margins = self.eliminated(q, self.rows(self.moving, q, zeros(self.model.nv)))
+        columns = [solver.G.solve([y[j] for y in solver.Y]) for j in n]  # of (A M^-1 A^T)^-1 A M^-1
+        P_qdd = [[float(i == j) - sum((a[i] * x for a, x in zip(solver.A, columns[j])), 0.0) for i in n] for j in n]
+        return [list(row) for row in zip(*P_qdd)], P_qdd, margins
 
     def regularity(self, q: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
         """Pivot of each row of `A M^-1 A^T` after the rows before it, and its diagonal; zeros for rows that follow from others."""

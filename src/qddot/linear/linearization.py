@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qddot.arguments import names, positive_number
+from qddot.arrays.guests import constant, guest_module
 from qddot.compile.arrays import as_array
+from qddot.compile.kinds import guest
 from qddot.errors import ConvergenceError, InputError, SingularityError, unknown_name
 
 if TYPE_CHECKING:
@@ -75,7 +77,7 @@ class Linearization:
     @property
     def poles(self) -> np.ndarray:
         """Eigenvalues (..., 2 nv) of A, 1/s."""
-        return np.linalg.eigvals(self.A)
+        return module_of(self.A).linalg.eigvals(self.A)
 
     def discrete(self, period: float) -> Discrete:
         """Sampled every `period` s with u held in between, exactly: `exp([A B; 0 0] period) = [A_d B_d; 0 1]`.
@@ -84,15 +86,13 @@ class Linearization:
         >>> hanging.discrete(0.01).A.shape
         (4, 4)
         """
-        from scipy.linalg import expm
-
-        period = positive_number("period", period)
+        period, xp = positive_number("period", period), module_of(self.A)
         n, m = self.B.shape[-2:]
-        both = np.zeros((*self.A.shape[:-2], n + m, n + m))
-        both[..., :n, :n], both[..., :n, n:] = self.A, self.B
+        none = 0 * self.B.swapaxes(-1, -2)
+        rows = xp.concatenate([self.A, self.B], -1), xp.concatenate([none, none[..., :m]], -1)
         with np.errstate(all="ignore"):
-            step = expm(both * period)
-        if not np.isfinite(step).all():
+            step = exponential(xp.concatenate(rows, -2) * period)
+        if xp is np and not np.isfinite(step).all():
             raise InputError(f"period={period:g} s is too long: by then what is unstable has grown beyond all numbers")
         return Discrete(step[..., :n, :n], step[..., :n, n:], period)
 
@@ -103,11 +103,12 @@ class Linearization:
         >>> int(acrobot.linearize([np.pi, 0], actuated=["elbow"]).controllability())  # one motor is enough
         4
         """
-        A = self.A / np.maximum(np.abs(self.A).max((-1, -2), keepdims=True), 1e-300)  # the rank does not depend on the unit of time
+        xp, rtol = module_of(self.A), 1e-10 if self.A.dtype.itemsize == 8 else 1e-5
+        A = self.A / (abs(self.A).sum((-1, -2))[..., None, None] + 1e-30)  # the rank does not depend on the unit of time
         blocks = [self.B]
         for _ in range(self.A.shape[-1] - 1):
             blocks.append(A @ blocks[-1])
-        return np.linalg.matrix_rank(np.concatenate(blocks, axis=-1), rtol=1e-10)
+        return xp.linalg.matrix_rank(xp.concatenate(blocks, -1), rtol=rtol)
 
     def lqr(self, Q: ArrayLike, R: ArrayLike, period: float | None = None) -> StateFeedback:
         """The feedback `u = -K x` that makes the integral of `x^T Q x + u^T R u` least; its sum, if sampled every `period` s.
@@ -129,6 +130,10 @@ class Linearization:
         """
         from scipy.linalg import solve_continuous_are, solve_discrete_are
 
+        if guest((self.A,)):
+            raise InputError(
+                "lqr is computed by SciPy, of NumPy arrays: linearise at q.detach().cpu().numpy(), or at np.asarray(q) of JAX"
+            )
         if self.A.ndim != 2:
             raise InputError(f"lqr is for one state, this is a batch {self.A.shape[:-2]}")
         n, m = self.B.shape
@@ -210,21 +215,38 @@ def linearize(robot: Robot, q: Any, qd: Any, tau: Any, actuated: Sequence[str] |
             f"{robot.name} has constraints, and the linearisation is that of an open tree: choose coordinates that fulfil them, or "
             "take A and B of a step, robot.rollout(stops=False).linear(q, qd, tau)"
         )
-    q, qd = robot._evaluate.configuration("q", q), as_array("qd", np.zeros(nv) if qd is None else qd, (nv,))
-    tau = robot.inverse_dynamics(q, qd, np.zeros(nv)) if tau is None else as_array("tau", tau, (nv,))
-    batch = np.broadcast_shapes(q.shape[:-1], qd.shape[:-1], tau.shape[:-1])
-    q, qd, tau = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, qd, tau))
-    refuse_dry_rest(robot, qd)
-    slopes = robot.forward_dynamics_derivatives(q, qd, tau)
-    A = np.zeros((*batch, 2 * nv, 2 * nv))
-    A[..., :nv, :nv] = carried(robot, qd)
-    A[..., :nv, nv:] = np.eye(nv)
-    A[..., nv:, :nv], A[..., nv:, nv:] = slopes.dqdd_dq, slopes.dqdd_dqd
     driven = robot.joint_names if actuated is None else names("actuated", actuated)
-    B = np.zeros((*batch, 2 * nv, nv))
-    B[..., nv:, :] = slopes.dqdd_dtau
-    B = B[..., driven_columns(robot, driven)]
-    return Linearization(robot, A, B, q, qd, tau, robot.forward_dynamics(q, qd, tau), driven)
+    columns = driven_columns(robot, driven)
+    q, qd, tau = as_given(robot, q, qd, tau)
+    if not guest((q,)):
+        refuse_dry_rest(robot, qd)
+    slopes, xp = robot.forward_dynamics_derivatives(q, qd, tau), module_of(q)
+    still, one = carried(robot, qd), xp.broadcast_to(array_like(q, np.eye(nv)), slopes.dqdd_dq.shape)
+    A = xp.concatenate([xp.concatenate([still, one], -1), xp.concatenate(slopes[:2], -1)], -2)
+    B = xp.concatenate([0 * slopes.dqdd_dtau, slopes.dqdd_dtau], -2)[..., columns]
+    qdd = robot.forward_dynamics(q, qd, tau)
+    if guest((q,)):
+        A, B, qdd = without_dry_rest(robot, qd, A, B, qdd)
+    return Linearization(robot, A, B, q, qd, tau, qdd, driven)
+
+
+def as_given(robot: Robot, q: Any, qd: Any, tau: Any) -> tuple[Any, Any, Any]:
+    """The state and its joint forces, with one leading shape."""
+    still = array_like(q, np.zeros(robot.nv))
+    if guest((q, qd, tau)):
+        tau = robot.inverse_dynamics(q, still if qd is None else qd, still) if tau is None else tau
+        qd = still if qd is None else qd
+    else:
+        q = robot._evaluate.configuration("q", q)
+        qd = as_array("qd", still if qd is None else qd, (robot.nv,))
+        tau = robot.inverse_dynamics(q, qd, still) if tau is None else as_array("tau", tau, (robot.nv,))
+    try:
+        batch = np.broadcast_shapes(*(tuple(x.shape[:-1]) for x in (q, qd, tau)))
+    except ValueError:
+        shown = ", ".join(f"{name} {tuple(x.shape)}" for name, x in (("q", q), ("qd", qd), ("tau", tau)))
+        raise InputError(f"leading dimensions of the inputs do not fit each other: {shown}") from None
+    q, qd, tau = (module_of(q).broadcast_to(x, (*batch, x.shape[-1])) for x in (q, qd, tau))
+    return q, qd, tau
 
 
 def driven_columns(robot: Robot, names: Sequence[str]) -> list[int]:
@@ -236,18 +258,28 @@ def driven_columns(robot: Robot, names: Sequence[str]) -> list[int]:
     return [k for name in names for k in coordinates[name].v]
 
 
-def carried(robot: Robot, qd: np.ndarray) -> np.ndarray:
-    """E (..., nv, nv): -ad(qd) in the columns of joints with quaternions."""
-    E = np.zeros((*qd.shape[:-1], robot.nv, robot.nv))
+def carried(robot: Robot, qd: Any) -> Any:
+    """E (..., nv, nv): -ad(qd) in the columns of joints with quaternions; linear in qd."""
+    E, n = np.zeros((robot.nv, robot.nv, robot.nv)), robot.nv  # one matrix a column of qd
     for c in robot.model.mechanism.coordinates:
         if c.parts[0].quaternion:
             i = c.v.start
-            turn = bracket(qd[..., i : i + 3])
-            E[..., i : i + 3, i : i + 3] = -turn
+            turn, shift = slice(i, i + 3), slice(i + 3, i + 6)
+            E[turn, turn, turn] = -bracket(np.eye(3))
             if len(c.v) == 6:
-                E[..., i + 3 : i + 6, i + 3 : i + 6] = -turn
-                E[..., i + 3 : i + 6, i : i + 3] = -bracket(qd[..., i + 3 : i + 6])
-    return E
+                E[turn, shift, shift] = E[shift, shift, turn] = -bracket(np.eye(3))
+    return (qd @ array_like(qd, E.reshape(n, n * n))).reshape((*qd.shape[:-1], n, n))
+
+
+def exponential(A: Any) -> Any:
+    """exp(A), by the library of the array."""
+    if guest((A,)) == "torch":
+        return module_of(A).linalg.matrix_exp(A)
+    if guest((A,)) == "jax":
+        from jax.scipy.linalg import expm
+    else:
+        from scipy.linalg import expm
+    return expm(A)
 
 
 def bracket(w: np.ndarray) -> np.ndarray:
@@ -267,6 +299,25 @@ def refuse_dry_rest(robot: Robot, qd: np.ndarray) -> None:
                 f"joint {body.joint_name!r} has dry friction and rests: its force is any within bounds, and has no slope. Give its "
                 "drive a smoothing_velocity, or linearise about a motion"
             )
+
+
+def without_dry_rest(robot: Robot, qd: Any, *results: Any) -> list[Any]:
+    """Results that are no numbers in states in which a shaft with dry friction stands still: tensors are not looked at."""
+    for body in robot.model.bodies:
+        for k in body.columns if body.drive.friction.sticks else ():
+            exists = module_of(qd).where(qd[..., k] == 0, float("nan"), 1.0)
+            results = tuple(x * exists.reshape((*exists.shape, *[1] * (x.ndim - exists.ndim))) for x in results)
+    return list(results)
+
+
+def module_of(array: Any) -> Any:
+    """The module with the functions for an array."""
+    return guest_module(array) if guest((array,)) else np
+
+
+def array_like(array: Any, numbers: np.ndarray) -> Any:
+    """Numbers of the same kind, type and place."""
+    return constant(array, numbers.tolist()) if guest((array,)) else numbers
 
 
 def weight(name: str, value: ArrayLike, n: int, least: float) -> np.ndarray:

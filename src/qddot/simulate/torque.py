@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qddot.compile.kinds import guest_refused, library_of
 from qddot.errors import InputError
 
 if TYPE_CHECKING:
@@ -141,7 +142,9 @@ def as_real(value: Any, what: str) -> np.ndarray:
     """
     try:
         array = np.asarray(value)
-    except ValueError as error:
+    except (ValueError, TypeError, RuntimeError) as error:
+        if library_of(value):
+            raise guest_refused(what, value) from None
         raise InputError(f"{what} is not an array: {error}") from None
     if array.dtype.kind not in "fiu":
         raise InputError(f"{what} is {value!r}: real numbers are needed, not {array.dtype}")

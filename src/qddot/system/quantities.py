@@ -186,4 +186,4 @@ QUANTITIES = {
     name: robots.COMPUTED[name]._replace(compute=compute, forced=False)
     for name, compute in COMPUTES.items()
     if name in robots.COMPUTED
-}
+} | robots.CONFIGURATIONS

@@ -3,8 +3,9 @@
     V = J qd                tau = J^T F + N tau_0
     F = M_C Vdot + c_C + g_C + d_C + F_tip
 
-The inverse comes from one decomposition, `L^-1 J^T = U S W^T` with `M = L L^T`: no product is formed whose condition number is a
-square. Where J is square, J_bar is J^-1, and these are the formulas of the books: `M_C = J^-T M J^-1`, `g_C = J^-T g`.
+M_C and J_bar come from `qddot.algorithms.task_inertia`: no product is formed whose condition number is a square. Where J is square,
+J_bar is J^-1, and these are the formulas of the books: `M_C = J^-T M J^-1`, `g_C = J^-T g`. Everything else is products of
+matrices, which every library has: tensors in, tensors out, with gradients.
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.algorithms.task_inertia import SINGULAR
 from qddot.arguments import positive_number
-from qddot.batched import T, solve, times
+from qddot.arrays.guests import constant
+from qddot.batched import T, times
 from qddot.compile.arrays import as_array
 from qddot.compile.evaluate import Evaluator
-from qddot.compile.together import compute_together
+from qddot.compile.kinds import library_of, mixed
 from qddot.errors import InputError, SingularityError
 from qddot.task_space.task import ORIENTATION, Task
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-SINGULAR = 1e-7
-"""Of the largest singular value of `L^-1 J^T`. M_C has the inverse squares of them, so that joint forces `J^T M_C Vdot` lose twice
-the digits that J does: beyond this, all but one or two."""
+    from qddot.robot import Robot
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,7 +73,7 @@ class TaskSpace:
     free: np.ndarray
     q: np.ndarray
     qd: np.ndarray
-    evaluate: Evaluator
+    robot: Robot
 
     def acceleration(self, qdd: ArrayLike) -> np.ndarray:
         """Task acceleration (..., m) of a joint motion: `J qdd + Jdot qd`.
@@ -94,7 +95,8 @@ class TaskSpace:
         >>> tip.inverse_dynamics([0, 0]).round(3)  # N at the tip: what holds the arm
         array([0.   , 9.319])
         """
-        return times(self.M_C, self._task("Vdot", Vdot)) + self.c_C + self.g_C + self.d_C + self._tip(F_tip)
+        F = times(self.M_C, self._task("Vdot", Vdot)) + self.c_C + self.g_C + self.d_C
+        return F if F_tip is None else F + self._task("F_tip", F_tip)
 
     def torque(self, F: ArrayLike, tau_0: ArrayLike | None = None) -> np.ndarray:
         """Joint forces (..., nv) that exert the task force F (..., m): `J^T F + N tau_0`, with any tau_0 (..., nv).
@@ -133,8 +135,9 @@ class TaskSpace:
         if (F is None) == (tau is None):
             raise InputError("forward_dynamics needs one of F and tau")
         tau = self.torque(F) if F is not None else self._joints("tau", tau)
-        qdd = self.free + solve(self.M, tau - times(T(self.J), self._tip(F_tip)))
-        return self.acceleration(qdd)
+        if F_tip is not None:
+            tau = tau - times(T(self.J), self._task("F_tip", F_tip))
+        return self.acceleration(self.robot.forward_dynamics(self.q, self.qd, tau))
 
     def regressor(self, qdd: ArrayLike) -> np.ndarray:
         """Y_C (..., m, p), `J_bar^T Y(q, qd, qdd)`: `Y_C @ robot.parameters()` is the task force of the motion, without F_tip.
@@ -144,15 +147,11 @@ class TaskSpace:
         >>> np.allclose(tip.regressor([0, 0]) @ robot.parameters(), tip.inverse_dynamics([0, 0]))
         True
         """
-        Y = self.evaluate("regressor", {"q": self.q, "qd": self.qd, "qdd": self._joints("qdd", qdd)}, {})
-        return T(self.J_bar) @ Y
+        return T(self.J_bar) @ self.robot.regressor(self.q, self.qd, self._joints("qdd", qdd))
 
     def __repr__(self) -> str:
-        states = f", {self.V.shape[:-1]} states" if self.V.ndim > 1 else ""
+        states = f", {tuple(self.V.shape[:-1])} states" if self.V.ndim > 1 else ""
         return f"TaskSpace of {self.frame!r}: {', '.join(self.rows)}{states}"
-
-    def _tip(self, F_tip: Any) -> np.ndarray:
-        return np.zeros(len(self.rows)) if F_tip is None else self._task("F_tip", F_tip)
 
     def _task(self, name: str, value: Any) -> np.ndarray:
         return self._read(name, value, len(self.rows))
@@ -161,30 +160,38 @@ class TaskSpace:
         return self._read(name, value, self.M.shape[-1])
 
     def _read(self, name: str, value: Any, size: int) -> np.ndarray:
-        array = as_array(name, value, (size,))
+        array = as_given(self.robot._evaluate, name, value, size, "q", self.q)
         refuse_misfit(name, array, self.V.shape[:-1], "this task space")
         return array
 
 
-def task_space(evaluate: Evaluator, q: ArrayLike, qd: ArrayLike, task: Task, damping: float | None) -> TaskSpace:
-    """Dynamics at a frame, from one kernel and one decomposition.
+def task_space(robot: Robot, q: Any, qd: Any, task: Task, damping: float | None) -> TaskSpace:
+    """Dynamics at a frame, from one kernel; of tensors, one operation a quantity.
 
     Raises:
-        SingularityError: the rows are dependent in a state, or the mass matrix is not positive definite.
+        SingularityError: the rows are dependent in a state, or the mass matrix is not positive definite. In tensors these states
+            have no numbers.
     """
+    evaluate, nv, damping = robot._evaluate, robot.nv, checked(damping)
     refuse_load_friction(evaluate)
-    nv = evaluate.model.mechanism.nv
-    q, qd, no_tau = evaluate.configuration("q", q), as_array("qd", qd, (nv,)), np.zeros(nv)
+    if damping is None:
+        refuse_too_many(task, nv)
+    q, qd = as_given(evaluate, "q", q, robot.nq, "qd", qd), as_given(evaluate, "qd", qd, nv, "q", q)
     refuse_misfit("qd", qd, q.shape[:-1], "q")
     names = ["mass_matrix", "coriolis_matrix", "gravity_torque", "friction_torque", "spring_torque", "forward_dynamics"]
-    rates = (f"{task.quantity}_dot", task.options)
-    found = compute_together(evaluate, [*names, (task.quantity, task.options), rates], (q, qd, no_tau), {})
+    rates, inertia = f"{task.quantity}_dot", {**task.asked, "damping": "" if damping is None else repr(damping)}
+    asked = [*names, (task.quantity, task.options), (rates, task.options), ("task_inertia", inertia)]
+    try:
+        found = robot.compute(asked, q, qd, zeros_like(q, nv))
+    except SingularityError:
+        refuse_dependent(evaluate, q, task, damping)
+        raise
     M, C, g, friction, springs, free = (found[name] for name in names)
-    J, Jdot = (found[name][..., task.picked, :] for name in (task.quantity, rates[0]))
-
-    M_C, J_bar = task_inertia(M, J, task, checked(damping))
+    J, Jdot = (found[name][..., task.picked, :] for name in (task.quantity, rates))
+    M_C, J_bar = found["task_inertia"]
     to_task = T(J_bar)
     products = to_task @ C - M_C @ Jdot
+    identity = constant(q, [[float(i == j) for j in range(nv)] for i in range(nv)]) if library_of(q) else np.eye(nv)
     return TaskSpace(
         frame=task.frame,
         rows=task.rows,
@@ -193,7 +200,7 @@ def task_space(evaluate: Evaluator, q: ArrayLike, qd: ArrayLike, task: Task, dam
         V=times(J, qd),
         M_C=M_C,
         J_bar=J_bar,
-        N=np.eye(M.shape[-1]) - T(J) @ to_task,
+        N=identity - T(J) @ to_task,
         C_C=products @ J_bar,
         c_C=times(products, qd),
         g_C=times(to_task, g),
@@ -202,26 +209,27 @@ def task_space(evaluate: Evaluator, q: ArrayLike, qd: ArrayLike, task: Task, dam
         free=free,
         q=q,
         qd=qd,
-        evaluate=evaluate,
+        robot=robot,
     )
 
 
-def task_inertia(M: np.ndarray, J: np.ndarray, task: Task, damping: float | None) -> tuple[np.ndarray, np.ndarray]:
-    """`M_C = (J M^-1 J^T + damping^2 1)^-1` and `J_bar = M^-1 J^T M_C`.
+def as_given(evaluate: Evaluator, name: str, value: Any, size: int, other: str, like: Any) -> Any:
+    """An array (..., size) as a caller gave it: NumPy's are looked at, those of another library must be of the kind of `like`.
 
-    With `B = L^-1 J^T` it is `M_C = (B^T B)^-1`; damping is m rows more of B.
+    Raises:
+        InputError: another shape, or arrays of two libraries.
     """
-    n, m = M.shape[-1], J.shape[-2]
-    if damping is None:
-        refuse_too_many(task, n)
-    L = np.linalg.cholesky(M)
-    B = np.linalg.solve(L, T(J))
-    if damping is not None:
-        B = np.concatenate([B, np.broadcast_to(damping * np.eye(m), (*B.shape[:-2], m, m))], axis=-2)
-    U, s, Wt = np.linalg.svd(B, full_matrices=False)
-    refuse_dependent(s, task)
-    R = Wt / s[..., None]
-    return T(R) @ R, np.linalg.solve(T(L), U[..., :n, :] @ R)
+    if library_of(value) is None and library_of(like) is None:
+        return evaluate.configuration(name, value) if name == "q" else as_array(name, value, (size,))
+    if library_of(value) != library_of(like):
+        raise mixed(name, value, other, like) if library_of(like) else mixed(other, like, name, value)
+    if tuple(value.shape[-1:]) != (size,):
+        raise InputError(f"{name} has shape {tuple(value.shape)}, expected (..., {size})")
+    return value
+
+
+def zeros_like(q: Any, count: int) -> Any:
+    return constant(q, [0.0] * count) if library_of(q) else np.zeros(count)
 
 
 def refuse_load_friction(evaluate: Evaluator) -> None:
@@ -243,8 +251,16 @@ def refuse_too_many(task: Task, freedoms: int) -> None:
         )
 
 
-def refuse_dependent(s: np.ndarray, task: Task) -> None:
-    """No inverse of dependent rows; `s` (..., m) are singular values, largest first."""
+def refuse_dependent(evaluate: Evaluator, q: np.ndarray, task: Task, damping: float | None) -> None:
+    """Say in which state rows are dependent, and how much, if they are: by the singular values of `L^-1 J^T` with `M = L L^T`."""
+    M, J = evaluate("mass_matrix", {"q": q}, {}), evaluate(task.quantity, {"q": q}, {}, **task.options)[..., task.picked, :]
+    try:
+        B = np.linalg.solve(np.linalg.cholesky(M), T(J))
+    except np.linalg.LinAlgError:  # it is the mass matrix
+        return
+    s = np.linalg.svd(B, compute_uv=False)
+    if damping is not None:
+        s = np.sqrt(np.concatenate([s, np.zeros((*s.shape[:-1], max(J.shape[-2] - s.shape[-1], 0)))], -1) ** 2 + damping**2)
     dependent = ~(s[..., -1] > SINGULAR * s[..., 0])
     if dependent.any():
         state = tuple(int(i) for i in np.argwhere(dependent)[0])
@@ -260,12 +276,12 @@ def refuse_dependent(s: np.ndarray, task: Task) -> None:
         )
 
 
-def refuse_misfit(name: str, array: np.ndarray, states: tuple[int, ...], whose: str) -> None:
+def refuse_misfit(name: str, array: Any, states: Any, whose: str) -> None:
     """Leading dimensions must broadcast."""
     try:
-        np.broadcast_shapes(array.shape[:-1], states)
+        np.broadcast_shapes(tuple(array.shape[:-1]), tuple(states))
     except ValueError:
-        raise InputError(f"leading dimensions {array.shape[:-1]} of {name} do not fit {states} of {whose}") from None
+        raise InputError(f"leading dimensions {tuple(array.shape[:-1])} of {name} do not fit {tuple(states)} of {whose}") from None
 
 
 def checked(damping: Any) -> float | None:

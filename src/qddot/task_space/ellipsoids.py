@@ -139,17 +139,11 @@ def axes(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return U, lengths
 
 
-def manipulability(evaluate: Evaluator, q: ArrayLike, task: Task) -> np.ndarray:
-    """Yoshikawa's measure (...), `sqrt(det(J J^T))`: the product of the singular values of J.
-
-    Raises:
-        InputError: more rows than degrees of freedom.
-    """
-    m, n = len(task.rows), evaluate.model.mechanism.nv
+def refuse_many_rows(task: Task, freedoms: int) -> None:
+    """More rows than degrees of freedom span no volume."""
+    m, n = len(task.rows), freedoms
     if m > n:
         raise InputError(
             f"manipulability of {m} rows ({', '.join(task.rows)}) is zero everywhere for a robot with {n} degrees of freedom: "
             f"choose at most {n} with rows="
         )
-    J = evaluate(task.quantity, {"q": q}, {}, **task.options)[..., task.picked, :]
-    return np.linalg.svd(J, compute_uv=False).prod(axis=-1)

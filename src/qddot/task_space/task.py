@@ -31,6 +31,12 @@ class Task(NamedTuple):
     quantity: str
     options: dict[str, str]
 
+    @property
+    def asked(self) -> dict[str, str]:
+        """Options of `manipulability` and `task_inertia`."""
+        frame, axes = self.options.values()
+        return {"frame": frame, "axes": axes, "rows": ",".join(map(str, self.picked))}
+
 
 def positions_in_reach(model: Model) -> tuple[str, ...]:
     """x, y and z; of a robot that moves in a plane of two of them, these two."""

@@ -1,0 +1,124 @@
+"""Inertia that a frame feels, and how far it is from singular: rows of its Jacobian made orthogonal, without a branch.
+
+With `M = L^T D L` the rows of J become vectors `b = L^-T j`, whose products are weighted by `D^-1`: then `b_i . b_j` is an element
+of `J M^-1 J^T`, which is never formed. Gram and Schmidt's way, each vector against what is left of the others (the modified one),
+loses no more digits than a decomposition by reflections: `B = Q R` with `Q^T D^-1 Q = S`, so
+
+    M_C = (J M^-1 J^T)^-1 = W S^-1 W^T        J_bar = M^-1 J^T M_C = L^-1 D^-1 Q S^-1 W^T        W = R^-1
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from qddot.algorithms.analytic import COORDINATES, analytic_jacobian
+from qddot.algorithms.factor import Matrix, reciprocal
+from qddot.algorithms.forward_dynamics import factored_mass_matrix
+from qddot.algorithms.jacobian import REFERENCES, jacobian, rows
+from qddot.algorithms.kinematics import Scalars
+from qddot.model.model import LiftedModel
+from qddot.model.scalar import Scalar
+
+SINGULAR, ROUNDINGS = 1e-7, 100
+"""Of the longest row: what the other rows leave of one where it depends on them; so many roundings at least. M_C has the inverse
+squares, so that joint forces `J^T M_C Vdot` lose twice the digits that J does: beyond this, all but one or two."""
+
+NOTHING = 1e-30
+"""Square of a length that is none."""
+
+AXES = (*REFERENCES, *COORDINATES)
+
+
+class Orthogonal(NamedTuple):
+    """Vectors `b_j = sum_k R_kj q_k`: the `q` are orthogonal, R has ones on its diagonal.
+
+    Attributes:
+        q: what the vectors before leave of each.
+        squares: `q_k . q_k`.
+        R: row by row; zeros before the diagonal.
+    """
+
+    q: Matrix
+    squares: list[Scalar]
+    R: Matrix
+
+
+def orthogonal(model: LiftedModel, vectors: Matrix, weights: Scalars) -> Orthogonal:
+    """Vectors made orthogonal, by the product `sum_i w_i a_i b_i`; one without a length takes nothing from the others."""
+    left, count = [list(b) for b in vectors], len(vectors)
+    squares: list[Scalar] = []
+    R: Matrix = [[float(k == j) for j in range(count)] for k in range(count)]
+    for k, q in enumerate(left):
+        weighted = [w * x for w, x in zip(weights, q)]
+        squares.append(dot(weighted, q))
+        inverse = reciprocal(model.field.where_positive(squares[k] - NOTHING, squares[k], 1.0))
+        for j in range(k + 1, count):
+            R[k][j] = dot(weighted, left[j]) * inverse
+            left[j] = [x - R[k][j] * y for x, y in zip(left[j], q)]
+    return Orthogonal(left, squares, R)
+
+
+def task_inertia(
+    model: LiftedModel, q: Scalars, frame: str, axes: str, rows: str, damping: str
+) -> tuple[Matrix, Matrix, list[Scalar]]:
+    """`M_C = (J M^-1 J^T + damping^2 1)^-1` (m, m) and `J_bar = M^-1 J^T M_C` (n, m), and margins.
+
+    Args:
+        axes: of the twist, or of the coordinates whose rates are meant.
+        rows: which of its components, with commas between their numbers.
+        damping: as text, or nothing. It is m more elements of each vector.
+    """
+    J, margins = chosen_rows(model, q, frame, axes, rows)
+    M, more = factored_mass_matrix(model, q)
+    n, m = model.nv, len(J)
+    damped = [[float(damping) if i == k else 0.0 for i in range(m)] for k in range(m)] if damping else [[]] * m
+    B = [M.solve_upper(j) + extra for j, extra in zip(J, damped)]
+    weights = [*M.inverse, *[1.0] * len(damped[0])]
+    Q, S, R = orthogonal(model, B, weights)
+    depends = max(SINGULAR, ROUNDINGS * model.field.rounding) ** 2 * longest(model, B, weights)
+    margins = [*margins, *more, *(s - depends for s in S)]
+    W = inverse_of_unit_triangular(R)
+    scale = [reciprocal(s) for s in S]
+    half = [[w * s for w, s in zip(row, scale)] for row in W]  # W S^-1
+    M_C = [[dot(half[i], W[j]) for j in range(m)] for i in range(m)]
+    columns = []
+    for j in range(m):
+        mixed = [sum((half[j][k] * Q[k][i] for k in range(m)), 0.0) for i in range(n)]
+        columns.append(M.solve_lower([d * x for d, x in zip(M.inverse, mixed)]))
+    return M_C, [[column[i] for column in columns] for i in range(n)], margins
+
+
+def longest(model: LiftedModel, vectors: Matrix, weights: Scalars) -> Scalar:
+    """The largest square of a vector's length."""
+    found: Scalar = 0.0
+    for b in vectors:
+        square = sum((w * x * x for w, x in zip(weights, b)), 0.0)
+        found = model.field.where_positive(square - found, square, found)
+    return found
+
+
+def manipulability(model: LiftedModel, q: Scalars, frame: str, axes: str, rows: str) -> Scalar:
+    """`sqrt(det(J J^T))`: the volume that the rows span."""
+    J, _ = chosen_rows(model, q, frame, axes, rows)
+    return model.field.sqrt(math.prod(orthogonal(model, J, [1.0] * model.nv).squares, start=1.0))
+
+
+def chosen_rows(model: LiftedModel, q: Scalars, frame: str, axes: str, chosen: str) -> tuple[Matrix, list[Scalar]]:
+    """Some rows of a frame's Jacobian, and margins."""
+    whole, margins = (rows(jacobian(model, q, frame, axes)), []) if axes in REFERENCES else analytic_jacobian(model, q, frame, axes)
+    return [whole[int(i)] for i in chosen.split(",")], margins
+
+
+def inverse_of_unit_triangular(R: Matrix) -> Matrix:
+    """W with `R W = 1`, R with ones on its diagonal and zeros below."""
+    m = len(R)
+    W: Matrix = [[float(i == j) for j in range(m)] for i in range(m)]
+    for j in range(m):
+        for i in reversed(range(j)):
+            W[i][j] = -sum((R[i][k] * W[k][j] for k in range(i + 1, j + 1)), 0.0)
+    return W
+
+
+def dot(a: Scalars, b: Scalars) -> Scalar:
+    return sum((x * y for x, y in zip(a, b)), 0.0)

@@ -1,0 +1,197 @@
+"""Methods that are computed with NumPy and SciPy: arrays of other libraries are seen where they are, and answered in kind.
+
+Nothing follows a gradient through them, so one that is being recorded is refused and never dropped. A result that is an object,
+such as a trajectory, computes with NumPy as ever; it is looked at through `InKind`.
+"""
+
+# pyright: reportMissingImports=false
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import is_dataclass
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from qddot.arrays.dlpack_calls import CPU, seen, taker
+from qddot.arrays.on_device import is_on_gpu
+from qddot.compile.kinds import library_of, mixed
+from qddot.errors import InputError
+
+P, R = ParamSpec("P"), TypeVar("R")
+
+INSTEAD = {"simulate": ", or take robot.rollout, which can"}
+"""Methods, and what follows gradients in their place."""
+
+
+def on_host(method: Callable[P, R]) -> Callable[P, R]:
+    """A method that knows NumPy arrays only, for all arrays with values in the CPU's memory."""
+    return for_libraries(method, lambda _: True)
+
+
+def on_host_without_programs(method: Callable[P, R]) -> Callable[P, R]:
+    """A method that has programs for PyTorch, JAX and arrays on a GPU, for everybody else who speaks DLPack."""
+    return for_libraries(method, lambda x: library_of(x) == "dlpack" and not is_on_gpu(x))
+
+
+def for_libraries(method: Callable[P, R], is_seen: Callable[[Any], bool]) -> Callable[P, R]:
+    @wraps(method)
+    def call(*arguments: P.args, **options: P.kwargs) -> R:
+        if InKind in map(type, arguments):
+            arguments = tuple(x._seen if type(x) is InKind else x for x in arguments)  # type: ignore[assignment]
+        for x in found_in((*arguments, *options.values())):
+            if library_of(x):
+                return answered(method, arguments, options) if is_seen(x) else method(*arguments, **options)
+        return method(*arguments, **options)
+
+    return call
+
+
+def found_in(values: tuple) -> Iterator[Any]:
+    """Return what may be arrays: arguments, and values of mappings among them."""
+    for x in values:
+        yield from x.values() if type(x) is dict else (x,)
+
+
+def answered(method: Callable, arguments: tuple, options: Mapping[str, Any]) -> Any:
+    """The method's result in the kind of its arrays.
+
+    Raises:
+        InputError: arrays of two libraries or types, on a device, without values, or with a gradient that would be lost.
+    """
+    names = [name for name, x in inspect.signature(method).parameters.items() if x.kind is not x.KEYWORD_ONLY]
+    given = [*zip([*names, *[names[-1]] * len(arguments)], arguments), *options.items()]
+    flat = [
+        pair for name, x in given for pair in ([(f"{name}[{k!r}]", y) for k, y in x.items()] if type(x) is dict else [(name, x)])
+    ]
+    first, like = next((name, x) for name, x in flat if library_of(x))
+
+    def read(name: str, x: Any) -> Any:
+        if type(x) is dict:
+            return {key: read(f"{name}[{key!r}]", y) for key, y in x.items()}
+        return as_numpy(method.__name__, name, x, first, like)
+
+    back, values = in_kind_of(first, like), [read(name, x) for name, x in given]
+    return shown(method(*values[: len(arguments)], **dict(zip(options, values[len(arguments) :]))), back)
+
+
+def as_numpy(method: str, name: str, x: Any, first: str, like: Any) -> Any:
+    """An array as NumPy sees it, without a copy; what is no array as it is."""
+    library = library_of(x)
+    if library is None and not isinstance(x, np.ndarray):
+        return x
+    if library != library_of(like):
+        raise mixed(name, x, first, like)
+    if library == "torch":
+        found = of_torch(method, name, x)
+    elif library == "jax":
+        found = of_jax(method, name, x)
+    else:
+        if x.__dlpack_device__()[0] != CPU:
+            raise InputError(f"{name} is on a device, and {method} is computed with NumPy: copy it to the CPU's memory")
+        found = seen(name, x)
+    if found.dtype not in (np.float64, np.float32):
+        raise InputError(f"{name} holds {found.dtype}, float64 or float32 is needed")
+    if getattr(x, "dtype", None) != getattr(like, "dtype", None):
+        raise InputError(f"{name} holds {x.dtype}, but {first} holds {like.dtype}: make them one type")
+    return found
+
+
+def of_torch(method: str, name: str, x: Any) -> np.ndarray:
+    import torch
+    from torch.autograd import forward_ad
+
+    if torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is not None:
+        raise InputError(f"{name} has no values within torch.compile and torch.func, {needed(method)}")
+    moving = forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None
+    if (x.requires_grad and torch.is_grad_enabled()) or moving:
+        raise InputError(
+            f"{name} has a gradient, and {method} cannot follow it: hand over {name}.detach(){INSTEAD.get(method, '')}"
+        )
+    if x.device.type != "cpu":
+        raise InputError(f"{name} is on {x.device}, and {method} is computed on the CPU: hand over {name}.cpu()")
+    if x.layout != torch.strided:
+        raise InputError(f"{name} is sparse: {name}.to_dense()")
+    if x.dtype not in (torch.float64, torch.float32):
+        raise InputError(f"{name} holds {x.dtype}, float64 or float32 is needed: {name}.double()")
+    return x.detach().numpy()
+
+
+def of_jax(method: str, name: str, x: Any) -> np.ndarray:
+    import jax
+
+    if isinstance(x, jax.core.Tracer):
+        raise InputError(f"{name} has no values within jit, grad and vmap, {needed(method)}")
+    if any(device.platform != "cpu" for device in x.devices()):
+        raise InputError(
+            f"{name} is on a device, and {method} is computed on the CPU: jax.device_put({name}, jax.devices('cpu')[0])"
+        )
+    return np.asarray(x)
+
+
+def needed(method: str) -> str:
+    return f"and {method} needs them: call it outside{INSTEAD.get(method, '')}"
+
+
+def in_kind_of(name: str, like: Any) -> Callable[[np.ndarray], Any]:
+    """From NumPy's arrays to those of a library; floating-point numbers in the type of `like`."""
+    library = library_of(like)
+    if library == "torch":
+        import torch
+
+        def back(x: np.ndarray) -> Any:
+            found = torch.from_numpy(x if x.flags.writeable and min(x.strides, default=0) >= 0 else x.copy())
+            return found.to(like.dtype) if found.is_floating_point() else found
+
+        return back
+    if library == "jax":
+        import jax.numpy as jnp
+
+        return lambda x: jnp.asarray(x, like.dtype if x.dtype.kind == "f" else None)
+    single = seen(name, like).dtype == np.float32
+    hand_over = taker(name, like)
+    return lambda x: hand_over(x.astype(np.float32) if single and x.dtype.kind == "f" else np.array(x, copy=None))
+
+
+def shown(result: Any, back: Callable[[np.ndarray], Any]) -> Any:
+    """A result with arrays of another library for NumPy's."""
+    if isinstance(result, (np.ndarray, np.generic)):
+        return back(np.asarray(result))
+    if isinstance(result, tuple):
+        parts = [shown(x, back) for x in result]
+        return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
+    if is_dataclass(result) and not isinstance(result, type):
+        return InKind(result, back)
+    return result
+
+
+class InKind:
+    """An object whose arrays are those of another library; it computes with NumPy as ever."""
+
+    def __init__(self, seen: Any, back: Callable[[np.ndarray], Any]) -> None:
+        self._seen, self._back = seen, back
+
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        return type(self._seen)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._seen, name)
+        if inspect.ismethod(found):
+            own = found.__func__
+            return lambda *arguments, **options: shown(on_host(own)(self._seen, *arguments, **options), self._back)
+        return shown(found, self._back)
+
+    def __getitem__(self, key: Any) -> Any:
+        return shown(self._seen[key], self._back)
+
+    def __len__(self) -> int:
+        return len(self._seen)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (shown(x, self._back) for x in self._seen)
+
+    def __repr__(self) -> str:
+        return repr(self._seen)

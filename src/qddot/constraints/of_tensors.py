@@ -1,0 +1,69 @@
+"""Motion under constraints for arrays of other libraries: programs of their own, which have derivatives of any order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from qddot.arguments import positive_number
+from qddot.arrays.guests import Guests
+from qddot.constraints.constrained import ConstrainedDynamics, ConstrainedRobot, Projections
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from qddot.graph.program import Program
+
+
+class ConstrainedTensors:
+    """The constraints a robot moves under, as `ConstrainedRobot` has them for NumPy arrays.
+
+    Rows are eliminated, without a decision: where others depend on each other than they do everywhere, a state's results are no
+    numbers. Variables of the robot are as described.
+    """
+
+    def __init__(self, guests: Guests, constraints: Any) -> None:
+        self.guests, self.robot = guests, ConstrainedRobot(guests.evaluate.as_described, constraints)
+
+    def values(self, wanted: Sequence[str], q: Any, qd: Any = None) -> tuple:
+        """Some of `phi`, `A` and `Adot`."""
+        from qddot.constraints.trace import constraint_program  # the graph: loaded when first needed
+
+        model, constraints = self.robot.evaluate.model, self.robot.constraints
+        name = self.guests.named(("constraint", *wanted), constraints, lambda _: constraint_program(model, constraints, wanted))
+        inputs = {"q": q} if qd is None else {"q": q, "qd": qd}
+        return tuple_of(self.guests.compute(name, inputs, {}, {}))
+
+    def motion(self, what: str, inputs: dict[str, Any], f_ext: Any = None, f_tip: Any = None, tolerance: Any = None) -> Any:
+        """One of `motion_program.MOTIONS`."""
+        has_forces = f_ext is not None or f_tip is not None
+        if has_forces:
+            inputs["wrench"] = self.guests.net_stack(inputs, f_ext, f_tip)
+        if tolerance is not None:
+            tolerance = positive_number("tolerance", tolerance)
+
+        def trace(dtype: np.dtype) -> Program:
+            from qddot.constraints.following import following
+            from qddot.constraints.motion_program import motion_program
+
+            options = {"wrench": has_forces, "dtype": dtype, "tolerance": tolerance}
+            return motion_program(self.robot.evaluate.model, self.robot.constraints, what, following(self.robot), **options)
+
+        name = self.guests.named((what, has_forces, tolerance), self.robot.constraints, trace)
+        return self.guests.compute(name, inputs, {}, {})
+
+    def forward_dynamics(self, q: Any, qd: Any, tau: Any, f_ext: Any, f_tip: Any, tolerance: Any) -> ConstrainedDynamics:
+        return ConstrainedDynamics(*self.motion("accelerations", {"q": q, "qd": qd, "tau": tau}, f_ext, f_tip, tolerance))
+
+    def inverse_dynamics(self, q: Any, qd: Any, qdd: Any, lam: Any, f_ext: Any, f_tip: Any, tolerance: Any) -> Any:
+        return self.motion("forces", {"q": q, "qd": qd, "qdd": qdd, "lam": lam}, f_ext, f_tip, tolerance)
+
+    def projections(self, q: Any) -> Projections:
+        return Projections(*self.motion("projections", {"q": q}))
+
+    def project_velocity(self, q: Any, qd: Any) -> Any:
+        return self.motion("projected", {"q": q, "qd": qd})
+
+
+def tuple_of(found: Any) -> tuple:
+    return found if isinstance(found, tuple) else (found,)
