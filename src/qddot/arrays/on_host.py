@@ -20,7 +20,8 @@ from qddot.arrays.on_device import is_on_gpu
 from qddot.compile.kinds import library_of, mixed
 from qddot.errors import InputError
 
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 INSTEAD = {"simulate": ", or take robot.rollout, which can"}
 """Methods, and what follows gradients in their place."""

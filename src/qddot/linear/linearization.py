@@ -276,7 +276,7 @@ def exponential(A: Any) -> Any:
     if guest((A,)) == "torch":
         return module_of(A).linalg.matrix_exp(A)
     if guest((A,)) == "jax":
-        from jax.scipy.linalg import expm
+        from jax.scipy.linalg import expm  # pyright: ignore[reportMissingImports]
     else:
         from scipy.linalg import expm
     return expm(A)

@@ -21,7 +21,7 @@ from qddot.compile.flags import IGNORING
 from qddot.compile.kinds import library_of
 from qddot.errors import InputError, SingularityError
 from qddot.graph.program import Program
-from qddot.graph.tangent import cotangent, jacobian
+from qddot.graph.tangent import cotangent
 
 if TYPE_CHECKING:
     from qddot.compile.kernel import Kernel
@@ -182,10 +182,3 @@ def backward_program(program: Program) -> Program:
     """Program for the way back through one step: slopes of its inputs, from the inputs and the slopes of the state after it."""
     chosen = [k for k, x in enumerate(program.inputs) if x.name not in ("t", "dt")]
     return cotangent(without_margins(program), chosen)
-
-
-def linear_program(program: Program) -> Program:
-    """Program for one step linearised: how the state after it depends on q, qd and the control."""
-    margins, shown = tuple(x for x in program.outputs if x.name == "margins"), without_margins(program)
-    columns = [jacobian(shown, k).outputs for k, x in enumerate(program.inputs) if x.name in (*STATE, "control")]
-    return replace(shown, name="linear_step", outputs=(*(x for row in zip(*columns) for x in row), *margins))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from qddot.arguments import flag, positive_number, shape_of, word
-from qddot.arrays.guests import constant, guest_module
+from qddot.arrays.guests import constant
 from qddot.arrays.late import refuse_other_checks
 from qddot.arrays.on_device import is_on_gpu, wants_gradient
 from qddot.batched import times
@@ -22,8 +22,9 @@ from qddot.compile.singular import singular
 from qddot.compile.threads import thread_count
 from qddot.contact.time_stepping import refuse_deep
 from qddot.errors import ConvergenceError, InputError, SingularityError
-from qddot.rollout.adjoint import Way, backward_program, linear_program, on_cpu, stride
+from qddot.rollout.adjoint import Way, backward_program, on_cpu, stride
 from qddot.rollout.laws import Law, applied, nothing
+from qddot.rollout.linear_step import Linear, joined, linear_of_tensors, linear_program
 from qddot.rollout.spread import spread, there_and_back
 from qddot.rollout.start import Start, States, check_contacts, common_batch, step_count
 from qddot.rollout.step import STATES, Step
@@ -42,13 +43,6 @@ ENGINES = ("serial", "dask")
 DEVICES = ("cpu", "cuda")
 CLOSE_SINGLE = 1e-4
 """So far off its constraints a first state may be in float32."""
-
-
-class Linear(NamedTuple):
-    """`A` (..., 2 nv, 2 nv) and `B` (..., 2 nv, m) of one step."""
-
-    A: np.ndarray
-    B: np.ndarray
 
 
 class Rollout:
@@ -246,7 +240,7 @@ class Rollout:
             raise InputError('linear needs method="semi_implicit" or "rk4", and joints whose qd is the rate of q')
         given = {"q0": q, "qd0": qd, "control": control, "parameters": parameters}
         if guest((*given.values(), *self.numbers(variables))):
-            return self.linear_of_tensors(q, qd, control, t, parameters, variables)
+            return linear_of_tensors(self, q, qd, control, t, parameters, variables)
         start = self.read(given, variables, 1, 1, None)
         controls, runtime = start.q.shape[-1] if start.control is None else start.control.shape[-1], "parameters" in start.rest
         make = lambda: linear_program(self.step(controls, runtime).program(start.q.dtype))  # noqa: E731
@@ -257,23 +251,7 @@ class Rollout:
         found, margins = self.evaluate.evaluate("linear", kernel, {"q": start.q, "qd": start.qd, **rest}, options)
         if margins is not None:
             raise self.doubt(margins, {"q": start.q, "qd": start.qd, **rest})
-        qq, qv, qu, vq, vv, vu = found
-        rows = [np.concatenate(pair, -1) for pair in ((qq, qv), (vq, vv))]
-        return Linear(np.concatenate(rows, -2), np.concatenate([qu, vu], -2))
-
-    def linear_of_tensors(self, q: Any, qd: Any, control: Any, t: Any, parameters: Any, variables: Any) -> Linear:
-        """A and B of arrays of another library; no numbers where the step does not exist."""
-        like, guests = next(x for x in (q, qd, control) if library_of(x)), self.robot._guests
-        controls, runtime = (shape_of("control", control) or (1,))[-1], parameters is not None
-        trace = lambda dtype: linear_program(self.step(controls, runtime).program(dtype))  # noqa: E731
-        name = guests.named(("linear", controls, runtime), self, trace)
-        time = t[..., None] if library_of(t) else constant(like, [float(t)])
-        inputs = {"q": q, "qd": qd, "control": control, "t": time, "dt": constant(like, [self.dt])}
-        options = {} if variables is None else {"variables": variables}
-        found = guests.compute(name, inputs | ({"parameters": parameters} if runtime else {}), options, {})
-        qq, qv, qu, vq, vv, vu = found
-        join = guest_module(like).concatenate
-        return Linear(join([join(pair, -1) for pair in ((qq, qv), (vq, vv))], -2), join([qu, vu], -2))
+        return joined(found)
 
     def numbers(self, variables: Any) -> Iterable[Any]:
         return variables.values() if isinstance(variables, Mapping) else (variables,)

@@ -1,0 +1,52 @@
+"""One step of a rollout linearised, exactly: for LQR, iLQR and filters, of NumPy arrays and of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qddot.arguments import shape_of
+from qddot.arrays.guests import constant, guest_module
+from qddot.compile.kinds import library_of
+from qddot.graph.program import Program
+from qddot.graph.tangent import jacobian
+from qddot.rollout.adjoint import STATE, without_margins
+
+if TYPE_CHECKING:
+    from qddot.rollout.rollout import Rollout
+
+
+class Linear(NamedTuple):
+    """`A` (..., 2 nv, 2 nv) and `B` (..., 2 nv, m) of one step."""
+
+    A: np.ndarray
+    B: np.ndarray
+
+
+def linear_program(program: Program) -> Program:
+    """Program for one step linearised: how the state after it depends on q, qd and the control."""
+    margins, shown = tuple(x for x in program.outputs if x.name == "margins"), without_margins(program)
+    columns = [jacobian(shown, k).outputs for k, x in enumerate(program.inputs) if x.name in (*STATE, "control")]
+    return replace(shown, name="linear_step", outputs=(*(x for row in zip(*columns) for x in row), *margins))
+
+
+def joined(found: Sequence[Any]) -> Linear:
+    """A and B from the outputs of such a program."""
+    qq, qv, qu, vq, vv, vu = found
+    join = guest_module(qq).concatenate if library_of(qq) else np.concatenate
+    return Linear(join([join(pair, -1) for pair in ((qq, qv), (vq, vv))], -2), join([qu, vu], -2))
+
+
+def linear_of_tensors(run: Rollout, q: Any, qd: Any, control: Any, t: Any, parameters: Any, variables: Any) -> Linear:
+    """A and B of arrays of another library; no numbers where the step does not exist."""
+    like, guests = next(x for x in (q, qd, control) if library_of(x)), run.robot._guests
+    controls, runtime = (shape_of("control", control) or (1,))[-1], parameters is not None
+    trace = lambda dtype: linear_program(run.step(controls, runtime).program(dtype))  # noqa: E731
+    name = guests.named(("linear", controls, runtime), run, trace)
+    time = t[..., None] if library_of(t) else constant(like, [float(t)])
+    inputs = {"q": q, "qd": qd, "control": control, "t": time, "dt": constant(like, [run.dt])}
+    options = {} if variables is None else {"variables": variables}
+    return joined(guests.compute(name, inputs | ({"parameters": parameters} if runtime else {}), options, {}))
