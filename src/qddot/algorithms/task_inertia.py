@@ -77,7 +77,7 @@ def task_inertia(
     weights = [*M.inverse, *[1.0] * len(damped[0])]
     Q, S, R = orthogonal(model, B, weights)
     depends = max(SINGULAR, ROUNDINGS * model.field.rounding) ** 2 * longest(model, B, weights)
-    margins = [*margins, *more, *(s - depends for s in S)]
+    margins = [*margins, *more, *(s - depends if is_open(s) or s > 0 else 0.0 for s in S)]  # zero whatever q: it never exists
     W = inverse_of_unit_triangular(R)
     scale = [reciprocal(s) for s in S]
     half = [[w * s for w, s in zip(row, scale)] for row in W]  # W S^-1
@@ -87,6 +87,11 @@ def task_inertia(
         mixed = [sum((half[j][k] * Q[k][i] for k in range(m)), 0.0) for i in range(n)]
         columns.append(M.solve_lower([d * x for d, x in zip(M.inverse, mixed)]))
     return M_C, [[column[i] for column in columns] for i in range(n)], margins
+
+
+def is_open(x: Scalar) -> bool:
+    """True unless it is a number already while it is traced."""
+    return not isinstance(x, (int, float))
 
 
 def longest(model: LiftedModel, vectors: Matrix, weights: Scalars) -> Scalar:
