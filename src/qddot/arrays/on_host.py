@@ -51,7 +51,7 @@ def for_libraries(method: Callable[P, R], is_seen: Callable[[Any], bool]) -> Cal
 
 
 def found_in(values: tuple) -> Iterator[Any]:
-    """Return what may be arrays: arguments, and values of mappings among them."""
+    """Arguments that may be arrays, and values of dictionaries among them."""
     for x in values:
         yield from x.values() if type(x) is dict else (x,)
 

@@ -113,7 +113,7 @@ class Slope(NamedTuple):
 
 
 def slope_of(evaluate: Evaluator, quantity: str, wrt: str, options: dict[str, Any]) -> tuple[Options, Slope]:
-    """Return what is to be differentiated, and those of the options that are for the call.
+    """Options for the call, and the derivatives of a quantity with respect to one input.
 
     Raises:
         InputError: no such input.
