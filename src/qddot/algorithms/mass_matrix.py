@@ -25,10 +25,12 @@ def mass_matrix(model: LiftedModel, q: Scalars) -> Matrix:
             force = composite[i] @ s
             for at in path_to_root(model, i):
                 for d, t in model.bodies[at].subspace:
-                    M[c][d] = M[c][d] + force.dot(t)
+                    entry = force.dot(t)
+                    M[c][d] = M[c][d] + entry
                     if at != i:
-                        M[d][c] = M[d][c] + force.dot(t)
-                force = X[at].out_force(force)
+                        M[d][c] = M[d][c] + entry
+                if model.bodies[at].parent != WORLD:
+                    force = X[at].out_force(force)
     return M
 
 

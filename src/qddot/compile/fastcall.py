@@ -12,6 +12,7 @@ import ctypes
 import math
 import struct
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,9 +33,15 @@ VECTORCALL, INCREF, DECREF, ARRAY_TYPE, ARRAY_NEW, FLOAT64, KERNEL, GUEST, GUEST
 
 def fast_entry(name: str, table: Direct, fallback: Callable, doc: str) -> Callable:
     """A builtin in front of the ordinary method, which takes the method's inputs and options."""
-    shape, plain = table.shape, table.is_plain
-    code = load_module("\n".join([*helpers(table.shape.sizes), *entry(shape)]), "entry", this_computer()) if plain else table.code
+    code = entry_code(table.shape) if table.is_plain else table.code
     return made(name, code, fallback, table.table, FASTCALL_KEYWORDS, doc, (table, code))
+
+
+@cache
+def entry_code(shape: Shape) -> Code:
+    """Shared by all methods of all robots that take and return arrays of these sizes."""
+    sizes = [size for size, _ in shape.inputs] + [math.prod(shape.outputs[0])]
+    return load_module("\n".join([*helpers(sizes, [shape.margins]), *entry(shape)]), "entry", this_computer())
 
 
 def admit(entry: Callable, kind: type, function: Callable) -> None:
@@ -53,7 +60,8 @@ def bound_entry(
     """A builtin without arguments that runs the kernel on fixed arrays, outputs after inputs, and returns `result`."""
     if not layout.has_direct_entry() or max(x.size for x in (*program.inputs, *program.outputs)) > LARGEST:
         return None
-    module = "\n".join([*helpers(x.size for x in (*program.inputs, *program.outputs)), *bound(program)])
+    margins = [x.size for x in program.outputs if x.name == "margins"]
+    module = "\n".join([*helpers([x.size for x in (*program.inputs, *program.outputs)], margins), *bound(program)])
     code = load_module(module, "entry", computer)
     numbers = [*functions_and_types(), single.kernel, id(result), *(a.ctypes.data for a in arrays)]
     table = struct.pack(f"<{len(numbers)}Q", *numbers)
@@ -76,10 +84,11 @@ def functions_and_types() -> list[int]:
 # IR -------------------------------------------------------------------------------------------------------------------------
 
 
-def helpers(sizes: Iterable[int]) -> Iterable[str]:
-    """Intrinsics for vectors of the lengths that occur, and the two tests on numbers."""
-    for n in sorted(set(sizes)):
+def helpers(sizes: Sequence[int], margins: Sequence[int]) -> Iterable[str]:
+    """Tests on the numbers of vectors of these lengths, and on margins."""
+    for n in sorted({*sizes, *margins} - {0}):
         yield f"declare i1 @llvm.vector.reduce.or.v{n}i1(<{n} x i1>)"
+    for n in sorted(set(sizes)):
         yield f"define internal i1 @beyond{n}(ptr %x, i64 %limit) nounwind {{"
         yield f"%bits = load <{n} x i64>, ptr %x, align 8"
         yield f"%size = and <{n} x i64> %bits, splat (i64 {MAGNITUDE})"
@@ -87,6 +96,7 @@ def helpers(sizes: Iterable[int]) -> Iterable[str]:
         yield f"%limits = shufflevector <{n} x i64> %one, <{n} x i64> poison, <{n} x i32> zeroinitializer"
         yield f"%far = icmp uge <{n} x i64> %size, %limits"
         yield f"%any = call i1 @llvm.vector.reduce.or.v{n}i1(<{n} x i1> %far)\nret i1 %any\n}}"
+    for n in set(margins) - {0}:
         yield f"define internal i1 @not_positive{n}(ptr %x) nounwind {{"
         yield f"%values = load <{n} x double>, ptr %x, align 8"
         yield f"%bad = fcmp ule <{n} x double> %values, zeroinitializer"

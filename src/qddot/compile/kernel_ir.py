@@ -166,11 +166,13 @@ class Emitter:
         """Bytes that the parts hand on."""
         return len(self.carried) * self.lanes.width * self.lanes.bits // 8
 
-    def operands(self, node: Expr) -> Iterable[Expr]:
+    def operands(self, node: Expr) -> list[Expr]:
         """The nodes an instruction reads: through a fused product, its factors."""
+        found, fused = [], self.fused
         for a in node.args:
             if a.__class__ is Expr:
-                yield from self.operands(a) if a in self.fused else (a,)
+                found += [x for x in a.args if x.__class__ is Expr] if a in fused else (a,)
+        return found
 
     @cached_property
     def carried(self) -> dict[Expr, int]:
@@ -217,10 +219,12 @@ class Emitter:
                 if node.__class__ is Expr and self.is_leaf(node):
                     yield from self.fetch(node)
                     yield from self.store(node)
+        places, carried = self.places, self.carried
         for node in self.parts[k]:
             yield from self.instruction(node)
-            yield from self.store(node)
-            if node in self.carried:
+            if node in places:
+                yield from self.store(node)
+            if node in carried:
                 yield from self.carry(node, "store")
 
     def store(self, node: Expr) -> Iterable[str]:
@@ -255,42 +259,47 @@ class Emitter:
         else:
             yield f"{self.value(node)} = load {V}, ptr {place}, align {align}"
 
-    def value(self, x) -> str:
-        if x.__class__ is Expr and x.op == "var" and x.args in self.given:
+    def value(self, x: Scalar) -> str:
+        if x.__class__ is not Expr:
+            return self.lanes.literal(x)
+        if self.given and x.op == "var" and x.args in self.given:
             return self.given[x.args]
-        return f"%v{x.number}" if x.__class__ is Expr else self.lanes.literal(x)
+        return f"%v{x.number}"
 
     def instruction(self, node: Expr) -> Iterable[str]:
         """One node, after what it reads, unless it is here."""
         if self.is_leaf(node):
-            yield from self.fetch(node)
-        elif node not in self.here:
+            return self.fetch(node)
+        lines: list[str] = []
+        if node not in self.here:
             for a in self.operands(node):
-                yield from self.fetch(a)
-            yield from self.operation(node)
+                if a not in self.here:
+                    lines += self.fetch(a)
+            lines += self.operation(node)
             self.here.add(node)
+        return lines
 
     def operation(self, node: Expr) -> Iterable[str]:
         lanes, V, op = self.lanes, self.lanes.number, node.op
         out, args = self.value(node), node.args
-        if op in "+-" and any(x in self.fused for x in args if x.__class__ is Expr):
-            yield from self.multiply_add(node)
-        elif op in BINARY:
-            yield f"{out} = {BINARY[op]} {V} {self.value(args[0])}, {self.value(args[1])}"
-        elif op in TRIG:
-            yield from self.late_sincos(node)
-        elif op == "neg":
-            yield f"{out} = fneg {V} {self.value(args[0])}"
-        elif op == "sqrt":
-            yield f"{out} = {lanes.call('sqrt', self.value(args[0]))}"
-        elif op == "atan2":
-            yield from lane_by_lane("atan2", out, [self.value(x) for x in args], lanes)
-        elif op == "sign":
-            yield from sign_of(out, self.value(args[0]), lanes)
-        elif op == "select":
-            yield from choice(out, [self.value(x) for x in args], lanes)
-        else:
-            raise ValueError(f"no LLVM instruction for {op!r}")
+        if op in BINARY:
+            left, right = args
+            if op in "+-" and (left in self.fused or right in self.fused):
+                return self.multiply_add(node)
+            return (f"{out} = {BINARY[op]} {V} {self.value(left)}, {self.value(right)}",)
+        if op in TRIG:
+            return self.late_sincos(node)
+        if op == "neg":
+            return (f"{out} = fneg {V} {self.value(args[0])}",)
+        if op == "sqrt":
+            return (f"{out} = {lanes.call('sqrt', self.value(args[0]))}",)
+        if op == "atan2":
+            return lane_by_lane("atan2", out, [self.value(x) for x in args], lanes)
+        if op == "sign":
+            return sign_of(out, self.value(args[0]), lanes)
+        if op == "select":
+            return choice(out, [self.value(x) for x in args], lanes)
+        raise ValueError(f"no LLVM instruction for {op!r}")
 
     def late_sincos(self, node: Expr) -> Iterable[str]:
         """The sine or cosine of an angle that was not known beforehand; one call gives both."""
@@ -304,17 +313,17 @@ class Emitter:
         yield f"%t{n} = getelementptr i8, ptr %l{n}, i64 {room if node.op == 'cos' else 0}"
         yield f"{self.value(node)} = load {V}, ptr %t{n}, align {align}"
 
-    def multiply_add(self, node: Expr) -> Iterable[str]:
+    def multiply_add(self, node: Expr) -> list[str]:
         """a b + c, a b - c or c - a b, in one rounding."""
-        V, out, (left, right) = self.lanes.number, self.value(node), node.args
-        first = left.__class__ is Expr and left in self.fused
+        (left, right), minus = node.args, f"%m{node.number}"
+        first = left in self.fused
         product, other = (left, right) if first else (right, left)
         a, b, c = self.value(product.args[0]), self.value(product.args[1]), self.value(other)
+        lines = []
         if node.op == "-":
-            minus = f"%m{node.number}"
-            yield f"{minus} = fneg {V} {c if first else a}"
+            lines.append(f"{minus} = fneg {self.lanes.number} {c if first else a}")
             a, c = (a, minus) if first else (minus, c)
-        yield f"{out} = {self.lanes.call('fma', a, b, c)}"
+        return [*lines, f"{self.value(node)} = {self.lanes.call('fma', a, b, c)}"]
 
 
 def late_angles(program: Program) -> set[Expr]:

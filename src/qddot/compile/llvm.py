@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from typing import NamedTuple
@@ -55,6 +56,7 @@ class Computer(NamedTuple):
     fma: bool
 
 
+@functools.cache
 def this_computer() -> Computer:
     """The computer this process runs on."""
     with _lock:

@@ -29,6 +29,7 @@ def define_loop(program: Program, lanes: Lanes, *, watched: bool = False) -> Ite
     shapes, n_in, n = [x.shape for x in arguments], len(program.inputs), len(arguments)
     margins = program.outputs[-1].size if watched else 0
     yield from peaks.define(lanes)
+    yield from define_copy(lanes.real)
     if lanes.width > 1 and not is_short(program, lanes):
         yield from Results(program, lanes, watched).define()
     yield f"define void @{LOOP}(ptr %args, ptr %dimensions, ptr %steps, ptr %single) nounwind {{"
@@ -311,10 +312,10 @@ def slow(program: Program, lanes: Lanes, watched: bool) -> Iterable[str]:
     yield f"slow_entry:\n%copies = call ptr @malloc(i64 {max(sum(sizes), 1)})"
     for i in range(n):
         yield f"%copy{i} = getelementptr i8, ptr %copies, i64 {sum(sizes[:i])}"
-    body = [line for i in range(n_in) for line in copy_elements(i, shapes[i], lanes.real, gather=True)]
+    body = [line for i in range(n_in) for line in copy_elements(i, shapes[i], lanes, gather=True)]
     body += [peaks.look(i, f"%copy{i}", x.size, lanes) for i, x in enumerate(program.inputs)]
     body += call_single("copy", n, program.outputs[-1].size if watched else 0, lanes)
-    body += [line for i in range(n_in, n) for line in copy_elements(i, shapes[i], lanes.real, gather=False)]
+    body += [line for i in range(n_in, n) for line in copy_elements(i, shapes[i], lanes, gather=False)]
     yield from walk("slow", n, "[ 0, %slow_entry ]", body, "slow_done")
     yield "slow_done:\ncall void @free(ptr %copies)\nbr label %finish"
 
@@ -326,23 +327,30 @@ def elements(shape: tuple[int, ...]) -> int:
     return count
 
 
-def copy_elements(i: int, shape: tuple[int, ...], real: str, *, gather: bool) -> Iterable[str]:
-    """Element by element between a strided core and its contiguous copy: nested loops, one for each core dimension."""
-    there, here = f"%slow_at{i}", f"%copy{i}"
-    if shape:
-        for d in range(len(shape)):
-            yield f"br label %b{i}_{d}\nb{i}_{d}:\nbr label %h{i}_{d}\nh{i}_{d}:"
-            yield f"%x{i}_{d} = phi i64 [ 0, %b{i}_{d} ], [ %y{i}_{d}, %t{i}_{d} ]"
-        offset, flat = "0", "0"
-        for d, size in enumerate(shape):
-            yield f"%m{i}_{d} = mul i64 %x{i}_{d}, %core{i}_{d}\n%n{i}_{d} = add i64 {offset}, %m{i}_{d}"
-            yield f"%f{i}_{d} = mul i64 {flat}, {size}\n%u{i}_{d} = add i64 %f{i}_{d}, %x{i}_{d}"
-            offset, flat = f"%n{i}_{d}", f"%u{i}_{d}"
-        yield f"%there{i} = getelementptr i8, ptr %slow_at{i}, i64 {offset}"
-        yield f"%here{i} = getelementptr {real}, ptr %copy{i}, i64 {flat}"
-        there, here = f"%there{i}", f"%here{i}"
-    source, target = (there, here) if gather else (here, there)
-    yield f"%e{i} = load {real}, ptr {source}, align 1\nstore {real} %e{i}, ptr {target}, align 1"
-    for d in reversed(range(len(shape))):
+def copy_elements(i: int, shape: tuple[int, ...], lanes: Lanes, *, gather: bool) -> Iterable[str]:
+    """Between a strided core and its contiguous copy: the last dimension by `copy`, and a loop for each of those before."""
+    *outer, count = shape or (1,)
+    offset, flat, item = "0", "0", lanes.bits // 8
+    for d, size in enumerate(outer):
+        yield f"br label %b{i}_{d}\nb{i}_{d}:\nbr label %h{i}_{d}\nh{i}_{d}:"
+        yield f"%x{i}_{d} = phi i64 [ 0, %b{i}_{d} ], [ %y{i}_{d}, %t{i}_{d} ]"
+        yield f"%m{i}_{d} = mul i64 %x{i}_{d}, %core{i}_{d}\n%n{i}_{d} = add i64 {offset}, %m{i}_{d}"
+        yield f"%f{i}_{d} = mul i64 {flat}, {size}\n%u{i}_{d} = add i64 %f{i}_{d}, %x{i}_{d}"
+        offset, flat = f"%n{i}_{d}", f"%u{i}_{d}"
+    yield f"%there{i} = getelementptr i8, ptr %slow_at{i}, i64 {offset}\n%flat{i} = mul i64 {flat}, {count}"
+    yield f"%here{i} = getelementptr {lanes.real}, ptr %copy{i}, i64 %flat{i}"
+    strided, dense = f"ptr %there{i}, i64 {f'%core{i}_{len(outer)}' if shape else 0}", f"ptr %here{i}, i64 {item}"
+    yield f"call void @copy({', '.join((strided, dense) if gather else (dense, strided))}, i64 {count})"
+    for d in reversed(range(len(outer))):
         yield f"br label %t{i}_{d}\nt{i}_{d}:\n%y{i}_{d} = add i64 %x{i}_{d}, 1"
         yield f"%z{i}_{d} = icmp slt i64 %y{i}_{d}, {shape[d]}\nbr i1 %z{i}_{d}, label %h{i}_{d}, label %l{i}_{d}\nl{i}_{d}:"
+
+
+def define_copy(real: str) -> Iterable[str]:
+    """`copy(from, step, to, step, count)`: numbers one after the other; both steps in bytes."""
+    yield "define internal void @copy(ptr %from, i64 %from_step, ptr %to, i64 %to_step, i64 %count) noinline nounwind {"
+    yield "entry:\nbr label %next\nnext:\n%k = phi i64 [ 0, %entry ], [ %k1, %next ]"
+    for name in ("from", "to"):
+        yield f"%{name}_o = mul i64 %k, %{name}_step\n%{name}_k = getelementptr i8, ptr %{name}, i64 %{name}_o"
+    yield f"%x = load {real}, ptr %from_k, align 1\nstore {real} %x, ptr %to_k, align 1\n%k1 = add i64 %k, 1"
+    yield "%more = icmp slt i64 %k1, %count\nbr i1 %more, label %next, label %done\ndone:\nret void\n}"
