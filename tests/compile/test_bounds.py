@@ -17,6 +17,7 @@ SIZES = {"i8": 1, "i64": 8, "double": 8, "float": 4, "ptr": 8}
 DEFINE = re.compile(r"define (?:internal )?void @([\w.]+)\((.*)\)")
 ADDRESS = re.compile(r"(%[\w.]+) = getelementptr (?:inbounds )?(.+?), ptr (%[\w.]+), i64 (-?\d+)$")
 ROOM = re.compile(r"(%[\w.]+) = alloca i8, i64 (\d+)")
+ELSEWHERE = re.compile(r"(%[\w.]+) = load ptr, ptr (%[\w.]+)")
 LOAD = re.compile(r"%[\w.]+ = load (.+?), ptr (%[\w.]+)")
 STORE = re.compile(r"store (.+?) (?:%[\w.]+|<.*>|-?[\w.]+), ptr (%[\w.]+)")
 VECTOR = re.compile(r"v(\d+)f(\d+)")
@@ -69,6 +70,9 @@ class Walk:
                 at[found[1]] = Pointer(base.root, base.offset + int(found[4]) * size(found[2]))
             elif "getelementptr" in line or "phi ptr" in line or "inttoptr" in line:
                 raise AssertionError(f"{name}: an address that is not constant: {line}")
+            elif found := ELSEWHERE.match(line):  # memory that is asked for, and neither read nor written
+                self.touch(at[found[2]], size("ptr"))
+                at[found[1]] = Pointer("elsewhere", 0)
             elif (found := LOAD.match(line)) or (found := STORE.match(line)):
                 self.touch(at[found[2]], size(found[1].replace("volatile ", "")))
             elif found := CALL.match(line.removeprefix("tail ")):
@@ -131,6 +135,7 @@ def test_a_kernel_for_many_states_stays_within_rooms_of_the_loop(robot, quantity
         return
     walk = Walk(text)
     walk.follow(name, [Pointer(x.removeprefix("%"), 0) for x in walk.functions[name][0]])
+    assert "elsewhere" not in walk.reach
     rooms = rooms_of_loop(walk.functions["loop"][1])
     for array, (low, high) in walk.reach.items():
         assert low >= 0

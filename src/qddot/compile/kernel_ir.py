@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
 
-from qddot.compile import sincos
+from qddot.compile import prefetch, sincos
 from qddot.compile.lanes import Lanes
 from qddot.compile.operation_ir import choice, lane_by_lane, sign_of
 from qddot.graph.expr import Expr, schedule
@@ -42,10 +42,13 @@ def kernel_name(lanes: Lanes) -> str:
 def define_kernel(program: Program, lanes: Lanes) -> Iterable[str]:
     """The function, external so that its address can be asked for. A long one calls its parts in turn.
 
-    Of many states the sines and cosines are the loop's work: it has other things to do while they are under way.
+    Of many states the sines and cosines are the loop's work: it has other things to do while they are under way. At %rows it says
+    where their results will go.
     """
     inputs, emit, single = [f"%in{i}" for i in range(len(program.inputs))], Emitter(program, lanes), lanes.width == 1
-    names = [*inputs, *([f"%out{i}" for i in range(len(program.outputs))] if single else ["%results", "%trig"])]
+    names = [*inputs, *([f"%out{i}" for i in range(len(program.outputs))] if single else ["%results", "%trig", "%rows"])]
+    if not single:
+        emit.ask_for_rows()
     parameters = [f"ptr noalias {'readonly ' if name in inputs else ''}{name}" for name in names]
     sizes, long = {**(emit.trig_sizes() if single else {}), "carry": emit.carry_size}, len(emit.parts) > 1
     to_parts = ["%trig", "%carry"] if single else ["%carry"]
@@ -103,6 +106,7 @@ class Emitter:
         late: the other angles, numbered.
         parts: what is kept as instructions, cut into functions; `carried` crosses from one to another through memory.
         here: the nodes whose values the present function already has; `passed` the late angles it has taken sine and cosine of.
+        afterwards: other lines that follow a node.
     """
 
     def __init__(self, program: Program, lanes: Lanes, *, in_one: bool = False) -> None:
@@ -116,6 +120,7 @@ class Emitter:
         self.trig = sincos.Rooms(len(self.angles), lanes)
         self.here: set[Expr] = set()
         self.passed: set[Expr] = set()
+        self.afterwards: dict[Expr, list[str]] = {}
 
     @cached_property
     def places(self) -> dict[Expr, list[tuple[str, int]]]:
@@ -219,13 +224,26 @@ class Emitter:
                 if node.__class__ is Expr and self.is_leaf(node):
                     yield from self.fetch(node)
                     yield from self.store(node)
-        places, carried = self.places, self.carried
+        places, carried, afterwards = self.places, self.carried, self.afterwards
+        yield from self.where_rows_begin(self.parts[k])
         for node in self.parts[k]:
             yield from self.instruction(node)
             if node in places:
                 yield from self.store(node)
             if node in carried:
                 yield from self.carry(node, "store")
+            if node in afterwards:
+                yield from afterwards[node]
+
+    def ask_for_rows(self) -> None:
+        """Let the lines that results will go to be asked for on the way."""
+        pointers = [f"%next{i}" for i in range(len(self.program.outputs))]
+        self.afterwards = prefetch.between(self.kept, pointers, self.program, self.lanes)
+
+    def where_rows_begin(self, nodes: Iterable[Expr]) -> Iterable[str]:
+        if any(node in self.afterwards for node in nodes):
+            for i in range(len(prefetch.written(self.program))):
+                yield f"%next{i}p = getelementptr ptr, ptr %rows, i64 {i}\n%next{i} = load ptr, ptr %next{i}p"
 
     def store(self, node: Expr) -> Iterable[str]:
         """A result goes to its places at once, so that no register waits for the end."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
-from qddot.compile import cache, sincos, transpose
+from qddot.compile import cache, prefetch, sincos, transpose
 from qddot.compile.kernel_ir import define_kernel, is_short, kernel_name
 from qddot.compile.lanes import Lanes, library
 from qddot.compile.loop_ir import LOOP, define_loop
@@ -96,6 +96,7 @@ def module_text(program: Program, lanes: Lanes, *, watched: bool = False) -> str
     if lanes.width == 1 or not is_short(program, lanes):
         define = define_table_kernel if is_table(program) else define_kernel
         lines += define(program, lanes)
+    lines.append(prefetch.DECLARATION)
     lines += [*define_loop(program, lanes, watched=watched), ""]
     return "\n".join(lines)
 

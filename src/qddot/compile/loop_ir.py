@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import NamedTuple
 
-from qddot.compile import peaks
+from qddot.compile import peaks, prefetch
 from qddot.compile.kernel_ir import Emitter, is_short, kernel_name, leave_rooms, rooms
 from qddot.compile.lanes import Lanes
 from qddot.compile.results import Results, plain
@@ -123,7 +123,7 @@ def wide(program: Program, lanes: Lanes, watched: bool) -> Iterable[str]:
     sizes = emit.trig_sizes()
     if not short:
         sizes |= {f"in{i}": x.size * results.vector for i, x in enumerate(program.inputs)}
-        sizes |= {"results": results.room, "stages": results.stages[-1]}
+        sizes |= {"results": results.room, "stages": results.stages[-1], "rows": -(-8 * len(arguments) // 64) * 64}
     yield f"wide:\n%whole = and i64 %count, {-W}"
     yield from rooms(sizes)
     if not short:
@@ -137,12 +137,18 @@ def wide(program: Program, lanes: Lanes, watched: bool) -> Iterable[str]:
         yield f"%o{i} = mul i64 %k, %step{i}\n%row{i}_0 = getelementptr i8, ptr %base{i}, i64 %o{i}"
         for r in range(1, W):
             yield f"%row{i}_{r} = getelementptr i8, ptr %row{i}_{r - 1}, i64 %step{i}"
+    n_in = len(program.inputs)
     if short:
+        for i in range(n_in, len(arguments)):  # rows leave on the way: those of the next states are asked for
+            yield f"%ahead{i} = mul i64 %step{i}, {W}\n%next{i} = getelementptr i8, ptr %row{i}_0, i64 %ahead{i}"
+        pointers = [f"%next{i}" for i in range(n_in, len(arguments))]
+        emit.afterwards = prefetch.between(emit.kept, pointers, program, lanes)
         yield from in_registers(program, emit, watched)
     else:
+        yield from results.tell()
         yield from with_angles(program, emit, gather)
-        given = [f"ptr %in{i}" for i in range(len(program.inputs))]
-        yield f"call void {kernel_name(lanes)}({', '.join([*given, 'ptr %results', 'ptr %trig'])})"
+        given = [f"ptr %in{i}" for i in range(n_in)]
+        yield f"call void {kernel_name(lanes)}({', '.join([*given, 'ptr %results', 'ptr %trig', 'ptr %rows'])})"
         yield from results.leave()
         for i, x in enumerate(results.outputs, len(program.inputs)):
             if not results.is_tabled(x):
@@ -244,6 +250,7 @@ def in_registers(program: Program, emit: Emitter, watched: bool) -> Iterable[str
         for k, margin in enumerate(margins):
             if margin is node or (node is None and margin.__class__ is not Expr):
                 yield from watch(emit.value(margin), f"%margin{k}", lanes)
+        yield from emit.afterwards.get(node, ()) if node is not None else ()
 
 
 def take(i: int, size: int, emit: Emitter) -> Iterable[str]:

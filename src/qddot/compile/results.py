@@ -1,9 +1,9 @@
 """Results of W states on their way from vectors to rows of memory.
 
 A kernel for W states leaves each distinct value once, as a vector in its slot: of a symmetric matrix one half, of zeros one. From
-there tables say which slots make which elements, W of them at a time. Rows of mostly zeros are put together on a stage, where zeros
-stay from one round to the next. So are rows of results too large for the caches; they leave the stage in whole lines that bypass
-the caches, at more than twice the speed.
+there tables say which slots make which elements, W of them at a time. Rows that follow each other leave in whole lines of memory
+(`lines`). Rows of mostly zeros are put together on a stage, where zeros stay from one round to the next. Results too large for
+the caches bypass them, at more than twice the speed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
+from qddot.compile import lines
 from qddot.compile.kernel_ir import slots
 from qddot.compile.lanes import Lanes
 from qddot.compile.transpose import write_columns
@@ -46,8 +47,18 @@ class Results:
         """Where the stage of each output begins, after one vector, and where the last one ends, in bytes."""
         ends = [self.vector]
         for output in self.outputs:
-            ends.append(ends[-1] + ((output.size + 1) * self.vector if self.is_tabled(output) else 0))
+            ends.append(ends[-1] + ((is_sparse(output) * output.size + 1) * self.vector if self.is_tabled(output) else 0))
         return ends
+
+    @property
+    def tabled(self) -> list[tuple[int, Output]]:
+        """Outputs that are put together from whole vectors, with their number."""
+        return [(i, x) for i, x in enumerate(self.outputs, self.first) if self.is_tabled(x)]
+
+    @property
+    def lined(self) -> list[tuple[int, Output]]:
+        """Those of them that leave in lines."""
+        return [(i, x) for i, x in self.tabled if not is_sparse(x)]
 
     def is_tabled(self, output: Output) -> bool:
         """Wide enough to be put together from whole vectors."""
@@ -56,18 +67,20 @@ class Results:
     def define(self) -> Iterable[str]:
         """The tables: of each group of W elements its first column, in bytes of a row, and its slots, in bytes of the room."""
         W, item = self.lanes.width, self.lanes.bits // 8
-        for i, output in enumerate(self.outputs, self.first):
-            if self.is_tabled(output):
-                slots = [self.slots[plain(x)] * self.vector for x in output.values]
-                for name, zeros in (("staged", False), ("direct", True)):
-                    groups = [(k * item, *slots[k : k + W]) for k in groups_of(output, W, zeros=zeros)]
-                    numbers = [f"i32 {x}" for group in groups for x in group] or ["i32 0"]
-                    yield f"@{name}{i} = internal constant [{len(numbers)} x i32] [{', '.join(numbers)}]"
+        for i, output in self.tabled:
+            slots = [self.slots[plain(x)] * self.vector for x in output.values]
+            numbers = [f"i32 {x}" for k in groups_of(output, W) for x in (k * item, *slots[k : k + W])] or ["i32 0"]
+            yield f"@table{i} = internal constant [{len(numbers)} x i32] [{', '.join(numbers)}]"
         yield from define_spread(self.lanes)
         yield from define_deliver(self.lanes)
+        for rest in {x.size % W for _, x in self.lined}:
+            for shift in lines.shifts(self.lanes):
+                yield from lines.define_lines(rest, shift, self.lanes)
+        for shift in lines.shifts(self.lanes):
+            yield from lines.define_finish(shift, self.lanes)
 
     def begin(self) -> Iterable[str]:
-        """Before the first states: constants, the stages, and which of them are used."""
+        """Before the first states: constants, the stages, and which results bypass the caches."""
         V, item = self.lanes.number, self.lanes.bits // 8
         for x, slot in self.slots.items():
             if x.__class__ is not Expr:
@@ -75,37 +88,57 @@ class Results:
                 yield f"store {V} {self.lanes.literal(x)}, ptr %constant{slot}, align {self.vector}"
         yield f"call void @llvm.memset.p0.i64(ptr %stages, i8 0, i64 {self.stages[-1]}, i1 false)"
         yield f"%written = mul i64 %whole, {sum(x.size for x in self.outputs) * item}\n%large = icmp ugt i64 %written, {LARGE}"
-        for i, output in enumerate(self.outputs, self.first):
-            if self.is_tabled(output):
-                staged = "true" if is_sparse(output) else f"%stream{i}"
-                yield f"%stage{i} = getelementptr i8, ptr %stages, i64 {self.stages[i - self.first]}"
-                yield f"%packed{i} = icmp eq i64 %step{i}, {output.size * item}\n%stream{i} = and i1 %large, %packed{i}"
-                yield f"%staged{i} = or i1 false, {staged}"
-                yield f"%by{i} = select i1 %staged{i}, i64 {output.size * item}, i64 %step{i}"
-                staged, direct = (len(groups_of(output, self.lanes.width, zeros=zeros)) for zeros in (False, True))
-                yield f"%table{i} = select i1 %staged{i}, ptr @staged{i}, ptr @direct{i}"
-                yield f"%groups{i} = select i1 %staged{i}, i64 {staged}, i64 {direct}"
+        for i, output in self.tabled:
+            yield f"%stage{i} = getelementptr i8, ptr %stages, i64 {self.stages[i - self.first]}"
+            yield f"%wait{i} = getelementptr i8, ptr %stage{i}, i64 {-self.vector}"
+            yield f"%packed{i} = icmp eq i64 %step{i}, {output.size * item}\n%stream{i} = and i1 %large, %packed{i}"
+            yield f"%base_at{i} = ptrtoint ptr %base{i} to i64\n%over{i} = and i64 %base_at{i}, {self.vector - 1}"
+
+    def tell(self) -> Iterable[str]:
+        """Before each round: at %rows where results will go, unless they bypass the caches."""
+        for k, (i, output) in enumerate(enumerate(self.outputs, self.first)):
+            around = f"%stream{i}" if self.is_tabled(output) else "false"
+            yield f"%near{i} = select i1 {around}, ptr %results, ptr %row{i}_0"
+            yield f"%near{i}p = getelementptr ptr, ptr %rows, i64 {k}\nstore ptr %near{i}, ptr %near{i}p"
 
     def leave(self) -> Iterable[str]:
         """After each round: from the slots to the W rows at %row<i>_0 and so on."""
+        W, item = self.lanes.width, self.lanes.bits // 8
         yield "%first = icmp eq i64 %k, 0"
-        for i, output in enumerate(self.outputs, self.first):
-            if self.is_tabled(output):
-                yield f"%to{i} = select i1 %staged{i}, ptr %stage{i}, ptr %row{i}_0"
-                yield f"call void @spread(ptr %results, ptr %table{i}, i64 %groups{i}, ptr %to{i}, i64 %by{i})"
-                size = output.size * self.lanes.bits // 8
-                yield f"br i1 %staged{i}, label %deliver{i}, label %delivered{i}\ndeliver{i}:"
+        for i, output in self.tabled:
+            groups, size = len(groups_of(output, W)), output.size * item
+            spread = f"call void @spread(ptr %results, ptr @table{i}, i64 {groups}, ptr"
+            if is_sparse(output):
+                yield f"{spread} %stage{i}, i64 {size})"
                 yield f"call void @deliver(ptr %stage{i}, ptr %row{i}_0, i64 %step{i}, i64 {size}, i1 %stream{i}, i1 %first)"
-                yield f"br label %delivered{i}\ndelivered{i}:"
+                continue
+            yield f"br i1 %stream{i}, label %lines{i}, label %plain{i}\nlines{i}:"
+            yield from self.for_each_shift(i, "lines", f"plain{i}")
+            for shift in lines.shifts(self.lanes):
+                given = f"ptr %results, ptr @table{i}, i64 {output.size // W}, ptr %row{i}_0, ptr %wait{i}, i1 %first"
+                yield f"lines{i}_{shift}:\ncall void {lines.name(output.size, shift, self.lanes)}({given}, i64 {size})"
+                yield f"br label %left{i}"
+            yield f"plain{i}:\n{spread} %row{i}_0, i64 %step{i})\nbr label %left{i}\nleft{i}:"
 
     def end(self) -> Iterable[str]:
-        """After the last round."""
-        for i, output in enumerate(self.outputs, self.first):
-            if self.is_tabled(output):
-                yield f"br i1 %stream{i}, label %finish{i}, label %finished{i}\nfinish{i}:"
-                yield f"%end{i} = mul i64 %whole, %step{i}\n%end_at{i} = getelementptr i8, ptr %base{i}, i64 %end{i}"
-                yield f"call void @finish(ptr %stage{i}, ptr %end_at{i})\nbr label %finished{i}\nfinished{i}:"
+        """After the last round: what waits for another one."""
+        for i, output in self.tabled:
+            yield f"br i1 %stream{i}, label %finish{i}, label %finished{i}\nfinish{i}:"
+            yield f"%end{i} = mul i64 %whole, %step{i}\n%end_at{i} = getelementptr i8, ptr %base{i}, i64 %end{i}"
+            if is_sparse(output):
+                yield f"call void @finish(ptr %stage{i}, ptr %end_at{i})\nbr label %finished{i}"
+            else:
+                yield from self.for_each_shift(i, "finish", f"finished{i}")
+                for shift in lines.shifts(self.lanes):
+                    yield f"finish{i}_{shift}:\ncall void @finish_{shift}(ptr %wait{i}, ptr %end_at{i})\nbr label %finished{i}"
+            yield f"finished{i}:"
         yield "fence seq_cst"  # what bypassed the caches comes before anything after
+
+    def for_each_shift(self, i: int, label: str, other: str) -> Iterable[str]:
+        """Go on at the label for the shift of output i's array, or elsewhere."""
+        item = self.lanes.bits // 8
+        cases = " ".join(f"i64 {shift * item}, label %{label}{i}_{shift}" for shift in lines.shifts(self.lanes))
+        yield f"switch i64 %over{i}, label %{other} [ {cases} ]"
 
 
 def plain(x: Scalar) -> Scalar:
@@ -121,11 +154,11 @@ def is_sparse(output: Output) -> bool:
     return sum(map(is_zero, output.values)) >= SPARSE * output.size
 
 
-def groups_of(output: Output, W: int, *, zeros: bool) -> list[int]:
-    """Where W elements begin, such that every element is in some group; without `zeros`, every one that is not zero."""
-    found, k = [], 0
+def groups_of(output: Output, W: int) -> list[int]:
+    """Where W elements begin, such that every element is in some group; of a sparse output, every one that is not zero."""
+    found, k, sparse = [], 0, is_sparse(output)
     while k < output.size:
-        if not zeros and is_zero(output.values[k]):
+        if sparse and is_zero(output.values[k]):
             k += 1
         else:
             found.append(min(k, output.size - W))

@@ -172,7 +172,7 @@ def define_table_kernel(program: Program, lanes: Lanes) -> Iterable[str]:
     yield constant("constants", struct.pack(f"={len(table.constants)}{'d' if item == 8 else 'f'}", *table.constants))
     inputs = [f"%in{i}" for i in range(len(program.inputs))]
     outputs = [f"%out{i}" for i in range(len(program.outputs))] if single else ["%results"]
-    names = [*inputs, *outputs] if single else [*inputs, *outputs, "%trig"]
+    names = [*inputs, *outputs] if single else [*inputs, *outputs, "%trig", "%rows"]
     given = ", ".join(f"ptr noalias {'readonly ' if name in inputs else ''}{name}" for name in names)
     sizes = {"values": table.size * vector, **(emit.trig_sizes() if single else {})}
     yield f"define void {kernel_name(lanes)}({given}) noinline nounwind {{"
