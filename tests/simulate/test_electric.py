@@ -44,6 +44,8 @@ def test_a_motor_without_inductance():
     assert_allclose(motion.current[:, 0], (12.0 - K * N * motion.qd[:, 0]) / R)
     assert abs(motion.energy_residual).max() < 1e-6 * abs(motion.electrical_power).max()
     assert not motion.magnetic_energy.any()
+    moves = K * N * motion.qd[:, 0] * motion.current[:, 0]  # the rest of the power is heat
+    assert_allclose(motion.heat, motion.electrical_power - moves, atol=1e-12 * motion.heat.max())
 
 
 def test_the_full_motion_goes_over_into_the_reduced_one():
