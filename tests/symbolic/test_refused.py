@@ -22,7 +22,7 @@ TWO_LINK = qddot.load("two_link")
         (lambda: TWO_LINK.equations().M.evaluate([0, 0], digits=10**9), "take too long"),
         (lambda: float(TWO_LINK.equations().M), "one entry is needed"),
         (lambda: TWO_LINK.equations().M.subs({"q1": object()}), "a number, an expression or a form of one entry is needed"),
-        (lambda: TWO_LINK.equations().M.subs({"q1": "sqrt(-1)"}), "math domain error"),
+        (lambda: TWO_LINK.equations().M.subs({"q1": "sqrt(-1)"}), r"sqrt\(-1\)"),
         (lambda: qddot.load("quadrotor_arm").equations().M[0, 0].diff("q1"), "no such derivative"),
     ],
 )
