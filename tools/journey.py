@@ -5,8 +5,8 @@
 A file counts when one of its functions runs; dataclasses' generated methods, and what runs while modules are imported, do not: each
 journey was made once before, by another robot. A file is on the way where the journey goes on from it into another one, and at its
 end; the others (`spatial`, `scalar`, `arguments`, ...) are looked into and left again, and marked so. A call from a later file back
-into an earlier one is a return. A public method or property of `Robot` that is called on the way (`robot.regressor`) is a journey
-of its own, and not followed.
+into an earlier one is a return, each pair of files counted once. A public method or property of `Robot` that is called on the way
+(`robot.regressor`) is a journey of its own, and not followed.
 """
 
 from __future__ import annotations
@@ -82,7 +82,10 @@ def follow(call: Callable[[], Any]) -> None:
     on_the_way.add(next(reversed(first)))
     for place, (name, function) in enumerate(first.items(), 1):
         print(f"  {place:3} {name:40} {function:24}{'' if name in on_the_way else ' looked into'}")
-    print(f"  {len(first)} files, {len(on_the_way)} of them on the way, {len(returns)} returns")
+    between = sum({caller, name} <= on_the_way for caller, name in returns)
+    print(
+        f"  {len(first)} files, {len(on_the_way)} of them on the way; {len(returns)} returns, {between} of them between files on the way"
+    )
     for caller, name in sorted(returns):
         print(f"      {caller} goes back to {name}")
 
