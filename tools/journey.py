@@ -83,9 +83,7 @@ def follow(call: Callable[[], Any]) -> None:
     for place, (name, function) in enumerate(first.items(), 1):
         print(f"  {place:3} {name:40} {function:24}{'' if name in on_the_way else ' looked into'}")
     between = sum({caller, name} <= on_the_way for caller, name in returns)
-    print(
-        f"  {len(first)} files, {len(on_the_way)} of them on the way; {len(returns)} returns, {between} of them between files on the way"
-    )
+    print(f"  {len(first)} files, {len(on_the_way)} of them on the way; {len(returns)} returns, {between} of them between those")
     for caller, name in sorted(returns):
         print(f"      {caller} goes back to {name}")
 
