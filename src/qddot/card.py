@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from qddot.assets import math_font_css, style_sheet
 
@@ -16,6 +16,21 @@ if TYPE_CHECKING:
 
 ROWS = 60
 """Of a table in a notebook; what is beyond is counted."""
+
+
+class Formula(str):
+    """A cell's text as a terminal shows it; `html` is what a notebook shows instead, made by our own printers.
+
+    >>> Formula("q1**2", "<math>...</math>").upper()
+    'Q1**2'
+    """
+
+    html: str
+
+    def __new__(cls, text: str, html: str) -> Self:
+        made = super().__new__(cls, text)
+        made.html = html
+        return made
 
 
 class Table(NamedTuple):
@@ -38,7 +53,8 @@ class Card(NamedTuple):
     def html(self) -> str:
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         inside = f"<h3>{escape(self.title)}</h3>{notes}{''.join(map(html_table, self.tables))}"
-        return fragment(f'<div class="side">{self.side}<div>{inside}</div></div>' if self.side else inside)
+        inside = f'<div class="side">{self.side}<div>{inside}</div></div>' if self.side else inside
+        return fragment(inside, has_math="<math" in inside)
 
     def rich(self) -> Group:
         from rich.console import Group
@@ -79,7 +95,8 @@ def html_table(table: Table, most: int | None = ROWS) -> str:
     body = ""
     for k, row in enumerate(table.rows[:most]):
         doubt = ' class="doubtful"' if k in table.doubtful else ""
-        body += f"<tr{doubt}>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+        cells = (cell.html if isinstance(cell, Formula) else escape(cell) for cell in row)
+        body += f"<tr{doubt}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
     if most is not None and len(table.rows) > most:
         body += f'<tr><td colspan="{len(table.head)}">... and {len(table.rows) - most} more</td></tr>'
     return f'<div class="wide"><table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'

@@ -97,7 +97,7 @@ def test_a_robot_is_drawn_beside_its_joints(shown):
 
 def test_equations_are_written_out_for_few_joints(shown):
     small, large = shown["equations"], shown["equations of seven joints"]
-    assert small._repr_html_().count("<math") == 6
+    assert small._repr_html_().count("<math") == 7  # the law, three letters, three forms
     assert small._repr_latex_().startswith(r"$\displaystyle \begin{aligned} M &= \begin{bmatrix}")
     assert "c = [-0.1225*s2*qd2*(2*qd1 + qd2), 0.1225*s2*qd1**2]" in repr(small)
     assert large._repr_latex_() is None
@@ -161,3 +161,15 @@ def test_what_an_untrusted_notebook_cannot_show_says_so():
     for shown in (robot.derive()._repr_html_(), robot.equations()._repr_html_()):
         assert ".qddot-untrusted{display:none}" in shown
         assert '<p class="qddot-untrusted">Not shown in a notebook that is not trusted: run this cell' in shown
+
+
+def test_formulas_of_properties_are_set_in_a_notebook_and_written_in_a_terminal():
+    properties = qddot.load("two_link", symbolic=True).properties()
+    html, text = properties._repr_html_(), printed(properties)
+    assert "**" not in html.split("</style>")[-1]
+    assert html.count("<math>") > 20
+    assert "Ṁ = C + Cᵀ" in html
+    assert "dM/dt = C + C^T" in text
+    assert "l1**2*m2" in text
+    tags(html)
+    assert "<math><mi>τ</mi>" in qddot.load("two_link").equations()._repr_html_()

@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from qddot.card import fragment
+from qddot.symbolic.printing.mathml import DOTS, dotted
 from qddot.symbolic.printing.text import brief
 
 if TYPE_CHECKING:
@@ -85,7 +86,15 @@ def html(equations: Equations) -> str:
         body += (
             f'<div class="equation {part.role}"><math><mi>{part.letter}</mi><mo>=</mo></math><div class="math">{form}</div></div>'
         )
-    return fragment(f"{title}<p>{escape(law(found))}</p>{body}", has_math=True)
+    return fragment(f"{title}<p>{typeset_law(found)}</p>{body}", has_math=True)
+
+
+def typeset_law(found: list[Part]) -> str:
+    """`tau = M(q) qdd + c(q, qd) + g(q)` as MathML."""
+    q, qd, qdd = (dotted("<mi>q</mi>", DOTS[kind]) for kind in ("position", "velocity", "acceleration"))
+    of = {"q": q, "qd": qd, "q, qd": f"{q}<mo>,</mo>{qd}"}
+    first, *rest = (f'<mi>{x.letter}</mi><mo stretchy="false">(</mo>{of[x.of]}<mo stretchy="false">)</mo>' for x in found)
+    return f"<math><mi>τ</mi><mo>=</mo>{'<mo>+</mo>'.join([first + qdd, *rest])}</math>"
 
 
 def latex(equations: Equations) -> str | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
+from sympy.printing.mathml import mathml
 from sympy.printing.str import StrPrinter
 
 from qddot.arguments import positive_number
-from qddot.card import Card, Table
+from qddot.card import Card, Formula, Table
 from qddot.errors import InputError, unknown_name
 from qddot.symbolic.equations import Equations
 from qddot.symbolic.exact.rounded_angles import rounded_angles
@@ -97,19 +99,19 @@ class Properties:
         structure = [["property", "holds", "how this is known"]]
         for claim in self.claims.values():
             where = "" if claim.q is None else f"; at q = {vector(claim.q)}"
-            structure.append([claim.statement, {True: "yes", False: "no", None: "?"}[claim.holds], claim.how + where])
+            structure.append([typeset(claim.statement), {True: "yes", False: "no", None: "?"}[claim.holds], claim.how + where])
         numbers = [["bound", "norm", "rigorous", "attained", "tight", "attained at", "how the rigorous one is known"]]
         for bound in self.bounds:
             where = "" if bound.q is None else f"q = {vector(bound.q)}"
             where += "" if bound.qd is None else f", qd = {vector(bound.qd)}"
             tight = "" if bound.attained is None else "yes" if bound.is_tight else "?"
             known = [number(bound.rigorous if bound.of_q is None else bound.of_q), number(bound.attained), tight]
-            numbers.append([bound.name, f"{bound.norm:g}", *known, where, bound.how])
+            numbers.append([letter(bound.name), f"{bound.norm:g}", *known, where, bound.how])
         loose = [["bound", "norm", "sum of absolute coefficients", "n^2 max |Gamma_ijk|"]]
         for bound in self.bounds:
             if bound.coefficients is not None:
                 entries = "" if bound.entries is None else number(bound.entries)
-                loose.append([bound.name, f"{bound.norm:g}", number(bound.coefficients), entries])
+                loose.append([letter(bound.name), f"{bound.norm:g}", number(bound.coefficients), entries])
         box = f"for {vector(self.lower)} <= q <= {vector(self.upper)}"
         tables = [(f"Properties of {self.name}", structure), (f"Bounds {box}", numbers)]
         if len(loose) > 1:
@@ -131,13 +133,37 @@ def number(x: Any) -> str:
         return "-"
     if isinstance(x, float):
         return f"{x:.6g}"
-    return expression(x) if isinstance(x, sympy.Basic) else str(x)
+    if not isinstance(x, sympy.Basic):
+        return str(x)
+    return Formula(expression(x), f"<math>{mathml(decimal(x), printer='presentation')}</math>") if x.free_symbols else expression(x)
 
 
 def expression(x: sympy.Basic) -> str:
     """Text of an expression with decimals for what was a decimal: 9.81 rather than 981/100."""
+    return Magnitudes({"full_prec": False}).doprint(decimal(x))
+
+
+def decimal(x: sympy.Basic) -> sympy.Basic:
+    """The expression with six digits of each number that was a decimal."""
     decimals = (r for r in x.atoms(sympy.Rational) if r.q > 12 or r.q % 5 == 0)
-    return Magnitudes({"full_prec": False}).doprint(x.xreplace({r: sympy.Float(r, 6) for r in (*decimals, *x.atoms(sympy.Float))}))
+    return x.xreplace({r: sympy.Float(r, 6) for r in (*decimals, *x.atoms(sympy.Float))})
+
+
+def letter(name: str) -> Formula:
+    """`mu_1` with its subscript."""
+    head, _, index = name.partition("_")
+    return Formula(name, f"<math><msub><mi>{'μ' if head == 'mu' else head}</mi><mi>{index}</mi></msub></math>")
+
+
+SIGNS = {"dM/dt": "Ṁ", "qdd": "q̈", "qd": "q̇", "^T": "ᵀ", "tau . ": "τ · ", " - ": " − "}
+
+
+def typeset(statement: str) -> Formula:
+    """A statement with dots over its letters."""
+    html = escape(statement)
+    for plain, sign in SIGNS.items():
+        html = html.replace(plain, sign)
+    return Formula(statement, html)
 
 
 class Magnitudes(StrPrinter):
