@@ -131,7 +131,9 @@ PACE_REACH = 3  # halves of a kernel about a decimated sample that say how slow 
 # rad/s or m/s, over which dry friction takes its step. Recorded drives take theirs at 0.03 and more: in three such logs friction
 # and predictions are best with this (0.02 takes 2.5 % from the Coulomb friction of the fastest joint, 0.05 adds 2.5 % to another's)
 STANDSTILL = 0.03
+NARROWEST = 0.25  # of what a joint gains from sample to sample: over a narrower step of friction hardly a sample lies on it
 STANDSTILL_ROUNDS = 2  # rounds of parameters and speeds in turn: a third changes speeds by a few per cent
+STRIBECK_ROUNDS = 4  # of them where Stribeck's curve is among the laws, whose speed they share
 STANDSTILL_TRIED = 13  # speeds of a joint, in equal ratios, before the best is refined
 REST_WORTH = 0.01  # of a joint's samples at rest: less is not worth a word
 RESTING_SPEED = 0.02  # of a joint's top speed: slower, it does not count as moving one way, and noise turns it back at will
@@ -214,6 +216,7 @@ LEVELS_TRIED = 9  # levels among the torques that are left out
 TRIAL_SAMPLES = 2000
 TRIAL_WINDOW = 8
 TRIAL_RATE = 8
+LAW_SAMPLES = 20_000  # samples looked at for laws of friction: 80 s at 250 Hz, whose turns are then all there
 DRY_BLUR = 0.5  # samples: half the rise of a step that has been low-passed at half the rate of samples
 # rows a joint that are fitted, about, and rounds of weights and parameters in turn
 TRIAL_ROWS = 600
@@ -223,8 +226,7 @@ TRIAL_SETTLED = 1e-3  # of a joint's noise: from there on its weight does not ch
 POSITION_STEP = 1e-4  # rad or m, for derivatives by differences: errors of 1e-8 of a torque from both sides
 # of a joint's torque: a joint that an alternative leaves less of is explained, if a little worse than before
 STILL_EXPLAINED = 0.05
-# rad or m, to each side: play of gears, which says when a joint turned round after its motor
-PLAYS_TRIED = (0.001, 0.002, 0.004, 0.006, 0.009, 0.013, 0.018, 0.025, 0.035, 0.05)
+TURN_DEGREE = 5  # of the polynomial that a joint's speed is like for a kernel's length about a turn, but for play
 REFINED = 4  # rounds of the error that explains most, with the parameters
 LONGEST_DELAY = 1.0  # s: later than that is no delay but another recording
 DELAYS_TRIED = (-0.2, -0.1, -0.05, 0.05, 0.1, 0.2)  # s, tried of a single joint, where a first derivative does not reach

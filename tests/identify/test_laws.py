@@ -48,6 +48,16 @@ def test_a_law_that_is_there_is_added_first(word: str) -> None:
     assert np.linalg.norm(fit.predict(q, qd, qdd) - true) < 0.02 * np.linalg.norm(true)
 
 
+def test_speeds_of_dry_friction_are_found_together() -> None:
+    """Stribeck's and that of the step at rest, of which the one takes in what the other lacks: links are biased by either."""
+    for seed in range(3):
+        parameters = ParameterSet.of(ARM, stribeck=0.2, standstill=0.03)
+        theta = truth(parameters, seed) + [SIZE.get(name.rpartition(".")[2], 0.0) for name in parameters.names]
+        fit = ARM.identify(simulated(parameters, theta, 20.0, 200.0, (1e-5, 0.05), seed, motion=seed))
+        assert fit.parameter_set.asked["stribeck"] == pytest.approx(0.2, rel=0.02)
+        assert fit.parameter_set.widths == pytest.approx(np.full(4, 0.03), rel=0.1)
+
+
 def test_nothing_is_added_where_nothing_is_missing() -> None:
     fit, *_ = found({})
     assert not [finding for finding in fit.findings if finding.code == "friction"]

@@ -94,6 +94,18 @@ def test_a_tilted_base_is_named() -> None:
     assert fit.verdict.has("tilt")
 
 
+def test_play_behind_a_gear_is_named_with_its_size() -> None:
+    """Positions of a motor, which turns before its joint does."""
+    for seed in range(3):
+        motion = series(ARM, LOG.t, seed)
+        tau = PARAMETERS.matrix(*motion) @ THETA + 0.05 * np.random.default_rng(seed).normal(size=LOG.tau.shape)
+        ahead = 0.01 * np.tanh(motion[1] / 0.05) * [0, 1, 0]
+        fit = fitted(changed(q=motion[0] + ahead, tau=tau))
+        (said,) = [concern for concern in fit.verdict.concerns if concern.serious]
+        assert (said.code, said.joints) == ("backlash", ("j1",)), fit.verdict
+        assert 0.018 < float(said.text.split(" rad")[0].split()[-1]) < 0.022, said
+
+
 def test_coupled_motors_are_named() -> None:
     parameters = ParameterSet.of(ARM, coupled=[("j1", "j2")])
     log = simulated(

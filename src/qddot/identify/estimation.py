@@ -19,7 +19,7 @@ from qddot.identify.regression.record import Record
 from qddot.identify.regression.reduction import Factors, reduce
 from qddot.identify.regression.residuals import Errors, residuals_of_parts
 from qddot.identify.regression.rest import with_needed_rests
-from qddot.identify.regression.standstill import standstill_speeds
+from qddot.identify.regression.standstill import dry_speeds
 from qddot.model.friction import LOAD
 from qddot.progress import shown
 from qddot.thresholds import CONDITION, LOAD_ROUNDS, ROBUST_ROUNDS, SAME_LOAD, TIME_BLOCKS, TRIAL_FIFTHS, UNEXPLAINED
@@ -75,7 +75,8 @@ def with_laws(
     parameter_set = before.base.parameter_set
     options = {name: value for law in laws for name, value in law.options.items()}
     dry = {name: value for name, value in options.items() if name != LOAD}
-    options["standstill"] = standstill_speeds(parameter_set.robot, record.signals, dry)
+    speeds = dry_speeds(parameter_set.robot, record.signals, dry)
+    options |= {"standstill": speeds.standstill} | ({} if speeds.stribeck is None else {"stribeck": speeds.stribeck})
     richer = with_needed_rests(with_options(parameter_set)(options), record.parts())
     try:
         found = estimated(base_parameters(richer), record, method, how, progress)

@@ -25,7 +25,7 @@ from qddot.identify.checks.clipping import clipping
 from qddot.identify.checks.sensor_faults import backlash, clock, drift, hysteresis, late, zeros
 from qddot.identify.checks.trial import Alternative, Trial
 from qddot.identify.regression.base import Base
-from qddot.identify.regression.excerpt import few
+from qddot.identify.regression.excerpt import few, many
 from qddot.identify.regression.signals import Signals
 from qddot.thresholds import CLEARLY, UNCERTAIN
 
@@ -35,7 +35,7 @@ SIMPLEST = (
 )
 
 
-TRIED = (late, askew, signs, order, units, zeros, gains, coupled, for_a_while, drift, clock, backlash, hysteresis, clipping)
+TRIED = (late, askew, signs, order, units, zeros, gains, coupled, for_a_while, drift, clock, hysteresis, clipping)
 
 
 class Alternatives:
@@ -53,9 +53,15 @@ class Alternatives:
         return Trial(self.base, self.theta, few(self.signals))
 
     @cached_property
+    def fine_trial(self) -> Trial:
+        """The fit on many of its samples, for what happens while a joint turns: dry friction, play."""
+        return Trial(self.base, self.theta, many(self.signals))
+
+    @cached_property
     def found(self) -> list[Alternative]:
         """All that predict one half of the log from the other, the best first; of equals the simplest."""
-        found = [one for one in chain.from_iterable(faults(self.trial) for faults in TRIED) if one.unpredicted < UNCERTAIN]
+        tried = chain(*(faults(self.trial) for faults in TRIED), backlash(self.fine_trial))  # a turn is over in a few samples
+        found = [one for one in tried if one.unpredicted < UNCERTAIN]
         if max((one.share for one in found), default=0.0) < CLEARLY:
             found += [one for one in misdrawn(self.trial) if one.unpredicted < UNCERTAIN]
         return sorted(found, key=lambda one: (-round(one.share, 2), SIMPLEST.index(one.kind)))

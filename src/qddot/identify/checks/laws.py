@@ -81,7 +81,7 @@ def cogging(trial: Trial) -> Iterator[Law]:
 
 def missing_laws(known: Alternatives) -> list[Law]:
     """The laws that a log asks for beyond those of its fit, the most telling first."""
-    trial, floor = known.trial, known.signals.noise
+    trial, floor = known.fine_trial, known.signals.noise
     least = least_gain(trial.left, floor, trial.size)
     if least is None:
         return []

@@ -10,7 +10,8 @@ import numpy as np
 from qddot.identify.checks.normal_equations import Left
 from qddot.identify.checks.trial import Alternative, Trial
 from qddot.identify.regression.reduction import Samples
-from qddot.thresholds import DELAYS_TRIED, HYSTERESIS_WIDTHS, LONGEST_DELAY, PLAYS_TRIED, POSITION_STEP, REFINED
+from qddot.logs.lowpass import convolved
+from qddot.thresholds import DELAYS_TRIED, HYSTERESIS_WIDTHS, LONGEST_DELAY, POSITION_STEP, REFINED, TURN_DEGREE
 
 
 def late(trial: Trial) -> Iterator[Alternative]:
@@ -92,45 +93,62 @@ def refined(trial: Trial, changed: Callable[[int, float], Samples]) -> Iterator[
         yield j, size, left
 
 
-def backlash(trial: Trial) -> Iterator[Alternative]:
-    """Positions of a motor that turns round before its joint does."""
-    found = [[(size, trial.instead(without_play(trial, j, size)(size))) for size in PLAYS_TRIED] for j in range(trial.nv)]
-    best = int(np.argmin([min(score(left) for _, left in each) for each in found]))
-    guess, _ = min(found[best], key=lambda one: score(one[1]))
-    for _ in range(REFINED):
-        found[best].append(trial.sought(without_play(trial, best, guess), POSITION_STEP, 2, guess))
-        guess = abs(found[best][-1][0])
-    for j, each in enumerate(found):
-        size, left = min(each, key=lambda one: score(one[1]))
-        text = f"positions of {trial.names[j]} have {abs(2 * size):.2g} rad (m) of play, as behind a gear with backlash"
-        yield trial.told("backlash", text, left, j)
-
-
 def score(left: Left) -> float:
     """The smaller, the more is explained."""
     return float(np.sum(np.log(left.noise)))
 
 
-def without_play(trial: Trial, j: int, guess: float) -> Callable[[float], Samples]:
-    """Makes the motion without so much play of joint j to each side; a guess says when the joint turned round, after its motor."""
-    ahead = directions(trial, j, guess)
+def backlash(trial: Trial) -> Iterator[Alternative]:
+    """Positions of a motor that turns round before its joint does."""
+    ahead = [directions(trial, j) for j in range(trial.nv)]
 
-    def moved(size: float) -> Samples:
-        q, qd, qdd = (x - size * more for x, more in zip(trial.motion[:3], ahead))
+    def moved(j: int, size: float) -> Samples:
+        q, qd, qdd = (x - size * more for x, more in zip(trial.motion[:3], ahead[j]))
         return Samples(q, qd, qdd, trial.motion.tau)
 
-    return moved
+    for j, size, left in refined(trial, moved):
+        text = f"positions of {trial.names[j]} have {abs(2 * size):.2g} rad (m) of play, as behind a gear with backlash"
+        yield trial.told("backlash", text, left, j)
 
 
-def directions(trial: Trial, j: int, play: float) -> list[np.ndarray]:
+def directions(trial: Trial, j: int) -> list[np.ndarray]:
     """The direction in which joint j moves (N, nv), and its derivatives, as the filter of the positions makes them."""
-    low_pass, qd = trial.signals.low_pass, trial.motion.qd[:, j]
-    found = seen_through(trial, np.sign(qd), low_pass.flat_slope)
-    for _ in range(2 * REFINED):
-        found = seen_through(trial, np.sign(qd - play * found), low_pass.flat_slope)
-    sign = np.sign(qd - play * found)
+    low_pass, sign = trial.signals.low_pass, np.concatenate([direction(trial, j, s) for s in trial.signals.segments])
     kernels = (low_pass.flat, low_pass.flat_slope, low_pass.flat_curvature)
     return [seen_through(trial, sign, kernel)[:, None] * trial.only(j) for kernel in kernels]
+
+
+def direction(trial: Trial, j: int, segment: slice) -> np.ndarray:
+    """1 or -1 along a segment (N,), in between where joint j turns from one sample to the next.
+
+    Where there is play, a motor goes through it while its joint turns: a pulse of its speed, about which the rest is smooth. Its
+    own turn comes before that. So a turn is where a pulse and a polynomial come closest to the speed.
+    """
+    qd, low_pass = trial.motion.qd[segment, j], trial.signals.low_pass
+    half, reach = low_pass.half, low_pass.half // 2
+    calm = convolved(np.pad(qd[:, None], ((half, half), (0, 0)), mode="edge"), low_pass.smooth)[:, 0]
+    at = np.flatnonzero(np.diff(np.sign(calm)))
+    at = at[(at >= half) & (at < len(qd) - half)]
+    pulses = np.stack([np.roll(low_pass.flat, k) for k in range(-reach, reach + 1)], axis=1)  # its taps are small at the ends
+    smooth = np.linalg.qr(np.polynomial.legendre.legvander(np.linspace(-1, 1, 2 * half + 1), TURN_DEGREE))[0]
+    pulses -= smooth @ (smooth.T @ pulses)
+    pulses /= np.linalg.norm(pulses, axis=0)
+    turns = []
+    for k in at.tolist():
+        found = np.abs(pulses.T @ qd[k - half : k + half + 1])
+        best = int(np.clip(np.argmax(found), 1, 2 * reach - 1))
+        before, here, after = found[best - 1 : best + 2]
+        bend = before - 2 * here + after
+        turns.append(k + best - reach + (np.clip((before - after) / (2 * bend), -0.5, 0.5) if bend < 0 else 0.0))
+    return alternating(np.array(turns), float(np.sign(calm[at[0]])) if len(at) else float(np.sign(calm.mean())), len(qd))
+
+
+def alternating(turns: np.ndarray, first: float, count: int) -> np.ndarray:
+    """A signal (count,) that is `first` and changes its sign at each of these times, in samples; in between at the nearest one."""
+    found = np.full(count, first)
+    for k, turn in enumerate(np.sort(turns)):
+        found -= (-1) ** k * 2 * first * np.clip(np.arange(count) - turn + 0.5, 0.0, 1.0)
+    return found
 
 
 def seen_through(trial: Trial, x: np.ndarray, kernel: np.ndarray) -> np.ndarray:

@@ -65,11 +65,17 @@ class Moved(NamedTuple):
     def picked(self, j: int, places: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Some columns of joint j's row, into the first columns of `out`."""
         carried, driven = self.evaluator.carried[j], self.evaluator.driven[j]
-        links = places[places < len(carried)]
-        out[:, : len(links)] = self.Y[:, j].take(carried[links], axis=1)
-        for k, place in enumerate(places[len(links) :], start=len(links)):
+        links = self.links(j, places, out)
+        for k, place in enumerate(places[links:], start=links):
             out[:, k] = driven[place - len(carried)][1](self.motion)
         return out
+
+    def links(self, j: int, places: np.ndarray, out: np.ndarray) -> int:
+        """Those of them that are of links, into the first columns of `out`; how many they are."""
+        carried = self.evaluator.carried[j]
+        links = places[places < len(carried)]
+        out[:, : len(links)] = self.Y[:, j].take(carried[links], axis=1)
+        return len(links)
 
     def known(self) -> np.ndarray:
         """Joint forces of fixed parameters, springs and coupled motors (N, nv)."""

@@ -8,16 +8,29 @@ import numpy as np
 
 from qddot.identify.regression.signals import Signals, smoothed, stacked
 from qddot.logs.lowpass import LowPass
-from qddot.thresholds import HIGHEST_CUTOFF, TRIAL_RATE, TRIAL_SAMPLES, TRIAL_WINDOW
+from qddot.thresholds import HIGHEST_CUTOFF, LAW_SAMPLES, TRIAL_RATE, TRIAL_SAMPLES, TRIAL_WINDOW
 
 ARRAYS = ("t", "q", "qd", "qdd", "tau_raw")
 
 
 def few(signals: Signals) -> Signals:
     """Samples that tell all that the filter passes, in stretches all over the log."""
-    step = max(1, int(signals.rate / (TRIAL_RATE * signals.cutoff)))
+    return thinned_out(signals, coarsest_step(signals), TRIAL_SAMPLES)
+
+
+def many(signals: Signals) -> Signals:
+    """Samples for laws of friction, whose steps are over between samples that are few: all, of a log of up to 20,000."""
+    return thinned_out(signals, min(-(-len(signals) // LAW_SAMPLES), coarsest_step(signals)), LAW_SAMPLES)
+
+
+def coarsest_step(signals: Signals) -> int:
+    return max(1, int(signals.rate / (TRIAL_RATE * signals.cutoff)))
+
+
+def thinned_out(signals: Signals, step: int, most: int) -> Signals:
+    """Every `step`-th sample, in stretches all over the log with about as many samples at most."""
     window = TRIAL_WINDOW * (2 * signals.low_pass.half + 1)
-    every = window * max(1, -(-len(signals) // (step * TRIAL_SAMPLES)))
+    every = window * max(1, -(-len(signals) // (step * most)))
     starts = [(start, s.stop) for s in signals.segments for start in range(s.start, s.stop, every)]
     stretches = [range(start, min(start + window, stop), step) for start, stop in starts]
     if every == window:

@@ -131,14 +131,17 @@ class Rows:
             self._from.append(picks if plain else T)
         plain = all(how.ndim == 1 for how in self._from)
         self.spares = plain and not self.evaluator.knows and not base.parameter_set.is_loaded
-        self._sharp = [self._sharp_columns(j, how) for j, how in enumerate(self._from)] if self.spares else []
+        drives = [self._drive_columns(j, how) for j, how in enumerate(self._from)] if self.spares else []
+        self._smooth, self._sharp = [smooth for smooth, _ in drives], [sharp for _, sharp in drives]
 
-    def _sharp_columns(self, j: int, picks: np.ndarray) -> list[tuple[int, Column]]:
-        """Places in joint j's row, and columns, that change within a few samples: of dry friction, where a joint turns back."""
+    def _drive_columns(self, j: int, picks: np.ndarray) -> tuple[list[tuple[int, Column]], list[tuple[int, Column]]]:
+        """Places in joint j's row, and columns, of its drive: those that are smooth, and those that change within a few samples, of
+        dry friction, where a joint turns back."""
         names = [term.name for term in self.base.parameter_set.terms]
         links, driven = len(self.evaluator.carried[j]), self.evaluator.driven[j]
-        found = ((k, *driven[place - links]) for k, place in enumerate(picks.tolist()) if place >= links)
-        return [(k, column) for k, at, column in found if not is_smooth(names[at - self.evaluator.links], names)]
+        found = [(k, *driven[place - links]) for k, place in enumerate(picks.tolist()) if place >= links]
+        smooth = {k for k, at, _ in found if is_smooth(names[at - self.evaluator.links], names)}
+        return [(k, column) for k, _, column in found if k in smooth], [(k, column) for k, _, column in found if k not in smooth]
 
     def predicted(self, motion: Samples, theta: np.ndarray, step: int = 1) -> np.ndarray:
         """Torques (N, nv) of parameters (r,) along a stretch of a motion, without what is known anyway. What is smooth is computed
@@ -153,9 +156,9 @@ class Rows:
         some = np.append(at, rest) if step > 1 else slice(None)
         thinned = Samples(*(x[some] for x in motion))
         found = np.empty((len(thinned.q), nv))
-        for start in range(0, len(found), CACHED):
-            part = slice(start, start + CACHED)
-            A = [a[: len(found[part])] for a in self._scratch(CACHED)]
+        for start in range(0, len(found), CHUNK):
+            part = slice(start, start + CHUNK)
+            A = [a[: len(found[part])] for a in self._scratch(CHUNK)]
             self.fill(A, Samples(*(x[part] for x in thinned)))
             found[part] = np.stack([a[:, :-1] @ weights for a, weights in zip(A, smooth)], axis=1)
         if step == 1:
@@ -177,9 +180,7 @@ class Rows:
         samples = piece.thinned() if thinned else piece.samples()
         N = len(samples.q)
         A = [a[:N] for a in self._scratch(N)]
-        for start in range(0, N, CACHED):
-            part = slice(start, start + CACHED)
-            self.fill([a[part] for a in A], Samples(*(x[part] for x in samples)))
+        self.fill(A, samples, sharp=not thinned)
         if not thinned:
             return [piece.filtered(a) for a in A]
         found, (q, qd, qdd, tau) = [piece.filtered(a, thinned=True) for a in A], piece.samples()
@@ -204,20 +205,34 @@ class Rows:
         return found
 
     def fill(
-        self, A: Sequence[np.ndarray], samples: Samples, more: np.ndarray | None = None, sliding: np.ndarray | None = None
+        self,
+        A: Sequence[np.ndarray],
+        samples: Samples,
+        more: np.ndarray | None = None,
+        sliding: np.ndarray | None = None,
+        sharp: bool = True,
     ) -> None:
         """Write `[X_j | tau_j]` of each joint into A; `more` (N, nv, links) is added to the columns of the links, `sliding` are
-        rates as dry friction sees them."""
-        q, qd, qdd, tau = samples
-        moved = self.evaluator.at(q, qd, qdd, sliding)
-        moved = moved if more is None else moved._replace(Y=moved.Y + more)
-        tau = tau - moved.known() if self.evaluator.knows else tau
-        for j, (a, how) in enumerate(zip(A, self._from)):
-            if how.ndim == 1:
-                moved.picked(j, how, a)
-            else:
-                a[:, :-1] = moved.row(j) @ how
-            a[:, -1] = tau[:, j]
+        rates as dry friction sees them. Without `sharp`, columns of dry friction are left as they are, if they can be spared."""
+        for start in range(0, len(samples.q), CACHED):
+            part = slice(start, start + CACHED)
+            rates = None if sliding is None else sliding[part]
+            moved = self.evaluator.at(*(x[part] for x in samples[:3]), rates)
+            moved = moved if more is None else moved._replace(Y=moved.Y + more[part])
+            known = moved.known() if self.evaluator.knows else 0.0
+            for j, (a, how) in enumerate(zip(A, self._from)):
+                if self.spares:
+                    moved.links(j, how, a[part])
+                elif how.ndim == 1:
+                    moved.picked(j, how, a[part])
+                else:
+                    a[part, :-1] = moved.row(j) @ how
+                a[part, -1] = (samples.tau[part] - known)[:, j]
+        if self.spares:  # a column of a drive costs less for many samples at once
+            motion = Motion(samples.q, samples.qd, samples.qdd, np.zeros((0, samples.q.shape[1])), sliding)
+            for a, smooth, dry in zip(A, self._smooth, self._sharp):
+                for k, column in (*smooth, *(dry if sharp else ())):
+                    a[:, k] = column(motion)
 
 
 Robust = tuple[np.ndarray, np.ndarray]

@@ -6,9 +6,9 @@ Drives differ in it by a factor of ten (play, grease, the low-pass behind a torq
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import fminbound
@@ -24,7 +24,7 @@ from qddot.identify.regression.rest import with_needed_rests
 from qddot.identify.regression.signals import Signals
 from qddot.model.friction import LOAD
 from qddot.robot import Robot
-from qddot.thresholds import STANDSTILL, STANDSTILL_ROUNDS, STANDSTILL_TRIED
+from qddot.thresholds import NARROWEST, STANDSTILL, STANDSTILL_ROUNDS, STANDSTILL_TRIED, STRIBECK_ROUNDS
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -33,9 +33,9 @@ def standstill_speeds(robot: Robot, signals: Signals, laws: Mapping[str, Any] = 
     """Joint -> smoothing velocity of its Coulomb friction, as the log shows it; for `ParameterSet.of(standstill=...)`.
 
     By turns, all parameters are fitted with these speeds, and each joint's speed is chosen that leaves least of its torque, its
-    friction fitted anew: of the torque as measured, for a turn is over before a low-pass sees it. The speed lies between that which
-    the joint gains from sample to sample, below which nothing would change, and half of its usual one, above which friction would
-    be viscous. A joint that does not move keeps the usual value.
+    friction fitted anew: of the torque as measured, for a turn is over before a low-pass sees it. The speed lies between a
+    quarter of what the joint gains from sample to sample, below which hardly a sample would tell, and half of its usual one, above
+    which friction would be viscous. A joint that does not move keeps the usual value.
 
     Args:
         laws: options of `ParameterSet.of`, of friction that is known to be there.
@@ -47,38 +47,82 @@ def standstill_speeds(robot: Robot, signals: Signals, laws: Mapping[str, Any] = 
     >>> sorted(qddot.identify.standstill_speeds(robot, qddot.identify.prepare(log)))
     ['joint1', 'joint2']
     """
+    return dry_speeds(robot, signals, laws).standstill
+
+
+class Seen(NamedTuple):
+    """A joint where it moves, and what of its torque (N,) is friction."""
+
+    joint: str
+    j: int
+    motion: Motion
+    friction: np.ndarray
+
+
+class DrySpeeds(NamedTuple):
+    """Speeds at which dry friction changes: each joint's smoothing velocity, and that at which Stribeck's curve has halved, if that
+    is one of the laws."""
+
+    standstill: dict[str, float]
+    stribeck: float | None
+
+
+def dry_speeds(robot: Robot, signals: Signals, laws: Mapping[str, Any] = NOTHING) -> DrySpeeds:
+    """See `standstill_speeds`. Stribeck's speed, which is the same for all joints, is chosen along with them: the one would take in
+    what the other lacks."""
     usual = signals.paces[0] >= STANDSTILL  # without rests, which say nothing of the step
-    least, most = rms(signals.qdd, usual) / signals.rate, rms(signals.qd, usual) / 2
+    least, most = NARROWEST * rms(signals.qdd, usual) / signals.rate, rms(signals.qd, usual) / 2
     moving = {joint: j for j, joint in enumerate(robot.joint_names) if 0 < least[j] < most[j]}
-    speeds, base = dict.fromkeys(robot.joint_names, STANDSTILL), None
-    for _ in range(STANDSTILL_ROUNDS):
+    speeds, laws, base = dict.fromkeys(robot.joint_names, STANDSTILL), dict(laws), None
+    for _ in range(STRIBECK_ROUNDS if "stribeck" in laws else STANDSTILL_ROUNDS):
         parameter_set = with_needed_rests(ParameterSet.of(robot, standstill=speeds, **laws), [signals])
         base = base_parameters(parameter_set) if base is None else dataclasses.replace(base, parameter_set=parameter_set)
         theta, _ = weighted(reduce(base, pieces(signals, blocks=1)))
         left, found = residuals(base, theta, signals), dict(zip(base.names, theta))
+        seen = []
         for joint, j in moving.items():
             kept = left.moving[:, j]
             motion = Motion(signals.q[kept], signals.qd[kept], signals.qdd[kept], np.zeros((0, robot.nv)))
             sliding = {f"{joint}.{name}": column for name, column in sliding_terms(parameter_set, j, speeds[joint])}
             friction = left.raw[kept, j] + sum(found.get(name, 0.0) * column(motion) for name, column in sliding.items())
-            speeds[joint] = best_speed(parameter_set, j, motion, friction, (least[j], most[j]))
-    return speeds
+            seen.append(Seen(joint, j, motion, friction))
+            speeds[joint] = best_speed(parameter_set, seen[-1], (least[j], most[j]))
+        if "stribeck" in laws and seen:
+            laws["stribeck"] = best_stribeck(parameter_set, speeds, laws["stribeck"], seen)
+    return DrySpeeds(speeds, laws.get("stribeck"))
 
 
-def sliding_terms(parameter_set: ParameterSet, j: int, speed: float) -> list[tuple[str, Column]]:
-    """Name and column of what joint j's friction consists of, smoothed over a speed; but for friction by the load, which is another
-    joint's, too."""
-    joint = parameter_set.robot.joint_names[j]
-    return [(name, column) for name, column in drive_columns(parameter_set.asked, joint, j, speed) if name != LOAD]
-
-
-def best_speed(parameter_set: ParameterSet, j: int, motion: Motion, friction: np.ndarray, within: tuple[float, float]) -> float:
-    """The speed between two others, smoothed over which the laws of joint j come closest to its friction (N,)."""
+def best_stribeck(parameter_set: ParameterSet, speeds: Mapping[str, float], speed: float, seen: Sequence[Seen]) -> float:
+    """The speed about another at which Stribeck's curve has halved that leaves least of the friction of all joints."""
 
     def left(log_speed: float) -> float:
-        X = np.column_stack([column(motion) for _, column in sliding_terms(parameter_set, j, float(np.exp(log_speed)))])
-        b = X.T @ friction
-        return float(-b @ np.linalg.lstsq(X.T @ X, b, rcond=None)[0])
+        asked = {**parameter_set.asked, "stribeck": float(np.exp(log_speed))}
+        return sum(float(np.log(unexplained(one, sliding_terms(parameter_set, one.j, speeds[one.joint], asked)))) for one in seen)
+
+    return float(np.exp(fminbound(left, np.log(speed) - 0.7, np.log(speed) + 0.7, xtol=1e-3)))
+
+
+def unexplained(seen: Seen, terms: Sequence[tuple[str, Column]]) -> float:
+    """Sum of the squared friction that terms leave."""
+    X = np.column_stack([column(seen.motion) for _, column in terms])
+    b = X.T @ seen.friction
+    return float(seen.friction @ seen.friction - b @ np.linalg.lstsq(X.T @ X, b, rcond=None)[0])
+
+
+def sliding_terms(
+    parameter_set: ParameterSet, j: int, speed: float, asked: Mapping[str, Any] | None = None
+) -> list[tuple[str, Column]]:
+    """Name and column of what joint j's friction consists of, smoothed over a speed; but for friction by the load, which is another
+    joint's, too. `asked`: other options than those of the parameters."""
+    joint = parameter_set.robot.joint_names[j]
+    return [(name, column) for name, column in drive_columns(asked or parameter_set.asked, joint, j, speed) if name != LOAD]
+
+
+def best_speed(parameter_set: ParameterSet, seen: Seen, within: tuple[float, float]) -> float:
+    """The speed between two others, smoothed over which the laws of a joint come closest to its friction."""
+
+    def left(log_speed: float) -> float:
+        return unexplained(seen, sliding_terms(parameter_set, seen.j, float(np.exp(log_speed))))
 
     slow, fast = np.log(within)
     tried = np.linspace(slow, fast, STANDSTILL_TRIED)
