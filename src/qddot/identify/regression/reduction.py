@@ -217,7 +217,7 @@ class Rows:
         for start in range(0, len(samples.q), CACHED):
             part = slice(start, start + CACHED)
             rates = None if sliding is None else sliding[part]
-            moved = self.evaluator.at(*(x[part] for x in samples[:3]), rates)
+            moved = self.evaluator.at(samples.q[part], samples.qd[part], samples.qdd[part], rates)
             moved = moved if more is None else moved._replace(Y=moved.Y + more[part])
             known = moved.known() if self.evaluator.knows else 0.0
             for j, (a, how) in enumerate(zip(A, self._from)):
