@@ -71,7 +71,7 @@ class Moved(NamedTuple):
         return out
 
     def links(self, j: int, places: np.ndarray, out: np.ndarray) -> int:
-        """Those of them that are of links, into the first columns of `out`; how many they are."""
+        """Write those of the columns that are of links into the first columns of `out`, and return how many they are."""
         carried = self.evaluator.carried[j]
         links = places[places < len(carried)]
         out[:, : len(links)] = self.Y[:, j].take(carried[links], axis=1)
