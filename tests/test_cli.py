@@ -414,6 +414,12 @@ def test_help_loads_no_command():
     assert done.stdout == "[]\n"
 
 
+def test_import_loads_no_compiler():
+    code = "import sys, qddot; qddot.load('two_link'); print([m for m in ('sympy', 'scipy', 'llvmlite') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 # closed forms -------------------------------------------------------------------------------------------------------------
 
 

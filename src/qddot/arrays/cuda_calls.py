@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.arrays.late import raise_earlier, raise_now
-from qddot.arrays.on_device import ROWS, OnDevices, handling, is_on_gpu, layout
+from qddot.arrays.on_device import ROWS, OnDevices, handling, layout
 from qddot.compile.given import known_names
-from qddot.compile.kinds import library_of, mixed
+from qddot.compile.kinds import is_on_gpu, library_of, mixed
 from qddot.errors import InputError
 
 if TYPE_CHECKING:

@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.arrays.on_device import is_on_gpu
-from qddot.compile.kinds import library_of, mixed
+from qddot.compile.kinds import CPU, is_on_gpu, library_of, mixed
 from qddot.errors import InputError
 
 if TYPE_CHECKING:
     from qddot.arrays.guests import Guests
-
-CPU = 1  # kDLCPU
 
 
 def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any], fixed: tuple) -> Any:

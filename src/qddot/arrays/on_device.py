@@ -16,8 +16,6 @@ from qddot.compile.gpu.thread import Shape
 from qddot.compile.kinds import library_of
 from qddot.errors import InputError
 
-CUDA = 2  # kDLCUDA
-
 
 class View(NamedTuple):
     """An array's memory: address, shape, distances in numbers, type, and the number of its device."""
@@ -130,11 +128,6 @@ def handling(name: str, x: Any) -> Handling:
         return CupyArrays()
     whose = f"{type(x).__module__}.{type(x).__name__}"
     raise InputError(f"{name} is a {whose} on a GPU: hand over a CuPy array, cupy.asarray({name}), or a PyTorch tensor")
-
-
-def is_on_gpu(x: Any) -> bool:
-    """True of another library's array in the memory of an NVIDIA GPU."""
-    return library_of(x) is not None and hasattr(x, "__dlpack_device__") and int(x.__dlpack_device__()[0]) == CUDA
 
 
 def wants_gradient(arrays: Iterable[Any]) -> bool:

@@ -15,9 +15,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from qddot.arrays.dlpack_calls import CPU, seen, taker
-from qddot.arrays.on_device import is_on_gpu
-from qddot.compile.kinds import library_of, mixed
+from qddot.arrays.dlpack_calls import seen, taker
+from qddot.compile.kinds import CPU, is_on_gpu, library_of, mixed
 from qddot.errors import InputError
 
 P = ParamSpec("P")

@@ -9,6 +9,8 @@ import numpy as np
 
 from qddot.errors import InputError
 
+CPU, CUDA = 1, 2  # kDLCPU, kDLCUDA
+
 LIBRARIES = {"torch": "torch", "jax": "jax", "jaxlib": "jax"}
 """Root module of a type -> the library whose arrays we answer in kind."""
 
@@ -18,6 +20,11 @@ _known: dict[type, str | None] = {np.ndarray: None, list: None, tuple: None, flo
 def library_of(value: Any) -> str | None:
     """`"torch"`, `"jax"`, or `"dlpack"` for anything else that speaks it; None for NumPy's arrays and plain numbers."""
     return library_of_type(type(value))
+
+
+def is_on_gpu(x: Any) -> bool:
+    """True of another library's array in the memory of an NVIDIA GPU."""
+    return library_of(x) is not None and hasattr(x, "__dlpack_device__") and int(x.__dlpack_device__()[0]) == CUDA
 
 
 def library_of_type(kind: type) -> str | None:

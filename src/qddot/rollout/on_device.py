@@ -10,11 +10,12 @@ import numpy as np
 
 from qddot.arrays.guests import guest_module
 from qddot.arrays.late import refuse_other_checks
-from qddot.arrays.on_device import Handling, OnDevices, handling, is_on_gpu, rows
+from qddot.arrays.on_device import Handling, OnDevices, handling, rows
 from qddot.arrays.operation import Operation, operation
 from qddot.compile.given import known_names
 from qddot.compile.gpu.device_kernel import DeviceLoop, Rows
 from qddot.compile.gpu.driver import device, wait
+from qddot.compile.kinds import is_on_gpu
 from qddot.compile.trace import complete, trace
 from qddot.errors import InputError, IntegrationError
 from qddot.model.lower import Mechanism

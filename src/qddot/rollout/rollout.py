@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from qddot.arguments import flag, positive_number, shape_of, word
 from qddot.arrays.guests import constant
 from qddot.arrays.late import refuse_other_checks
-from qddot.arrays.on_device import is_on_gpu, wants_gradient
+from qddot.arrays.on_device import wants_gradient
 from qddot.batched import times
 from qddot.compile.arrays import as_array, check_configuration
 from qddot.compile.evaluate import Evaluator, Options, as_dtype
 from qddot.compile.flags import IGNORING
 from qddot.compile.given import known_names, with_given
-from qddot.compile.kinds import guest, library_of
+from qddot.compile.kinds import guest, is_on_gpu, library_of
 from qddot.compile.singular import singular
 from qddot.compile.threads import thread_count
 from qddot.contact.time_stepping import refuse_deep
