@@ -7,7 +7,9 @@ import gzip
 import hashlib
 import json
 import re
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ import sympy
 from click.testing import CliRunner
 
 import qddot
+from qddot.catalog import known_names
 from qddot.cli import main
 from qddot.errors import InputError, NoAssetError, UnboundSymbolError
 from qddot.explore import lens as lens_module
@@ -196,6 +199,28 @@ def test_files_notebooks_and_commands(stub, tmp_path, monkeypatch):
     done = CliRunner().invoke(main, ["explore", "two_link", "-o", str(tmp_path / "cli.html")])
     assert done.exit_code == 0, done.output
     assert equations((tmp_path / "cli.html").read_text("utf-8"))["variants"][0]["values"]["m1"] == 0.5
+
+
+def test_notebooks_are_known(monkeypatch):
+    """Jupyter and VS Code by their kernel, marimo by what it says; a terminal of IPython is none."""
+    shell = SimpleNamespace()
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "marimo", None)
+    assert not show.in_notebook()
+    shell.kernel = object()
+    assert show.in_notebook()
+    monkeypatch.delitem(sys.modules, "IPython")
+    for running in (True, False):
+        monkeypatch.setitem(sys.modules, "marimo", SimpleNamespace(running_in_notebook=lambda r=running: r))
+        assert show.in_notebook() == running
+
+
+@pytest.mark.parametrize(("name", "most"), [("two_link", 0.9e6), pytest.param("panda/panda", 1.6e6, marks=pytest.mark.slow)])
+def test_a_page_can_be_mailed(asset, name, most):
+    """With the script, the maths font, and meshes of at most 4,000 triangles."""
+    if name not in known_names():
+        pytest.skip("needs the extra `robots`")
+    assert len(page(qddot.load(name))) < most
 
 
 def test_a_motion_is_in_its_page(stub, tmp_path):
