@@ -208,6 +208,14 @@ def touched():
     return contact.Contacts(arm(), [contact.Sphere("body_2")], [contact.Plane((0, -5, 0), (0, 1, 0))])
 
 
+def test_forces_of_contact_beyond_the_largest_number_end_the_motion():
+    """The speed of what falls is finite, its impulse too, and their quotient by the step is not."""
+    ball = qddot.Builder("ball").body("b", joint="free", mass=1.0, tensor=(0.004, 0.004, 0.004)).robot()
+    floor = contact.Contacts(ball, [contact.Sphere("b", 0.1)], [contact.Plane()])
+    with pytest.raises(IntegrationError, match="no longer finite"):
+        contact.simulate(floor, [1.0, 0, 0, 0, 0, 0, 0.3], [0, 0, 0, 0, 0, -1e308], duration=0.003)
+
+
 HUGE = 10**400
 TIMES = np.arange(600) / 100
 SWINGS = np.column_stack([np.sin(TIMES), np.cos(2 * TIMES)])

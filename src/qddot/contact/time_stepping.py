@@ -239,7 +239,8 @@ def one_step(
         out[:, 0] = np.where(closed, RECOVERY * gap, gap)  # what is open may close
         push = impulses(W, out, 0.0, least=DEPTH)
         end = moved(robot, end, solve_triangular(L, Y @ push.ravel(), lower=True, trans=1, check_finite=False))
-    if not np.isfinite(end).all():
+    finite = np.isfinite(end).all() and np.abs(found).max() < min(h, 1.0) * np.finfo(float).max  # forces, impulses / h, too
+    if not finite:
         raise FloatingPointError("a number is no longer finite")
     return end, after, r, J.reshape(-1, robot.nv).T @ found.ravel(), float(-sunk[:pairs].min(initial=0.0))
 
