@@ -57,7 +57,7 @@ class Results:
 
     @property
     def lined(self) -> list[tuple[int, Output]]:
-        """Those of them that leave in lines."""
+        """Outputs that leave in lines where they bypass the caches, with their number."""
         return [(i, x) for i, x in self.tabled if not is_sparse(x)]
 
     def is_tabled(self, output: Output) -> bool:
