@@ -91,13 +91,18 @@ class Continuity:
 def in_segment(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
     """One stretch of samples without a pause."""
     step = np.diff(q, axis=0) / np.diff(t)[:, None]
+    near = by_neighbours(step)
+    usual = BY_MEDIAN * np.median(np.abs(step - near)[:: max(1, len(step) // MEDIAN_SAMPLES)], axis=0)
+    if (
+        np.all(usual > 0) and squares((step - near) / usual).max() < SURE_STEP**2
+    ):  # no step stands out: none is late, stuck or aside
+        nothing, told = np.zeros(q.shape[1], int), squares(near / usual) > (SURE_STEP / HALF_SAMPLE) ** 2
+        return Continuity(0, 0, (), nothing, still_torques(tau, told), resolutions(np.diff(q, axis=0)), (), len(t))
     v = median_filter(step, size=(VELOCITY_STEPS, 1), mode="nearest")
     deviation = scatter(step - v)
     told, r, late, lost_ones = lengths(step, v, deviation)
     if not lost_ones:
-        near = by_neighbours(step)
-        some = slice(None, None, max(1, len(step) // MEDIAN_SAMPLES))
-        _, r_near, late, lost_ones = lengths(step, near, BY_MEDIAN * np.median(np.abs(step - near)[some], axis=0))
+        _, r_near, late, lost_ones = lengths(step, near, usual)
         late &= lost_ones
         r = np.where(late, r_near, r)
     twice = told & np.all(step == 0, axis=1) & np.all(np.diff(tau, axis=0) == 0, axis=1)
@@ -129,13 +134,18 @@ def lengths(step: np.ndarray, v: np.ndarray, deviation: np.ndarray) -> Lengths:
     """How long steps (N, n) are beside velocities v (N, n) from which they deviate so much, joint by joint (n,)."""
     seen = deviation > 0
     w = np.where(seen, 1 / np.where(seen, deviation, 1.0), 0.0)
-    power = np.sum((w * v) ** 2, axis=1)
+    power = squares(w * v)
     told = power > (SURE_STEP / HALF_SAMPLE) ** 2
-    r = np.where(told, np.sum(w * step * w * v, axis=1) / np.where(told, power, 1.0), 1.0)
+    r = np.where(told, np.einsum("ij,ij->i", w * step, w * v) / np.where(told, power, 1.0), 1.0)
     steady = minimum_filter1d(r, 2 * STEADY_STEPS + 1, mode="nearest") > HALF_SAMPLE
     jitter = BY_MEDIAN * np.median(np.abs(r[told] - 1)) if told.any() else 0.0  # of the clock itself
     late = told & steady & (r > 1 + max(HALF_SAMPLE, SURE_STEP * jitter))
     return Lengths(told, r, late, lost_rather_than_fast(r[told & steady]))
+
+
+def squares(x: np.ndarray) -> np.ndarray:
+    """Sum of the squares of each row (N,)."""
+    return np.einsum("ij,ij->i", x, x)
 
 
 def by_neighbours(step: np.ndarray) -> np.ndarray:
@@ -186,6 +196,8 @@ def still_torques(tau: np.ndarray, moving: np.ndarray) -> np.ndarray:
     """For how many samples each torque (n,) stood still to the last bit, while the arm moved and other torques changed. One that
     rests at its stop is larger than those before and after, and leaves it as it came; at rest all torques stand still."""
     change, found = np.diff(tau, axis=0), np.zeros(tau.shape[1], int)
+    if np.all(np.sum(change == 0, axis=0) <= FROZEN_RUN):
+        return found
     alive = moving & (np.any(change != 0, axis=1) | (tau.shape[1] == 1))
     usual = scatter(change)
     for j, steps in enumerate(change.T):
@@ -202,10 +214,13 @@ def still_torques(tau: np.ndarray, moving: np.ndarray) -> np.ndarray:
 def resolutions(step: np.ndarray) -> np.ndarray:
     """The unit (n,) in which positions count, by their steps (N, n); 0 where they are not rounded."""
     size = np.abs(step)
+    some = np.mean(size == 0, axis=0) > ROUNDED_STEPS
+    if not some.any():
+        return np.zeros(len(some))
     unit = np.min(np.where(size > 0, size, np.inf), axis=0, initial=np.inf)
     unit = np.where(np.isfinite(unit), unit, 1.0)
     whole = np.mean(np.abs(size / unit - np.round(size / unit)) < ON_GRID, axis=0)
-    rounded = (whole > PLAIN_STEPS) & (np.mean(size == 0, axis=0) > ROUNDED_STEPS) & (np.sum(size > 0, axis=0) > FEW_RUNS)
+    rounded = (whole > PLAIN_STEPS) & some & (np.sum(size > 0, axis=0) > FEW_RUNS)
     return np.where(rounded, unit, 0.0)
 
 

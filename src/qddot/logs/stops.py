@@ -27,13 +27,16 @@ class Stops:
     @staticmethod
     def of(log: Log) -> Stops:
         """Look at each tenth of a log. At rest, or where the recording stood still, all torques are the same at once."""
-        tau, moving = log.tau, np.concatenate([moves(log.q[s]) for s in log.segments])
+        tau, none = log.tau, Stops(np.zeros((2, log.n), int), np.full((2, log.n), np.nan))
+        parts = [part for part in np.array_split(tau, STOP_PARTS) if len(part)]
+        if not any(np.any(np.sum(part == f(part, axis=0), axis=0) >= STUCK_SAMPLES) for part in parts for f in (np.max, np.min)):
+            return none
+        moving = np.concatenate([moves(log.q[s]) for s in log.segments])
         if tau.shape[1] > 1:
             moving = moving & np.any(np.diff(tau, axis=0, prepend=tau[:1]) != 0, axis=1)
-        found = Stops(np.zeros((2, tau.shape[1]), int), np.full((2, tau.shape[1]), np.nan))
-        for part, moved in zip(np.array_split(tau, STOP_PARTS), np.array_split(moving, STOP_PARTS)):
-            if len(part):
-                found += Stops(*np.array([[at_top(s * x, moved) for x in part.T] for s in (1, -1)]).transpose(2, 0, 1))
+        found = none
+        for part, moved in zip(parts, np.array_split(moving, STOP_PARTS)):
+            found += Stops(*np.array([[at_top(s * x, moved) for x in part.T] for s in (1, -1)]).transpose(2, 0, 1))
         return Stops(found.samples, found.level * np.array([[1], [-1]]))
 
     def __add__(self, other: Stops) -> Stops:
