@@ -207,6 +207,25 @@ def test_gradients_are_those_of_differences(method, call, which, inputs):
     assert float(jax.jit(jax.grad(of_jax))(0.0)) == pytest.approx(slope, rel=1e-9, abs=1e-9)
 
 
+COMPILED = ("linearize", "task_space", "zero_moment_point", "external_wrench", "hamilton_rates", "manipulability", "derivative")
+COMPILED += ("compute", "constrained_forward_dynamics", "constrained_inverse_dynamics", "constraint_jacobian", "project_velocity")
+
+
+@pytest.mark.parametrize(
+    ("method", "call", "which", "inputs"), [x for x in PROGRAMS if x[0] in COMPILED], ids=lambda x: x if isinstance(x, str) else ""
+)
+def test_compiled_without_a_break(method, call, which, inputs):
+    """Methods that are more than one operation; single ones see test_torch."""
+    torch._dynamo.reset()  # one function, compiled again and again
+    tensors, one = [torch.from_numpy(x) for x in numbers(which, inputs).values()], robot(which)
+
+    def results(*x):
+        return arrays_of(call(one, dict(zip(inputs, x))))
+
+    for a, b in zip(torch.compile(results, fullgraph=True, backend="eager")(*tensors), results(*tensors)):
+        assert torch.equal(a, b)
+
+
 @pytest.mark.parametrize(("method", "call", "which", "inputs"), VALUES, ids=lambda x: x if isinstance(x, str) else "")
 def test_no_gradient_is_dropped(method, call, which, inputs):
     given = numbers(which, inputs)

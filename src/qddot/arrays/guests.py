@@ -59,15 +59,16 @@ class Guests:
             self.operations[key] = operation(program, kind)
         return self.operations[key]
 
-    def named(self, what: tuple, about: Any, trace: Callable[[np.dtype], Program]) -> str:
+    def named(self, make: Callable[..., Callable[[np.dtype], Program]], *about: Any) -> str:
         """Name by which `compute` knows a program that is none of the robot's quantities, traced when it is first needed.
 
         Args:
-            what, about: tell such programs from each other.
+            make: gives the function that traces it, from the robot's evaluator and what it is `about`.
         """
-        number = self.numbers.setdefault(about, len(self.numbers))
-        name = "/".join(map(str, (*what, number)))
-        self.traced.setdefault(name, trace)
+        number = self.numbers.setdefault((make, about), len(self.numbers))
+        name = f"{make.__name__}/{number}"
+        if name not in self.traced:
+            self.traced[name] = make(self.evaluate, *about)
         return name
 
     def made(self, make: Callable[[Operation], Any], *which: Any) -> Any:
@@ -83,7 +84,24 @@ class Guests:
         choices = COMPUTED[quantity].options
         return tuple((name, value) for name, value in fixed.items() if not choices.get(name) or choices[name][0] != value)
 
-    for method in (operation, made, unusual):  # torch.compile calls them while it traces, and keeps the results
+    def slope(self, quantity: str, wrt: str, options: tuple[tuple[str, str], ...]) -> tuple[str, tuple[str, ...]]:
+        """Name of the derivative of a quantity with respect to one input, and the names of its inputs."""
+        from qddot.compile.together import slope_of
+
+        return self.named(slope_program, quantity, wrt, options), tuple(slope_of(self.evaluate, quantity, wrt, options).inputs)
+
+    def known(self, find: Callable[..., Any], *about: Any) -> Any:
+        """`find(model, *about)`: numbers that torch.compile takes as they are, without a look into how they are found."""
+        return find(self.evaluate.model, *about)
+
+    for method in (
+        operation,
+        named,
+        made,
+        unusual,
+        slope,
+        known,
+    ):  # torch.compile calls them while it traces, and keeps the results
         method._dynamo_marked_constant = True  # type: ignore[attr-defined]
     del method
 
@@ -124,13 +142,13 @@ class Guests:
         own = lambda name: {x: given[x] for x in COMPUTED[name].inputs}  # noqa: E731
         return {name: self.compute(name, own(name), options, fixed) for name, fixed in pairs}
 
-    def derivative(self, quantity: str, arrays: Sequence[Any], wrt: str, options: dict[str, Any]) -> Any:
+    def derivative(self, quantity: str, arrays: Sequence[Any], wrt: str, options: Mapping[str, Any]) -> Any:
         """Derivatives of a quantity with respect to one input, as of `Robot.derivative`."""
-        from qddot.compile.together import slope_of
+        from qddot.compile.together import named_inputs, split_options
 
-        own, slope = slope_of(self.evaluate, quantity, wrt, options)
-        name = self.named(("derivative", quantity, wrt), slope.request, slope.program)
-        return self.compute(name, slope.named(arrays), own, {})
+        own, rest = split_options(options)
+        name, inputs = self.slope(quantity, wrt, tuple(rest.items()))
+        return self.compute(name, named_inputs(quantity, inputs, arrays), own, {})
 
     def packed(self, inputs: Mapping[str, Any], given: Any) -> Any:
         """The numbers of the robot's variables (..., k) in the kind of the inputs; what is not given is as described."""
@@ -196,6 +214,13 @@ class Guests:
             one = at_origin(pose[..., :3, 3], turned, rows[body], len(rows))
             total = one if total is None else total + one
         return total
+
+
+def slope_program(evaluate: Evaluator, quantity: str, wrt: str, options: tuple) -> Callable[[np.dtype], Program]:
+    """How the derivative of a quantity is traced."""
+    from qddot.compile.together import slope_of
+
+    return slope_of(evaluate, quantity, wrt, options).program
 
 
 def in_tuple(way: Callable[..., Any], made: type) -> Callable[..., Any]:

@@ -49,10 +49,9 @@ def for_libraries(method: Callable[P, R], is_seen: Callable[[Any], bool]) -> Cal
     return call
 
 
-def found_in(values: tuple) -> Iterator[Any]:
+def found_in(values: tuple) -> list[Any]:
     """Arguments that may be arrays, and values of dictionaries among them."""
-    for x in values:
-        yield from x.values() if type(x) is dict else (x,)
+    return [y for x in values for y in (x.values() if type(x) is dict else (x,))]
 
 
 def answered(method: Callable, arguments: tuple, options: Mapping[str, Any]) -> Any:

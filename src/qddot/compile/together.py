@@ -77,14 +77,32 @@ def differentiated(evaluate: Evaluator, quantity: str, arrays: Sequence[Any], wr
     Raises:
         InputError: the wrong number of arrays, or no such input.
     """
-    own, slope = slope_of(evaluate, quantity, wrt, options)
-    dtype = as_dtype(own.get("dtype"))
+    own, rest = split_options(options)
+    slope, dtype = slope_of(evaluate, quantity, wrt, tuple(rest.items())), as_dtype(own.get("dtype"))
     kernel = evaluate.kernels.compiled(("derivative", slope.request, wrt, dtype.char), lambda: slope.program(dtype), dtype)
-    inputs = with_given(evaluate.model.variables, slope.named(arrays), own.get("variables"), dtype)
+    given = named_inputs(quantity, slope.inputs, arrays)
+    inputs = with_given(evaluate.model.variables, given, own.get("variables"), dtype)
     results, margins = evaluate.evaluate(quantity, kernel, inputs, own)
     if margins is not None:
         raise singular(evaluate, quantity, margins, inputs)
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def split_options(options: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
+    """Options of a call, and those of a quantity."""
+    own: Options = {name: x for name, x in options.items() if name in Options.__annotations__}  # type: ignore[assignment]
+    return own, {name: x for name, x in options.items() if name not in own}
+
+
+def named_inputs(quantity: str, names: Sequence[str], arrays: Sequence[Any]) -> dict[str, Any]:
+    """Arrays by name.
+
+    Raises:
+        InputError: the wrong number of them.
+    """
+    if len(arrays) != len(names):
+        raise InputError(f"{quantity} needs {', '.join(names)}: {len(names)} arrays, {len(arrays)} were given")
+    return dict(zip(names, arrays))
 
 
 class Slope(NamedTuple):
@@ -95,36 +113,24 @@ class Slope(NamedTuple):
     wrt: str
     inputs: list[str]
 
-    def named(self, arrays: Sequence[Any]) -> dict[str, Any]:
-        """Arrays by name.
-
-        Raises:
-            InputError: the wrong number of them.
-        """
-        if len(arrays) != len(self.inputs):
-            needed = f"{self.request.quantity} needs {', '.join(self.inputs)}"
-            raise InputError(f"{needed}: {len(self.inputs)} arrays, {len(arrays)} were given")
-        return dict(zip(self.inputs, arrays))
-
     def program(self, dtype: np.dtype) -> Program:
         from qddot.graph.tangent import jacobian
 
         return slope_program(self.kernels.program((self.request,), dtype), self.wrt, jacobian)
 
 
-def slope_of(evaluate: Evaluator, quantity: str, wrt: str, options: dict[str, Any]) -> tuple[Options, Slope]:
-    """Options for the call, and the derivatives of a quantity with respect to one input.
+def slope_of(evaluate: Evaluator, quantity: str, wrt: str, options: Sequence[tuple[str, str]]) -> Slope:
+    """The derivative of a quantity with respect to one input.
 
     Raises:
         InputError: no such input.
     """
-    own: Options = {name: options.pop(name) for name in tuple(options) if name in Options.__annotations__}  # type: ignore[assignment]
-    request = evaluate.kernels.request(quantity, options)
+    request = evaluate.kernels.request(quantity, dict(options))
     names = [x.name for x in evaluate.kernels.program((request,)).inputs]
     if wrt not in names:
         more = ": choose some with robot.with_variable(...)" if wrt == "variables" else ""
         raise InputError(f"{quantity} has no input {wrt!r}, its inputs are {', '.join(names)}{more}")
-    return own, Slope(evaluate.kernels, request, wrt, [name for name in names if name != "variables"])
+    return Slope(evaluate.kernels, request, wrt, [name for name in names if name != "variables"])
 
 
 def slope_program(program: Program, wrt: str, jacobian: Any) -> Program:

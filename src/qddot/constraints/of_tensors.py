@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from qddot.arguments import positive_number
 from qddot.arrays.guests import Guests
+from qddot.compile.evaluate import Evaluator
 from qddot.constraints.constrained import ConstrainedDynamics, ConstrainedRobot, Projections
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from qddot.graph.program import Program
+
+Traced = Callable[[np.dtype], "Program"]
 
 
 class ConstrainedTensors:
@@ -23,16 +26,14 @@ class ConstrainedTensors:
     """
 
     def __init__(self, guests: Guests, constraints: Any) -> None:
-        self.guests, self.robot = guests, ConstrainedRobot(guests.evaluate.as_described, constraints)
+        self.guests, self.constraints = guests, tuple(constraints) if isinstance(constraints, list) else constraints
 
-    def values(self, wanted: Sequence[str], q: Any, qd: Any = None) -> tuple:
+    def values(self, wanted: tuple[str, ...], q: Any, qd: Any = None) -> tuple:
         """Some of `phi`, `A` and `Adot`."""
-        from qddot.constraints.trace import constraint_program  # the graph: loaded when first needed
-
-        model, constraints = self.robot.evaluate.model, self.robot.constraints
-        name = self.guests.named(("constraint", *wanted), constraints, lambda _: constraint_program(model, constraints, wanted))
-        inputs = {"q": q} if qd is None else {"q": q, "qd": qd}
-        return tuple_of(self.guests.compute(name, inputs, {}, {}))
+        found = self.guests.compute(
+            self.guests.named(rows_program, self.constraints, wanted), {"q": q} if qd is None else {"q": q, "qd": qd}, {}, {}
+        )
+        return found if isinstance(found, tuple) else (found,)
 
     def motion(self, what: str, inputs: dict[str, Any], f_ext: Any = None, f_tip: Any = None, tolerance: Any = None) -> Any:
         """One of `motion_program.MOTIONS`."""
@@ -41,15 +42,7 @@ class ConstrainedTensors:
             inputs["wrench"] = self.guests.net_stack(inputs, f_ext, f_tip)
         if tolerance is not None:
             tolerance = positive_number("tolerance", tolerance)
-
-        def trace(dtype: np.dtype) -> Program:
-            from qddot.constraints.following import following
-            from qddot.constraints.motion_program import motion_program
-
-            options = {"wrench": has_forces, "dtype": dtype, "tolerance": tolerance}
-            return motion_program(self.robot.evaluate.model, self.robot.constraints, what, following(self.robot), **options)
-
-        name = self.guests.named((what, has_forces, tolerance), self.robot.constraints, trace)
+        name = self.guests.named(constrained_motion, self.constraints, what, has_forces, tolerance)
         return self.guests.compute(name, inputs, {}, {})
 
     def forward_dynamics(self, q: Any, qd: Any, tau: Any, f_ext: Any, f_tip: Any, tolerance: Any) -> ConstrainedDynamics:
@@ -65,5 +58,27 @@ class ConstrainedTensors:
         return self.motion("projected", {"q": q, "qd": qd})
 
 
-def tuple_of(found: Any) -> tuple:
-    return found if isinstance(found, tuple) else (found,)
+def rows_program(evaluate: Evaluator, constraints: Any, wanted: tuple[str, ...]) -> Traced:
+    """How rows of constraints are traced."""
+    robot = ConstrainedRobot(evaluate.as_described, constraints)
+
+    def trace(dtype: np.dtype) -> Program:
+        from qddot.constraints.trace import constraint_program  # the graph: loaded when first needed
+
+        return constraint_program(robot.evaluate.model, robot.constraints, wanted)
+
+    return trace
+
+
+def constrained_motion(evaluate: Evaluator, constraints: Any, what: str, has_forces: bool, tolerance: float | None) -> Traced:
+    """How a motion under constraints is traced."""
+    robot = ConstrainedRobot(evaluate.as_described, constraints)
+
+    def trace(dtype: np.dtype) -> Program:
+        from qddot.constraints.following import following
+        from qddot.constraints.motion_program import motion_program
+
+        options = {"wrench": has_forces, "dtype": dtype, "tolerance": tolerance}
+        return motion_program(robot.evaluate.model, robot.constraints, what, following(robot), **options)
+
+    return trace

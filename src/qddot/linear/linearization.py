@@ -23,6 +23,7 @@ from qddot.errors import ConvergenceError, InputError, SingularityError, unknown
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from qddot.model.model import Model
     from qddot.robot import Robot
 
 
@@ -221,8 +222,8 @@ def linearize(robot: Robot, q: Any, qd: Any, tau: Any, actuated: Sequence[str] |
     if not guest((q,)):
         refuse_dry_rest(robot, qd)
     slopes, xp = robot.forward_dynamics_derivatives(q, qd, tau), module_of(q)
-    still, one = carried(robot, qd), xp.broadcast_to(array_like(q, np.eye(nv)), slopes.dqdd_dq.shape)
-    A = xp.concatenate([xp.concatenate([still, one], -1), xp.concatenate(slopes[:2], -1)], -2)
+    one = array_like(q, [[float(i == j) for j in range(nv)] for i in range(nv)]) + 0 * slopes.dqdd_dq
+    A = xp.concatenate([xp.concatenate([carried(robot, qd), one], -1), xp.concatenate(slopes[:2], -1)], -2)
     B = xp.concatenate([0 * slopes.dqdd_dtau, slopes.dqdd_dtau], -2)[..., columns]
     qdd = robot.forward_dynamics(q, qd, tau)
     if guest((q,)):
@@ -232,7 +233,7 @@ def linearize(robot: Robot, q: Any, qd: Any, tau: Any, actuated: Sequence[str] |
 
 def as_given(robot: Robot, q: Any, qd: Any, tau: Any) -> tuple[Any, Any, Any]:
     """The state and its joint forces, with one leading shape."""
-    still = array_like(q, np.zeros(robot.nv))
+    still = array_like(q, [0.0] * robot.nv)
     if guest((q, qd, tau)):
         tau = robot.inverse_dynamics(q, still if qd is None else qd, still) if tau is None else tau
         qd = still if qd is None else qd
@@ -260,15 +261,17 @@ def driven_columns(robot: Robot, names: Sequence[str]) -> list[int]:
 
 def carried(robot: Robot, qd: Any) -> Any:
     """E (..., nv, nv): -ad(qd) in the columns of joints with quaternions; linear in qd."""
-    E, n = np.zeros((robot.nv, robot.nv, robot.nv)), robot.nv  # one matrix a column of qd
+    n = robot.nv
+    E = [[0.0] * (n * n) for _ in range(n)]  # a matrix for each element of qd, row after row
     for c in robot.model.mechanism.coordinates:
         if c.parts[0].quaternion:
             i = c.v.start
-            turn, shift = slice(i, i + 3), slice(i + 3, i + 6)
-            E[turn, turn, turn] = -bracket(np.eye(3))
-            if len(c.v) == 6:
-                E[turn, shift, shift] = E[shift, shift, turn] = -bracket(np.eye(3))
-    return (qd @ array_like(qd, E.reshape(n, n * n))).reshape((*qd.shape[:-1], n, n))
+            places = [(i, i, i)] if len(c.v) == 3 else [(i, i, i), (i, i + 3, i + 3), (i + 3, i + 3, i)]
+            for speed, row, column in places:
+                for x, y, z in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):  # -[w], the bracket of an angular velocity
+                    E[speed + x][(row + y) * n + column + z] = 1.0
+                    E[speed + x][(row + z) * n + column + y] = -1.0
+    return (qd @ array_like(qd, E)).reshape((*qd.shape[:-1], n, n))
 
 
 def exponential(A: Any) -> Any:
@@ -280,11 +283,6 @@ def exponential(A: Any) -> Any:
     else:
         from scipy.linalg import expm
     return expm(A)
-
-
-def bracket(w: np.ndarray) -> np.ndarray:
-    """[w] (..., 3, 3)."""
-    return np.cross(np.eye(3), w[..., None, :])
 
 
 def refuse_dry_rest(robot: Robot, qd: np.ndarray) -> None:
@@ -301,13 +299,17 @@ def refuse_dry_rest(robot: Robot, qd: np.ndarray) -> None:
             )
 
 
-def without_dry_rest(robot: Robot, qd: Any, *results: Any) -> list[Any]:
+def without_dry_rest(robot: Robot, qd: Any, *results: Any) -> Any:
     """Results that are no numbers in states in which a shaft with dry friction stands still: tensors are not looked at."""
-    for body in robot.model.bodies:
-        for k in body.columns if body.drive.friction.sticks else ():
-            exists = module_of(qd).where(qd[..., k] == 0, float("nan"), 1.0)
-            results = tuple(x * exists.reshape((*exists.shape, *[1] * (x.ndim - exists.ndim))) for x in results)
-    return list(results)
+    for k in robot._guests.known(sticking_columns):
+        exists = module_of(qd).where(qd[..., k] == 0, float("nan"), 1.0)
+        results = tuple(x * exists.reshape((*exists.shape, *[1] * (x.ndim - exists.ndim))) for x in results)
+    return results
+
+
+def sticking_columns(model: Model) -> tuple[int, ...]:
+    """Columns of shafts whose dry friction is not smoothed."""
+    return tuple(k for body in model.bodies if body.drive.friction.sticks for k in body.columns)
 
 
 def module_of(array: Any) -> Any:
@@ -315,9 +317,9 @@ def module_of(array: Any) -> Any:
     return guest_module(array) if guest((array,)) else np
 
 
-def array_like(array: Any, numbers: np.ndarray) -> Any:
+def array_like(array: Any, numbers: list[Any]) -> Any:
     """Numbers of the same kind, type and place."""
-    return constant(array, numbers.tolist()) if guest((array,)) else numbers
+    return constant(array, numbers) if guest((array,)) else np.array(numbers)
 
 
 def weight(name: str, value: ArrayLike, n: int, least: float) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +16,7 @@ from qddot.graph.tangent import jacobian
 from qddot.rollout.adjoint import STATE, without_margins
 
 if TYPE_CHECKING:
+    from qddot.compile.evaluate import Evaluator
     from qddot.rollout.rollout import Rollout
 
 
@@ -40,12 +41,16 @@ def joined(found: Sequence[Any]) -> Linear:
     return Linear(join([join(pair, -1) for pair in ((qq, qv), (vq, vv))], -2), join([qu, vu], -2))
 
 
+def linearized(_: Evaluator, run: Rollout, controls: int, runtime: bool) -> Callable[[np.dtype], Program]:
+    """How such a program is traced."""
+    return lambda dtype: linear_program(run.step(controls, runtime).program(dtype))
+
+
 def linear_of_tensors(run: Rollout, q: Any, qd: Any, control: Any, t: Any, parameters: Any, variables: Any) -> Linear:
     """A and B of arrays of another library; no numbers where the step does not exist."""
     like, guests = next(x for x in (q, qd, control) if library_of(x)), run.robot._guests
     controls, runtime = (shape_of("control", control) or (1,))[-1], parameters is not None
-    trace = lambda dtype: linear_program(run.step(controls, runtime).program(dtype))  # noqa: E731
-    name = guests.named(("linear", controls, runtime), run, trace)
+    name = guests.named(linearized, run, controls, runtime)
     time = t[..., None] if library_of(t) else constant(like, [float(t)])
     inputs = {"q": q, "qd": qd, "control": control, "t": time, "dt": constant(like, [run.dt])}
     options = {} if variables is None else {"variables": variables}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from qddot.compile.kinds import guest
 from qddot.errors import InputError, SingularityError
 
 if TYPE_CHECKING:
+    from qddot.model.model import Model
     from qddot.robot import Robot
 
 LIGHT = 1e-9
@@ -19,15 +21,10 @@ LIGHT = 1e-9
 
 def zero_moment_point(robot: Robot, q: Any, qd: Any, qdd: Any, point: Any, normal: Any) -> np.ndarray:
     """Zero moment point `p = point + n x moment / (n . F)`, with force F and moment about `point` that the ground exerts."""
-    o, n = as_array("point", point, (3,)), as_array("normal", normal, (3,))
-    length = np.linalg.norm(n)
-    if n.ndim != 1 or o.ndim != 1 or not length > 0:
-        raise InputError(f"normal={normal!r}, point={point!r}: one direction and one point are needed")
-    n = n / length
-    rate, c, model = robot.momentum_rate(q, qd, qdd), robot.center_of_mass(q), robot.model
-    weight = sum(float(body.inertia.m) for body in model.bodies) * np.array(model.gravity, float)
+    rate, c = robot.momentum_rate(q, qd, qdd), robot.center_of_mass(q)
     if guest((rate,)):
-        return of_tensors(rate, c, o, n, weight)
+        return of_tensors(rate, c, *robot._guests.known(ground, point, normal))
+    o, n, weight = map(np.array, ground(robot.model, point, normal))
     force = rate[..., 3:] - weight
     moment = rate[..., :3] + np.cross(c - o, force)
     carried = force @ n
@@ -39,15 +36,29 @@ def zero_moment_point(robot: Robot, q: Any, qd: Any, qdd: Any, point: Any, norma
     return o + np.cross(n, moment) / carried[..., None]
 
 
-def of_tensors(rate: Any, c: Any, o: np.ndarray, n: np.ndarray, weight: np.ndarray) -> Any:
+def ground(model: Model, point: Any, normal: Any) -> tuple[tuple[float, ...], ...]:
+    """A point of the ground, its unit normal, and the robot's weight, N.
+
+    Raises:
+        InputError: no point, or no direction.
+    """
+    o, n = as_array("point", point, (3,)), as_array("normal", normal, (3,))
+    length = np.linalg.norm(n)
+    if n.ndim != 1 or o.ndim != 1 or not length > 0:
+        raise InputError(f"normal={normal!r}, point={point!r}: one direction and one point are needed")
+    weight = sum(float(body.inertia.m) for body in model.bodies) * np.array(model.gravity, float)
+    return tuple(map(float, o)), tuple(map(float, n / length)), tuple(map(float, weight))
+
+
+def of_tensors(rate: Any, c: Any, o: tuple[float, ...], n: tuple[float, ...], weight: tuple[float, ...]) -> Any:
     """The zero moment point by arithmetic that every library has; no number where the ground carries nothing."""
     from qddot.arrays.guests import guest_module
 
     library, axes = guest_module(rate), range(3)
-    force = [rate[..., 3 + k] - float(weight[k]) for k in axes]
-    arm = [c[..., k] - float(o[k]) for k in axes]
+    force = [rate[..., 3 + k] - weight[k] for k in axes]
+    arm = [c[..., k] - o[k] for k in axes]
     cross = lambda a, b: [a[k - 2] * b[k - 1] - a[k - 1] * b[k - 2] for k in axes]  # noqa: E731
     moment = [rate[..., k] + x for k, x in zip(axes, cross(arm, force))]
-    carried = sum(float(x) * f for x, f in zip(n, force))
-    carried = library.where(carried > LIGHT * float(np.linalg.norm(weight)), carried, float("nan"))
-    return library.stack([float(o[k]) + x / carried for k, x in zip(axes, cross([float(x) for x in n], moment))], -1)
+    carried = sum(x * f for x, f in zip(n, force))
+    carried = library.where(carried > LIGHT * math.hypot(*weight), carried, float("nan"))
+    return library.stack([o[k] + x / carried for k, x in zip(axes, cross(n, moment))], -1)
