@@ -198,6 +198,10 @@ def test_files_notebooks_and_commands(stub, tmp_path, monkeypatch):
     assert len(opened) == 1
     done = CliRunner().invoke(main, ["explore", "two_link", "-o", str(tmp_path / "cli.html")])
     assert done.exit_code == 0, done.output
+    assert done.output.strip() == str(tmp_path / "cli.html")
+    monkeypatch.setattr(show, "in_notebook", lambda: False)
+    shown = CliRunner().invoke(main, ["explore", "two_link"]).output.strip()
+    assert opened[-1] == Path(shown).as_uri()  # where it is, for whom another browser suits
     assert equations((tmp_path / "cli.html").read_text("utf-8"))["variants"][0]["values"]["m1"] == 0.5
 
 

@@ -30,6 +30,6 @@ def command(robot: Any, output: str | None, as_json: bool, **how: Any) -> None:
         used = {name: x for name, x in values.items() if name in map(str, letters.symbols)}
         page = letters.explore(output, values=used) if used else found.explore(output)
     if as_json:
-        print_json({"files": [output] if output else []})
+        print_json({"files": [str(page.path)]})
     else:
-        click.echo(output or repr(page))
+        click.echo(page.path)

@@ -21,10 +21,12 @@ class Page:
 
     Attributes:
         html: the whole document.
+        path: of the file that was written last, None before.
     """
 
     def __init__(self, html: str, name: str) -> None:
         self.html, self.name = html, name
+        self.path: Path | None = None
 
     def save(self, path: str | Path) -> Path:
         """Write the file, whole or not at all, and return its path.
@@ -36,6 +38,7 @@ class Page:
         if path.suffix.lower() not in (".html", ".htm"):
             raise InputError(f"{path.name!r} ends in {path.suffix!r}: a page is written to .html")
         write_whole(path, self.html.encode())
+        self.path = path
         return path
 
     def open(self) -> Path:
