@@ -45,8 +45,8 @@ class Table:
         file: its name, for messages.
         columns: name -> samples (N,), or (N, k) where the file keeps a matrix.
         row: the file's number of the first row, from 1; a header does not count.
-        faults: rows the reader could not read whole, and why; they are NaN in every column. `convert` refuses them, or leaves them
-            out where a log is to be repaired.
+        faults: number of each row that the reader could not read whole, counted as `row` is, and why; such a row is NaN in every
+            column. `convert` refuses them, or leaves them out where a log is to be repaired.
         left_out: columns left out, and why (`text`, `of another length`).
         joints: the joint of a numbered column, where the file names joints beside numbers.
         findings: what the reader brought up.
