@@ -1,7 +1,7 @@
 """How much does each number of `qddot/thresholds.py` matter? Take 30 % from it, add 30 %, and see what changes.
 
-    python benchmarks/thresholds.py [--seconds 280] [--processes 2] [--only NAME] [--json counts.json]
-    python benchmarks/thresholds.py --table counts.json > docs/thresholds.md
+    python benchmarks/thresholds.py [--each] [--seconds 280] [--processes 2] [--only NAME] [--json counts.json]
+    python benchmarks/thresholds.py --table counts.json each.json > docs/thresholds.md
 
 The cases are the logs of `corruptions.py`, one of each fault, some files, and the examples in the docstrings of identification and
 of logs. Of a log's fit, the verdict may change (the kinds of its serious concerns), and the parameters, which are counted in their
@@ -23,12 +23,13 @@ import io
 import json
 import os
 import pkgutil
+import random
 import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from multiprocessing import Pool
 from pathlib import Path
@@ -50,7 +51,7 @@ FACTORS = (0.7, 1.3)
 NAMES = tuple(name for name in vars(thresholds) if name.isupper())
 ROOMS = ("qddot.identify", "qddot.logs")
 LONG = 0.5  # s
-CHUNKS = 4  # parts of the numbers of a case, so that no process waits long for the last one
+TOGETHER = 16  # numbers that are changed at once: most change nothing
 
 
 class Outcome(NamedTuple):
@@ -140,9 +141,8 @@ def named_by_a_fit() -> set[str]:
 
 
 def cases() -> list[str]:
-    """Every second log, then files and examples, then the other logs: what is first is done first."""
-    logs = list(CORRUPTIONS)
-    return [*logs[::2], *FILES, *examples(), *logs[1::2]]
+    """Logs, files, examples: what is first is done first."""
+    return [*CORRUPTIONS, *FILES, *examples()]
 
 
 @cache
@@ -230,9 +230,9 @@ def printed(test: doctest.DocTest) -> Outcome:
     return Outcome(("prints something else",) if runner.failures else ())
 
 
-def looked_at(asked: tuple[str, int, str, float]) -> list[dict[str, Any]]:
+def looked_at(asked: tuple[str, str, float, bool]) -> list[dict[str, Any]]:
     """What each number, one way and the other, changes in a case; nothing where an example does not run here."""
-    case, chunk, only, until = asked
+    case, only, until, each = asked
     warnings.simplefilter("ignore")
     if time.time() > until:
         return []
@@ -244,16 +244,28 @@ def looked_at(asked: tuple[str, int, str, float]) -> list[dict[str, Any]]:
     named = named_by(again)
     if case in examples() and time.process_time() - begun > LONG:
         named -= named_by_a_fit()
-    rows = []
-    for name in sorted(named)[chunk::CHUNKS]:
-        if only not in name:
-            continue
+    wanted = [name for name in NAMES if name in named and only in name]
+    random.Random(0).shuffle(wanted)  # numbers of one check, changed together, might undo each other
+    rows: list[dict[str, Any]] = []
+
+    def look(names: list[str], factor: float) -> None:
+        """Change several numbers at once, and only where that changes something, fewer of them."""
+        if time.time() > until or not names:
+            return
+        with ExitStack() as stack:
+            for name in names:
+                stack.enter_context(changed(name, factor))
+            found = difference(usual, again())
+        if "after" in found and len(names) > 1:
+            look(names[: len(names) // 2], factor)
+            look(names[len(names) // 2 :], factor)
+        else:
+            rows.extend({"name": name, "case": case, "factor": factor, **(found if len(names) == 1 else {})} for name in names)
+
+    size = 1 if each else TOGETHER
+    for first in range(0, len(wanted), size):
         for factor in FACTORS:
-            if time.time() > until:
-                return rows
-            with changed(name, factor):
-                now = again()
-            rows.append({"name": name, "case": case, "factor": factor, **difference(usual, now)})
+            look(wanted[first : first + size], factor)
     return rows
 
 
@@ -287,22 +299,37 @@ def reasons() -> dict[str, tuple[str, str]]:
 def table(rows: list[dict[str, Any]]) -> Iterator[str]:
     """The page, line by line."""
     why = reasons()
-    logs = len({row["case"] for row in rows if row["case"] in CORRUPTIONS})
-    files = len({row["case"] for row in rows if row["case"] in FILES})
-    shown = len({row["case"] for row in rows}) - logs - files
-    yield PAGE.format(count=len(NAMES), logs=logs, files=files, shown=shown)
-    yield "| number | value | what it is, and why | in cases | verdicts changed | parameters moved | others changed |"
+    of = {name: [row for row in rows if row["name"] == name] for name in NAMES}
+    steering = [name for name in NAMES if any("after" in row and row["case"] in CORRUPTIONS for row in of[name])]
+    moving = [name for name in NAMES if name not in steering and any("after" in row or moved(row) >= SEEN for row in of[name])]
+    seen = {kind: len({row["case"] for row in rows if is_of(row)}) for kind, is_of in KINDS.items()}
+    parts = {"steering": len(steering), "moving": len(moving), "unseen": sum(not of[name] for name in NAMES)}
+    yield PAGE.format(count=len(NAMES), **seen, **parts, uncritical=len(NAMES) - sum(parts.values()))
+    yield "| number | value | what it is, and why | cases | verdicts changed | parameters moved | others changed |"
     yield "|---|---|---|---|---|---|---|"
     for name in NAMES:
-        mine = [row for row in rows if row["name"] == name]
-        fits, texts = ([row for row in mine if (row["case"] in CORRUPTIONS) is wanted] for wanted in (True, False))
-        moved = max((row["deviations"] for row in fits if "deviations" in row), default=0.0)
-        others = any("parameters" in row for row in fits)
+        fits, texts = ([row for row in of[name] if (row["case"] in CORRUPTIONS) is wanted] for wanted in (True, False))
+        measured = [row for row in fits if "deviations" in row or "parameters" in row]
+        farthest = max(map(moved, measured), default=None)
         value, reason = why[name]
-        yield (
-            f"| `{name}` | `{value}` | {reason.replace('|', '/')} | {len({row['case'] for row in mine}) or 'none'} "
-            f"| {counts(fits)} | {'others' if others else deviations(moved) if fits else ''} | {counts(texts)} |"
-        )
+        shown = "" if farthest is None else "0" if farthest < SEEN else f"{farthest:.2g} s.d."
+        cases = len({row["case"] for row in of[name]})
+        cells = (f"`{name}`", f"`{value}`", reason.replace("|", "/"), f"{cases}", counts(fits), shown, counts(texts))
+        yield f"| {' | '.join(cells)} |"
+
+
+KINDS: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "logs": lambda row: row["case"] in CORRUPTIONS,
+    "files": lambda row: row["case"] in FILES,
+    "shown": lambda row: row["case"] not in CORRUPTIONS and row["case"] not in FILES,
+    "each": lambda row: "deviations" in row or "parameters" in row,
+}
+SEEN = 0.01  # standard deviations
+
+
+def moved(row: dict[str, Any]) -> float:
+    """How far parameters went, in standard deviations: infinitely where they are other ones, as those of another law."""
+    return np.inf if "parameters" in row else row.get("deviations", 0.0)
 
 
 def counts(rows: list[dict[str, Any]]) -> str:
@@ -313,10 +340,6 @@ def counts(rows: list[dict[str, Any]]) -> str:
     return f"{low}, {high}" if low or high else "0"
 
 
-def deviations(moved: float) -> str:
-    return "0" if moved < 0.005 else f"{moved:.2g} s.d."
-
-
 PAGE = """# Numbers that steer identification
 
 Every threshold of identification stands in `src/qddot/thresholds.py` with its unit and its reason: {count} of them. This page shows
@@ -324,11 +347,16 @@ how much each matters. It was made smaller by 30 % and larger by 30 % (of a numb
 {logs} logs of a two-link arm, each with another fault, in {files} files and in {shown} examples of the documentation was counted:
 
 - *verdicts changed*: logs whose serious concerns are of other kinds, with the smaller number and with the larger;
-- *parameters moved*: the farthest that a parameter went, in its own standard deviations, in a fit that is trusted;
+- *parameters moved*: the farthest that a parameter went, in its own standard deviations, in {each} logs whose fits are trusted;
 - *others changed*: files of which something else is noticed, and examples that print something else.
 
-A number with zeros is uncritical: any other of its size would do as well. `python benchmarks/thresholds.py --json counts.json`
-measures, and `python benchmarks/thresholds.py --table counts.json > docs/thresholds.md` writes this page.
+{steering} numbers change a verdict somewhere; {moving} more move a parameter by a hundredth of its standard deviation or more, or
+change a text. {unseen} are named by no case. The other {uncritical} are uncritical here: any number of that size would do as well,
+and the reason beside each says why it is of that size.
+
+    python benchmarks/thresholds.py --json counts.json                              # verdicts and texts
+    python benchmarks/thresholds.py --each --json each.json                         # parameters, one number at a time
+    python benchmarks/thresholds.py --table counts.json each.json > docs/thresholds.md
 """
 
 
@@ -337,15 +365,16 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1e9, help="after which nothing more is begun")
     parser.add_argument("--only", default="", help="only numbers with this in their name")
     parser.add_argument("--cases", default="", help="only cases with this in their name")
+    parser.add_argument("--each", action="store_true", help="one number at a time, so that small moves of parameters are seen, too")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--json", help="a file for what was found")
-    parser.add_argument("--table", help="write the page from such a file instead")
+    parser.add_argument("--table", nargs="+", help="write the page from such files instead")
     asked = parser.parse_args()
     if asked.table:
-        print("\n".join(table(json.loads(Path(asked.table).read_text(encoding="utf-8")))))
+        print("\n".join(table([row for path in asked.table for row in json.loads(Path(path).read_text(encoding="utf-8"))])))
         return
     until = time.time() + asked.seconds
-    todo = [(case, chunk, asked.only, until) for case in cases() if asked.cases in case for chunk in range(CHUNKS)]
+    todo = [(case, asked.only, until, asked.each) for case in cases() if asked.cases in case]
     rows: list[dict[str, Any]] = []
     with Pool(asked.processes) as pool:
         for found in pool.imap_unordered(looked_at, todo):

@@ -66,7 +66,7 @@ class Floats:
         return math.sqrt(x)
 
     def inverse_fourth_root(self, x: float) -> float:
-        return 1 / math.sqrt(math.sqrt(x))
+        return 1 / self.sqrt(self.sqrt(x))
 
     def atan2(self, y: float, x: float) -> float:
         return math.atan2(y, x)
@@ -86,9 +86,6 @@ class Arrays(Floats):
 
     def sqrt(self, x: Any) -> Any:
         return np.sqrt(x)
-
-    def inverse_fourth_root(self, x: Any) -> Any:
-        return 1 / np.sqrt(np.sqrt(x))
 
     def atan2(self, y: Any, x: Any) -> Any:
         return np.arctan2(y, x)
