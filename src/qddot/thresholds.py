@@ -1,8 +1,8 @@
 """Every number that steers identification, from the first line of a log to the verdict: what it is compared with, and why so much.
 
 A number is a part (of 1) unless a unit is given. Guards against rounding and division by zero (1e-300, a relative 1e-12) decide
-nothing and stand where they are needed. How much each matters is measured by `benchmarks/thresholds.py`, which takes 30 % from it and
-adds 30 %: docs/thresholds.md.
+nothing and stand where they are needed. How much each matters is measured by `benchmarks/thresholds.py`, which takes 30 % from it
+and adds 30 %: docs/thresholds.md.
 """
 
 from __future__ import annotations

@@ -11,8 +11,9 @@ import pytest
 import qddot
 from qddot.errors import ConvergenceError, InputError
 from qddot.identify.excitation.clearance import NUMPY, Clearance, squared_distance
+from qddot.identify.excitation.first_motions import random_motion
 from qddot.identify.excitation.fourier import Fourier
-from qddot.identify.excitation.plan import excitation, log_det, margins, random_motion
+from qddot.identify.excitation.plan import excitation, log_det, margins
 from qddot.identify.excitation.problem import Bounds, Experiment
 from qddot.robot import Robot, RobotLimits
 from tests.identify.arms import random_arm
