@@ -15,6 +15,7 @@ from operator import attrgetter
 from qddot.compile import prefetch, sincos
 from qddot.compile.lanes import Lanes
 from qddot.compile.operation_ir import choice, lane_by_lane, sign_of
+from qddot.compile.sincos import TRIG, late_angles, side_by_side
 from qddot.graph.expr import Expr, schedule
 from qddot.graph.program import Output, Program
 from qddot.model.scalar import Scalar
@@ -30,7 +31,6 @@ SHORT = 1_300
 ON_STACK = 1 << 16
 """More bytes than this do not go on the stack, which is small in some threads."""
 
-TRIG = frozenset(("sin", "cos"))
 LEAVES = TRIG | {"var"}
 BINARY = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
 
@@ -344,17 +344,6 @@ class Emitter:
         return [*lines, f"{self.value(node)} = {self.lanes.call('fma', a, b, c)}"]
 
 
-def late_angles(program: Program) -> set[Expr]:
-    """Angles that depend on the sine or cosine of others."""
-    if all(node.args[0].op == "var" for node in program.nodes if node.op in TRIG):  # as usual
-        return set()
-    turning: set[Expr] = set()
-    for node in program.nodes:
-        if node.op in TRIG or any(a in turning for a in node.args if a.__class__ is Expr):
-            turning.add(node)
-    return {node.args[0] for node in program.nodes if node.op in TRIG and node.args[0] in turning}
-
-
 def places(program: Program) -> dict[Expr, list[tuple[str, int]]]:
     """Where each node goes that is an element of an output."""
     found: dict[Expr, list[tuple[str, int]]] = defaultdict(list)
@@ -369,12 +358,6 @@ def slots(program: Program) -> dict[Scalar, int]:
     """Each distinct result, node or float, and its place among the vectors a kernel for many states leaves."""
     values = (x if x.__class__ is Expr else float(x) for output in program.outputs for x in output.values)
     return {x: k for k, x in enumerate(dict.fromkeys(values))}
-
-
-def side_by_side(angles: Sequence[Expr]) -> bool:
-    """True if these are elements of one input, one after the other."""
-    first = angles[0]
-    return first.op == "var" and all(x.op == "var" and x.args == (first.args[0], first.args[1] + k) for k, x in enumerate(angles))
 
 
 def is_short(program: Program, lanes: Lanes) -> bool:

@@ -16,6 +16,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from qddot.compile.lanes import Lanes
+from qddot.graph.expr import Expr
+from qddot.graph.program import Program
+
+TRIG = frozenset(("sin", "cos"))
 
 REACH = {"double": 1 << 19, "float": 1 << 13}
 """How many quarter turns the reduction may take off."""
@@ -208,3 +212,20 @@ def define_far(lanes: Lanes) -> Iterable[str]:
     yield f"%s = call {real} @sin{end}({real} %x)\n%c = call {real} @cos{end}({real} %x)"
     yield f"store {real} %s, ptr %sp\nstore {real} %c, ptr %cp\nbr label %end"
     yield "end:\n%k1 = add i64 %k, 1\n%more = icmp slt i64 %k1, %count\nbr i1 %more, label %next, label %done\ndone:\nret void\n}"
+
+
+def late_angles(program: Program) -> set[Expr]:
+    """Angles that depend on the sine or cosine of others."""
+    if all(node.args[0].op == "var" for node in program.nodes if node.op in TRIG):  # as usual
+        return set()
+    turning: set[Expr] = set()
+    for node in program.nodes:
+        if node.op in TRIG or any(a in turning for a in node.args if a.__class__ is Expr):
+            turning.add(node)
+    return {node.args[0] for node in program.nodes if node.op in TRIG and node.args[0] in turning}
+
+
+def side_by_side(angles: Sequence[Expr]) -> bool:
+    """True if these are elements of one input, one after the other."""
+    first = angles[0]
+    return first.op == "var" and all(x.op == "var" and x.args == (first.args[0], first.args[1] + k) for k, x in enumerate(angles))
