@@ -49,7 +49,7 @@ def test_every_page_is_in_the_table_of_contents():
     assert len(listed) == len(set(listed))
 
 
-PLAIN = {"command_line", "how_to/gpu", "speed", "installation", "reference", "trust"}  # of programs, times and rules
+PLAIN = {"command_line", "how_to/gpu", "speed", "installation", "reference", "thresholds", "trust"}  # of programs, times and rules
 
 
 def test_every_page_that_speaks_of_formulas_or_pictures_has_one():
