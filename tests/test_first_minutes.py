@@ -132,6 +132,11 @@ def test_every_name_that_is_recommended_exists_and_none_that_exists_is_explained
             assert here.startswith("nothing") or re.match(r"\w+", here)[0] in qddot.__all__, here
 
 
+def test_a_robot_is_not_made_of_a_path():
+    with pytest.raises(InputError, match=r"a Robot is made of a Model, and this is 'arm.urdf': qddot.load reads files"):
+        Robot("arm.urdf")  # type: ignore[arg-type]
+
+
 # words ------------------------------------------------------------------------------------------------------------------
 
 

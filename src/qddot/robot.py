@@ -240,6 +240,8 @@ class Robot:
     """
 
     def __init__(self, model: Model) -> None:
+        if not isinstance(model, Model):
+            raise InputError(f"a Robot is made of a Model, and this is {model!r:.80}: qddot.load reads files and names")
         self.model = model
         if any(link.place for link in model.doubtful) and not model.symbols:  # a file's claim; numbers given in Python are kept
             from qddot.definite import refuse_indefinite

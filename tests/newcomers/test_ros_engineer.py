@@ -57,3 +57,9 @@ def test_a_broken_file_is_told_with_line_and_fix(tmp_path):
     assert result.exit_code == 1
     assert "lowr" in result.stderr
     assert "arm.urdf" in result.stderr
+
+
+@pytest.mark.parametrize("around", ["data: '{}'\n---\n", "String value is: {}"])
+def test_what_ros_prints_around_a_description(around):
+    """As `ros2 topic echo` and `ros2 param get` do."""
+    assert "ros2 param get --hide-type" in call("qddot info -", around.format(ARM)).stderr

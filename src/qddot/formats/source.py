@@ -86,6 +86,13 @@ def sniffed(data: bytes, name: str) -> str:
         return "xacro" if b"<xacro:" in text else "xml"
     if text.startswith(b"{"):
         return "json"
+    if text.startswith((b"data:", b"String value is:")) and b"<robot" in text:
+        raise ModelFormatError(
+            "a description within what a command of ROS prints about it",
+            place=Place(name, 1, 1),
+            text=text[:20].decode("utf-8", "replace"),
+            fix="ros2 param get --hide-type /robot_state_publisher robot_description prints it alone",
+        )
     lines = (line.strip() for line in io.BytesIO(text) if line.strip() and not line.strip().startswith(b"#"))
     first = next(lines, b"")
     if first.startswith(b"[") or re.match(rb"[\w.\"'-]+\s*=", first):
