@@ -677,3 +677,21 @@ def test_a_matrix_is_rounded_to_fit_the_terminal(monkeypatch):
     assert "--digits shows more" in result.stderr
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert "digits" not in CliRunner().invoke(main, ["compute", "two_link", "mass_matrix"]).stderr  # which fits as it is
+
+
+def test_what_takes_long_says_so_on_a_terminal(tmp_path, monkeypatch):
+    monkeypatch.setattr("qddot.cli.printing.is_terminal", lambda stream: True)
+    monkeypatch.setattr("qddot.cli.printing.PATIENCE", 0.0)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    log = recorded(tmp_path / "run.csv", 1)
+    said = {
+        ("identify", "two_link", log, *NAMED): ("reading", "identifying"),
+        ("simulate", "two_link", "-t", "0.05", "-o", str(tmp_path / "m.png")): (f"writing {tmp_path / 'm.png'}"[:20],),
+        ("equations", "two_link"): ("computing closed forms",),
+        ("derive", "rp_arm"): ("deriving",),
+        ("check", "two_link"): ("reading",),
+        ("doctor",): ("looking",),
+    }
+    for arguments, words in said.items():
+        stderr = call(*arguments).stderr
+        assert all(x in stderr for x in words), arguments

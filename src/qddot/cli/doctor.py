@@ -34,7 +34,7 @@ EXTRAS = {
 @json_option
 def command(as_json: bool) -> None:
     """Versions, extras, cache, threads and GPU of this installation, and a computation that must come out right."""
-    with plainly():
+    with plainly("looking"):
         found = report()
     if as_json:
         print_json(found)

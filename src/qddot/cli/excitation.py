@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from qddot.cli.arguments import Numbers, for_each_joint, robot_argument, robot_options
-from qddot.cli.printing import plainly, print_json, tell, written
+from qddot.cli.printing import plainly, print_json, tell, working, written
 
 
 class Radius(click.ParamType):
@@ -62,7 +62,8 @@ def command(
         if acceleration is not None:
             options["acceleration"] = one_or_each(found, "--acceleration", acceleration)
         for_each_joint(found, "--home", home, positions=True)
-        motion = found.excitation(home=home, on_progress=lambda line: tell(line, err=True), **options)
+        with working("searching") as say:
+            motion = found.excitation(home=home, on_progress=say, **options)
         if csv is not None:
             motion.to_csv(csv, rate)
     if as_json:

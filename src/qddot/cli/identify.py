@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from qddot.cli.arguments import LogFile, Numbers, OutputFile, Pair, for_each_joint, robot_argument, robot_options
-from qddot.cli.printing import in_options, paragraph, plainly, print_json, print_table, terminal_width, written
+from qddot.cli.printing import in_options, paragraph, plainly, print_json, print_table, terminal_width, working, written
 
 NOT_IDENTIFIED = 3
 """Exit status of a fit whose parameters cannot be trusted; 1 and 2 are errors."""
@@ -59,13 +59,15 @@ def command(
     said = {"columns": dict(columns) or None, "rate": rate, "gains": gains, "degrees": degrees, "repair": repair or None}
     options: Any = {name: value for name, value in said.items() if value is not None}
     with plainly():
-        from qddot.identify import Log
+        with working("reading"):
+            from qddot.identify import Log
 
-        found = qddot.load(robot, **how)
-        for_each_joint(found, "--gains", gains)
-        log = Log.load(list(logs), found, **options)
-        other = Log.load(list(validation), found, **options) if validation else None
-        fit = found.identify(log, validation=other, cutoff=cutoff, method=method)
+            found = qddot.load(robot, **how)
+            for_each_joint(found, "--gains", gains)
+            log = Log.load(list(logs), found, **options)
+            other = Log.load(list(validation), found, **options) if validation else None
+        with working("identifying"):
+            fit = found.identify(log, validation=other, cutoff=cutoff, method=method, progress=False)
         for finding in fit.findings:
             click.echo(paragraph(in_options(f"{finding.code}: {finding.message}"), sys.stderr), err=True)
         if as_json:
@@ -77,7 +79,8 @@ def command(
                 click.echo(paragraph(str(fit.cross_validation)))
         if report is not None:
             command = shlex.join(["qddot", *sys.argv[1:]])
-            dataclasses.replace(fit, command=command).report(report)
+            with working("writing the report"):
+                dataclasses.replace(fit, command=command).report(report)
         if urdf is not None and fit.verdict:
             fit.to_urdf(urdf)
         if not as_json:

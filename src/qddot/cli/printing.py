@@ -7,7 +7,7 @@ import re
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import get_terminal_size
@@ -92,19 +92,20 @@ def columns(mapping: str) -> str:
 
 
 @contextmanager
-def working(words: str) -> Iterator[None]:
-    """A line that moves, once it takes more than a second and somebody is looking."""
+def working(words: str) -> Iterator[Callable[[str], None]]:
+    """A line that moves, once it takes more than a second and somebody is looking; with what prints others above it."""
     if not words or not is_terminal(sys.stderr):
-        yield
+        yield lambda text: tell(text, err=True)
         return
     from rich.console import Console
 
-    status = Console(stderr=True).status(words)
+    console = Console(stderr=True)
+    status = console.status(words)
     begin = Timer(PATIENCE, status.start)
     begin.daemon = True
     begin.start()
     try:
-        yield
+        yield lambda text: console.print(text, markup=False, highlight=False)
     finally:
         begin.cancel()
         status.stop()

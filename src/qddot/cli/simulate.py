@@ -9,10 +9,11 @@ from typing import Any
 import click
 
 from qddot.cli.arguments import Numbers, OutputFile, completed, for_each_joint, robot_argument, robot_options, warn_of_degrees
-from qddot.cli.printing import plainly, print_json, tell, written
+from qddot.cli.printing import plainly, print_json, tell, working, written
 
 FEW = 10  # events are shown
 SUFFIXES = {".csv": "a table", ".parquet": "a table", ".png": "a plot", ".svg": "a plot", ".pdf": "a plot"}
+FILMS = (".gif", ".mp4")
 METHODS = ("rk4", "variational", "euler", "RK45", "DOP853", "Radau")
 SUFFIXES |= {".html": "a page to be played", ".gif": "a film", ".mp4": "a film"}
 
@@ -60,7 +61,8 @@ def command(
         start = found.home() if q0 is None else q0
         motion = found.simulate(start, qd0, time, torque=torque, method=method, step=step, every=every)
         for path in outputs:
-            save(motion, path)
+            with working("" if Path(path).suffix in FILMS else f"writing {path}"):  # films have a bar of their own
+                save(motion, path)
     end = {"t": motion.t[-1], "q": motion.q[-1], "qd": motion.qd[-1]}
     energy, off = motion.energy, motion.energy_residual[-1]
     for words in beyond(motion, torque):
