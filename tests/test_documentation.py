@@ -58,6 +58,33 @@ def test_every_page_that_speaks_of_formulas_or_pictures_has_one():
     assert bare == PLAIN
 
 
+EXTRAS = {
+    "plot": r"\.plot\(|\.animate\(",
+    "id": r"fit\.robot|fit\.consistent|near_description",
+    "dist": r'engine="dask"',
+    "gym": r"qddot\.environments|Environments\(",
+    "casadi": r"\.casadi\(",
+}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
+def test_pages_say_which_extras_they_need(path: Path):
+    """But for those that list everything there is."""
+    text = path.read_text(encoding="utf-8")
+    used = [extra for extra, call in EXTRAS.items() if re.search(call, text) and path.stem not in ("architecture", "reference")]
+    assert not [extra for extra in used if not re.search(rf"`{extra}`|\[[\w,]*\b{extra}\b[\w,]*\]", text)]
+
+
+def test_set_up_speaks_and_skips_are_explained():
+    """What takes minutes says what it does, and why a test is skipped stands at the end of a run."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in (".venv/.qddot", ".venv/.tests"):
+        recipe = makefile.partition(f"\n{target}:")[2].partition("\n\n")[0]
+        assert "@echo" in recipe
+        assert "--quiet" not in recipe
+    assert re.search(r'addopts = ".*-rs\b', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
 class Entry(NamedTuple):
     """A class or function that the reference lists, and which members of a class it shows."""
 
