@@ -304,7 +304,11 @@ def table(rows: list[dict[str, Any]]) -> Iterator[str]:
     moving = [name for name in NAMES if name not in steering and any("after" in row or moved(row) >= SEEN for row in of[name])]
     seen = {kind: len({row["case"] for row in rows if is_of(row)}) for kind, is_of in KINDS.items()}
     parts = {"steering": len(steering), "moving": len(moving), "unseen": sum(not of[name] for name in NAMES)}
-    yield PAGE.format(count=len(NAMES), **seen, **parts, uncritical=len(NAMES) - sum(parts.values()))
+    changes = [row for row in rows if "after" in row and row["case"] in CORRUPTIONS]
+    named = [(is_named(row, "before"), is_named(row, "after")) for row in changes]
+    how = {"changes": len(changes), "lost": named.count((True, False)), "gained": named.count((False, True))}
+    how["trusted"] = sum(not row["after"] for row in changes)
+    yield PAGE.format(count=len(NAMES), **seen, **parts, **how, uncritical=len(NAMES) - sum(parts.values()))
     yield "| number | value | what it is, and why | cases | verdicts changed | parameters moved | others changed |"
     yield "|---|---|---|---|---|---|---|"
     for name in NAMES:
@@ -327,6 +331,12 @@ KINDS: dict[str, Callable[[dict[str, Any]], bool]] = {
 SEEN = 0.01  # standard deviations
 
 
+def is_named(row: dict[str, Any], when: str) -> bool:
+    """Whether a verdict names the fault that its log has."""
+    fault = CORRUPTIONS[row["case"]]
+    return bool({*fault.names, *fault.planar} & set(row[when]))
+
+
 def moved(row: dict[str, Any]) -> float:
     """How far parameters went, in standard deviations: infinitely where they are other ones, as those of another law."""
     return np.inf if "parameters" in row else row.get("deviations", 0.0)
@@ -344,15 +354,17 @@ PAGE = """# Numbers that steer identification
 
 Every threshold of identification stands in `src/qddot/thresholds.py` with its unit and its reason: {count} of them. This page shows
 how much each matters. It was made smaller by 30 % and larger by 30 % (of a number near 1, its distance from 1), and what changed in
-{logs} logs of a two-link arm, each with another fault, in {files} files and in {shown} examples of the documentation was counted:
+{logs} logs of a two-link arm, each with another fault, in {files} files and in {shown} examples of the documentation was counted (16 November 2026):
 
 - *verdicts changed*: logs whose serious concerns are of other kinds, with the smaller number and with the larger;
 - *parameters moved*: the farthest that a parameter went, in its own standard deviations, in {each} logs whose fits are trusted;
 - *others changed*: files of which something else is noticed, and examples that print something else.
 
-{steering} numbers change a verdict somewhere; {moving} more move a parameter by a hundredth of its standard deviation or more, or
-change a text. {unseen} are named by no case. The other {uncritical} are uncritical here: any number of that size would do as well,
-and the reason beside each says why it is of that size.
+{steering} numbers change a verdict somewhere, {changes} times in all. Most changes are of what is said besides: {lost} times
+the fault that a log has is named no longer, {gained} times only then, and {trusted} time(s) a fit is trusted only then.
+{moving} more move a parameter by a hundredth of its standard deviation or more, or change a text. {unseen} are named by no
+case. The other {uncritical} are uncritical here: any number of that size would do as well, and the reason beside each says why
+it is of that size.
 
     python benchmarks/thresholds.py --json counts.json                              # verdicts and texts
     python benchmarks/thresholds.py --each --json each.json                         # parameters, one number at a time
