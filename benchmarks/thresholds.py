@@ -352,9 +352,10 @@ def counts(rows: list[dict[str, Any]]) -> str:
 
 PAGE = """# Numbers that steer identification
 
-Every threshold of identification stands in `src/qddot/thresholds.py` with its unit and its reason: {count} of them. This page shows
-how much each matters. It was made smaller by 30 % and larger by 30 % (of a number near 1, its distance from 1), and what changed in
-{logs} logs of a two-link arm, each with another fault, in {files} files and in {shown} examples of docstrings was counted (16 November 2026):
+Every threshold of identification stands in `src/qddot/thresholds.py` with its unit and its reason: {count} of them. This page
+shows how much each matters. It was made smaller by 30 % and larger by 30 % (of a number near 1, its distance from 1), and what
+changed in {logs} logs of a two-link arm, each with another fault, in {files} files and in {shown} examples of docstrings was
+counted (16 November 2026):
 
 - *verdicts changed*: logs whose serious concerns are of other kinds, with the smaller number and with the larger;
 - *parameters moved*: the farthest that a parameter went, in its own standard deviations, in {each} logs whose fits are trusted;
