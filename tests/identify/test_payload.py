@@ -67,6 +67,19 @@ def test_a_box_is_within_its_intervals():
     assert 0.9 < np.mean(inside) < 0.99
 
 
+def test_intervals_are_as_wide_as_the_confidence_asked_for():
+    """Of many blocks, half an interval is 0.674 standard deviations at one half and 1.96 at 95 %."""
+    robot = random_arm(2, 4)
+    states = random_states(2, robot, 400)
+    noisy = Samples(
+        *states, loaded(robot, BOX).inverse_dynamics(*states) + 0.1 * np.random.default_rng(0).normal(size=states[0].shape)
+    )
+    half, usual = (np.ptp(payload(robot, noisy, confidence=c).intervals, axis=1) for c in (0.5, 0.95))
+    assert np.allclose(usual / half, 1.96 / 0.674, rtol=0.15)
+    with pytest.raises(InputError, match="confidence=1 is not between 0 and 1"):
+        payload(robot, noisy, confidence=1)
+
+
 def test_torques_without_the_load_may_be_measured():
     robot = random_arm(3, 4)
     states = random_states(3, robot, 50)
