@@ -140,14 +140,14 @@ def bytes_have_their_content() -> bool:
 
 
 def array_has_its_fields() -> bool:
-    a = np.arange(12.0).reshape(3, 4)[:, ::2]
+    plain, a = np.zeros(2), np.arange(12.0).reshape(3, 4)[:, ::2]  # both kept while their fields are read
     dimensions, strides = word_at(id(a) + DIMENSIONS), word_at(id(a) + STRIDES)
     return (
         word_at(id(a) + DATA) == a.ctypes.data
         and ctypes.c_int32.from_address(id(a) + NDIM).value == 2
         and word_at(id(a) + DESCR) == id(np.dtype(np.float64))
         and ctypes.c_int32.from_address(id(a) + FLAGS).value & WELL_BEHAVED == 0x0500
-        and ctypes.c_int32.from_address(id(np.zeros(2)) + FLAGS).value & WELL_BEHAVED == WELL_BEHAVED
+        and ctypes.c_int32.from_address(id(plain) + FLAGS).value & WELL_BEHAVED == WELL_BEHAVED
         and a.ctypes.shape[:] == [word_at(dimensions), word_at(dimensions + 8)]
         and a.ctypes.strides[:] == [word_at(strides), word_at(strides + 8)]
     )
