@@ -103,8 +103,8 @@ def test_a_motion_that_cannot_go_on_has_failed_where_it_was(device):
     seen, reward, ended, cut, _ = envs.step(np.zeros((3, 7)))
     assert ended.tolist() == [False, True, False]
     assert envs.motions.q[1].tolist() == before
-    assert np.isfinite(seen).all()
-    assert np.isfinite(reward).all()
+    assert np.isfinite(seen.tolist()).all()
+    assert np.isfinite(reward.tolist()).all()
     assert not cut.any()
     *_, ended, _, _ = envs.step(np.zeros((3, 7)))
     assert not ended.any()
