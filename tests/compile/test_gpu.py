@@ -24,7 +24,7 @@ from qddot.compile.gpu.loop_kernel_ir import loop_source
 from qddot.compile.gpu.order import fewest_waiting, most_waiting
 from qddot.compile.gpu.ptx import architecture, ptx
 from qddot.compile.gpu.start_ir import load_starter
-from qddot.compile.gpu.thread import WAITING, Shape, Source
+from qddot.compile.gpu.thread import WAITING, WORTH, Shape, Source
 from qddot.compile.gpu.thread_ir import ThreadKernel, source
 from qddot.compile.gpu.windows import room_of, windows
 from qddot.compile.lanes import Lanes
@@ -119,8 +119,8 @@ def test_an_order_in_which_fewer_values_wait(quantity):
     assert sorted(order, key=lambda node: node.number) == made
     assert all(place[a] < place[node] for node in made for a in operands[node])
     assert most_waiting(order, operands) <= most_waiting(made, operands)
-    chosen = kernel.in_order(results)
-    assert chosen == (made if most_waiting(made, operands) <= WAITING["float"] else order)
+    most, chosen = most_waiting(made, operands), kernel.in_order(results)
+    assert chosen == (order if most > WAITING["float"] and most_waiting(order, operands) <= WORTH * most else made)
 
 
 CPU = NVIDIA._replace(
