@@ -14,7 +14,7 @@ import pytest
 
 import qddot
 from qddot.compile.direct import Shape
-from qddot.compile.fastcall import entry, helpers
+from qddot.compile.fastcall import entry_module
 from qddot.compile.llvm import Computer, module_text, single_lanes, wide_lanes
 from qddot.graph.program import Program
 
@@ -107,7 +107,7 @@ def test_the_direct_entry_is_called_as_the_system_calls(triple, nargs, kwnames):
     """The first test, that there are three arguments and no keywords, reads them where the system passes them."""
     shape = Shape.of(qddot.load("arm7").kernel("inverse_dynamics"))
     assert shape
-    text = machine(triple).emit_assembly(module("\n".join([*helpers(shape.sizes), *entry(shape)])))
+    text = machine(triple).emit_assembly(module("\n".join(entry_module(shape))))
     start = re.search(r"^_?entry:\n(?:.*\n){25}", text, re.M)
     assert start
     if triple.startswith("x86"):

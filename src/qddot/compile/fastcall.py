@@ -40,8 +40,7 @@ def fast_entry(name: str, table: Direct, fallback: Callable, doc: str) -> Callab
 @cache
 def entry_code(shape: Shape) -> Code:
     """Shared by all methods of all robots that take and return arrays of these sizes."""
-    sizes = [size for size, _ in shape.inputs] + [math.prod(shape.outputs[0])]
-    return load_module("\n".join([*helpers(sizes, [shape.margins]), *entry(shape)]), "entry", this_computer())
+    return load_module("\n".join(entry_module(shape)), "entry", this_computer())
 
 
 def admit(entry: Callable, kind: type, function: Callable) -> None:
@@ -101,6 +100,11 @@ def helpers(sizes: Sequence[int], margins: Sequence[int]) -> Iterable[str]:
         yield f"%values = load <{n} x double>, ptr %x, align 8"
         yield f"%bad = fcmp ule <{n} x double> %values, zeroinitializer"
         yield f"%any = call i1 @llvm.vector.reduce.or.v{n}i1(<{n} x i1> %bad)\nret i1 %any\n}}"
+
+
+def entry_module(shape: Shape) -> Iterable[str]:
+    yield from helpers([*(size for size, _ in shape.inputs), math.prod(shape.outputs[0])], [shape.margins])
+    yield from entry(shape)
 
 
 def entry(shape: Shape) -> Iterable[str]:
