@@ -112,3 +112,12 @@ def test_in_which_order_results_lie(memory, order, expected):
     room = np.empty(memory).transpose(order)
     view = View(0, room.shape, tuple(s // 8 for s in room.strides), "float64", 0)
     assert layout([view], [(7, 3)]) == expected
+
+
+def test_rollouts_of_dlpack_arrays():
+    run = qddot.load("two_link").rollout(step=0.01)
+    q0, control = np.array([0.1, 0.2]), np.ones((5, 2))
+    found, expected = run(Foreign(q0), None, Foreign(control)), run(q0, None, control)
+    assert np.array_equal(found.q.array, expected.q)
+    found, expected = run.linear(Foreign(q0), Foreign(q0), Foreign(q0)), run.linear(q0, q0, q0)
+    assert np.array_equal(found.B.array, expected.B)

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 
-from qddot.compile.kinds import guest_refused, library_of
+from qddot.compile.kinds import guest_refused, library_of, list_refused
 from qddot.compile.peaks import FAR
 from qddot.errors import InputError, InputWarning, stacklevel_outside
 from qddot.model.configuration import QUATERNION_TOLERANCE
@@ -40,6 +40,8 @@ def converted(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype)
         raise InputError(f"{name} is None: an array {wanted} is needed")
     if library_of(value) not in (None, "dlpack"):
         raise guest_refused(name, value)
+    if isinstance(value, (list, tuple)) and value and library_of(value[0]) not in (None, "dlpack"):
+        raise list_refused(name, value[0])
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise InputError(f"{name} has masked elements, first at {first_index(np.ma.getmaskarray(value))}: fill them")
     try:

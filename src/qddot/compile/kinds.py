@@ -84,3 +84,9 @@ def guest_refused(name: str, value: Any) -> InputError:
     return InputError(
         f"{name} is {described(value)}, and this is computed with NumPy: hand over {copy}, outside of jit and compile"
     )
+
+
+def list_refused(name: str, first: Any) -> InputError:
+    """The error for a list of arrays of another library, of which NumPy would make one of its own."""
+    stack = {"torch": "torch", "jax": "jnp"}[library_of(first) or ""]
+    return InputError(f"{name} is a list, of which the first is {described(first)}: {stack}.stack({name}) makes one of it")

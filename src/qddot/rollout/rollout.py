@@ -12,6 +12,7 @@ from qddot.arguments import flag, positive_number, shape_of, word
 from qddot.arrays.guests import constant
 from qddot.arrays.late import refuse_other_checks
 from qddot.arrays.on_device import wants_gradient
+from qddot.arrays.on_host import on_host_without_programs
 from qddot.batched import times
 from qddot.compile.arrays import as_array, check_configuration
 from qddot.compile.evaluate import Evaluator, Options, as_dtype
@@ -107,6 +108,7 @@ class Rollout:
         under = self.under.constraints if self.under else ()
         return Step(self.robot, self.method, law, controls, self.saturate, self.stops, runtime, self.contacts, under)
 
+    @on_host_without_programs
     def __call__(
         self,
         q0: ArrayLike,
@@ -213,6 +215,7 @@ class Rollout:
         both = on_cpu(*self.kernels(controls, runtime, start.q.dtype), start.count, self.dt, thread_count(self.threads))
         return Way(both, states, start.controls(), rest, shapes, kept, start.count, every, start.changes)
 
+    @on_host_without_programs
     def linear(
         self,
         q: ArrayLike,
@@ -272,6 +275,8 @@ class Rollout:
             from qddot.rollout.torch_rollout import rollout
 
             return rollout(self, given, steps, every, check)
+        if self.engine == "dask":
+            raise InputError('engine="dask" is for NumPy arrays: JAX has jax.distributed; leave the engine out, or use np.asarray')
         from qddot.rollout.jax_rollout import rollout
 
         return rollout(self, given, steps, every)
