@@ -29,6 +29,8 @@ export class Figure {
   readonly root = new Group();
   readonly bodies: Group[] = [];
   readonly pickable: Mesh[] = [];
+  /** Solid parts, of the base too. */
+  readonly drawn: Mesh[] = [];
   readonly triads = new Group();
   readonly framePoints: { name: string; body: number; at: Vector3 }[] = [];
   readonly axes: Object3D[] = [];
@@ -115,6 +117,7 @@ export class Figure {
     if (shape.pose && shape.kind !== "mesh") made.applyMatrix4(rigid(shape.pose));
     made.userData.body = body;
     if (body >= 0) this.pickable.push(made);
+    if (shape.kind !== "rail") this.drawn.push(made);
     return made;
   }
 

@@ -29,6 +29,7 @@ import { Figure } from "./figure";
 import { Ground } from "./ground";
 import { Lengths } from "./lengths";
 import type { Data } from "./model";
+import { planarFrame, type Frame } from "./framing";
 import { TipPath } from "./path";
 import type { Physics } from "./physics";
 import type { State } from "./state";
@@ -63,6 +64,7 @@ export class View3D {
   private readonly ground: Ground;
   private readonly lifted: Set<Mesh> = new Set();
   readonly isPlanar: boolean;
+  private readonly frame: Frame | null;
 
   constructor(
     readonly data: Data,
@@ -93,6 +95,7 @@ export class View3D {
     this.camera.add(sun);
 
     this.scene.add(this.figure.root);
+    this.frame = this.isPlanar ? planarFrame(data, physics, this.figure) : null;
     const ball = (color: number, size: number) =>
       new Mesh(
         new SphereGeometry(size, 20, 14),
@@ -209,7 +212,7 @@ export class View3D {
       target0 = new Vector3();
     const radius = this.around(target0);
     let towards: Vector3;
-    const target = this.isPlanar ? new Vector3() : target0;
+    const target = this.frame?.target ?? target0;
     if (data.normal) towards = new Vector3(...(data.normal as [number, number, number]));
     else {
       const side = Math.abs(up.x) > 0.9 ? new Vector3(0, 1, 0) : new Vector3(1, 0, 0);
@@ -240,7 +243,7 @@ export class View3D {
     const box = new Box3(this.tip.position.clone(), this.tip.position.clone());
     if (!this.data.isFloating) box.expandByPoint(new Vector3());
     for (const body of this.figure.bodies) body.updateWorldMatrix(false, true);
-    for (const mesh of this.figure.pickable) box.expandByObject(mesh);
+    for (const mesh of this.figure.drawn) box.expandByObject(mesh);
     box.getCenter(centre);
     return Math.max(0.5 * this.data.reach, 0.6 * box.getSize(new Vector3()).length());
   }
@@ -259,7 +262,7 @@ export class View3D {
     [this.width, this.height] = [w, h];
     this.renderer?.setSize(w, h);
     if (this.camera instanceof OrthographicCamera) {
-      const [across, upwards] = this.data.room,
+      const [across, upwards] = this.frame?.room ?? this.data.room,
         aspect = w / h,
         tall = 1.08 * Math.max(upwards, across / aspect);
       [this.camera.top, this.camera.bottom, this.camera.left, this.camera.right] = [tall, -tall, -tall * aspect, tall * aspect];
