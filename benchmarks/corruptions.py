@@ -250,6 +250,13 @@ def clipped(w: World, share: float) -> World:
     return on(w, j, lambda x: np.clip(x, -top, top))
 
 
+def clipped_under_noise(w: World, share: float) -> World:
+    """Clipped in the drive; its sensor adds a hundredth of the level."""
+    j = busy(w)
+    top = np.quantile(np.abs(w.log.tau[:, j]), 1 - share)
+    return on(w, j, lambda x: np.clip(x, -top, top) + 0.01 * top * w.draw.normal(size=len(x)))
+
+
 def exchanged(w: World, names: str) -> World:
     place = np.arange(w.robot.nv)
     i, j = w.draw.choice(min(w.robot.nv, 4), 2, replace=False)
@@ -451,6 +458,7 @@ CORRUPTIONS: dict[str, Corruption] = {
     "frozen torque": Corruption(lambda w: frozen(w, "tau"), ("frozen channel",)),
     "clipped 20 %": Corruption(lambda w: clipped(w, 0.2), ("clipped torques",)),
     "clipped 20 %, jitter 1 %": Corruption(lambda w: jittered(clipped(w, 0.2), 0.01), ("clipped torques",)),
+    "clipped 15 %, then noise": Corruption(lambda w: clipped_under_noise(w, 0.15), ("clipped torques",)),
     "clipped 5 %": Corruption(lambda w: clipped(w, 0.05), ("clipped torques",)),
     "hysteresis": Corruption(hysteretic, ("hysteresis",)),
     "drift of a torque": Corruption(drifting, ("drift",)),

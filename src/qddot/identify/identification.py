@@ -12,7 +12,7 @@ from qddot.errors import InputError
 from qddot.identify.checks.alternatives import Alternatives
 from qddot.identify.checks.check_motion import impossible_rotors
 from qddot.identify.checks.judge import Unseen, verdict
-from qddot.identify.checks.laws import missing_laws
+from qddot.identify.checks.laws import Law, missing_laws
 from qddot.identify.checks.verdict import Verdict
 from qddot.identify.command import python_call
 from qddot.identify.estimation import Estimated, estimated, with_laws
@@ -32,9 +32,8 @@ from qddot.identify.temperature import ThermalFriction, thermal_friction
 from qddot.logs.audit import Audit
 from qddot.logs.log import Chunks, Log
 from qddot.logs.table import Finding
-from qddot.model.friction import LOAD
 from qddot.robot import Robot
-from qddot.thresholds import LAW_GAIN, ROTOR_ROUNDS
+from qddot.thresholds import LAW_GAIN, MOST_LAWS, ROTOR_ROUNDS
 
 METHODS = ("auto", "ols", "wls", "irls")
 UNSEEN = "the squared errors in a fifth of the log that the others predict"
@@ -85,13 +84,16 @@ def identify(
     how = {"engine": engine, "address": address}
     found = estimated(base, record, method, how, progress)
     others = Alternatives(found.base, found.estimate.theta, signals)
-    added = missing_laws(others) if chosen and sound else []
-    for laws in (added, [law for law in added if LOAD not in law.options], added[:1]):  # all of them, if the log bears that
-        richer = with_laws(laws, found, record, method, how, progress) if laws else None
-        if richer is not None:
-            found = richer
-            findings += [Finding("found", "friction", f"{law}: added, since {law.gain:.0%} of {UNSEEN} go") for law in laws]
+    laws: list[Law] = []
+    while chosen and sound and len(laws) < MOST_LAWS:
+        options = {name: value for law in laws for name, value in law.options.items()}
+        tried = ((law, with_laws([*laws, law], found, record, method, how, progress)) for law in missing_laws(others, options)[:2])
+        law, richer = next(((law, more) for law, more in tried if more is not None), (None, None))
+        if law is None or richer is None:
             break
+        found, laws = richer, [*laws, law]
+        others = Alternatives(found.base, found.estimate.theta, signals)
+    findings += [Finding("found", "friction", f"{law}: added, since {law.gain:.0%} of {UNSEEN} go") for law in laws]
     other = None if validation is None else Record.of(robot, validation, signals.cutoff, velocity)
     judged = judgement(found, record, other, audit, others, how)
     for _ in range(ROTOR_ROUNDS if chosen and judged.verdict else 0):

@@ -5,14 +5,16 @@ What it gains is the part of the squared error there that it takes away,
 
     gain = 1 - (product over joints of e_j^2 with it / e_j^2 without it)^(1 / joints)
 
-The best is taken first, then the best beside it, as long as there is much to gain. More freedom alone gains nothing: it learns some
-fifths and misses the other. Where a fault of the log explains more, nothing is added: it would only be hidden.
+The best is taken first; then, all parameters fitted anew with it, the best beside it, as long as there is much to gain. More
+freedom alone gains nothing: it learns some fifths and misses the other. Where a fault of the log explains more, nothing is added:
+it would only be hidden.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,12 +30,13 @@ from qddot.thresholds import (
     LAW_GAIN,
     MATTERS,
     MOST_HARMONICS,
-    MOST_LAWS,
     MOST_OF_IT,
     SMALL_LAW_GAIN,
     STRIBECK_SPEEDS,
     TRACE,
 )
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Law(NamedTuple):
@@ -79,38 +82,31 @@ def cogging(trial: Trial) -> Iterator[Law]:
     yield Law(f"torques that come again so many times a turn, as of a motor that cogs: {told}", {"harmonics": found})
 
 
-def missing_laws(known: Alternatives) -> list[Law]:
-    """The laws that a log asks for beyond those of its fit, the most telling first."""
+def missing_laws(known: Alternatives, chosen: Mapping[str, Any] = NOTHING) -> list[Law]:
+    """The laws that a log asks for, each by itself, beyond those of its fit, the most telling first.
+
+    Args:
+        chosen: options of the laws that were added before.
+    """
     trial, floor = known.fine_trial, known.signals.noise
     least = least_gain(trial.left, floor, trial.size)
     if least is None:
         return []
-    faults = known.found if least == LAW_GAIN else known.lasting
-    fault = max((one.share for one in faults), default=0.0)
     usual = float(np.median(rms(trial.motion.qd)))
-    found: list[Law] = []
-    before, columns = fitted(trial.in_fifths.G, trial.in_fifths.samples)[1], np.zeros((*trial.motion.q.shape, 0))
-    for _ in range(MOST_LAWS):
-        chosen = {name: value for law in found for name, value in law.options.items()}
-        tried = []
-        for law in chain(laws(trial.names, usual), cogging(trial)):
-            if not law.options.keys() & chosen.keys():
-                more = np.concatenate([columns, new_columns(trial, law)], axis=-1)
-                left = with_columns(trial, more)
-                gain = gained(before, left) if left.unpredicted <= before.unpredicted + LAW_AS_WELL else 0.0
-                tried.append((gain, law, more, left))
-        gain, law, more, left = max(tried, key=lambda each: each[0])
-        if gain < least or (not found and fault > max(gain, MOST_OF_IT)):
-            break
-        if "stribeck" in law.options:
-            closer = with_best_speed(trial, law, columns)
-            law, more, left = closer if gained(before, closer[2]) > gain else (law, more, left)
-        found.append(law._replace(gain=gained(before, left)))
-        before, columns = left, more
-        least = least_gain(before, floor, trial.size)
-        if least is None:
-            break
-    return found
+    before, found = fitted(trial.in_fifths.G, trial.in_fifths.samples)[1], []
+    for law in chain(laws(trial.names, usual), cogging(trial)):
+        if law.options.keys() & chosen.keys():
+            continue
+        left = with_columns(trial, new_columns(trial, law))
+        gain = gained(before, left) if left.unpredicted <= before.unpredicted + LAW_AS_WELL else 0.0
+        if gain > least:
+            found.append(law._replace(gain=gain))
+    found.sort(key=lambda law: -law.gain)
+    if found and not chosen:
+        faults = known.found if least == LAW_GAIN else known.lasting
+        if max((one.share for one in faults), default=0.0) > max(found[0].gain, MOST_OF_IT):
+            return []
+    return [with_best_speed(trial, law, before) if "stribeck" in law.options else law for law in found]
 
 
 def least_gain(left: Left, floor: np.ndarray, size: np.ndarray) -> float | None:
@@ -122,18 +118,19 @@ def least_gain(left: Left, floor: np.ndarray, size: np.ndarray) -> float | None:
     return SMALL_LAW_GAIN if np.any(beyond > TRACE * floor) else None
 
 
-def with_best_speed(trial: Trial, law: Law, columns: np.ndarray) -> tuple[Law, np.ndarray, Left]:
-    """Stribeck's curve at the speed that leaves least, its columns together with others, and what they leave."""
+def with_best_speed(trial: Trial, law: Law, before: Left) -> Law:
+    """Stribeck's curve at the speed that leaves least."""
 
-    def tried(log_speed: float) -> tuple[Law, np.ndarray, Left]:
+    def tried(log_speed: float) -> tuple[Law, Left]:
         speed = float(np.exp(log_speed))
         told = Law(f"Stribeck's curve, halved at {speed:.2g} rad/s", {"stribeck": speed})
-        more = np.concatenate([columns, new_columns(trial, told)], axis=-1)
-        return told, more, with_columns(trial, more)
+        return told, with_columns(trial, new_columns(trial, told))
 
     start = np.log(law.options["stribeck"])
-    best = fminbound(lambda x: float(np.sum(np.log(tried(x)[2].noise))), start - 1.5, start + 1.5, xtol=0.02)
-    return tried(float(np.asarray(best)))
+    best = fminbound(lambda x: float(np.sum(np.log(tried(x)[1].noise))), start - 1.5, start + 1.5, xtol=0.02)
+    closer, left = tried(float(np.asarray(best)))
+    gain = gained(before, left)
+    return closer._replace(gain=gain) if gain > law.gain else law
 
 
 def with_columns(trial: Trial, Z: np.ndarray) -> Left:
