@@ -48,7 +48,7 @@ class ModelError(QddotError, ValueError):
         attribute: the attribute or key, for example `lower`.
         text: its value as written.
         fix: what to do about it, with which the message ends.
-        others: what else is wrong with the same description, as far as it could be looked at.
+        others: what else is wrong with the same description, as far as it could be looked at; 19 at most.
 
     >>> try:
     ...     qddot.load_string('{"bodies": [{"name": "rod", "type": "revolut"}]}')

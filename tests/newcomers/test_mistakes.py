@@ -254,3 +254,10 @@ def test_everything_that_is_wrong_is_told_at_once(tmp_path, name, text, lines):
         qddot.load(tmp_path / name)
     assert [error.line for error in (caught.value, *caught.value.others)] == lines
     assert f"; {len(lines) - 1} more, which qddot check lists" in call("info", str(tmp_path / name)).stderr
+
+
+def test_of_very_many_mistakes_the_first_are_told():
+    bodies = "".join(f'[[bodies]]\nname = "link{i}"\nmass = 1\n' for i in range(300))
+    with pytest.raises(qddot.ModelError, match="; 19 more in `others`") as caught:
+        qddot.load_string(bodies, format="toml")
+    assert [error.line for error in (caught.value, *caught.value.others)] == list(range(3, 63, 3))

@@ -7,7 +7,7 @@ from types import TracebackType
 
 from qddot.errors import ModelError, ModelLimitError, ModelSecurityError
 
-MOST = 100  # errors are gathered of one description
+MOST = 20  # errors are gathered of one description: after so many one begins to mend, and each looks for names like its own
 AT_ONCE = (ModelLimitError, ModelSecurityError)  # nothing more is read after these
 
 
