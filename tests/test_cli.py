@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 import qddot
 from qddot.algorithms.quantities import QUANTITIES
-from qddot.cli import COMMANDS, main
+from qddot.cli import COMMANDS, MEANT, main
 
 DOUBTFUL = """
 convention = "standard"
@@ -695,3 +695,25 @@ def test_what_takes_long_says_so_on_a_terminal(tmp_path, monkeypatch):
     for arguments, words in said.items():
         stderr = call(*arguments).stderr
         assert all(x in stderr for x in words), arguments
+
+
+@pytest.mark.parametrize(
+    ("word", "command"),
+    [
+        ("help", "--help"),
+        ("list", "catalog"),
+        ("lint", "check ROBOT"),
+        ("mass_matrix", "compute ROBOT mass_matrix"),
+        ("infos", "'info'"),
+    ],
+)
+def test_other_words_lead_to_commands(word, command):
+    stderr = call(word, "two_link").stderr
+    assert "did you mean" in stderr
+    assert command in stderr
+    assert "qddot --help lists" in call("xyzzy").stderr
+
+
+def test_every_other_word_is_of_a_command():
+    assert not set(MEANT) & set(COMMANDS)
+    assert {command.split()[0] for command in MEANT.values()} - {"--help", "--version"} <= set(COMMANDS)

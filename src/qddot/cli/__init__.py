@@ -50,6 +50,33 @@ COMMANDS = tuple(sorted(name for commands in GROUPS.values() for name in command
 WIDTH = max(map(len, COMMANDS))
 
 
+MEANT = {
+    **dict.fromkeys(("help", "commands"), "--help"),
+    "version": "--version",
+    **dict.fromkeys(("list", "robots", "search"), "catalog"),
+    **dict.fromkeys(("load", "print", "describe"), "info ROBOT"),
+    **dict.fromkeys(("lint", "validate"), "check ROBOT"),
+    **dict.fromkeys(("init", "create"), "new FILE"),
+    **dict.fromkeys(("plot", "animate", "run"), "simulate ROBOT -o motion.png"),
+    **dict.fromkeys(("show", "view", "gui", "display"), "explore ROBOT"),
+    **dict.fromkeys(("fk", "pose"), "compute ROBOT transform"),
+    **dict.fromkeys(("torque", "rnea"), "compute ROBOT inverse_dynamics"),
+    "export": "export-c ROBOT DIRECTORY QUANTITY",
+}
+"""Other words for commands."""
+
+
+def meant(word: str) -> str:
+    """The command for another word or for a quantity, or one that is spelt much like it."""
+    from qddot.algorithms.quantities import QUANTITIES
+    from qddot.errors import near_matches
+
+    if word in MEANT or word in QUANTITIES:
+        return f"did you mean qddot {MEANT.get(word, f'compute ROBOT {word}')}?"
+    close = near_matches(word, COMMANDS)
+    return close if close.startswith("did") else "qddot --help lists what there is"
+
+
 class Commands(click.Group):
     """Commands by the name of their file; whatever goes wrong is one line, and a traceback only where it is asked for."""
 
@@ -60,10 +87,8 @@ class Commands(click.Group):
         return import_module(f"qddot.cli.{cmd_name.replace('-', '_')}").command if cmd_name in COMMANDS else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        from qddot.errors import near_matches
-
         if args and args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(f"no command {args[0]!r}: {near_matches(args[0], COMMANDS)}", ctx)
+            raise click.UsageError(f"no command {args[0]!r}: {meant(args[0])}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

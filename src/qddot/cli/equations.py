@@ -87,6 +87,7 @@ def command(
 
     \b
     qddot equations point_mass_2r --symbolic --g g
+    qddot derive point_mass_2r --symbolic -o arm.pdf   # or .html, .tex
     qddot equations puma560 mass_matrix --symbols inertial --format latex
     """
     import qddot
