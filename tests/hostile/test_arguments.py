@@ -228,6 +228,7 @@ LOG = Log(TIMES, SWINGS, SWINGS)
         (lambda arm: qddot.Limits(velocity=HUGE), "a limit is a plain number"),
         (lambda arm: arm.task_space([0.1, 0.2], [0.1, 0.2], rows=["x", "y"], damping=HUGE), "damping=1000.*positive number"),
         (lambda arm: arm.equations().linearize(q=HUGE), "beyond 1e308 rad"),
+        (lambda arm: arm.equations().mass_matrix.subs({"q1": "sqrt(-1)"}), "its value is not a finite real number"),
         (lambda arm: arm.excitation(ramp=1 << 70), "ramp=.* give some seconds"),
         (lambda arm: arm.excitation(near=1j), "near=1j is not a Log"),
         (lambda arm: arm.explore("page.html", contacts=3), "contacts=3: give a qddot.contact.Contacts"),

@@ -139,8 +139,14 @@ class _Arithmetic:
 
 
 def _floats(values: Mapping[str, float], functions: Sequence[str]) -> _Arithmetic:
-    known = {"sign": lambda x: float((x > 0) - (x < 0)), "abs": abs}
+    known = {"sign": lambda x: float((x > 0) - (x < 0)), "abs": abs, "sqrt": _root}
     return _Arithmetic(float, {"pi": math.pi, **values}, {name: known.get(name) or getattr(math, name) for name in functions}, pow)
+
+
+def _root(x: float) -> float:
+    if x < 0:
+        raise OverflowError  # no real number
+    return math.sqrt(x)
 
 
 def _exact(free: Collection[str], values: Mapping[str, float], functions: Sequence[str]) -> _Arithmetic:
