@@ -69,7 +69,7 @@ class Limits:
             except OverflowError:  # a whole number of hundreds of digits
                 number = math.nan
             if math.isnan(number):
-                raise ModelValueError("a limit is a plain number", element="limits", attribute=name, text=f"{value!r:.80}")
+                raise ModelValueError("a limit is a plain number", element="limits", attribute=name, text=str(value)[:80])
             object.__setattr__(self, name, number)
         if self.lower == math.inf or self.upper == -math.inf:
             text = f"{self.lower:g} {self.upper:g}"
