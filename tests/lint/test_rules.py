@@ -150,3 +150,14 @@ def test_the_exit_status_is_for_programs(tmp_path):
     assert result.exit_code == 1
     assert "QD207 warning: the centre of mass of link 'upper' lies 0.3 m behind" in result.stdout
     assert result.stdout.endswith("2 checked: 1 error, 1 warning, 0 notes\n")
+
+
+def test_alike_findings_are_counted_also_after_an_error(tmp_path):
+    """Errors of reading are all shown, which says nothing of the warnings that follow."""
+    boxes = "".join(f'[[bodies]]\nname = "b{k}"\nxyz = [0, 0, 400]\nrpy = [90, 0, 0]\n' for k in range(9))
+    path = tmp_path / "arm.toml"
+    path.write_text(boxes + '[[bodies]]\nname = "c"\ninertia = {mass = -1}\n')
+    shown = run(str(path)).stdout
+    assert shown.count("QD001 error") == 1
+    assert shown.count("QD101 warning") == 5
+    assert "QD101: 4 more like these" in shown

@@ -88,13 +88,13 @@ def show(name: str, findings: list[Any], everything: bool) -> None:
     for code, alike in groupby(findings, key=lambda x: x.code):
         same = list(alike)
         kind = same[0].severity.name.lower()
-        everything = everything or code == "QD001"  # each of which is another mistake
-        for finding in same if everything else same[:FEW]:
+        few = len(same) if everything or code == "QD001" else FEW  # of these each is another mistake
+        for finding in same[:few]:
             fix = f" ({finding.fix})" if finding.fix else ""
             text = paragraph(f"  {line_of(finding.where, name):>7} {code} {kind}: {in_options(finding.message)}{fix}")
             click.echo(text.replace(f"{code} {kind}", click.style(f"{code} {kind}", fg=COLORS[kind]), 1))
-        if len(same) > FEW and not everything:
-            click.echo(f"{'':>10}{code}: {len(same) - FEW} more like these (--all shows them)")
+        if len(same) > few:
+            click.echo(f"{'':>10}{code}: {len(same) - few} more like these (--all shows them)")
 
 
 def line_of(where: str, name: str) -> str:
