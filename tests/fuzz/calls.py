@@ -95,7 +95,9 @@ FINE = dict.fromkeys(("starts", "iterations", "harmonics", "periods", "size"), (
 FINE |= dict.fromkeys(
     ("duration", "steps", "segments", "rate", "fps"), (1, 2, 0, -1, 1e-310, 1e308, math.nan, math.inf, "a", None, [1, 2])
 )
-"""Numbers of tries are tried with small ones: a large one takes the time that was asked for."""
+TIMES = (0.003, [0.0, 0.001, 0.002], [0.0, 0.0], [1.0, 0.0], 0.0, [], 1e-9, -1.0, 1e308, math.nan, math.inf, "a", None, True, 1j)
+FINE["t"] = (*TIMES, 10**400, object(), [[1], [1, 2]], ["a", "b"], [None], [0.0, math.nan], [0.0, 1e-320], np.array(0.002), b"1")
+"""Numbers of tries are tried with small ones, and motions are short: a large one takes the time that was asked for."""
 
 
 BOOLEANS = (True, False, True, False, 0, 1, None, "yes", 2)
@@ -114,7 +116,6 @@ MEANT: dict[str, tuple[Any, ...]] = {
     "rows": (["x"], ["x", "y"], "x", ["x", "x"], [], ["wx"]),
     "step": (1e-3, 1e-4, 0.01, 1.0, 1e-12, -1e-3),
     "every": (1, 2, 100, 0),
-    "t": (0.003, [0.0, 0.001, 0.002], [0.0, 0.0], [1.0, 0.0], 0.0, [], 1e-9),
     "tolerance": (1e-6, 1.0, 0.0, 1e-300),
     "damping": (0.0, 0.1, 1e300),
     "threads": (1, 2, 10**6, 0, -1),

@@ -29,8 +29,6 @@ from tests.fuzz.run import HANG, Hang, where
 
 EVERY_SEVENTH = 7
 """Of the odd values of calls that take a tenth of a second or more."""
-TAKES_LONG = (("simulate", "t"), ("System.simulate", "t"))
-"""Where a large number is a long motion, and takes the time that was asked for."""
 
 Case = tuple[str, str, Any, Callable[[dict[str, Any]], None]]
 
@@ -68,7 +66,7 @@ def cases(folder: Path) -> Iterator[Case]:
         for name in calls.METHODS:
             needed, optional = calls.sound_call(robot, name, folder)
             sparse = EVERY_SEVENTH if name in calls.SELDOM else 1
-            for which in (x for x in (*needed, *optional) if x not in ("directory", "path") and (name, x) not in TAKES_LONG):
+            for which in (x for x in (*needed, *optional) if x not in ("directory", "path")):
                 for value in list(odd_values(which, needed.get(which)))[k % sparse :: sparse]:
                     yield f"robots()[{k}].{name}", which, value, partial(method, robot, name, folder)
     fixed = {"robot": calls.robots()[0], "reference": control.Hold([0.1, 0.2])}
@@ -79,7 +77,7 @@ def cases(folder: Path) -> Iterator[Case]:
                 yield name, which, value, partial(function, called, sound)
     for name, (called, sound) in objects.CALLS.items():
         sparse = EVERY_SEVENTH if name in objects.SELDOM else 1
-        for which in (x for x in sound if x != "path" and (name, x) not in TAKES_LONG):
+        for which in (x for x in sound if x != "path"):
             for value in list(odd_values(which, sound[which]))[::sparse]:
                 yield name, which, value, partial(thing, called, sound)
 

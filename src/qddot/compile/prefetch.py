@@ -2,7 +2,7 @@
 
 A store to a line that is not in the nearest cache waits for it, and everything the kernel puts down meanwhile waits behind it.
 Asked for in good time, at an even pace while states are computed, the line is there. On a processor with slow outer caches
-matrices of some hundred bytes a state take up to a half less; where they are fast it costs nothing.
+matrices of some hundred bytes a state take up to a half less; where they are fast it gains nothing, and costs 3 % at most.
 """
 
 from __future__ import annotations

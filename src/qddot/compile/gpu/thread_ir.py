@@ -20,7 +20,9 @@ from qddot.graph.expr import Expr
 from qddot.graph.program import Program
 
 NARROW = 16
-"""Up to this many numbers a state are stored where they belong at once; more go through shared memory, to leave in whole lines."""
+"""Up to this many numbers a state are stored where they belong at once, by blocks of two warps; more go through shared memory, to
+leave in whole lines. Measured (H200, 7-joint arm, share of the bandwidth of a copy, two warps and four): inverse dynamics 80.0 and
+79.2 %, in doubles 89.8 and 88.4 %; forward dynamics 58.1 and 57.8 %, in doubles 55.6 and 53.4 %."""
 
 WIDE, FEW = 256, 80
 """With the states last, more numbers a state than the first, and fewer values that wait than the second: 16 warps a block, whose
@@ -52,7 +54,8 @@ class ThreadKernel(Thread):
         self.may_repeat = not self.staged or lanes.real == "double"
         self.windows: list[Window] = windows(self.outputs, shape.shared // column) if self.staged else []
         self.room = room_of(self.windows) if self.staged else 0
-        self.threads = shape.threads or (WARP if self.room * column > TILE else 4 * WARP)
+        usual = 4 * WARP if self.staged or shape.element_major else 2 * WARP
+        self.threads = shape.threads or (WARP if self.room * column > TILE else usual)
         if (
             shape.element_major
             and shape.threads is None
