@@ -375,6 +375,8 @@ def test_a_new_description_from_a_table_that_is_typed_in(tmp_path):
     assert result.exit_code == 0, result.output
     assert "not a row: four numbers are needed" in result.stderr
     assert [joint.kind for joint in qddot.load(path).model.joints] == ["revolute", "revolute", "prismatic"]
+    limits = [line for line in path.read_text().splitlines() if "# limits" in line]
+    assert ["pi" in line for line in limits] == [True, True, False]  # metres of a slider
 
 
 # the installation -------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import io
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import qddot
+from qddot.lint import Severity, lint
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -38,6 +40,17 @@ def test_links_have_targets(path: Path):
         there = (path.parent / file).resolve() if file else path
         assert there.exists(), target
         assert not anchor or anchor in anchors(there), target
+
+
+def test_robots_on_how_to_pages_are_real():
+    """A description a reader copies raises no warning and no finding worse than a note."""
+    robots = []
+    for path in sorted((DOCS / "how_to").glob("*.md")):
+        page = re.sub(r"^(>>>|\.\.\.) ", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        robots += re.findall(r"<robot name=.*?</robot>", page, re.DOTALL)
+    assert robots
+    for text in robots:
+        assert [str(x) for x in lint(io.StringIO(text)) if x.severity < Severity.NOTE] == []
 
 
 def test_every_page_is_in_the_table_of_contents():

@@ -204,7 +204,7 @@ BAD_VALUES = [
     ("xyz = [0, 0, '1_0']", "", 5, "xyz[2]", "neither a number nor an expression"),
     ("xyz = [0, 0, true]", "", 5, "xyz[2]", "a number is needed"),
     ("rpy_deg = [0, 0, 0]\nrpy = [0, 0, 0]", "", 5, "rpy_deg", "keep one"),
-    ("type = 'hinge'", "mass = 1", 5, "type", "unknown joint type"),
+    ("type = 'hinge'", "mass = 1", 5, "type", r"unknown joint type \(known: 'revolute'"),
     ("type = 3", "", 5, "type", "put it in quotes"),
     ("parent = 2000-01-01", "", 5, "parent", "a text is needed"),
     ("pitch = 1e999", "", 5, "pitch", "not a finite number"),

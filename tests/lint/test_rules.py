@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 import qddot
 from qddot.cli import main
+from qddot.cli.new import starter
 from qddot.errors import UnboundSymbolError
 from qddot.lint import RULES, Severity, findings_of, lint
 
@@ -51,6 +52,7 @@ CASES = {
     "QD304": (f"{LIMITS}\n{LAST}", f"limits = [0.5, 1]\n{LAST}"),
     "QD305": (f"{LIMITS}\n{LAST}", LAST),
     "QD306": ('name = "fore"\n', 'name = "fore"\nmimic = {joint = "upper_joint", multiplier = -2}\n'),
+    "QD307": ("mass = 2.0", "mass = 2000"),
     "QD401": ('xyz = [0.4, 0, 0]\naxis = "y"', "xyz = [0.4, 0, 0]\naxis = [0, 1, 0.01]"),
     "QD402": ('xyz = [0.4, 0, 0]\naxis = "y"', 'xyz = [0.4, 0, 0]\nrpy = [0, 1.57, 0]\naxis = "y"'),
     "QD403": ("xyz = [0.4, 0, 0]", "xyz = [0, 0, 0]"),
@@ -94,6 +96,25 @@ def test_rules_without_a_case_here(tmp_path):
     assert codes(tmp_path, "".join(rows)) == ["QD206"]
     assert set(RULES) == {*CASES, "QD001", "QD002", "QD206", "QD210", "QD211"}  # the symbols: tests/newcomers
     assert "QD210" in codes(tmp_path, '[[bodies]]\nname = "a"\nlimits = [-1, 1]\n')
+
+
+def test_grams_are_found_by_the_weight_that_joints_hold_and_by_density(tmp_path):
+    """The arm of `qddot new` in grams, which is heavy for its efforts and dense; without limits it is dense alone."""
+    path = tmp_path / "robot.toml"
+    text = starter("arm", path.name).replace("m1 = 2.0, m2 = 1.2", "m1 = 2000, m2 = 1200")
+    path.write_text(text)
+    dense, weak = lint(path)
+    assert (dense.code, weak.code) == ("QD202", "QD307")
+    assert "the moving links weigh 3200 kg, within 0.7 m" in dense.message
+    assert "gravity asks joint 'shoulder' for 1.04e+04 N m, and its limit of effort is 60 N m" in weak.message  # 9.81 (400 + 660)
+    assert weak.where.startswith(f"{path}:16:")
+    path.write_text(text.replace(", effort = 60", "").replace(", effort = 30", ""))
+    assert [finding.code for finding in lint(path)] == ["QD202"]
+
+
+def test_millimetres_of_a_link_alone(tmp_path):
+    found = codes(tmp_path, 'convention = "standard"\n[[dh]]\na = 400\nlimits = [-1, 1]\n')
+    assert found == ["QD101", "QD201", "QD210"]
 
 
 def test_findings_say_where_and_what_to_do(tmp_path):

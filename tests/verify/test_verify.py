@@ -60,6 +60,17 @@ def test_a_floating_robot(peer):
     assert "free joint" in " ".join(found.conventions)
 
 
+@pytest.mark.parametrize("peer", PEERS)
+def test_forces_that_cancel_are_compared_with_what_cancels(peer):
+    """A rod on an upright hinge feels neither gravity nor Coriolis forces: what is left of them is rounding."""
+    rod = qddot.Inertia.rod(1.0, 0.4, "x").shifted((0.2, 0, -0.5))
+    door = qddot.Builder().body("rod", axis="z", inertia=rod).robot()
+    for seed in range(3):
+        found = verify(door, peer, seed=seed)
+        assert found.agrees, str(found)
+        assert all(row.difference < 1e-13 for row in found.rows)
+
+
 def test_a_wrong_robot_is_found_out(tmp_path):
     path = tmp_path / "robot.urdf"
     path.write_text(BRANCHED)

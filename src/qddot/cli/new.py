@@ -66,8 +66,12 @@ alpha = {alpha}
 d = {d}
 theta = {theta}{kind}
 # inertia = {{mass = 1.0, com = [0, 0, 0], tensor = [0.01, 0.01, 0.01]}}
-# limits = {{lower = "-pi", upper = "pi", velocity = 2.0, effort = 50}}
+# limits = {{{limits}}}
 """
+LIMITS = {  # of a joint that is no slider, and of one that is
+    False: 'lower = "-pi", upper = "pi", velocity = 2.0, effort = 50',
+    True: "lower = 0, upper = 0.5, velocity = 0.5, effort = 500",
+}
 
 
 def shapes() -> list[str]:
@@ -158,7 +162,8 @@ def row_of(words: list[str]) -> dict[str, Any]:
         if abs(Scope(symbols=()).evaluate(word)) > FULL_TURN:
             raise ValueError(f"{name} = {word} is beyond a full turn: angles are radians, 90 degrees are pi/2")
     shown = [word if is_number(word) else f'"{word}"' for word in words[:4]]
-    return dict(zip(("a", "alpha", "d", "theta"), shown)) | {"kind": '\ntype = "prismatic"' if slider else ""}
+    kind = '\ntype = "prismatic"' if slider else ""
+    return dict(zip(("a", "alpha", "d", "theta"), shown)) | {"kind": kind, "limits": LIMITS[slider]}
 
 
 def is_number(word: str) -> bool:

@@ -16,6 +16,7 @@ from qddot.lint.finding import RULES, Finding, Severity
 from qddot.lint.geometry import geometry_findings
 from qddot.lint.inertias import inertia_findings
 from qddot.lint.joints import joint_findings
+from qddot.lint.weight import weight_findings
 from qddot.model.model import Model
 from qddot.robot import Robot
 from qddot.room import not_to_be_called
@@ -78,7 +79,7 @@ def findings_of(model: Model) -> list[Finding]:
     """
     if model.symbols:
         raise UnboundSymbolError(f"{model.name} holds symbols: give them values, then its numbers can be judged")
-    return [*inertia_findings(model), *geometry_findings(model), *joint_findings(model)]
+    return [*inertia_findings(model), *geometry_findings(model), *weight_findings(model), *joint_findings(model)]
 
 
 not_to_be_called(__name__, "qddot.lint.lint(path)")

@@ -44,6 +44,7 @@ RULES: dict[str, tuple[Severity, str]] = {
     "QD304": (Severity.NOTE, "zero is beyond the limits"),
     "QD305": (Severity.NOTE, "a joint without limits of position"),
     "QD306": (Severity.WARNING, "a joint that follows another beyond its own limits"),
+    "QD307": (Severity.WARNING, "a weight that a joint cannot hold by far: masses like grams, or effort in other units"),
     "QD401": (Severity.NOTE, "an axis almost along a coordinate axis"),
     "QD402": (Severity.NOTE, "an angle almost a multiple of 90 degrees"),
     "QD403": (Severity.NOTE, "two joints in a row turn about the same line"),

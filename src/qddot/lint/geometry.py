@@ -1,4 +1,4 @@
-"""Lengths, masses, centres of mass and gravity that are probably not meant."""
+"""Lengths, centres of mass and gravity that are probably not meant."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from qddot.model.description import Joint
 from qddot.model.model import Model
 
 FAR = 10.0  # m, between two joints of anything but a crane
-HEAVY = 5000.0  # kg, of all links together ...
-SMALL = 5.0  # m, ... of a robot this small
 BEHIND = -0.5  # of the way to the next joint, on the other side of this one
 SHORT = 0.05  # m: a link shorter than this has no other side
 OFF = 3.0  # lengths of a link from it
@@ -34,20 +32,16 @@ def geometry_findings(model: Model) -> Iterator[Finding]:
     below: dict[str, list[Joint]] = {}
     for joint in model.joints:
         below.setdefault(joint.parent, []).append(joint)
-        length = float(np.linalg.norm(np.array(joint.origin.p, float)))
+        before, behind = (float(np.linalg.norm(np.array(pose.p, float))) for pose in (joint.origin, joint.tip))
+        length = max(before, behind)
         if length > FAR:
+            stands = "stands {} from its parent's frame" if before >= behind else "has the frame of its link {} away"
             yield Finding(
                 "QD201",
-                f"joint {joint.name!r} stands {length:.4g} m from its parent's frame",
+                f"joint {joint.name!r} {stands.format(f'{length:.4g} m')}",
                 at(joint, "xyz"),
                 f"give metres: {length / 1000:.4g}?",
             )
-    mass = sum(link.inertia.mass for link in model.links if link.inertia is not None)
-    reach = sum(float(np.linalg.norm(np.array(joint.origin.p, float))) for joint in model.joints)
-    if mass > HEAVY and reach < SMALL:
-        yield Finding(
-            "QD202", f"the links weigh {mass:.4g} kg, within {reach:.2g} m", fix=f"give kilograms: {mass / 1000:.4g} in all?"
-        )
     links = {link.name: link for link in model.links}
     for joint in model.joints:
         link, next_ones = links[joint.child], [x for x in below.get(joint.child, []) if x.kind != "fixed"]

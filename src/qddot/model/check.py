@@ -128,7 +128,7 @@ def check_joint(joint: Joint) -> None:
     element = f"joint {joint.name!r}"
     if joint.kind not in KINDS:
         raise ModelValueError(
-            f"unknown joint type; known: {', '.join(KINDS)}",
+            "unknown joint type",
             place=place_of(joint.place, "type"),
             element=element,
             attribute="type",

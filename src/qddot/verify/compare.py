@@ -20,12 +20,12 @@ from qddot.verify.pinocchio_peer import Pinocchio
 
 PEERS: Mapping[str, type[Peer]] = {"pinocchio": Pinocchio, "mujoco": MuJoCo}
 LITTLE = 1e-3  # kg, and kg m^2
-TOLERANCE = 1e-8  # of the largest element: a URDF of seventeen digits and two ways to compute leave less
+TOLERANCE = 1e-8  # of a quantity's size: a URDF of seventeen digits and two ways to compute leave less
 
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity: the largest difference over all states, as a part of its largest element, and the joint where it is.
+    """One quantity: the largest difference over all states, as a part of its size (see `sizes`), and the joint where it is.
 
     >>> found = qddot.verify.verify(qddot.load("two_link"), "pinocchio")
     >>> found.rows[0].quantity, found.rows[0].agrees
@@ -131,15 +131,26 @@ def verify(robot: Robot, against: str, *, source: str | Path | None = None, stat
         except QddotError as error:
             return Comparison(peer.title, read, reason=f"qddot: {error}")
         there = dict(zip(here, peer.answers(q, qd)))
-        scale = max(abs(there["gravity"]).max(initial=0), abs(there["Coriolis"]).max(initial=0))
+        inertia, force = sizes(bare.model, here["mass matrix"], qd)
         for quantity, ours in here.items():
-            size = max(abs(there[quantity]).max(initial=0), 0.0 if quantity == "mass matrix" else scale, 1e-300)
-            error = np.abs(ours - there[quantity]) / size
+            error = np.abs(ours - there[quantity]) / (inertia if quantity == "mass matrix" else force)
             at = np.unravel_index(int(np.argmax(error)), error.shape)[0] if error.size else 0
             row = Row(quantity, float(error.max(initial=0)), names[at] if names else "")
             if quantity not in found or row.difference > found[quantity].difference:
                 found[quantity] = row
     return Comparison(peer.title, read, tuple(found.values()), (*added, *conventions(robot.model, peer)))
+
+
+def sizes(model: Model, M: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
+    """What differences of inertias and of forces are a part of, from what adds up in this state, so that rounding is little of it.
+
+    The forces themselves may cancel: nothing holds a door on its hinge. They are sums of terms as large as `|M| |qd|^2`, and of
+    weights, at most `|g| sqrt(m M_ii)` about joint i (Cauchy-Schwarz: `sum m_k r_k <= sqrt(sum m_k) sqrt(sum m_k r_k^2)`).
+    """
+    inertia = float(np.abs(M).max(initial=0))
+    mass = sum(link.inertia.mass for link in model.links if link.inertia is not None)
+    weight = float(np.linalg.norm(np.array(model.gravity, float))) * float(np.sqrt(mass * np.diag(M).max(initial=0)))
+    return max(inertia, 1e-300), max(weight, inertia * float(qd @ qd), 1e-300)
 
 
 def without_drives(model: Model) -> Model:

@@ -1,0 +1,58 @@
+"""Masses that look like grams: links denser than any, and a weight that the joints cannot hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from qddot.algorithms.inverse_dynamics import gravity_torque
+from qddot.lint.finding import Finding, at
+from qddot.lint.inertias import LEAST, lengths
+from qddot.model.field import Floats
+from qddot.model.model import Model
+from qddot.robot import Robot
+
+HEAVY, SMALL = 5000.0, 5.0  # kg of all links together, of a robot this small in m
+DENSE = 2000.0  # kg/m^3 of a cube as wide as the moving links are long together: robots have less than 50, ...
+BULKY = 100.0  # kg: ... and wheels and fingers, which are short, weigh less
+WEAK = 20.0  # times a limit of effort, the weight: robots that were looked at have 5 at most
+
+
+def weight_findings(model: Model) -> Iterator[Finding]:
+    moving = {link.name for link in model.links if model.mechanism.frames[link.name][0] >= 0}
+    masses = {link.name: float(link.inertia.mass) for link in model.links if link.inertia is not None}
+    mass, moved = sum(masses.values()), sum(m for name, m in masses.items() if name in moving)
+    length = lengths(model)
+    reach = sum(float(np.linalg.norm(np.array(joint.origin.p, float))) for joint in model.joints)
+    moved_reach = sum(length[name] for name in moving)
+    if mass > HEAVY and reach < SMALL:
+        yield too_heavy("the links weigh", mass, reach)
+    elif moved > max(BULKY, DENSE * np.power(max(moved_reach, LEAST), 3)):
+        yield too_heavy("the moving links weigh", moved, moved_reach)
+    if moved > 0 and not model.constraints:  # a closed loop carries weight, too
+        yield from held(model)
+
+
+def too_heavy(links: str, mass: float, reach: float) -> Finding:
+    return Finding("QD202", f"{links} {mass:.4g} kg, within {reach:.2g} m", fix=f"give kilograms: {mass / 1000:.4g} in all?")
+
+
+def held(model: Model) -> Iterator[Finding]:
+    """About the joint that can hold its weight least, at home and elsewhere within the limits."""
+    robot, lifted = Robot(model), model.over(Floats())
+    states = [robot.home(), *robot.random_configuration(seed=0, size=3)]
+    asked = np.max([np.abs(np.array(gravity_torque(lifted, q.tolist()), float)) for q in states], axis=0)
+    limit = np.where(robot.limits.effort > 0, robot.limits.effort, np.inf)  # none is a passive joint
+    most = int(np.argmax(asked / limit))
+    if asked[most] > WEAK * limit[most]:
+        name = next(c.name for c in model.mechanism.coordinates if most in c.v)
+        joint = next(joint for joint in model.joints if joint.name == name)
+        unit = "N" if joint.kind == "prismatic" else "N m"
+        yield Finding(
+            "QD307",
+            f"gravity asks joint {name!r} for {asked[most]:.4g} {unit}, and its limit of effort is {limit[most]:.4g} {unit}: "
+            "are masses in grams?",
+            at(joint, "limits"),
+            "give masses in kg, lengths in m, effort in N m or N",
+        )
