@@ -142,7 +142,7 @@ def verify(robot: Robot, against: str, *, source: str | Path | None = None, stat
 
 
 def sizes(model: Model, M: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
-    """What differences of inertias and of forces are a part of, from what adds up in this state, so that rounding is little of it.
+    """Sizes of inertias and of forces in this state, by what adds up to them: rounding is a small part of that.
 
     The forces themselves may cancel: nothing holds a door on its hinge. They are sums of terms as large as `|M| |qd|^2`, and of
     weights, at most `|g| sqrt(m M_ii)` about joint i (Cauchy-Schwarz: `sum m_k r_k <= sqrt(sum m_k) sqrt(sum m_k r_k^2)`).
