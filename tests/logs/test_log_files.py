@@ -121,6 +121,51 @@ def test_dates_past_midnight_and_other_dates(tmp_path: Path) -> None:
         Log.load(tmp_path / "b.csv")
 
 
+@pytest.mark.parametrize(
+    ("stamps", "expected"),
+    [
+        (["2024-10-27T02:59:59.9+02:00", "2024-10-27T02:00:00.0+01:00", "2024-10-27T01:00:00.1Z"], [0, 0.1, 0.2]),
+        (["2024-10-27T02:59:59.9+02:00", "2024-10-27T03:00:00.0+01:00", "2024-10-27T03:00:00.1+01:00"], [0, 3600.1, 3600.2]),
+        (["2024-12-31 23:59:59.9-0530", "2025-01-01 05:30:00.0+00", "2024-12-31 18:30:00.1-1130"], [0, 0.1, 1800.2]),
+    ],
+)
+def test_offsets_from_utc_count(tmp_path: Path, stamps: list[str], expected: list[float]) -> None:
+    (tmp_path / "a.csv").write_text("t,q1,tau1\n" + "".join(f"{stamp},{i},0\n" for i, stamp in enumerate(stamps)))
+    np.testing.assert_allclose(Log.load(tmp_path / "a.csv").t, expected, atol=1e-8)
+
+
+def test_stamps_that_are_not_alike(tmp_path: Path) -> None:
+    for first, second, told in (
+        ("2024-10-27T02:00:00+02:00", "2024-10-27T02:00:01", "without an offset from UTC, unlike the first row"),
+        ("02:00:00", "02:00:01Z", "with an offset from UTC"),
+        ("2024-10-27T02:00:00", "02:00:01", "without a date"),
+        ("2024-02-28T02:00:00", "2024-02-30T02:00:00", "no day of the calendar"),
+        ("2024-02-28T02:00:00", "later", "no date and no time"),
+    ):
+        (tmp_path / "a.csv").write_text(f"t,q1,tau1\n{first},0,0\n{second},1,0\n")
+        with pytest.raises(InputError, match=f"row 2: t = '.*{told}"):
+            Log.load(tmp_path / "a.csv")
+
+
+def test_dates_beside_times(tmp_path: Path) -> None:
+    rows = ["2024-02-28,23:59:59.9,0,0", "2024-02-29,00:00:00,1,0", "2024-02-29,00:00:00.1,2,0"]
+    (tmp_path / "a.csv").write_text("date,time,q1,tau1\n" + "\n".join(rows))
+    log = Log.load(tmp_path / "a.csv")
+    np.testing.assert_allclose(log.t, [0, 0.1, 0.2], atol=1e-9)
+    assert "date and time begins at 2024-02-28 23:59:59.9" in said(log, "time")
+    (tmp_path / "b.csv").write_text("time,q1,tau1\n" + "\n".join(row.partition(",")[2] for row in rows))
+    with pytest.raises(InputError, match=r"row 2: t not increasing.*times of day beyond midnight"):
+        Log.load(tmp_path / "b.csv")
+
+
+def test_a_pause_is_no_rounding(tmp_path: Path) -> None:
+    t = np.arange(400) / 100 + 3600 * (np.arange(400) > 199)
+    np.savetxt(
+        tmp_path / "a.csv", np.column_stack([t, np.sin(t), np.cos(t)]), delimiter=",", header="time [s],q1,tau1", comments=""
+    )
+    assert "rounded" not in said(Log.load(tmp_path / "a.csv"), "time")
+
+
 def test_topics_echoed_as_text(tmp_path: Path) -> None:
     """`rostopic echo -p` has names in columns of their own, `ros2 topic echo --csv` no header at all."""
     robot = qddot.load("two_link")

@@ -19,6 +19,8 @@ from qddot.thresholds import FEW_RUNS, HOTTEST, JITTER, PLAIN_STEPS, ROUNDED_STA
 if TYPE_CHECKING:
     from qddot.robot import Robot
 
+HALF_A_DAY = 43200.0  # s
+
 
 class Options(TypedDict, total=False):
     """Options for what a file does not say about itself."""
@@ -195,6 +197,8 @@ class Reading:
         if not self.hints.repair:
             more = f"; {len(faults) - 1} more such rows" if len(faults) > 1 else ""
             fix = "repair=True leaves such rows out"
+            if t[first] < ahead[first] - HALF_A_DAY and self._units("t") == "s":
+                fix = "times of day beyond midnight? write the date with each"
             if shared(t) > ROUNDED_STAMPS:
                 fix = (
                     f"{len(t)} rows from {t[0]:.10g} to {t[-1]:.10g}: stamps rounded by the writer? rate= in Hz counts rows instead"
@@ -348,7 +352,7 @@ def rate_before_rounding(t: np.ndarray) -> float | None:
     even = begin + step * np.arange(len(t))
     coarse = long - short
     two = np.minimum(np.abs(steps - short), np.abs(steps - long)) < JITTER * coarse
-    if coarse < JITTER * step or not two.all() or np.abs(t - even).max() > coarse:
+    if coarse < JITTER * step or coarse > (1 + JITTER) * short or not two.all() or np.abs(t - even).max() > coarse:
         return None
     return 1 / step
 

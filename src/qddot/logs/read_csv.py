@@ -16,6 +16,7 @@ import numpy as np
 
 from qddot.errors import InputError
 from qddot.files import LOG_COLUMNS, LOG_LINE
+from qddot.logs.clock import Clock, has_day, is_clock, is_day
 from qddot.logs.column_names import WORDS, says_quantity, shown, words_of
 from qddot.logs.list_cells import without_lists
 from qddot.logs.table import Finding, Table, bad_row
@@ -24,7 +25,6 @@ from qddot.thresholds import LONGEST_PREAMBLE
 
 FORMULA = ("=", "@")
 COMMENT = ("#", "%", "//")
-CLOCK = re.compile(r"(?:(\d{4}-\d{2}-\d{2})[T ])?(\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?)(?:Z|[+-]\d{2}:?\d{2})?")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
 
 
@@ -37,10 +37,10 @@ class Dialect:
     decimal_comma: bool
     kept: list[int]
     """columns that hold numbers or times"""
-    clocks: list[int]
-    """columns that hold dates or times of day"""
-    day: np.datetime64 | None
-    """the first row's, where it has one"""
+    clock: Clock | None = None
+    """that of the file, where it writes dates or times of day"""
+    clock_at: Sequence[int] = ()
+    """the column that holds them, or those of dates and of times"""
 
     def cells(self, line: str) -> list[str]:
         """The texts of a line, numbers with a point; a separator at its end ends the line."""
@@ -55,14 +55,17 @@ class Dialect:
             lines = [line.rstrip("\r\n ").removesuffix(self.delimiter) for line in lines]
         if self.decimal_comma:
             lines = [line.replace(",", ".") for line in lines]
-        return [self.in_seconds(line) for line in lines] if self.clocks else lines
+        return [self.in_seconds(line, self.clock) for line in lines] if self.clock else lines
 
-    def in_seconds(self, line: str) -> str:
+    def in_seconds(self, line: str, clock: Clock) -> str:
         """A line with seconds in the place of date and time."""
         found = line.split(self.delimiter)
-        for i in self.clocks:
-            found[i] = repr(seconds(found[i].strip(' "'), self.day))
+        found[self.clock_at[-1]] = repr(clock.seconds(self.stamp(found)))
         return (self.delimiter or " ").join(found)
+
+    def stamp(self, found: list[str]) -> str:
+        """Date and time of a row, in one text."""
+        return " ".join(found[i].strip(' "') for i in self.clock_at)
 
 
 def read_csv(path: Path, rows: int, repair: bool) -> Iterator[Table]:
@@ -74,7 +77,7 @@ def read_csv(path: Path, rows: int, repair: bool) -> Iterator[Table]:
             head, flattened = plain
             every = map(flattened, every)
         dialect, start, findings = understood(path.name, head)
-        left_out = {name: "text" for i, name in enumerate(dialect.names) if i not in dialect.kept}
+        left_out = {name: "text" for i, name in enumerate(dialect.names) if i not in (*dialect.kept, *dialect.clock_at)}
         joints = joints_named(dialect, head[start:])
         lines, row = without_end(chain(head[start:], every)), 1
         while block := list(islice(lines, rows)):
@@ -222,24 +225,33 @@ def dialect_of(names: list[str], delimiter: str | None, body: list[str], finding
     first = [text.replace(",", ".") for text in found] if decimal_comma else found
     if decimal_comma:
         findings.append(Finding("found", "numbers", "commas for points: 0,5 is read as 0.5"))
-    clocks = [i for i, (name, text) in enumerate(zip(names, first)) if is_clock(text) and time_like(name)]
-    days = {match[1] for i in clocks if (match := CLOCK.fullmatch(first[i])) and match[1]}
-    if clocks:
-        clock = min(clocks, key=lambda i: CLOCK.fullmatch(first[i])[1] is None)  # type: ignore[index]
-        clocks = [clock]
-        findings.append(Finding("found", "time", f"{names[clock]} begins at {first[clock]}, read as date and time of day"))
+    clock_at = clock_columns(names, first)
     texts = {
         i
         for i, (name, text) in enumerate(zip(names, first))
-        if i not in clocks and not (is_number(text) or text.startswith(FORMULA)) and (not says_quantity(name) or is_clock(text))
+        if i not in clock_at and not (is_number(text) or text.startswith(FORMULA)) and (not says_quantity(name) or is_clock(text))
     }
-    kept = [i for i in range(len(names)) if i not in texts]
-    return Dialect(names, delimiter, decimal_comma, kept, clocks, np.datetime64(days.pop()) if days else None)
+    kept = [i for i in range(len(names)) if i not in texts and i not in clock_at[:-1]]
+    if not clock_at:
+        return Dialect(names, delimiter, decimal_comma, kept)
+    begin, columns = " ".join(first[i] for i in clock_at), " and ".join(names[i] for i in clock_at)
+    findings.append(Finding("found", "time", f"{columns} begins at {begin}, read as date and time of day"))
+    return Dialect(names, delimiter, decimal_comma, kept, Clock(begin), clock_at)
+
+
+def clock_columns(names: list[str], first: list[str]) -> list[int]:
+    """The column of dates and times, or that of dates and that of times; none where a file counts seconds."""
+    clocks = [i for i, (name, text) in enumerate(zip(names, first)) if is_clock(text) and time_like(name)]
+    if not clocks:
+        return []
+    clock = min(clocks, key=lambda i: not has_day(first[i]))
+    days = [i for i, (name, text) in enumerate(zip(names, first)) if is_day(text) and time_like(name)]
+    return [*days[:1], clock] if not has_day(first[clock]) else [clock]
 
 
 def time_like(name: str) -> bool:
     """Whether a column of clock times is the time of the log."""
-    return bool({word.text for word in words_of(name)} & (WORDS["t"] | {"date", "datetime", "clock"}))
+    return bool({word.text for word in words_of(name)} & (WORDS["t"] | {"date", "day", "datetime", "clock"}))
 
 
 def is_name_of_joint(name: str) -> bool:
@@ -283,7 +295,7 @@ def parsed(file: str, dialect: Dialect, lines: list[str], row: int, repair: bool
                 if not repair or "formula" in str(error):
                     raise
                 faults[row + i] = str(error).partition(f"row {row + i}: ")[2].partition(" (")[0]
-    called = [f"{names[i]} [s]" if i in dialect.clocks else names[i] for i in kept]
+    called = [f"{names[i]} [s]" if i in dialect.clock_at else names[i] for i in kept]
     return dict(zip(called, values.T)), faults
 
 
@@ -295,10 +307,18 @@ def numbers_of(file: str, row: int, dialect: Dialect, found: list[str]) -> list[
     for i, (name, text) in enumerate(zip(names, found)):
         if text.startswith(FORMULA):
             raise bad_row(file, row, f"{name} = {text[:40]!r} is a formula, not a number", "export values; formulas are never run")
-        if i in dialect.kept and not (is_clock(text) if i in dialect.clocks else is_number(text)):
+        if i in dialect.kept and i not in dialect.clock_at and not is_number(text):
             told = f"{name} = {text[:40]!r} is not a number" if text else f"{name} is empty"
             raise bad_row(file, row, told, hint(text))
-    return [seconds(found[i], dialect.day) if i in dialect.clocks else float(found[i]) for i in dialect.kept]
+    if dialect.clock:
+        at = dialect.clock_at[-1]
+        try:
+            found[at] = repr(dialect.clock.seconds(dialect.stamp(found)))
+        except ValueError as error:
+            told = f"{names[at]} = {found[at][:40]!r} {error}" if found[at] else f"{names[at]} is empty"
+            fix = "write all rows alike" if is_clock(found[at]) else hint(found[at])
+            raise bad_row(file, row, told, fix) from None
+    return [float(found[i]) for i in dialect.kept]
 
 
 def hint(text: str) -> str:
@@ -308,21 +328,6 @@ def hint(text: str) -> str:
     if re.search(r"\d[-./:]\d+[-./:]\d", text):
         return "a date? those like 2024-01-31T12:00:00.5 are read, or write seconds"
     return "repair=True leaves such rows out"
-
-
-def is_clock(text: str) -> bool:
-    """`2024-01-31T12:00:00.5`, `12:00:00.5`."""
-    return CLOCK.fullmatch(text) is not None
-
-
-def seconds(text: str, day: np.datetime64 | None) -> float:
-    """Seconds since midnight of the first row's day, which a double holds to a nanosecond."""
-    match = CLOCK.fullmatch(text)
-    if match is None:
-        raise ValueError(f"{text!r} is no date")
-    hours, minutes, rest = match[2].replace(",", ".").split(":")
-    days = int((np.datetime64(match[1]) - day).astype(int)) if match[1] and day is not None else 0
-    return 86400.0 * days + 3600 * int(hours) + 60 * int(minutes) + float(rest)
 
 
 def cells(line: str, delimiter: str | None) -> list[str]:
