@@ -14,6 +14,7 @@ from qddot.constraints.constrained import ConstrainedDynamics, ConstrainedRobot
 from qddot.constraints.following import following
 from qddot.constraints.motion_program import Following, motion_program
 from qddot.graph.expr import Expr
+from qddot.graph.program import Program
 
 COLUMNS, STEP_COLUMNS = 20, 12
 """Every operation of an elimination becomes an instruction, and there are some nv^3: for more columns than these, accelerations and
@@ -46,11 +47,13 @@ class CompiledConstraints(ConstrainedRobot):
 
     def repeated(self, what: str, careful: Careful | None = None) -> Repeated:
         """One of `motion_program.MOTIONS`, compiled; `careful` computes the states in which rows may depend on each other."""
-        options = {"wrench": self.has_wrench and what not in ("settled", "regularity"), "runtime": self.parameters is not None}
-        trace = lambda: motion_program(self.evaluate.model, self.constraints, what, self.following, **options)  # noqa: E731
+        wrench, runtime = self.has_wrench and what not in ("settled", "regularity"), self.parameters is not None
+
+        def trace() -> Program:
+            return motion_program(self.evaluate.model, self.constraints, what, self.following, wrench=wrench, runtime=runtime)
 
         def kernel() -> Kernel:
-            return self.evaluate.kernels.compiled((what, self.constraints, *options.values()), trace, np.dtype(float))
+            return self.evaluate.kernels.compiled((what, self.constraints, wrench, runtime), trace, np.dtype(float))
 
         return Repeated(self.evaluate, what, kernel, self.options, careful)
 

@@ -211,6 +211,8 @@ class StateFeedback:
 def linearize(robot: Robot, q: Any, qd: Any, tau: Any, actuated: Sequence[str] | None) -> Linearization:
     """See `Robot.linearize`."""
     nv = robot.nv
+    if not nv:
+        raise InputError(f"{robot.name} has no joints: there is nothing to linearize")
     if robot.model.constraints:
         raise InputError(
             f"{robot.name} has constraints, and the linearisation is that of an open tree: choose coordinates that fulfil them, or "

@@ -18,9 +18,19 @@ Number = tuple[str, Place | None, str, float]
 """Element, place, attribute, value."""
 
 
+LARGE = 10
+"""Powers of ten, up or down, that no quantity multiplies to an overflow."""
+
+
 def overflow(model: Model, quantity: str, kind: str = "float64") -> ModelValueError:
     """The error for a quantity whose constants are beyond a kind of number: it names the number farthest from 1."""
     element, place, attribute, value = max(numbers_of(model), key=lambda x: abs(math.log10(abs(x[-1]))))
+    if abs(math.log10(abs(value))) < LARGE:
+        return ModelValueError(
+            f"{quantity} divides by zero: by the mass of what moves, where nothing that moves has one",
+            element=f"robot {model.name!r}",
+            fix="give a moving link a mass",
+        )
     return ModelValueError(
         f"{quantity} overflows {kind}: a number of this size cannot be computed with",
         place=place,
