@@ -244,7 +244,7 @@ def test_what_nobody_means_is_refused_by_name(call, told):
 
 def test_robots_in_which_nothing_moves_are_told_so():
     fixed = qddot.Builder("block").body("a", joint="fixed", mass=1, tensor=(0.1, 0.1, 0.1)).robot()
-    with pytest.raises(ModelValueError, match="robot 'block': center_of_mass divides by zero.*give a moving link a mass"):
+    with pytest.raises(ModelValueError, match=r"robot 'block': center_of_mass divides by zero.*give a moving link a mass"):
         fixed.center_of_mass([])
     with pytest.raises(InputError, match="block has no joints"):
         fixed.linearize([])
