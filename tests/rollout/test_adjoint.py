@@ -52,6 +52,17 @@ def test_beside_differences(method, every):
         assert np.sum(getattr(found, name) * direction) == pytest.approx(difference, rel=1e-7, abs=1e-7)
 
 
+def test_whoever_writes_the_inputs_later_changes_no_gradient():
+    robot = qddot.load("two_link").with_variable("joint1.viscous")
+    q0, qd0, control, values = setting(robot, (3,))
+    parameters = robot.parameters() * 1.1
+    way = robot.rollout(step=0.01, stops=False).differentiable(q0, qd0, control, parameters=parameters, variables=values)
+    before = way(q=2 * way.states.q)
+    for x in (q0, qd0, control, parameters, *values.values()):
+        x += 0.5
+        assert all(np.array_equal(a, b) for a, b in zip(before, way(q=2 * way.states.q), strict=True))
+
+
 def test_a_batch_is_as_many_motions_and_what_is_given_once_is_summed():
     robot = arm()
     run = robot.rollout(step=0.01, stops=False)

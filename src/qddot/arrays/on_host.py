@@ -100,12 +100,17 @@ def as_numpy(method: str, name: str, x: Any, first: str, like: Any) -> Any:
 
 def of_torch(method: str, name: str, x: Any) -> np.ndarray:
     import torch
-    from torch.autograd import forward_ad
 
+    backward = "; robot.rollout has gradients by loss.backward()" if method in INSTEAD else ""
     if torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is not None:
-        raise InputError(f"{name} has no values within torch.compile and torch.func, {needed(method)}")
-    moving = forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None
-    if (x.requires_grad and torch.is_grad_enabled()) or moving:
+        raise InputError(
+            f"{name} has no values within torch.compile and torch.func, and {method} needs them: call it outside{backward}"
+        )
+    if has_tangent(x):
+        raise InputError(
+            f"{name} has a tangent of forward mode, and {method} cannot follow it: hand over {name}.detach(){backward}"
+        )
+    if x.requires_grad and torch.is_grad_enabled():
         raise InputError(
             f"{name} has a gradient, and {method} cannot follow it: hand over {name}.detach(){INSTEAD.get(method, '')}"
         )
@@ -122,7 +127,9 @@ def of_jax(method: str, name: str, x: Any) -> np.ndarray:
     import jax
 
     if isinstance(x, jax.core.Tracer):
-        raise InputError(f"{name} has no values within jit, grad and vmap, {needed(method)}")
+        raise InputError(
+            f"{name} has no values within jit, grad and vmap, and {method} needs them: call it outside{INSTEAD.get(method, '')}"
+        )
     if any(device.platform != "cpu" for device in x.devices()):
         raise InputError(
             f"{name} is on a device, and {method} is computed on the CPU: jax.device_put({name}, jax.devices('cpu')[0])"
@@ -130,8 +137,13 @@ def of_jax(method: str, name: str, x: Any) -> np.ndarray:
     return np.asarray(x)
 
 
-def needed(method: str) -> str:
-    return f"and {method} needs them: call it outside{INSTEAD.get(method, '')}"
+def has_tangent(x: Any) -> bool:
+    """True of a PyTorch tensor whose derivative of forward mode is carried along."""
+    if library_of(x) != "torch":
+        return False
+    from torch.autograd import forward_ad
+
+    return forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None
 
 
 def in_kind_of(name: str, like: Any) -> Callable[[np.ndarray], Any]:

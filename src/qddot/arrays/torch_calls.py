@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from qddot.arrays.late import explain, raise_earlier, raise_now
 from qddot.arrays.on_device import ROWS, OnDevices, layout
+from qddot.arrays.on_host import has_tangent
 from qddot.arrays.torch_cuda import HANDLE
 from qddot.arrays.torch_guest import at_once, called, inner, operator_name, recorded
+from qddot.compile.evaluate import refuse_shared
 from qddot.compile.kinds import library_of, mixed
 from qddot.errors import InputError, SingularityError
 
@@ -109,6 +113,8 @@ def common_dtype(quantity: str, inputs: Mapping[str, Any], options: Mapping[str,
         if x.dtype not in NAMES:
             fix = "q.double()" if not x.dtype.is_floating_point else "q.double() or q.float()"
             raise InputError(f"{name} holds {x.dtype}, float64 or float32 is needed: {fix.replace('q', name)}")
+        if x.is_meta:
+            raise InputError(f"{name} is on meta, where tensors have no values: make it on a CPU or an NVIDIA GPU")
         if x.device.type not in PLACES:
             raise InputError(f"{name} is on {x.device}: {quantity} runs on CPUs and NVIDIA GPUs; {name}.cpu() brings it there")
         if x.device != q.device:
@@ -164,12 +170,18 @@ def into(operation: Operation, tensors: list[torch.Tensor], out: Any) -> Any:
         raise InputError("out= records no gradient: leave it out, or call under torch.no_grad()")
     if is_transformed():
         raise InputError("out= cannot be written within torch.compile or torch.func: use the result")
+    if any(has_tangent(t) for t in (*tensors, *rooms)):
+        raise InputError("out= records no tangent of forward mode: leave it out, or detach the inputs")
     lead = tensors[0].shape[: tensors[0].ndim - len(operation.program.inputs[0].shape)]
     for x, room in zip(operation.program.outputs, rooms):
         if tuple(room.shape) != (*lead, *x.shape):
             raise InputError(f"out for {x.name} has shape {tuple(room.shape)}, the result has {(*lead, *x.shape)}")
+    places = [as_addresses(room) for room in rooms]
+    refuse_shared(operation.program, places)
+    torch.autograd.graph.increment_version(rooms)  # so that a graph that needs what they held knows of it
     if tensors[0].is_cuda:
-        order = layout([HANDLE.view(room) for room in rooms], [x.shape for x in operation.program.outputs])
+        shared = any(np.may_share_memory(a, as_addresses(t)) for a in places for t in tensors)  # written while others read it
+        order = None if shared else layout([HANDLE.view(room) for room in rooms], [x.shape for x in operation.program.outputs])
         inputs = [t.detach() for t in tensors]
         found = operation.once(OnDevices).run(HANDLE, inputs, tuple(lead), rooms if order else None, order=order or ROWS)
         for room, values in zip(rooms, () if order else found):
@@ -179,6 +191,14 @@ def into(operation: Operation, tensors: list[torch.Tensor], out: Any) -> Any:
     targets = tuple([room.detach().numpy() for room in rooms])
     operation.kernel.run(arrays, targets, torch.get_num_threads())
     return out
+
+
+def as_addresses(x: torch.Tensor) -> np.ndarray:
+    """The places of a tensor's numbers as an array, to be compared and never read: they may be those of a GPU."""
+    view, item = HANDLE.view(x), x.itemsize
+    strides = tuple(item * stride for stride in view.strides)
+    places = {"data": (view.pointer, False), "shape": view.shape, "strides": strides, "typestr": f"<f{item}", "version": 3}
+    return np.asarray(SimpleNamespace(__array_interface__=places))
 
 
 def constants(operation: Operation, like: torch.Tensor) -> Any:

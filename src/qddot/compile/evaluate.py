@@ -22,6 +22,7 @@ from qddot.model.model import Model
 
 if TYPE_CHECKING:
     from qddot.compile.kernel import Kernel
+    from qddot.graph.program import Program
 
 
 class Options(TypedDict, total=False):
@@ -148,11 +149,10 @@ def run(
 def check_out(kernel: Kernel, arrays: Sequence[np.ndarray], out: Any) -> None:
     """Refuse an output whose elements would be overwritten, left over or changed in kind; the rest is NumPy's to say."""
     batch, rooms = None, [a for a in (out if isinstance(out, tuple) else (out,)) if isinstance(a, np.ndarray)]
+    refuse_shared(kernel.program, rooms)
     for room, x in zip(rooms, kernel.program.outputs):
         if room.dtype.kind != "f":
             raise InputError(f"out for {x.name} holds {room.dtype} elements, real floating-point numbers are needed")
-        if not room.flags.c_contiguous and overlaps_itself(room):
-            raise InputError(f"out for {x.name} has strides {room.strides}: elements share memory and would be overwritten")
         if batch is None:
             try:
                 batch = kernel.batch_shape(arrays)
@@ -160,6 +160,13 @@ def check_out(kernel: Kernel, arrays: Sequence[np.ndarray], out: Any) -> None:
                 return
         if room.shape != (*batch, *x.shape):
             raise InputError(f"out for {x.name} has shape {room.shape}, the result has {(*batch, *x.shape)}")
+
+
+def refuse_shared(program: Program, rooms: Sequence[np.ndarray]) -> None:
+    """Refuse outputs in which one number would overwrite another."""
+    for room, x in zip(rooms, program.outputs):
+        if not room.flags.c_contiguous and overlaps_itself(room):
+            raise InputError(f"out for {x.name} has strides {room.strides}: elements share memory and would be overwritten")
     if len(rooms) > 1 and any(np.shares_memory(a, b) for a, b in combinations(rooms, 2) if np.may_share_memory(a, b)):
         raise InputError("two arrays of out share memory: one result would overwrite the other")
 

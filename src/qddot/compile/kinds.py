@@ -1,5 +1,6 @@
 """Which library an array belongs to, found without importing any; and the errors for arrays that do not go together."""
 
+# pyright: reportMissingImports=false
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -24,6 +25,10 @@ def library_of(value: Any) -> str | None:
 
 def is_on_gpu(x: Any) -> bool:
     """True of another library's array in the memory of an NVIDIA GPU."""
+    if library_of(x) == "torch":  # under its transforms, and without memory, tensors have no DLPack
+        import torch
+
+        return x.is_cuda and torch.version.hip is None
     return library_of(x) is not None and hasattr(x, "__dlpack_device__") and int(x.__dlpack_device__()[0]) == CUDA
 
 

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from qddot.arguments import flag, positive_number, shape_of, word
 from qddot.arrays.guests import constant
 from qddot.arrays.late import refuse_other_checks
-from qddot.arrays.on_device import wants_gradient
 from qddot.arrays.on_host import on_host_without_programs
 from qddot.batched import times
 from qddot.compile.arrays import as_array, check_configuration
@@ -27,7 +26,7 @@ from qddot.rollout.adjoint import Way, backward_program, on_cpu, stride
 from qddot.rollout.laws import Law, applied, nothing
 from qddot.rollout.linear_step import Linear, joined, linear_of_tensors, linear_program
 from qddot.rollout.spread import spread, there_and_back
-from qddot.rollout.start import Start, States, check_contacts, common_batch, step_count
+from qddot.rollout.start import Start, States, check_contacts, common_batch, copied, step_count
 from qddot.rollout.step import STATES, Step
 from qddot.simulate.dynamics import FAST, has_run_away
 from qddot.simulate.fixed_step import stopped
@@ -151,12 +150,16 @@ class Rollout:
         given = {"q0": q0, "qd0": qd0, "control": control, "parameters": parameters}
         arrays = (*given.values(), *self.numbers(variables))
         library = guest(arrays)
-        if is_on_gpu(q0) and library != "jax" and not wants_gradient(arrays):
+        if library == "torch":
+            from qddot.rollout.torch_rollout import rollout
+
+            return rollout(self, given, variables, steps, every, check)
+        if is_on_gpu(q0) and library != "jax":
             from qddot.rollout.on_device import on_device
 
             return on_device(self, given, variables, steps, every, check)
         if library:
-            return self.of_tensors(library, given, variables, steps, every, check)
+            return self.of_jax_arrays(library, given, variables, steps, every)
         refuse_other_checks(check)
         start = self.read(given, variables, steps, every, dtype)._replace(check=bool(check))
         if self.engine == "dask" and start.batch:
@@ -194,14 +197,18 @@ class Rollout:
         >>> way(slope).q0.round(3)
         array([1.004, 0.008])
         """
+        given = {"q0": q0, "qd0": qd0, "control": control, "parameters": parameters}
+        return self.way(copied(given), copied(variables), steps, every, dtype)  # whoever writes theirs later changes no gradient
+
+    def way(self, given: Mapping[str, Any], variables: Any, steps: int | None, every: int, dtype: Any) -> Way:
+        """A motion that can be gone back as long as nobody writes what is given."""
         if self.method == "variational":
             raise InputError('the gradient of a rollout is there for method="semi_implicit" and "rk4"')
-        given = {"q0": q0, "qd0": qd0, "control": control, "parameters": parameters}
         library = guest((*given.values(), *self.numbers(variables)))
-        if library != "jax" and is_on_gpu(q0):
+        if library != "jax" and is_on_gpu(given["q0"]):
             from qddot.rollout.on_device import differentiable
 
-            return differentiable(self, given, variables, steps, every)
+            return differentiable(self, dict(given), variables, steps, every)
         if library:
             raise InputError("differentiable takes NumPy arrays: of tensors, differentiate the rollout itself")
         start = self.read(given, variables, steps, every, dtype)
@@ -259,22 +266,18 @@ class Rollout:
     def numbers(self, variables: Any) -> Iterable[Any]:
         return variables.values() if isinstance(variables, Mapping) else (variables,)
 
-    def of_tensors(
-        self, library: str, given: dict[str, Any], variables: Any, steps: int | None, every: int, check: bool | str
-    ) -> States:
-        """The rollout of arrays of another library."""
-        if library not in ("torch", "jax"):
-            raise InputError("a rollout takes NumPy arrays, PyTorch tensors and JAX arrays")
+    def in_kind(self, given: Mapping[str, Any], variables: Any) -> dict[str, Any]:
+        """Arguments in the kind of another library's arrays: at rest if nothing else is said, and numbers of all variables."""
         known_names(self.robot.model.variables, variables)
         like = next(x for x in (*given.values(), *self.numbers(variables)) if library_of(x))
-        if given["qd0"] is None:
-            given["qd0"] = constant(like, [0.0] * self.robot.nv)
+        qd0 = constant(like, [0.0] * self.robot.nv) if given["qd0"] is None else given["qd0"]
         packed = self.robot._guests.packed({"q0": given["q0"]}, variables) if self.robot.model.variables else None
-        given = {**given, "variables": packed}
-        if library == "torch":
-            from qddot.rollout.torch_rollout import rollout
+        return {**given, "qd0": qd0, "variables": packed}
 
-            return rollout(self, given, steps, every, check)
+    def of_jax_arrays(self, library: str, given: Mapping[str, Any], variables: Any, steps: int | None, every: int) -> States:
+        if library != "jax":
+            raise InputError("a rollout takes NumPy arrays, PyTorch tensors and JAX arrays")
+        given = self.in_kind(given, variables)
         if self.engine == "dask":
             raise InputError('engine="dask" is for NumPy arrays: JAX has jax.distributed; leave the engine out, or use np.asarray')
         from qddot.rollout.jax_rollout import rollout

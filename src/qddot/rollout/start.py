@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qddot.compile.kinds import library_of
 from qddot.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,6 +58,15 @@ class Start(NamedTuple):
         first = self.control.shape[:1] if self.changes else ()
         rest = self.control.shape[1:] if self.changes else self.control.shape
         return np.broadcast_to(self.control.reshape(*first, *between, *rest), (*lead, self.control.shape[-1]))
+
+
+def copied(x: Any) -> Any:
+    """A copy of an array, or of all arrays of a dictionary; what is no array as it is."""
+    if isinstance(x, Mapping):
+        return {name: copied(y) for name, y in x.items()}
+    if library_of(x) == "torch":
+        return x.detach().clone()
+    return x.copy() if hasattr(x, "copy") else x
 
 
 def step_count(steps: Any, every: Any, control: Any) -> tuple[int, bool]:
