@@ -75,6 +75,82 @@ def test_the_place_of_an_error(tmp_path, body, rest, head, line, message):
     assert info.value.line == line
 
 
+SIZE, PART = "<size {}/>".format, '<body><joint type="free"/>' + I + "</body>"
+ROOM = [  # (head, rest, attribute, rule): a few characters that would take gigabytes, or minutes
+    ('<asset><hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/></asset>', "", "ncol", "10000000000 heights"),
+    ('<asset><hfield name="h" nrow="16777217" ncol="1" size="1 1 1 1"/></asset>', "", "nrow", "16777217 heights"),
+    (SIZE('nkey="100000000"'), "", "nkey", "nkey 100000000 is over the limit of 10000"),
+    (SIZE('nuserdata="1000000000"'), "", "nuserdata", "over the limit of 1000000"),
+    (SIZE('nuser_body="100000000"'), "", "nuser_body", "100000000 numbers for each of 6 elements"),
+    (SIZE('nuser_sensor="1e9"'), "", "nuser_sensor", "1000000000 numbers for each"),
+    (SIZE('nstack=" +9000000000x"'), "", "nstack", "nstack 9000000000 is over the limit"),
+    (SIZE('njmax="1000000000"'), "", "njmax", "over the limit of 1000000"),
+    (SIZE('nconmax="inf"'), "", "nconmax", "over the limit of 1000000"),
+    (SIZE('memory="9T"'), "", "memory", "memory 9T is over the limit of 16G"),
+    ('<asset><mesh name="m" builtin="cone" params="1000000000 1"/></asset>', "", "params", "over the limit of 200"),
+    ("", '<custom><numeric name="n" size="1000000000"/></custom>', "size", "1000000000 numbers for each"),
+    ("<default><general nsample='1000000000'/></default>", "", "nsample", "1000000000 numbers for each"),
+    ("", '<actuator><general joint="j" actdim="1000000000"/></actuator>', "actdim", "1000000000 numbers for each"),
+    (
+        "",
+        f'<worldbody><geom size="1" user="{"1 " * 9000}"/>{"<geom/>" * 2000}</worldbody>',
+        "user",
+        "9000 numbers for each of 2007",
+    ),
+    ("", "<keyframe>" + "<key/>" * 10_001 + "</keyframe>", "", "10001 keyframes of 1 joints are over the limit of 10000"),
+    (
+        SIZE('nkey="9999"'),
+        f'<worldbody><replicate count="300">{PART}</replicate></worldbody>',
+        "nkey",
+        "9999 keyframes of 301 joints",
+    ),
+]
+
+
+@pytest.mark.parametrize(("head", "rest", "attribute", "rule"), ROOM, ids=range(len(ROOM)))
+def test_what_would_take_memory_without_measure_is_refused_before_mujoco_sees_it(
+    tmp_path, monkeypatch, head, rest, attribute, rule
+):
+    monkeypatch.setattr(mujoco.MjSpec, "from_string", lambda *_: pytest.fail("MuJoCo has seen it"))
+    with pytest.raises(qddot.ModelLimitError, match=re.escape(rule)) as info:
+        load(tmp_path, f'<joint name="j"/>{I}', rest, head)
+    assert info.value.attribute == attribute
+    assert info.value.line == (7 if rest and "nkey" not in head else 1)
+    assert info.value.fix
+
+
+def test_what_would_take_memory_is_refused_in_an_included_and_in_an_attached_file(tmp_path):
+    (tmp_path / "part.xml").write_text('<mujoco>\n<size nuserdata="1000000000"/></mujoco>')
+    for rest in ('<include file="part.xml"/>', '<asset><model name="m" file="part.xml"/></asset>'):
+        with pytest.raises(qddot.ModelLimitError, match="nuserdata") as info:
+            load(tmp_path, f"<joint/>{I}", rest)
+        assert (info.value.file, info.value.line) == (str(tmp_path / "part.xml"), 2)
+
+
+def test_the_sizes_robots_have_are_read(tmp_path):
+    """Those of old files of MuJoCo among them."""
+    sizes = SIZE('nstack="30000000" njmax="8000" nconmax="5000" nkey="4" nuser_body="14" nuserdata="100" nuser_sensor="2"')
+    field = '<asset><hfield name="h" nrow="300" ncol="300" size="1 1 1 1"/></asset>'
+    assert load(tmp_path, f'<joint name="j"/>{I}', "<keyframe><key qpos='1'/></keyframe>", sizes + field).nv == 1
+
+
+def test_files_are_included_from_the_folders_of_the_description_only(tmp_path):
+    here, away = tmp_path / "robots" / "arm", tmp_path / "robots" / "common"
+    here.mkdir(parents=True)
+    away.mkdir()
+    (away / "part.xml").write_text('<mujoco><worldbody><body name="p"><joint/>' + I + "</body></worldbody></mujoco>")
+    (here / "link.xml").symlink_to(away / "part.xml")
+    both = '<include file="{0}"/>', '<asset><model name="m" file="{0}"/></asset>'
+    for name in ("../common/part.xml", "link.xml"):
+        for rest in both:
+            with pytest.raises(qddot.ModelSecurityError, match=r"robot.xml:7:.*lies outside the folders") as info:
+                load(here, f"<joint/>{I}", rest.format(name))
+            assert "packages=" in info.value.fix
+        assert load(here, f"<joint/>{I}", both[0].format(name), packages={"common": away}).nv == 2
+    (tmp_path / "robots" / "package.xml").write_text("<package/>")
+    assert load(here, f"<joint/>{I}", both[0].format("../common/part.xml")).nv == 2
+
+
 MESH = '<asset><mesh name="m" file="{}"/></asset>'
 OUTSIDE = ["/etc/passwd", "file:///tmp/a.stl", "http://host/a.stl", r"\\\\host\\share\\a.stl", "~/a.stl"]
 

@@ -173,7 +173,7 @@ def _with_absolute_models(source: Source, reach: Reach) -> str:
     for i, element in enumerate(source.lines):
         if element.tag == "model" and "file" in element.attributes:
             path = found(element, source.file, reach).resolve()
-            read_source(parse_xml(read_bytes(path), str(path)), str(path), Reach(path), strict=True)  # only to check it
+            read_source(parse_xml(read_bytes(path), str(path)), str(path), reach.at(path), strict=True)  # only to check it
             lines[i] = lines[i].replace(quoteattr(element.text("file")), quoteattr(str(path)))
     return "\n".join(lines)
 

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from qddot.errors import ModelFormatError, ModelLimitError, ModelReferenceError, ModelSecurityError, ModelStructureError
+from qddot.errors import ModelFormatError, ModelReferenceError, ModelSecurityError, ModelStructureError
 from qddot.formats.mesh_paths import forbidden, report_foreign
-from qddot.formats.reach import Reach
-from qddot.formats.xml_tree import MAX_DEPTH, MAX_ELEMENTS, Element, parse_xml, read_bytes
-from qddot.model.check_tree import MAX_LINKS
+from qddot.formats.mjcf_limits import check_limits
+from qddot.formats.reach import Reach, Refused
+from qddot.formats.xml_tree import MAX_DEPTH, Element, parse_xml, read_bytes
 
 FOLDERS = ("meshdir", "texturedir", "assetdir")
-MAX_MEMORY = 16 * 2**30
 NUMBERS = {  # attributes of which no number may be infinite
     "pos", "quat", "axis", "euler", "axisangle", "xyaxes", "zaxis", "mass", "diaginertia", "fullinertia", "size", "fromto",
     "density", "viscosity", "wind", "gravity", "armature", "damping", "stiffness", "springref", "ref", "frictionloss", "gear",
@@ -28,7 +27,6 @@ DIRECTIONS = ("quat", "axis", "axisangle", "xyaxes", "zaxis")
 """Attributes whose numbers MuJoCo squares, and divides by the root of the sum."""
 
 NORMAL = 1e100  # beyond it, or below its inverse, squares of a direction overflow or vanish
-UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50, "E": 2**60}
 REFUSED = {
     "composite": "a composite body is many bodies with forces between them",
     "flexcomp": "a flexible body is not made of rigid links",
@@ -65,7 +63,7 @@ def read_source(root: Element, file: str, reach: Reach, strict: bool) -> Source:
     Raises:
         ModelReferenceError: an included file does not exist.
         ModelSecurityError: a file name leads out of the description's folders.
-        ModelLimitError: replication without measure.
+        ModelLimitError: memory or replication without measure.
         ModelFormatError: bodies that are not rigid links.
     """
     merge(root, file, reach)
@@ -97,20 +95,18 @@ def included(element: Element, main: str, reach: Reach, seen: set[Path]) -> list
 
 
 def found(element: Element, main: str, reach: Reach) -> Path:
-    """The file that an element names, relative to the main file or to the one it stands in."""
+    """The file that an element names, relative to the main file or to the one it stands in, in the folders of the description."""
     check_path(element, "file")
     name, files = element.text("file"), [main, element.place.file]
+    where = {"place": element.place, "element": f"<{element.tag}>", "attribute": "file", "text": name}
     for file in files if reach.folder else [file for file in files if file != main]:  # a text has no folder
         if (Path(file).parent / name).is_file():
-            return Path(file).parent / name
-    raise ModelReferenceError(
-        "the file does not exist",
-        place=element.place,
-        element=f"<{element.tag}>",
-        attribute="file",
-        text=name,
-        fix=f"it is looked for from {reach.folder}" if reach.folder else "load the description from a file: a text has no folder",
-    )
+            try:
+                return reach.within(name, Path(file).parent)
+            except Refused as refused:
+                raise refused.kind(refused.rule, **where, fix=refused.fix) from None
+    fix = f"it is looked for from {reach.folder}" if reach.folder else "load the description from a file: a text has no folder"
+    raise ModelReferenceError("the file does not exist", **where, fix=fix)
 
 
 def check(root: Element, reach: Reach, strict: bool) -> None:
@@ -129,11 +125,9 @@ def check(root: Element, reach: Reach, strict: bool) -> None:
                 check_finite(element, attribute)
             if attribute == "file" and element.tag in ("include", "model"):
                 check_path(element, attribute)
-        if element.tag == "size":
-            check_memory(element)
         if element.tag == "option" and "timestep" in element.attributes and not element.number("timestep") > 0:
             raise element.wrong("timestep", "a time step is positive", fix="the default is 0.002")
-    check_counts(elements)
+    check_limits(elements)
 
 
 def check_finite(element: Element, attribute: str) -> None:
@@ -158,36 +152,6 @@ def check_path(element: Element, attribute: str) -> None:
         fix = "name it relative to the description"
         where = {"place": element.place, "element": element.path, "attribute": attribute, "text": name}
         raise ModelSecurityError(reason, **where, fix=fix)
-
-
-def check_memory(size: Element) -> None:
-    text = size.attributes.get("memory", "").strip()
-    digits, unit = (text[:-1], UNITS[text[-1].upper()]) if text and text[-1].upper() in UNITS else (text, 1)
-    if digits.isdecimal() and (len(digits) > 18 or int(digits) * unit > MAX_MEMORY):
-        rule = f"memory {text} is over the limit of {MAX_MEMORY // 2**30}G"
-        raise ModelLimitError(rule, place=size.place, element=size.path, attribute="memory", text=text)
-
-
-def check_counts(elements: list[Element]) -> None:
-    """How many elements and bodies there are once every `<replicate>` is written out, from the leaves up."""
-    total: dict[int, tuple[int, int]] = {}
-    for element in reversed(elements):  # children come after their parents in file order
-        count = replicas(element)
-        inside = [total[id(child)] for child in element.children]
-        everything = count * (1 + sum(n for n, _ in inside))
-        bodies = count * ((element.tag == "body") + sum(b for _, b in inside))
-        for what, n, most in (("bodies", bodies, MAX_LINKS), ("elements", everything, MAX_ELEMENTS)):
-            if n > most:
-                rule = f"number of {what} {n} is over the limit of {most}"
-                raise ModelLimitError(rule, place=element.place, element=element.path)
-        total[id(element)] = everything, bodies
-
-
-def replicas(element: Element) -> int:
-    if element.tag != "replicate":
-        return 1
-    count = element.number("count")
-    return max(int(min(count, 1e18)), 1)
 
 
 def written(root: Element) -> str:

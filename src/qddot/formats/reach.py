@@ -44,6 +44,12 @@ class Reach:
         self.packages = {name: Path(folder).resolve() for name, folder in (packages or {}).items()}
         self.roots = [*([own_package(self.folder)] if self.folder else []), *self.packages.values()]
 
+    def at(self, path: Path) -> Reach:
+        """The reach of a file that this description is made of: its own folder to start from, the same to open files in."""
+        other = Reach(path, self.packages)
+        other.roots = self.roots
+        return other
+
     def package(self, name: str) -> Path:
         """The folder of a package: one that was given, one above the description, or one with a manifest beside one of those.
 
