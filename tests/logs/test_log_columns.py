@@ -529,3 +529,22 @@ def write_rows(path, names, *columns) -> None:
 def warmth(log: Log) -> np.ndarray:
     assert log.temperature is not None
     return log.temperature
+
+
+def test_columns_that_are_not_used_are_named(tmp_path: Path) -> None:
+    names = ["time [s]", "q1", "q2", "q_d1", "i1", "i2", *(f"x{'abcdefghijklmnop'[i]}" for i in range(13)), "tau1", "tau2", "tau3"]
+    np.savetxt(tmp_path / "a.csv", np.outer(np.arange(20), np.ones(22)), delimiter=",", header=",".join(names), comments="")
+    told = said(Log.load(tmp_path / "a.csv"), "columns")
+    assert "not used: i1 ... i2, xa, xb, xc, xd, xe, xf, xg, xh, xi, xj, xk, ... (15 in all)" in told
+    log = Log.load(tmp_path / "a.csv", columns={"q": ["q1"], "tau": ["tau2"]})
+    assert "not used: q2, i1 ... i2" in said(log, "columns")
+
+
+@pytest.mark.parametrize("names", ["q1,q 1", "q01,q1", "q1,q[1]", "q1 [deg],q1 [rad]", "elbow_pos,Elbow pos", "q1,Q1"])
+def test_one_column_a_joint(tmp_path: Path, names: str) -> None:
+    rows = "".join(f"{i},{i},{i},0,0\n" for i in range(20))
+    (tmp_path / "a.csv").write_text(f"time [s],{names},tau1,tau2\n{rows}")
+    with pytest.raises(InputError, match=r"are both of joint (1|[Ee]lbow) \(rename one|q could be"):
+        Log.load(tmp_path / "a.csv")
+    log = Log.load(tmp_path / "a.csv", columns={"q": names.split(","), "tau": ["tau1", "tau2"]})
+    assert log.n == 2

@@ -114,6 +114,19 @@ def without_unit(name: str) -> tuple[str, str]:
     return name, ""
 
 
+def without_path(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """`elbow`, `wrist` of `joint_states/elbow`, `joint_states/wrist`."""
+    paths = [label.split("/") for label in labels]
+    while len(paths) > 1 and all(len(path) > 1 and path[0] == paths[0][0] for path in paths):
+        paths = [path[1:] for path in paths]
+    return tuple("/".join(path) for path in paths)
+
+
+def parent(name: str) -> str:
+    """The struct a name stands in: `rec` of `rec.time`."""
+    return name.rpartition(".")[0]
+
+
 def joint_within(found: Sequence[Word], joint_names: Sequence[str]) -> tuple[str, int, int] | None:
     """The longest of the joints' names that a name holds, word by word, beside a quantity; and where it stands."""
     best: tuple[str, int, int] | None = None
@@ -197,4 +210,4 @@ def places(labels: Sequence[str], joint_names: Sequence[str]) -> list[int | None
 def shown(names: Iterable[str]) -> str:
     """The first names, for a message."""
     listed = list(names)
-    return ", ".join(listed[:12]) + (", ..." if len(listed) > 12 else "")
+    return ", ".join(listed[:12]) + (f", ... ({len(listed)} in all)" if len(listed) > 12 else "")

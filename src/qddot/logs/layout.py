@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,11 +19,14 @@ from qddot.logs.column_names import (
     WORDS,
     is_wanted,
     number_of,
+    parent,
     parsed_name,
     places,
     shown,
     tokens,
+    without_path,
     without_unit,
+    words_of,
 )
 from qddot.logs.table import Finding, Table
 from qddot.logs.units import TIME, Unit, unit_of
@@ -109,6 +112,8 @@ def layout_of(table: Table, columns: Mapping[str, Choice] | None, joint_names: S
     if "tau" in found:
         found.pop("current", None)
     for quantity, group in found.items():
+        if quantity != "t" and isinstance((columns or {}).get(quantity, ""), str):  # a list of columns says which they are
+            refuse_joints_twice(table, quantity, group)
         findings.append(Finding("found", "columns", f"{quantity}: {group}"))
     used = {group.name for group in found.values()}
     wanted = [name for name in groups if name not in used and is_wanted(name) and tokens(name) & MEASURABLE]
@@ -121,7 +126,34 @@ def layout_of(table: Table, columns: Mapping[str, Choice] | None, joint_names: S
         found |= {"temperature": warmth_as_told(table, told_warmth, found["q"])}
     elif (warmth := guessed_warmth(groups, found["q"], joints, findings)) is not None:
         found |= {"temperature": warmth}
+    if unused := [str(group) for group in left_over(groups, found) if group.name not in wanted]:
+        findings.append(Finding("found", "columns", f"not used: {shown(unused)}"))
     return Layout(found, tuple(findings))
+
+
+def refuse_joints_twice(table: Table, quantity: str, group: Group) -> None:
+    """`q1` and `q 1`, or `q01` and `q1`, are one joint's: two columns for it would be two joints.
+
+    Raises:
+        InputError: two columns of a quantity are of the same joint.
+    """
+    of: dict[tuple[str | int, ...], Member] = {}
+    for label, member in zip(group.labels, group.members):
+        joint = tuple(int(word.text) if word.text.isdigit() else word.text for word in words_of(label))
+        if (other := of.setdefault(joint, member)) is not member:
+            both = " and ".join(name if at is None else f"{name}[{at}]" for name, at in (other, member))
+            raise InputError(
+                f"{table.file}: {quantity}: {both} are both of joint {label or 1} (rename one, or say which: "
+                f"columns={{{quantity!r}: [...]}})"
+            )
+
+
+def left_over(groups: Mapping[str, Group], found: Mapping[str, Group]) -> Iterator[Group]:
+    """Columns that are of no quantity."""
+    used = {member for group in found.values() for member in group.members}
+    for group in groups.values():
+        if at := [i for i, member in enumerate(group.members) if member not in used]:
+            yield group.at(at)
 
 
 def nothing_for(table: Table, quantity: str, groups: Mapping[str, Group]) -> InputError:
@@ -166,19 +198,6 @@ def grouped(table: Table, joint_names: Sequence[str]) -> dict[str, Group]:
         labels, members, units = zip(*items)
         made[kind] = Group(kind, without_path(labels), members, units)
     return made
-
-
-def without_path(labels: tuple[str, ...]) -> tuple[str, ...]:
-    """`elbow`, `wrist` of `joint_states/elbow`, `joint_states/wrist`."""
-    paths = [label.split("/") for label in labels]
-    while len(paths) > 1 and all(len(path) > 1 and path[0] == paths[0][0] for path in paths):
-        paths = [path[1:] for path in paths]
-    return tuple("/".join(path) for path in paths)
-
-
-def parent(name: str) -> str:
-    """The struct a name stands in: `rec` of `rec.time`."""
-    return name.rpartition(".")[0]
 
 
 def guessed(

@@ -123,7 +123,8 @@ def beside(streams: dict[str, Iterator[Table]]) -> Iterator[Table]:
         faults = {row: why for table in tables.values() for row, why in table.faults.items()}
         findings = tuple(finding for table in tables.values() for finding in table.findings)
         file = " + ".join(table.file for table in tables.values())
-        yield Table(file, columns, first.row, faults, findings=findings)
+        left_out = {f"{name}/{column}": why for name, table in tables.items() for column, why in table.left_out.items()}
+        yield Table(file, columns, first.row, faults, left_out, findings=findings)
 
 
 def alike(t: np.ndarray, other: np.ndarray) -> bool:
