@@ -540,7 +540,7 @@ def test_columns_that_are_not_used_are_named(tmp_path: Path) -> None:
     assert "not used: q2, i1 ... i2" in said(log, "columns")
 
 
-@pytest.mark.parametrize("names", ["q1,q 1", "q01,q1", "q1,q[1]", "q1 [deg],q1 [rad]", "elbow_pos,Elbow pos", "q1,Q1"])
+@pytest.mark.parametrize("names", ["q1,q 1", "q01,q1", "q1,q_1", "q1 [deg],q1 [rad]", "elbow_pos,Elbow pos", "q1,Q1"])
 def test_one_column_a_joint(tmp_path: Path, names: str) -> None:
     rows = "".join(f"{i},{i},{i},0,0\n" for i in range(20))
     (tmp_path / "a.csv").write_text(f"time [s],{names},tau1,tau2\n{rows}")
