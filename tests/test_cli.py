@@ -348,6 +348,49 @@ def test_states_come_from_a_file_and_results_go_into_one(tmp_path):
     assert "has no column 'q2'" in result.stderr
 
 
+def test_states_are_read_by_the_names_of_recordings_and_nothing_is_silent(tmp_path):
+    """Velocities called dq, degrees in brackets, columns nobody reads, quantities that are not there."""
+    robot, file = qddot.load("two_link"), tmp_path / "s.csv"
+
+    def torques(head: str, *rows: str, options: tuple[str, ...] = ()):
+        file.write_text("\n".join([head, *rows]) + "\n")
+        result = call("compute", "two_link", "inverse_dynamics", "--states", str(file), "--json", *options)
+        return result, np.array(json.loads(result.stdout)["tau"]) if result.exit_code == 0 else None
+
+    result, tau = torques("q1,q2,dq1,dq2,foo", "0.1,0.2,3,4,5")
+    np.testing.assert_allclose(tau, [robot.inverse_dynamics([0.1, 0.2], [3, 4], [0, 0])], rtol=1e-15)
+    assert "qd is read from dq1 ... dq2" in result.stderr
+    assert "foo" in result.stderr.partition("not used of")[2]
+    assert f"qdd is not in {file}: zero" in result.stderr
+    result, tau = torques("t,q1 [deg],q2 [deg],qd1,qd2", "0,90,45,1,1", options=("--qdd", "1,2"))
+    np.testing.assert_allclose(tau, [robot.inverse_dynamics([np.pi / 2, np.pi / 4], [1, 1], [1, 2])], rtol=1e-14)
+    assert "in degrees" in result.stderr
+    assert "zero" not in result.stderr
+    assert "not used" not in result.stderr
+    result, tau = torques("joint2/velocity,joint1/velocity,joint1/position,joint2/position", "4,3,0.1,0.2")
+    np.testing.assert_allclose(tau, [robot.inverse_dynamics([0.1, 0.2], [3, 4], [0, 0])], rtol=1e-15)
+    assert "joint2 at 90 rad is beyond a full turn" in torques("q1,q2", "0,90", "0,1")[0].stderr
+    assert "some do not" in torques("q1 [deg],q2", "0,90")[0].stderr
+    assert "could be dq1 or Dq2" in torques("q1,q2,dq1,Dq2", "0,1,1,2")[0].stderr
+    assert "qd of two_link takes 2 columns" in torques("q1,q2,dq1,dq2,dq3", "0,1,1,2,3")[0].stderr
+    assert "in A, and tau is in N m" in call_states(file, "q1,q2,tau1 [A],tau2 [A]\n0,1,2,3\n", "forward_dynamics").stderr
+
+
+def call_states(file, text: str, quantity: str):
+    file.write_text(text)
+    return call("compute", "two_link", quantity, "--states", str(file))
+
+
+def test_properties_are_data():
+    found = json.loads(call("properties", "two_link", "--json").stdout)
+    robot = qddot.load("two_link").properties()
+    assert {x["name"]: x["holds"] for x in found["claims"]} == {name: claim.holds for name, claim in robot.claims.items()}
+    assert found["bounds"][1]["rigorous"] == robot.bounds[1].rigorous
+    assert [x["norm"] for x in found["bounds"][:3]] == [1, 2, "inf"]
+    symbolic = json.loads(call("properties", "point_mass_2r", "--symbolic", "--json").stdout)
+    assert any("m1" in str(x["rigorous"]) for x in symbolic["bounds"])
+
+
 def test_a_simulation_is_kept_as_table_and_picture(tmp_path):
     files = [str(tmp_path / name) for name in ("m.csv", "m.png")]
     result = call("simulate", "two_link", "--q0", "0.3,0.4", "-t", "0.1", "-o", files[0], "-o", files[1])
@@ -524,9 +567,40 @@ def test_identify_prints_a_table_and_a_verdict_and_writes_files(tmp_path):
     assert "body_2.mcx" in result.stdout
     assert "stands for" in result.stdout  # a base parameter is a sum, and only its first part names it
     assert "cut-off" in result.stderr
+    assert "time: in s" in result.stderr
+    assert "(--time-unit if not)" in result.stderr
+    line = next(line for line in result.stdout.splitlines() if line.startswith("validation: "))
+    data = json.loads(call("identify", "two_link", one, "--validation", two, "--json", *NAMED).stdout)
+    assert f"{data['validation']['relative']:.2%} of the torque" in line
+    assert f"joint2 {data['validation']['rms'][1]:.3g}" in line
+    assert 0 < data["validation"]["relative"] < 0.02
     assert report.read_text().startswith("# Identification of two_link")
     q = np.array([0.3, 0.5])
     assert np.allclose(qddot.load(urdf).gravity_torque(q), qddot.load("two_link").gravity_torque(q), atol=0.05)
+
+
+def test_columns_are_named_joint_by_joint(tmp_path):
+    log = recorded(tmp_path / "run.csv", 1)
+    text = Path(log).read_text(encoding="utf-8")
+    swapped = tmp_path / "named.csv"
+    swapped.write_text(text.replace("time,pos1,pos2,eff1,eff2", "time,east,west,up,down"))
+    each = ("--columns", "t=time", "--columns", "q=east, west", "--columns", "tau=up,down")
+    found = [json.loads(call("identify", "two_link", x, "--json", *how).stdout) for x, how in ((log, NAMED), (str(swapped), each))]
+    assert found[0]["parameters"] == found[1]["parameters"]
+    assert found[0]["validation"] is None
+    twice = call("identify", "two_link", log, "--columns", "q=pos1", "--columns", "q=pos2")
+    assert twice.exit_code == 2
+    assert "q is given twice" in twice.stderr
+    assert "lacks a name" in call("identify", "two_link", log, "--columns", "q=pos1,").stderr
+
+
+def test_a_guess_of_degrees_names_the_option_against_it(tmp_path):
+    log = recorded(tmp_path / "run.csv", 1)
+    head, rows = Path(log).read_text(encoding="utf-8").split("\n", 1)
+    numbers = np.loadtxt(rows.splitlines(), delimiter=",")
+    numbers[:, 1:3] = np.degrees(numbers[:, 1:3])
+    np.savetxt(log, numbers, delimiter=",", header=head, comments="")
+    assert "(--radians if radians)" in call("identify", "two_link", log, *NAMED).stderr
 
 
 def test_a_narrow_terminal_cuts_no_number(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from importlib import import_module
 from typing import Any
@@ -100,7 +101,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except click.ClickException as error:
-            raise as_wide_as_the_terminal(error) from None
+            raise as_wide_as_the_terminal(with_the_way(error)) from None
         except (click.exceptions.Exit, click.Abort, SystemExit, BrokenPipeError):  # a reader that has left
             raise
         except OSError as error:  # a disk that is full, a folder that may not be written to
@@ -112,6 +113,17 @@ class Commands(click.Group):
             words = f"{type(error).__name__}: {error}"
             hint = "this should not happen; QDDOT_TRACEBACK=1 shows where, for a report"
             raise click.ClickException(f"{words}\n{hint}") from None
+
+
+def with_the_way(error: click.ClickException) -> click.ClickException:
+    """The error, with what was probably meant: numbers of one option apart, or closed forms into a file."""
+    option = error.option_name if isinstance(error, click.NoSuchOption) else ""
+    extra = re.search(r"unexpected extra arguments? \((.*)\)", error.message)
+    if re.match(r"-[\d.]", option) or (extra and all(re.fullmatch(r"[-+\d.,e]+", word) for word in extra[1].split())):
+        error.message = f"{error.message.rstrip('.')}: numbers of an option stand together, with commas: --q 0,-1.5,0"
+    elif option in ("-o", "--output") and isinstance(error, click.UsageError) and error.ctx and error.ctx.info_name == "equations":
+        error.message = f"{error.message.rstrip('.')}: qddot derive ROBOT {option} FILE writes .pdf, .html, .tex or .md"
+    return error
 
 
 def as_wide_as_the_terminal(error: click.ClickException) -> click.ClickException:

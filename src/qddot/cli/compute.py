@@ -60,7 +60,7 @@ class WithQuantities(click.Command):
 @click.argument("quantity", type=QuantityName())
 @input_options
 @click.option(
-    "--states", type=click.Path(exists=True, dir_okay=False), help="Many states: a CSV or Parquet file with columns q1, ..."
+    "--states", type=click.Path(exists=True, dir_okay=False), help="Many states: a CSV or Parquet file with columns q1, qd1, ..."
 )
 @click.option("--output", "-w", type=OutputFile(".csv", ".parquet"), help="Write the results there: .csv or .parquet.")
 @frame_option
@@ -93,9 +93,13 @@ def command(
         for name, values in given.items():
             for_each_joint(found, f"--{name}", values, positions=name == "q")
         warn_of_degrees(found, "--q", given.get("q"))
-        many = read_states(found, states, entry.inputs) if states is not None else {}
+        many, notes = read_states(found, states, entry.inputs) if states is not None else ({}, [])
         if both := set(many) & set(given):
             raise click.UsageError(f"--{sorted(both)[0]} is in {states}, too: give it once")
+        for note in [*notes, *assumed(states, [name for name in entry.inputs if name not in many and name not in given])]:
+            tell(f"note: {note}", err=True)
+        if "q" in many and found.nq:
+            warn_of_degrees(found, str(states), many["q"][np.abs(many["q"]).argmax(axis=0), range(found.nq)])
         state = dict.fromkeys(arrays, np.zeros(found.nv)) | {"q": found.neutral(), **many, **given}
         result = getattr(found, quantity)(*(state[name] for name in entry.inputs), **chosen)
         parts = dict(zip(entry.outputs, result if isinstance(result, tuple) else (result,)))
@@ -113,6 +117,15 @@ def command(
         click.echo(f"{name}:\n{text}" if len(parts) > 1 else text)
     if shown < (digits or DIGITS):
         tell(f"rounded to {shown} digits, which fit this terminal; --digits shows more", err=True)
+
+
+def assumed(states: str | None, missing: list[str]) -> list[str]:
+    """Notes on inputs that a file lacks: of a single state, which is typed, nobody has to be told."""
+    if states is None:
+        return []
+    positions = [f"q is not in {states}: neutral"] if "q" in missing else []
+    others = [name for name in missing if name != "q"]
+    return positions + ([f"{' and '.join(others)} {'is' if len(others) == 1 else 'are'} not in {states}: zero"] if others else [])
 
 
 def digits_that_fit(arrays: list[Any]) -> int:

@@ -25,9 +25,10 @@ EXTRAS = {
     "parquet": ("pyarrow", "pyarrow", "Parquet files"),
     "mesh": ("trimesh", "trimesh", "inertia from a mesh, meshes in the explorer"),
     "robots": ("example-robot-data", "", "80 more robots in the catalog"),
-    "pin": ("pin", "pinocchio", "qddot verify --against pinocchio"),
 }
 """Extra -> distribution, module (none: data only), what it is for."""
+BESIDE = {"pinocchio": ("pin", "pinocchio", "qddot verify --against pinocchio")}
+"""Packages of no extra, likewise."""
 
 
 @click.command()
@@ -69,7 +70,8 @@ def report() -> dict[str, dict[str, Any]]:
     return {
         "installation": {"qddot": qddot.__version__, **system, "python's lock": "on" if lock else "off"},
         "packages": {name: version(name) or "missing" for name in CORE},
-        "extras": {name: extra(name) for name in EXTRAS},
+        "extras": {name: part(*found, f"qddot[{name}]") for name, found in EXTRAS.items()},
+        "beside them": {name: part(*found, found[0]) for name, found in BESIDE.items()},
         "speed": {
             "threads": f"{threads.thread_count(None)} on {threads.cores()} cores ({threads.VARIABLE}={asked})",
             "cache": kept,
@@ -87,12 +89,11 @@ def version(distribution: str) -> str | None:
         return None
 
 
-def extra(name: str) -> dict[str, Any]:
-    """Whether an extra's first package is there."""
-    distribution, module, purpose = EXTRAS[name]
+def part(distribution: str, module: str, purpose: str, installed_as: str) -> dict[str, Any]:
+    """Whether a package, of an extra its first one, is there."""
     found = version(distribution)
     there = found is not None and (not module or find_spec(module) is not None)
-    how = f"{distribution} {found}" if there else f"pip install {'pin' if name == 'pin' else f'qddot[{name}]'}"
+    how = f"{distribution} {found}" if there else f"pip install {installed_as}"
     return {"present": there, "words": f"{how}: {purpose}", "version": found}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import shlex
 import sys
 from typing import Any
@@ -32,18 +33,20 @@ TABLE = 140  # characters that the whole table takes
 @click.option("--cutoff", type=click.FloatRange(min=0, min_open=True), help="Of the low-pass, Hz; by default chosen from the log.")
 @click.option("--method", type=click.Choice(("auto", "ols", "wls", "irls")), default="auto", help="Of least squares.")
 @click.option(
-    "--columns", type=Pair(), multiple=True, metavar="QUANTITY=NAME",
-    help="Which columns of the files are t, q, qd, tau or current: q=pos, tau=effort. May be repeated.",
+    "--columns", type=Pair(), multiple=True, metavar="QUANTITY=NAME[,NAME...]",
+    help="Which columns of the files are t, q, qd, tau or current: q=pos, which numbered columns share, or one a joint, "
+    "tau=shoulder,elbow. May be repeated.",
 )  # fmt: skip
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Samples a second, where the files have no time.")
+@click.option("--time-unit", type=click.Choice(("s", "ms", "us", "ns")), help="Of the files' time; by default guessed.")
 @click.option("--gains", type=Numbers(), help="Torque a unit of the files' torque or current, one a joint.")
 @click.option("--degrees/--radians", default=None, help="Unit of the files' angles; by default guessed.")
 @click.option("--repair", is_flag=True, help="Leave out rows that are no samples instead of refusing the file.")
 @robot_options
 def command(
     robot: Any, logs: tuple[str, ...], validation: tuple[str, ...], report: str | None, urdf: str | None, cutoff: float | None,
-    method: str, columns: tuple[tuple[str, str], ...], rate: float | None, gains: list[float] | None, degrees: bool | None,
-    repair: bool, as_json: bool, **how: Any,
+    method: str, columns: tuple[tuple[str, str], ...], rate: float | None, time_unit: str | None,
+    gains: list[float] | None, degrees: bool | None, repair: bool, as_json: bool, **how: Any,
 ) -> None:  # fmt: skip
     """Dynamic parameters of ROBOT from recordings of its motion, with their uncertainty and a verdict.
 
@@ -56,7 +59,8 @@ def command(
     """
     import qddot
 
-    said = {"columns": dict(columns) or None, "rate": rate, "gains": gains, "degrees": degrees, "repair": repair or None}
+    said = {"columns": named_columns(columns) or None, "rate": rate, "time_unit": time_unit, "gains": gains}
+    said |= {"degrees": degrees, "repair": repair or None}
     options: Any = {name: value for name, value in said.items() if value is not None}
     with plainly():
         with working("reading"):
@@ -75,6 +79,8 @@ def command(
         else:
             print_parameters(fit)
             click.echo(paragraph(f"verdict: {fit.verdict}"))
+            if fit.validation is not None:
+                click.echo(paragraph(predicted(fit)))
             if fit.cross_validation is not None:
                 click.echo(paragraph(str(fit.cross_validation)))
         if report is not None:
@@ -89,6 +95,30 @@ def command(
         if urdf is not None:
             click.echo(f"{urdf} was not written", err=True)
         sys.exit(NOT_IDENTIFIED)
+
+
+def named_columns(pairs: tuple[tuple[str, str], ...]) -> dict[str, str | list[str]]:
+    """Quantity -> a name that its columns share, or one a joint."""
+    found: dict[str, str | list[str]] = {}
+    for quantity, value in pairs:
+        if quantity in found:
+            raise click.BadParameter(
+                f"{quantity} is given twice; columns of several joints go into one: {quantity}=shoulder,elbow",
+                param_hint="--columns",
+            )
+        names = [name.strip() for name in value.split(",")]
+        if not all(names):
+            raise click.BadParameter(f"{quantity}={value} lacks a name", param_hint="--columns")
+        found[quantity] = names if len(names) > 1 else names[0]
+    return found
+
+
+def predicted(fit: Any) -> str:
+    """How well the torques of the recordings kept for validation are predicted, of all joints and of each."""
+    unseen, joints = fit.validation, fit.parameter_set.robot.joint_names
+    each = ", ".join(f"{joint} {rms:.3g}" for joint, rms in zip(joints, unseen.rms))
+    missed = f"{unseen.relative:.2%} of the torque is not predicted ({unseen.relative_raw:.2%} unfiltered)"
+    return f"validation: {missed}; rms, N m (N): {each}"
 
 
 def print_parameters(fit: Any) -> None:
@@ -116,4 +146,25 @@ def fit_data(fit: Any) -> dict[str, Any]:
     for name, value in fit.parameters.items():
         interval, stands_for = list(fit.intervals[name]), fit.base.combination(name)
         rows.append({"name": name, "value": value, "std": fit.std[name], "interval": interval, "stands_for": stands_for})
-    return {"identified": fit.verdict.identified, "verdict": str(fit.verdict), "parameters": rows}
+    return {
+        "identified": fit.verdict.identified,
+        "verdict": str(fit.verdict),
+        "training": error_data(fit.training),
+        "validation": None if fit.validation is None else error_data(fit.validation),
+        "cross_validation": None if fit.cross_validation is None else fit.cross_validation.error,
+        "parameters": rows,
+    }
+
+
+def error_data(errors: Any) -> dict[str, Any]:
+    """Errors of torques, |error| / |tau| and the rms of each joint; of a log that was not kept whole, some are not known."""
+    names = ("relative", "relative_raw", "rms", "rms_raw")
+    return {
+        name: [finite(x) for x in value] if name.startswith("rms") else finite(value)
+        for name in names
+        for value in [getattr(errors, name)]
+    }
+
+
+def finite(x: float) -> float | None:
+    return float(x) if math.isfinite(x) else None

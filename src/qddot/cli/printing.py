@@ -72,12 +72,16 @@ def in_options(text: str) -> str:
         text = re.sub(r"packages=\{'([^']*)': \.\.\.\}", r"--package \1=FOLDER", text)
     if "columns" in options:
         text = re.sub(r"columns=\{(.*?)\}", lambda found: columns(found[1]), text)
+    else:
+        text = re.sub(r" \([^()]*\bcolumns=[^()]*\)", "", text)
 
     def option(found: re.Match[str]) -> str:
         name, value = found[1], (found[2] or "").strip("'\"")
         name = "g" if name == "gravity" and "g" in options else name  # the letter, not the vector
         if name not in options:
             return found[0]
+        if value == "False":
+            return next(iter(options[name].secondary_opts), found[0])
         said = max(options[name].opts, key=len)
         return said if options[name].is_flag else f"{said} {value}".rstrip()
 

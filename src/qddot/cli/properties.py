@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import click
@@ -26,8 +27,34 @@ def command(robot: Any, limits: list[float] | None, as_json: bool, **how: Any) -
     import qddot
 
     with plainly("looking for bounds"):
-        text = str(qddot.load(robot, **how).properties(limits))
+        found = qddot.load(robot, **how).properties(limits)
     if as_json:
-        print_json({"text": text})
+        print_json(properties_data(found))
     else:
-        click.echo(paragraph(text))
+        click.echo(paragraph(str(found)))
+
+
+def properties_data(found: Any) -> dict[str, Any]:
+    """The tables as data: what is not known is null, an expression with symbols a text, and so is infinity."""
+    claims = [
+        {"name": x.name, "statement": x.statement, "holds": x.holds, "how": x.how, "q": plain(x.q)} for x in found.claims.values()
+    ]
+    numbers = ("rigorous", "attained", "coefficients", "entries", "of_q", "q", "qd")
+    bounds = [
+        {"name": x.name, "norm": plain(x.norm), "tight": x.is_tight, "how": x.how}
+        | {name: plain(getattr(x, name)) for name in numbers}
+        for x in found.bounds
+    ]
+    box = {"lower": plain(found.lower), "upper": plain(found.upper)}
+    return {"robot": found.name, "claims": claims, **box, "bounds": bounds, "notes": list(found.notes)}
+
+
+def plain(x: Any) -> Any:
+    """Numbers and arrays as JSON has them."""
+    if x is None:
+        return None
+    if hasattr(x, "tolist"):
+        return [plain(float(value)) for value in x]
+    if getattr(x, "free_symbols", None):
+        return str(x)
+    return float(x) if math.isfinite(x) else str(float(x))

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from qddot.errors import InputError, missing_extra
+from qddot.logs.column_names import WORDS, shown, tokens
+from qddot.logs.layout import Group, Layout, grouped, guessed, of_the_robot
 from qddot.logs.readers import read
-from qddot.logs.table import joined
+from qddot.logs.table import Table, joined
 from qddot.robot import Robot
 
 
-def read_states(robot: Robot, path: str, wanted: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """The inputs that the file has: name -> (states, n).
+class States(NamedTuple):
+    """States of a file: name of an input -> (states, n), in SI units; and notes on what was read as what, and what was not."""
+
+    inputs: dict[str, np.ndarray]
+    notes: list[str]
+
+
+def read_states(robot: Robot, path: str, wanted: tuple[str, ...]) -> States:
+    """The inputs that the file has: by our names, or by those that recordings use (`dq1`, `q1 [deg]`, `elbow/velocity`).
 
     Raises:
         InputError: rows that are not numbers, no column of any input, or not one for each coordinate.
@@ -23,21 +32,49 @@ def read_states(robot: Robot, path: str, wanted: tuple[str, ...]) -> dict[str, n
     if table.faults:
         row, why = next(iter(table.faults.items()))
         raise InputError(f"{path}: row {row}: {why}")
-    names = [c.name for c in robot.model.mechanism.coordinates for _ in c.q]
-    found = {}
+    names = [c.name for c in robot.model.mechanism.coordinates for _ in c.q] if robot.nq == robot.nv else []
+    groups = grouped(table, names)
+    found: dict[str, np.ndarray] = {}
+    notes: list[str] = []
+    used: set[str] = {name for name in table.columns if tokens(name) & WORDS["t"]}
     for name in wanted:
         n = robot.nq if name == "q" else robot.nv
-        labels = [(f"{name}{i + 1}", f"{name}[{i}]", f"{name}_{names[i]}" if robot.nq == robot.nv else "") for i in range(n)]
+        labels = [(f"{name}{i + 1}", f"{name}[{i}]", f"{name}_{names[i]}" if names else "") for i in range(n)]
         columns = [next((x for x in choices if x in table.columns), None) for choices in labels]
         missing = [choices[0] for choices, column in zip(labels, columns) if column is None]
-        if missing and len(missing) < n:
-            raise InputError(f"{path} has no column {missing[0]!r}: {name} of {robot.name} takes {n}")
+        group = guessed(table, groups, name, None, names, []) if missing and name in WORDS else None
         if n and not missing:
             found[name] = np.column_stack([np.asarray(table.columns[str(column)], float) for column in columns])
+            used.update(str(column) for column in columns)
+        elif n and group is not None and len(group.members) > 1:
+            group = of_the_robot(table, name, group, names, False, []) if names else group
+            if len(group.members) != n:
+                raise InputError(f"{path}: {name} of {robot.name} takes {n} columns, and {group} are {len(group.members)}")
+            found[name], unit = in_si_units(table, name, group)
+            notes.append(f"{name} is read from {group}{unit}")
+            used.update(member for member, _ in group.members)
+        elif len(missing) < n:  # one column of the name that all share is nobody's: it is told below
+            raise InputError(f"{path} has no column {missing[0]!r}: {name} of {robot.name} takes {n}")
     if not found:
-        shown = ", ".join(list(table.columns)[:12])
-        raise InputError(f"{path} has no columns of {', '.join(wanted)}, such as {wanted[0]}1: it has {shown}")
-    return found
+        raise InputError(f"{path} has no columns of {', '.join(wanted)}, such as {wanted[0]}1: it has {shown(table.columns)}")
+    if unused := [name for name in (*table.columns, *table.left_out) if name not in used]:
+        notes.append(f"not used of {path}: {shown(unused)}")
+    return States(found, notes)
+
+
+def in_si_units(table: Table, name: str, group: Group) -> tuple[np.ndarray, str]:
+    """Samples (states, n) of an input in SI units, which are assumed where names of columns tell none; and the units, in words."""
+    layout = Layout({name: group}, ())
+    units = layout.units(name)
+    if other := next((unit for unit in units if unit is not None and unit.kind), None):
+        raise InputError(f"{table.file}: {group} are in {other.name}, and {name} is in N m (N)")
+    told = dict.fromkeys(unit.name for unit in units if unit is not None)
+    if told and None in units:
+        raise InputError(
+            f"{table.file}: some of {group} tell a unit, {', '.join(told)}, and some do not: name it for all or for none"
+        )
+    scale = np.array([1.0 if unit is None else unit.scale for unit in units])
+    return np.asarray(layout.take(table, name), float) * scale, f", in {', '.join(told)}" if told else ""
 
 
 def write_results(path: str, parts: dict[str, Any], states: int | None) -> None:

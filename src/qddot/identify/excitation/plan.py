@@ -156,7 +156,7 @@ class Excitation:
         kept = ", ".join(f"{name} {value:.3g}" for name, value in self.margins._asdict().items() if np.isfinite(value))
         unseen = ", ".join(name for name, value in self.margins._asdict().items() if np.isinf(value))
         return (
-            f"Excitation of {self.robot.name!r}: {self.duration:g} s, {self.rank} base parameters, "
+            f"Excitation of {self.robot.name!r}: {self.duration:g} s, {self.rank} base parameters of links and friction, "
             f"condition number {self.condition_number:.3g}, log det {self.log_det:.4g} (random: {self.random_log_det:.4g})\n"
             f"  limits kept on a grid of {FINE_STEP * 1e3:g} ms, with margins: {kept}"
             + (f"\n  not limited: {unseen}" if unseen else "")
