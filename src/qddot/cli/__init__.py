@@ -101,7 +101,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except click.ClickException as error:
-            raise as_wide_as_the_terminal(with_the_way(error)) from None
+            raise as_wide_as_the_terminal(error) from None
         except (click.exceptions.Exit, click.Abort, SystemExit, BrokenPipeError):  # a reader that has left
             raise
         except OSError as error:  # a disk that is full, a folder that may not be written to
@@ -115,23 +115,24 @@ class Commands(click.Group):
             raise click.ClickException(f"{words}\n{hint}") from None
 
 
-def with_the_way(error: click.ClickException) -> click.ClickException:
-    """The error, with what was probably meant: numbers of one option apart, or closed forms into a file."""
+def probably_meant(error: click.ClickException) -> str:
+    """A way out, for numbers of one option that stand apart, and for closed forms into a file; else nothing."""
     option = error.option_name if isinstance(error, click.NoSuchOption) else ""
     extra = re.search(r"unexpected extra arguments? \((.*)\)", error.message)
     if re.match(r"-[\d.]", option) or (extra and all(re.fullmatch(r"[-+\d.,e]+", word) for word in extra[1].split())):
-        error.message = f"{error.message.rstrip('.')}: numbers of an option stand together, with commas: --q 0,-1.5,0"
-    elif option in ("-o", "--output") and isinstance(error, click.UsageError) and error.ctx and error.ctx.info_name == "equations":
-        error.message = f"{error.message.rstrip('.')}: qddot derive ROBOT {option} FILE writes .pdf, .html, .tex or .md"
-    return error
+        return "numbers of an option stand together, with commas: --q 0,-1.5,0"
+    if option in ("-o", "--output") and isinstance(error, click.UsageError) and error.ctx and error.ctx.info_name == "equations":
+        return f"qddot derive ROBOT {option} FILE writes .pdf, .html, .tex or .md"
+    return ""
 
 
 def as_wide_as_the_terminal(error: click.ClickException) -> click.ClickException:
-    """The error with lines that end between words."""
+    """The error, with what was probably meant, in lines that end between words."""
     from qddot.cli.printing import paragraph
 
-    begin = "Error: "
-    text = paragraph(f"{begin}{error.format_message()}", sys.stderr).removeprefix(begin)
+    begin, said, way = "Error: ", error.format_message(), probably_meant(error)
+    said = f"{said.rstrip('.')}: {way}" if way else said
+    text = paragraph(f"{begin}{said}", sys.stderr).removeprefix(begin)
     error.format_message = lambda: text
     return error
 

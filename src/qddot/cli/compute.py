@@ -99,7 +99,7 @@ def command(
         for note in [*notes, *assumed(states, [name for name in entry.inputs if name not in many and name not in given])]:
             tell(f"note: {note}", err=True)
         if "q" in many and found.nq:
-            warn_of_degrees(found, str(states), many["q"][np.abs(many["q"]).argmax(axis=0), range(found.nq)])
+            warn_of_degrees(found, str(states), many["q"][np.abs(many["q"]).argmax(axis=0), range(found.nq)].tolist())
         state = dict.fromkeys(arrays, np.zeros(found.nv)) | {"q": found.neutral(), **many, **given}
         result = getattr(found, quantity)(*(state[name] for name in entry.inputs), **chosen)
         parts = dict(zip(entry.outputs, result if isinstance(result, tuple) else (result,)))
