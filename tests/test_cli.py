@@ -355,7 +355,7 @@ def test_states_are_read_by_the_names_of_recordings_and_nothing_is_silent(tmp_pa
     def torques(head: str, *rows: str, options: tuple[str, ...] = ()):
         file.write_text("\n".join([head, *rows]) + "\n")
         result = call("compute", "two_link", "inverse_dynamics", "--states", str(file), "--json", *options)
-        return result, np.array(json.loads(result.stdout)["tau"]) if result.exit_code == 0 else None
+        return result, np.array(json.loads(result.stdout)["tau"] if result.exit_code == 0 else [])
 
     result, tau = torques("q1,q2,dq1,dq2,foo", "0.1,0.2,3,4,5")
     np.testing.assert_allclose(tau, [robot.inverse_dynamics([0.1, 0.2], [3, 4], [0, 0])], rtol=1e-15)
