@@ -228,6 +228,22 @@ SEVERAL_URDF = """<robot name="r"><link name="base"/>
 <joint name="j1" type="revolut"><parent link="base"/><child link="a"/></joint>
 <joint name="j2" type="revolute"><parent link="a"/><child link="b"/><limit lower="2" upper="1"/><mimic/></joint></robot>
 """
+STAGES = """
+[[bodies]]
+name = "a"
+axs = "y"
+type = "hinge"
+inertia = {mass = -1}
+
+[[bodies]]
+name = "b"
+parent = "aa"
+"""
+STAGES_URDF = """<robot name="r"><link name="base"/>
+<link name="a"><inertial><mass value="2,0"/></inertial></link><link name="b"/>
+<joint name="j1" type="fixed"><parent link="base"/><child link="a"/></joint>
+<joint name="j2" type="fixed"><parent link="a"/><child link="bb"/></joint></robot>
+"""
 SEVERAL_NAMES = """
 [[bodies]]
 name = "a"
@@ -245,6 +261,9 @@ parent = "c"
         ("arm.toml", SEVERAL, [2, 3, 7, 12, 13, 17]),
         ("arm.urdf", SEVERAL_URDF, [2, 3, 4, 5, 5]),
         ("arm.toml", SEVERAL_NAMES, [4, 8]),
+        ("arm.toml", STAGES.replace("inertia = {mass = -1}", ""), [4, 5, 10]),  # keys, kinds, names: each looked at
+        ("arm.toml", STAGES, [4, 6, 10]),  # of a body whose parts are wrong there is no joint to look at
+        ("arm.urdf", STAGES_URDF, [2, 4]),
     ],
 )
 def test_everything_that_is_wrong_is_told_at_once(tmp_path, name, text, lines):

@@ -52,7 +52,7 @@ class Builder:
         self.gravity = robot.vector("gravity", gravity)
         if base_inertia is not None:
             robot.instance("base_inertia", base_inertia, Inertia)
-        self._links, self._joints, self._frames = [Link(base, base_inertia)], [], []
+        self._links, self.joints, self._frames = [Link(base, base_inertia)], [], []
 
     def body(
         self,
@@ -104,7 +104,7 @@ class Builder:
                 subject.instance(key, text, str)
         if isinstance(axis, str) and axis not in AXES:
             raise subject.error("unknown axis", "axis", axis, f"use a vector or one of {', '.join(AXES)}")
-        self._joints.append(
+        self.joints.append(
             Joint(
                 f"{name}_joint" if joint_name is None else joint_name,
                 joint,
@@ -218,7 +218,7 @@ class Builder:
         >>> qddot.Builder("arm").body("rod", mass=1).build().name  # the description alone; `robot()` makes it compute
         'arm'
         """
-        return Model(self.name, self._links, self._joints, self._frames, self.gravity, strict=strict)
+        return Model(self.name, self._links, self.joints, self._frames, self.gravity, strict=strict)
 
 
 def pose(subject: Subject, xyz: object, rpy: object) -> Transform:

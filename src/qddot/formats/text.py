@@ -72,7 +72,7 @@ from qddot.formats.text_constraints import read_constraints
 from qddot.formats.text_drives import read_transmissions
 from qddot.formats.text_inertia import read_inertia
 from qddot.formats.text_rows import ROW, as_columns, read_row
-from qddot.model.check import warn
+from qddot.model.check import check_the_rest, warn
 from qddot.model.description import Frame
 from qddot.model.faults import Faults, together
 from qddot.model.model import GRAVITY, Model
@@ -324,12 +324,17 @@ def _screws(top: Keys, faults: Faults, form: str, **given: Any) -> Model:
 
 
 def _bodies(top: Keys, faults: Faults, strict: bool, given: dict[str, Any]) -> Model:
-    builder = Builder(**given)
+    builder, names = Builder(**given), {given["base"]}
     for i, node in enumerate(top.items("bodies"), 1):
         given_name = node.value.get("name") if isinstance(node.value, dict) else None
+        names |= {str(given_name.value)} if given_name else set()
+        element = f"body {given_name.shown!r}" if given_name else f"body {i}"
         with faults:
-            keys = Keys(node, f"body {given_name.shown!r}" if given_name else f"body {i}", (*ROW, *BODY), top.scope)
-            keys.get("name")  # what the tables may leave out, a tree needs
+            Keys(node, element, (*ROW, *BODY), top.scope).get("name")  # what the tables may leave out, a tree needs
+        if not given_name:
+            continue
+        with faults:
+            keys = Keys(node, element, tuple(node.value), top.scope)  # whose other keys are looked at, too
             builder.body(
                 parent=keys.text("parent", builder.base),
                 joint=keys.text("type", "revolute"),
@@ -342,6 +347,7 @@ def _bodies(top: Keys, faults: Faults, strict: bool, given: dict[str, Any]) -> M
             )
     for frame in _frames(top, faults):
         builder.add(frame)
+    check_the_rest(builder.joints, names, faults)
     faults.tell()
     return builder.build(strict=strict)
 

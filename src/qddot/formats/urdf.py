@@ -24,7 +24,7 @@ from qddot.formats.reach import Reach, Refused
 from qddot.formats.subject import Subject
 from qddot.formats.urdf_visuals import colors_of, visuals_of
 from qddot.formats.xml_tree import Element
-from qddot.model.check import doubt, unprintable, warn
+from qddot.model.check import check_the_rest, doubt, unprintable, warn
 from qddot.model.check_tree import MAX_LINKS
 from qddot.model.description import Joint, Limits, Link, Mimic, Visual
 from qddot.model.drive import NUMBERS, Drive
@@ -84,6 +84,7 @@ def robot_of(root: Element, stem: str, reach: Reach, *, strict: bool = False, gr
     for joint in root.all("joint"):
         with faults:
             joints.append(_joint(joint, strict))
+    check_the_rest(joints, {link.attributes.get("name", "") for link in root.all("link")}, faults)
     faults.tell()
     name = _robot_name(root, stem)
     _report_unlimited([joint for joint in root.all("joint") if _lacks_limits(joint)], strict)

@@ -18,6 +18,7 @@ from qddot.errors import (
     near_matches,
     stacklevel_outside,
 )
+from qddot.model.check_tree import check_ends
 from qddot.model.description import Frame, Joint, Link, Mimic
 from qddot.model.faults import Faults
 from qddot.model.inertia import Inertia
@@ -61,6 +62,15 @@ def check_parts(links: Sequence[Link], joints: Sequence[Joint], frames: Sequence
         with faults:
             check_joint(joint)
     faults.tell()
+
+
+def check_the_rest(joints: Sequence[Joint], links: set[str], faults: Faults) -> None:
+    """Where parts of a description cannot be read, and no robot will be built: the joints that were, and the links they name."""
+    for joint in joints if faults.found else ():
+        with faults:
+            check_joint(joint)
+        with faults:
+            check_ends(joint, links)
 
 
 def check_names(kind: str, things: Sequence[Link | Joint | Frame], faults: Faults) -> None:

@@ -23,7 +23,7 @@ def check_tree(links: Sequence[Link], joints: Sequence[Joint]) -> str:
     faults = Faults()
     for joint in joints:
         with faults:
-            _check_ends(joint, known)
+            check_ends(joint, known)
             if joint.child in above:
                 _refuse_second_parent(joint, above)
             above[joint.child] = joint
@@ -40,7 +40,7 @@ def check_tree(links: Sequence[Link], joints: Sequence[Joint]) -> str:
     return roots[0].name
 
 
-def _check_ends(joint: Joint, known: set[str]) -> None:
+def check_ends(joint: Joint, known: set[str]) -> None:
     """A joint connects two links that there are."""
     element = f"joint {joint.name!r}"
     for role, name in (("parent", joint.parent), ("child", joint.child)):
