@@ -268,7 +268,9 @@ def _kind(element: Element) -> str:
     if text == "helical" and element.one("qddot_screw"):
         return "helical"
     if text not in KINDS:
-        raise element.wrong("type", "unknown joint type", fix=near_matches(text.lower(), KINDS))
+        close = near_matches(text.lower(), KINDS)  # which the rule lists
+        fix = close if close.startswith("did") else ""
+        raise element.wrong("type", f"unknown joint type; known: {', '.join(KINDS)}", fix=fix)
     return KINDS[text]
 
 
