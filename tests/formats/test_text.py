@@ -164,6 +164,7 @@ BAD_SYNTAX = [
     ("yaml", "dh: []\ndh: []", 2),
     ("yaml", "dh: []\n---\ndh: []", 2),
     ("yaml", "a: 1\nb: *nobody", 2),
+    ("yaml", "a: 1\nb: 010", 2),
     ("yaml", "? [a]\n: b", 1),
     ("yaml", "a: !!python/name:os.system x", 1),
     ("yaml", "a: !thing x", 1),

@@ -89,7 +89,7 @@ def test_npz_with_pickles_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "evil.npz", t=np.arange(3), q=np.array([{}, {}, {}], dtype=object))
     with pytest.raises(InputError, match=r"evil.npz: array 'q' holds pickled Python objects"):
         Log.load(tmp_path / "evil.npz")
-    (tmp_path / "not.npz").write_bytes(b"PK nothing")
+    (tmp_path / "not.npz").write_bytes(b"PK\x03\x04 nothing")
     with pytest.raises(InputError, match=r"not.npz: damaged, or not .npz: BadZipFile"):
         Log.load(tmp_path / "not.npz")
 

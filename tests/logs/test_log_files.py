@@ -95,6 +95,23 @@ def test_units_below_the_names(tmp_path: Path) -> None:
     assert "units in the line below the names: ms, deg, mNm" in said(log, "columns")
 
 
+def test_files_by_another_name(tmp_path: Path) -> None:
+    text = ",".join(NAMES) + "\n" + lines()
+    (tmp_path / "a.csv").write_bytes(gzip.compress(text.encode()))
+    same(Log.load(tmp_path / "a.csv"))
+    for suffix in (".h5", ".mat", ".npz", ".npy", ".parquet", ".mcap", ".db3"):
+        (tmp_path / f"a{suffix}").write_text(text)
+        with pytest.raises(InputError, match=rf"a{suffix}: text, not {suffix} \(call it .csv"):
+            Log.load(tmp_path / f"a{suffix}")
+
+
+def test_a_single_row(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("t,q1,tau1\n0,1,2\n")
+    with pytest.raises(InputError, match="a single row: no step that tells the unit of time"):
+        Log.load(tmp_path / "a.csv")
+    assert len(Log.load(tmp_path / "a.csv", time_unit="ms")) == 1
+
+
 def test_signs_of_another_alphabet(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(
         ("t,q1 [°],q2 [°],tau1,tau2\n" + lines(values=VALUES * [1, 0.57, 0.57, 1, 1])).encode("cp1252")

@@ -243,7 +243,14 @@ class _Yaml:
     def scalar(self, event: Any) -> Node:
         self.check_tag(event)
         written = event.tag or ("plain" if event.implicit[0] else "quoted")
-        value = event.value if written == "quoted" or written.endswith(("!", ":str")) else _plain(event.value)
+        is_text = written == "quoted" or written.endswith(("!", ":str"))
+        if not is_text and re.fullmatch(r"[-+]?0\d+", event.value):
+            decimal = str(int(event.value))
+            rule = f"{decimal} in YAML 1.2, but a number of base eight in YAML 1.1"
+            raise ModelSyntaxError(
+                rule, place=self.place(event), text=event.value, fix=f'write {decimal}, or "{event.value}" if it is a word'
+            )
+        value = event.value if is_text else _plain(event.value)
         return self.anchored(event.anchor, Node(value, self.place(event), event.value))
 
     def alias(self, event: Any) -> Node:

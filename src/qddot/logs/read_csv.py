@@ -24,6 +24,7 @@ from qddot.logs.units import is_unit
 from qddot.thresholds import LONGEST_PREAMBLE
 
 FORMULA = ("=", "@")
+GZIP = b"\x1f\x8b"  # with which its data begin, whatever the file is called
 COMMENT = ("#", "%", "//")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
 
@@ -115,7 +116,9 @@ def lines_of(file: str, text: TextIO) -> Iterator[str]:
 
 def opened(path: Path) -> TextIO:
     """The text of a file, packed or not: UTF-8, UTF-16 where it says so, otherwise Windows' Western alphabet."""
-    unpacked = gzip.open if path.suffix.lower() == ".gz" else open
+    with path.open("rb") as file:
+        packed = file.read(len(GZIP)) == GZIP
+    unpacked = gzip.open if packed or path.suffix.lower() == ".gz" else open
     with unpacked(path, "rb") as file:
         first = file.read(100_000)
     encoding = "utf-16" if first[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"

@@ -70,6 +70,8 @@ def read_file(path: Path, rows: int, hints: Hints) -> Iterator[Table]:
             # formats of text stand above this line: they may be packed
             case suffix if packed:
                 raise InputError(f"{path.name}: packed by gzip; only text is read so: unpack it (gunzip {path.name})")
+            case suffix if suffix in SUFFIXES and is_text(path):
+                raise InputError(f"{path.name}: text, not {suffix} (call it .csv if it is a table)")
             case ".npz":
                 yield from read_npz(path, rows)
             case ".npy":
@@ -84,6 +86,13 @@ def read_file(path: Path, rows: int, hints: Hints) -> Iterator[Table]:
                 raise InputError(f"{path.name}: packed by zstd: unpack it (zstd -d {path.name})")
             case suffix:
                 raise InputError(f"{path.name}: no reader for {suffix or 'a file without suffix'!r} (known: {', '.join(SUFFIXES)})")
+
+
+def is_text(path: Path) -> bool:
+    """Whether a file begins with letters only: every format of arrays has other bytes there."""
+    with path.open("rb") as file:
+        start = file.read(500)
+    return len(start) > 0 and all(byte >= 32 or byte in b"\t\r\n" for byte in start)
 
 
 @contextmanager

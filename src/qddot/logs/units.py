@@ -135,7 +135,9 @@ def time_scale(
     """
     if said is not None:
         return said.scale, Finding("found", "time", f"in {said.name}, as the column is named")
-    step = float(np.median(np.diff(t))) if len(t) > 1 else 1.0
+    if len(t) == 1:
+        raise InputError(f"{file}: a single row: no step that tells the unit of time (give time_unit= or rate=)")
+    step = float(np.median(np.diff(t)))
     by_motion = step_by_motion(t, q, qd)
     counts = step == 1 and bool(np.all(t == np.round(t)))
     if by_motion is not None:
