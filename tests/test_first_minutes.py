@@ -241,6 +241,10 @@ def test_what_fresh_users_stumbled_on(tmp_path, monkeypatch):
         qddot.identify("run.csv")  # type: ignore[operator]
     with pytest.raises(ModelValueError, match=r"write inertia = \{mass"):
         qddot.load_string('bodies = [{name = "rod", mass = 1.0}]')
+    with pytest.raises(ModelValueError, match='write type = "prismatic"'):
+        qddot.load_string('bodies = [{name = "rod", joint = "prismatic"}]')
+    with pytest.raises(ModelValueError, match='write type = "revolute"'):  # which is no kind of joint, but perhaps its name
+        qddot.load_string('bodies = [{name = "rod", joint = "elbow"}]')
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     robot.to_urdf("~/arm.urdf")

@@ -183,7 +183,9 @@ def test_the_tree_as_text():
 def test_motors_and_loops_stand_below_the_tree():
     pair = two_arms().with_transmission(Transmission(("left_fore_joint", "right_fore_joint"), [[10, -10]], motors=("both",)))
     assert str(pair.tree()).splitlines()[-1] == "drive: motor both turns by 10 left_fore_joint + -10 right_fore_joint"
-    assert "loop: connect" in str(qddot.load("four_bar").tree())
+    tree = qddot.load("four_bar").tree()
+    assert "loop: connect base - rocker" in str(tree)
+    assert '<tspan fill="currentColor">' in tree.svg()  # on a dark page, too
 
 
 def test_names_are_text_and_never_markup(tmp_path):

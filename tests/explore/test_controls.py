@@ -183,6 +183,55 @@ def test_terms_that_have_become_large_are_unfolded(opened):
     )
 
 
+def test_a_tip_dragged_out_of_reach_stretches_the_arm_towards_it(opened):
+    page = opened(qddot.load("two_link"))
+    box = page.locator(".scene").bounding_box()
+    spot = page.evaluate("(() => { const v = explorerApp.view; return v.tip.position.clone().project(v.camera).toArray(); })()")
+    x, y = box["x"] + (spot[0] + 1) / 2 * box["width"], box["y"] + (1 - spot[1]) / 2 * box["height"]
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for k in range(1, 9):
+        settled(page, lambda k=k: page.mouse.move(x + 15 * k, y - 5 * k))
+        target = np.array(page.evaluate("explorerApp.mouse.toArray()"))
+        nearest = 1.2 * target / np.linalg.norm(target)  # of the circle that it reaches
+        assert np.abs(held(page, "tip")["tip"] - nearest).max() < 2e-3
+    page.mouse.up()
+
+
+def test_numbers_are_typed_as_people_write_them(opened):
+    page = opened(qddot.load("two_link"))
+    box = page.get_by_label("position of joint1 as a number, rad")
+    typed = {"pi/2": np.pi / 2, "-3π/4": -0.75 * np.pi, "2*pi / 3": 2 * np.pi / 3, "45°": np.pi / 4, "1,2": 1.2, "−1e-1": -0.1}
+    for text, value in typed.items():
+        box.fill(text)
+        settled(page, lambda: box.press("Enter"))
+        assert held(page, "q")["q"][0] == pytest.approx(value, abs=1e-15), text
+
+
+def test_what_is_typed_and_no_number_is_said(opened):
+    page = opened(qddot.load("two_link"))
+    for name, text in [
+        ("position of joint1", "1,2,3"),
+        ("position of joint1", "alert(1)"),
+        ("position of joint1", "1/0"),
+        ("gravity", "45°"),
+    ]:
+        box = page.get_by_label(f"{name} as a number")
+        before = page.evaluate("explorerApp.state.fragment()")
+        box.fill(text)
+        box.press("Enter")
+        assert f'{name}: "{text}" is no number' in page.locator("#said").text_content()
+        assert page.evaluate("explorerApp.state.fragment()") == before
+
+
+def test_the_address_tells_the_time_while_it_plays(opened):
+    page = opened(qddot.load("two_link"))
+    page.keyboard.press("Space")
+    page.evaluate("async () => { while (!location.hash.includes('run=')) await new Promise(r => setTimeout(r, 50)); }")
+    assert page.evaluate(PLAYS)
+    assert "time=" in page.evaluate("location.hash")
+
+
 # without a browser ------------------------------------------------------------------------------------------------------------
 
 

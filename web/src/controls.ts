@@ -2,6 +2,7 @@
 import { abbreviated, announce, brief, el } from "./dom";
 import type { Data } from "./model";
 import type { Drive, State } from "./state";
+import { typed } from "./typed";
 
 const PLACES: [string, number][] = [
   ["Earth", 9.81],
@@ -121,11 +122,10 @@ export class Controls {
     });
     input.addEventListener("input", () => change(input.valueAsNumber));
     box.addEventListener("change", () => {
-      const value = Number(box.value.replace("−", "-"));
-      const isNumber = Number.isFinite(value) && box.value.trim() !== "";
-      box.setAttribute("aria-invalid", String(!isNumber));
-      if (isNumber) change(value);
-      else announce(`${label}: "${brief(box.value)}" is no number.`);
+      const value = typed(box.value, unit.startsWith("rad"));
+      box.setAttribute("aria-invalid", String(value === null));
+      if (value !== null) change(value);
+      else announce(`${label}: "${brief(box.value)}" is no number; it may be as 1.5, 1,5, 1e-3${unit.startsWith("rad") ? ", pi/2, 45°" : ""}.`);
     });
     box.addEventListener("blur", () => {
       box.setAttribute("aria-invalid", "false");

@@ -1,5 +1,6 @@
 /** How the present world differs from the one that was described, whose closed forms the lens has. */
 import { shown } from "./dom";
+import type { Data } from "./model";
 import type { World } from "./physics";
 
 /** Quantities that a payload changes. */
@@ -27,11 +28,33 @@ export function difference(
   described: number[],
   now: number,
 ): { text: string; isOther: boolean } {
-  const without = leftOut(quantity, world, described);
+  const without = leftOut(quantity, world, described),
+    factor = quantity === "gravity_torque" ? gravityFactor(world.gravity, described) : 1,
+    size = Math.hypot(...described),
+    lines: string[] = [];
   if (without) {
     const present = Number.isFinite(now) ? `; as the robot is now, it is ${shown(now, 5)}` : "";
-    return { text: `The closed form and its values are ${without}${present}.`, isOther: true };
+    lines.push(`The closed form and its values are ${without}${present}.`);
   }
-  const isScaled = quantity === "gravity_torque" && gravityFactor(world.gravity, described) !== 1;
-  return { text: isScaled ? "Values are those of the present gravity; the formula has the described one." : "", isOther: false };
+  if (factor !== null && factor !== 1)
+    lines.push(
+      `Values are those of the present gravity, ${metres(factor * size)}; the formula has the described one, ${metres(size)}.`,
+    );
+  return { text: lines.join(" "), isOther: without !== "" };
+}
+
+const metres = (x: number) => `${Number(x.toPrecision(6))} m/s²`.replace("-", "−");
+
+/** How a copied closed form differs from what the page shows, in words that are a comment in any language; empty where it does not. */
+export function remark(quantity: string, { payload, gravity, friction, coriolis }: World, { gravity: described, hasFriction }: Data): string {
+  const whole = quantity === "inverse_dynamics",
+    vector = (x: number[]) => `[${x.map((v) => Number(v.toPrecision(6))).join(", ")}]`,
+    isElsewhere = gravity.some((x, i) => x !== described[i]);
+  const parts = [
+    payload > 0 && (whole || LOADED.has(quantity)) && `without the payload of ${payload} kg`,
+    isElsewhere && (whole || quantity === "gravity_torque") && `under the gravity ${vector(described)} m/s^2, not ${vector(gravity)}`,
+    whole && !coriolis && "with Coriolis forces, which are off",
+    whole && hasFriction && !friction && "with friction, which is off",
+  ].filter(Boolean);
+  return parts.length ? `of the robot as described, unlike the page: ${parts.join("; ")}` : "";
 }

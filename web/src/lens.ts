@@ -4,7 +4,7 @@ import { derivatives, indices } from "./christoffel";
 import { Derivation } from "./derivation";
 import { FAINT, largest, newChip, opens, write, WRITTEN, type Chip } from "./chips";
 import { copyButtons, tooLong, type Texts } from "./copies";
-import { difference, gravityFactor } from "./described";
+import { difference, gravityFactor, remark } from "./described";
 import { el, math, shown } from "./dom";
 import { FoldedTerms } from "./folded";
 import { Legend } from "./legend";
@@ -239,7 +239,8 @@ export class Lens {
 
   private copy(variant: Variant, texts: Texts, place: string): void {
     const equations = `robot.equations(${variant.isLettered ? "'all'" : ""})`;
-    this.copies.append(...copyButtons(texts));
+    const { lens, world } = this.state;
+    this.copies.append(...copyButtons(texts, this.letter("variable"), () => remark(lens.quantity, world, this.robot)));
     this.note.textContent = [tooLong(texts, `${equations}.${place}`), this.note.textContent].filter(Boolean).join(" ");
   }
 

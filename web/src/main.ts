@@ -32,6 +32,9 @@ async function unpacked(base64: string): Promise<unknown> {
 /** ms that the scene waits for the closed forms: with them, nothing has to wait for the first picture, which takes longest. */
 const SOON = 100;
 
+/** ms between addresses while it plays. */
+const OFTEN = 1000;
+
 export async function start(kernels: Kernels): Promise<void> {
   const forms = closedForms();
   await Promise.race([forms, new Promise((go) => setTimeout(go, SOON))]);
@@ -55,6 +58,8 @@ class App {
   private grabbed: Grabbed | null = null;
   private mouse: Vector3 | null = null;
   private saving = 0;
+  /** ms: when the address was written last. */
+  private saved = 0;
   private readonly compass = new Compass();
   private readonly hint = el("div", { class: "hint", role: "tooltip" });
   /** What the address says that makes no sense for this robot. */
@@ -307,7 +312,9 @@ class App {
 
   private copyPython(): void {
     this.write();
-    void copy(asPython(this.data, this.state), "Python");
+    const { external, known } = this.simulation;
+    void copy(asPython(this.data, this.state, this.physics.beside(this.state, external, known)), "Python");
+    this.schedule();
   }
 
   private fit(): void {
@@ -345,7 +352,7 @@ class App {
     this.work = performance.now() - began;
     if (!this.frames++) document.documentElement.dataset.ready = String(Math.round(performance.now()));
     if (this.simulation.running) this.schedule();
-    else this.save();
+    if (!this.simulation.running || now - this.saved > OFTEN) this.save(now);
   }
 
   /** The path that the tip has had until now in a motion that the address tells. */
@@ -372,8 +379,9 @@ class App {
     this.simulation.write();
   }
 
-  /** The state into the address, once it rests. */
-  private save(): void {
+  /** The state into the address, once it rests, or now and then while it moves. */
+  private save(now: number): void {
+    this.saved = now;
     clearTimeout(this.saving);
     this.saving = window.setTimeout(() => {
       try {

@@ -1,6 +1,6 @@
 /** The robot's dynamics in its present world: gravity, payload, friction; and how it moves. */
-import { cholesky, solve, zeros, type Numbers } from "./linear";
-import type { Data, Kernels } from "./model";
+import { cholesky, solve, timesTransposed, zeros, type Numbers } from "./linear";
+import type { Data, Kernels, Point } from "./model";
 import { atStops } from "./stops";
 
 /** A speed that has a sign and nothing else: dry friction at its first motion. */
@@ -166,6 +166,17 @@ export class Physics {
     return { inertial, tau };
   }
 
+  /** Joint forces of a motion beside the motors': of loops, stops, contacts, a pull, and of friction that holds. */
+  beside({ q, qd, qdd }: Point, external: Numbers, motors: Numbers | null): Numbers {
+    this.evaluate(q, qd);
+    this.external.set(external);
+    const { tau: shown } = this.torques(q, qd, qdd, motors);
+    this.external.fill(0);
+    const { tau: needed } = this.torques(q, qd, qdd, null),
+      size = largest(needed, shown);
+    return needed.map((x, i) => (Math.abs(x - shown[i]) > ROUNDING * size ? x - shown[i] : 0));
+  }
+
   /** What the motors leave open of a load, whose largest part is so large, goes to friction or outside. */
   private attribute(q: Numbers, qd: Numbers, load: Numbers, motors: Numbers, size: number): void {
     const { external, friction, data } = this,
@@ -291,6 +302,25 @@ export class Physics {
     }
     if (!this.within(qd, zeros(this.rows), fixed)) return false;
     return Math.max(0, ...this.h.map(Math.abs)) < 1e-9;
+  }
+
+  /** Rows without what closed loops do not allow: each made orthogonal to those of A. */
+  withinLoops(q: Numbers, rows: Numbers): Numbers {
+    const { n, A, rows: m } = this;
+    if (!m) return rows;
+    this.kernels.loops!(q, zeros(n), this.h, A, this.bend);
+    const G = timesTransposed(A, A, m, m, n),
+      size = Math.max(...Array.from({ length: m }, (_, r) => G[r * (m + 1)]), 1e-12);
+    for (let r = 0; r < m; r++) G[r * (m + 1)] += REDUNDANT * size;
+    if (!cholesky(G, m)) return rows;
+    for (let k = 0; k < rows.length; k += n) {
+      const row = rows.subarray(k, k + n),
+        parts = zeros(m);
+      for (let r = 0; r < m; r++) for (let i = 0; i < n; i++) parts[r] += A[r * n + i] * row[i];
+      solve(G, m, parts);
+      for (let r = 0; r < m; r++) for (let i = 0; i < n; i++) row[i] -= A[r * n + i] * parts[r];
+    }
+    return rows;
   }
 
   /** q += rates(q, v), quaternions made unit. */

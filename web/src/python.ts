@@ -1,5 +1,7 @@
 /** The view as a script: what the page shows, computed by qddot. */
+import type { Numbers } from "./linear";
 import type { Data } from "./model";
+import { outside } from "./numbers";
 import type { State } from "./state";
 
 const list = (x: ArrayLike<number>) => `[${Array.from(x, (v) => (Object.is(v, -0) ? "0.0" : String(v))).join(", ")}]`;
@@ -7,7 +9,8 @@ const list = (x: ArrayLike<number>) => `[${Array.from(x, (v) => (Object.is(v, -0
 const literal = (x: string) =>
   JSON.stringify(x).replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-export function asPython(data: Data, state: State): string {
+/** `beside`: joint forces beside the motors', as the page has them. */
+export function asPython(data: Data, state: State, beside: Numbers): string {
   const { world } = state,
     tip = data.tips[world.tip],
     gravity = world.gravity.some((x, i) => x !== data.gravity[i]);
@@ -43,7 +46,10 @@ export function asPython(data: Data, state: State): string {
     "robot.spring_torque(q)",
     ...(friction ? ["robot.friction_torque(qd)"] : []),
   ];
-  lines.push(`tau = ${coriolis && friction ? call("inverse_dynamics", "q, qd, qdd") : parts.join(" + ")}`);
+  const needed = coriolis && friction ? call("inverse_dynamics", "q, qd, qdd") : parts.join(" + "),
+    others = [outside(data), data.hasFriction && "friction that holds"].filter(Boolean).join(", ");
+  if (beside.some(Boolean)) lines.push(`beside = np.array(${list(beside)})  # joint forces that no motor gives, from the page: ${others}`);
+  lines.push(`tau = ${needed}${beside.some(Boolean) ? " - beside" : ""}`);
   lines.push('print(M, c, g, tau, sep="\\n")');
   if (data.motion) lines.push("", "# the motion itself is not in this script: its own explore() shows it");
   lines.push("", `${data.script.end}${literal(state.fragment())})`);

@@ -115,6 +115,10 @@ export class Strips {
       this.data.nv > 1 ? this.joint : null,
       el("span", { class: "unit" }, units),
     );
+    if (measured.length || this.which.value === "residual") {
+      const title = "τ under Terms is that of the moment, not filtered: where friction jumps, and at both ends, they differ";
+      head.append(el("span", { class: "unit", title }, "through the fit's filter"));
+    }
     if (measured.length && !isOne) head.append(el("span", { class: "unit" }, "┄ measured"));
     this.plots = {
       key,

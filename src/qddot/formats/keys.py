@@ -12,6 +12,7 @@ from qddot.formats.document import Node
 from qddot.formats.expression import Scope
 from qddot.formats.subject import Subject
 from qddot.model.faults import together
+from qddot.model.joints import KINDS
 from qddot.model.pose import from_rpy
 from qddot.model.scalar import Scalar, is_symbolic
 from qddot.model.spatial import Mat, Transform, Vec
@@ -21,12 +22,13 @@ ORIGIN = (0.0, 0.0, 0.0)
 
 MASS = "inertia = {mass = ..., com = [x, y, z], tensor = [...]}"
 DRIVE = "drive = {viscous = ..., coulomb = ..., gear_ratio = ..., rotor_inertia = ...}"
+TYPE = 'type = "revolute"'
 ELSEWHERE = {
     **dict.fromkeys(("mass", "com", "tensor", "center_of_mass", "shape"), MASS),
     **dict.fromkeys(("friction", "damping", "viscous", "coulomb", "gear_ratio", "gear", "rotor_inertia", "stiffness"), DRIVE),
     **dict.fromkeys(("origin", "position", "offset", "translation"), "xyz = [x, y, z]"),
     **dict.fromkeys(("rotation", "orientation"), "rpy = [roll, pitch, yaw], or rpy_deg"),
-    **dict.fromkeys(("joint", "joint_type", "kind"), 'type = "revolute"'),
+    **dict.fromkeys(("joint", "joint_type", "kind"), TYPE),
     **dict.fromkeys(("effort", "velocity", "lower", "upper"), "limits = {lower = ..., upper = ..., velocity = ..., effort = ...}"),
 }
 """Where keys belong that people write beside others."""
@@ -50,6 +52,8 @@ class Keys:
     def unknown(self, key: str, value: Node, known: Collection[str]) -> ModelValueError:
         """A key that has no meaning here: what was meant, or where it belongs."""
         belongs = ELSEWHERE.get(key) or next((ELSEWHERE[x] for x in difflib.get_close_matches(key, ELSEWHERE, 1, 0.85)), "")
+        if belongs == TYPE and value.value in KINDS:
+            belongs = f'type = "{value.value}"'
         fix = f"write {belongs}" if belongs.partition(" ")[0] in known else near_matches(key, known)
         return Subject(self.element, value.place).error("unknown key", key, value.shown, fix)
 

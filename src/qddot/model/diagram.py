@@ -15,7 +15,7 @@ from qddot.model.scalar import Scalar, is_zero
 
 ROW, INDENT, MARGIN = 30, 26, 14  # px
 WIDTH_OF_A_CHARACTER = 7.3  # px at 13 px
-COLORS = {"link": "#0072B2", "joint": "#222", "drive": "#D55E00", "frame": "#777", "loop": "#CC79A7"}
+COLORS = {"link": "#0072B2", "joint": "currentColor", "drive": "#D55E00", "frame": "#777", "loop": "#CC79A7"}
 
 
 class Diagram:
@@ -61,7 +61,8 @@ class Diagram:
             else:
                 words = f"{x.link1} - {x.link2}"
             state = "" if x.active else " (not active)"
-            found.append(("loop", f"{type(x).__name__.lower()} {x.name}: {words}{state}"))
+            name = "" if x.name == "loop" else f"{x.name}: "  # which stands before it already
+            found.append(("loop", f"{type(x).__name__.lower()} {name}{words}{state}"))
         return found
 
     def __str__(self) -> str:
