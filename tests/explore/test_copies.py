@@ -11,6 +11,7 @@ from tests.explore.test_browser import cells, held, settled, simulated
 
 
 def copied(page, name: str) -> str:
+    page.evaluate("delete document.documentElement.dataset.copied")  # of the copy before
     page.locator(f"[data-copy={name}]").click()
     page.locator("html[data-copied]").wait_for(state="attached")
     return page.evaluate("document.documentElement.dataset.copied")
