@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -423,6 +424,13 @@ def test_a_new_description_from_a_table_that_is_typed_in(tmp_path):
 
 
 # the installation -------------------------------------------------------------------------------------------------------
+
+
+def test_extras_of_the_doctor_are_those_of_the_package():
+    from qddot.cli.doctor import EXTRAS
+
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(EXTRAS) <= set(project["optional-dependencies"])
 
 
 def test_doctor_says_what_is_there():
