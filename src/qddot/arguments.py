@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -16,12 +18,50 @@ import numpy as np
 from qddot.errors import InputError, near_matches
 
 
+def is_recorded(value: Any) -> bool:
+    """True of a PyTorch tensor whose derivative is being recorded, in whatever way."""
+    if not hasattr(value, "requires_grad"):
+        return False
+    import torch  # pyright: ignore[reportMissingImports]
+    from torch.autograd import forward_ad  # pyright: ignore[reportMissingImports]
+
+    if torch._C._functorch.is_functorch_wrapped_tensor(value):
+        return True
+    moving = forward_ad._current_level >= 0 and forward_ad.unpack_dual(value).tangent is not None
+    return moving or (value.requires_grad and torch.is_grad_enabled())
+
+
+def gradients_shown() -> AbstractContextManager[Any]:
+    """Where tensors computed from those with a gradient have one, too, so that `refuse_recorded` finds them.
+
+    For the time in which somebody's function is traced: within PyTorch's own functions they would have none."""
+    torch: Any = sys.modules.get("torch")
+    return torch.enable_grad() if torch else nullcontext()
+
+
+def refuse_recorded(name: str, value: Any) -> None:
+    """Refuse a tensor, or a list with one, where its number would become a constant and its gradient be lost.
+
+    Whether gradients are recorded just now is not asked: what is compiled is kept, and used when they are.
+
+    Raises:
+        InputError: there is one.
+    """
+    for x in value if isinstance(value, (list, tuple)) else (value,):
+        if is_recorded(x) or getattr(x, "requires_grad", False):
+            raise InputError(
+                f"{name} has a gradient, which would be lost: numbers of laws and constraints are compiled as constants. Make it a "
+                "part of the control of a rollout, or a variable of the robot (robot.with_variable), or hand over its .detach()"
+            )
+
+
 def real_array(name: str, value: object) -> np.ndarray:
     """Real numbers, finite or not, as an array of float64 of its own; masked ones are NaN.
 
     Raises:
-        InputError: something else than real numbers.
+        InputError: something else than real numbers, or a tensor with a gradient.
     """
+    refuse_recorded(name, value)
     try:
         array = np.asarray(np.ma.filled(np.ma.asarray(value, dtype=None), np.nan) if np.ma.isMaskedArray(value) else value)
     except (TypeError, ValueError) as error:

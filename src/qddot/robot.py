@@ -467,6 +467,8 @@ class Robot:
                [18.84,  9.27]])
         """
         chosen = (*(x.name for x in self.model.variables), *names)
+        if not all(isinstance(name, str) for name in names):
+            raise InputError(f"with_variable takes names, as in with_variable('payload', 'link3.mass'), not {names!r:.80}")
         if len(set(chosen)) < len(chosen) or not names:
             raise InputError(f"with_variable takes some names, each once, not {chosen}")
         found = self.model.copy(variables=chosen)
@@ -1856,7 +1858,9 @@ class Robot:
         rows = positions_in_reach(self.model) if rows is None else rows
         return ellipsoids(self._evaluate, q, choose(self._evaluate, frame, "world_aligned", rows))
 
-    def manipulability(self, q: ArrayLike, frame: str | None = None, rows: Sequence[str] | None = None) -> np.ndarray:
+    def manipulability(
+        self, q: ArrayLike, frame: str | None = None, rows: Sequence[str] | None = None, **options: Unpack[Options]
+    ) -> np.ndarray:
         """Yoshikawa's measure (...), `sqrt(det(J J^T))`, of some of the rows `"wx", "wy", "wz", "x", "y", "z"`; all if None.
 
         Where it is zero it has a kink, and no gradient.
@@ -1873,7 +1877,7 @@ class Robot:
 
         task = choose(self._evaluate, frame, "world_aligned", rows)
         refuse_many_rows(task, self.nv)
-        return self._compute("manipulability", {"q": q}, {}, **task.asked)
+        return self._compute("manipulability", {"q": q}, options, **task.asked)
 
     # parameters -------------------------------------------------------------------------------------------------------
 

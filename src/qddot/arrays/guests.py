@@ -81,6 +81,9 @@ class Guests:
             return ()
         from qddot.algorithms.quantities import COMPUTED  # every algorithm: loaded when first needed
 
+        for name, value in fixed.items():
+            if not isinstance(value, str):  # and might not even be hashable
+                raise InputError(f"{name}={value!r:.80} is not a name")
         choices = COMPUTED[quantity].options
         return tuple((name, value) for name, value in fixed.items() if not choices.get(name) or choices[name][0] != value)
 

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from qddot.arrays.jax_guest import value_p
+from qddot.arrays.late import explain, look_at_inputs
 from qddot.arrays.operation import Operation
 from qddot.compile.kinds import library_of, mixed
 from qddot.errors import InputError, SingularityError
@@ -27,7 +28,7 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
     if not options and not fixed and "variables" not in inputs and not any(isinstance(x, jax.core.Tracer) for x in inputs.values()):
         keep_direct(guests, quantity, operation, found[0])
     if options.get("check"):
-        look_at(guests, quantity, inputs, fixed, found)
+        look_at(guests, quantity, operation, inputs, fixed, found)
     return found[0] if len(found) == 1 else tuple(found)
 
 
@@ -59,6 +60,8 @@ def common_dtype(inputs: Mapping[str, Any], options: Mapping[str, Any]) -> str:
     for name, x in inputs.items():
         if not isinstance(x, jax.Array):
             raise mixed(name, x, first, q)
+        if np.issubdtype(x.dtype, np.complexfloating):
+            raise InputError(f"{name} holds {x.dtype}: real numbers are needed, float64 or float32")
         if x.dtype not in (np.float64, np.float32):
             raise InputError(f"{name} holds {x.dtype}, float64 or float32 is needed: {name}.astype(jnp.float32)")
         if x.dtype != q.dtype:
@@ -116,15 +119,18 @@ def constants(operation: Operation, arrays: Sequence[Any]) -> tuple:
     return tuple(jnp.broadcast_to(v, (*lead, *v.shape)) for v in values)
 
 
-def look_at(guests: Guests, quantity: str, inputs: Mapping[str, Any], fixed: tuple, found: Sequence[Any]) -> None:
-    """Results that are no numbers, said as for NumPy arrays.
+def look_at(
+    guests: Guests, quantity: str, operation: Operation, inputs: Mapping[str, Any], fixed: tuple, found: Sequence[Any]
+) -> None:
+    """Look at inputs and results as at those of NumPy arrays.
 
     Raises:
-        InputError, SingularityError: an input is not finite, or the quantity does not exist there.
+        InputError, SingularityError: an input is not finite or no unit quaternion, or the quantity does not exist there.
     """
     if any(isinstance(x, jax.core.Tracer) for x in (*inputs.values(), *found)):
         raise InputError("check=True needs values, and within jit, grad or vmap there are none: check outside")
+    arrays = {name: np.asarray(x) for name, x in inputs.items()}
+    look_at_inputs(guests, operation, arrays)
     if not all(bool(jnp.isfinite(x).all()) for x in found):
-        arrays = {name: np.asarray(x) for name, x in inputs.items()}
-        guests.evaluate(quantity, arrays, {"dtype": next(iter(arrays.values())).dtype}, **dict(fixed))
+        explain(guests, quantity, arrays, fixed)
         raise SingularityError(f"{quantity}: a result is not finite")

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from qddot.compile.arrays import as_array, check_configuration
 from qddot.compile.gpu.driver import wait
 from qddot.errors import InputError, SingularityError
 
 if TYPE_CHECKING:
     from qddot.arrays.guests import Guests
     from qddot.arrays.on_device import Handling
+    from qddot.arrays.operation import Operation
     from qddot.compile.gpu.device_kernel import Launcher
 
 WAYS = (None, False, True, "now", "later")
@@ -57,6 +59,25 @@ def raise_now(
     if state is not None:
         explain(guests, quantity, {name: handle.on_host(x) for name, x in inputs.items()}, fixed)
         raise SingularityError(f"{quantity} is not finite in state {state}")
+
+
+def look_at_inputs(guests: Guests, operation: Operation, arrays: Mapping[str, Any]) -> None:
+    """Look at inputs, seen as NumPy arrays, as at NumPy's own.
+
+    Raises:
+        InputError: one of them is not finite, or a quaternion is not of unit length; variables go by their names.
+    """
+    for x in operation.program.inputs:
+        array, start = arrays[x.name], 0
+        if x.name == "variables":
+            for one in guests.variables:
+                part = array[..., start] if one.size == 1 else array[..., start : start + one.size]
+                as_array(one.name, part, () if one.size == 1 else (one.size,), array.dtype)
+                start += one.size
+        else:
+            as_array(x.name, array, x.shape, array.dtype)
+        if x.name == "q":
+            check_configuration(array, guests.evaluate.model.mechanism)
 
 
 def explain(guests: Guests, quantity: str, arrays: Mapping[str, Any], fixed: tuple) -> None:

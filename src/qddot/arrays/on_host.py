@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import is_dataclass
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -39,6 +39,9 @@ def on_host_without_programs(method: Callable[P, R]) -> Callable[P, R]:
 def for_libraries(method: Callable[P, R], is_seen: Callable[[Any], bool]) -> Callable[P, R]:
     @wraps(method)
     def call(*arguments: P.args, **options: P.kwargs) -> R:
+        if "variables" in options and {"variables", "options"}.isdisjoint(inspect.signature(method).parameters):
+            name = method.__name__
+            raise InputError(f"{name} takes no variables: robot.with_values({{...}}).{name}(...) is one robot with such numbers")
         if InKind in map(type, arguments):
             arguments = tuple(x._seen if type(x) is InKind else x for x in arguments)  # type: ignore[assignment]
         for x in found_in((*arguments, *options.values())):
@@ -116,8 +119,12 @@ def of_torch(method: str, name: str, x: Any) -> np.ndarray:
         )
     if x.device.type != "cpu":
         raise InputError(f"{name} is on {x.device}, and {method} is computed on the CPU: hand over {name}.cpu()")
+    if x.is_nested:
+        raise InputError(f"{name} is a nested tensor: {name}.to_padded_tensor(0.0) makes one shape of it, or torch.stack its parts")
     if x.layout != torch.strided:
         raise InputError(f"{name} is sparse: {name}.to_dense()")
+    if x.dtype.is_complex:
+        raise InputError(f"{name} holds {x.dtype}: real numbers are needed, float64 or float32")
     if x.dtype not in (torch.float64, torch.float32):
         raise InputError(f"{name} holds {x.dtype}, float64 or float32 is needed: {name}.double()")
     return x.detach().numpy()
@@ -147,23 +154,30 @@ def has_tangent(x: Any) -> bool:
 
 
 def in_kind_of(name: str, like: Any) -> Callable[[np.ndarray], Any]:
-    """From NumPy's arrays to those of a library; floating-point numbers in the type of `like`."""
+    """From NumPy's arrays to those of a library; floating-point numbers in the type of `like`. It can be pickled."""
     library = library_of(like)
     if library == "torch":
-        import torch
-
-        def back(x: np.ndarray) -> Any:
-            found = torch.from_numpy(x if x.flags.writeable and min(x.strides, default=0) >= 0 else x.copy())
-            return found.to(like.dtype) if found.is_floating_point() else found
-
-        return back
+        return partial(to_torch, like.dtype)
     if library == "jax":
-        import jax.numpy as jnp
+        return partial(to_jax, like.dtype)
+    return partial(to_other, taker(name, like), seen(name, like).dtype == np.float32)
 
-        return lambda x: jnp.asarray(x, like.dtype if x.dtype.kind == "f" else None)
-    single = seen(name, like).dtype == np.float32
-    hand_over = taker(name, like)
-    return lambda x: hand_over(x.astype(np.float32) if single and x.dtype.kind == "f" else np.array(x, copy=None))
+
+def to_torch(dtype: Any, x: np.ndarray) -> Any:
+    import torch
+
+    found = torch.from_numpy(x if x.flags.writeable and min(x.strides, default=0) >= 0 else x.copy())
+    return found.to(dtype) if found.is_floating_point() else found
+
+
+def to_jax(dtype: Any, x: np.ndarray) -> Any:
+    import jax.numpy as jnp
+
+    return jnp.asarray(x, dtype if x.dtype.kind == "f" else None)
+
+
+def to_other(hand_over: Callable[[np.ndarray], Any], single: bool, x: np.ndarray) -> Any:
+    return hand_over(x.astype(np.float32) if single and x.dtype.kind == "f" else np.array(x, copy=None))
 
 
 def shown(result: Any, back: Callable[[np.ndarray], Any]) -> Any:
@@ -187,6 +201,9 @@ class InKind:
     @property
     def __class__(self) -> type:  # type: ignore[override]
         return type(self._seen)
+
+    def __reduce__(self) -> tuple:
+        return InKind, (self._seen, self._back)
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._seen, name)

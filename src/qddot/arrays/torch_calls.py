@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from qddot.arrays.late import explain, raise_earlier, raise_now
+from qddot.arrays.late import explain, look_at_inputs, raise_earlier, raise_now
 from qddot.arrays.on_device import ROWS, OnDevices, layout
 from qddot.arrays.on_host import has_tangent
 from qddot.arrays.torch_cuda import HANDLE
@@ -47,7 +47,7 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
     if not (fixed or options or operation.is_empty or "wrench" in inputs or "variables" in inputs or is_transformed()):
         keep_direct(guests, quantity, operation, tensors[0])
     if options.get("check"):
-        look_at(guests, quantity, inputs, fixed, found)
+        look_at(guests, quantity, operation, inputs, fixed, found)
     return found
 
 
@@ -110,6 +110,12 @@ def common_dtype(quantity: str, inputs: Mapping[str, Any], options: Mapping[str,
     for name, x in inputs.items():
         if not isinstance(x, torch.Tensor):
             raise mixed(name, x, first, q)
+        if x.is_nested:
+            raise InputError(
+                f"{name} is a nested tensor: {name}.to_padded_tensor(0.0) makes one shape of it, or torch.stack its parts"
+            )
+        if x.dtype.is_complex:
+            raise InputError(f"{name} holds {x.dtype}: real numbers are needed, float64 or float32")
         if x.dtype not in NAMES:
             fix = "q.double()" if not x.dtype.is_floating_point else "q.double() or q.float()"
             raise InputError(f"{name} holds {x.dtype}, float64 or float32 is needed: {fix.replace('q', name)}")
@@ -231,15 +237,17 @@ def looked_at(
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def look_at(guests: Guests, quantity: str, inputs: Mapping[str, Any], fixed: tuple, found: Any) -> None:
-    """Results that are no numbers, said as for NumPy arrays.
+def look_at(guests: Guests, quantity: str, operation: Operation, inputs: Mapping[str, Any], fixed: tuple, found: Any) -> None:
+    """Look at inputs and results as at those of NumPy arrays.
 
     Raises:
-        InputError, SingularityError: an input is not finite, or the quantity does not exist there.
+        InputError, SingularityError: an input is not finite or no unit quaternion, or the quantity does not exist there.
     """
     if is_transformed():
         raise InputError("check=True needs values, and within torch.compile or torch.func there are none: check outside")
+    arrays = {name: x.detach().cpu().numpy() for name, x in inputs.items()}
+    look_at_inputs(guests, operation, arrays)
     results = found if isinstance(found, tuple) else (found,)
     if not all(bool(torch.isfinite(x).all()) for x in results):
-        explain(guests, quantity, {name: x.detach().cpu().numpy() for name, x in inputs.items()}, fixed)
+        explain(guests, quantity, arrays, fixed)
         raise SingularityError(f"{quantity}: a result is not finite")

@@ -29,7 +29,7 @@ def as_array(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype =
         array = converted(name, value, shape, dtype)
     if check and array.size and not extent(array) < np.inf:
         index = first_index(~np.isfinite(array))
-        raise InputError(f"{name}{list(index)} is {array[index]}: inputs must be finite")
+        raise InputError(f"{name}{list(index) if index else ''} is {array[index]}: inputs must be finite")
     return array
 
 

@@ -3,7 +3,7 @@
 # pyright: reportMissingImports=false
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -69,11 +69,21 @@ def described(value: Any) -> str:
     return "a NumPy array" if isinstance(value, np.ndarray) else f"{type(value).__name__!r}"
 
 
+def refuse_mixed(arrays: Mapping[str, Any]) -> None:
+    """Refuse arguments of several libraries, of which one is not NumPy; None counts as not given."""
+    first, like = next((name, x) for name, x in arrays.items() if library_of(x))
+    for name, x in arrays.items():
+        if x is not None and library_of(x) != library_of(like):
+            raise mixed(name, x, first, like)
+
+
 FIX = {"torch": "torch.as_tensor({0}, dtype={1}.dtype, device={1}.device)", "jax": "jnp.asarray({0}, dtype={1}.dtype)"}
 
 
 def mixed(name: str, value: Any, other: str, first: Any) -> InputError:
     """The error for two arguments of different libraries."""
+    if value is None or isinstance(value, (str, bytes, Mapping)):
+        return InputError(f"{name}={value!r:.80} is no array: {described(first)} is needed, as {other} is")
     library = library_of(first) or "dlpack"
     fix = FIX.get(library, "hand over arrays of one library").format(name, other)
     return InputError(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+from qddot.arguments import gradients_shown
 from qddot.constraints.state import State
 from qddot.errors import InputError
 from qddot.model.scalar import Scalar
@@ -31,7 +32,8 @@ class Function:
 
     def rows(self, state: State) -> list[Scalar]:
         try:
-            found = self.function(state)
+            with gradients_shown():
+                found = self.function(state)
         except (TypeError, AttributeError) as error:  # from math.cos, numpy.cos, numpy.hypot, a comparison and the like
             raise InputError(
                 f"{self}: {error}. The numbers of a state are recorded, not known: they have + - * / **, state.cos, sin, sqrt and "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from qddot.arguments import finite_array
+from qddot.arguments import finite_array, refuse_recorded
 from qddot.errors import InputError
 
 LARGEST = 1e100  # times any error in a joint it is still a number
@@ -15,8 +15,9 @@ def gains(name: str, value: ArrayLike, n: int = 1) -> np.ndarray:
     """(n,).
 
     Raises:
-        InputError: another shape, or a value that is negative, not finite or no number at all.
+        InputError: another shape, or a value that is negative, not finite or no number at all, or a gradient that would be lost.
     """
+    refuse_recorded(name, value)
     many = f", or one for each of {n}" if n > 1 else ""
     refusal = InputError(f"{name}={value!r:.80}: one number{many}, finite, none of them negative, and at most {LARGEST:g}")
     try:

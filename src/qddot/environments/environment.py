@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from qddot.arguments import finite_array, whole_number
+from qddot.arguments import finite_array, is_recorded, whole_number
 from qddot.environments.tasks import Balance, Reach, SwingUp, Task, functions
 from qddot.errors import InputError, missing_extra
 
@@ -68,6 +68,11 @@ class Motions:
         return reward, ended, (self.age >= self.task.horizon) & ~ended
 
     def read(self, action: Any) -> Any:
+        if is_recorded(action):
+            raise InputError(
+                "the actions have a gradient, and these environments compute with NumPy: hand over action.detach(), or make "
+                'Environments(..., device="cpu"), whose rewards have gradients'
+            )
         return finite_array("action", action)
 
     @property
@@ -88,8 +93,11 @@ class Tensors(Motions):
         except ImportError:
             raise missing_extra("torch", "torch", "an environment on a device") from None
         super().__init__(task, n)
-        self.torch, self.device = torch, torch.device(device)
-        self.age = torch.zeros(n, dtype=torch.int64, device=self.device)
+        try:
+            self.torch, self.device = torch, torch.device(device)
+            self.age = torch.zeros(n, dtype=torch.int64, device=self.device)
+        except (RuntimeError, AssertionError, TypeError) as error:  # in many words, and of many kinds
+            raise InputError(f"device={device!r:.80} cannot be used: {str(error).splitlines()[0]}") from None
         self.draw = torch.Generator(self.device)
         self.starts: list[Any] = []
 
@@ -153,7 +161,7 @@ class Environment(gymnasium.Env):
         return self.motions.seen[0], {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict]:
-        reward, ended, cut = self.motions.act(finite_array("action", action)[None])
+        reward, ended, cut = self.motions.act(self.motions.read(action)[None])
         return self.motions.seen[0], float(reward[0]), bool(ended[0]), bool(cut[0]), {}
 
 

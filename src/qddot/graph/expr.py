@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from qddot.arguments import refuse_recorded
 from qddot.model.field import cos_sin
 from qddot.model.scalar import Scalar
 
@@ -42,7 +43,8 @@ class Expr:
 
     def __add__(self, b):
         if b.__class__ is not Expr:
-            return self if b == 0 else make(self.table, "+", self, float(b))
+            b = number(b)
+            return self if b == 0 else make(self.table, "+", self, b)
         if b.op == "neg":
             return self - b.args[0]
         if self.op == "neg":
@@ -55,7 +57,8 @@ class Expr:
 
     def __sub__(self, b):
         if b.__class__ is not Expr:
-            return self if b == 0 else make(self.table, "+", self, -float(b))
+            b = number(b)
+            return self if b == 0 else make(self.table, "+", self, -b)
         if self is b:
             return 0.0
         if b.op == "neg":
@@ -65,7 +68,8 @@ class Expr:
         return make(self.table, "-", self, b)
 
     def __rsub__(self, a):
-        return -self if a == 0 else make(self.table, "-", float(a), self)
+        a = number(a)
+        return -self if a == 0 else make(self.table, "-", a, self)
 
     def __neg__(self):
         if self.op == "neg":
@@ -78,6 +82,7 @@ class Expr:
 
     def __mul__(self, b):
         if b.__class__ is not Expr:
+            b = number(b)
             if b == 0:
                 return 0.0
             if b == 1:
@@ -88,7 +93,7 @@ class Expr:
                 return self.args[0] * -b
             if self.op == "*" and self.args[1].__class__ is not Expr and is_normal(self.args[1] * b):
                 return self.args[0] * (self.args[1] * b)
-            return make(self.table, "*", self, float(b))
+            return make(self.table, "*", self, b)
         if self.op == "neg":
             return -(self.args[0] * b)
         if b.op == "neg":
@@ -99,14 +104,15 @@ class Expr:
 
     def __truediv__(self, b):
         if b.__class__ is not Expr:
-            b = float(b)
+            b = number(b)
             return self * (1.0 / b) if is_normal(b) and is_normal(1.0 / b) else make(self.table, "/", self, b)
         if self.op == "neg":
             return -(self.args[0] / b)
         return make(self.table, "/", self, b)
 
     def __rtruediv__(self, a):
-        return 0.0 if a == 0 else make(self.table, "/", float(a), self)
+        a = number(a)
+        return 0.0 if a == 0 else make(self.table, "/", a, self)
 
     def __abs__(self):
         return self * make(self.table, "sign", self)
@@ -116,6 +122,19 @@ class Expr:
         if n.__class__ is not int:
             raise TypeError(f"{n!r} is not a whole number: a traced scalar has whole powers and square roots only")
         return math.prod([self] * n, start=1.0) if n >= 0 else 1.0 / self**-n
+
+
+def number(x: Any) -> float:
+    """A constant of a graph.
+
+    Raises:
+        InputError: a tensor whose gradient would be lost.
+    """
+    if x.__class__ is float:
+        return x
+    if hasattr(x, "requires_grad"):
+        refuse_recorded(f"{x!r:.80}", x)
+    return float(x)
 
 
 def is_normal(x: float) -> bool:
@@ -150,29 +169,29 @@ class Trace:
 
     def cos_sin(self, angle: Scalar) -> tuple[Scalar, Scalar]:
         if angle.__class__ is not Expr:
-            return cos_sin(angle)
+            return cos_sin(number(angle))
         if angle.op == "neg":
             c, s = self.cos_sin(angle.args[0])
             return c, -s
         return make(self.table, "cos", angle), make(self.table, "sin", angle)
 
     def sign(self, x: Scalar) -> Scalar:
-        return make(self.table, "sign", x) if x.__class__ is Expr else (x > 0) - (x < 0)
+        return make(self.table, "sign", x) if x.__class__ is Expr else (number(x) > 0) - (x < 0)
 
     def sqrt(self, x: Scalar) -> Scalar:
-        return make(self.table, "sqrt", x) if x.__class__ is Expr else math.sqrt(x)
+        return make(self.table, "sqrt", x) if x.__class__ is Expr else math.sqrt(number(x))
 
     def inverse_fourth_root(self, x: Scalar) -> Scalar:
         return 1 / self.sqrt(self.sqrt(x))
 
     def atan2(self, y: Scalar, x: Scalar) -> Scalar:
         if y.__class__ is not Expr and x.__class__ is not Expr:
-            return math.atan2(y, x)
+            return math.atan2(number(y), number(x))
         return make(self.table, "atan2", plain(y), plain(x))
 
     def where_positive(self, x: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
         if x.__class__ is not Expr:
-            return then if x > 0 else otherwise
+            return then if number(x) > 0 else otherwise
         return make(self.table, "select", x, plain(then), plain(otherwise))
 
 
@@ -190,7 +209,7 @@ def without_collection() -> Iterator[None]:
 
 def plain(x: Scalar) -> Scalar:
     """An operand: a node, or a float."""
-    return x if x.__class__ is Expr else float(x)
+    return x if x.__class__ is Expr else number(x)
 
 
 def schedule(outputs: Iterable[Scalar]) -> list[Expr]:

@@ -77,7 +77,12 @@ class Linearization:
 
     @property
     def poles(self) -> np.ndarray:
-        """Eigenvalues (..., 2 nv) of A, 1/s."""
+        """Eigenvalues (..., 2 nv) of A, 1/s.
+
+        Raises:
+            SingularityError: A is not finite.
+        """
+        refuse_unknown_matrix(self.A)
         return module_of(self.A).linalg.eigvals(self.A)
 
     def discrete(self, period: float) -> Discrete:
@@ -100,10 +105,14 @@ class Linearization:
     def controllability(self) -> np.ndarray:
         """Rank (...) of `[B, A B, A^2 B, ...]`: 2 nv where feedback can place every pole.
 
+        Raises:
+            SingularityError: A is not finite.
+
         >>> acrobot = qddot.load("acrobot")
         >>> int(acrobot.linearize([np.pi, 0], actuated=["elbow"]).controllability())  # one motor is enough
         4
         """
+        refuse_unknown_matrix(self.A)
         xp, rtol = module_of(self.A), 1e-10 if self.A.dtype.itemsize == 8 else 1e-5
         A = self.A / (abs(self.A).sum((-1, -2))[..., None, None] + 1e-30)  # the rank does not depend on the unit of time
         blocks = [self.B]
@@ -221,8 +230,8 @@ def linearize(robot: Robot, q: Any, qd: Any, tau: Any, actuated: Sequence[str] |
     driven = robot.joint_names if actuated is None else names("actuated", actuated)
     columns = driven_columns(robot, driven)
     q, qd, tau = as_given(robot, q, qd, tau)
-    if not guest((q,)):
-        refuse_dry_rest(robot, qd)
+    if (still := values_at_hand(qd)) is not None:
+        refuse_dry_rest(robot, still)
     slopes, xp = robot.forward_dynamics_derivatives(q, qd, tau), module_of(q)
     one = array_like(q, [[float(i == j) for j in range(nv)] for i in range(nv)]) + 0 * slopes.dqdd_dq
     A = xp.concatenate([xp.concatenate([carried(robot, qd), one], -1), xp.concatenate(slopes[:2], -1)], -2)
@@ -301,8 +310,34 @@ def refuse_dry_rest(robot: Robot, qd: np.ndarray) -> None:
             )
 
 
+def values_at_hand(x: Any) -> np.ndarray | None:
+    """The values of an array that are in the CPU's memory, as NumPy sees them; None on a device, and where a function is traced."""
+    library = guest((x,))
+    if library is None:
+        return x
+    if library == "torch":
+        from qddot.arrays.torch_calls import is_transformed
+
+        return None if is_transformed() or x.device.type != "cpu" else x.detach().numpy()
+    if library == "jax":
+        import jax  # pyright: ignore[reportMissingImports]
+
+        return None if isinstance(x, jax.core.Tracer) or any(d.platform != "cpu" for d in x.devices()) else np.asarray(x)
+    return None
+
+
+def refuse_unknown_matrix(A: Any) -> None:
+    """Refuse a matrix without numbers, of which libraries say nothing, or in words of their own."""
+    values = values_at_hand(A)
+    if values is not None and not np.isfinite(values).all():
+        raise SingularityError(
+            "A is not finite: an input was not, the mass matrix is singular, or a shaft with dry friction rests, whose force has "
+            "no slope there"
+        )
+
+
 def without_dry_rest(robot: Robot, qd: Any, *results: Any) -> Any:
-    """Results that are no numbers in states in which a shaft with dry friction stands still: tensors are not looked at."""
+    """Results that are no numbers in states in which a shaft with dry friction stands still: for tensors that nobody looks at."""
     for k in robot._guests.known(sticking_columns):
         exists = module_of(qd).where(qd[..., k] == 0, float("nan"), 1.0)
         results = tuple(x * exists.reshape((*exists.shape, *[1] * (x.ndim - exists.ndim))) for x in results)

@@ -10,7 +10,7 @@ import numpy as np
 
 from qddot.arguments import shape_of
 from qddot.arrays.guests import constant, guest_module
-from qddot.compile.kinds import library_of
+from qddot.compile.kinds import library_of, refuse_mixed
 from qddot.graph.program import Program
 from qddot.graph.tangent import jacobian
 from qddot.rollout.adjoint import STATE, without_margins
@@ -48,7 +48,8 @@ def linearized(_: Evaluator, run: Rollout, controls: int, runtime: bool) -> Call
 
 def linear_of_tensors(run: Rollout, q: Any, qd: Any, control: Any, t: Any, parameters: Any, variables: Any) -> Linear:
     """A and B of arrays of another library; no numbers where the step does not exist."""
-    like, guests = next(x for x in (q, qd, control) if library_of(x)), run.robot._guests
+    refuse_mixed({"q": q, "qd": qd, "control": control, "parameters": parameters, **run.named_numbers(variables)})
+    like, guests = q, run.robot._guests
     controls, runtime = (shape_of("control", control) or (1,))[-1], parameters is not None
     name = guests.named(linearized, run, controls, runtime)
     time = t[..., None] if library_of(t) else constant(like, [float(t)])

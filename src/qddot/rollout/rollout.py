@@ -17,7 +17,7 @@ from qddot.compile.arrays import as_array, check_configuration
 from qddot.compile.evaluate import Evaluator, Options, as_dtype
 from qddot.compile.flags import IGNORING
 from qddot.compile.given import known_names, with_given
-from qddot.compile.kinds import guest, is_on_gpu, library_of
+from qddot.compile.kinds import guest, is_on_gpu, refuse_mixed
 from qddot.compile.singular import singular
 from qddot.compile.threads import thread_count
 from qddot.contact.time_stepping import refuse_deep
@@ -266,11 +266,17 @@ class Rollout:
     def numbers(self, variables: Any) -> Iterable[Any]:
         return variables.values() if isinstance(variables, Mapping) else (variables,)
 
+    def named_numbers(self, variables: Any) -> dict[str, Any]:
+        """Arrays among the variables, by the names that errors call them."""
+        if not isinstance(variables, Mapping):
+            return {"variables": variables}
+        return {f"variables[{name!r}]": x for name, x in variables.items() if not isinstance(x, (int, float))}
+
     def in_kind(self, given: Mapping[str, Any], variables: Any) -> dict[str, Any]:
         """Arguments in the kind of another library's arrays: at rest if nothing else is said, and numbers of all variables."""
         known_names(self.robot.model.variables, variables)
-        like = next(x for x in (*given.values(), *self.numbers(variables)) if library_of(x))
-        qd0 = constant(like, [0.0] * self.robot.nv) if given["qd0"] is None else given["qd0"]
+        refuse_mixed({**given, **self.named_numbers(variables)})
+        qd0 = constant(given["q0"], [0.0] * self.robot.nv) if given["qd0"] is None else given["qd0"]
         packed = self.robot._guests.packed({"q0": given["q0"]}, variables) if self.robot.model.variables else None
         return {**given, "qd0": qd0, "variables": packed}
 

@@ -13,12 +13,13 @@ import numpy as np
 from qddot.algorithms import forward_dynamics, steps
 from qddot.algorithms.kinematics import Scalars
 from qddot.algorithms.quantities import algorithm
+from qddot.arguments import gradients_shown
 from qddot.compile.trace import FEW, recorded
 from qddot.constraints.constrained import CLOSED
 from qddot.constraints.constraint import Constraint
 from qddot.constraints.motion_program import ConstrainedTree
 from qddot.errors import InputError
-from qddot.graph.expr import Expr, Trace
+from qddot.graph.expr import Trace, plain
 from qddot.graph.program import Input, Output, Program
 from qddot.model.drive import Drive
 from qddot.model.field import Field
@@ -194,7 +195,8 @@ def joint_forces(law: Law, moment: Moment) -> list[Scalar]:
         InputError: not one number for each joint.
     """
     try:
-        tau = [x if x.__class__ is Expr else float(x) for x in law(moment)]  # type: ignore[arg-type]
+        with gradients_shown():
+            tau = [plain(x) for x in law(moment)]
     except TypeError as error:
         raise InputError(
             f"the law of a rollout cannot be traced: {error}. It returns {len(moment.qd)} joint forces, made of the "
