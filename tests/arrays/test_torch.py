@@ -444,7 +444,7 @@ WRONG = {
         r"qd is a NumPy array, but q is a PyTorch tensor.*torch.as_tensor\(qd",
     ),
     "a list": (lambda q, qd, qdd: (q, qd.tolist(), qdd), "qd is 'list'"),
-    "None": (lambda q, qd, qdd: (q, None, qdd), "qd is 'NoneType'"),
+    "None": (lambda q, qd, qdd: (q, None, qdd), "qd=None is no array"),
     "another type": (
         lambda q, qd, qdd: (q, qd.float(), qdd),
         r"qd holds torch.float32, but q holds torch.float64: qd.to\(torch.float64\)",

@@ -14,7 +14,7 @@ from qddot.compile.arrays import DOUBLE, as_array, check_configuration, extent
 from qddot.compile.flags import IGNORING, RAISING, are_raised
 from qddot.compile.given import with_given
 from qddot.compile.kernels import Kernels
-from qddot.compile.kinds import described
+from qddot.compile.kinds import described, library_of
 from qddot.compile.singular import singular
 from qddot.compile.threads import thread_count
 from qddot.errors import InputError, SingularityError, near_matches
@@ -150,7 +150,7 @@ def run(
 def check_out(kernel: Kernel, arrays: Sequence[np.ndarray], out: Any) -> None:
     """Refuse an output whose elements would be overwritten, left over or changed in kind; the rest is NumPy's to say."""
     for x in out if isinstance(out, tuple) else (out,):
-        if x is not None and not isinstance(x, np.ndarray):
+        if library_of(x):
             raise InputError(f"out is {described(x)}, but the inputs are NumPy arrays: give a NumPy array for each result")
     batch, rooms = None, [a for a in (out if isinstance(out, tuple) else (out,)) if isinstance(a, np.ndarray)]
     refuse_shared(kernel.program, rooms)
